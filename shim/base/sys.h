@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Typed raw system calls: what the registry needs of the kernel, without
+ * libc. All return a count, a descriptor or 0, or -errno.
+ */
+#ifndef IPCLIFT_BASE_SYS_H
+#define IPCLIFT_BASE_SYS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <errno.h>
+#include <asm/unistd.h>
+#include "arch/x86_64.h"
+
+#define SYS_ARGS_(nr, a, b, c, d, e, f, ...)                                   \
+	arch_syscall6((long)(nr), (long)(a), (long)(b), (long)(c), (long)(d),  \
+		(long)(e), (long)(f))
+#define sys_call(...) SYS_ARGS_(__VA_ARGS__, 0, 0, 0, 0, 0, 0)
+
+struct sys_timespec {
+	int64_t sec;
+	int64_t nsec;
+};
+
+/* One word of futex_waitv(2). */
+struct sys_waitv {
+	uint64_t val;
+	uint64_t uaddr;
+	uint32_t flags;
+	uint32_t reserved;
+};
+
+#define SYS_FUTEX_WAIT 0
+#define SYS_FUTEX_WAKE 1
+#define SYS_FUTEX2_32 2 /* futex_waitv: a 32-bit shared futex */
+#define SYS_NR_FUTEX_WAITV 449
+
+#define SYS_TID_MASK 0x3fffffffu
+#define SYS_OWNER_DIED 0x40000000u
+#define SYS_WAITERS 0x80000000u
+
+/* Sleep while *word == val, at most timeout (relative; NULL = no limit). */
+static inline int sys_futex_wait(
+	uint32_t *word, uint32_t val, const struct sys_timespec *timeout)
+{
+	return sys_call(__NR_futex, word, SYS_FUTEX_WAIT, val, timeout);
+}
+
+/* Wake up to n sleepers of word; returns how many. */
+static inline int sys_futex_wake(uint32_t *word, int n)
+{
+	return sys_call(__NR_futex, word, SYS_FUTEX_WAKE, n);
+}
+
+/* Sleep until one of n words (n <= 128) changes; deadline is CLOCK_MONOTONIC
+ * and absolute. Returns the index of the woken word. */
+static inline int sys_futex_waitv(
+	struct sys_waitv *v, unsigned n, const struct sys_timespec *deadline)
+{
+	return sys_call(SYS_NR_FUTEX_WAITV, v, n, 0, deadline, 1);
+}
+
+static inline uint32_t sys_gettid(void)
+{
+	return sys_call(__NR_gettid);
+}
+
+static inline uint32_t sys_getpid(void)
+{
+	return sys_call(__NR_getpid);
+}
+
+struct sys_robust_head {
+	void *next; /* first entry, or the head itself */
+	long futex_offset;
+	void *pending;
+};
+
+static inline long sys_get_robust_list(struct sys_robust_head **ret_head)
+{
+	size_t len;
+
+	return sys_call(__NR_get_robust_list, 0, ret_head, &len);
+}
+
+static inline long sys_set_robust_list(struct sys_robust_head *head)
+{
+	return sys_call(__NR_set_robust_list, head, sizeof(*head));
+}
+
+#define SYS_PAGE 4096UL
+
+void *sys_mmap(void *addr, size_t len, int prot, int flags, int fd, long off);
+/* 1 if [p, p+len) can be read (or written, for sys_writable) by this process
+ * right now, else 0. A system call a page, no memory is changed. */
+int sys_readable(const void *p, size_t len);
+int sys_writable(void *p, size_t len);
+
+/* Read a small file whole: at most cap-1 bytes, zero-terminated. Returns the
+ * length or -errno; the descriptor is closed again. */
+long sys_read_file(const char *path, char *buf, size_t cap);
+
+/* The start time of process pid in clock ticks since boot, as in field 22 of
+ * /proc/PID/stat, and in *ret_exiting whether it is a zombie or on its way out
+ * (PF_EXITING) with no other thread left. 0 if there is no such process or no /proc. */
+uint64_t sys_start_time(uint32_t pid, int *ret_exiting);
+
+/* Clocks through the vDSO where the C library shows one (getauxval), else by
+ * system call. CLOCK_REALTIME seconds as the kernel stamps them; CLOCK_MONOTONIC
+ * in nanoseconds. */
+int64_t sys_realtime_sec(void);
+uint64_t sys_monotonic_ns(void);
+/* The CPU this thread last ran on; a hint. */
+unsigned sys_cpu(void);
+
+/* Text helpers for places where there is no libc. */
+size_t str_len(const char *s);
+int str_equal(const char *a, const char *b);
+/* Append s to buf (capacity cap, zero-terminated) and return the new length;
+ * what does not fit is cut. str_add_u64 the same for a decimal number. */
+size_t str_add(char *buf, size_t cap, size_t len, const char *s);
+size_t str_add_u64(char *buf, size_t cap, size_t len, uint64_t v);
+
+#endif

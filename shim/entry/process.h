@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The process: its one registry, its configuration, its threads' callers.
+ */
+#ifndef IPCLIFT_ENTRY_PROCESS_H
+#define IPCLIFT_ENTRY_PROCESS_H
+
+#include "registry/caller.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+extern int *__errno_location(void);
+
+/* Wiped by the kernel in a fork child (MADV_WIPEONFORK), which is how the
+ * child notices at its first call. */
+struct wiped_page {
+	u32 generation; /* 0 = not initialised, or a fork child */
+	u32 pid;
+	char pad[4088];
+};
+extern struct wiped_page process_page __attribute__((visibility("hidden")));
+extern __thread struct caller process_caller
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* Facilities served, from IPCLIFT_ROUTE; before the first call all bits. */
+int process_routes(enum facility f);
+
+/* The running thread's caller, or NULL with *ret_errno set if the registry
+ * cannot be used (said once on stderr). No allocation, no descriptor kept. */
+struct caller *process_caller_slow(int *ret_errno);
+static inline struct caller *process_get(int *ret_errno)
+{
+	struct caller *c = &process_caller;
+	u32 generation = atom_load_relaxed(&process_page.generation);
+
+	if (likely(c->generation == generation && generation))
+		return c;
+	return process_caller_slow(ret_errno);
+}
+
+/* 1 once the first served call was made. */
+int process_active(void);
+
+/* The next definition of a function behind the shim's own, looked up once. */
+void *process_next(void **cache, const char *name);
+
+/* errno convention of libc. */
+static inline long process_return(long ret)
+{
+	if (unlikely(ret < 0 && ret > -4096)) {
+		*__errno_location() = (int)-ret;
+		return -1;
+	}
+	return ret;
+}
+
+/* signal.c: put trampolines around the handlers the host has. */
+void signal_wrap_all(void);
+
+#endif

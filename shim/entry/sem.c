@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+/*
+ * semget, semop, semtimedop, semctl as programs call them, and the same by
+ * number for syscall().
+ *
+ * They may be called before any constructor and after any destructor, in
+ * signal handlers, after fork, in a vfork child. None is a cancellation point.
+ * errno is written only on failure.
+ *
+ * libc's structures are filled here and nowhere below: the x86-64 layouts of
+ * glibc and musl are the same (KERNEL-SEMANTICS §10.1).
+ */
+#include <stdarg.h>
+#include <sys/sem.h>
+#include "entry/process.h"
+#include "entry/sysv.h"
+#include "ipc/sem.h"
+#include "registry/guard.h"
+
+#define LOCAL_VALUES 512u
+#define SEM_STAT_ANY_CMD 20
+
+_Static_assert(sizeof(struct sembuf) == sizeof(struct sop), "sembuf");
+_Static_assert(sizeof(struct semid_ds) == 104, "semid_ds");
+_Static_assert(sizeof(struct seminfo) == sizeof(struct sem_info), "seminfo");
+
+long entry_semget(key_t key, int nsems, int flg)
+{
+	int err = 0;
+	struct caller *c = process_get(&err);
+
+	return c ? sem_get(c, key, nsems, flg) : -err;
+}
+
+long entry_semop(int id, const void *sops, unsigned n, const void *timeout)
+{
+	int err = 0;
+	struct caller *c = process_get(&err);
+
+	return likely(c) ? sem_op(c, id, sops, n, timeout) : -err;
+}
+
+static int copy_out(struct caller *c, void *to, const void *from, size_t len)
+{
+	if (guard_writable(c, to, len))
+		return -EFAULT;
+	__builtin_memcpy(to, from, len);
+	return 0;
+}
+
+static int ctl_stat(
+	struct caller *c, int id, enum sem_stat_by by, struct semid_ds *to)
+{
+	struct semid_ds ds;
+	struct sem_stat st;
+	int ret = sem_stat(c, id, by, &st);
+
+	if (ret < 0)
+		return ret;
+	__builtin_memset(&ds, 0, sizeof(ds));
+	ds.sem_perm.__key = st.key;
+	ds.sem_perm.uid = st.uid;
+	ds.sem_perm.gid = st.gid;
+	ds.sem_perm.cuid = st.cuid;
+	ds.sem_perm.cgid = st.cgid;
+	ds.sem_perm.mode = st.mode;
+	ds.sem_perm.__seq = st.seq;
+	ds.sem_otime = st.otime;
+	ds.sem_ctime = st.ctime;
+	ds.sem_nsems = st.nsems;
+	return copy_out(c, to, &ds, sizeof(ds)) ? -EFAULT : ret;
+}
+
+static int ctl_set(struct caller *c, int id, const struct semid_ds *from)
+{
+	struct semid_ds ds;
+
+	if (guard_read(c, &ds, from, sizeof(ds)))
+		return -EFAULT;
+	return sem_set_perm(
+		c, id, ds.sem_perm.uid, ds.sem_perm.gid, ds.sem_perm.mode);
+}
+
+static int ctl_info(struct caller *c, int totals, void *to)
+{
+	struct sem_info info;
+	int ret = sem_info(c, totals, &info);
+
+	if (ret < 0)
+		return ret;
+	return copy_out(c, to, &info, sizeof(info)) ? -EFAULT : ret;
+}
+
+static int all_by(struct caller *c, int id, int set, u16 *user, u16 *values,
+	u32 n)
+{
+	int ret;
+
+	if (set) {
+		if (guard_read(c, values, user, n * 2UL))
+			return -EFAULT;
+		return sem_setall(c, id, values, n);
+	}
+	ret = sem_getall(c, id, values, n);
+	if (ret < 0)
+		return ret;
+	return copy_out(c, user, values, n * 2UL);
+}
+
+static __attribute__((noinline)) int all_local(
+	struct caller *c, int id, int set, u16 *user, u32 n)
+{
+	u16 values[LOCAL_VALUES];
+
+	return all_by(c, id, set, user, values, n);
+}
+
+static int ctl_all(struct caller *c, int id, int set, u16 *user)
+{
+	int n = sem_set_size(c, id, set ? 0200 : 0400), ret;
+	u16 *values;
+
+	if (n < 0)
+		return n;
+	if ((u32)n <= LOCAL_VALUES)
+		return all_local(c, id, set, user, n);
+	values = sys_mmap(NULL, n * 2UL, 3, 0x22, -1, 0);
+	if ((unsigned long)values > -4096UL)
+		return -ENOMEM;
+	ret = all_by(c, id, set, user, values, n);
+	sys_call(__NR_munmap, values, n * 2UL);
+	return ret;
+}
+
+static __attribute__((noinline)) long ctl_other(
+	struct caller *c, int id, int num, int cmd, unsigned long arg)
+{
+	switch (cmd) {
+	case GETPID:
+		return sem_getpid(c, id, num);
+	case GETNCNT:
+		return sem_getncnt(c, id, num);
+	case GETZCNT:
+		return sem_getzcnt(c, id, num);
+	case SETVAL:
+		return sem_setval(c, id, num, (int)arg);
+	case GETALL:
+		return ctl_all(c, id, 0, (u16 *)arg);
+	case SETALL:
+		return ctl_all(c, id, 1, (u16 *)arg);
+	case IPC_STAT:
+		return ctl_stat(c, id, SEM_BY_ID, (void *)arg);
+	case SEM_STAT:
+		return ctl_stat(c, id, SEM_BY_IDX, (void *)arg);
+	case SEM_STAT_ANY_CMD:
+		return ctl_stat(c, id, SEM_BY_IDX_ANY, (void *)arg);
+	case IPC_SET:
+		return ctl_set(c, id, (void *)arg);
+	case IPC_RMID:
+		return sem_remove(c, id);
+	case IPC_INFO:
+		return ctl_info(c, 0, (void *)arg);
+	case SEM_INFO:
+		return ctl_info(c, 1, (void *)arg);
+	default:
+		return -EINVAL;
+	}
+}
+
+long entry_semctl(int id, int num, int cmd, unsigned long arg)
+{
+	int err = 0;
+	struct caller *c = process_get(&err);
+
+	if (unlikely(!c))
+		return -err;
+	if (likely(cmd == GETVAL))
+		return sem_getval(c, id, num);
+	return id < 0 ? -EINVAL : ctl_other(c, id, num, cmd, arg);
+}
+
+EXPORT int semget(key_t key, int nsems, int flg)
+{
+	if (unlikely(!process_routes(FAC_SEM)))
+		return process_return(sys_call(__NR_semget, key, nsems, flg));
+	return process_return(entry_semget(key, nsems, flg));
+}
+
+EXPORT int semop(int id, struct sembuf *sops, size_t n)
+{
+	if (unlikely(!process_routes(FAC_SEM)))
+		return process_return(sys_call(__NR_semop, id, sops, n));
+	return process_return(entry_semop(id, sops, (unsigned)n, NULL));
+}
+
+EXPORT int semtimedop(
+	int id, struct sembuf *sops, size_t n, const struct timespec *timeout)
+{
+	if (unlikely(!process_routes(FAC_SEM)))
+		return process_return(
+			sys_call(__NR_semtimedop, id, sops, n, timeout));
+	return process_return(entry_semop(id, sops, (unsigned)n, timeout));
+}
+
+EXPORT int semctl(int id, int num, int cmd, ...)
+{
+	unsigned long arg;
+	va_list ap;
+
+	va_start(ap, cmd);
+	arg = va_arg(ap, unsigned long);
+	va_end(ap);
+	if (unlikely(!process_routes(FAC_SEM)))
+		return process_return(
+			sys_call(__NR_semctl, id, num, cmd, arg));
+	return process_return(entry_semctl(id, num, cmd, arg));
+}

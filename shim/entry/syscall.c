@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+/*
+ * syscall(): the numbers of served calls go to the same functions as the named
+ * ones; everything else is passed to the kernel exactly as libc does it, from
+ * a leaf without a frame, since some calls (vfork, clone) return twice or on
+ * another stack.
+ */
+#include "entry/process.h"
+#include "entry/sysv.h"
+
+__attribute__((visibility("hidden"), used)) long syscall_served(
+	long nr, long a, long b, long c, long d)
+{
+	enum facility f = FAC_SEM;
+	long ret;
+
+	if (!process_routes(f))
+		return process_return(sys_call(nr, a, b, c, d));
+	switch (nr) {
+	case __NR_semget:
+		ret = entry_semget((int)a, (int)b, (int)c);
+		break;
+	case __NR_semop:
+		ret = entry_semop((int)a, (void *)b, (unsigned)c, NULL);
+		break;
+	case __NR_semtimedop:
+		ret = entry_semop((int)a, (void *)b, (unsigned)c, (void *)d);
+		break;
+	case __NR_semctl:
+		ret = entry_semctl((int)a, (int)b, (int)c, d);
+		break;
+	default:
+		ret = -ENOSYS;
+	}
+	return process_return(ret);
+}
+
+/* 64..66 semget, semop, semctl; 220 semtimedop. */
+__asm__(".text\n"
+	".globl syscall\n"
+	".type syscall, @function\n"
+	"syscall:\n"
+	"	leaq -64(%rdi), %rax\n"
+	"	cmpq $2, %rax\n"
+	"	jbe syscall_served\n"
+	"	cmpq $220, %rdi\n"
+	"	je syscall_served\n"
+	"	movq %rdi, %rax\n"
+	"	movq %rsi, %rdi\n"
+	"	movq %rdx, %rsi\n"
+	"	movq %rcx, %rdx\n"
+	"	movq %r8, %r10\n"
+	"	movq %r9, %r8\n"
+	"	movq 8(%rsp), %r9\n"
+	"	syscall\n"
+	"	cmpq $-4095, %rax\n"
+	"	jae 1f\n"
+	"	ret\n"
+	"1:	movq %rax, %rdi\n"
+	"	jmp process_return_error\n"
+	".size syscall, . - syscall\n");

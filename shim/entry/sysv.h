@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The served calls by their raw convention (-errno), for syscall().
+ */
+#ifndef IPCLIFT_ENTRY_SYSV_H
+#define IPCLIFT_ENTRY_SYSV_H
+
+#include <sys/types.h>
+
+long entry_semget(key_t key, int nsems, int flg);
+long entry_semop(int id, const void *sops, unsigned n, const void *timeout);
+long entry_semctl(int id, int num, int cmd, unsigned long arg);
+
+#endif

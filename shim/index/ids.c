@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The idx bitmap and the cyclic rule; see ids.h.
+ *
+ * Level 0 of the tree has a bit an idx (1 = used); level n+1 a bit a word of
+ * level n (1 = that word is full). A search for the lowest free idx >= from
+ * climbs until a word has a 0 bit at or above the position, then descends.
+ */
+#include "index/ids.h"
+
+/* First word of each level within the facility's bitmap area. */
+static const u32 level_start[IDX_LEVELS] = {
+	0,
+	IDX_MAX / 64,
+	IDX_MAX / 64 + IDX_MAX / 4096,
+	IDX_MAX / 64 + IDX_MAX / 4096 + IDX_MAX / 262144,
+};
+
+static u64 *level_word(const struct caller *c, enum facility f, int level,
+	u32 word)
+{
+	return (u64 *)region_at(&c->region, BITMAP_OFF((u64)f)) +
+		level_start[level] + word;
+}
+
+/* Lowest free idx >= from, or IDX_MAX. Bits beyond the table's size read as
+ * free: the caller compares with its bound. */
+static u32 find_free(const struct caller *c, enum facility f, u32 from)
+{
+	u32 pos = from;
+	int level = 0;
+	u64 word;
+
+	/* Up: pos is a bit number of `level`. */
+	for (;;) {
+		if (pos >= IDX_MAX >> (6 * level))
+			return IDX_MAX;
+		word = ~*level_word(c, f, level, pos / 64) & (~0ULL << pos % 64);
+		if (word)
+			break;
+		if (++level == IDX_LEVELS)
+			return IDX_MAX;
+		pos = pos / 64 + 1;
+	}
+	/* Down: the first 0 bit of each word. */
+	for (;;) {
+		pos = (pos & ~63u) + __builtin_ctzll(word);
+		if (level-- == 0)
+			return pos;
+		pos *= 64;
+		word = ~*level_word(c, f, level, pos / 64);
+	}
+}
+
+static void mark(struct caller *c, enum facility f, u32 idx, int used)
+{
+	int level;
+	u32 pos = idx;
+
+	for (level = 0; level < IDX_LEVELS; level++, pos /= 64) {
+		u64 *word = level_word(c, f, level, pos / 64);
+		u64 old = *word, bit = 1ULL << pos % 64;
+
+		journal_set64(c, word, used ? old | bit : old & ~bit);
+		/* Above, only the change from or to "full" shows. */
+		if (used ? *word != ~0ULL : old != ~0ULL)
+			break;
+	}
+}
+
+static int choose_wished(struct caller *c, enum facility f, u32 *ret_idx,
+	s32 *ret_id)
+{
+	struct id_table *t = &caller_header(c)->ids[f];
+	u32 shift = ids_shift(c), wish = t->next_id;
+	u32 idx = find_free(c, f, wish & ids_mask(c));
+
+	/* Consumed even if the search fails. It is not journaled: a wish is
+	 * not part of the object. */
+	atom_store_release(&t->next_id, -1);
+	if (idx > ids_mask(c))
+		return -ENOSPC;
+	*ret_idx = idx;
+	*ret_id = (s32)((wish >> shift << shift) + idx);
+	return 0;
+}
+
+static int choose_cyclic(struct caller *c, enum facility f, u32 *ret_idx,
+	s32 *ret_id)
+{
+	struct id_table *t = &caller_header(c)->ids[f];
+	u32 shift = ids_shift(c), size = 1u << shift;
+	u32 min_cycle = shift == IDX_BITS_NORMAL ? 64 : 4096;
+	u32 seq_end = 0x7fffffffu >> shift;
+	u32 bound = (u32)((u64)t->in_use * 3 / 2), idx = IDX_MAX, seq = t->seq;
+
+	if (bound < min_cycle)
+		bound = min_cycle;
+	if (bound > size)
+		bound = size;
+	if (t->cursor < bound)
+		idx = find_free(c, f, t->cursor);
+	if (idx >= bound)
+		idx = find_free(c, f, 0);
+	if (idx >= bound)
+		return -ENOSPC;
+	if ((s32)idx <= t->last_idx) {
+		seq++;
+		if (seq >= seq_end)
+			seq = 0;
+	}
+	journal_set32(c, &t->cursor, idx + 1);
+	journal_set32(c, &t->seq, seq);
+	journal_set32(c, (u32 *)&t->last_idx, idx);
+	*ret_idx = idx;
+	*ret_id = (s32)(seq << shift | idx);
+	return 0;
+}
+
+int ids_alloc_locked(
+	struct caller *c, enum facility f, u32 *ret_idx, s32 *ret_id)
+{
+	struct id_table *t = &caller_header(c)->ids[f];
+	int err;
+
+	if (t->next_id >= 0)
+		err = choose_wished(c, f, ret_idx, ret_id);
+	else
+		err = choose_cyclic(c, f, ret_idx, ret_id);
+	if (err)
+		return err;
+	mark(c, f, *ret_idx, 1);
+	journal_set32(c, &t->in_use, t->in_use + 1);
+	if (*ret_idx > t->max_idx)
+		journal_set32(c, &t->max_idx, *ret_idx);
+	return 0;
+}
+
+void ids_free_locked(struct caller *c, enum facility f, u32 idx)
+{
+	struct id_table *t = &caller_header(c)->ids[f];
+
+	mark(c, f, idx, 0);
+	journal_set32(c, &t->in_use, t->in_use - 1);
+}
+
+u32 ids_highest_locked(struct caller *c, enum facility f)
+{
+	struct id_table *t = &caller_header(c)->ids[f];
+	u32 word = t->max_idx / 64, idx = 0;
+
+	for (;; word--) {
+		u64 bits = *level_word(c, f, 0, word);
+
+		if (bits) {
+			idx = word * 64 + 63 - __builtin_clzll(bits);
+			break;
+		}
+		if (word == 0)
+			break;
+	}
+	/* Not journaled: a lower bound that is still right. */
+	atom_store_release(&t->max_idx, idx);
+	return idx;
+}

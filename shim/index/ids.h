@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Ids: which idx and sequence number the next object of a facility gets, by
+ * Linux's rules (KERNEL-SEMANTICS §2, REFERENCE-TABLES T2).
+ *
+ * Free idx are found in a 64-way bitmap tree in O(log64 n), also in a full
+ * table. All changes are journaled; the facility's lock is held.
+ */
+#ifndef IPCLIFT_INDEX_IDS_H
+#define IPCLIFT_INDEX_IDS_H
+
+#include "registry/journal.h"
+
+#define IDS_ENTRIES 12u
+
+static inline u32 ids_shift(const struct caller *c)
+{
+	return caller_header(c)->idx_bits;
+}
+static inline u32 ids_mask(const struct caller *c)
+{
+	return (1u << ids_shift(c)) - 1;
+}
+/* The slot that an id (>= 0) would stand in, whatever is there. */
+static inline struct slot *ids_slot(
+	const struct caller *c, enum facility f, s32 id)
+{
+	return region_slot(&c->region, f, (u32)id & ids_mask(c));
+}
+
+/* The live object with this id, or NULL (-EINVAL for the caller). *ret_ident
+ * is its ident at this moment. No lock needed. */
+static inline struct slot *ids_find(
+	const struct caller *c, enum facility f, s32 id, u64 *ret_ident)
+{
+	struct slot *s;
+	u64 ident;
+
+	if (unlikely(id < 0))
+		return NULL;
+	s = ids_slot(c, f, id);
+	ident = atom_load_acquire(&s->ident);
+	if (unlikely((u32)ident != ((u32)id | IDENT_LIVE)))
+		return NULL;
+	*ret_ident = ident;
+	return s;
+}
+
+/* Choose idx and id for a new object and mark the idx used. Consumes *_next_id.
+ * 0, or -ENOSPC when no idx is free. */
+int ids_alloc_locked(
+	struct caller *c, enum facility f, u32 *ret_idx, s32 *ret_id);
+void ids_free_locked(struct caller *c, enum facility f, u32 idx);
+
+/* The highest idx in use, 0 if none (for *_INFO). Facility lock held. */
+u32 ids_highest_locked(struct caller *c, enum facility f);
+
+#endif

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Linear hashing of keys; see keyhash.h. n_buckets buckets are in use; a hash
+ * is taken modulo the next power of two, and modulo half of it if that names a
+ * bucket not yet split off.
+ */
+#include "index/keyhash.h"
+#include "registry/lock.h"
+
+/* A reader gives up and takes the lock after so many steps: chains are short,
+ * so this is a loop that a writer made meanwhile. */
+#define MAX_STEPS 4096
+/* Arbitrary: chains of this length do not occur by chance with one key a
+ * bucket, and a journal for them would be large; such a split is left out. */
+#define SPLIT_MAX 1024
+
+static u32 hash(s32 key)
+{
+	u32 h = (u32)key;
+
+	h ^= h >> 16;
+	h *= 0x7feb352dU;
+	h ^= h >> 15;
+	h *= 0x846ca68bU;
+	h ^= h >> 16;
+	return h;
+}
+
+static u32 bucket_of(u32 h, u32 n_buckets)
+{
+	u32 mask = n_buckets <= 1 ?
+		0 :
+		0xffffffffu >> __builtin_clz(n_buckets - 1);
+	u32 b = h & mask;
+
+	return b < n_buckets ? b : b & (mask >> 1);
+}
+
+static u32 *bucket(const struct caller *c, enum facility f, u32 b)
+{
+	return (u32 *)region_at(&c->region, BUCKETS_OFF((u64)f)) + b;
+}
+
+static struct slot *walk(
+	struct caller *c, enum facility f, s32 key, u64 *ret_ident)
+{
+	struct id_table *t = &caller_header(c)->ids[f];
+	u32 n = atom_load_acquire(&t->n_buckets), steps = 0;
+	u32 at;
+	struct slot *s;
+
+	if (n == 0 || n > IDX_MAX)
+		return NULL;
+	at = atom_load_acquire(bucket(c, f, bucket_of(hash(key), n)));
+	for (; at && at <= IDX_MAX && steps < MAX_STEPS; steps++) {
+		s = region_slot(&c->region, f, at - 1);
+		*ret_ident = atom_load_acquire(&s->ident);
+		if (s->key == key && (*ret_ident & IDENT_LIVE))
+			return s;
+		at = atom_load_acquire(&s->next);
+	}
+	return NULL;
+}
+
+struct slot *keyhash_find_locked(struct caller *c, enum facility f, s32 key)
+{
+	u64 ident;
+
+	return walk(c, f, key, &ident);
+}
+
+struct slot *keyhash_find(
+	struct caller *c, enum facility f, s32 key, u64 *ret_ident)
+{
+	struct id_table *t = &caller_header(c)->ids[f];
+	struct lock *lock = &caller_header(c)->fac_lock[f];
+	struct slot *s;
+	int tries;
+	u32 seq;
+
+	for (tries = 0; tries < 3; tries++) {
+		seq = atom_load_acquire(&t->key_seq);
+		if (seq & 1)
+			break;
+		s = walk(c, f, key, ret_ident);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (likely(atom_load_relaxed(&t->key_seq) == seq))
+			return s;
+	}
+	if (caller_enroll(c))
+		return NULL;
+	if (lock_acquire(c, lock))
+		keyhash_repair(c, f);
+	s = walk(c, f, key, ret_ident);
+	lock_release(c, lock);
+	return s;
+}
+
+void keyhash_write_begin(struct caller *c, enum facility f)
+{
+	struct id_table *t = &caller_header(c)->ids[f];
+
+	atom_store_release(&t->key_seq, t->key_seq | 1);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+void keyhash_write_end(struct caller *c, enum facility f)
+{
+	struct id_table *t = &caller_header(c)->ids[f];
+
+	atom_store_release(&t->key_seq, (t->key_seq | 1) + 1);
+}
+
+void keyhash_repair(struct caller *c, enum facility f)
+{
+	struct id_table *t = &caller_header(c)->ids[f];
+
+	if (t->key_seq & 1)
+		keyhash_write_end(c, f);
+}
+
+static void push(struct caller *c, enum facility f, u32 b, u32 idx)
+{
+	u32 *head = bucket(c, f, b);
+
+	journal_set32(c, &region_slot(&c->region, f, idx)->next, *head);
+	journal_set32(c, head, idx + 1);
+}
+
+void keyhash_grow_locked(struct caller *c, enum facility f)
+{
+	struct id_table *t = &caller_header(c)->ids[f];
+	u32 n = t->n_buckets, len = 0;
+	u32 from, at, *link;
+	struct slot *s;
+
+	if (t->n_keys < n || n >= 1u << caller_header(c)->idx_bits)
+		return;
+	from = bucket_of(n, n);
+	for (at = *bucket(c, f, from); at; at = s->next, len++)
+		s = region_slot(&c->region, f, at - 1);
+	if (len > SPLIT_MAX || journal_reserve(c, 3 * len + 2))
+		return;
+	link = bucket(c, f, from);
+	journal_set32(c, &t->n_buckets, n + 1);
+	while (*link) {
+		at = *link - 1;
+		s = region_slot(&c->region, f, at);
+		if (bucket_of(hash(s->key), n + 1) == n) {
+			journal_set32(c, link, s->next);
+			push(c, f, n, at);
+		} else {
+			link = &s->next;
+		}
+	}
+	journal_commit(c);
+}
+
+void keyhash_shrink_locked(struct caller *c, enum facility f)
+{
+	struct id_table *t = &caller_header(c)->ids[f];
+	u32 last = t->n_buckets - 1;
+	u32 to, *tail;
+
+	/* Half-empty before it shrinks, so that a key that comes and goes does
+	 * not split and merge each time. */
+	if (t->n_buckets <= 1 || t->n_keys >= t->n_buckets / 2)
+		return;
+	to = bucket_of(last, last);
+	tail = bucket(c, f, to);
+	while (*tail)
+		tail = &region_slot(&c->region, f, *tail - 1)->next;
+	journal_set32(c, tail, *bucket(c, f, last));
+	journal_set32(c, bucket(c, f, last), 0);
+	journal_set32(c, &t->n_buckets, last);
+	journal_commit(c);
+}
+
+void keyhash_insert_locked(struct caller *c, enum facility f, u32 idx)
+{
+	struct id_table *t = &caller_header(c)->ids[f];
+	struct slot *s = region_slot(&c->region, f, idx);
+
+	push(c, f, bucket_of(hash(s->key), t->n_buckets), idx);
+	journal_set32(c, &t->n_keys, t->n_keys + 1);
+}
+
+void keyhash_remove_locked(struct caller *c, enum facility f, u32 idx)
+{
+	struct id_table *t = &caller_header(c)->ids[f];
+	struct slot *s = region_slot(&c->region, f, idx);
+	u32 *link = bucket(c, f, bucket_of(hash(s->key), t->n_buckets));
+
+	while (*link && *link != idx + 1)
+		link = &region_slot(&c->region, f, *link - 1)->next;
+	if (!*link)
+		return;
+	journal_set32(c, link, s->next);
+	journal_set32(c, &t->n_keys, t->n_keys - 1);
+}

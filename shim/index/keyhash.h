@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Keys to objects: linear hashing over the reserved bucket array.
+ *
+ * A bucket is the head of a chain of slots (slot.next, idx + 1). One bucket is
+ * split for every key added beyond one a bucket, one is merged when keys go:
+ * lookup, insert and remove are O(1), with no rehash pause.
+ *
+ * Lookup takes no lock: it reads between two equal even values of key_seq. A
+ * writer that died leaves it odd, and the reader then goes by the lock.
+ */
+#ifndef IPCLIFT_INDEX_KEYHASH_H
+#define IPCLIFT_INDEX_KEYHASH_H
+
+#include "registry/journal.h"
+
+/* Journal room for one insert or remove. */
+#define KEYHASH_ENTRIES 4u
+
+/* The slot of the object with this key (not 0), or NULL. With *ret_ident. */
+struct slot *keyhash_find(
+	struct caller *c, enum facility f, s32 key, u64 *ret_ident);
+struct slot *keyhash_find_locked(struct caller *c, enum facility f, s32 key);
+
+/* Bracket for insert and remove: keeps lock-free readers away until the
+ * operation is committed. keyhash_repair ends it for a dead writer. */
+void keyhash_write_begin(struct caller *c, enum facility f);
+void keyhash_write_end(struct caller *c, enum facility f);
+void keyhash_repair(struct caller *c, enum facility f);
+
+/* Before an insert and after a remove was committed: split or merge one bucket
+ * if it is time. An operation of its own; inside the bracket. */
+void keyhash_grow_locked(struct caller *c, enum facility f);
+void keyhash_shrink_locked(struct caller *c, enum facility f);
+
+/* Facility lock held, inside the bracket; journaled. The slot's key is set. */
+void keyhash_insert_locked(struct caller *c, enum facility f, u32 idx);
+void keyhash_remove_locked(struct caller *c, enum facility f, u32 idx);
+
+#endif

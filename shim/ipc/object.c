@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Creation and removal of objects; see object.h.
+ */
+#include "ipc/object.h"
+#include "index/keyhash.h"
+#include "ipc/limits.h"
+#include "ipc/perm.h"
+#include "registry/heap.h"
+
+#define CREATE_ENTRIES (IDS_ENTRIES + KEYHASH_ENTRIES + HEAP_ENTRIES + 8)
+
+static struct lock *fac_lock(struct caller *c, const struct object_class *k)
+{
+	return &caller_header(c)->fac_lock[k->facility];
+}
+
+/* Steps 2 and 3. The facility's lock is held, the object's is not. */
+static void remove_rest(struct caller *c, const struct object_class *k, u32 idx)
+{
+	struct header *h = caller_header(c);
+	struct id_table *t = &h->ids[k->facility];
+	struct slot *s = region_slot(&c->region, k->facility, idx);
+	u64 size = k->body_size(s->size), off;
+
+	k->lock(c, s);
+	k->empty(c, s);
+	heap_acquire(c);
+	off = s->body.off;
+	if (off)
+		heap_free_locked(c, size, &s->body);
+	ids_free_locked(c, k->facility, idx);
+	journal_set64(c, &t->total, t->total - k->weight(s->size));
+	journal_set64(c, &h->removing[k->facility], 0);
+	journal_commit(c);
+	if (off)
+		heap_discard(c, off, size);
+	heap_release(c);
+	lock_release(c, &s->lock);
+}
+
+void object_fac_lock(struct caller *c, const struct object_class *k)
+{
+	struct header *h = caller_header(c);
+	struct slot *s;
+	u32 idx;
+
+	if (likely(!lock_acquire(c, fac_lock(c, k))))
+		return;
+	keyhash_repair(c, k->facility);
+	if (!h->removing[k->facility])
+		return;
+	idx = h->removing[k->facility] - 1;
+	s = region_slot(&c->region, k->facility, idx & ids_mask(c));
+	if (s->ident & IDENT_LIVE)
+		atom_store_release(&h->removing[k->facility], 0);
+	else
+		remove_rest(c, k, idx & ids_mask(c));
+}
+
+void object_fac_unlock(struct caller *c, const struct object_class *k)
+{
+	lock_release(c, fac_lock(c, k));
+}
+
+static void fill_slot(
+	struct caller *c, struct slot *s, s32 key, u64 size, s32 flg)
+{
+	const struct cred *cred = perm_cred(c);
+
+	atom_store_release(&s->key, key);
+	atom_store_release(&s->mode, (u32)flg & 0777);
+	atom_store_release(&s->uid, cred->euid);
+	atom_store_release(&s->cuid, cred->euid);
+	atom_store_release(&s->gid, cred->egid);
+	atom_store_release(&s->cgid, cred->egid);
+	atom_store_release(&s->size, (u32)size);
+	atom_store_release(&s->ctime, sys_realtime_sec());
+}
+
+/* Facility lock held, key not found. */
+static int create(struct caller *c, const struct object_class *k, s32 key,
+	u64 size, s32 flg)
+{
+	struct id_table *t = &caller_header(c)->ids[k->facility];
+	s32 max = k->max_objects(c), id;
+	struct slot *s;
+	u32 idx;
+	int err = k->admit(c, size);
+
+	if (err)
+		return err;
+	if (max < 0 || t->in_use >= (u32)max)
+		return limit_hit(c, k->max_limit, max, -ENOSPC);
+	err = journal_reserve(c, CREATE_ENTRIES);
+	if (err)
+		return err;
+	keyhash_write_begin(c, k->facility);
+	if (key)
+		keyhash_grow_locked(c, k->facility);
+	heap_acquire(c);
+	err = ids_alloc_locked(c, k->facility, &idx, &id);
+	if (err)
+		goto out;
+	s = region_slot(&c->region, k->facility, idx);
+	err = heap_alloc_locked(c, k->body_size(size), &s->body);
+	if (err)
+		goto out;
+	fill_slot(c, s, key, size, flg);
+	k->init(c, s, t->gen, size);
+	if (key)
+		keyhash_insert_locked(c, k->facility, idx);
+	journal_set64(c, &t->total, t->total + k->weight(size));
+	journal_set32(c, &t->gen, t->gen + 1);
+	journal_publish(c, &s->ident,
+		(u64)(t->gen - 1) << 32 | IDENT_LIVE | (u32)id);
+	err = id;
+out:
+	if (err < 0)
+		journal_abort(c);
+	heap_release(c);
+	keyhash_write_end(c, k->facility);
+	return err;
+}
+
+static int get_existing(struct caller *c, const struct object_class *k,
+	struct slot *s, u64 ident, u64 size, s32 flg)
+{
+	int err;
+
+	if ((flg & OBJ_CREAT) && (flg & OBJ_EXCL))
+		return -EEXIST;
+	err = k->check ? k->check(c, s, size) : 0;
+	if (!err)
+		err = perm_check(c, s, flg & 0777);
+	return err ? err : IDENT_ID(ident);
+}
+
+int object_get(struct caller *c, const struct object_class *k, s32 key,
+	u64 size, s32 flg)
+{
+	struct slot *s;
+	u64 ident;
+	int ret;
+
+	if (key) {
+		s = keyhash_find(c, k->facility, key, &ident);
+		if (likely(s != NULL))
+			return get_existing(c, k, s, ident, size, flg);
+		if (!(flg & OBJ_CREAT))
+			return -ENOENT;
+	}
+	ret = caller_enroll(c);
+	if (ret)
+		return ret;
+	object_fac_lock(c, k);
+	s = key ? keyhash_find_locked(c, k->facility, key) : NULL;
+	if (s)
+		ret = get_existing(c, k, s, s->ident, size, flg);
+	else
+		ret = create(c, k, key, size, flg);
+	object_fac_unlock(c, k);
+	return ret;
+}
+
+int object_remove(struct caller *c, const struct object_class *k, s32 id)
+{
+	struct header *h = caller_header(c);
+	struct slot *s;
+	u64 ident;
+	u32 idx;
+	int err;
+
+	if (!ids_find(c, k->facility, id, &ident))
+		return -EINVAL;
+	err = caller_enroll(c);
+	if (err)
+		return err;
+	object_fac_lock(c, k);
+	s = ids_find(c, k->facility, id, &ident);
+	err = s ? perm_owner(c, s) : -EINVAL;
+	if (err)
+		goto out;
+	idx = s - region_slot(&c->region, k->facility, 0);
+	atom_store_release(&h->removing[k->facility], (u64)idx + 1);
+	keyhash_write_begin(c, k->facility);
+	if (s->key)
+		keyhash_remove_locked(c, k->facility, idx);
+	journal_publish(c, &s->ident, 0);
+	keyhash_shrink_locked(c, k->facility);
+	keyhash_write_end(c, k->facility);
+	remove_rest(c, k, idx);
+out:
+	object_fac_unlock(c, k);
+	return err;
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What sets, queues and segments have in common: finding or creating by key,
+ * and removing (KERNEL-SEMANTICS §1.2, §2). A facility supplies what is its
+ * own as a struct object_class.
+ *
+ * Creation is one operation under the facility's lock; its commit point is the
+ * store of slot.ident. Removal has three steps, and header.removing lets the
+ * next owner of the facility's lock finish them for one who died between:
+ *   1 key and ident go (commit: nobody finds the object any more)
+ *   2 the class's `empty` ends sleepers and drops what hangs on the object
+ *   3 body and idx are freed
+ */
+#ifndef IPCLIFT_IPC_OBJECT_H
+#define IPCLIFT_IPC_OBJECT_H
+
+#include "index/ids.h"
+#include "registry/lock.h"
+
+#define OBJ_CREAT 01000
+#define OBJ_EXCL 02000
+
+struct object_class {
+	enum facility facility;
+	/* Size check of an object that exists: 0 or -EINVAL. May be NULL. */
+	int (*check)(struct caller *c, const struct slot *s, u64 size);
+	/* Limits before creation: 0, -EINVAL, -ENOSPC. */
+	int (*admit)(struct caller *c, u64 size);
+	/* Objects allowed at most, and which limit that is. */
+	s32 (*max_objects)(struct caller *c);
+	u32 max_limit;
+	/* Bytes of the body for this size; and its contents, written to memory
+	 * that nobody reaches yet (no journal). */
+	u64 (*body_size)(u64 size);
+	void (*init)(struct caller *c, struct slot *s, u64 gen, u64 size);
+	/* Added to the facility's total (semaphores, pages). */
+	u64 (*weight)(u64 size);
+	/* Step 2 of removal; slot lock held. May be run twice. */
+	void (*empty)(struct caller *c, struct slot *s);
+	/* Take and free the slot's lock, with the class's own repair. */
+	void (*lock)(struct caller *c, struct slot *s);
+};
+
+/* *get(2): the id, or -ENOENT -EEXIST -EINVAL -EACCES -ENOSPC -ENOMEM. mode:
+ * extra mode bits of a new object. */
+int object_get(struct caller *c, const struct object_class *k, s32 key,
+	u64 size, s32 flg);
+
+/* IPC_RMID: 0, -EINVAL, -EPERM. */
+int object_remove(struct caller *c, const struct object_class *k, s32 id);
+
+/* Take the facility's lock and finish what a dead owner left. */
+void object_fac_lock(struct caller *c, const struct object_class *k);
+void object_fac_unlock(struct caller *c, const struct object_class *k);
+
+#endif

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Between semop.c (the call) and semwake.c (arrays, queues, passes).
+ */
+#ifndef IPCLIFT_IPC_SEMOP_H
+#define IPCLIFT_IPC_SEMOP_H
+
+#include "ipc/undo.h"
+
+#define BLOCKED 1
+/* Semaphores remembered as changed during one pass; more count as "all". */
+#define MAX_DIRTY 64u
+
+enum queue_kind {
+	Q_ALTER, /* semaphore's queue of single operations */
+	Q_ZERO,
+	Q_COMPLEX, /* set's queue of arrays */
+	Q_ZERO_ARRAYS,
+};
+
+/* What an array needs to know of the one for whom it is executed. */
+struct array {
+	const struct sop *sops;
+	u32 n;
+	u32 pid;
+	struct undo *undo; /* NULL unless some op has SEM_UNDO */
+};
+
+/*
+ * Apply the array to owned words under the journal. 0: applied, not yet
+ * committed. BLOCKED (at *ret_op) and -ERANGE: rolled back. Slot lock held.
+ */
+int array_try(struct caller *c, struct semset *set, const struct array *a,
+	u32 *ret_op);
+/* Journal entries that executing and queueing an array of n takes. */
+u32 array_entries(u32 n, int undo);
+
+/* Put the own waiter at the end of its queue, or take any waiter out with a
+ * result; part of the current operation. Slot lock held. */
+void queue_append(struct caller *c, struct semset *set, struct waiter *w);
+void queue_remove(struct caller *c, struct semset *set, struct waiter *w,
+	s32 result);
+
+#endif

@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Arrays, queues of sleepers, and who is let through when (KERNEL-SEMANTICS
+ * §4.3-4.5). Everything here runs under the set's lock.
+ *
+ * An array is applied in place under the journal and rolled back if some
+ * operation blocks or overflows.
+ *
+ * Each sleeper that is let through is an operation of its own, performed here
+ * on its behalf. Queues: one a semaphore for single operations (those that
+ * alter, those that wait for zero), two a set for arrays. Without sleeping
+ * arrays only the queues of changed semaphores are looked at; with them, all
+ * candidates are tried in order of arrival (their stamps).
+ */
+#include "ipc/semop.h"
+
+static u64 lo_make(u64 old, u32 value, u32 pid)
+{
+	return (u64)pid << 32 | (old & 0xffff0000ULL) | value;
+}
+
+static u64 hi_stamp(u64 hi, s64 now)
+{
+	return (hi & ~0xffffffffffULL) | ((u64)now & 0xffffffffffULL);
+}
+
+/* ---- one array ---- */
+
+int array_try(struct caller *c, struct semset *set, const struct array *a,
+	u32 *ret_op)
+{
+	struct sem *sems = sem_array(set), *sem;
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < a->n; i++) {
+		const struct sop *op = &a->sops[i];
+		s32 value;
+
+		sem = &sems[op->num];
+		value = SEM_VALUE(sem->lo);
+		err = BLOCKED;
+		if (op->op == 0 && value)
+			break;
+		value += op->op;
+		if (value < 0)
+			break;
+		err = -ERANGE;
+		if (value > SEMVMX)
+			break;
+		if (op->flg & SEM_FLG_UNDO) {
+			err = undo_adjust(c, set, a->undo, op->num, -op->op);
+			if (err)
+				break;
+		}
+		err = 0;
+		journal_set64(c, &sem->lo, lo_make(sem->lo, value, a->pid));
+	}
+	if (err) {
+		journal_abort(c);
+		*ret_op = i;
+		return err;
+	}
+	sem = &sems[a->sops[0].num];
+	journal_set64(c, &sem->hi, hi_stamp(sem->hi, sys_realtime_sec()));
+	return 0;
+}
+
+u32 array_entries(u32 n, int undo)
+{
+	/* Words, their undo, the time, the queue links and the waiter. */
+	return n * (1 + (undo ? UNDO_ENTRIES : 0)) + 16;
+}
+
+static const struct sop *waiter_sops(const struct caller *c, struct waiter *w)
+{
+	if (w->n_sops <= WAITER_SOPS_INLINE)
+		return w->sops;
+	return region_span(&c->region, w->sops_ext,
+		(u64)w->n_sops * sizeof(struct sop));
+}
+
+/* ---- queues ---- */
+
+static struct wait_queue *queue_of(struct semset *set, const struct waiter *w)
+{
+	struct sem *sem = &sem_array(set)[w->queue_num];
+
+	switch (w->kind) {
+	case Q_ALTER:
+		return &sem->alter;
+	case Q_ZERO:
+		return &sem->zero;
+	case Q_COMPLEX:
+		return &set->complex;
+	default:
+		return &set->zero_arrays;
+	}
+}
+
+void queue_append(struct caller *c, struct semset *set, struct waiter *w)
+{
+	struct wait_queue *q = queue_of(set, w);
+	u32 idx = wait_index(c, w);
+
+	atom_store_release(&w->next, 0);
+	atom_store_release(&w->prev, q->tail);
+	if (q->tail)
+		journal_set32(c, &wait_at(c, q->tail)->next, idx);
+	else
+		journal_set32(c, &q->head, idx);
+	journal_set32(c, &q->tail, idx);
+	journal_set32(c, &set->n_waiters, set->n_waiters + 1);
+	journal_set32(c, &w->state, WAIT_QUEUED);
+}
+
+void queue_remove(struct caller *c, struct semset *set, struct waiter *w,
+	s32 result)
+{
+	struct wait_queue *q = queue_of(set, w);
+
+	if (w->prev)
+		journal_set32(c, &wait_at(c, w->prev)->next, w->next);
+	else
+		journal_set32(c, &q->head, w->next);
+	if (w->next)
+		journal_set32(c, &wait_at(c, w->next)->prev, w->prev);
+	else
+		journal_set32(c, &q->tail, w->prev);
+	journal_set32(c, &set->n_waiters, set->n_waiters - 1);
+	journal_set32(c, (u32 *)&w->result, result);
+	journal_set32(c, &w->state, WAIT_DONE);
+}
+
+void sem_dismiss(
+	struct caller *c, struct semset *set, struct waiter *w, s32 result)
+{
+	queue_remove(c, set, w, result);
+	if (!wait_dead(w))
+		wait_grant(c, w);
+	journal_commit(c);
+}
+
+static void each_queue(struct caller *c, struct slot *s, struct semset *set,
+	void (*visit)(struct caller *, struct slot *, struct semset *,
+		struct wait_queue *, void *),
+	void *arg)
+{
+	struct sem *sems = sem_array(set);
+	u32 i;
+
+	for (i = 0; i < s->size; i++) {
+		if (sems[i].alter.head)
+			visit(c, s, set, &sems[i].alter, arg);
+		if (sems[i].zero.head)
+			visit(c, s, set, &sems[i].zero, arg);
+	}
+	visit(c, s, set, &set->complex, arg);
+	visit(c, s, set, &set->zero_arrays, arg);
+}
+
+static void visit_dismiss(struct caller *c, struct slot *s, struct semset *set,
+	struct wait_queue *q, void *arg)
+{
+	(void)s;
+	while (q->head)
+		sem_dismiss(c, set, wait_at(c, q->head), *(s32 *)arg);
+}
+
+void sem_dismiss_all(
+	struct caller *c, struct slot *s, struct semset *set, s32 result)
+{
+	if (set->n_waiters)
+		each_queue(c, s, set, visit_dismiss, &result);
+}
+
+static void visit_nudge(struct caller *c, struct slot *s, struct semset *set,
+	struct wait_queue *q, void *arg)
+{
+	struct waiter *w;
+
+	(void)s, (void)set, (void)arg;
+	for (w = wait_at(c, q->head); w; w = wait_at(c, w->next))
+		sys_futex_wake(&w->word, 1);
+}
+
+void sem_nudge_all(struct caller *c, struct slot *s, struct semset *set)
+{
+	if (set->n_waiters)
+		each_queue(c, s, set, visit_nudge, NULL);
+}
+
+struct count_arg {
+	u32 num;
+	int at_zero;
+	u32 count;
+};
+
+static void visit_count(struct caller *c, struct slot *s, struct semset *set,
+	struct wait_queue *q, void *arg)
+{
+	struct count_arg *a = arg;
+	struct waiter *w;
+
+	(void)s, (void)set;
+	for (w = wait_at(c, q->head); w; w = wait_at(c, w->next)) {
+		const struct sop *sops = waiter_sops(c, w);
+		const struct sop *op = sops ? &sops[w->block_op] : NULL;
+
+		if (op && op->num == a->num && !wait_dead(w) &&
+			(op->op == 0) == a->at_zero)
+			a->count++;
+	}
+}
+
+u32 sem_count_blocked(struct caller *c, struct slot *s, struct semset *set,
+	u32 num, int at_zero)
+{
+	struct count_arg a = {num, at_zero, 0};
+	struct sem *sem = &sem_array(set)[num];
+
+	if (!set->n_waiters)
+		return 0;
+	visit_count(c, s, set, at_zero ? &sem->zero : &sem->alter, &a);
+	visit_count(c, s, set, &set->complex, &a);
+	visit_count(c, s, set, &set->zero_arrays, &a);
+	return a.count;
+}
+
+/* ---- the passes of §4.4 ---- */
+
+struct dirty {
+	u32 n;
+	int all;
+	u16 nums[MAX_DIRTY];
+};
+
+static void dirty_add(struct dirty *d, u32 num)
+{
+	u32 i;
+
+	for (i = 0; i < d->n; i++)
+		if (d->nums[i] == num)
+			return;
+	if (d->n == MAX_DIRTY)
+		d->all = 1;
+	else
+		d->nums[d->n++] = num;
+}
+
+/* Try one sleeper. 1 if its array was executed, else 0; either way it may have
+ * left its queue. */
+static int pass_try(struct caller *c, struct slot *s, struct semset *set,
+	struct waiter *w)
+{
+	struct array a = {waiter_sops(c, w), w->n_sops, w->pid, NULL};
+	u32 op = 0;
+	int err;
+
+	(void)s;
+	if (wait_dead(w) || !a.sops) {
+		sem_dismiss(c, set, w, -EINTR);
+		return 0;
+	}
+	if (journal_reserve(c, array_entries(a.n, w->undo.off != 0)))
+		return 0;
+	if (w->undo.off)
+		a.undo = undo_at(c, w->undo);
+	err = array_try(c, set, &a, &op);
+	if (err == BLOCKED && !(a.sops[op].flg & SEM_IPC_NOWAIT)) {
+		if (w->block_op != op)
+			atom_store_release(&w->block_op, op);
+		return 0;
+	}
+	if (err == BLOCKED)
+		err = -EAGAIN;
+	queue_remove(c, set, w, err);
+	wait_grant(c, w);
+	journal_commit(c);
+	return err == 0;
+}
+
+static void try_zero_queue(struct caller *c, struct slot *s, struct semset *set,
+	struct wait_queue *q)
+{
+	struct waiter *w = wait_at(c, q->head), *next;
+
+	for (; w; w = next) {
+		next = wait_at(c, w->next);
+		pass_try(c, s, set, w);
+	}
+}
+
+static void zero_pass_one(struct caller *c, struct slot *s, struct semset *set,
+	u32 num, int *found_zero)
+{
+	struct sem *sem = &sem_array(set)[num];
+
+	if (SEM_VALUE(sem->lo))
+		return;
+	*found_zero = 1;
+	try_zero_queue(c, s, set, &sem->zero);
+}
+
+static void zero_pass(struct caller *c, struct slot *s, struct semset *set,
+	const struct dirty *d)
+{
+	int found = 0;
+	u32 i;
+
+	if (d->all)
+		for (i = 0; i < s->size; i++)
+			zero_pass_one(c, s, set, i, &found);
+	else
+		for (i = 0; i < d->n; i++)
+			zero_pass_one(c, s, set, d->nums[i], &found);
+	if (found)
+		try_zero_queue(c, s, set, &set->zero_arrays);
+}
+
+/* The touched semaphores of a sleeper that was let through. Its record is its
+ * own again only after our unlock, so it can still be read. */
+static void after_success(struct caller *c, struct slot *s, struct semset *set,
+	struct waiter *w, struct dirty *d)
+{
+	const struct sop *sops = waiter_sops(c, w);
+	struct dirty touched = {0, 0, {0}};
+	u32 i;
+
+	for (i = 0; i < w->n_sops; i++) {
+		dirty_add(&touched, sops[i].num);
+		dirty_add(d, sops[i].num);
+	}
+	zero_pass(c, s, set, &touched);
+}
+
+/* Without sleeping arrays the semaphores are independent. */
+static void alter_pass_simple(struct caller *c, struct slot *s,
+	struct semset *set, u32 num, struct dirty *d)
+{
+	struct sem *sem = &sem_array(set)[num];
+	struct waiter *w, *next;
+
+restart:
+	/* A decrement cannot succeed at 0, and an increment never sleeps. */
+	for (w = wait_at(c, sem->alter.head); w && SEM_VALUE(sem->lo); w = next) {
+		next = wait_at(c, w->next);
+		if (pass_try(c, s, set, w)) {
+			after_success(c, s, set, w, d);
+			goto restart;
+		}
+	}
+}
+
+static struct waiter *first_after(
+	const struct caller *c, const struct wait_queue *q, u64 stamp)
+{
+	struct waiter *w = wait_at(c, q->head);
+
+	while (w && w->stamp <= stamp)
+		w = wait_at(c, w->next);
+	return w;
+}
+
+static struct waiter *earlier(struct waiter *a, struct waiter *b)
+{
+	return !a || (b && b->stamp < a->stamp) ? b : a;
+}
+
+/* The next sleeper in arrival order, over arrays and single operations. */
+static struct waiter *next_alter(const struct caller *c, struct slot *s,
+	struct semset *set, const struct dirty *d, u64 stamp)
+{
+	struct waiter *best = first_after(c, &set->complex, stamp);
+	struct sem *sems = sem_array(set);
+	u32 i, n = d->all ? s->size : d->n;
+
+	for (i = 0; i < n; i++) {
+		struct sem *sem = &sems[d->all ? i : d->nums[i]];
+
+		if (sem->alter.head && SEM_VALUE(sem->lo))
+			best = earlier(
+				best, first_after(c, &sem->alter, stamp));
+	}
+	return best;
+}
+
+static void alter_pass(
+	struct caller *c, struct slot *s, struct semset *set, struct dirty *d)
+{
+	struct waiter *w;
+	u64 stamp = 0;
+	u32 i;
+
+	if (!set->complex.head) {
+		for (i = 0; !d->all && i < d->n; i++)
+			alter_pass_simple(c, s, set, d->nums[i], d);
+		for (i = 0; d->all && i < s->size; i++)
+			alter_pass_simple(c, s, set, i, d);
+		return;
+	}
+	while ((w = next_alter(c, s, set, d, stamp))) {
+		stamp = w->stamp;
+		if (pass_try(c, s, set, w)) {
+			after_success(c, s, set, w, d);
+			stamp = 0;
+		}
+	}
+}
+
+void sem_pass(struct caller *c, struct slot *s, struct semset *set,
+	const u16 *nums, u32 n)
+{
+	struct dirty d = {0, nums == NULL, {0}};
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		dirty_add(&d, nums[i]);
+	if (set->n_waiters) {
+		zero_pass(c, s, set, &d);
+		alter_pass(c, s, set, &d);
+	}
+	if (set->pass_pending)
+		atom_store_release(&set->pass_pending, 0);
+}
+

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The event ring; see event.h.
+ */
+#include "registry/event.h"
+
+void event_add(struct caller *c, enum event_code code, u64 arg0, u64 arg1)
+{
+	struct header *h = caller_header(c);
+	u64 seq = atom_add(&h->event_seq, 1) + 1;
+	struct event *e =
+		(struct event *)region_at(&c->region, EVENTS_OFF) +
+		seq % N_EVENTS;
+
+	atom_store_release(&e->seq, 0);
+	atom_store_release(&e->time, sys_realtime_sec());
+	atom_store_release(&e->pid, c->pid);
+	atom_store_release(&e->code, (u32)code);
+	atom_store_release(&e->arg[0], arg0);
+	atom_store_release(&e->arg[1], arg1);
+	atom_store_release(&e->seq, seq);
+}

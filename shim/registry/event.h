@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The event ring: limit hits, recoveries, refusals. Lock-free and lossy: a
+ * writer claims a sequence number, fills the entry and publishes it; readers
+ * skip what is being written or was overwritten.
+ */
+#ifndef IPCLIFT_REGISTRY_EVENT_H
+#define IPCLIFT_REGISTRY_EVENT_H
+
+#include "registry/caller.h"
+
+enum event_code {
+	EVENT_RECOVERED = 1, /* arg0 = tid of the dead owner */
+	EVENT_LIMIT,	     /* arg0 = LIMIT_*, arg1 = its value */
+	EVENT_REAPED,	     /* arg0 = pid whose undo was applied */
+};
+
+void event_add(struct caller *c, enum event_code code, u64 arg0, u64 arg1);
+
+#endif

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Checked access to the caller's memory; see guard.h.
+ */
+#include "registry/guard.h"
+
+/* The stack range only grows upwards from pages that hold live frames, and at
+ * most this much at once: a coroutine's stack elsewhere starts a new range. */
+#define STACK_SPAN (256u << 10)
+
+void guard_forget(struct caller *c)
+{
+	u32 i;
+
+	c->stack_low = c->stack_high = 0;
+	for (i = 0; i < 8; i++)
+		c->good_page[i] = ~0UL;
+}
+
+int guard_readable_slow(struct caller *c, const void *p, size_t len)
+{
+	uintptr_t at = (uintptr_t)p, here = (uintptr_t)__builtin_frame_address(0);
+	uintptr_t page;
+
+	if (len == 0)
+		return 0;
+	if (at < GUARD_LOWEST || at + len < at || at + len > ARCH_USER_TOP)
+		return -EFAULT;
+	if (!sys_readable(p, len))
+		return -EFAULT;
+	if (at >= here && at - here < STACK_SPAN && sys_readable((void *)here,
+		at + len - here)) {
+		c->stack_low = here & ~(SYS_PAGE - 1);
+		c->stack_high = (at + len + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
+		return 0;
+	}
+	page = at / SYS_PAGE;
+	c->good_page[page % 8] = page;
+	return 0;
+}
+
+int guard_writable(struct caller *c, void *p, size_t len)
+{
+	uintptr_t at = (uintptr_t)p;
+
+	(void)c;
+	if (len == 0)
+		return 0;
+	if (at < GUARD_LOWEST || at + len < at || at + len > ARCH_USER_TOP)
+		return -EFAULT;
+	return sys_writable(p, len) ? 0 : -EFAULT;
+}
+
+int guard_read(struct caller *c, void *dst, const void *src, size_t len)
+{
+	char *d = dst;
+	const volatile char *s = src;
+	int err = guard_readable(c, src, len);
+
+	if (err)
+		return err;
+	while (len--)
+		*d++ = *s++;
+	return 0;
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+/*
+ * EFAULT: reading and writing the caller's memory without dying of a bad
+ * pointer, at no more than 2 ns on the common path.
+ *
+ * The kernel learns of a bad pointer from the fault; a library has no fault
+ * handler of its own. So a pointer is checked before it is used, and what makes
+ * that cheap is remembering pages that were found good:
+ *   - addresses below 64 KiB or beyond the user half are refused outright;
+ *   - anything between this frame and the highest stack page seen good is on
+ *     the thread's own stack: two compares;
+ *   - a page among the eight found good last: one compare (the cache is
+ *     indexed by page number);
+ *   - else a system call asks (base/sys.c), and the answer is remembered.
+ * A remembered page that the host unmaps afterwards gives SIGSEGV instead of
+ * EFAULT when it is passed again.
+ */
+#ifndef IPCLIFT_REGISTRY_GUARD_H
+#define IPCLIFT_REGISTRY_GUARD_H
+
+#include "registry/caller.h"
+
+#define GUARD_LOWEST 65536UL
+
+/* 0 or -EFAULT: may len bytes at p be read? The answer for a range that is
+ * not in the cache costs a system call a page. */
+int guard_readable_slow(struct caller *c, const void *p, size_t len);
+static inline int guard_readable(struct caller *c, const void *p, size_t len)
+{
+	uintptr_t at = (uintptr_t)p, page = at / SYS_PAGE;
+
+	if (likely(at >= c->stack_low && at + len <= c->stack_high &&
+		    at + len >= at))
+		return 0;
+	if (likely(c->good_page[page % 8] == page &&
+		    at % SYS_PAGE + len <= SYS_PAGE))
+		return 0;
+	return guard_readable_slow(c, p, len);
+}
+
+/* Empty the cache of good pages. */
+void guard_forget(struct caller *c);
+
+/* 0 or -EFAULT: may len bytes at p be written? Always asks the kernel. */
+int guard_writable(struct caller *c, void *p, size_t len);
+
+/* Copy in; 0 or -EFAULT. */
+int guard_read(struct caller *c, void *dst, const void *src, size_t len);
+
+#endif

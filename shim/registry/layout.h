@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The registry: what stands where in the shared file.
+ *
+ * One sparse file, mapped MAP_SHARED by every process at an address of its
+ * own, so nothing in it is a pointer (two exceptions, both private to one
+ * thread at a time: the robust-list links inside locks, waiters and
+ * lifelines, which only that thread and the kernel follow).
+ *
+ *   0          struct header: identity, limits, global locks, counters
+ *   TASKS      struct task[]: one a process
+ *   THREADS    struct thread[]: one a thread that ever took a lock: its
+ *              journal and its waiter
+ *   EVENTS     struct event[]: a ring
+ *   FACILITY   for sem, msg, shm each: slots (objects), key buckets, bitmap
+ *   HEAP       everything of variable size
+ *
+ * A change of this file bumps LAYOUT_VERSION. Programs of two versions never
+ * share a file: the version is part of the identity that region_map checks
+ * before it looks at anything else, and the newcomer is refused.
+ *
+ * Each struct has a table: who may write a field, under which lock, whether it
+ * is read without that lock, and what a crash in mid-write leaves. "journaled"
+ * means: written through journal_set*, so an unfinished operation is rolled
+ * back by the next owner of the lock (journal.h).
+ */
+#ifndef IPCLIFT_REGISTRY_LAYOUT_H
+#define IPCLIFT_REGISTRY_LAYOUT_H
+
+#include <stdint.h>
+
+#define LAYOUT_MAGIC 0x7466696c63706900ULL /* "\0ipclift" */
+#define LAYOUT_VERSION 1u
+
+typedef uint64_t u64;
+typedef int64_t s64;
+typedef uint32_t u32;
+typedef int32_t s32;
+typedef uint16_t u16;
+typedef int16_t s16;
+
+/* An offset into the region; 0 is "none" (the header is never referred to). */
+struct ref {
+	u64 off;
+};
+
+/*
+ * struct lock: a robust lock, one cache line. See lock.h for the word's states.
+ * field    written by      lock   read without lock   a crash leaves
+ * word     owner, kernel   -      yes                 OWNER_DIED, set by the kernel
+ * journal  new owner       self   repair only         the previous owner's: harmless
+ * count    owner           self   yes (sequence)      one off, statistics
+ * n_held.. owner, waiters  -      yes                 one off, statistics
+ * link     owner           -      kernel only         node of the dead: never followed
+ * *_ns     owner           self   yes                 statistics
+ */
+struct lock {
+	u32 word;
+	u32 journal; /* thread index of the owner's journal */
+	u64 count;   /* times taken; odd sampling for lock-free readers */
+	u32 n_found_held;  /* cnt_lock: an acquirer found it held */
+	u32 n_held_wanted; /* cnt_hold: wanted by others while held */
+	u64 robust_prev;   /* +24: written by libc code only */
+	u64 robust_next;   /* +32 (glibc) or +28 (musl) from word */
+	u64 total_ns;      /* profiling: sum of hold times */
+	u32 max_ns;        /* profiling: longest hold */
+	u32 cpu;           /* the CPU of the last operator, for spinning */
+	u64 taken_ns;      /* profiling: when the present hold began */
+};
+_Static_assert(sizeof(struct lock) == 64, "lock size");
+
+enum facility {
+	FAC_SEM,
+	FAC_MSG,
+	FAC_SHM,
+	FAC_MQ,
+	N_FAC,
+};
+
+/*
+ * struct slot: one object of a facility; index = idx part of its id. The array
+ * is never reused for anything else, so a stale reader may take the lock of a
+ * slot whose object is gone: it then sees `ident` changed.
+ * field    written by           lock        read without lock  a crash leaves
+ * lock     its owner            self        word only          repaired
+ * ident    create, remove       fac + self  yes (acquire)      journaled: old or new
+ * body     create               fac         yes, if ident says so
+ * key,next create, remove       fac         yes (key seq)      journaled
+ * perm     create, IPC_SET      fac / self  yes                journaled
+ * size     create               fac         yes
+ * ctime    create, SET*, IPC_SET fac / self yes                journaled
+ */
+struct slot {
+	struct lock lock;
+	u32 mode;	/* the nine permission bits (and facility's own above) */
+	u32 next;	/* key chain: idx + 1, 0 = end */
+	u64 ident;	/* IDENT_* below; 0 = free */
+	struct ref body;
+	s32 key;
+	u32 uid;
+	u32 gid;
+	u32 cuid;
+	u32 cgid;
+	u32 size;	/* semaphores of the set */
+	s64 ctime;
+	u64 pad;
+};
+_Static_assert(sizeof(struct slot) == 128, "slot size");
+
+/* ident = generation << 32 | live bit | id. One load tells which object, if
+ * any, stands in the slot. */
+#define IDENT_LIVE 0x80000000u
+#define IDENT_ID(ident) ((s32)((ident) & 0x7fffffff))
+#define IDENT_GEN(ident) ((u32)((ident) >> 32))
+
+/* Geometry of the idx bitmap: 64-way, level 0 has a bit an idx, level n a bit a
+ * full word of level n-1. */
+#define IDX_BITS_NORMAL 15
+#define IDX_BITS_EXTENDED 24
+#define IDX_MAX (1u << IDX_BITS_EXTENDED)
+#define IDX_LEVELS 4
+#define IDX_WORDS (IDX_MAX / 64 + IDX_MAX / 4096 + IDX_MAX / 262144 + 1)
+
+/*
+ * struct id_table: the allocator's state and the key table of one facility.
+ * All fields: written under the facility's lock, journaled, except key_seq
+ * (odd while a writer is inside; repair makes it even) and the next_id of a
+ * control file, which is one store.
+ */
+struct id_table {
+	u32 in_use;
+	u32 seq;
+	s32 last_idx;
+	u32 cursor;
+	s32 next_id; /* one-shot wish, -1 = none */
+	u32 max_idx; /* highest idx in use is <= this */
+	u64 total;   /* semaphores in all sets */
+	u32 n_keys;
+	u32 n_buckets; /* linear hashing: buckets in use, >= 1 */
+	u32 key_seq;
+	u32 gen;       /* generation of the next object */
+};
+
+/* Limits, as the sysctl files show them. Each field is one store. */
+struct limits {
+	s32 semmsl, semmns, semopm, semmni;
+	s32 msgmax, msgmnb, msgmni, pad0;
+	u64 shmmax, shmall;
+	s32 shmmni, shm_rmid_forced;
+	s32 mq_queues_max, mq_msg_max, mq_msgsize_max;
+	s32 mq_msg_default, mq_msgsize_default;
+	s32 mq_rlimit; /* 1: RLIMIT_MSGQUEUE counts */
+};
+
+/*
+ * struct task: one process that uses the registry, kept over exec.
+ * field       written by          lock   read without lock  a crash leaves
+ * pid, start  claimer             CAS    yes                claimed by a dead process:
+ *                                                           reclaimed by the next
+ * lifeline    owner, kernel       -      yes                OWNER_DIED
+ * undo_head.. owner, reaper       lock   no                 journaled
+ * life_off    owner               -      -
+ */
+struct task {
+	u32 pid;   /* 0 = free */
+	u32 state; /* 1 = the fields are valid */
+	u64 start; /* of pid, in clock ticks since boot */
+	u32 life_pad0;
+	u32 life_type; /* musl's walk reads the words around the lifeline */
+	/* The lifeline: linked on the robust list of one thread for good. */
+	u32 life; /* tid | WAITERS while linked; OWNER_DIED once it fired */
+	u32 life_waiters;
+	u64 life_pad[2];
+	u64 life_prev; /* +24 */
+	u64 life_next; /* +32 / +28 */
+	u64 life_guard;
+	struct lock lock;
+	struct ref undo_head; /* this process's undo records */
+	struct ref spare;     /* a block between heap_alloc and its use */
+	u64 spare_size;	      /* of that block */
+	u64 use_seq;	      /* stamps "most recently used" */
+	u64 pad[11];
+};
+_Static_assert(sizeof(struct task) == 256, "task size");
+#define N_TASKS 65536u
+
+/* One old value: off carries the size (2, 4 or 8 bytes) in its top byte. */
+struct journal_entry {
+	u64 off;
+	u64 old;
+};
+#define JOURNAL_INLINE 48u
+#define JOURNAL_LOCKS 4u
+
+/*
+ * struct journal: the undo log of the operation its thread is in. Written by
+ * that thread only; by a repairer (recover.c) once the thread is dead and a
+ * lock of `locks` is the repairer's.
+ */
+struct journal {
+	u32 n;	     /* entries that count; 0 = nothing to roll back */
+	u32 n_locks; /* locks held, outermost first */
+	u64 locks[JOURNAL_LOCKS];
+	u64 publish_off; /* journal_publish: the store that commits, */
+	u64 publish_val; /* and what it stores; off 0 = none */
+	struct ref ext;	 /* a larger entry array, or 0 for the inline one */
+	u32 cap;
+	u32 pad0;
+	struct journal_entry entries[JOURNAL_INLINE];
+};
+
+struct sop {
+	u16 num;
+	s16 op;
+	s16 flg;
+};
+#define WAITER_SOPS_INLINE 16u
+
+/*
+ * struct waiter: how a thread sleeps on an object. Written by its own thread
+ * before it is queued; while queued, by whoever holds the object's lock.
+ * field     written by             a crash leaves
+ * word      sleeper, waker, kernel see wait.h
+ * alive     sleeper, kernel        OWNER_DIED: nothing is handed to it any more
+ * state..   lock holder            journaled
+ */
+struct waiter {
+	u32 word;
+	u32 state; /* WAIT_* */
+	s32 result;
+	u32 slot_idx;
+	u64 guard_pad[1];
+	u64 guard_prev; /* +24 */
+	u64 guard_next; /* +32 / +28 */
+	u32 alive;
+	u32 alive_pad0;
+	u64 alive_pad[2];
+	u64 alive_prev; /* +24 */
+	u64 alive_next; /* +32 / +28 */
+	u64 stamp;	/* arrival order within the object */
+	u64 ident;	/* of the object */
+	u32 next, prev; /* queue links: thread indexes, 0 = end */
+	u32 facility;
+	u32 kind;	/* which queue */
+	u32 n_sops;
+	u32 block_op;	/* index of the operation it is blocked at */
+	u32 pid;
+	u32 queue_num;	/* semaphore whose queue it stands in */
+	struct ref undo;
+	struct ref sops_ext;
+	u64 sops_ext_cap;
+	s64 since;
+	struct sop sops[WAITER_SOPS_INLINE];
+};
+
+/*
+ * struct thread: one a thread that ever took a lock. Index 0 is never used.
+ */
+struct thread {
+	u32 tid; /* 0 = free; claimed by CAS */
+	u32 task;
+	u64 start; /* of the task */
+	struct ref spare; /* a block between heap_alloc_at and its use */
+	struct waiter waiter;
+	struct journal journal;
+	u64 pad[2];
+};
+_Static_assert(sizeof(struct thread) <= 1280, "thread size");
+#define THREAD_STRIDE 1280u
+#define N_THREADS 131072u
+
+/* A queue of waiters: thread indexes, 0 = empty. Journaled, object's lock. */
+struct wait_queue {
+	u32 head;
+	u32 tail;
+};
+
+/*
+ * struct sem: one semaphore, one cache line.
+ * field  written by             lock            without lock  a crash leaves
+ * lo,hi  anybody by a 16-byte   none, unless    yes           old or new
+ *        compare-and-swap       SEM_OWNED is set
+ *        lock holder, plain     slot, if OWNED  as sequence   journaled
+ * queues lock holder            slot            no            journaled
+ * calm   lock holder            slot            no            a count, any value is right
+ *
+ * lo = last pid << 32 | flags << 16 | value; hi = generation << 40 | otime.
+ * SEM_OWNED: the words change only under the slot's lock. The lock holder sets
+ * it before it looks at the value, and takes it off again after a while in
+ * which nobody needed it.
+ */
+struct sem {
+	u64 lo;
+	u64 hi;
+	struct wait_queue alter; /* sleeping single operations != 0 */
+	struct wait_queue zero;	 /* sleeping single waits for zero */
+	u32 calm;
+	u32 pad[7];
+};
+_Static_assert(sizeof(struct sem) == 64, "sem size");
+#define SEM_OWNED (1ULL << 16)
+#define SEM_VALUE(lo) ((u32)((lo) & 0xffff))
+#define SEM_PID(lo) ((u32)((lo) >> 32))
+#define SEM_OTIME(hi) ((s64)((hi) & 0xffffffffffULL))
+#define SEM_GEN(hi) ((u32)((hi) >> 40))
+#define SEM_GEN_MASK 0xffffffu
+
+/*
+ * struct semset: the body of a set; its semaphores follow. All under the
+ * slot's lock and journaled, except pass_pending's clearing (wakes may be tried
+ * twice) and undo_cut.
+ */
+struct semset {
+	struct wait_queue complex;     /* sleeping arrays that alter */
+	struct wait_queue zero_arrays; /* sleeping arrays of zeros only */
+	struct ref undo_all;	/* every undo record of the set */
+	struct ref undo_active; /* those that may have a nonzero adj */
+	u32 n_active;
+	u32 n_adj; /* records that have a nonzero adj */
+	u32 n_waiters;
+	u32 pass_pending; /* values changed, sleepers not yet tried */
+	u64 pad[2];
+};
+_Static_assert(sizeof(struct semset) == 64, "semset size");
+
+/*
+ * struct undo: what one process has to give back to one set. Memory belongs to
+ * the task's chain (task lock); all else to the set (slot lock), journaled.
+ */
+struct undo {
+	struct ref task_next;
+	u64 ident; /* of the set; 0 = empty, to be used again */
+	u32 slot_idx;
+	u32 task;
+	struct ref set_next, set_prev;
+	struct ref active_next, active_prev;
+	u64 stamp;     /* task.use_seq at the last use */
+	u32 n_nonzero; /* adj[] that are not 0 */
+	u32 is_active; /* stands in undo_active */
+	u32 n_sems;
+	u32 cap; /* room in adj[] */
+	s16 adj[];
+};
+
+struct event {
+	u64 seq; /* 0 = being written */
+	s64 time;
+	u32 pid;
+	u32 code;
+	u64 arg[2];
+	char text[80];
+	u64 pad[2];
+};
+_Static_assert(sizeof(struct event) == 136, "event size");
+#define N_EVENTS 4096u
+
+/* Heap: size classes, four to a power of two, from 64 bytes to 1 GiB. */
+#define HEAP_CLASSES 100u
+/* Room is reserved in the file system in steps of this size. Arbitrary: small
+ * enough for docker's 64 MiB /dev/shm, large enough to be rare. */
+#define HEAP_BATCH (256u << 10)
+
+struct heap {
+	struct lock lock;
+	u64 bump;     /* first byte never handed out */
+	u64 reserved; /* first byte whose page is not reserved */
+	u64 used;     /* bytes handed out */
+	u64 free_head[HEAP_CLASSES];
+};
+
+/*
+ * struct header. Identity: written once by the creator before magic. Counters:
+ * see their structs. The four identity checks are in region.c.
+ */
+struct header {
+	u64 magic;
+	u32 version;
+	u32 word_size;
+	u64 file_size;
+	u64 boot_id[2];
+	u64 pid_ns;
+	u32 owner;
+	u32 idx_bits;
+	u32 profile; /* LIMITS_* of limits.h */
+	u32 profiling; /* 1: locks take times */
+	s64 created;
+	u64 identity_sum; /* of the fields above */
+	struct limits limits;
+	struct id_table ids[N_FAC];
+	struct lock fac_lock[N_FAC];
+	struct lock repair_lock;
+	struct lock task_lock;
+	struct heap heap;
+	u32 task_high;	 /* tasks ever used are below this */
+	u32 task_hint;
+	u32 thread_high;
+	u32 thread_hint;
+	u64 event_seq;
+	u64 stamp;   /* arrival order of waiters */
+	u64 removing[N_FAC]; /* idx + 1 of an object in mid-removal */
+};
+#define HEADER_SIZE 65536ULL
+_Static_assert(sizeof(struct header) <= HEADER_SIZE, "header size");
+
+#define TASKS_OFF HEADER_SIZE
+#define THREADS_OFF (TASKS_OFF + (u64)N_TASKS * sizeof(struct task))
+#define EVENTS_OFF (THREADS_OFF + (u64)N_THREADS * THREAD_STRIDE)
+#define FAC_OFF (256ULL << 20)
+#define FAC_SLOTS_SIZE ((u64)IDX_MAX * sizeof(struct slot))
+#define FAC_BUCKETS_SIZE ((u64)IDX_MAX * 4)
+#define FAC_BITMAP_SIZE (4ULL << 20)
+#define FAC_STRIDE (FAC_SLOTS_SIZE + FAC_BUCKETS_SIZE + FAC_BITMAP_SIZE)
+#define SLOTS_OFF(f) (FAC_OFF + (f)*FAC_STRIDE)
+#define BUCKETS_OFF(f) (SLOTS_OFF(f) + FAC_SLOTS_SIZE)
+#define BITMAP_OFF(f) (BUCKETS_OFF(f) + FAC_BUCKETS_SIZE)
+#define HEAP_OFF (10ULL << 30)
+#define REGION_SIZE (32ULL << 30)
+_Static_assert(EVENTS_OFF + N_EVENTS * sizeof(struct event) <= FAC_OFF,
+	"tables overlap");
+_Static_assert(FAC_OFF + N_FAC * FAC_STRIDE <= HEAP_OFF, "heap overlaps");
+_Static_assert(IDX_WORDS * 8ULL <= FAC_BITMAP_SIZE, "bitmap size");
+
+#endif

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Robust locks; the protocol is in lock.h. The backstop for what the robust
+ * list cannot see (a host that unmapped one of its own locked robust mutexes
+ * stops the kernel's walk): a sleeper looks after 50 ms whether the owner is
+ * still there.
+ */
+#include "registry/lock.h"
+#include "registry/recover.h"
+#include "registry/wait.h"
+
+/* Arbitrary: a hold lasts well below a microsecond, 60 pauses about one. */
+#define SPIN_PAUSES 60
+#define BACKSTOP_NS 50000000
+
+void robust_pop(struct caller *c, u32 *word)
+{
+	void *node = robust_node(c, word);
+	void **at = &c->robust->next;
+	unsigned steps = 0;
+
+	/* Bit 0 marks PI mutexes of the host; ours never carry it, and lie in
+	 * front of all the host's. */
+	while (*at != node) {
+		if (*at == (void *)c->robust || ++steps > 2 * MAX_GRANTS)
+			return;
+		at = *at;
+	}
+	__atomic_store_n(at, *(void **)node, __ATOMIC_RELEASE);
+}
+
+static void declare_dead_if_gone(struct lock *lock, u32 seen)
+{
+	u32 tid = seen & SYS_TID_MASK;
+
+	if (tid && sys_call(__NR_kill, tid, 0) == -ESRCH)
+		atom_cas(&lock->word, &seen, SYS_OWNER_DIED | SYS_WAITERS);
+}
+
+/* Returns the word that was replaced by ours. */
+static u32 acquire_contended(struct caller *c, struct lock *lock, u32 seen)
+{
+	const struct sys_timespec backstop = {0, BACKSTOP_NS};
+	u32 slept = 0;
+	int spins = 0;
+
+	if (seen & SYS_TID_MASK)
+		__atomic_fetch_add(&lock->n_found_held, 1, __ATOMIC_RELAXED);
+	for (;;) {
+		seen = atom_load_relaxed(&lock->word);
+		if (!(seen & SYS_TID_MASK)) {
+			if (atom_cas(&lock->word, &seen,
+				    c->tid | (seen & SYS_WAITERS) | slept))
+				return seen;
+			continue;
+		}
+		if (spins++ < SPIN_PAUSES) {
+			arch_pause();
+			continue;
+		}
+		if (!(seen & SYS_WAITERS)) {
+			if (!atom_cas(&lock->word, &seen, seen | SYS_WAITERS))
+				continue;
+			seen |= SYS_WAITERS;
+		}
+		if (!slept)
+			__atomic_fetch_add(
+				&lock->n_held_wanted, 1, __ATOMIC_RELAXED);
+		if (sys_futex_wait(&lock->word, seen, &backstop) == -ETIMEDOUT)
+			declare_dead_if_gone(lock, seen);
+		slept = SYS_WAITERS;
+	}
+}
+
+int lock_acquire(struct caller *c, struct lock *lock)
+{
+	u32 n = c->n_held, seen = 0;
+	int died = 0;
+
+	section_begin(c);
+	if (n)
+		robust_push(c, &c->held[n - 1]->word);
+	robust_pend(c, &lock->word);
+	if (unlikely(!atom_cas(&lock->word, &seen, c->tid)))
+		seen = acquire_contended(c, lock, seen);
+	c->held[n] = lock;
+	c->n_held = n + 1;
+	if (unlikely(seen & SYS_OWNER_DIED)) {
+		recover_lock(c, lock);
+		died = 1;
+	}
+	atom_store_release(&lock->journal, c->thread);
+	atom_store_release(
+		&c->journal->locks[n], region_off(&c->region, lock));
+	atom_store_release(&c->journal->n_locks, n + 1);
+	atom_store_release(&lock->count, lock->count + 1);
+	if (unlikely(caller_header(c)->profiling))
+		lock->taken_ns = sys_monotonic_ns();
+	return died;
+}
+
+static void profile_hold(struct lock *lock)
+{
+	u64 held = sys_monotonic_ns() - lock->taken_ns;
+
+	if (!lock->taken_ns)
+		return;
+	lock->total_ns += held;
+	if (held > lock->max_ns)
+		lock->max_ns = held > 0xffffffff ? 0xffffffff : (u32)held;
+	lock->taken_ns = 0;
+}
+
+/*
+ * Storing WAITERS instead of 0 before the wake-up keeps the fact that somebody
+ * may sleep; it is cleared only if the wake-up found nobody, and then everybody
+ * who came between is woken.
+ */
+static void unlock_contended(struct lock *lock)
+{
+	u32 seen = SYS_WAITERS;
+
+	atom_store_release(&lock->word, SYS_WAITERS);
+	if (sys_futex_wake(&lock->word, 1) == 0 &&
+		atom_cas(&lock->word, &seen, 0))
+		sys_futex_wake(&lock->word, 0x7fffffff);
+}
+
+void lock_release(struct caller *c, struct lock *lock)
+{
+	u32 n = c->n_held - 1, seen = c->tid;
+
+	if (unlikely(lock->taken_ns))
+		profile_hold(lock);
+	atom_store_release(&c->journal->n_locks, n);
+	if (unlikely(!atom_cas(&lock->word, &seen, 0)))
+		unlock_contended(lock);
+	c->n_held = n;
+	if (n) {
+		robust_pend(c, &c->held[n - 1]->word);
+		robust_pop(c, &c->held[n - 1]->word);
+	} else {
+		robust_pend(c, 0);
+		if (unlikely(c->n_grants))
+			wait_flush(c);
+	}
+	section_end(c);
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Robust locks.
+ *
+ * States of the word:
+ *   0                        free
+ *   WAITERS                  free; somebody may sleep (the bit is sticky, below)
+ *   tid                      held, nobody sleeps
+ *   tid | WAITERS            held, somebody may sleep
+ *   OWNER_DIED [| WAITERS]   the owner died; the next owner repairs first
+ *
+ * While a lock is wanted or held, the pending entry of the robust list that
+ * libc registered for the thread points at it, so the kernel itself marks
+ * OWNER_DIED and wakes a sleeper, whatever kills the thread. A thread that
+ * holds an outer lock and takes an inner one puts the outer on the list proper
+ * meanwhile.
+ *
+ * The classic unlock to 0 loses a wake-up for ever if the woken sleeper is
+ * killed while a third thread barges in (SPIKES §2). Here the WAITERS bit
+ * survives the unlock, and whoever slept acquires with the bit set.
+ *
+ * Order of locks, outer before inner (asserted in debug builds):
+ *   facility (sem, msg, shm, mq)  <  task  <  object (slot)  <  heap  <  repair
+ */
+#ifndef IPCLIFT_REGISTRY_LOCK_H
+#define IPCLIFT_REGISTRY_LOCK_H
+
+#include "registry/caller.h"
+
+/*
+ * Take the lock; sleeps if it is held. The caller must be enrolled. Begins a
+ * section. Returns 0, or 1 if the last owner had died: its unfinished
+ * operation has been rolled back, and the object's own repair is the caller's
+ * duty before anything else.
+ */
+int lock_acquire(struct caller *c, struct lock *lock);
+
+/* Give it back; wakes one sleeper if there may be one. The outermost release
+ * also wakes those granted something meanwhile (wait.h). Ends the section. */
+void lock_release(struct caller *c, struct lock *lock);
+
+/* 1 if somebody holds it or died holding it: a lock-free reader must not
+ * trust what it read. */
+static inline int lock_busy(const struct lock *lock)
+{
+	return (atom_load_acquire(&lock->word) & ~SYS_WAITERS) != 0;
+}
+
+/* Robust-list plumbing, also used for lifelines and waiters. The node of a
+ * word lies at a distance that the libc has chosen. */
+static inline void *robust_node(const struct caller *c, u32 *word)
+{
+	return (char *)word - c->robust->futex_offset;
+}
+static inline void robust_push(struct caller *c, u32 *word)
+{
+	void **node = robust_node(c, word);
+
+	__atomic_store_n(node, c->robust->next, __ATOMIC_RELEASE);
+	__atomic_store_n(&c->robust->next, (void *)node, __ATOMIC_RELEASE);
+}
+/* Take word's node off again; it was pushed by this thread and is near the
+ * head. */
+void robust_pop(struct caller *c, u32 *word);
+static inline void robust_pend(struct caller *c, u32 *word)
+{
+	__atomic_store_n(&c->robust->pending,
+		word ? robust_node(c, word) : (void *)0, __ATOMIC_RELEASE);
+}
+
+#endif

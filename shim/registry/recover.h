@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the next owner of a dead owner's lock does first.
+ */
+#ifndef IPCLIFT_REGISTRY_RECOVER_H
+#define IPCLIFT_REGISTRY_RECOVER_H
+
+#include "registry/caller.h"
+
+/* With the lock just acquired and found OWNER_DIED: roll back what its last
+ * owner had not committed. May be cut off anywhere and run again. */
+void recover_lock(struct caller *c, struct lock *lock);
+
+#endif

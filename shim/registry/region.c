@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Making, checking and mapping the registry file.
+ *
+ * Creation is decided under flock: a file of size 0, or of full size whose
+ * magic is still 0 (its creator died before the last store), is initialised by
+ * the process that holds the lock. The magic is the commit point. Everything
+ * else in the file starts as zeros, so there is little to write.
+ */
+#include "registry/region.h"
+#include "base/sys.h"
+
+#define O_RDWR 02
+#define O_CREAT 0100
+#define O_EXCL 0200
+#define O_NOFOLLOW 0400000
+#define O_CLOEXEC 02000000
+#define O_NONBLOCK 04000
+#define LOCK_EX 2
+#define PROT_NONE 0
+#define PROT_RW 3
+#define MAP_SHARED 1
+#define MAP_NORESERVE 0x4000
+#define MADV_DONTDUMP 16
+#define MADV_POPULATE_WRITE 23
+#define RLIMIT_FSIZE 1
+#define S_IFMT 0170000
+#define S_IFREG 0100000
+
+/* What fstat(2) fills in on x86-64. */
+struct sys_stat {
+	u64 dev, ino, nlink;
+	u32 mode, uid, gid, pad0;
+	u64 rdev;
+	s64 size, blksize, blocks;
+	u64 times[6];
+	s64 unused[3];
+};
+
+static u64 identity_sum(const struct header *h)
+{
+	const u64 fields[] = {h->magic, h->version, h->word_size, h->file_size,
+		h->boot_id[0], h->boot_id[1], h->pid_ns, h->owner, h->idx_bits,
+		h->profile};
+	u64 sum = 0xcbf29ce484222325ULL;
+	unsigned i;
+
+	for (i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		sum = (sum ^ fields[i]) * 0x100000001b3ULL;
+	return sum;
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return -1;
+}
+
+static void boot_id(u64 ret_id[2])
+{
+	char buf[64];
+	unsigned n = 0;
+	char *p;
+
+	ret_id[0] = ret_id[1] = 0;
+	if (sys_read_file("/proc/sys/kernel/random/boot_id", buf,
+		    sizeof(buf)) <= 0)
+		return;
+	for (p = buf; *p && n < 32; p++) {
+		int d = hex_digit(*p);
+
+		if (d < 0)
+			continue;
+		ret_id[n / 16] = ret_id[n / 16] << 4 | (unsigned)d;
+		n++;
+	}
+}
+
+/* The inode of our pid namespace, or 0 where /proc does not tell. */
+static u64 pid_namespace(void)
+{
+	char buf[64];
+	long n = sys_call(
+		__NR_readlink, "/proc/self/ns/pid", buf, sizeof(buf) - 1);
+	u64 v = 0;
+	long i;
+
+	for (i = 0; i < n; i++)
+		if (buf[i] >= '0' && buf[i] <= '9')
+			v = v * 10 + (buf[i] - '0');
+	return v;
+}
+
+static int refuse(char *why, size_t cap, const char *path, const char *text,
+	int error)
+{
+	size_t n = str_add(why, cap, 0, path);
+
+	n = str_add(why, cap, n, ": ");
+	str_add(why, cap, n, text);
+	return error;
+}
+
+static void write_header(struct header *h, const struct region_options *opt)
+{
+	unsigned f;
+
+	h->version = LAYOUT_VERSION;
+	h->word_size = sizeof(void *);
+	h->file_size = REGION_SIZE;
+	boot_id(h->boot_id);
+	h->pid_ns = pid_namespace();
+	h->owner = sys_call(__NR_geteuid);
+	h->idx_bits = opt->idx_bits;
+	h->profile = opt->profile;
+	h->created = sys_realtime_sec();
+	h->limits = opt->limits;
+	for (f = 0; f < N_FAC; f++) {
+		h->ids[f].last_idx = -1;
+		h->ids[f].next_id = -1;
+		h->ids[f].n_buckets = 1;
+		h->ids[f].gen = 1;
+	}
+	h->heap.bump = h->heap.reserved = HEAP_OFF;
+	h->thread_high = 1;
+	h->task_high = 1;
+	h->event_seq = 0;
+	h->stamp = 1;
+	h->magic = LAYOUT_MAGIC;
+	h->identity_sum = identity_sum(h);
+	h->magic = 0;
+	atom_store_release(&h->magic, LAYOUT_MAGIC);
+}
+
+/* All that can be wrong with a file that has a magic. */
+static int header_check(
+	const struct header *h, const char *path, char *why, size_t cap)
+{
+	u64 boot[2];
+
+	if (h->magic != LAYOUT_MAGIC)
+		return refuse(why, cap, path,
+			"is not an ipclift registry; remove it or name another "
+			"with IPCLIFT_REGISTRY", -EINVAL);
+	if (h->version != LAYOUT_VERSION || h->word_size != sizeof(void *))
+		return refuse(why, cap, path,
+			"was made by another version of ipclift (layout or word "
+			"size differs); end its programs and remove it, or name "
+			"another with IPCLIFT_REGISTRY", -EPROTO);
+	if (h->file_size != REGION_SIZE || h->identity_sum != identity_sum(h) ||
+		(h->idx_bits != IDX_BITS_NORMAL &&
+			h->idx_bits != IDX_BITS_EXTENDED))
+		return refuse(why, cap, path,
+			"is damaged (identity sum); remove it", -EINVAL);
+	boot_id(boot);
+	if (boot[0] != h->boot_id[0] || boot[1] != h->boot_id[1])
+		return refuse(why, cap, path,
+			"was made before the last boot; its objects ended with "
+			"it: remove the file", -ESTALE);
+	if (pid_namespace() != h->pid_ns)
+		return refuse(why, cap, path,
+			"belongs to another pid namespace: process ids would be "
+			"mistaken; give each namespace (container) a registry "
+			"of its own with IPCLIFT_REGISTRY", -EXDEV);
+	return 0;
+}
+
+static int file_grow(long fd)
+{
+	u64 limit[2];
+
+	/* Beyond RLIMIT_FSIZE ftruncate would raise SIGXFSZ. */
+	if (!sys_call(__NR_prlimit64, 0, RLIMIT_FSIZE, NULL, limit) &&
+		limit[0] < REGION_SIZE)
+		return -EFBIG;
+	return sys_call(__NR_ftruncate, fd, REGION_SIZE);
+}
+
+/*
+ * PROT_NONE first: under mlockall(MCL_FUTURE) a writable mapping would be
+ * filled to the last page.
+ */
+static long map_file(long fd)
+{
+	void *at = sys_mmap(
+		NULL, REGION_SIZE, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+
+	if ((unsigned long)at > -4096UL)
+		return (long)at;
+	sys_call(__NR_munlock, at, REGION_SIZE);
+	sys_call(__NR_madvise, at, REGION_SIZE, MADV_DONTDUMP);
+	sys_call(__NR_mprotect, at, REGION_SIZE, PROT_RW);
+	return (long)at;
+}
+
+static int open_checked(const char *path, const struct region_options *opt,
+	long *ret_fd, char *why, size_t cap)
+{
+	struct sys_stat st;
+	int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+	long fd, err;
+
+	if (!opt->must_exist)
+		flags |= O_CREAT;
+	fd = sys_call(__NR_open, path, flags, 0600);
+	if (fd == -ELOOP)
+		return refuse(why, cap, path,
+			"is a symbolic link; name the file itself", -EINVAL);
+	if (fd == -ENOENT)
+		return refuse(why, cap, path,
+			opt->must_exist ? "no such registry" :
+					  "its directory does not exist",
+			-ENOENT);
+	if (fd == -EMFILE || fd == -ENFILE)
+		return refuse(why, cap, path,
+			"no free file descriptor to open it", fd);
+	if (fd < 0)
+		return refuse(why, cap, path, "cannot be opened for reading "
+			"and writing", fd);
+	err = sys_call(__NR_fstat, fd, &st);
+	if (!err && (st.mode & S_IFMT) != S_IFREG)
+		err = refuse(why, cap, path, "is not a regular file", -EINVAL);
+	else if (!err && st.uid != (u32)sys_call(__NR_geteuid) &&
+		!(st.mode & 022))
+		err = refuse(why, cap, path,
+			"is owned by another user and not shared (group or "
+			"world writable) on purpose", -EACCES);
+	if (err) {
+		sys_call(__NR_close, fd);
+		return err;
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+/* With the file locked: initialise it if it is new, else check it. */
+static int map_locked(struct region *region, long fd, const char *path,
+	const struct region_options *opt, char *why, size_t cap)
+{
+	struct sys_stat st;
+	u64 magic = 0;
+	long at, err;
+
+	err = sys_call(__NR_fstat, fd, &st);
+	if (err)
+		return refuse(why, cap, path, "fstat failed", err);
+	if (st.size != 0 && st.size != (s64)REGION_SIZE)
+		return refuse(why, cap, path,
+			"is not an ipclift registry (its size is wrong: "
+			"truncated, or another kind of file)", -EINVAL);
+	if (st.size)
+		sys_call(__NR_pread64, fd, &magic, 8, 0);
+	if (st.size == 0) {
+		if (opt->must_exist)
+			return refuse(why, cap, path, "is empty", -EINVAL);
+		err = file_grow(fd);
+		if (err)
+			return refuse(why, cap, path,
+				"cannot grow to its (sparse) size: file size "
+				"limit of the file system or RLIMIT_FSIZE",
+				err);
+	}
+	/* Room for the first pages, told by an error instead of a SIGBUS. */
+	if (!magic && sys_call(__NR_fallocate, fd, 0, 0, HEADER_SIZE) == -ENOSPC)
+		return refuse(why, cap, path, "no room in its file system",
+			-ENOSPC);
+	at = map_file(fd);
+	if (at == -ENOMEM || at == -EAGAIN)
+		return refuse(why, cap, path,
+			"cannot be mapped: it needs 32 GiB of address space "
+			"(not memory); raise RLIMIT_AS (ulimit -v)", -ENOMEM);
+	if (at < 0 && at > -4096)
+		return refuse(why, cap, path, "cannot be mapped", at);
+	if (magic)
+		err = header_check((struct header *)at, path, why, cap);
+	else
+		write_header((struct header *)at, opt);
+	if (err) {
+		sys_call(__NR_munmap, at, REGION_SIZE);
+		return err;
+	}
+	region->base = (char *)at;
+	return 0;
+}
+
+int region_map(struct region *region, const char *path,
+	const struct region_options *opt, char *why, size_t cap)
+{
+	long fd = -1;
+	int err;
+
+	why[0] = 0;
+	err = open_checked(path, opt, &fd, why, cap);
+	if (err)
+		return err;
+	do
+		err = sys_call(__NR_flock, fd, LOCK_EX);
+	while (err == -EINTR);
+	err = map_locked(region, fd, path, opt, why, cap);
+	sys_call(__NR_close, fd);
+	return err;
+}
+
+int region_default_path(char *path, size_t cap)
+{
+	size_t n = str_add(path, cap, 0, "/dev/shm/ipclift-");
+	long err;
+
+	n = str_add_u64(path, cap, n, sys_call(__NR_geteuid));
+	err = sys_call(__NR_mkdir, path, 0700);
+	str_add(path, cap, n, "/default");
+	return err == -EEXIST ? 0 : err;
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Mapping the registry file, and the way from offsets to addresses.
+ *
+ * A region is mapped once in a process and never unmapped: the kernel walks
+ * our robust-list entries in it when a thread dies. The descriptor is closed
+ * before region_map returns.
+ */
+#ifndef IPCLIFT_REGISTRY_REGION_H
+#define IPCLIFT_REGISTRY_REGION_H
+
+#include <stddef.h>
+#include "base/atom.h"
+#include "registry/layout.h"
+
+struct region {
+	char *base; /* NULL = not mapped */
+};
+
+struct region_options {
+	u32 idx_bits; /* for a new registry: IDX_BITS_* */
+	u32 profile;
+	struct limits limits;
+	int must_exist; /* -ENOENT instead of creating it */
+};
+
+/*
+ * Map the registry at path, creating it if there is none. Two processes that
+ * start at the same moment get one registry (flock around the decision).
+ * Errors, each with one line of explanation in why (capacity cap):
+ *   -ENOENT    must_exist and no file, or no directory
+ *   -EACCES    owned by somebody else and not shared on purpose
+ *   -EINVAL    not a registry: wrong size, magic, sum, or a symbolic link
+ *   -EPROTO    another layout version or word size
+ *   -ESTALE    made before this boot
+ *   -EXDEV     of another pid namespace
+ *   -ENOMEM    no address space (RLIMIT_AS) or no room for the first pages
+ *   -EMFILE and other errors of open(2), mmap(2)
+ * A file that is refused is never written.
+ */
+int region_map(struct region *region, const char *path,
+	const struct region_options *options, char *why, size_t cap);
+
+/* Like region_map for the shim's default path: makes /dev/shm/ipclift-<uid>
+ * (mode 0700) first. path has room for cap bytes and receives the name. */
+int region_default_path(char *path, size_t cap);
+
+/* Offset of a mapped address and back. region_at checks nothing: for
+ * references read from the region use region_span. */
+static inline void *region_at(const struct region *r, u64 off)
+{
+	return r->base + off;
+}
+
+static inline u64 region_off(const struct region *r, const void *p)
+{
+	return (const char *)p - r->base;
+}
+
+/* The address of `size` bytes that a reference names, or NULL if it is 0 or
+ * leads out of the heap. */
+static inline void *region_span(const struct region *r, struct ref ref, u64 size)
+{
+	u64 off = ref.off;
+
+	if (off < HEAP_OFF || size > REGION_SIZE || off > REGION_SIZE - size)
+		return NULL;
+	return r->base + off;
+}
+
+static inline struct header *region_header(const struct region *r)
+{
+	return (struct header *)r->base;
+}
+
+static inline struct slot *region_slot(
+	const struct region *r, enum facility f, u32 idx)
+{
+	return (struct slot *)(r->base + SLOTS_OFF((u64)f)) + idx;
+}
+
+static inline struct task *region_task(const struct region *r, u32 idx)
+{
+	return (struct task *)(r->base + TASKS_OFF) + (idx & (N_TASKS - 1));
+}
+
+static inline struct thread *region_thread(const struct region *r, u32 idx)
+{
+	return (struct thread *)(r->base + THREADS_OFF +
+		(u64)(idx & (N_THREADS - 1)) * THREAD_STRIDE);
+}
+
+#endif

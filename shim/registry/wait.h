@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Sleeping on an object, and being granted what one sleeps for.
+ *
+ * A sleeper's record (struct waiter, in its struct thread) stands in a queue
+ * of the object. Whoever makes the operation possible performs it on the
+ * sleeper's behalf, under the object's lock and journal, and wakes it: direct
+ * hand-off, as in the kernel.
+ *
+ * States of waiter.word:
+ *   0                    asked to wait; spinning
+ *   WAITERS              asleep in a futex
+ *   waker tid | WAITERS  a waker is granting: between its decision and its wake
+ *   OWNER_DIED|WAITERS   that waker died: take the object's lock and look
+ *   WAIT_WORD_DONE       state and result are final, no lock needed
+ *
+ * From the moment a waker writes its tid until it has woken the sleeper, the
+ * word is on the waker's robust list (or pending), so its death wakes the
+ * sleeper: no wake-up is lost at any instruction. A sleeper's own `alive` word
+ * is on its robust list while it is queued, so nothing is handed to the dead.
+ */
+#ifndef IPCLIFT_REGISTRY_WAIT_H
+#define IPCLIFT_REGISTRY_WAIT_H
+
+#include "registry/caller.h"
+
+#define WAIT_WORD_DONE 0x40000000u
+
+/* waiter.state */
+enum {
+	WAIT_IDLE,
+	WAIT_QUEUED,
+	WAIT_DONE,
+};
+
+/* The thread's own waiter, and a waiter by its queue link. */
+static inline struct waiter *wait_own(const struct caller *c)
+{
+	return &region_thread(&c->region, c->thread)->waiter;
+}
+static inline struct waiter *wait_at(const struct caller *c, u32 idx)
+{
+	return idx ? &region_thread(&c->region, idx)->waiter : NULL;
+}
+static inline u32 wait_index(const struct caller *c, const struct waiter *w)
+{
+	u64 off = region_off(&c->region, w) - THREADS_OFF;
+
+	return off / THREAD_STRIDE;
+}
+
+/* Before the own waiter is queued, under the object's lock. */
+void wait_begin(struct caller *c, struct waiter *w);
+/* After it left the queue; its record may then be used again. */
+void wait_end(struct caller *c, struct waiter *w);
+/* 1 if the sleeper died. */
+static inline int wait_dead(const struct waiter *w)
+{
+	return (atom_load_acquire(&w->alive) & SYS_OWNER_DIED) != 0;
+}
+
+/*
+ * Promise w a wake-up: it is sent when the outermost lock is released, or by
+ * the kernel if we die before. Call it under the object's lock before the
+ * operation that sets w->state is committed.
+ */
+void wait_grant(struct caller *c, struct waiter *w);
+/* Send what was promised. Called by lock_release. */
+void wait_flush(struct caller *c);
+
+/* What else wakes a sleeper. */
+struct wait_watch {
+	u32 n;
+	u32 *word[8]; /* lifelines */
+	u32 seen[8];
+};
+
+/*
+ * Sleep until granted. deadline_ns: CLOCK_MONOTONIC, or 0 for none; slice_ns:
+ * come back after so long anyway, 0 = never. spin: try for some microseconds
+ * before sleeping. No lock may be held.
+ *   0            state and result are final
+ *   -ETIMEDOUT   the deadline is past
+ *   -EINTR       a signal arrived
+ *   -EOWNERDEAD  the granting waker died: look under the lock
+ *   -EAGAIN      a watched word changed or the slice is over: look again
+ */
+int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
+	u64 slice_ns, int spin, const struct wait_watch *watch);
+
+/* After state was found WAIT_DONE under the lock: wait for the waker's last
+ * store, which comes at once, so that the record is ours again. */
+void wait_settle(struct waiter *w);
+
+#endif

@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: MIT
+/*
+ * sem_wake: who goes on when a value changes, and in what order.
+ *
+ * Children sleep in a known order (each is seen in the counts before the next
+ * is forked), then one call of ours changes values. The kernel does the
+ * sleepers' work for them within that call, so the values are final at once;
+ * only which of the woken children runs first is open, and never asked here.
+ * The scenes S1…S18 are the test vectors of KERNEL-SEMANTICS.md §14.
+ */
+#include "t.h"
+
+/* Fork a sleeper and wait until semaphore num counts n of its kind. */
+#define SLEEP(num, cmd, n, ...) \
+	sleep_on(id, num, cmd, n, OPS(__VA_ARGS__))
+
+static pid_t sleep_on(int id, int num, int cmd, int n, struct sembuf *ops,
+		      size_t n_ops)
+{
+	pid_t child = t_sleeper(id, ops, n_ops);
+
+	t_wait_blocked(id, num, cmd, n);
+	return child;
+}
+
+static void s1_blocks_at_a_later_op(void)
+{
+	int id = t_set(4, NULL), w;
+
+	t_story("S1: asleep at the second operation");
+	w = SLEEP(3, GETNCNT, 1, {2, 1, NW}, {3, -1, 0});
+	t_row(id, GETVAL, "0 0 0 0");
+	t_row(id, GETNCNT, "0 0 0 1");
+	t_row(id, GETZCNT, "0 0 0 0");
+	t_true(t_stat(id).sem_otime == 0);
+	t_eq(semop(id, OPS({3, 1, 0})), 0);
+	t_row(id, GETVAL, "0 0 1 0");
+	t_row(id, GETNCNT, "0 0 0 0");
+	t_pid_is(id, 2, w);
+	t_pid_is(id, 3, w);
+	t_pid_is(id, 0, 0);
+	t_eq(t_join(w), 0);
+	t_rm(id);
+}
+
+static void s2_both_needed(void)
+{
+	int id = t_set(2, NULL), w;
+
+	t_story("S2: two decrements in one call");
+	w = SLEEP(0, GETNCNT, 1, {0, -1, 0}, {1, -1, 0});
+	t_row(id, GETNCNT, "1 0");
+	t_eq(semop(id, OPS({0, 1, 0})), 0);
+	t_row(id, GETVAL, "1 0");
+	t_row(id, GETNCNT, "0 1");
+	t_eq(semop(id, OPS({1, 1, 0})), 0);
+	t_row(id, GETVAL, "0 0");
+	t_row(id, GETNCNT, "0 0");
+	t_pid_is(id, 0, w);
+	t_pid_is(id, 1, w);
+	t_eq(t_join(w), 0);
+	t_rm(id);
+}
+
+static void s3_both_zero(void)
+{
+	int id = t_set(2, VALS(1, 1)), w;
+
+	t_story("S3: two waits for zero in one call");
+	w = SLEEP(0, GETZCNT, 1, {0, 0, 0}, {1, 0, 0});
+	t_row(id, GETZCNT, "1 0");
+	t_eq(semop(id, OPS({0, -1, 0})), 0);
+	t_row(id, GETZCNT, "0 1");
+	t_eq(semop(id, OPS({1, -1, 0})), 0);
+	t_row(id, GETVAL, "0 0");
+	t_row(id, GETZCNT, "0 0");
+	t_pid_is(id, 0, w);
+	t_pid_is(id, 1, w);
+	t_eq(t_join(w), 0);
+	t_rm(id);
+}
+
+static void s4_setval_wakes(void)
+{
+	int id = t_set(3, VALS(1, 0, 0)), w, me = getpid();
+
+	t_story("S4: SETVAL completes a sleeper");
+	w = SLEEP(0, GETZCNT, 1, {0, 0, 0}, {2, 1, 0});
+	t_row(id, GETNCNT, "0 0 0");
+	t_row(id, GETZCNT, "1 0 0");
+	t_true(t_stat(id).sem_otime == 0);
+	t_eq(semctl(id, 0, SETVAL, 0), 0);
+	t_row(id, GETVAL, "0 0 1");
+	t_pid_is(id, 0, w);
+	t_pid_is(id, 1, me);
+	t_pid_is(id, 2, w);
+	t_true(t_stat(id).sem_otime != 0);
+	t_eq(t_join(w), 0);
+	t_rm(id);
+
+	t_story("SETALL completes a sleeper");
+	id = t_set(3, NULL);
+	w = SLEEP(1, GETNCNT, 1, {1, -2, 0});
+	t_true(t_stat(id).sem_otime == 0);
+	t_eq(semctl(id, 0, SETALL, VALS(4, 1, 6)), 0);
+	t_row(id, GETNCNT, "0 1 0");
+	t_true(t_stat(id).sem_otime == 0);
+	t_eq(semctl(id, 0, SETALL, VALS(4, 5, 6)), 0);
+	t_row(id, GETVAL, "4 3 6");
+	t_pid_is(id, 0, me);
+	t_pid_is(id, 1, w);
+	t_pid_is(id, 2, me);
+	t_true(t_stat(id).sem_otime != 0);
+	t_eq(t_join(w), 0);
+	t_rm(id);
+}
+
+static void s5_first_that_can(void)
+{
+	int id = t_set(1, NULL), a, b;
+
+	t_story("S5: the first that can go on, not the first");
+	a = SLEEP(0, GETNCNT, 1, {0, -2, 0});
+	b = SLEEP(0, GETNCNT, 2, {0, -1, 0});
+	t_eq(semop(id, OPS({0, 1, 0})), 0);
+	t_eq(t_join(b), 0);
+	t_row(id, GETVAL, "0");
+	t_row(id, GETNCNT, "1");
+	t_pid_is(id, 0, b);
+	t_eq(semop(id, OPS({0, 2, 0})), 0);
+	t_eq(t_join(a), 0);
+	t_row(id, GETVAL, "0");
+	t_pid_is(id, 0, a);
+	t_rm(id);
+}
+
+static void s6_several_at_once(void)
+{
+	int id = t_set(1, NULL), a, b, c, d;
+
+	t_story("S6: -1, -3, -1, -1 sleep and +3 comes");
+	a = SLEEP(0, GETNCNT, 1, {0, -1, 0});
+	b = SLEEP(0, GETNCNT, 2, {0, -3, 0});
+	c = SLEEP(0, GETNCNT, 3, {0, -1, 0});
+	d = SLEEP(0, GETNCNT, 4, {0, -1, 0});
+	t_eq(semop(id, OPS({0, 3, 0})), 0);
+	t_row(id, GETVAL, "0");
+	t_row(id, GETNCNT, "1");
+	t_pid_is(id, 0, d);
+	t_eq(t_join(a), 0);
+	t_eq(t_join(c), 0);
+	t_eq(t_join(d), 0);
+	t_eq(semop(id, OPS({0, 3, 0})), 0);
+	t_eq(t_join(b), 0);
+	t_rm(id);
+}
+
+static void s7_transient_within_a_call(void)
+{
+	int id = t_set(1, VALS(1)), z;
+
+	t_story("S7: a zero within one call is seen by nobody");
+	z = SLEEP(0, GETZCNT, 1, {0, 0, 0});
+	t_eq(semop(id, OPS({0, -1, 0}, {0, 1, 0})), 0);
+	t_row(id, GETVAL, "1");
+	t_row(id, GETZCNT, "1");
+	t_eq(semop(id, OPS({0, -1, 0})), 0);
+	t_row(id, GETZCNT, "0");
+	t_pid_is(id, 0, z);
+	t_eq(t_join(z), 0);
+	t_rm(id);
+}
+
+static void s8_transient_between_sleepers(void)
+{
+	int id = t_set(2, VALS(1, 0)), z, a, b;
+
+	t_story("S8: a zero between two completions is seen");
+	z = SLEEP(0, GETZCNT, 1, {0, 0, 0});
+	a = SLEEP(0, GETNCNT, 1, {0, -2, 0});
+	b = SLEEP(1, GETNCNT, 1, {1, -1, 0}, {0, 5, 0});
+	t_eq(semop(id, OPS({0, 1, 0}, {1, 1, 0})), 0);
+	t_row(id, GETVAL, "5 0");
+	t_row(id, GETNCNT, "0 0");
+	t_row(id, GETZCNT, "0 0");
+	t_pid_is(id, 0, b);
+	t_eq(t_join(z), 0);
+	t_eq(t_join(a), 0);
+	t_eq(t_join(b), 0);
+	t_rm(id);
+
+	t_story("the same with +1 on one semaphore after the other");
+	id = t_set(2, VALS(1, 1));
+	z = SLEEP(0, GETZCNT, 1, {0, 0, 0});
+	a = SLEEP(0, GETNCNT, 1, {0, -2, 0});
+	b = SLEEP(0, GETNCNT, 2, {0, -2, 0}, {1, -1, 0}, {0, 5, 0});
+	t_eq(semop(id, OPS({0, 1, 0})), 0);
+	t_row(id, GETVAL, "0 1");
+	t_row(id, GETNCNT, "1 0");
+	t_row(id, GETZCNT, "0 0");
+	t_eq(t_join(z), 0);
+	t_eq(t_join(a), 0);
+	t_eq(semop(id, OPS({0, 2, 0})), 0);
+	t_row(id, GETVAL, "5 0");
+	t_eq(t_join(b), 0);
+	t_rm(id);
+}
+
+static void s9_fifo_across_kinds(void)
+{
+	int id = t_set(2, NULL), s1, c, s2;
+
+	t_story("S9: single, array, single, in the order of arrival");
+	s1 = SLEEP(0, GETNCNT, 1, {0, -1, 0});
+	c = SLEEP(0, GETNCNT, 2, {0, -1, 0}, {1, -1, 0});
+	s2 = SLEEP(0, GETNCNT, 3, {0, -1, 0});
+	t_eq(semop(id, OPS({0, 2, 0}, {1, 1, 0})), 0);
+	t_row(id, GETVAL, "0 0");
+	t_row(id, GETNCNT, "1 0");
+	t_pid_is(id, 0, c);
+	t_eq(t_join(s1), 0);
+	t_eq(t_join(c), 0);
+	t_eq(semop(id, OPS({0, 1, 0})), 0);
+	t_eq(t_join(s2), 0);
+	t_row(id, GETVAL, "0 0");
+	t_rm(id);
+}
+
+static void s10_s11_error_at_retry(void)
+{
+	int id = t_set(2, VALS(0, 32767)), e, other;
+
+	t_story("S10: ERANGE when retried");
+	e = SLEEP(0, GETNCNT, 1, {0, -1, 0}, {1, 1, 0});
+	t_eq(semop(id, OPS({0, 1, 0})), 0);
+	t_row(id, GETVAL, "1 32767");
+	t_row(id, GETNCNT, "0 0");
+	t_eq(t_join(e), ERANGE);
+	t_rm(id);
+
+	t_story("S11: IPC_NOWAIT at a later operation when retried");
+	id = t_set(2, NULL);
+	e = SLEEP(0, GETNCNT, 1, {0, -1, 0}, {1, -1, NW});
+	t_eq(semop(id, OPS({0, 1, 0})), 0);
+	t_row(id, GETVAL, "1 0");
+	t_row(id, GETNCNT, "0 0");
+	t_eq(t_join(e), EAGAIN);
+	t_rm(id);
+
+	t_story("the unit that such a one did not take goes to the next");
+	id = t_set(2, NULL);
+	e = SLEEP(0, GETNCNT, 1, {0, -1, 0}, {1, -1, NW});
+	other = SLEEP(0, GETNCNT, 2, {0, -1, 0});
+	t_eq(semop(id, OPS({0, 1, 0})), 0);
+	t_row(id, GETVAL, "0 0");
+	t_row(id, GETNCNT, "0 0");
+	t_pid_is(id, 0, other);
+	t_eq(t_join(e), EAGAIN);
+	t_eq(t_join(other), 0);
+	t_rm(id);
+}
+
+/*
+ * An exiting process undoes the set that it used last first. We read X, then
+ * Y: whenever X is already undone, Y must be. Y is wide, so that an undo in
+ * the other order would leave us time to see it.
+ */
+static void s17_most_recent_first(void)
+{
+	int x = t_set(1, VALS(1)), y, id, child, wx, wy, early = 0;
+	int go = t_set(1, NULL);
+
+	t_story("S17: the set used last is undone first");
+	y = semget(IPC_PRIVATE, 2000, 0600);
+	t_eq(semctl(y, 0, SETVAL, 1), 0);
+	for (int round = 0; round < 2; round++) {
+		child = t_fork();
+		if (child == 0) {
+			semop(x, OPS({0, -1, U}));
+			semop(y, OPS({0, -1, U}));
+			if (round == 1) {
+				/* X again, so Y is the older one now */
+				semop(x, OPS({0, 1, U}));
+				semop(x, OPS({0, -1, U}));
+			}
+			semop(go, OPS({0, -1, 0}));
+			_exit(0);
+		}
+		t_true(t_poll(go, 0, GETNCNT, 1));
+		t_row(x, GETVAL, "0");
+		t_row(y, GETVAL, "0");
+		id = x;
+		wx = SLEEP(0, GETNCNT, 1, {0, -1, 0});
+		id = y;
+		wy = SLEEP(0, GETNCNT, 1, {0, -1, 0});
+		t_eq(semop(go, OPS({0, 1, 0})), 0);
+		for (int done = 0; !done;) {
+			int second = round == 0 ? x : y;
+			int first = round == 0 ? y : x;
+
+			done = semctl(second, 0, GETNCNT) == 0;
+			if (done && semctl(first, 0, GETNCNT) != 0)
+				early++;
+		}
+		t_true(early == 0);
+		t_eq(t_join(child), 0);
+		t_eq(t_join(wx), 0);
+		t_eq(t_join(wy), 0);
+		t_pid_is(x, 0, wx);
+		t_pid_is(y, 0, wy);
+		t_row(x, GETVAL, "0");
+		t_row(y, GETVAL, "0");
+		t_eq(semctl(x, 0, SETVAL, 1), 0);
+		t_eq(semctl(y, 0, SETVAL, 1), 0);
+	}
+	t_rm(x);
+	t_rm(y);
+	t_rm(go);
+}
+
+static void s18_handed_over(void)
+{
+	int id = t_set(1, NULL), w, lost = 0;
+
+	t_story("S18: what was given to a sleeper is gone at once");
+	w = SLEEP(0, GETNCNT, 1, {0, -1, 0});
+	t_eq(semop(id, OPS({0, 1, 0})), 0);
+	t_err(semop(id, OPS({0, -1, NW})), EAGAIN);
+	t_row(id, GETVAL, "0");
+	t_pid_is(id, 0, w);
+	t_eq(t_join(w), 0);
+
+	t_story("even if the sleeper is killed before it runs");
+	for (int i = 0; i < 20; i++) {
+		w = t_sleeper(id, OPS({0, -1, 0}));
+		t_quiet(t_poll(id, 0, GETNCNT, 1));
+		t_quiet(semop(id, OPS({0, 1, 0})) == 0);
+		kill(w, SIGKILL);
+		t_join(w);
+		lost += semctl(id, 0, GETVAL) != 0;
+	}
+	t_true(lost == 0);
+
+	t_story("one killed in its sleep takes nothing");
+	for (int i = 0; i < 20; i++) {
+		w = t_sleeper(id, OPS({0, -1, 0}));
+		t_quiet(t_poll(id, 0, GETNCNT, 1));
+		kill(w, SIGKILL);
+		t_join(w);
+		t_quiet(semctl(id, 0, GETNCNT) == 0);
+		t_quiet(semop(id, OPS({0, 1, 0})) == 0);
+		t_quiet(semop(id, OPS({0, -1, NW})) == 0);
+	}
+	t_row(id, GETVAL, "0");
+	t_rm(id);
+}
+
+static void newcomers_overtake(void)
+{
+	int id = t_set(1, VALS(1)), w;
+
+	t_story("a newcomer overtakes sleepers");
+	w = SLEEP(0, GETNCNT, 1, {0, -2, 0});
+	t_eq(semop(id, OPS({0, -1, NW})), 0);
+	t_row(id, GETVAL, "0");
+	t_row(id, GETNCNT, "1");
+	t_eq(semop(id, OPS({0, 2, 0})), 0);
+	t_eq(t_join(w), 0);
+	t_rm(id);
+}
+
+static void chain(void)
+{
+	int id = t_set(4, NULL), w[3];
+
+	t_story("a completed sleeper's own increments complete others");
+	w[0] = SLEEP(2, GETNCNT, 1, {2, -1, 0}, {3, 1, 0});
+	w[1] = SLEEP(1, GETNCNT, 1, {1, -1, 0}, {2, 1, 0});
+	w[2] = SLEEP(0, GETNCNT, 1, {0, -1, 0}, {1, 1, 0});
+	t_eq(semop(id, OPS({0, 1, 0})), 0);
+	t_row(id, GETVAL, "0 0 0 1");
+	t_row(id, GETNCNT, "0 0 0 0");
+	t_pid_is(id, 0, w[2]);
+	t_pid_is(id, 1, w[1]);
+	t_pid_is(id, 2, w[0]);
+	t_pid_is(id, 3, w[0]);
+	for (int i = 0; i < 3; i++)
+		t_eq(t_join(w[i]), 0);
+	t_rm(id);
+}
+
+static void zero_before_alter(void)
+{
+	int id = t_set(2, VALS(2, 0)), z[3], a;
+
+	t_story("all waiters for zero go on, before any that alters");
+	a = SLEEP(0, GETZCNT, 1, {0, 0, 0}, {0, 1, 0});
+	z[0] = SLEEP(0, GETZCNT, 2, {0, 0, 0});
+	z[1] = SLEEP(0, GETZCNT, 3, {0, 0, 0}, {1, 0, 0});
+	z[2] = SLEEP(0, GETZCNT, 4, {0, 0, 0});
+	t_eq(semop(id, OPS({0, -1, 0})), 0);
+	t_row(id, GETZCNT, "4 0");
+	t_eq(semop(id, OPS({0, -1, 0})), 0);
+	t_row(id, GETVAL, "1 0");
+	t_row(id, GETZCNT, "0 0");
+	t_pid_is(id, 0, a);
+	t_pid_is(id, 1, z[1]);
+	t_eq(t_join(a), 0);
+	for (int i = 0; i < 3; i++)
+		t_eq(t_join(z[i]), 0);
+
+	t_story("of two that raise from zero only the first goes on");
+	t_eq(semctl(id, 0, SETVAL, 1), 0);
+	z[0] = SLEEP(0, GETZCNT, 1, {0, 0, 0}, {0, 1, 0});
+	z[1] = SLEEP(0, GETZCNT, 2, {0, 0, 0}, {0, 1, 0});
+	t_eq(semop(id, OPS({0, -1, 0})), 0);
+	t_row(id, GETVAL, "1 0");
+	t_row(id, GETZCNT, "1 0");
+	t_eq(t_join(z[0]), 0);
+	t_eq(semop(id, OPS({0, -1, 0})), 0);
+	t_eq(t_join(z[1]), 0);
+	t_row(id, GETVAL, "1 0");
+	t_rm(id);
+}
+
+static void zero_call_wakes_nobody(void)
+{
+	int id = t_set(1, NULL), w;
+
+	t_story("a successful wait for zero changes nothing for sleepers");
+	w = SLEEP(0, GETNCNT, 1, {0, -1, 0});
+	t_eq(semop(id, OPS({0, 0, 0})), 0);
+	t_row(id, GETNCNT, "1");
+	t_eq(semctl(id, 0, SETVAL, 1), 0);
+	t_row(id, GETVAL, "0");
+	t_eq(t_join(w), 0);
+	t_rm(id);
+}
+
+static void removal(void)
+{
+	int id = t_set(2, VALS(1, 0)), w[4];
+
+	t_story("IPC_RMID ends all sleeps with EIDRM");
+	w[0] = SLEEP(1, GETNCNT, 1, {1, -1, 0});
+	w[1] = SLEEP(0, GETZCNT, 1, {0, 0, 0});
+	w[2] = SLEEP(0, GETZCNT, 2, {0, 0, 0}, {1, 0, 0});
+	w[3] = SLEEP(1, GETNCNT, 2, {0, -1, U}, {1, -1, U});
+	t_rm(id);
+	for (int i = 0; i < 4; i++)
+		t_eq(t_join(w[i]), EIDRM);
+	t_err(semctl(id, 0, GETVAL), EINVAL);
+	t_err(semop(id, OPS({0, 1, 0})), EINVAL);
+}
+
+static void rights_taken_away(void)
+{
+	int id = t_set(1, NULL), w;
+	struct semid_ds ds = t_stat(id);
+
+	t_story("rights are not checked again while asleep");
+	ds.sem_perm.mode = 0666;
+	t_eq(semctl(id, 0, IPC_SET, &ds), 0);
+	w = t_fork();
+	if (w == 0) {
+		t_become(T_STRANGER, T_STRANGER);
+		_exit(t_code(semop(id, OPS({0, -1, 0}))));
+	}
+	t_wait_blocked(id, 0, GETNCNT, 1);
+	ds.sem_perm.mode = 0;
+	t_eq(semctl(id, 0, IPC_SET, &ds), 0);
+	t_row(id, GETNCNT, "1");
+	t_eq(semop(id, OPS({0, 1, 0})), 0);
+	t_pid_is(id, 0, w);
+	t_eq(t_join(w), 0);
+	t_rm(id);
+}
+
+static void crowd(void)
+{
+	int id = t_set(2, NULL), w[20];
+
+	t_story("a crowd of 20 and one SETVAL");
+	for (int i = 0; i < 20; i++) {
+		w[i] = t_sleeper(id, OPS({0, -1, 0}));
+		t_quiet(t_poll(id, 0, GETNCNT, i + 1));
+	}
+	t_eq(semctl(id, 0, SETVAL, 15), 0);
+	t_row(id, GETVAL, "0 0");
+	t_row(id, GETNCNT, "5 0");
+	t_eq(semctl(id, 0, SETVAL, 15), 0);
+	t_row(id, GETVAL, "10 0");
+	t_row(id, GETNCNT, "0 0");
+	t_pid_is(id, 0, w[19]);
+	for (int i = 0; i < 20; i++)
+		t_quiet(t_join(w[i]) == 0);
+	t_rm(id);
+}
+
+int main(void)
+{
+	t_begin();
+	s1_blocks_at_a_later_op();
+	s2_both_needed();
+	s3_both_zero();
+	s4_setval_wakes();
+	s5_first_that_can();
+	s6_several_at_once();
+	s7_transient_within_a_call();
+	s8_transient_between_sleepers();
+	s9_fifo_across_kinds();
+	s10_s11_error_at_retry();
+	s17_most_recent_first();
+	s18_handed_over();
+	newcomers_overtake();
+	chain();
+	zero_before_alter();
+	zero_call_wakes_nobody();
+	removal();
+	rights_taken_away();
+	crowd();
+	return t_end();
+}
