@@ -285,6 +285,11 @@ EXPORT void *dlopen(const char *file, int mode)
 
 /* ---- credentials ---- */
 
+void process_forget_credentials(void)
+{
+	cred_forget(&process.cred);
+}
+
 #define FORGETS(name, params, args)                                            \
 	EXPORT int name params                                                 \
 	{                                                                      \

@@ -54,7 +54,13 @@ static inline long process_return(long ret)
 	return ret;
 }
 
+/* The credentials have changed. */
+void process_forget_credentials(void);
+
 /* signal.c: put trampolines around the handlers the host has. */
 void signal_wrap_all(void);
+/* After a raw rt_sigaction of the host: put the trampoline before what it set,
+ * and show it its own handler in old (a kernel struct, or NULL). */
+void signal_after_raw(int sig, void *old);
 
 #endif

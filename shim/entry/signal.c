@@ -146,6 +146,18 @@ static int active(void)
 		(!process_page.pid || process_page.pid == sys_getpid());
 }
 
+void signal_after_raw(int sig, void *old)
+{
+	struct ksigaction *was = old;
+	void *handler = sig > 0 && sig < N_SIGNALS ? host[sig].handler : NULL;
+
+	if (!active() || !wrappable(sig))
+		return;
+	wrap(sig);
+	if (was && was->handler == (void *)trampoline)
+		was->handler = handler;
+}
+
 static void unhide(int sig, struct sigaction *act)
 {
 	if (act->sa_sigaction != trampoline)

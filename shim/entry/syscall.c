@@ -35,6 +35,20 @@ __attribute__((visibility("hidden"), used)) long syscall_served(
 	return process_return(ret);
 }
 
+/* set*id and capset (105..126 with others among them): the cached credentials
+ * are stale afterwards. rt_sigaction: the host's handler gets its trampoline. */
+__attribute__((visibility("hidden"), used)) long syscall_watched(
+	long nr, long a, long b, long c, long d, long e)
+{
+	long ret = sys_call(nr, a, b, c, d, e);
+
+	if (nr == __NR_rt_sigaction)
+		signal_after_raw((int)a, (void *)c);
+	else
+		process_forget_credentials();
+	return process_return(ret);
+}
+
 /* 64..66 semget, semop, semctl; 220 semtimedop. */
 __asm__(".text\n"
 	".globl syscall\n"
@@ -45,6 +59,11 @@ __asm__(".text\n"
 	"	jbe syscall_served\n"
 	"	cmpq $220, %rdi\n"
 	"	je syscall_served\n"
+	"	leaq -105(%rdi), %rax\n"
+	"	cmpq $21, %rax\n"
+	"	jbe syscall_watched\n"
+	"	cmpq $13, %rdi\n"
+	"	je syscall_watched\n"
 	"	movq %rdi, %rax\n"
 	"	movq %rsi, %rdi\n"
 	"	movq %rdx, %rsi\n"

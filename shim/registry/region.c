@@ -17,6 +17,7 @@
 #define O_CLOEXEC 02000000
 #define O_NONBLOCK 04000
 #define LOCK_EX 2
+#define LOCK_UN 8
 #define PROT_NONE 0
 #define PROT_RW 3
 #define MAP_SHARED 1
@@ -300,6 +301,8 @@ int region_map(struct region *region, const char *path,
 		err = sys_call(__NR_flock, fd, LOCK_EX);
 	while (err == -EINTR);
 	err = map_locked(region, fd, path, opt, why, cap);
+	/* The mapping keeps the open file, and with it the lock. */
+	sys_call(__NR_flock, fd, LOCK_UN);
 	sys_call(__NR_close, fd);
 	return err;
 }
