@@ -97,18 +97,13 @@ long sys_read_file(const char *path, char *buf, size_t cap)
 
 #define PF_EXITING 0x4
 
-uint64_t sys_start_time(uint32_t pid, int *ret_exiting)
+/* The line of /proc/.../stat: its numbers from field 3 on. */
+static int parse_stat(char *buf, struct sys_process *ret)
 {
-	char path[32], buf[512];
-	size_t n = str_add(path, sizeof(path), 0, "/proc/");
 	unsigned field = 2;
-	uint64_t v = 0, flags = 0, n_threads = 0;
+	uint64_t v = 0, flags = 0;
 	char *p, *end, state;
 
-	n = str_add_u64(path, sizeof(path), n, pid);
-	str_add(path, sizeof(path), n, "/stat");
-	if (sys_read_file(path, buf, sizeof(buf)) <= 0)
-		return 0;
 	/* The command name may hold anything: start behind the last ')'. */
 	for (p = end = buf; *p; p++)
 		if (*p == ')')
@@ -126,16 +121,43 @@ uint64_t sys_start_time(uint32_t pid, int *ret_exiting)
 		if (field == 9)
 			flags = v;
 		if (field == 20)
-			n_threads = v;
-		if (field == 22 && (p[1] == ' ' || p[1] == 0))
+			ret->n_threads = v;
+		if (field == 22)
+			ret->start = v;
+		if (field == 28)
+			ret->stack = v;
+		if (field == 29)
 			break;
 	}
-	if (field != 22)
+	ret->ending = state == 'Z' || state == 'X' || (flags & PF_EXITING);
+	return field >= 22;
+}
+
+int sys_process_read(uint32_t pid, uint32_t tid, struct sys_process *ret)
+{
+	char path[48], buf[512];
+	size_t n = str_add(path, sizeof(path), 0, "/proc/");
+
+	n = str_add_u64(path, sizeof(path), n, pid);
+	if (tid) {
+		n = str_add(path, sizeof(path), n, "/task/");
+		n = str_add_u64(path, sizeof(path), n, tid);
+	}
+	str_add(path, sizeof(path), n, "/stat");
+	*ret = (struct sys_process){0};
+	return sys_read_file(path, buf, sizeof(buf)) > 0 &&
+		parse_stat(buf, ret);
+}
+
+uint64_t sys_start_time(uint32_t pid, int *ret_exiting)
+{
+	struct sys_process p;
+
+	if (!sys_process_read(pid, 0, &p))
 		return 0;
 	if (ret_exiting)
-		*ret_exiting = n_threads <= 1 &&
-			(state == 'Z' || state == 'X' || (flags & PF_EXITING));
-	return v;
+		*ret_exiting = p.n_threads <= 1 && p.ending;
+	return p.start;
 }
 
 /* ---- vDSO ---- */

@@ -100,6 +100,17 @@ int sys_writable(void *p, size_t len);
  * length or -errno; the descriptor is closed again. */
 long sys_read_file(const char *path, char *buf, size_t cap);
 
+/* What /proc/PID/stat, or /proc/PID/task/TID/stat, says. */
+struct sys_process {
+	uint64_t start;	    /* clock ticks since boot */
+	uint64_t stack;	    /* where its stack starts: another after exec; 0 or
+			     * 1 if we may not know */
+	uint64_t n_threads;
+	int ending; /* a zombie or on its way out (PF_EXITING) */
+};
+/* tid 0: of the process. 1 if it could be read. */
+int sys_process_read(uint32_t pid, uint32_t tid, struct sys_process *ret);
+
 /* The start time of process pid in clock ticks since boot, as in field 22 of
  * /proc/PID/stat, and in *ret_exiting whether it is a zombie or on its way out
  * (PF_EXITING) with no other thread left. 0 if there is no such process or no /proc. */

@@ -20,6 +20,8 @@
 #include "entry/process.h"
 #include "ipc/limits.h"
 #include "ipc/perm.h"
+#include "ipc/shmfork.h"
+#include "ipc/shmmap.h"
 
 #define MADV_WIPEONFORK 18
 #define AT_SECURE 23
@@ -32,17 +34,22 @@ extern unsigned long getauxval(unsigned long) __attribute__((weak));
 
 struct wiped_page process_page __attribute__((aligned(4096)));
 __thread struct caller process_caller;
+__thread struct shm_fork *process_fork;
 
 static struct {
 	struct region region;
 	struct cred cred;
+	struct shm_process shm;
+	u32 new_image;
 	u32 init_lock;
 	u32 generations;
 	u32 routes;
 	int parsed;
 	int complained;
 	int log_fd_ok;
-} process = {.routes = 0xffffffff, .cred = {.euid = 0xffffffff}};
+} process = {.routes = 0xffffffff,
+	.cred = {.euid = 0xffffffff},
+	.new_image = 1};
 
 static const char *config(const char *name)
 {
@@ -171,7 +178,7 @@ struct caller *process_caller_slow(int *ret_errno)
 {
 	struct caller *c = &process_caller;
 	u64 mask;
-	int err = 0;
+	int err = 0, forked = 0;
 
 	init_lock(&mask);
 	if (!process.region.base) {
@@ -180,6 +187,7 @@ struct caller *process_caller_slow(int *ret_errno)
 			signal_wrap_all();
 	}
 	if (!err && !process_page.generation) {
+		forked = process.generations > 0;
 		sys_call(__NR_madvise, &process_page, sizeof(process_page),
 			MADV_WIPEONFORK);
 		process_page.pid = sys_getpid();
@@ -189,12 +197,26 @@ struct caller *process_caller_slow(int *ret_errno)
 	if (!err) {
 		c->region = process.region;
 		c->cred = &process.cred;
+		c->shm = &process.shm;
+		c->new_image = &process.new_image;
 		caller_refresh(c);
 		c->generation = process_page.generation;
+	}
+	/* The first call of a fork child: what it inherited is counted. */
+	if (forked) {
+		c->in_section = 0;
+		c->deferred.n = 0;
+		c->deferred.has_mask = 0;
+		shm_fork_child(c, process_fork);
 	}
 	init_unlock(&mask);
 	*ret_errno = -err;
 	return err ? NULL : c;
+}
+
+struct shm_process *process_shm(void)
+{
+	return &process.shm;
 }
 
 int process_active(void)

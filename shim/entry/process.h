@@ -22,6 +22,12 @@ extern struct wiped_page process_page __attribute__((visibility("hidden")));
 extern __thread struct caller process_caller
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
+/* In a fork child that the interposed fork made, while it takes over what was
+ * prepared for it. */
+struct shm_fork;
+extern __thread struct shm_fork *process_fork
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
+
 /* Facilities served, from IPCLIFT_ROUTE; before the first call all bits. */
 int process_routes(enum facility f);
 
@@ -37,6 +43,9 @@ static inline struct caller *process_get(int *ret_errno)
 		return c;
 	return process_caller_slow(ret_errno);
 }
+
+/* The process's attachments. */
+struct shm_process *process_shm(void);
 
 /* 1 once the first served call was made. */
 int process_active(void);

@@ -11,7 +11,10 @@
 __attribute__((visibility("hidden"), used)) long syscall_served(
 	long nr, long a, long b, long c, long d)
 {
-	enum facility f = FAC_SEM;
+	enum facility f = nr == __NR_shmget || nr == __NR_shmat ||
+			nr == __NR_shmctl || nr == __NR_shmdt ?
+		FAC_SHM :
+		FAC_SEM;
 	long ret;
 
 	if (!process_routes(f))
@@ -28,6 +31,18 @@ __attribute__((visibility("hidden"), used)) long syscall_served(
 		break;
 	case __NR_semctl:
 		ret = entry_semctl((int)a, (int)b, (int)c, d);
+		break;
+	case __NR_shmget:
+		ret = entry_shmget((int)a, (size_t)b, (int)c);
+		break;
+	case __NR_shmat:
+		ret = entry_shmat((int)a, (void *)b, (int)c);
+		break;
+	case __NR_shmctl:
+		ret = entry_shmctl((int)a, (int)b, (void *)c);
+		break;
+	case __NR_shmdt:
+		ret = entry_shmdt((void *)a);
 		break;
 	default:
 		ret = -ENOSYS;
@@ -49,12 +64,16 @@ __attribute__((visibility("hidden"), used)) long syscall_watched(
 	return process_return(ret);
 }
 
-/* 64..66 semget, semop, semctl; 220 semtimedop. */
+/* 64..66 semget, semop, semctl; 220 semtimedop; 29..31 shmget, shmat, shmctl;
+ * 67 shmdt. */
 __asm__(".text\n"
 	".globl syscall\n"
 	".type syscall, @function\n"
 	"syscall:\n"
 	"	leaq -64(%rdi), %rax\n"
+	"	cmpq $3, %rax\n"
+	"	jbe syscall_served\n"
+	"	leaq -29(%rdi), %rax\n"
 	"	cmpq $2, %rax\n"
 	"	jbe syscall_served\n"
 	"	cmpq $220, %rdi\n"

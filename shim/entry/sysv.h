@@ -11,4 +11,9 @@ long entry_semget(key_t key, int nsems, int flg);
 long entry_semop(int id, const void *sops, unsigned n, const void *timeout);
 long entry_semctl(int id, int num, int cmd, unsigned long arg);
 
+long entry_shmget(key_t key, size_t size, int flg);
+long entry_shmat(int id, const void *addr, int flg);
+long entry_shmdt(const void *addr);
+long entry_shmctl(int id, int cmd, void *buf);
+
 #endif

@@ -4,8 +4,10 @@
  */
 #include "ipc/object.h"
 #include "index/keyhash.h"
+#include "ipc/kernelkey.h"
 #include "ipc/limits.h"
 #include "ipc/perm.h"
+#include "registry/event.h"
 #include "registry/heap.h"
 
 #define CREATE_ENTRIES (IDS_ENTRIES + KEYHASH_ENTRIES + HEAP_ENTRIES + 8)
@@ -153,6 +155,12 @@ int object_get(struct caller *c, const struct object_class *k, s32 key,
 	ret = caller_enroll(c);
 	if (ret)
 		return ret;
+	if (key && kernelkey_taken(c, k->facility, key)) {
+		event_add(c, EVENT_KERNEL_KEY, k->facility, (u32)key);
+		if (flg & OBJ_EXCL)
+			return -EEXIST;
+	}
+	c->get_flg = flg;
 	object_fac_lock(c, k);
 	s = key ? keyhash_find_locked(c, k->facility, key) : NULL;
 	if (s)
@@ -163,12 +171,37 @@ int object_get(struct caller *c, const struct object_class *k, s32 key,
 	return ret;
 }
 
+static u32 slot_index(
+	struct caller *c, const struct object_class *k, const struct slot *s)
+{
+	return s - region_slot(&c->region, k->facility, 0);
+}
+
+void object_retire_locked(
+	struct caller *c, const struct object_class *k, struct slot *s)
+{
+	u32 idx = slot_index(c, k, s);
+
+	atom_store_release(
+		&caller_header(c)->removing[k->facility], (u64)idx + 1);
+	keyhash_write_begin(c, k->facility);
+	if (s->key)
+		keyhash_remove_locked(c, k->facility, idx);
+	journal_publish(c, &s->ident, 0);
+	keyhash_shrink_locked(c, k->facility);
+	keyhash_write_end(c, k->facility);
+}
+
+void object_finish_locked(
+	struct caller *c, const struct object_class *k, struct slot *s)
+{
+	remove_rest(c, k, slot_index(c, k, s));
+}
+
 int object_remove(struct caller *c, const struct object_class *k, s32 id)
 {
-	struct header *h = caller_header(c);
 	struct slot *s;
 	u64 ident;
-	u32 idx;
 	int err;
 
 	if (!ids_find(c, k->facility, id, &ident))
@@ -181,15 +214,8 @@ int object_remove(struct caller *c, const struct object_class *k, s32 id)
 	err = s ? perm_owner(c, s) : -EINVAL;
 	if (err)
 		goto out;
-	idx = s - region_slot(&c->region, k->facility, 0);
-	atom_store_release(&h->removing[k->facility], (u64)idx + 1);
-	keyhash_write_begin(c, k->facility);
-	if (s->key)
-		keyhash_remove_locked(c, k->facility, idx);
-	journal_publish(c, &s->ident, 0);
-	keyhash_shrink_locked(c, k->facility);
-	keyhash_write_end(c, k->facility);
-	remove_rest(c, k, idx);
+	object_retire_locked(c, k, s);
+	object_finish_locked(c, k, s);
 out:
 	object_fac_unlock(c, k);
 	return err;

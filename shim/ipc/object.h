@@ -49,6 +49,16 @@ int object_get(struct caller *c, const struct object_class *k, s32 key,
 /* IPC_RMID: 0, -EINVAL, -EPERM. */
 int object_remove(struct caller *c, const struct object_class *k, s32 id);
 
+/*
+ * The steps of removal for a facility with rules of its own about it. Retire:
+ * step 1; the facility's lock is held, the slot's may be. Finish: steps 2 and
+ * 3; the slot's must not be.
+ */
+void object_retire_locked(
+	struct caller *c, const struct object_class *k, struct slot *s);
+void object_finish_locked(
+	struct caller *c, const struct object_class *k, struct slot *s);
+
 /* Take the facility's lock and finish what a dead owner left. */
 void object_fac_lock(struct caller *c, const struct object_class *k);
 void object_fac_unlock(struct caller *c, const struct object_class *k);

@@ -6,6 +6,7 @@
 #include "ipc/limits.h"
 #include "ipc/object.h"
 #include "ipc/perm.h"
+#include "ipc/reap.h"
 #include "ipc/undo.h"
 
 /* ---- the class ---- */
@@ -130,7 +131,7 @@ static int lock_for(struct caller *c, struct slot *s, u64 ident, int all,
 			return 0;
 		}
 		sem_unlock(c, s);
-		undo_reap(c, gone);
+		reap_task(c, gone);
 	} while (++tries < 1000);
 	return -EIDRM;
 }

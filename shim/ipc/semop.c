@@ -16,6 +16,7 @@
  */
 #include "ipc/perm.h"
 #include "ipc/semop.h"
+#include "ipc/reap.h"
 #include "ipc/limits.h"
 #include "registry/guard.h"
 #include "registry/heap.h"
@@ -126,7 +127,7 @@ static void look_again(
 	}
 	lock_release(c, &s->lock);
 	if (gone)
-		undo_reap(c, gone);
+		reap_task(c, gone);
 }
 
 /* The waker of our grant died: the lock's recovery has decided. */
@@ -318,7 +319,7 @@ static int op_locked(struct caller *c, struct slot *s, u64 ident,
 			break;
 		sem_unlock(c, s);
 		/* Alive after all (exec, another thread ended): go on. */
-		if (undo_reap(c, gone))
+		if (reap_task(c, gone))
 			continue;
 		err = sem_lock(c, s, ident);
 		if (err)

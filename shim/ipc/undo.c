@@ -380,24 +380,12 @@ static void free_chain(struct caller *c, struct task *t)
 	}
 }
 
-int undo_reap(struct caller *c, u32 task)
+void undo_release_locked(struct caller *c, struct task *t)
 {
-	struct task *t = region_task(&c->region, task);
-	int gone;
-
-	lock_acquire(c, &t->lock);
-	gone = task_suspect(t) && task_gone(c, t);
-	if (gone) {
-		if (t->undo_head.off)
-			event_add(c, EVENT_REAPED, t->pid, 0);
-		apply_all(c, t);
-		free_chain(c, t);
-		/* The kernel woke one sleeper only. */
-		sys_futex_wake(&t->life, 0x7fffffff);
-		task_free_locked(c, t);
-	}
-	lock_release(c, &t->lock);
-	return gone;
+	if (t->undo_head.off)
+		event_add(c, EVENT_REAPED, t->pid, 0);
+	apply_all(c, t);
+	free_chain(c, t);
 }
 
 /* ---- SETVAL, SETALL, RMID ---- */

@@ -33,9 +33,9 @@ int undo_adjust(struct caller *c, struct semset *set, struct undo *u, u32 num,
  * none. all: look at idle records too. Slot lock held. */
 u32 undo_suspect(struct caller *c, struct semset *set, int all);
 
-/* Apply and free all records of a task if its process is gone. 1 if it was
- * gone. No lock may be held. */
-int undo_reap(struct caller *c, u32 task);
+/* Apply and free all records of a task whose process is gone (ipc/reap.h).
+ * Task lock held. */
+void undo_release_locked(struct caller *c, struct task *t);
 
 /* adj[num] = 0 in every record of the set; num < 0: all. Slot lock held; part
  * of the current operation: needs journal room for undo_clear_entries. */

@@ -62,6 +62,9 @@ struct caller {
 	void (*interrupt)(struct caller *c);
 	void *interrupt_arg;
 	struct cred *cred;
+	struct shm_process *shm; /* ipc/shmmap.h */
+	u32 *new_image;	/* 1 until this program image has found its task */
+	s32 get_flg;	/* of the *get(2) under way */
 	/* Pages found readable lately (guard.h). */
 	uintptr_t stack_low, stack_high;
 	uintptr_t good_page[8];

@@ -14,6 +14,9 @@
  *   EVENTS     struct event[]: a ring
  *   FACILITY   for sem, msg, shm each: slots (objects), key buckets, bitmap
  *   HEAP       everything of variable size
+ *   SEGMENTS   from REGION_SIZE to header.file_size: the pages of shared
+ *              memory segments. Not part of the mapping that struct region
+ *              knows: a process maps what it attaches (ipc/shmmap.h)
  *
  * A change of this file bumps LAYOUT_VERSION. Programs of two versions never
  * share a file: the version is part of the identity that region_map checks
@@ -159,11 +162,22 @@ struct limits {
  *                                                           reclaimed by the next
  * lifeline    owner, kernel       -      yes                OWNER_DIED
  * undo_head.. owner, reaper       lock   no                 journaled
- * life_off    owner               -      -
+ * shm_*       owner, reaper       lock   no                 journaled
+ * epoch       owner               -      yes                one store
+ * nascent     parent, child       -      yes                one compare-and-swap
+ *
+ * state TASK_NASCENT: not a process yet but what a child to be forked will
+ * inherit (ipc/shmfork.h); pid and start are the parent's.
  */
+enum task_state {
+	TASK_FREE,
+	TASK_LIVE,
+	TASK_NASCENT,
+};
+
 struct task {
 	u32 pid;   /* 0 = free */
-	u32 state; /* 1 = the fields are valid */
+	u32 state; /* TASK_*: are the fields valid */
 	u64 start; /* of pid, in clock ticks since boot */
 	u32 life_pad0;
 	u32 life_type; /* musl's walk reads the words around the lifeline */
@@ -179,7 +193,13 @@ struct task {
 	struct ref spare;     /* a block between heap_alloc and its use */
 	u64 spare_size;	      /* of that block */
 	u64 use_seq;	      /* stamps "most recently used" */
-	u64 pad[11];
+	struct ref shm_head;  /* its attachment records, */
+	struct ref shm_free;  /* and those of them that are not in use */
+	u64 mm;		      /* tells one program image from the next: stack start */
+	u32 epoch;	      /* program images so far */
+	u32 life_tid;	      /* the thread that the lifeline is of */
+	u64 nascent;	      /* nonce << 32 | pid of the child, once known */
+	u64 pad[6];
 };
 _Static_assert(sizeof(struct task) == 256, "task size");
 #define N_TASKS 65536u
@@ -342,6 +362,80 @@ struct undo {
 	s16 adj[];
 };
 
+/*
+ * struct shm_run: a run of pages in the window, of one size class, a
+ * segment's or free. Never split or merged. Facility's lock, journaled.
+ */
+struct shm_run {
+	struct ref next; /* of its free list */
+	u64 off;	 /* of its first page, in the file */
+	u32 class;
+	u32 pad;
+	u64 kept; /* its first pages that may hold something; 0: all are holes */
+};
+
+/*
+ * struct shm_segment: the body of a segment.
+ * field        written by         lock        without lock  a crash leaves
+ * size..run    create, empty      fac         yes (ident)   journaled
+ * attach_all.. attach, detach     slot        nattch yes    journaled
+ * dirty        first attach       slot        no            one store: done again
+ * doomed_*     RMID, remove       fac         no            journaled
+ */
+struct shm_segment {
+	u64 size;  /* bytes asked for */
+	u64 pages; /* rounded up */
+	u64 off;   /* in the file */
+	struct ref run;
+	struct ref attach_all; /* attachment records */
+	u32 nattch;	       /* sum of their counts */
+	u32 flags;	       /* SHM_SEG_* */
+	u64 dirty;	       /* first pages to be zeroed before anybody sees them */
+	u32 cpid, lpid;
+	s64 atime, dtime;
+	u32 creator; /* thread */
+	u32 locker;  /* uid that SHM_LOCKed it */
+	u64 creator_start;
+	u32 doomed_next, doomed_prev; /* idx + 1: removed, still attached */
+	u64 pad[4];
+};
+#define SHM_SEG_NORESERVE 1u
+#define SHM_SEG_DOOMED 2u /* in the list of the removed */
+#define SHM_SEG_COUNTED 4u /* in the totals */
+
+/*
+ * struct shm_attach: one attachment of one process. Memory belongs to the
+ * task's chain (task lock), all else to the segment (slot lock), journaled.
+ */
+struct shm_attach {
+	struct ref task_next; /* every record of the task */
+	struct ref free_next; /* those not in use */
+	u64 ident;	      /* of the segment; 0 = not in use */
+	u32 slot_idx;
+	u32 task;
+	struct ref seg_next, seg_prev;
+	u32 count; /* mapping fragments */
+	u32 epoch; /* program image that made it */
+	u64 addr;
+};
+
+/* Size classes of runs: four to a power of two, up to 2^34 pages. */
+#define SHM_CLASSES 136u
+
+/* struct shm_state: facility's lock, journaled. */
+struct shm_state {
+	u64 near, far;	     /* file offsets never handed out: small runs, large */
+	u64 promised;	     /* pages of segments without SHM_NORESERVE */
+	u64 unpromised;	     /* and of those with */
+	u64 pool;	     /* pages kept in free runs */
+	struct ref next_run; /* between admission and creation */
+	u32 doomed;	     /* idx + 1: removed segments still attached */
+	u32 evict_hand;
+	u64 home; /* where processes map the window if they can; constant */
+	struct ref bare[SHM_CLASSES]; /* free runs without pages */
+	struct ref kept[SHM_CLASSES]; /* and with */
+};
+
 struct event {
 	u64 seq; /* 0 = being written */
 	s64 time;
@@ -398,6 +492,8 @@ struct header {
 	u64 event_seq;
 	u64 stamp;   /* arrival order of waiters */
 	u64 removing[N_FAC]; /* idx + 1 of an object in mid-removal */
+	u64 kernel_keys_ns[N_FAC]; /* ipc/kernelkey.h */
+	struct shm_state shm;
 };
 #define HEADER_SIZE 65536ULL
 _Static_assert(sizeof(struct header) <= HEADER_SIZE, "header size");
@@ -415,6 +511,11 @@ _Static_assert(sizeof(struct header) <= HEADER_SIZE, "header size");
 #define BITMAP_OFF(f) (BUCKETS_OFF(f) + FAC_BUCKETS_SIZE)
 #define HEAP_OFF (10ULL << 30)
 #define REGION_SIZE (32ULL << 30)
+/* Behind it the segments; larger than what the home mapping of a process
+ * covers, whose offsets small runs get. Both arbitrary: no host has more
+ * memory; a thousandth of the address space. */
+#define WINDOW_MAX (64ULL << 40)
+#define WINDOW_HOME (1ULL << 40)
 _Static_assert(EVENTS_OFF + N_EVENTS * sizeof(struct event) <= FAC_OFF,
 	"tables overlap");
 _Static_assert(FAC_OFF + N_FAC * FAC_STRIDE <= HEAP_OFF, "heap overlaps");

@@ -25,6 +25,8 @@
 #define MADV_DONTDUMP 16
 #define MADV_POPULATE_WRITE 23
 #define RLIMIT_FSIZE 1
+/* Arbitrary: a window smaller than this is none. */
+#define WINDOW_MIN (4ULL << 30)
 #define S_IFMT 0170000
 #define S_IFREG 0100000
 
@@ -105,13 +107,24 @@ static int refuse(char *why, size_t cap, const char *path, const char *text,
 	return error;
 }
 
-static void write_header(struct header *h, const struct region_options *opt)
+/* A place in the address space that programs leave alone, above ASan's shadow
+ * and far below the stack and the libraries; somewhere else in each registry. */
+static u64 choose_home(void)
+{
+	u64 r = 0;
+
+	sys_call(__NR_getrandom, &r, sizeof(r), 1 /* GRND_NONBLOCK */);
+	return (0x200000000000ULL + ((r & 0x3ffffff) << 18)) & ~0x3fffffULL;
+}
+
+static void write_header(struct header *h, u64 file_size,
+	const struct region_options *opt)
 {
 	unsigned f;
 
 	h->version = LAYOUT_VERSION;
 	h->word_size = sizeof(void *);
-	h->file_size = REGION_SIZE;
+	h->file_size = file_size;
 	boot_id(h->boot_id);
 	h->pid_ns = pid_namespace();
 	h->owner = sys_call(__NR_geteuid);
@@ -126,6 +139,9 @@ static void write_header(struct header *h, const struct region_options *opt)
 		h->ids[f].gen = 1;
 	}
 	h->heap.bump = h->heap.reserved = HEAP_OFF;
+	h->shm.near = REGION_SIZE;
+	h->shm.far = REGION_SIZE + WINDOW_HOME;
+	h->shm.home = choose_home();
 	h->thread_high = 1;
 	h->task_high = 1;
 	h->event_seq = 0;
@@ -138,7 +154,8 @@ static void write_header(struct header *h, const struct region_options *opt)
 
 /* All that can be wrong with a file that has a magic. */
 static int header_check(
-	const struct header *h, const char *path, char *why, size_t cap)
+	const struct header *h, u64 size, const char *path, char *why,
+	size_t cap)
 {
 	u64 boot[2];
 
@@ -151,7 +168,7 @@ static int header_check(
 			"was made by another version of ipclift (layout or word "
 			"size differs); end its programs and remove it, or name "
 			"another with IPCLIFT_REGISTRY", -EPROTO);
-	if (h->file_size != REGION_SIZE || h->identity_sum != identity_sum(h) ||
+	if (h->file_size != size || h->identity_sum != identity_sum(h) ||
 		(h->idx_bits != IDX_BITS_NORMAL &&
 			h->idx_bits != IDX_BITS_EXTENDED))
 		return refuse(why, cap, path,
@@ -169,15 +186,58 @@ static int header_check(
 	return 0;
 }
 
+/*
+ * The larger the better, as far as the file system and RLIMIT_FSIZE allow
+ * (beyond that ftruncate would raise SIGXFSZ); without a window no segment can
+ * be made, all else works.
+ */
 static int file_grow(long fd)
 {
-	u64 limit[2];
+	u64 limit[2] = {~0ULL, 0}, window;
+	long err = -EFBIG;
 
-	/* Beyond RLIMIT_FSIZE ftruncate would raise SIGXFSZ. */
-	if (!sys_call(__NR_prlimit64, 0, RLIMIT_FSIZE, NULL, limit) &&
-		limit[0] < REGION_SIZE)
-		return -EFBIG;
-	return sys_call(__NR_ftruncate, fd, REGION_SIZE);
+	sys_call(__NR_prlimit64, 0, RLIMIT_FSIZE, NULL, limit);
+	for (window = WINDOW_MAX; err; window >>= 2) {
+		if (window < WINDOW_MIN)
+			window = 0;
+		if (limit[0] >= REGION_SIZE + window)
+			err = sys_call(
+				__NR_ftruncate, fd, REGION_SIZE + window);
+		if (!window)
+			break;
+	}
+	return err;
+}
+
+/* The file's name, absolute: the program may change its directory. */
+static const char *remember_path(long fd)
+{
+	static char name[1024];
+	char link[40];
+	size_t n = str_add(link, sizeof(link), 0, "/proc/self/fd/");
+	long len;
+
+	str_add_u64(link, sizeof(link), n, fd);
+	len = sys_call(__NR_readlink, link, name, sizeof(name) - 1);
+	name[len > 0 ? len : 0] = 0;
+	return name;
+}
+
+/* See struct region; nothing is lost without it but one check of mprotect. */
+static char *map_read_only(const char *path, long fd)
+{
+	struct sys_stat st, again;
+	long ro = sys_call(__NR_open, path, O_NOFOLLOW | O_CLOEXEC, 0);
+	void *at = NULL;
+
+	if (ro < 0)
+		return NULL;
+	if (!sys_call(__NR_fstat, fd, &st) && !sys_call(__NR_fstat, ro, &again) &&
+		st.dev == again.dev && st.ino == again.ino)
+		at = sys_mmap(NULL, SYS_PAGE, PROT_NONE,
+			MAP_SHARED | MAP_NORESERVE, ro, REGION_SIZE - SYS_PAGE);
+	sys_call(__NR_close, ro);
+	return (unsigned long)at > -4096UL ? NULL : at;
 }
 
 /*
@@ -248,7 +308,7 @@ static int map_locked(struct region *region, long fd, const char *path,
 	err = sys_call(__NR_fstat, fd, &st);
 	if (err)
 		return refuse(why, cap, path, "fstat failed", err);
-	if (st.size != 0 && st.size != (s64)REGION_SIZE)
+	if (st.size != 0 && st.size < (s64)REGION_SIZE)
 		return refuse(why, cap, path,
 			"is not an ipclift registry (its size is wrong: "
 			"truncated, or another kind of file)", -EINVAL);
@@ -263,6 +323,7 @@ static int map_locked(struct region *region, long fd, const char *path,
 				"cannot grow to its (sparse) size: file size "
 				"limit of the file system or RLIMIT_FSIZE",
 				err);
+		sys_call(__NR_fstat, fd, &st);
 	}
 	/* Room for the first pages, told by an error instead of a SIGBUS. */
 	if (!magic && sys_call(__NR_fallocate, fd, 0, 0, HEADER_SIZE) == -ENOSPC)
@@ -276,14 +337,16 @@ static int map_locked(struct region *region, long fd, const char *path,
 	if (at < 0 && at > -4096)
 		return refuse(why, cap, path, "cannot be mapped", at);
 	if (magic)
-		err = header_check((struct header *)at, path, why, cap);
+		err = header_check((struct header *)at, st.size, path, why, cap);
 	else
-		write_header((struct header *)at, opt);
+		write_header((struct header *)at, st.size, opt);
 	if (err) {
 		sys_call(__NR_munmap, at, REGION_SIZE);
 		return err;
 	}
 	region->base = (char *)at;
+	region->path = remember_path(fd);
+	region->read_only = map_read_only(path, fd);
 	return 0;
 }
 

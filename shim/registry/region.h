@@ -15,6 +15,13 @@
 
 struct region {
 	char *base; /* NULL = not mapped */
+	/* The last page of the region once more, through a descriptor that was
+	 * opened for reading: what is duplicated from it can never be made
+	 * writable. NULL if there is none. */
+	char *read_only;
+	/* For statfs(2): the file's absolute name, in static memory; "" if it
+	 * is not known. */
+	const char *path;
 };
 
 struct region_options {

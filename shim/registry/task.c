@@ -82,7 +82,27 @@ static int pid_alive(u32 pid, u64 start)
 	return now == 0 || now == start;
 }
 
-static int task_claim(struct caller *c, u64 start)
+/*
+ * The first claim of a program image starts an epoch: what was attached before
+ * exec is not any more. Of several threads one does it and the others wait.
+ */
+static void begin_image(struct caller *c, struct task *t, u64 mm)
+{
+	u32 seen = 1;
+
+	if (!c->new_image)
+		return;
+	if (__atomic_compare_exchange_n(c->new_image, &seen, 2, 0,
+		    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		atom_store_release(&t->epoch, t->epoch + 1);
+		atom_store_release(&t->mm, mm);
+		__atomic_store_n(c->new_image, 0, __ATOMIC_RELEASE);
+	}
+	while (__atomic_load_n(c->new_image, __ATOMIC_ACQUIRE) == 2)
+		arch_pause();
+}
+
+static int task_claim(struct caller *c, u64 start, u64 mm)
 {
 	u32 i, idx, pid;
 	struct task *t;
@@ -92,7 +112,8 @@ static int task_claim(struct caller *c, u64 start)
 		idx = (c->pid + i) & (N_TASKS - 1);
 		t = region_task(&c->region, idx);
 		if (idx && atom_load_acquire(&t->pid) == c->pid &&
-			t->start == start && t->state) {
+			t->start == start && t->state == TASK_LIVE) {
+			begin_image(c, t, mm);
 			c->task = idx;
 			return 0;
 		}
@@ -101,7 +122,9 @@ static int task_claim(struct caller *c, u64 start)
 		idx = (c->pid + i) & (N_TASKS - 1);
 		t = region_task(&c->region, idx);
 		pid = atom_load_acquire(&t->pid);
-		if (!idx || (pid && t->state && t->undo_head.off))
+		if (!idx ||
+			(pid && t->state &&
+				(t->undo_head.off || t->shm_head.off)))
 			continue;
 		if (pid && pid_alive(pid, t->start))
 			continue;
@@ -110,7 +133,11 @@ static int task_claim(struct caller *c, u64 start)
 		atom_store_release(&t->state, 0);
 		atom_store_release(&t->start, start);
 		atom_store_release(&t->life, 0);
-		atom_store_release(&t->state, 1);
+		atom_store_release(&t->mm, mm);
+		atom_store_release(&t->nascent, 0);
+		atom_store_release(&t->state, TASK_LIVE);
+		if (c->new_image)
+			__atomic_store_n(c->new_image, 0, __ATOMIC_RELEASE);
 		c->task = idx;
 		return 0;
 	}
@@ -168,13 +195,16 @@ static int thread_claim(struct caller *c)
 
 int caller_enroll_slow(struct caller *c)
 {
-	u64 start = sys_start_time(c->pid, NULL);
+	struct sys_process self;
 	struct thread *th;
+	u64 start;
 	int err = 0;
 
+	sys_process_read(c->pid, 0, &self);
+	start = self.start;
 	section_begin(c);
 	if (!c->task)
-		err = task_claim(c, start);
+		err = task_claim(c, start, self.stack);
 	if (!err)
 		err = thread_claim(c);
 	if (!err) {
@@ -222,6 +252,7 @@ void task_link_lifeline(struct caller *c)
 	section_begin(c);
 	/* Of several threads one wins. */
 	if (atom_cas(&t->life, &life, c->tid | SYS_WAITERS)) {
+		atom_store_release(&t->life_tid, c->tid);
 		t->life_type = 0x84; /* musl: robust, process-shared */
 		t->life_waiters = 1;
 		link_for_good(c, &t->life);
@@ -245,6 +276,42 @@ int task_gone(const struct caller *c, const struct task *t)
 	if (start != t->start)
 		return 1;
 	return exiting;
+}
+
+int task_changed_image(const struct task *t)
+{
+	u32 pid = atom_load_acquire(&t->pid), tid = t->life_tid;
+	struct sys_process p;
+	u64 mm = t->mm;
+
+	/* A thread that is there, and not about to go, has left its robust
+	 * list behind: it called exec. */
+	if (sys_process_read(pid, tid, &p) && !p.ending)
+		return 1;
+	/* It ended, or another thread called exec. */
+	return sys_process_read(pid, 0, &p) && mm > 1 && p.stack > 1 &&
+		p.stack != mm;
+}
+
+u32 task_claim_nascent(struct caller *c)
+{
+	struct task *own = task_own(c), *t;
+	u32 i, idx, pid;
+
+	for (i = 0; i < N_TASKS; i++) {
+		/* Away from where probing starts for pids of the near future. */
+		idx = (c->pid + N_TASKS / 2 + i) & (N_TASKS - 1);
+		t = region_task(&c->region, idx);
+		pid = atom_load_acquire(&t->pid);
+		if (!idx || pid || !atom_cas(&t->pid, &pid, c->pid))
+			continue;
+		atom_store_release(&t->start, own->start);
+		atom_store_release(&t->life, 0);
+		atom_store_release(&t->epoch, 0);
+		atom_store_release(&t->state, TASK_NASCENT);
+		return idx;
+	}
+	return 0;
 }
 
 void task_free_locked(struct caller *c, struct task *t)

@@ -41,7 +41,16 @@ static inline int task_suspect(const struct task *t)
  * or two. */
 int task_gone(const struct caller *c, const struct task *t);
 
-/* Free a task whose undo records are all gone; its lock is held. */
+/* Of a suspect task that is not gone: 1 if its process has called exec since,
+ * 0 if only the thread of the lifeline ended (or it cannot be told). */
+int task_changed_image(const struct task *t);
+
+/* Claim a slot for a child to be forked (TASK_NASCENT, with the parent's pid
+ * and start); 0 if the table is full. */
+u32 task_claim_nascent(struct caller *c);
+
+/* Free a task whose undo and attachment records are all gone;
+ * its lock is held. */
 void task_free_locked(struct caller *c, struct task *t);
 
 #endif

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+/*
+ * shmget, shmat, shmdt, shmctl as programs call them, and the same by number
+ * for syscall(). What entry/sem.c says about when they may be called holds
+ * here too. None is a cancellation point.
+ */
+#include <stdarg.h>
+#include <sys/shm.h>
+#include "entry/process.h"
+#include "entry/sysv.h"
+#include "ipc/shm.h"
+#include "registry/guard.h"
+
+#define SHM_STAT_ANY_CMD 15
+
+/* libc's names carry __; the layouts are those of the kernel (§10.1). */
+struct entry_shminfo {
+	unsigned long shmmax, shmmin, shmmni, shmseg, shmall, reserved[4];
+};
+struct entry_shm_info {
+	int used_ids;
+	int pad;
+	unsigned long tot, rss, swp, attempts, successes;
+};
+_Static_assert(sizeof(struct shmid_ds) == 112, "shmid_ds");
+_Static_assert(sizeof(struct entry_shminfo) == 72, "shminfo");
+_Static_assert(sizeof(struct entry_shm_info) == 48, "shm_info");
+
+long entry_shmget(key_t key, size_t size, int flg)
+{
+	int err = 0;
+	struct caller *c = process_get(&err);
+
+	return c ? shm_get(c, key, size, flg) : -err;
+}
+
+long entry_shmat(int id, const void *addr, int flg)
+{
+	int err = 0;
+	struct caller *c = process_get(&err);
+	u64 at = 0;
+
+	if (!c)
+		return -err;
+	err = shm_at(c, id, (u64)addr, flg, &at);
+	return err ? err : (long)at;
+}
+
+long entry_shmdt(const void *addr)
+{
+	int err = 0;
+	struct caller *c = process_get(&err);
+
+	return c ? shm_dt(c, (u64)addr) : -err;
+}
+
+static int copy_out(struct caller *c, void *to, const void *from, size_t len)
+{
+	if (guard_writable(c, to, len))
+		return -EFAULT;
+	__builtin_memcpy(to, from, len);
+	return 0;
+}
+
+static int ctl_stat(
+	struct caller *c, int id, enum shm_stat_by by, struct shmid_ds *to)
+{
+	struct shmid_ds ds;
+	struct shm_stat st;
+	int ret = shm_stat(c, id, by, &st);
+
+	if (ret < 0)
+		return ret;
+	__builtin_memset(&ds, 0, sizeof(ds));
+	ds.shm_perm.__key = st.key;
+	ds.shm_perm.uid = st.uid;
+	ds.shm_perm.gid = st.gid;
+	ds.shm_perm.cuid = st.cuid;
+	ds.shm_perm.cgid = st.cgid;
+	ds.shm_perm.mode = st.mode;
+	ds.shm_perm.__seq = st.seq;
+	ds.shm_segsz = st.size;
+	ds.shm_atime = st.atime;
+	ds.shm_dtime = st.dtime;
+	ds.shm_ctime = st.ctime;
+	ds.shm_cpid = st.cpid;
+	ds.shm_lpid = st.lpid;
+	ds.shm_nattch = st.nattch;
+	return copy_out(c, to, &ds, sizeof(ds)) ? -EFAULT : ret;
+}
+
+static int ctl_set(struct caller *c, int id, const struct shmid_ds *from)
+{
+	struct shmid_ds ds;
+
+	if (guard_read(c, &ds, from, sizeof(ds)))
+		return -EFAULT;
+	return shm_set_perm(
+		c, id, ds.shm_perm.uid, ds.shm_perm.gid, ds.shm_perm.mode);
+}
+
+static int ctl_limits(struct caller *c, void *to)
+{
+	struct entry_shminfo info = {.shmmin = 1};
+	struct shm_totals sum;
+	int ret = shm_info(c, 0, &sum);
+
+	if (ret < 0)
+		return ret;
+	info.shmmax = sum.max;
+	info.shmmni = info.shmseg = sum.mni;
+	info.shmall = sum.all;
+	return copy_out(c, to, &info, sizeof(info)) ? -EFAULT : ret;
+}
+
+static int ctl_totals(struct caller *c, void *to)
+{
+	struct entry_shm_info info = {.pad = 0};
+	struct shm_totals sum;
+	int ret = shm_info(c, 1, &sum);
+
+	if (ret < 0)
+		return ret;
+	info.used_ids = (int)sum.used;
+	info.tot = sum.pages;
+	info.rss = sum.resident;
+	return copy_out(c, to, &info, sizeof(info)) ? -EFAULT : ret;
+}
+
+long entry_shmctl(int id, int cmd, void *buf)
+{
+	int err = 0;
+	struct caller *c = process_get(&err);
+
+	if (!c)
+		return -err;
+	if (id < 0 || cmd < 0)
+		return -EINVAL;
+	switch (cmd) {
+	case IPC_STAT:
+		return ctl_stat(c, id, SHM_BY_ID, buf);
+	case SHM_STAT:
+		return ctl_stat(c, id, SHM_BY_IDX, buf);
+	case SHM_STAT_ANY_CMD:
+		return ctl_stat(c, id, SHM_BY_IDX_ANY, buf);
+	case IPC_SET:
+		return ctl_set(c, id, buf);
+	case IPC_RMID:
+		return shm_remove(c, id);
+	case SHM_LOCK:
+		return shm_set_locked(c, id, 1);
+	case SHM_UNLOCK:
+		return shm_set_locked(c, id, 0);
+	case IPC_INFO:
+		return ctl_limits(c, buf);
+	case SHM_INFO:
+		return ctl_totals(c, buf);
+	default:
+		return -EINVAL;
+	}
+}
+
+EXPORT int shmget(key_t key, size_t size, int flg)
+{
+	if (unlikely(!process_routes(FAC_SHM)))
+		return process_return(sys_call(__NR_shmget, key, size, flg));
+	return process_return(entry_shmget(key, size, flg));
+}
+
+EXPORT void *shmat(int id, const void *addr, int flg)
+{
+	if (unlikely(!process_routes(FAC_SHM)))
+		return (void *)process_return(
+			sys_call(__NR_shmat, id, addr, flg));
+	return (void *)process_return(entry_shmat(id, addr, flg));
+}
+
+EXPORT int shmdt(const void *addr)
+{
+	if (unlikely(!process_routes(FAC_SHM)))
+		return process_return(sys_call(__NR_shmdt, addr));
+	return process_return(entry_shmdt(addr));
+}
+
+EXPORT int shmctl(int id, int cmd, struct shmid_ds *buf)
+{
+	if (unlikely(!process_routes(FAC_SHM)))
+		return process_return(sys_call(__NR_shmctl, id, cmd, buf));
+	return process_return(entry_shmctl(id, cmd, buf));
+}

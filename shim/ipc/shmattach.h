@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Attachment records: who has which segment attached, in the registry.
+ *
+ * A record belongs to one attachment of one process: to the task's chain, and
+ * while in use to the segment's list. Nothing runs in a process that is killed
+ * or calls exec: its lifeline fires, and whoever asks for a segment's nattch
+ * first drops what such processes left (shm_settle).
+ *
+ * Segments that were removed while attached stand in the list of the doomed;
+ * the last detach destroys them, or whoever finds that it was the death of a
+ * process.
+ *
+ * Lock order: facility, task, slot. A segment is destroyed under facility and
+ * slot lock, so whoever holds the slot's lock of a live segment keeps it.
+ */
+#ifndef IPCLIFT_IPC_SHMATTACH_H
+#define IPCLIFT_IPC_SHMATTACH_H
+
+#include "ipc/object.h"
+#include "ipc/shmmap.h"
+#include "registry/task.h"
+
+#define SHM_MODE_DEST 01000u
+#define SHM_MODE_LOCKED 02000u
+
+extern const struct object_class shm_class;
+
+static inline struct shm_segment *shm_body(
+	const struct caller *c, const struct slot *s)
+{
+	return region_span(&c->region, s->body, sizeof(struct shm_segment));
+}
+static inline struct shm_attach *shm_attach_at(
+	const struct caller *c, struct ref ref)
+{
+	return region_span(&c->region, ref, sizeof(struct shm_attach));
+}
+
+/* ---- records; the lock of task t is held ---- */
+
+/* A record that is not in use (t->shm_free), or NULL without memory. */
+struct shm_attach *shm_record_new(struct caller *c, struct task *t);
+/* Put it to use for an attachment at addr: nattch, atime, lpid. The slot's
+ * lock is held; an operation of its own. */
+void shm_record_link(struct caller *c, struct task *t, struct slot *s,
+	struct shm_attach *rec, u64 addr, u32 count, u32 pid);
+/* The opposite: nattch, dtime, lpid; takes the slot's lock. 1 if nobody has
+ * the segment any more and it is to be destroyed for that. */
+int shm_record_unlink(
+	struct caller *c, struct task *t, struct shm_attach *rec, u32 pid);
+/* Its fragments are now so many. Takes the slot's lock. */
+void shm_record_recount(struct caller *c, struct shm_attach *rec, u32 count,
+	int opened, int closed);
+/* Unlink those of program images before epoch; ~0: all, and free them. 1 if
+ * there was any. */
+int shm_release_locked(struct caller *c, struct task *t, u32 epoch);
+
+/* ---- segments; no lock held ---- */
+
+/* Lock the segment of (s, ident) with none of the dead attached to it. 0, or
+ * -EIDRM with no lock held. */
+int shm_settle(
+	struct caller *c, struct slot *s, u64 ident, struct shm_segment **ret);
+/* Destroy the segment if nobody has it and it is doomed, or all such are
+ * (shm_rmid_forced). */
+void shm_destroy_unused(struct caller *c, struct slot *s, u64 ident);
+/* Destroy the doomed that nobody has: _empty without looking for the dead. */
+void shm_sweep_empty(struct caller *c);
+void shm_sweep(struct caller *c);
+
+#endif

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The host's own changes to its mappings; see shmhost.h.
+ */
+#include "ipc/shmattach.h"
+#include "ipc/shmhost.h"
+
+/* One attachment, of whose range [from, to) pages changed. */
+static void changed(struct caller *c, struct shm_entry *e, u64 from, u64 to,
+	enum shm_host_change change)
+{
+	struct shm_process *p = c->shm;
+	struct shm_attach *rec = region_at(&c->region, e->rec);
+	u64 ident = e->ident;
+	int gone = change == SHM_HOST_GONE;
+	u32 n;
+
+	if (!ident) { /* the host's own mapping */
+		if (gone && from == 0 && to == e->pages)
+			shm_entry_remove(p, e);
+		return;
+	}
+	if (shm_entry_cut(p, e, from, to, gone) <= 0 && !gone)
+		return;
+	n = shm_entry_count(p, e);
+	if (n) {
+		shm_record_recount(c, rec, n, n > rec->count, gone);
+		return;
+	}
+	shm_entry_remove(p, e);
+	if (rec->ident == ident &&
+		shm_record_unlink(c, task_own(c), rec, c->pid))
+		c->shm->last_gone = 1;
+}
+
+void shm_host_changed_locked(
+	struct caller *c, u64 addr, u64 len, enum shm_host_change change)
+{
+	struct shm_entry *e;
+	u64 end = addr + len, from, to, size;
+	u32 at = 0;
+
+	while ((e = shm_entry_each(c->shm, &at))) {
+		size = e->pages * SYS_PAGE;
+		if (e->state != SHM_USED || e->addr >= end ||
+			e->addr + size <= addr)
+			continue;
+		from = addr > e->addr ? addr - e->addr : 0;
+		to = end < e->addr + size ? end - e->addr : size;
+		changed(c, e, from / SYS_PAGE, (to + SYS_PAGE - 1) / SYS_PAGE,
+			change);
+	}
+}
+
+/* Begin and end of what the functions below do under the own task's lock. */
+static int begin(struct caller *c)
+{
+	if (caller_enroll(c))
+		return 0;
+	lock_acquire(c, &task_own(c)->lock);
+	c->shm->last_gone = 0;
+	return 1;
+}
+
+static void end(struct caller *c)
+{
+	int sweep = c->shm->last_gone;
+
+	lock_release(c, &task_own(c)->lock);
+	if (sweep)
+		shm_sweep(c);
+}
+
+void shm_host_changed(
+	struct caller *c, u64 addr, u64 len, enum shm_host_change change)
+{
+	if (!begin(c))
+		return;
+	shm_host_changed_locked(c, addr, len, change);
+	end(c);
+}
+
+/* Call f for the parts of the range within the home mappings. */
+static void in_homes(struct caller *c, u64 addr, u64 len,
+	void (*f)(struct caller *c, u64 addr, u64 len))
+{
+	struct shm_process *p = c->shm;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		u64 low = (u64)p->home[i], high = low + p->home_len[i];
+		u64 from = addr > low ? addr : low;
+		u64 to = addr + len < high ? addr + len : high;
+
+		if (low && from < to)
+			f(c, from, to - from);
+	}
+}
+
+static void add_guest(struct caller *c, u64 addr, u64 len)
+{
+	struct shm_entry *e = shm_entry_new(c->shm);
+
+	if (!e)
+		return;
+	e->addr = addr;
+	e->pages = (len + SYS_PAGE - 1) / SYS_PAGE;
+	e->kind = SHM_GUEST;
+	shm_entry_insert(c->shm, e);
+}
+
+void shm_host_mapped(struct caller *c, u64 addr, u64 len)
+{
+	if (!begin(c))
+		return;
+	shm_host_changed_locked(c, addr, len, SHM_HOST_GONE);
+	in_homes(c, addr, len, add_guest);
+	end(c);
+}
+
+static void close_home(struct caller *c, u64 addr, u64 len)
+{
+	const struct shm_entry *e;
+	u32 at = 0;
+
+	while (c->shm->n_guests && (e = shm_entry_each(c->shm, &at)))
+		if (e->kind == SHM_GUEST && e->addr < addr + len &&
+			e->addr + e->pages * SYS_PAGE > addr) {
+			shm_restore_home(c, addr, len);
+			return;
+		}
+	if (sys_call(__NR_mprotect, addr, len, 0))
+		shm_restore_home(c, addr, len);
+}
+
+/* The parts of a range outside the home mappings. */
+static long unmap_outside(struct caller *c, u64 addr, u64 len)
+{
+	struct shm_process *p = c->shm;
+	u64 end_addr = addr + len;
+	long err = 0;
+	int i;
+
+	while (!err && addr < end_addr) {
+		u64 stop = end_addr, skip = 0;
+
+		for (i = 0; i < 2; i++) {
+			u64 low = (u64)p->home[i], high = low + p->home_len[i];
+
+			if (!low || high <= addr || low >= end_addr)
+				continue;
+			if (low <= addr)
+				skip = high;
+			else if (low < stop)
+				stop = low;
+		}
+		if (skip) {
+			addr = skip;
+			continue;
+		}
+		err = sys_call(__NR_munmap, addr, stop - addr);
+		addr = stop;
+	}
+	return err;
+}
+
+long shm_host_unmap(struct caller *c, u64 addr, u64 len)
+{
+	long err;
+
+	len = (len + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
+	if ((addr & (SYS_PAGE - 1)) || !len || addr + len < addr || !begin(c))
+		return sys_call(__NR_munmap, addr, len);
+	err = unmap_outside(c, addr, len);
+	if (!err) {
+		in_homes(c, addr, len, close_home);
+		shm_host_changed_locked(c, addr, len, SHM_HOST_GONE);
+	}
+	end(c);
+	return err;
+}

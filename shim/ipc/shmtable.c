@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The list of a process's attachments: an array with a hash by address, in
+ * private pages that grow by doubling; see shmmap.h.
+ */
+#include "ipc/shmmap.h"
+
+#define FIRST_CAP 256u
+#define PROT_RW 3
+#define MAP_PRIVATE_ANON 0x22
+
+static void *grow(void *old, u64 old_size, u64 size)
+{
+	void *p;
+
+	if (old)
+		p = (void *)sys_call(
+			__NR_mremap, old, old_size, size, 1 /* MAYMOVE */);
+	else
+		p = sys_mmap(NULL, size, PROT_RW, MAP_PRIVATE_ANON, -1, 0);
+	return (unsigned long)p > -4096UL ? NULL : p;
+}
+
+static u32 *chain(struct shm_process *p, u64 addr)
+{
+	u64 h = (addr >> 12) * 0x9e3779b97f4a7c15ULL;
+
+	return &p->hash[(h >> 32) & (p->cap - 1)];
+}
+
+void shm_table_rebuild(struct shm_process *p)
+{
+	u32 i, *head;
+
+	for (i = 0; i < p->cap; i++)
+		p->hash[i] = 0;
+	p->unused = p->n_used = p->n_guests = 0;
+	for (i = 1; i < p->high; i++) {
+		struct shm_entry *e = &p->entries[i];
+
+		if (e->state == SHM_UNUSED) {
+			e->next = p->unused;
+			p->unused = i;
+			continue;
+		}
+		head = chain(p, e->addr);
+		e->next = *head;
+		*head = i;
+		p->n_used++;
+		p->n_guests += e->kind == SHM_GUEST;
+	}
+}
+
+static int grow_table(struct shm_process *p)
+{
+	u32 cap = p->cap ? p->cap * 2 : FIRST_CAP;
+	struct shm_entry *e;
+	u32 *hash;
+
+	e = grow(p->entries, (u64)p->cap * sizeof(*e), (u64)cap * sizeof(*e));
+	if (!e)
+		return -ENOMEM;
+	p->entries = e;
+	hash = grow(p->hash, (u64)p->cap * 4, (u64)cap * 4);
+	if (!hash)
+		return -ENOMEM;
+	p->hash = hash;
+	if (!p->high)
+		p->high = 1;
+	p->cap = cap;
+	shm_table_rebuild(p);
+	return 0;
+}
+
+struct shm_entry *shm_entry_new(struct shm_process *p)
+{
+	struct shm_entry *e;
+
+	if (!p->unused && (!p->cap || p->high == p->cap) && grow_table(p))
+		return NULL;
+	if (p->unused) {
+		e = &p->entries[p->unused];
+		p->unused = e->next;
+	} else {
+		e = &p->entries[p->high++];
+	}
+	*e = (struct shm_entry){.state = SHM_UNUSED};
+	return e;
+}
+
+void shm_entry_drop(struct shm_process *p, struct shm_entry *e)
+{
+	e->state = SHM_UNUSED;
+	e->next = p->unused;
+	p->unused = e - p->entries;
+}
+
+void shm_entry_insert(struct shm_process *p, struct shm_entry *e)
+{
+	u32 *head = chain(p, e->addr);
+
+	e->next = *head;
+	*head = e - p->entries;
+	p->n_used++;
+	p->n_guests += e->kind == SHM_GUEST;
+	if (!p->low || e->addr < p->low)
+		p->low = e->addr;
+	if (e->addr + e->pages * SYS_PAGE > p->high_addr)
+		p->high_addr = e->addr + e->pages * SYS_PAGE;
+	__atomic_store_n(&e->state, SHM_USED, __ATOMIC_RELEASE);
+}
+
+static void free_frags(struct shm_process *p, struct shm_entry *e)
+{
+	u32 i = e->frags, next;
+
+	for (; i; i = next) {
+		next = p->frags[i].next;
+		p->frags[i].next = p->frag_unused;
+		p->frag_unused = i;
+	}
+	e->frags = 0;
+}
+
+void shm_entry_remove(struct shm_process *p, struct shm_entry *e)
+{
+	u32 *link = chain(p, e->addr);
+
+	while (*link && *link != (u32)(e - p->entries))
+		link = &p->entries[*link].next;
+	if (*link)
+		*link = e->next;
+	p->n_used--;
+	p->n_guests -= e->kind == SHM_GUEST;
+	free_frags(p, e);
+	shm_entry_drop(p, e);
+}
+
+struct shm_entry *shm_entry_find(struct shm_process *p, u64 addr)
+{
+	u32 i = p->cap ? *chain(p, addr) : 0;
+
+	for (; i; i = p->entries[i].next)
+		if (p->entries[i].addr == addr)
+			return &p->entries[i];
+	return NULL;
+}
+
+struct shm_entry *shm_entry_each(struct shm_process *p, u32 *at)
+{
+	while (++*at < p->high)
+		if (p->entries[*at].state != SHM_UNUSED)
+			return &p->entries[*at];
+	return NULL;
+}
+
+/* ---- fragments ---- */
+
+u32 shm_entry_count(const struct shm_process *p, const struct shm_entry *e)
+{
+	u32 i = e->frags, n = 0;
+
+	if (!i)
+		return 1;
+	for (; i; i = p->frags[i].next)
+		n += p->frags[i].to > p->frags[i].from;
+	return n;
+}
+
+static u32 frag_new(struct shm_process *p, u64 from, u64 to, u32 next)
+{
+	struct shm_frag *f;
+	u32 i = p->frag_unused, cap;
+
+	if (i) {
+		p->frag_unused = p->frags[i].next;
+	} else {
+		if (!p->frag_cap || p->frag_high == p->frag_cap) {
+			cap = p->frag_cap ? p->frag_cap * 2 : FIRST_CAP;
+			f = grow(p->frags, (u64)p->frag_cap * sizeof(*f),
+				(u64)cap * sizeof(*f));
+			if (!f)
+				return 0;
+			p->frags = f;
+			p->frag_cap = cap;
+			if (!p->frag_high)
+				p->frag_high = 1;
+		}
+		i = p->frag_high++;
+	}
+	p->frags[i] = (struct shm_frag){from, to, next, 0};
+	return i;
+}
+
+/* Split the fragment that page lies inside of, so that one begins there. */
+static int split_at(struct shm_process *p, struct shm_entry *e, u64 page)
+{
+	u32 i, rest;
+
+	for (i = e->frags; i; i = p->frags[i].next) {
+		if (page <= p->frags[i].from || page >= p->frags[i].to)
+			continue;
+		rest = frag_new(p, page, p->frags[i].to, p->frags[i].next);
+		if (!rest)
+			return -ENOMEM;
+		p->frags[i].to = page;
+		p->frags[i].next = rest;
+		return 1;
+	}
+	return 0;
+}
+
+int shm_entry_cut(
+	struct shm_process *p, struct shm_entry *e, u64 from, u64 to, int gone)
+{
+	int left, right;
+	u32 i;
+
+	if (!e->frags)
+		e->frags = frag_new(p, 0, e->pages, 0);
+	if (!e->frags)
+		return -ENOMEM;
+	left = split_at(p, e, from);
+	right = split_at(p, e, to);
+	if (left < 0 || right < 0)
+		return -ENOMEM;
+	/* An empty fragment stands for what is unmapped. */
+	for (i = e->frags; gone && i; i = p->frags[i].next)
+		if (p->frags[i].from >= from && p->frags[i].to <= to)
+			p->frags[i].to = p->frags[i].from;
+	return gone || left || right;
+}
