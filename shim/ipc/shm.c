@@ -106,6 +106,7 @@ static void class_init(struct caller *c, struct slot *s, u64 gen, u64 size)
 		.flags = SHM_SEG_COUNTED | (noreserve ? SHM_SEG_NORESERVE : 0),
 		.cpid = c->pid,
 		.creator = c->tid,
+		.tidy_at = SHM_TIDY_MIN,
 	};
 	sum = noreserve ? &st->unpromised : &st->promised;
 	journal_set64(c, sum, *sum + pages);

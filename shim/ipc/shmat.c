@@ -128,6 +128,8 @@ int shm_at(struct caller *c, s32 id, u64 addr, s32 flg, u64 *ret_addr)
 		shm_entry_drop(c->shm, e);
 	}
 	lock_release(c, &task_own(c)->lock);
+	if (!err)
+		shm_tidy(c, s, ident);
 	/* A failed attempt, too, ends a segment that nobody has. */
 	if (unlikely(err && caller_header(c)->limits.shm_rmid_forced))
 		shm_destroy_unused(c, s, ident);

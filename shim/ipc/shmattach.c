@@ -239,6 +239,16 @@ int shm_settle(
 	}
 }
 
+void shm_tidy_slow(struct caller *c, struct slot *s, u64 ident)
+{
+	struct shm_segment *seg;
+
+	if (shm_settle(c, s, ident, &seg))
+		return;
+	atom_store_release(&seg->tidy_at, 2 * seg->nattch + SHM_TIDY_MIN);
+	lock_release(c, &s->lock);
+}
+
 /* Facility and slot lock held; releases the slot's. */
 static void destroy_locked(struct caller *c, struct slot *s)
 {

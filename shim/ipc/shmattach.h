@@ -62,6 +62,18 @@ int shm_release_locked(struct caller *c, struct task *t, u32 epoch);
  * -EIDRM with no lock held. */
 int shm_settle(
 	struct caller *c, struct slot *s, u64 ident, struct shm_segment **ret);
+/* After an attachment: look for the dead if there are many more than when they
+ * were last looked for, so that what nobody asks about does not pile up. */
+#define SHM_TIDY_MIN 16u /* arbitrary */
+void shm_tidy_slow(struct caller *c, struct slot *s, u64 ident);
+static inline void shm_tidy(struct caller *c, struct slot *s, u64 ident)
+{
+	const struct shm_segment *seg = shm_body(c, s);
+
+	if (unlikely(seg && atom_load_relaxed(&seg->nattch) >
+			atom_load_relaxed(&seg->tidy_at)))
+		shm_tidy_slow(c, s, ident);
+}
 /* Destroy the segment if nobody has it and it is doomed, or all such are
  * (shm_rmid_forced). */
 void shm_destroy_unused(struct caller *c, struct slot *s, u64 ident);

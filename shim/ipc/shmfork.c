@@ -30,6 +30,17 @@ static void copy_records(struct caller *c, struct task *t, u32 pid)
 	}
 }
 
+static void tidy_all(struct caller *c)
+{
+	struct shm_entry *e;
+	u32 at = 0;
+
+	while ((e = shm_entry_each(c->shm, &at)))
+		if (e->ident && e->state == SHM_USED)
+			shm_tidy(c, region_slot(&c->region, FAC_SHM, e->slot_idx),
+				e->ident);
+}
+
 void shm_fork_prepare(struct caller *c, struct shm_fork *ret)
 {
 	struct task *t;
@@ -51,6 +62,7 @@ void shm_fork_prepare(struct caller *c, struct shm_fork *ret)
 	copy_records(c, t, c->pid);
 	lock_release(c, &t->lock);
 	lock_release(c, &task_own(c)->lock);
+	tidy_all(c);
 }
 
 static int is_mine(const struct task *t, const struct shm_fork *f)

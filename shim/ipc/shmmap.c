@@ -10,6 +10,8 @@
 #define MREMAP_MAYMOVE 1
 #define MREMAP_FIXED 2
 #define MADV_REMOVE 9
+#define MADV_DONTDUMP 16
+#define MADV_DODUMP 17
 #define HOME_MIN (64ULL << 20)
 /* Pages asked about at a time by mincore(2). */
 #define RESIDENT_STEP 1024u
@@ -157,6 +159,31 @@ static char *duplicate_pages(
 	return moved;
 }
 
+/*
+ * mprotect of a part of a mapping splits it, and taking the access away again
+ * merges it: four times the cost of changing a mapping as a whole. So a home
+ * that was attached once is kept apart by a flag of its own; the home mappings
+ * as such are not dumped. Some are forgotten, so that mappings stay few.
+ */
+static void keep_apart(struct shm_process *p, char *home, u64 len)
+{
+	struct shm_piece *piece =
+		&p->pieces[((u64)home >> 12) * 0x9e3779b97f4a7c15ULL >> 56];
+
+	if (likely(piece->at == home && piece->len == len))
+		return;
+	if (piece->at) {
+		if (shm_entry_find(p, (u64)piece->at))
+			return;
+		sys_call(__NR_madvise, piece->at, piece->len, MADV_DONTDUMP);
+	}
+	piece->at = NULL;
+	if (!sys_call(__NR_madvise, home, len, MADV_DODUMP)) {
+		piece->at = home;
+		piece->len = len;
+	}
+}
+
 static int map_home(struct caller *c, struct shm_entry *e, char *home)
 {
 	u64 len = e->pages * SYS_PAGE;
@@ -179,6 +206,7 @@ static int map_home(struct caller *c, struct shm_entry *e, char *home)
 	}
 	if (err)
 		return err;
+	keep_apart(c->shm, home, len);
 	e->addr = (u64)home;
 	e->kind = SHM_HOME;
 	return 0;

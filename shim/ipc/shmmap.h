@@ -72,6 +72,13 @@ struct shm_frag {
 	u32 pad;
 };
 
+/* Homes that are mappings of their own at the moment. */
+#define SHM_PIECES 256u
+struct shm_piece {
+	char *at;
+	u64 len;
+};
+
 struct shm_process {
 	char *home[2]; /* [1] cannot be made writable; NULL = none (yet) */
 	u64 home_len[2];
@@ -82,6 +89,7 @@ struct shm_process {
 	u32 n_guests;
 	struct shm_frag *frags;
 	u32 frag_cap, frag_high, frag_unused;
+	struct shm_piece pieces[SHM_PIECES];
 	u32 last_gone;	    /* a segment lost its last attachment: sweep */
 	u64 low, high_addr; /* all attachments ever made lie between */
 };

@@ -10,6 +10,9 @@
 #define EVICT_MOST 64u
 /* Pages of the tables that are not counted one by one; arbitrary. */
 #define SLACK_PAGES 256u
+/* How long an answer of the file system counts, for whom; arbitrary. */
+#define ROOM_FRESH_NS 20000000ULL
+#define ROOM_SMALL_PAGES 4096u
 
 static struct shm_state *state(const struct caller *c)
 {
@@ -262,11 +265,18 @@ static int beyond_machine(u64 pages)
 int shm_promise_check(struct caller *c, u64 pages)
 {
 	struct shm_state *st = state(c);
-	u64 left;
+	u64 left, now = sys_monotonic_ns();
 
+	/* Plenty a moment ago: asking costs as much as all else of a creation. */
+	if (now - st->room_ns < ROOM_FRESH_NS &&
+		pages <= ROOM_SMALL_PAGES &&
+		st->promised + pages <= st->room / 2)
+		return 0;
 	if (beyond_machine(pages))
 		return -ENOMEM;
 	left = room(c);
+	atom_store_release(&st->room, left);
+	atom_store_release(&st->room_ns, now);
 	if (st->promised + pages <= left)
 		return 0;
 	if (st->pool) {

@@ -397,7 +397,9 @@ struct shm_segment {
 	u32 locker;  /* uid that SHM_LOCKed it */
 	u64 creator_start;
 	u32 doomed_next, doomed_prev; /* idx + 1: removed, still attached */
-	u64 pad[4];
+	u32 tidy_at; /* nattch beyond which the dead are looked for */
+	u32 pad0;
+	u64 pad[3];
 };
 #define SHM_SEG_NORESERVE 1u
 #define SHM_SEG_DOOMED 2u /* in the list of the removed */
@@ -431,6 +433,7 @@ struct shm_state {
 	struct ref next_run; /* between admission and creation */
 	u32 doomed;	     /* idx + 1: removed segments still attached */
 	u32 evict_hand;
+	u64 room, room_ns; /* what the file system could hold, and when; hints */
 	u64 home; /* where processes map the window if they can; constant */
 	struct ref bare[SHM_CLASSES]; /* free runs without pages */
 	struct ref kept[SHM_CLASSES]; /* and with */
