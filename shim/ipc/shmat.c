@@ -100,13 +100,16 @@ int shm_at(struct caller *c, s32 id, u64 addr, s32 flg, u64 *ret_addr)
 	err = check_address(&addr, flg);
 	if (err)
 		return err;
-	if (unlikely(caller_header(c)->limits.shm_rmid_forced)) {
+	s = ids_find(c, FAC_SHM, id, &ident);
+	/* Perhaps the dead alone had it. */
+	if (s && unlikely((s->mode & SHM_MODE_DEST) ||
+			caller_header(c)->limits.shm_rmid_forced)) {
 		err = caller_enroll(c);
 		if (err)
 			return err;
 		shm_sweep(c);
+		s = ids_find(c, FAC_SHM, id, &ident);
 	}
-	s = ids_find(c, FAC_SHM, id, &ident);
 	if (!s)
 		return -EINVAL;
 	err = perm_check(c, s, wanted_rights(flg));

@@ -143,8 +143,9 @@ static char *duplicate_pages(
 {
 	char *home = home_of(c, read_only, off, len), *p, *moved;
 
-	/* The source's whole range need not be mapped, its first page must. */
-	if (home) {
+	/* The source's whole range need not be mapped, its first page must, and
+	 * be ours. */
+	if (home && !c->shm->n_guests) {
 		p = duplicate(home, len, to);
 		if (!failed(p) || (long)p != -EFAULT)
 			return p;
@@ -348,7 +349,8 @@ static char *borrow(struct caller *c, u64 off, u64 len, int *ret_own)
 
 	*ret_own = 0;
 	/* mincore tells (ENOMEM) if the host has unmapped the page. */
-	if (home && !sys_call(__NR_mincore, home, SYS_PAGE, &vec))
+	if (home && !atom_load_acquire(&c->shm->n_guests) &&
+		!sys_call(__NR_mincore, home, SYS_PAGE, &vec))
 		return home;
 	*ret_own = 1;
 	return far_map(c, 0, off, len);

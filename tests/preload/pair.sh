@@ -69,7 +69,7 @@ env -u LD_PRELOAD unshare --ipc --mount bash -c '
 		IPCLIFT_REGISTRY="$dir/registry" IPCLIFT_LIMITS=kernel "$@" \
 		>"$dir/shim.out" 2>"$dir/shim.err" </dev/null
 	status=$?
-	tail -n +2 /proc/sysvipc/sem >"$dir/left"
+	tail -q -n +2 /proc/sysvipc/sem /proc/sysvipc/shm >"$dir/left"
 	ipcmk -S 1 >/dev/null
 	tail -n +2 /proc/sysvipc/sem | tail -n 1 >"$dir/probe"
 	exit $status
