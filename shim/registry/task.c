@@ -250,6 +250,11 @@ void task_link_lifeline(struct caller *c)
 	if (life && !(life & SYS_OWNER_DIED))
 		return;
 	section_begin(c);
+	/* Pending meanwhile, so that it fires, too, if we are killed between
+	 * the two stores; a lock held goes on the list proper. */
+	if (c->n_held)
+		robust_push(c, &c->held[c->n_held - 1]->word);
+	robust_pend(c, &t->life);
 	/* Of several threads one wins. */
 	if (atom_cas(&t->life, &life, c->tid | SYS_WAITERS)) {
 		atom_store_release(&t->life_tid, c->tid);
@@ -257,6 +262,9 @@ void task_link_lifeline(struct caller *c)
 		t->life_waiters = 1;
 		link_for_good(c, &t->life);
 	}
+	robust_pend(c, c->n_held ? &c->held[c->n_held - 1]->word : NULL);
+	if (c->n_held)
+		robust_pop(c, &c->held[c->n_held - 1]->word);
 	section_end(c);
 }
 
@@ -306,12 +314,73 @@ u32 task_claim_nascent(struct caller *c)
 		if (!idx || pid || !atom_cas(&t->pid, &pid, c->pid))
 			continue;
 		atom_store_release(&t->start, own->start);
+		atom_store_release(&t->mm, own->mm);
 		atom_store_release(&t->life, 0);
 		atom_store_release(&t->epoch, 0);
 		atom_store_release(&t->state, TASK_NASCENT);
 		return idx;
 	}
 	return 0;
+}
+
+struct sys_dirent {
+	u64 ino;
+	s64 off;
+	u16 len;
+	unsigned char type;
+	char name[];
+};
+
+static int is_known(const struct caller *c, u32 pid, u64 start)
+{
+	u32 i;
+
+	for (i = 0; i < PROBES; i++) {
+		const struct task *t =
+			region_task(&c->region, (pid + i) & (N_TASKS - 1));
+
+		if (t->pid == pid && t->start == start && t->state == TASK_LIVE)
+			return 1;
+	}
+	return 0;
+}
+
+static int may_be_child(
+	const struct caller *c, const struct task *t, const char *name)
+{
+	/* use_seq: when the fork was begun, in ns; start: in 1/100 s. */
+	u64 since = t->use_seq / 10000000;
+	struct sys_process p;
+	u32 pid = 0;
+
+	for (; *name >= '0' && *name <= '9'; name++)
+		pid = pid * 10 + (u32)(*name - '0');
+	return pid && !*name && sys_process_read(pid, 0, &p) && !p.ending &&
+		p.stack == t->mm && p.start + 2 >= since &&
+		!is_known(c, pid, p.start);
+}
+
+int task_may_have_child(struct caller *c, const struct task *t)
+{
+	char buf[2048] __attribute__((aligned(8)));
+	long fd, n, at;
+	int found = 0;
+
+	if (t->mm <= 1)
+		return 1;
+	fd = sys_call(__NR_open, "/proc", 0200000 | 02000000, 0);
+	if (fd < 0)
+		return 1;
+	while (!found &&
+		(n = sys_call(__NR_getdents64, fd, buf, sizeof(buf))) > 0)
+		for (at = 0; at < n && !found;) {
+			const struct sys_dirent *d = (void *)(buf + at);
+
+			found = may_be_child(c, t, d->name);
+			at += d->len;
+		}
+	sys_call(__NR_close, fd);
+	return found;
 }
 
 void task_free_locked(struct caller *c, struct task *t)
