@@ -9,13 +9,14 @@
 /* Arbitrary: how long after a fork was begun whose parent died in it a child
  * of it may still turn up. */
 #define NASCENT_GRACE_NS 5000000000ULL
+#define NASCENT_LOOK_NS 10000000ULL
 
 /* A child that runs adopts its task at once (ipc/shmfork.c). */
-static int nascent_dead(struct caller *c, const struct task *t)
+static int nascent_dead(struct caller *c, struct task *t)
 {
 	u32 child = (u32)atom_load_acquire(&t->nascent), pid = t->pid;
 	int exiting = 0;
-	u64 start;
+	u64 start, now;
 
 	if (child) {
 		start = sys_start_time(child, &exiting);
@@ -28,7 +29,14 @@ static int nascent_dead(struct caller *c, const struct task *t)
 	if (start ? start == t->start && !exiting
 		  : sys_call(__NR_kill, pid, 0) != -ESRCH)
 		return 0;
-	return sys_monotonic_ns() - t->use_seq > NASCENT_GRACE_NS;
+	now = sys_monotonic_ns();
+	if (now - t->use_seq > NASCENT_GRACE_NS)
+		return 1;
+	/* Not at every question: it reads all of /proc. */
+	if (now - t->looked_ns < NASCENT_LOOK_NS)
+		return 0;
+	atom_store_release(&t->looked_ns, now);
+	return !task_may_have_child(c, t);
 }
 
 static int reap_live(struct caller *c, struct task *t)

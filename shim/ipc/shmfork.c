@@ -208,10 +208,11 @@ void shm_fork_child(struct caller *c, const struct shm_fork *f)
 	finish_changes(c);
 	if (!c->shm->n_used || caller_enroll(c))
 		return;
+	/* Before the task has any record: a lifeline is what ends them. */
+	task_check_lifeline(c);
 	if (f && f->task)
 		take_over(c, f);
 	lock_acquire(c, &task_own(c)->lock);
-	task_check_lifeline(c);
 	bind_entries(c);
 	lock_release(c, &task_own(c)->lock);
 }

@@ -199,7 +199,8 @@ struct task {
 	u32 epoch;	      /* program images so far */
 	u32 life_tid;	      /* the thread that the lifeline is of */
 	u64 nascent;	      /* nonce << 32 | pid of the child, once known */
-	u64 pad[6];
+	u64 looked_ns;	      /* when its child was last looked for */
+	u64 pad[5];
 };
 _Static_assert(sizeof(struct task) == 256, "task size");
 #define N_TASKS 65536u

@@ -49,6 +49,13 @@ int task_changed_image(const struct task *t);
  * and start); 0 if the table is full. */
 u32 task_claim_nascent(struct caller *c);
 
+/*
+ * Of a nascent task whose parent died before it said which child it had: 1 if
+ * some process may be that child, that is, has the parent's stack, is not
+ * older than the fork and has not made itself known. Reads all of /proc.
+ */
+int task_may_have_child(struct caller *c, const struct task *t);
+
 /* Free a task whose undo and attachment records are all gone;
  * its lock is held. */
 void task_free_locked(struct caller *c, struct task *t);
