@@ -171,6 +171,7 @@ struct caller *process_caller_slow(int *ret_errno)
 {
 	struct caller *c = &process_caller;
 	u64 mask;
+	u32 f;
 	int err = 0;
 
 	init_lock(&mask);
@@ -183,8 +184,12 @@ struct caller *process_caller_slow(int *ret_errno)
 		sys_call(__NR_madvise, &process_page, sizeof(process_page),
 			MADV_WIPEONFORK);
 		process_page.pid = sys_getpid();
+		process.generations++;
+		for (f = 0; f < N_FAC; f++)
+			process_page.served[f] =
+				process_routes(f) ? process.generations : 0;
 		__atomic_store_n(&process_page.generation,
-			++process.generations, __ATOMIC_RELEASE);
+			process.generations, __ATOMIC_RELEASE);
 	}
 	if (!err) {
 		c->region = process.region;

@@ -19,7 +19,7 @@ static inline u32 ids_shift(const struct caller *c)
 }
 static inline u32 ids_mask(const struct caller *c)
 {
-	return (1u << ids_shift(c)) - 1;
+	return c->idx_mask;
 }
 /* The slot that an id (>= 0) would stand in, whatever is there. */
 static inline struct slot *ids_slot(

@@ -8,6 +8,9 @@
  * generation}: its commit point, whole or not at all. The generation is that
  * of the set, so a set removed meanwhile makes it fail.
  *
+ * Lent: a set that one thread has long used alone is lent to it (bias.h), and
+ * needs no locked instruction at all.
+ *
  * Locked: everything else. The lock holder first owns the words (SEM_OWNED),
  * from then on fast callers come to the lock too. The commit is one store. If
  * values changed and somebody sleeps, pass_pending is part of the same
@@ -17,6 +20,7 @@
 #include "ipc/perm.h"
 #include "ipc/semop.h"
 #include "ipc/limits.h"
+#include "registry/bias.h"
 #include "registry/guard.h"
 #include "registry/heap.h"
 
@@ -26,6 +30,12 @@
 /* With undo records about, sleepers look so often for holders that they do not
  * watch: those that came after they fell asleep. */
 #define UNDO_SLICE_NS 20000000ULL
+/* Operations in a row by one thread before a set is lent to it; sixteen times
+ * more after each revocation. Arbitrary: a revocation costs as much as some
+ * hundred operations gain. */
+#define BIAS_STREAK 64u
+#define BIAS_MAX_SEMS 64u
+#define BIAS_SOPS 8u
 #define LOCAL_SOPS 32u
 #define STACK_SOPS 512u
 
@@ -43,7 +53,14 @@ void sem_lock_any(struct caller *c, struct slot *s)
 {
 	struct semset *set;
 
-	if (likely(!lock_acquire(c, &s->lock)))
+	int died = lock_acquire(c, &s->lock);
+
+	if (unlikely(s->bias) && bias_revoke(c, s)) {
+		set = sem_body(c, s);
+		if (set && (s->ident & IDENT_LIVE))
+			set->bias_backoff++;
+	}
+	if (likely(!died))
 		return;
 	if (!(atom_load_acquire(&s->ident) & IDENT_LIVE))
 		return;
@@ -210,13 +227,56 @@ static void enqueue(struct caller *c, struct slot *s, struct semset *set,
 	journal_commit(c);
 }
 
-/* The partner of a hand-over ran on another CPU than ours: worth spinning. */
-static int should_spin(struct slot *s)
+/*
+ * Who operated on the set last, and on which CPU the last other one did: the
+ * partner of a hand-over. Hints; under the lock.
+ */
+static void note_operator(struct caller *c, struct semset *set)
 {
-	u32 cpu = sys_cpu(), last = s->lock.cpu;
+	if (likely(set->last_tid == c->tid)) {
+		set->streak++;
+		return;
+	}
+	set->streak = 0;
+	set->partner_cpu = set->last_cpu;
+	set->last_tid = c->tid;
+	set->last_cpu = sys_cpu();
+}
 
-	s->lock.cpu = cpu;
-	return last != cpu;
+/*
+ * The lock is held and the set quiet: lend it to a caller that has long been
+ * the only one (bias.h). Its words are owned from then on.
+ */
+static void consider_lending(
+	struct caller *c, struct slot *s, struct semset *set, u64 ident)
+{
+	u32 backoff = set->bias_backoff < 6 ? set->bias_backoff : 6;
+	u32 need = BIAS_STREAK << (4 * backoff), k = (u32)ident % 8, i;
+	struct sem *sems = sem_array(set);
+	struct undo *u;
+
+	if (set->streak < need &&
+		(c->streak[k].ident != ident || c->streak[k].n < need))
+		return;
+	set->streak = 0;
+	if (set->n_waiters || s->size > BIAS_MAX_SEMS)
+		return;
+	for (u = undo_at(c, set->undo_active); u; u = undo_at(c, u->active_next))
+		if (u->n_nonzero && u->task != c->task)
+			return;
+	for (i = 0; i < s->size; i++) {
+		sem_own(&sems[i]);
+		if (SEM_PID(sems[i].lo) && SEM_PID(sems[i].lo) != c->pid)
+			return;
+	}
+	bias_lend(c, s);
+}
+
+/* The partner is on another CPU than ours: worth spinning for it. */
+static int should_spin(struct semset *set)
+{
+	set->last_cpu = sys_cpu();
+	return set->partner_cpu != set->last_cpu;
 }
 
 /* ---- the call ---- */
@@ -264,7 +324,6 @@ static void finish(struct caller *c, struct slot *s, struct semset *set,
 		journal_set32(c, &set->pass_pending, 1);
 	journal_commit(c);
 	if (set->pass_pending) {
-		s->lock.cpu = sys_cpu();
 		if (r->a.n > MAX_DIRTY) {
 			sem_pass(c, s, set, NULL, 0);
 			return;
@@ -325,11 +384,13 @@ static int op_locked(struct caller *c, struct slot *s, u64 ident,
 			return err;
 		break;
 	}
+	note_operator(c, set);
 	for (i = 0; i < r->a.n; i++)
 		sem_own(&sem_array(set)[r->a.sops[i].num]);
 	err = array_try(c, set, &r->a, &op);
 	if (err == 0) {
 		finish(c, s, set, r);
+		consider_lending(c, s, set, ident);
 		sem_unlock(c, s);
 		return 0;
 	}
@@ -343,7 +404,7 @@ static int op_locked(struct caller *c, struct slot *s, u64 ident,
 	enqueue(c, s, set, &r->a, op, r->alter);
 	undo_about = set->undo_all.off != 0;
 	undo_watch(c, set, &watch);
-	spin = should_spin(s);
+	spin = should_spin(set);
 	c->interrupt_arg = &st;
 	c->interrupt = interrupt_sleep;
 	sem_unlock(c, s);
@@ -462,20 +523,154 @@ static __attribute__((noinline)) int op_slow(struct caller *c, s32 id,
 
 #define NOT_FAST 1
 
-/* The lock-free path; NOT_FAST if this call is not for it. */
+/* The word and its time; once a second. */
+static __attribute__((noinline)) void one_stamped(
+	struct caller *c, struct slot *s, struct sem *sem, u64 lo, s64 now)
+{
+	bias_journal_begin(c, s);
+	journal_set64(c, &sem->lo, lo);
+	journal_set64(c, &sem->hi, hi_stamp(sem->hi, now));
+	journal_commit(c);
+	bias_journal_end(c);
+}
+
+/* A single operation without undo on a set that is lent to us. */
+static inline int one_biased(struct caller *c, struct slot *s, u64 ident,
+	struct sem *sem, const struct sop *op)
+{
+	s64 now;
+	s32 value;
+	u64 lo;
+	int ret = NOT_FAST;
+
+	if (!bias_enter(c, s))
+		return NOT_FAST;
+	if (unlikely(atom_load_relaxed(&s->ident) != ident))
+		goto out;
+	value = SEM_VALUE(sem->lo) + op->op;
+	if (unlikely(value < 0 || value > SEMVMX || (!op->op && value))) {
+		if (value <= SEMVMX && (op->flg & SEM_IPC_NOWAIT))
+			ret = -EAGAIN;
+		goto out;
+	}
+	ret = 0;
+	lo = (u64)c->pid << 32 | SEM_OWNED | (u32)value;
+	now = sys_realtime_sec();
+	if (likely(SEM_OTIME(sem->hi) == now)) {
+		/* One store: the commit point. */
+		atom_store_release(&sem->lo, lo);
+	} else {
+		one_stamped(c, s, sem, lo, now);
+	}
+out:
+	bias_leave(c, s);
+	return ret;
+}
+
+/* An array, or undo, on a set that is lent to us. */
+static int array_biased(
+	struct caller *c, struct slot *s, u64 ident, const struct request *r)
+{
+	struct semset *set;
+	u32 op = 0;
+	int err = NOT_FAST;
+
+	if (journal_reserve(c, array_entries(r->a.n, r->undo)) ||
+		!bias_enter(c, s))
+		return NOT_FAST;
+	set = sem_body(c, s);
+	if (likely(atom_load_relaxed(&s->ident) == ident && set)) {
+		bias_journal_begin(c, s);
+		err = array_try(c, set, &r->a, &op);
+		if (likely(!err))
+			journal_commit(c);
+		bias_journal_end(c);
+	}
+	bias_leave(c, s);
+	if (err == BLOCKED)
+		return r->a.sops[op].flg & SEM_IPC_NOWAIT ? -EAGAIN : NOT_FAST;
+	return err;
+}
+
+/* A short array, or undo; only if the set is lent to us and all checks pass
+ * at once, so that errors come in their order from the slow way. */
+static __attribute__((noinline)) int op_biased(
+	struct caller *c, s32 id, const struct sop *user, u32 n)
+{
+	struct sop buf[BIAS_SOPS];
+	struct request r = {.a = {buf, n, c->pid, NULL}};
+	struct slot *s;
+	u64 ident;
+	u32 i;
+
+	s = ids_find(c, FAC_SEM, id, &ident);
+	if (!s || atom_load_relaxed(&s->bias) != c->bias_id ||
+		guard_readable(c, user, n * sizeof(buf[0])))
+		return NOT_FAST;
+	for (i = 0; i < n; i++)
+		buf[i] = user[i];
+	request_scan(&r);
+	if (r.max_num >= s->size || perm_check(c, s, r.alter ? PERM_W : PERM_R))
+		return NOT_FAST;
+	if (r.undo && undo_get(c, s, ident, &r.a.undo))
+		return NOT_FAST;
+	return array_biased(c, s, ident, &r);
+}
+
+/* A word that nobody owns: one compare-and-swap. */
+static inline int one_cas(struct caller *c, u64 ident, struct slot *s,
+	struct sem *sem, const struct sop *op)
+{
+	u64 gen = (u64)IDENT_GEN(ident) << 40;
+	u64 lo = atom_load_relaxed(&sem->lo), hi = atom_load_relaxed(&sem->hi);
+	s32 value;
+
+	/* Still the set's memory when we read it: what is compared below cannot
+	 * stand in anything that came after. */
+	if (unlikely(atom_load_acquire(&s->ident) != ident))
+		return NOT_FAST;
+	do {
+		if (unlikely((lo & SEM_OWNED) || (hi & ~0xffffffffffULL) != gen))
+			return NOT_FAST;
+		value = SEM_VALUE(lo) + op->op;
+		if (unlikely(value < 0 || (!op->op && value)))
+			return op->flg & SEM_IPC_NOWAIT ? -EAGAIN : NOT_FAST;
+		if (unlikely(value > SEMVMX))
+			return NOT_FAST;
+	} while (unlikely(!atom_cas16(&sem->lo, &lo, &hi,
+		(u64)c->pid << 32 | (u32)value,
+		gen | (u64)sys_realtime_sec())));
+	return 0;
+}
+
+/* At every power of two from BIAS_STREAK on the lock is taken, where the set
+ * may be lent. */
+static inline int streak_is_ripe(struct caller *c, u64 ident)
+{
+	u32 k = (u32)ident % 8;
+	u64 n = c->streak[k].n + 1;
+
+	if (unlikely(c->streak[k].ident != ident)) {
+		c->streak[k].ident = ident;
+		n = 0;
+	}
+	c->streak[k].n = n;
+	return n >= BIAS_STREAK && !(n & (n - 1));
+}
+
+/* The ways without a lock; NOT_FAST if this call is not for them. */
 static inline int op_fast(struct caller *c, s32 id, const struct sop *user)
 {
-	u64 ident, lo, hi, gen, body;
+	u64 ident, body;
 	struct slot *s;
 	struct sem *sem;
 	struct sop op;
-	s32 value;
 
 	if (unlikely(guard_readable(c, user, sizeof(op))))
 		return NOT_FAST;
 	op = *user;
 	s = ids_find(c, FAC_SEM, id, &ident);
-	if (unlikely(!s || op.num >= s->size || (op.flg & SEM_FLG_UNDO)))
+	if (unlikely(!s || op.num >= s->size))
 		return NOT_FAST;
 	if (unlikely(perm_check(c, s, op.op ? PERM_W : PERM_R)))
 		return NOT_FAST;
@@ -485,28 +680,28 @@ static inline int op_fast(struct caller *c, s32 id, const struct sop *user)
 	sem = (struct sem *)((char *)region_at(&c->region, body) +
 		      sizeof(struct semset)) +
 		op.num;
-	gen = (u64)IDENT_GEN(ident) << 40;
-	lo = atom_load_relaxed(&sem->lo);
-	hi = atom_load_relaxed(&sem->hi);
-	/* Still the set's memory when we read it: what is compared below cannot
-	 * stand in anything that came after. */
-	if (unlikely(atom_load_acquire(&s->ident) != ident))
+	if (op.flg & SEM_FLG_UNDO)
 		return NOT_FAST;
-	do {
-		if (unlikely((lo & SEM_OWNED) || (hi & ~0xffffffffffULL) != gen))
-			return NOT_FAST;
-		value = SEM_VALUE(lo);
-		if (op.op == 0 && value)
-			return op.flg & SEM_IPC_NOWAIT ? -EAGAIN : NOT_FAST;
-		value += op.op;
-		if (unlikely(value < 0))
-			return op.flg & SEM_IPC_NOWAIT ? -EAGAIN : NOT_FAST;
-		if (unlikely(value > SEMVMX))
-			return NOT_FAST;
-	} while (unlikely(!atom_cas16(&sem->lo, &lo, &hi,
-		(u64)c->pid << 32 | (u32)value,
-		gen | (u64)sys_realtime_sec())));
-	return 0;
+	if (atom_load_relaxed(&s->bias) == c->bias_id)
+		return one_biased(c, s, ident, sem, &op);
+	if (unlikely(streak_is_ripe(c, ident)))
+		return NOT_FAST;
+	return one_cas(c, ident, s, sem, &op);
+}
+
+/* Everything but the shortest way, kept apart so that its frame is not set up
+ * for nothing. */
+static __attribute__((noinline)) int op_not_fast(struct caller *c, s32 id,
+	const struct sop *user, u32 n, const struct sys_timespec *timeout)
+{
+	int ret;
+
+	if (!timeout && n - 1 < BIAS_SOPS) {
+		ret = op_biased(c, id, user, n);
+		if (ret != NOT_FAST)
+			return ret;
+	}
+	return op_slow(c, id, user, n, timeout);
 }
 
 int sem_op(struct caller *c, s32 id, const struct sop *user, u32 n,
@@ -519,5 +714,5 @@ int sem_op(struct caller *c, s32 id, const struct sop *user, u32 n,
 		if (likely(ret != NOT_FAST))
 			return ret;
 	}
-	return op_slow(c, id, user, n, timeout);
+	return op_not_fast(c, id, user, n, timeout);
 }

@@ -18,6 +18,11 @@ enum queue_kind {
 	Q_ZERO_ARRAYS,
 };
 
+static inline u64 hi_stamp(u64 hi, s64 now)
+{
+	return (hi & ~0xffffffffffULL) | ((u64)now & 0xffffffffffULL);
+}
+
 /* What an array needs to know of the one for whom it is executed. */
 struct array {
 	const struct sop *sops;

@@ -49,6 +49,7 @@ struct caller {
 	u32 pid;
 	u32 task;   /* index of struct task, 0 = none yet */
 	u32 thread; /* index of struct thread, 0 = none yet */
+	u64 bias_id; /* the record and its claim, never 0; ~0 = no record */
 	u32 n_held;
 	struct journal *journal;
 	struct journal_entry *entries; /* of the journal */
@@ -62,6 +63,13 @@ struct caller {
 	void (*interrupt)(struct caller *c);
 	void *interrupt_arg;
 	struct cred *cred;
+	/* Lock-free operations on one object in a row (bias.h), for a few
+	 * objects used in turn. */
+	struct {
+		u64 ident;
+		u64 n;
+	} streak[8];
+	u32 idx_mask; /* of ids */
 	/* Pages found readable lately (guard.h). */
 	uintptr_t stack_low, stack_high;
 	uintptr_t good_page[8];

@@ -52,6 +52,7 @@ struct ref {
  * count    owner           self   yes (sequence)      one off, statistics
  * n_held.. owner, waiters  -      yes                 one off, statistics
  * link     owner           -      kernel only         node of the dead: never followed
+ * bias_busy lender, kernel -      lock owner          OWNER_DIED (bias.h)
  * *_ns     owner           self   yes                 statistics
  */
 struct lock {
@@ -64,7 +65,7 @@ struct lock {
 	u64 robust_next;   /* +32 (glibc) or +28 (musl) from word */
 	u64 total_ns;      /* profiling: sum of hold times */
 	u32 max_ns;        /* profiling: longest hold */
-	u32 cpu;           /* the CPU of the last operator, for spinning */
+	u32 bias_busy;     /* bias.h: the lender's tid while it is inside */
 	u64 taken_ns;      /* profiling: when the present hold began */
 };
 _Static_assert(sizeof(struct lock) == 64, "lock size");
@@ -89,6 +90,7 @@ enum facility {
  * perm     create, IPC_SET      fac / self  yes                journaled
  * size     create               fac         yes
  * ctime    create, SET*, IPC_SET fac / self yes                journaled
+ * bias     lock holder          self        its thread         revoked by the next
  */
 struct slot {
 	struct lock lock;
@@ -103,7 +105,8 @@ struct slot {
 	u32 cgid;
 	u32 size;	/* semaphores of the set */
 	s64 ctime;
-	u64 pad;
+	u64 bias;	/* bias.h: caller.bias_id of the thread that the lock
+			 * is lent to, 0 = none */
 };
 _Static_assert(sizeof(struct slot) == 128, "slot size");
 
@@ -259,11 +262,13 @@ struct waiter {
 struct thread {
 	u32 tid; /* 0 = free; claimed by CAS */
 	u32 task;
+	u32 claims; /* how often it was claimed */
+	u32 pad0;
 	u64 start; /* of the task */
 	struct ref spare; /* a block between heap_alloc_at and its use */
 	struct waiter waiter;
 	struct journal journal;
-	u64 pad[2];
+	u64 pad;
 };
 _Static_assert(sizeof(struct thread) <= 1280, "thread size");
 #define THREAD_STRIDE 1280u
@@ -319,7 +324,11 @@ struct semset {
 	u32 n_adj; /* records that have a nonzero adj */
 	u32 n_waiters;
 	u32 pass_pending; /* values changed, sleepers not yet tried */
-	u64 pad[2];
+	/* Hints for spinning and bias, plain stores; any value is right. */
+	u32 last_tid;
+	u16 last_cpu, partner_cpu;
+	u32 streak;	  /* operations of last_tid in a row */
+	u32 bias_backoff; /* revocations seen */
 };
 _Static_assert(sizeof(struct semset) == 64, "semset size");
 

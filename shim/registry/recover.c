@@ -49,9 +49,13 @@ static void rollback(struct caller *c, struct journal *j)
 
 void recover_lock(struct caller *c, struct lock *lock)
 {
+	recover_journal(c, lock, atom_load_acquire(&lock->journal));
+}
+
+void recover_journal(struct caller *c, struct lock *lock, u32 thread)
+{
 	struct header *h = caller_header(c);
-	struct thread *th =
-		region_thread(&c->region, atom_load_acquire(&lock->journal));
+	struct thread *th = region_thread(&c->region, thread);
 	struct journal *j = &th->journal;
 
 	event_add(c, EVENT_RECOVERED, th->tid, 0);

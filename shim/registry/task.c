@@ -49,6 +49,8 @@ void caller_refresh(struct caller *c)
 	c->tid = sys_gettid();
 	c->pid = sys_getpid();
 	c->task = c->thread = 0;
+	c->bias_id = ~0ULL;
+	c->idx_mask = (1u << caller_header(c)->idx_bits) - 1;
 	c->n_held = c->n_grants = 0;
 	c->journal = NULL;
 	c->interrupt = NULL;
@@ -180,6 +182,9 @@ int caller_enroll_slow(struct caller *c)
 	if (!err) {
 		th = region_thread(&c->region, c->thread);
 		atom_store_release(&th->task, c->task);
+		atom_store_release(&th->claims, th->claims + 1);
+		/* Bit 63 is BIAS_REVOKING's. */
+		c->bias_id = (u64)(th->claims & 0x7fffffff) << 32 | c->thread;
 		atom_store_release(&th->start, start);
 		atom_store_release(&th->waiter.state, WAIT_IDLE);
 		atom_store_release(&th->waiter.word, 0);

@@ -16,7 +16,8 @@
 #define SPIN_PAUSES 200
 #define SETTLE_PAUSES 2000
 #define SETTLE_NS 1000000
-/* No sleep is longer than this without a look at the word: a safety net. */
+/* Without rseq every sleep has a timeout, which is what makes FUTEX_WAIT end
+ * with EINTR; arbitrary, long enough to be no burden. */
 #define LONGEST_NS 1000000000ULL
 #define NR_RSEQ 334
 
@@ -110,34 +111,40 @@ static void rseq_cs_end(int own)
 		sys_call(NR_RSEQ, &own_rseq, 32, 1, ARCH_RSEQ_SIGNATURE);
 }
 
-static long sleep_call(long nr, long a, long b, long c, long d, long e)
+static long sleep_call(
+	volatile u64 *cs, long nr, long a, long b, long c, long d, long e)
 {
-	int own;
-	volatile u64 *cs = rseq_cs_begin(&own);
-	long ret;
-
 	if (!cs)
 		return arch_syscall6(nr, a, b, c, d, e, 0);
-	ret = arch_syscall6_intr(cs, nr, a, b, c, d, e);
-	rseq_cs_end(own);
-	return ret;
+	return arch_syscall6_intr(cs, nr, a, b, c, d, e);
 }
 
-static int futex_sleep(
-	struct waiter *w, u64 until_ns, const struct wait_watch *watch)
+/*
+ * One futex call, until until_ns (0 = no limit). Without a limit FUTEX_WAIT
+ * needs no timer, which is a tenth of a hand-over on one CPU; but only as a
+ * restartable sequence does it then end with EINTR.
+ */
+static int futex_sleep(struct waiter *w, u64 until_ns,
+	const struct wait_watch *watch, volatile u64 *cs)
 {
 	struct sys_waitv v[9];
-	struct sys_timespec ts;
-	u64 now = sys_monotonic_ns();
+	struct sys_timespec ts, *limit = &ts;
+	u64 now;
 	u32 i;
 
-	if (until_ns <= now)
-		return -ETIMEDOUT;
 	if (!watch || !watch->n) {
+		if (!until_ns && cs)
+			return sleep_call(cs, __NR_futex, (long)&w->word,
+				SYS_FUTEX_WAIT, SYS_WAITERS, 0, 0);
+		now = sys_monotonic_ns();
+		if (!until_ns)
+			until_ns = now + LONGEST_NS;
+		if (until_ns <= now)
+			return -ETIMEDOUT;
 		ts.sec = (until_ns - now) / 1000000000;
 		ts.nsec = (until_ns - now) % 1000000000;
-		return sleep_call(__NR_futex, (long)&w->word, SYS_FUTEX_WAIT,
-			SYS_WAITERS, (long)&ts, 0);
+		return sleep_call(cs, __NR_futex, (long)&w->word,
+			SYS_FUTEX_WAIT, SYS_WAITERS, (long)&ts, 0);
 	}
 	v[0] = (struct sys_waitv){
 		SYS_WAITERS, (uintptr_t)&w->word, SYS_FUTEX2_32, 0};
@@ -147,7 +154,10 @@ static int futex_sleep(
 	ts.sec = until_ns / 1000000000;
 	ts.nsec = until_ns % 1000000000;
 	i = watch->n + 1;
-	return sleep_call(SYS_NR_FUTEX_WAITV, (long)v, i, 0, (long)&ts, 1);
+	if (!until_ns)
+		limit = NULL;
+	return sleep_call(
+		cs, SYS_NR_FUTEX_WAITV, (long)v, i, 0, (long)limit, 1);
 }
 
 /* The word while it is nobody's: spin, then announce the sleep. */
@@ -185,9 +195,10 @@ void wait_settle(struct waiter *w)
 int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 	u64 slice_ns, int spin, const struct wait_watch *watch)
 {
-	u64 until, longest = slice_ns ? slice_ns : LONGEST_NS;
+	volatile u64 *cs;
+	u64 until;
 	u32 seen;
-	int err;
+	int err, own;
 
 	(void)c;
 	for (;;) {
@@ -204,10 +215,12 @@ int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 			return -EOWNERDEAD;
 		if (seen != SYS_WAITERS)
 			continue;
-		until = sys_monotonic_ns() + longest;
-		if (deadline_ns && deadline_ns < until)
+		until = slice_ns ? sys_monotonic_ns() + slice_ns : 0;
+		if (deadline_ns && (!until || deadline_ns < until))
 			until = deadline_ns;
-		err = futex_sleep(w, until, watch);
+		cs = rseq_cs_begin(&own);
+		err = futex_sleep(w, until, watch, cs);
+		rseq_cs_end(own);
 		if (atom_load_acquire(&w->word) != SYS_WAITERS)
 			continue;
 		if (err == -EINTR)
