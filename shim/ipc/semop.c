@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Executing operation arrays: the lock-free path, the locked one, sleeping and
- * waking (KERNEL-SEMANTICS §4.2-4.5).
+ * Executing operation arrays under the set's lock, and sleeping
+ * (KERNEL-SEMANTICS §4.2-4.5).
  *
- * Lock-free: a single operation that need not wait, without undo, on a word
- * that nobody owns, is one 16-byte compare-and-swap of {value, pid, otime,
- * generation}: its commit point, whole or not at all. The generation is that
- * of the set, so a set removed meanwhile makes it fail.
- *
- * Lent: a set that one thread has long used alone is lent to it (bias.h), and
- * needs no locked instruction at all.
- *
- * Locked: everything else. The lock holder first owns the words (SEM_OWNED),
+ * What needs no lock is in semfast.c; this is the rest. The lock holder first owns the words (SEM_OWNED),
  * from then on fast callers come to the lock too. The commit is one store. If
  * values changed and somebody sleeps, pass_pending is part of the same
  * operation: should we die before all sleepers were tried, the next owner of
@@ -30,12 +22,9 @@
 /* With undo records about, sleepers look so often for holders that they do not
  * watch: those that came after they fell asleep. */
 #define UNDO_SLICE_NS 20000000ULL
-/* Operations in a row by one thread before a set is lent to it; sixteen times
- * more after each revocation. Arbitrary: a revocation costs as much as some
- * hundred operations gain. */
-#define BIAS_STREAK 64u
+/* Larger sets are not lent: every word would have to be owned. Arbitrary; the
+ * fast paths keep a bit a semaphore in one word. */
 #define BIAS_MAX_SEMS 64u
-#define BIAS_SOPS 8u
 #define LOCAL_SOPS 32u
 #define STACK_SOPS 512u
 
@@ -49,17 +38,28 @@ void sem_own(struct sem *sem)
 
 /* ---- the set's lock ---- */
 
+/* The set was lent: end that, and bring up to date what its thread did not
+ * keep (undo.h). */
+static __attribute__((noinline)) void take_back(struct caller *c, struct slot *s)
+{
+	struct semset *set = sem_body(c, s);
+	int foreign = bias_revoke(c, s);
+
+	if (set && (s->ident & IDENT_LIVE)) {
+		undo_recount(c, set);
+		set->bias_backoff += foreign;
+	}
+	bias_end(s);
+}
+
 void sem_lock_any(struct caller *c, struct slot *s)
 {
 	struct semset *set;
 
 	int died = lock_acquire(c, &s->lock);
 
-	if (unlikely(s->bias) && bias_revoke(c, s)) {
-		set = sem_body(c, s);
-		if (set && (s->ident & IDENT_LIVE))
-			set->bias_backoff++;
-	}
+	if (unlikely(s->bias))
+		take_back(c, s);
 	if (likely(!died))
 		return;
 	if (!(atom_load_acquire(&s->ident) & IDENT_LIVE))
@@ -281,28 +281,6 @@ static int should_spin(struct semset *set)
 
 /* ---- the call ---- */
 
-struct request {
-	struct array a;
-	int alter, undo;
-	u32 max_num;
-	u64 deadline_ns; /* 0 = none */
-	int no_wait;
-};
-
-static void request_scan(struct request *r)
-{
-	u32 i;
-
-	for (i = 0; i < r->a.n; i++) {
-		const struct sop *op = &r->a.sops[i];
-
-		r->alter |= op->op != 0;
-		r->undo |= (op->flg & SEM_FLG_UNDO) != 0;
-		if (op->num > r->max_num)
-			r->max_num = op->num;
-	}
-}
-
 static void stay_calm(struct semset *set, struct sem *sem)
 {
 	if (set->n_waiters || set->n_adj) {
@@ -499,8 +477,8 @@ static __attribute__((noinline)) int op_huge(struct caller *c, s32 id,
 	return err;
 }
 
-static __attribute__((noinline)) int op_slow(struct caller *c, s32 id,
-	const struct sop *user, u32 n, const struct sys_timespec *timeout)
+int sem_op_slow(struct caller *c, s32 id, const struct sop *user, u32 n,
+	const struct sys_timespec *timeout)
 {
 	struct request r = {.a = {NULL, n, c->pid, NULL}};
 	struct sys_timespec t;
@@ -519,200 +497,4 @@ static __attribute__((noinline)) int op_slow(struct caller *c, s32 id,
 	if (n <= STACK_SOPS)
 		return op_large(c, id, user, timeout, &r);
 	return op_huge(c, id, user, timeout, &r);
-}
-
-#define NOT_FAST 1
-
-/* The word and its time; once a second. */
-static __attribute__((noinline)) void one_stamped(
-	struct caller *c, struct slot *s, struct sem *sem, u64 lo, s64 now)
-{
-	bias_journal_begin(c, s);
-	journal_set64(c, &sem->lo, lo);
-	journal_set64(c, &sem->hi, hi_stamp(sem->hi, now));
-	journal_commit(c);
-	bias_journal_end(c);
-}
-
-/* A single operation without undo on a set that is lent to us. */
-static inline int one_biased(struct caller *c, struct slot *s, u64 ident,
-	struct sem *sem, const struct sop *op)
-{
-	s64 now;
-	s32 value;
-	u64 lo;
-	int ret = NOT_FAST;
-
-	if (!bias_enter(c, s))
-		return NOT_FAST;
-	if (unlikely(atom_load_relaxed(&s->ident) != ident))
-		goto out;
-	value = SEM_VALUE(sem->lo) + op->op;
-	if (unlikely(value < 0 || value > SEMVMX || (!op->op && value))) {
-		if (value <= SEMVMX && (op->flg & SEM_IPC_NOWAIT))
-			ret = -EAGAIN;
-		goto out;
-	}
-	ret = 0;
-	lo = (u64)c->pid << 32 | SEM_OWNED | (u32)value;
-	now = sys_realtime_sec();
-	if (likely(SEM_OTIME(sem->hi) == now)) {
-		/* One store: the commit point. */
-		atom_store_release(&sem->lo, lo);
-	} else {
-		one_stamped(c, s, sem, lo, now);
-	}
-out:
-	bias_leave(c, s);
-	return ret;
-}
-
-/* An array, or undo, on a set that is lent to us. */
-static int array_biased(
-	struct caller *c, struct slot *s, u64 ident, const struct request *r)
-{
-	struct semset *set;
-	u32 op = 0;
-	int err = NOT_FAST;
-
-	if (journal_reserve(c, array_entries(r->a.n, r->undo)) ||
-		!bias_enter(c, s))
-		return NOT_FAST;
-	set = sem_body(c, s);
-	if (likely(atom_load_relaxed(&s->ident) == ident && set)) {
-		bias_journal_begin(c, s);
-		err = array_try(c, set, &r->a, &op);
-		if (likely(!err))
-			journal_commit(c);
-		bias_journal_end(c);
-	}
-	bias_leave(c, s);
-	if (err == BLOCKED)
-		return r->a.sops[op].flg & SEM_IPC_NOWAIT ? -EAGAIN : NOT_FAST;
-	return err;
-}
-
-/* A short array, or undo; only if the set is lent to us and all checks pass
- * at once, so that errors come in their order from the slow way. */
-static __attribute__((noinline)) int op_biased(
-	struct caller *c, s32 id, const struct sop *user, u32 n)
-{
-	struct sop buf[BIAS_SOPS];
-	struct request r = {.a = {buf, n, c->pid, NULL}};
-	struct slot *s;
-	u64 ident;
-	u32 i;
-
-	s = ids_find(c, FAC_SEM, id, &ident);
-	if (!s || atom_load_relaxed(&s->bias) != c->bias_id ||
-		guard_readable(c, user, n * sizeof(buf[0])))
-		return NOT_FAST;
-	for (i = 0; i < n; i++)
-		buf[i] = user[i];
-	request_scan(&r);
-	if (r.max_num >= s->size || perm_check(c, s, r.alter ? PERM_W : PERM_R))
-		return NOT_FAST;
-	if (r.undo && undo_get(c, s, ident, &r.a.undo))
-		return NOT_FAST;
-	return array_biased(c, s, ident, &r);
-}
-
-/* A word that nobody owns: one compare-and-swap. */
-static inline int one_cas(struct caller *c, u64 ident, struct slot *s,
-	struct sem *sem, const struct sop *op)
-{
-	u64 gen = (u64)IDENT_GEN(ident) << 40;
-	u64 lo = atom_load_relaxed(&sem->lo), hi = atom_load_relaxed(&sem->hi);
-	s32 value;
-
-	/* Still the set's memory when we read it: what is compared below cannot
-	 * stand in anything that came after. */
-	if (unlikely(atom_load_acquire(&s->ident) != ident))
-		return NOT_FAST;
-	do {
-		if (unlikely((lo & SEM_OWNED) || (hi & ~0xffffffffffULL) != gen))
-			return NOT_FAST;
-		value = SEM_VALUE(lo) + op->op;
-		if (unlikely(value < 0 || (!op->op && value)))
-			return op->flg & SEM_IPC_NOWAIT ? -EAGAIN : NOT_FAST;
-		if (unlikely(value > SEMVMX))
-			return NOT_FAST;
-	} while (unlikely(!atom_cas16(&sem->lo, &lo, &hi,
-		(u64)c->pid << 32 | (u32)value,
-		gen | (u64)sys_realtime_sec())));
-	return 0;
-}
-
-/* At every power of two from BIAS_STREAK on the lock is taken, where the set
- * may be lent. */
-static inline int streak_is_ripe(struct caller *c, u64 ident)
-{
-	u32 k = (u32)ident % 8;
-	u64 n = c->streak[k].n + 1;
-
-	if (unlikely(c->streak[k].ident != ident)) {
-		c->streak[k].ident = ident;
-		n = 0;
-	}
-	c->streak[k].n = n;
-	return n >= BIAS_STREAK && !(n & (n - 1));
-}
-
-/* The ways without a lock; NOT_FAST if this call is not for them. */
-static inline int op_fast(struct caller *c, s32 id, const struct sop *user)
-{
-	u64 ident, body;
-	struct slot *s;
-	struct sem *sem;
-	struct sop op;
-
-	if (unlikely(guard_readable(c, user, sizeof(op))))
-		return NOT_FAST;
-	op = *user;
-	s = ids_find(c, FAC_SEM, id, &ident);
-	if (unlikely(!s || op.num >= s->size))
-		return NOT_FAST;
-	if (unlikely(perm_check(c, s, op.op ? PERM_W : PERM_R)))
-		return NOT_FAST;
-	body = atom_load_relaxed(&s->body.off);
-	if (unlikely(body < HEAP_OFF))
-		return NOT_FAST;
-	sem = (struct sem *)((char *)region_at(&c->region, body) +
-		      sizeof(struct semset)) +
-		op.num;
-	if (op.flg & SEM_FLG_UNDO)
-		return NOT_FAST;
-	if (atom_load_relaxed(&s->bias) == c->bias_id)
-		return one_biased(c, s, ident, sem, &op);
-	if (unlikely(streak_is_ripe(c, ident)))
-		return NOT_FAST;
-	return one_cas(c, ident, s, sem, &op);
-}
-
-/* Everything but the shortest way, kept apart so that its frame is not set up
- * for nothing. */
-static __attribute__((noinline)) int op_not_fast(struct caller *c, s32 id,
-	const struct sop *user, u32 n, const struct sys_timespec *timeout)
-{
-	int ret;
-
-	if (!timeout && n - 1 < BIAS_SOPS) {
-		ret = op_biased(c, id, user, n);
-		if (ret != NOT_FAST)
-			return ret;
-	}
-	return op_slow(c, id, user, n, timeout);
-}
-
-int sem_op(struct caller *c, s32 id, const struct sop *user, u32 n,
-	const struct sys_timespec *timeout)
-{
-	int ret;
-
-	if (likely(n == 1 && !timeout)) {
-		ret = op_fast(c, id, user);
-		if (likely(ret != NOT_FAST))
-			return ret;
-	}
-	return op_not_fast(c, id, user, n, timeout);
 }

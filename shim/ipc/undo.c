@@ -113,6 +113,25 @@ int undo_adjust(struct caller *c, struct semset *set, struct undo *u, u32 num,
 	return 0;
 }
 
+/* A set that is lent has one holder at most, and few semaphores. */
+void undo_recount(struct caller *c, struct semset *set)
+{
+	struct undo *u = undo_at(c, set->undo_active);
+	u32 i, n;
+
+	for (; u; u = undo_at(c, u->active_next)) {
+		for (i = n = 0; i < u->n_sems; i++)
+			n += u->adj[i] != 0;
+		if (n == u->n_nonzero)
+			continue;
+		if (!n != !u->n_nonzero)
+			journal_set32(
+				c, &set->n_adj, set->n_adj + (n ? 1 : -1));
+		journal_set32(c, &u->n_nonzero, n);
+		journal_commit(c);
+	}
+}
+
 /* ---- finding and making the own record ---- */
 
 static void stamp(struct caller *c, struct undo *u)

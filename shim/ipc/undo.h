@@ -29,6 +29,11 @@ int undo_adjust(struct caller *c, struct semset *set, struct undo *u, u32 num,
 	s32 delta);
 #define UNDO_ENTRIES 8u
 
+/* Bring n_nonzero of the records and n_adj of the set in line with adj[]: the
+ * thread that a set is lent to leaves them alone. An operation of its own under
+ * the slot's lock, or the lender's. */
+void undo_recount(struct caller *c, struct semset *set);
+
 /* A task that holds something of this set and whose lifeline has fired; 0 if
  * none. all: look at idle records too. Slot lock held. */
 u32 undo_suspect(struct caller *c, struct semset *set, int all);
