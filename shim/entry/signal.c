@@ -8,9 +8,9 @@
  * costs 286 ns. So, from the first served call on, the kernel is given the
  * trampoline instead of the host's handler:
  *   - outside our code it calls the handler, and that is all;
- *   - inside a section (caller.in_section) it keeps the signal, blocks all
- *     others in the interrupted context, and returns; section_end raises it
- *     again with its siginfo. A section lasts well below a microsecond;
+ *   - inside a section (caller.in_section) it queues the signal again with its
+ *     siginfo, blocks all signals in the interrupted context, and returns;
+ *     section_end unblocks them. A section lasts well below a microsecond;
  *   - in a sleeping semop it first takes the sleeper out of its queue, as the
  *     kernel does before it runs a handler: a handler that leaves by
  *     siglongjmp, or that posts the very semaphore, then finds what it would
@@ -57,25 +57,30 @@ static int is_fault(int sig, const siginfo_t *info)
 		info->si_code > 0;
 }
 
+/*
+ * Queue the signal again, for this thread, and block all signals in the
+ * interrupted context: it stays pending until section_end restores the mask.
+ * Where the kernel cannot queue it (RLIMIT_SIGPENDING, in a storm of them) it
+ * is kept in a slot.
+ *
+ * When several signals are delivered at once the kernel stacks their frames,
+ * and the last to run here is the outermost: its mask is the section's.
+ */
 static void defer(struct caller *c, int sig, const siginfo_t *info, void *uc)
 {
 	struct deferred_signals *d = &c->deferred;
 	u64 *mask = (u64 *)((char *)uc + ARCH_UCONTEXT_SIGMASK);
-	u32 i;
 
-	for (i = 0; i < d->n; i++)
-		if (d->at[i].signo == sig && sig < 32)
-			return;
-	if (d->n == MAX_DEFERRED)
-		return;
-	d->at[d->n].signo = sig;
-	__builtin_memcpy(d->at[d->n].info, info, sizeof(d->at[0].info));
-	if (!d->has_mask) {
-		d->has_mask = 1;
-		d->mask = *mask;
+	if (sys_call(__NR_rt_tgsigqueueinfo, c->pid, c->tid, sig, info) &&
+		d->n < MAX_DEFERRED) {
+		d->at[d->n].signo = sig;
+		__builtin_memcpy(
+			d->at[d->n].info, info, sizeof(d->at[0].info));
+		d->n++;
 	}
+	d->has_mask = 1;
+	d->mask = *mask;
 	*mask = ~0ULL;
-	d->n++;
 }
 
 static void trampoline(int sig, siginfo_t *info, void *uc)
@@ -95,6 +100,24 @@ static void trampoline(int sig, siginfo_t *info, void *uc)
 		ksigaction(sig, &dfl, NULL);
 	if (handler)
 		((void (*)(int, siginfo_t *, void *))handler)(sig, info, uc);
+}
+
+/* section_direct: as the kernel would call it, but with an empty context. */
+static void run_directly(int sig, void *info, u64 mask)
+{
+	unsigned char uc[1024] __attribute__((aligned(16)));
+	struct ksigaction act;
+	u64 blocked, was;
+
+	__builtin_memset(uc, 0, sizeof(uc));
+	*(u64 *)(uc + ARCH_UCONTEXT_SIGMASK) = mask;
+	if (ksigaction(sig, NULL, &act))
+		return;
+	blocked = mask | act.mask |
+		(act.flags & SA_NODEFER ? 0 : 1ULL << (sig - 1));
+	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &blocked, &was, 8);
+	trampoline(sig, info, uc);
+	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &was, NULL, 8);
 }
 
 static int wrappable(int sig)
@@ -134,6 +157,7 @@ void signal_wrap_all(void)
 {
 	int sig;
 
+	section_direct = run_directly;
 	for (sig = 1; sig < N_SIGNALS; sig++)
 		wrap(sig);
 	__atomic_store_n(&wrapped, 1, __ATOMIC_RELEASE);

@@ -13,7 +13,7 @@
 #include "base/sys.h"
 
 #define MAX_HELD JOURNAL_LOCKS
-#define MAX_GRANTS 64u
+#define MAX_GRANTS 16u
 
 /* Cached credentials of the process; see ipc/perm.h. */
 struct cred {
@@ -24,16 +24,13 @@ struct cred {
 	u32 groups[64];
 };
 
-/*
- * Signals that arrived inside a section, kept for its end. The first one blocks
- * all others for the rest of the section, so one slot would do; under valgrind
- * it cannot block them, hence a few more.
- */
-#define MAX_DEFERRED 8
+/* Signals that arrived inside a section and could not be queued again; more
+ * than a few at once are lost, as the kernel loses what it cannot queue. */
+#define MAX_DEFERRED 4
 struct deferred_signals {
 	u32 n;
-	int has_mask;
-	u64 mask; /* the thread's signal mask to restore */
+	int has_mask; /* a signal arrived: restore mask */
+	u64 mask;
 	struct {
 		int signo;
 		u32 pad;
@@ -43,6 +40,7 @@ struct deferred_signals {
 
 struct caller {
 	struct region region;
+	/* --- what a vfork child changes under its parent (process.c) --- */
 	struct sys_robust_head *robust;
 	u32 generation; /* matches the process's, else stale (fork) */
 	u32 tid;
@@ -108,6 +106,9 @@ static inline int caller_enroll(struct caller *c)
  * They nest. The end is where a deferred signal is raised again.
  */
 void section_raise(struct caller *c);
+/* Runs the host's handler for a signal that cannot be raised again; mask: what
+ * the thread blocks besides. Set by entry/, NULL elsewhere. */
+extern void (*section_direct)(int signo, void *info, u64 mask);
 static inline void section_begin(struct caller *c)
 {
 	c->in_section++;
@@ -116,7 +117,7 @@ static inline void section_begin(struct caller *c)
 static inline void section_end(struct caller *c)
 {
 	atom_compiler_barrier();
-	if (--c->in_section == 0 && unlikely(c->deferred.n))
+	if (--c->in_section == 0 && unlikely(c->deferred.has_mask))
 		section_raise(c);
 }
 
