@@ -136,6 +136,14 @@ static int map_registry(void)
 	if (!path || !*path) {
 		err = region_default_path(own, sizeof(own));
 		path = own;
+		if (err) {
+			str_add(why, sizeof(why),
+				str_add(why, sizeof(why), 0, own),
+				": its directory cannot be made, or is not one "
+				"that only its owner may write");
+			complain(why);
+			return err;
+		}
 	}
 	err = region_map(&process.region, path, &opt, why, sizeof(why));
 	if (err)

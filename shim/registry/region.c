@@ -13,6 +13,7 @@
 #define O_RDWR 02
 #define O_CREAT 0100
 #define O_EXCL 0200
+#define O_DIRECTORY 0200000
 #define O_NOFOLLOW 0400000
 #define O_CLOEXEC 02000000
 #define O_NONBLOCK 04000
@@ -310,10 +311,22 @@ int region_map(struct region *region, const char *path,
 int region_default_path(char *path, size_t cap)
 {
 	size_t n = str_add(path, cap, 0, "/dev/shm/ipclift-");
-	long err;
+	u32 uid = (u32)sys_call(__NR_geteuid);
+	struct sys_stat st;
+	long err, fd;
 
-	n = str_add_u64(path, cap, n, sys_call(__NR_geteuid));
+	n = str_add_u64(path, cap, n, uid);
 	err = sys_call(__NR_mkdir, path, 0700);
+	/* /dev/shm is everybody's: somebody else may have made it first. */
+	if (err == -EEXIST) {
+		fd = sys_call(__NR_open, path,
+			O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+		err = fd < 0 ? fd : sys_call(__NR_fstat, fd, &st);
+		if (fd >= 0)
+			sys_call(__NR_close, fd);
+		if (err || st.uid != uid || (st.mode & 022))
+			err = -EACCES;
+	}
 	str_add(path, cap, n, "/default");
-	return err == -EEXIST ? 0 : err;
+	return err;
 }

@@ -42,7 +42,8 @@ int region_map(struct region *region, const char *path,
 	const struct region_options *options, char *why, size_t cap);
 
 /* Like region_map for the shim's default path: makes /dev/shm/ipclift-<uid>
- * (mode 0700) first. path has room for cap bytes and receives the name. */
+ * (mode 0700) first. path has room for cap bytes and receives the name.
+ * -EACCES if that directory is somebody else's or open to others' writing. */
 int region_default_path(char *path, size_t cap);
 
 /* Offset of a mapped address and back. region_at checks nothing: for

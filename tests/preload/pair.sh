@@ -34,7 +34,8 @@ esac
 name=$(basename "$program")${*:+ $*}
 
 # A registry belongs in memory; anywhere else will do.
-dir=$(mktemp -d -p /dev/shm pair.XXXXXX 2>/dev/null || mktemp -d) || exit 2
+dir=$(mktemp -d -p "${IPCLIFT_TEST_DIR:-/dev/shm}" pair.XXXXXX 2>/dev/null ||
+	mktemp -d) || exit 2
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 130' INT TERM HUP
 
