@@ -126,7 +126,7 @@ static int map_registry(void)
 	struct region_options opt = {.idx_bits = IDX_BITS_NORMAL,
 		.profile = LIMITS_ROOMY};
 	char own[64], why[512];
-	int err;
+	int err = 0;
 
 	if (limits && str_equal(limits, "kernel"))
 		opt.profile = LIMITS_KERNEL;
@@ -134,10 +134,11 @@ static int map_registry(void)
 		opt.idx_bits = IDX_BITS_EXTENDED;
 	limits_init(&opt.limits, opt.profile, opt.idx_bits);
 	if (!path || !*path) {
-		err = region_default_path(own, sizeof(own));
+		err = region_default_path(own, sizeof(own), why, sizeof(why));
 		path = own;
 	}
-	err = region_map(&process.region, path, &opt, why, sizeof(why));
+	if (!err)
+		err = region_map(&process.region, path, &opt, why, sizeof(why));
 	if (err)
 		complain(why);
 	return err;
