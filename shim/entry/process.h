@@ -59,8 +59,7 @@ void process_forget_credentials(void);
 
 /* signal.c: put trampolines around the handlers the host has. */
 void signal_wrap_all(void);
-/* After a raw rt_sigaction of the host: put the trampoline before what it set,
- * and show it its own handler in old (a kernel struct, or NULL). */
-void signal_after_raw(int sig, void *old);
+/* rt_sigaction by number: the arguments and the result are the kernel's. */
+long signal_raw(long sig, const void *set, void *old, long size);
 
 #endif
