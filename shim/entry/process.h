@@ -16,7 +16,8 @@ extern int *__errno_location(void);
 struct wiped_page {
 	u32 generation; /* 0 = not initialised, or a fork child */
 	u32 pid;
-	char pad[4088];
+	u32 init_lock; /* tid of the initialising thread */
+	char pad[4084];
 };
 extern struct wiped_page process_page __attribute__((visibility("hidden")));
 extern __thread struct caller process_caller

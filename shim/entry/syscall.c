@@ -50,7 +50,7 @@ __attribute__((visibility("hidden"), used)) long syscall_watched(
 	return process_return(ret);
 }
 
-/* 64..66 semget, semop, semctl; 220 semtimedop. */
+/* 64..66 semget, semop, semctl; 220 semtimedop; 58 vfork. */
 __asm__(".text\n"
 	".globl syscall\n"
 	".type syscall, @function\n"
@@ -65,6 +65,8 @@ __asm__(".text\n"
 	"	jbe syscall_watched\n"
 	"	cmpq $13, %rdi\n"
 	"	je syscall_watched\n"
+	"	cmpq $58, %rdi\n"
+	"	je process_vfork\n"
 	"	movq %rdi, %rax\n"
 	"	movq %rsi, %rdi\n"
 	"	movq %rdx, %rsi\n"

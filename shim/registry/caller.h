@@ -85,6 +85,12 @@ static inline struct header *caller_header(const struct caller *c)
 void caller_refresh(struct caller *c);
 
 /*
+ * The robust list of our own that a vfork or raw clone child gets: its first
+ * entry; with set, put that back (vfork children in vfork children share it).
+ */
+void *caller_own_robust(void *const *set);
+
+/*
  * Give the caller its records in the registry (task, thread), if it has none.
  * Needed before any lock. 0, or -ENOMEM / -ENOSPC if the tables are full.
  */

@@ -42,6 +42,13 @@ static void force_libc_list(void)
 static __thread struct sys_robust_head own_robust
 	__attribute__((tls_model("initial-exec")));
 
+void *caller_own_robust(void *const *set)
+{
+	if (set)
+		own_robust.next = *set;
+	return own_robust.next;
+}
+
 void caller_refresh(struct caller *c)
 {
 	struct sys_robust_head *head = NULL;
@@ -52,6 +59,8 @@ void caller_refresh(struct caller *c)
 	c->n_held = c->n_grants = 0;
 	c->journal = NULL;
 	c->interrupt = NULL;
+	/* Traces of a vfork child that was killed inside a section. */
+	c->in_section = c->deferred.n = c->deferred.has_mask = 0;
 	guard_forget(c);
 	sys_get_robust_list(&head);
 	if (!head) {
