@@ -32,6 +32,7 @@
  */
 #include <signal.h>
 #include "entry/process.h"
+#include "registry/wait.h"
 
 #define N_SIGNALS 65
 
@@ -106,8 +107,10 @@ static __attribute__((noinline)) void deliver(int sig, siginfo_t *info,
 		defer(c, sig, info, uc);
 		return;
 	}
-	if (c->interrupt && !is_fault(sig, info))
+	if (c->interrupt && !is_fault(sig, info)) {
+		wait_interrupted();
 		c->interrupt(c);
+	}
 	handler = __atomic_load_n(&host[sig], __ATOMIC_ACQUIRE);
 	if (handler)
 		((void (*)(int, siginfo_t *, void *))handler)(sig, info, uc);

@@ -91,35 +91,45 @@ void wait_flush(struct caller *c)
 		robust_pop(c, held);
 }
 
-/* The rseq_cs field to use, or NULL. *ret_own tells to unregister it. */
-static volatile u64 *rseq_cs_begin(int *ret_own)
+/* own_rseq is registered: it must not stay so beyond the sleep, since the
+ * kernel writes to it as long as the thread runs, even after its stack is
+ * unmapped. */
+static __thread int own_registered __attribute__((tls_model("initial-exec")));
+
+static void own_rseq_end(void)
 {
-	*ret_own = 0;
-	if (&__rseq_size && &__rseq_offset && __rseq_size)
-		return (volatile u64 *)(arch_thread_pointer() + __rseq_offset +
-			8);
-	if (sys_call(NR_RSEQ, &own_rseq, 32, 0, ARCH_RSEQ_SIGNATURE))
-		return NULL;
-	*ret_own = 1;
-	return &own_rseq.cs;
+	if (!own_registered)
+		return;
+	own_registered = 0;
+	sys_call(NR_RSEQ, &own_rseq, 32, 1, ARCH_RSEQ_SIGNATURE);
 }
 
-static void rseq_cs_end(int own)
+void wait_interrupted(void)
 {
-	if (own)
-		sys_call(NR_RSEQ, &own_rseq, 32, 1, ARCH_RSEQ_SIGNATURE);
+	own_rseq_end();
+}
+
+/* The rseq_cs field to use, or NULL; own_rseq_end follows. */
+static volatile u64 *rseq_cs_begin(void)
+{
+	if (&__rseq_size && &__rseq_offset && __rseq_size)
+		return (volatile u64 *)(arch_thread_pointer() + __rseq_offset +
+					8);
+	if (sys_call(NR_RSEQ, &own_rseq, 32, 0, ARCH_RSEQ_SIGNATURE))
+		return NULL;
+	own_registered = 1;
+	return &own_rseq.cs;
 }
 
 static long sleep_call(long nr, long a, long b, long c, long d, long e)
 {
-	int own;
-	volatile u64 *cs = rseq_cs_begin(&own);
+	volatile u64 *cs = rseq_cs_begin();
 	long ret;
 
 	if (!cs)
 		return arch_syscall6(nr, a, b, c, d, e, 0);
 	ret = arch_syscall6_intr(cs, nr, a, b, c, d, e);
-	rseq_cs_end(own);
+	own_rseq_end();
 	return ret;
 }
 
