@@ -65,6 +65,11 @@ struct caller {
 	/* Pages found readable lately (guard.h). */
 	uintptr_t stack_low, stack_high;
 	uintptr_t good_page[8];
+	/* Pages of the tables that surely have room (caller_room). */
+	u64 room_page[8];
+	/* list_op_pending as the host had it, when we came in a signal handler
+	 * in the middle of one of its robust mutex operations (lock.h). */
+	void *host_pending;
 	/* The own undo records used lately (undo.h), by slot index. */
 	struct {
 		u64 ident;
@@ -98,6 +103,25 @@ int caller_enroll_slow(struct caller *c);
 static inline int caller_enroll(struct caller *c)
 {
 	return likely(c->thread) ? 0 : caller_enroll_slow(c);
+}
+
+/*
+ * Make sure that the file system has room for `len` bytes of a table at `off`
+ * before they are touched, even if only to read: a hole in a full tmpfs is
+ * SIGBUS. 0 or -ENOMEM. Pages are never given back, so one found good is
+ * remembered; else a system call a page. The heap keeps its own account.
+ */
+int caller_room_slow(struct caller *c, u64 page);
+static inline int caller_room(struct caller *c, const void *p, u64 len)
+{
+	u64 off = (const char *)p - c->region.base;
+	u64 page = off / SYS_PAGE, last = (off + len - 1) / SYS_PAGE;
+
+	for (; page <= last; page++)
+		if (unlikely(c->room_page[page % 8] != page) &&
+			caller_room_slow(c, page))
+			return -ENOMEM;
+	return 0;
 }
 
 /*

@@ -281,6 +281,21 @@ static int room_missing(long fd)
 	       fs.n_available < LEAST_ROOM / fs.block_size;
 }
 
+/* Room for the header and the first bucket and slot of each facility, told by
+ * an error instead of a SIGBUS. All other pages are asked for when they are
+ * needed. */
+static int first_pages(long fd)
+{
+	u64 f;
+	long err = sys_call(__NR_fallocate, fd, 0, 0, HEADER_SIZE);
+
+	for (f = 0; f < 2 * N_FAC && err != -ENOSPC; f++)
+		err = sys_call(__NR_fallocate, fd, 0,
+			f & 1 ? SLOTS_OFF(f / 2) : BUCKETS_OFF(f / 2),
+			SYS_PAGE);
+	return err == -ENOSPC;
+}
+
 #define REPLACED 1
 
 /* With the file locked: initialise it if it is new, else check it. REPLACED:
@@ -320,9 +335,7 @@ static int map_locked(struct region *region, long fd, const char *path,
 				"limit of the file system or RLIMIT_FSIZE",
 				err);
 	}
-	/* Room for the first pages, told by an error instead of a SIGBUS. */
-	if (!magic &&
-		sys_call(__NR_fallocate, fd, 0, 0, HEADER_SIZE) == -ENOSPC)
+	if (!magic && first_pages(fd))
 		return refuse(
 			why, cap, path, "no room in its file system", -ENOSPC);
 	at = map_file(fd);

@@ -80,6 +80,12 @@ void caller_refresh(struct caller *c)
 	c->robust = head;
 }
 
+/* With a full descriptor table or without /proc a start time is unknown, 0. */
+static int same_start(u64 a, u64 b)
+{
+	return !a || !b || a == b;
+}
+
 static int pid_alive(u32 pid, u64 start)
 {
 	int exiting = 0;
@@ -88,7 +94,7 @@ static int pid_alive(u32 pid, u64 start)
 	if (sys_call(__NR_kill, pid, 0) == -ESRCH)
 		return 0;
 	now = sys_start_time(pid, &exiting);
-	return now == 0 || now == start;
+	return same_start(now, start);
 }
 
 static int task_claim(struct caller *c, u64 start)
@@ -100,8 +106,10 @@ static int task_claim(struct caller *c, u64 start)
 	for (i = 0; i < PROBES; i++) {
 		idx = (c->pid + i) & (N_TASKS - 1);
 		t = region_task(&c->region, idx);
+		if (caller_room(c, t, sizeof(*t)))
+			return -ENOMEM;
 		if (idx && atom_load_acquire(&t->pid) == c->pid &&
-			t->start == start && t->state) {
+			same_start(t->start, start) && t->state) {
 			c->task = idx;
 			return 0;
 		}
@@ -109,6 +117,8 @@ static int task_claim(struct caller *c, u64 start)
 	for (i = 0; i < N_TASKS; i++) {
 		idx = (c->pid + i) & (N_TASKS - 1);
 		t = region_task(&c->region, idx);
+		if (caller_room(c, t, sizeof(*t)))
+			return -ENOMEM;
 		pid = atom_load_acquire(&t->pid);
 		if (!idx || (pid && t->state && t->undo_head.off))
 			continue;
@@ -165,6 +175,9 @@ static int thread_claim(struct caller *c)
 	while ((idx = atom_load_acquire(&h->thread_high)) < N_THREADS) {
 		u32 seen = idx;
 
+		if (caller_room(
+			    c, region_thread(&c->region, idx), THREAD_STRIDE))
+			return -ENOMEM;
 		if (atom_cas(&h->thread_high, &seen, idx + 1) &&
 			thread_try(c, idx))
 			return 0;
@@ -251,7 +264,7 @@ int task_gone(const struct caller *c, const struct task *t)
 	start = sys_start_time(pid, &exiting);
 	if (!start)
 		return sys_call(__NR_kill, pid, 0) == -ESRCH;
-	if (start != t->start)
+	if (!same_start(start, t->start))
 		return 1;
 	return exiting;
 }
