@@ -16,10 +16,11 @@ extern int *__errno_location(void);
 struct wiped_page {
 	u32 generation; /* 0 = not initialised, or a fork child */
 	u32 pid;
+	u32 init_lock; /* tid of the initialising thread */
 	/* generation where the facility is served, else 0: one compare answers
 	 * both whether it is and whether the caller is current. */
 	u32 served[N_FAC];
-	char pad[4096 - 8 - 4 * N_FAC];
+	char pad[4096 - 12 - 4 * N_FAC];
 };
 extern struct wiped_page process_page __attribute__((visibility("hidden")));
 extern __thread struct caller process_caller
@@ -75,8 +76,7 @@ void process_forget_credentials(void);
 
 /* signal.c: put trampolines around the handlers the host has. */
 void signal_wrap_all(void);
-/* After a raw rt_sigaction of the host: put the trampoline before what it set,
- * and show it its own handler in old (a kernel struct, or NULL). */
-void signal_after_raw(int sig, void *old);
+/* rt_sigaction by number: the arguments and the result are the kernel's. */
+long signal_raw(long sig, const void *set, void *old, long size);
 
 #endif

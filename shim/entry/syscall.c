@@ -36,20 +36,21 @@ __attribute__((visibility("hidden"), used)) long syscall_served(
 }
 
 /* set*id and capset (105..126 with others among them): the cached credentials
- * are stale afterwards. rt_sigaction: the host's handler gets its trampoline. */
+ * are stale afterwards. rt_sigaction (13): the host's handler gets its
+ * trampoline. */
 __attribute__((visibility("hidden"), used)) long syscall_watched(
 	long nr, long a, long b, long c, long d, long e)
 {
-	long ret = sys_call(nr, a, b, c, d, e);
+	long ret;
 
 	if (nr == __NR_rt_sigaction)
-		signal_after_raw((int)a, (void *)c);
-	else
-		process_forget_credentials();
+		return process_return(signal_raw(a, (void *)b, (void *)c, d));
+	ret = sys_call(nr, a, b, c, d, e);
+	process_forget_credentials();
 	return process_return(ret);
 }
 
-/* 64..66 semget, semop, semctl; 220 semtimedop. */
+/* 64..66 semget, semop, semctl; 220 semtimedop; 58 vfork. */
 __asm__(".text\n"
 	".globl syscall\n"
 	".type syscall, @function\n"
@@ -64,6 +65,8 @@ __asm__(".text\n"
 	"	jbe syscall_watched\n"
 	"	cmpq $13, %rdi\n"
 	"	je syscall_watched\n"
+	"	cmpq $58, %rdi\n"
+	"	je process_vfork\n"
 	"	movq %rdi, %rax\n"
 	"	movq %rsi, %rdi\n"
 	"	movq %rdx, %rsi\n"

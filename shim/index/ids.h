@@ -28,6 +28,13 @@ static inline struct slot *ids_slot(
 	return region_slot(&c->region, f, (u32)id & ids_mask(c));
 }
 
+/* 0: above the highest idx in use, where the slots may be holes of the file. */
+static inline int ids_in_range(const struct caller *c, enum facility f, s32 id)
+{
+	return ((u32)id & ids_mask(c)) <=
+		atom_load_relaxed(&caller_header(c)->ids[f].max_idx);
+}
+
 /* The live object with this id, or NULL (-EINVAL for the caller). *ret_ident
  * is its ident at this moment. No lock needed. */
 static inline struct slot *ids_find(
@@ -37,6 +44,8 @@ static inline struct slot *ids_find(
 	u64 ident;
 
 	if (unlikely(id < 0))
+		return NULL;
+	if (unlikely(!ids_in_range(c, f, id)))
 		return NULL;
 	s = ids_slot(c, f, id);
 	ident = atom_load_acquire(&s->ident);

@@ -141,6 +141,8 @@ void keyhash_grow_locked(struct caller *c, enum facility f)
 		s = region_slot(&c->region, f, at - 1);
 	if (len > SPLIT_MAX || journal_reserve(c, 3 * len + 2))
 		return;
+	if (caller_room(c, bucket(c, f, n), sizeof(*link)))
+		return;
 	link = bucket(c, f, from);
 	journal_set32(c, &t->n_buckets, n + 1);
 	while (*link) {

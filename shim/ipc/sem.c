@@ -417,6 +417,8 @@ int sem_stat(
 		return -EINVAL;
 	if (by == SEM_BY_ID) {
 		s = ids_find(c, FAC_SEM, id, &ident);
+	} else if (!ids_in_range(c, FAC_SEM, id)) {
+		s = NULL;
 	} else {
 		s = ids_slot(c, FAC_SEM, id);
 		ident = atom_load_acquire(&s->ident);

@@ -71,6 +71,11 @@ struct caller {
 	/* Pages found readable lately (guard.h). */
 	uintptr_t stack_low, stack_high;
 	uintptr_t good_page[8];
+	/* Pages of the tables that surely have room (caller_room). */
+	u64 room_page[8];
+	/* list_op_pending as the host had it, when we came in a signal handler
+	 * in the middle of one of its robust mutex operations (lock.h). */
+	void *host_pending;
 	/* The own undo records used lately (undo.h), by slot index. */
 	struct {
 		u64 ident;
@@ -91,6 +96,12 @@ static inline struct header *caller_header(const struct caller *c)
 void caller_refresh(struct caller *c);
 
 /*
+ * The robust list of our own that a vfork or raw clone child gets: its first
+ * entry; with set, put that back (vfork children in vfork children share it).
+ */
+void *caller_own_robust(void *const *set);
+
+/*
  * Give the caller its records in the registry (task, thread), if it has none.
  * Needed before any lock. 0, or -ENOMEM / -ENOSPC if the tables are full.
  */
@@ -101,11 +112,32 @@ static inline int caller_enroll(struct caller *c)
 }
 
 /*
+ * Make sure that the file system has room for `len` bytes of a table at `off`
+ * before they are touched, even if only to read: a hole in a full tmpfs is
+ * SIGBUS. 0 or -ENOMEM. Pages are never given back, so one found good is
+ * remembered; else a system call a page. The heap keeps its own account.
+ */
+int caller_room_slow(struct caller *c, u64 page);
+static inline int caller_room(struct caller *c, const void *p, u64 len)
+{
+	u64 off = (const char *)p - c->region.base;
+	u64 page = off / SYS_PAGE, last = (off + len - 1) / SYS_PAGE;
+
+	for (; page <= last; page++)
+		if (unlikely(c->room_page[page % 8] != page) &&
+			caller_room_slow(c, page))
+			return -ENOMEM;
+	return 0;
+}
+
+/*
  * Sections: between begin and end no signal handler of the host runs in this
  * thread (signal.c defers it), so a handler may call every served function.
  * They nest. The end is where a deferred signal is raised again.
  */
 void section_raise(struct caller *c);
+/* Queue a signal again for this thread, or keep it for section_raise. */
+void section_requeue(struct caller *c, int sig, const void *info);
 /* Runs the host's handler for a signal that cannot be raised again; mask: what
  * the thread blocks besides. Set by entry/, NULL elsewhere. */
 extern void (*section_direct)(int signo, void *info, u64 mask);

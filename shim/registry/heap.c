@@ -52,6 +52,18 @@ void heap_release(struct caller *c)
 	lock_release(c, &caller_header(c)->heap.lock);
 }
 
+int caller_room_slow(struct caller *c, u64 page)
+{
+	long err = sys_call(__NR_madvise,
+		region_at(&c->region, page * SYS_PAGE), SYS_PAGE,
+		MADV_POPULATE_WRITE);
+
+	if (err && err != -EINVAL)
+		return -ENOMEM;
+	c->room_page[page % 8] = page;
+	return 0;
+}
+
 static int reserve(struct caller *c, u64 off, u64 len)
 {
 	u64 from = off & ~(SYS_PAGE - 1);

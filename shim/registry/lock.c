@@ -80,6 +80,8 @@ int lock_acquire(struct caller *c, struct lock *lock)
 	section_begin(c);
 	if (n)
 		robust_push(c, &c->held[n - 1]->word);
+	else
+		c->host_pending = c->robust->pending;
 	robust_pend(c, &lock->word);
 	if (unlikely(!atom_cas(&lock->word, &seen, c->tid)))
 		seen = acquire_contended(c, lock, seen);

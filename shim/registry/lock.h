@@ -15,6 +15,9 @@
  * holds an outer lock and takes an inner one puts the outer on the list proper
  * meanwhile.
  *
+ * What the host had pending is put back at the end: we may be in a signal
+ * handler in the middle of its pthread_mutex_lock.
+ *
  * The classic unlock to 0 loses a wake-up for ever if the woken sleeper is
  * killed while a third thread barges in (SPIKES §2). Here the WAITERS bit
  * survives the unlock, and whoever slept acquires with the bit set.
@@ -65,7 +68,8 @@ void robust_pop(struct caller *c, u32 *word);
 static inline void robust_pend(struct caller *c, u32 *word)
 {
 	__atomic_store_n(&c->robust->pending,
-		word ? robust_node(c, word) : (void *)0, __ATOMIC_RELEASE);
+		word ? robust_node(c, word) : c->host_pending,
+		__ATOMIC_RELEASE);
 }
 
 #endif

@@ -42,6 +42,13 @@ static void force_libc_list(void)
 static __thread struct sys_robust_head own_robust
 	__attribute__((tls_model("initial-exec")));
 
+void *caller_own_robust(void *const *set)
+{
+	if (set)
+		own_robust.next = *set;
+	return own_robust.next;
+}
+
 void caller_refresh(struct caller *c)
 {
 	struct sys_robust_head *head = NULL;
@@ -54,6 +61,8 @@ void caller_refresh(struct caller *c)
 	c->n_held = c->n_grants = 0;
 	c->journal = NULL;
 	c->interrupt = NULL;
+	/* Traces of a vfork child that was killed inside a section. */
+	c->in_section = c->deferred.n = c->deferred.has_mask = 0;
 	guard_forget(c);
 	sys_get_robust_list(&head);
 	if (!head) {
@@ -73,6 +82,12 @@ void caller_refresh(struct caller *c)
 	c->robust = head;
 }
 
+/* With a full descriptor table or without /proc a start time is unknown, 0. */
+static int same_start(u64 a, u64 b)
+{
+	return !a || !b || a == b;
+}
+
 static int pid_alive(u32 pid, u64 start)
 {
 	int exiting = 0;
@@ -81,7 +96,7 @@ static int pid_alive(u32 pid, u64 start)
 	if (sys_call(__NR_kill, pid, 0) == -ESRCH)
 		return 0;
 	now = sys_start_time(pid, &exiting);
-	return now == 0 || now == start;
+	return same_start(now, start);
 }
 
 static int task_claim(struct caller *c, u64 start)
@@ -93,8 +108,10 @@ static int task_claim(struct caller *c, u64 start)
 	for (i = 0; i < PROBES; i++) {
 		idx = (c->pid + i) & (N_TASKS - 1);
 		t = region_task(&c->region, idx);
+		if (caller_room(c, t, sizeof(*t)))
+			return -ENOMEM;
 		if (idx && atom_load_acquire(&t->pid) == c->pid &&
-			t->start == start && t->state) {
+			same_start(t->start, start) && t->state) {
 			c->task = idx;
 			return 0;
 		}
@@ -102,6 +119,8 @@ static int task_claim(struct caller *c, u64 start)
 	for (i = 0; i < N_TASKS; i++) {
 		idx = (c->pid + i) & (N_TASKS - 1);
 		t = region_task(&c->region, idx);
+		if (caller_room(c, t, sizeof(*t)))
+			return -ENOMEM;
 		pid = atom_load_acquire(&t->pid);
 		if (!idx || (pid && t->state && t->undo_head.off))
 			continue;
@@ -158,6 +177,9 @@ static int thread_claim(struct caller *c)
 	while ((idx = atom_load_acquire(&h->thread_high)) < N_THREADS) {
 		u32 seen = idx;
 
+		if (caller_room(
+			    c, region_thread(&c->region, idx), THREAD_STRIDE))
+			return -ENOMEM;
 		if (atom_cas(&h->thread_high, &seen, idx + 1) &&
 			thread_try(c, idx))
 			return 0;
@@ -247,7 +269,7 @@ int task_gone(const struct caller *c, const struct task *t)
 	start = sys_start_time(pid, &exiting);
 	if (!start)
 		return sys_call(__NR_kill, pid, 0) == -ESRCH;
-	if (start != t->start)
+	if (!same_start(start, t->start))
 		return 1;
 	return exiting;
 }

@@ -92,23 +92,34 @@ void wait_flush(struct caller *c)
 		robust_pop(c, held);
 }
 
-/* The rseq_cs field to use, or NULL. *ret_own tells to unregister it. */
-static volatile u64 *rseq_cs_begin(int *ret_own)
+/* own_rseq is registered: it must not stay so beyond the sleep, since the
+ * kernel writes to it as long as the thread runs, even after its stack is
+ * unmapped. */
+static __thread int own_registered __attribute__((tls_model("initial-exec")));
+
+static void own_rseq_end(void)
 {
-	*ret_own = 0;
-	if (&__rseq_size && &__rseq_offset && __rseq_size)
-		return (volatile u64 *)(arch_thread_pointer() + __rseq_offset +
-			8);
-	if (sys_call(NR_RSEQ, &own_rseq, 32, 0, ARCH_RSEQ_SIGNATURE))
-		return NULL;
-	*ret_own = 1;
-	return &own_rseq.cs;
+	if (!own_registered)
+		return;
+	own_registered = 0;
+	sys_call(NR_RSEQ, &own_rseq, 32, 1, ARCH_RSEQ_SIGNATURE);
 }
 
-static void rseq_cs_end(int own)
+void wait_interrupted(void)
 {
-	if (own)
-		sys_call(NR_RSEQ, &own_rseq, 32, 1, ARCH_RSEQ_SIGNATURE);
+	own_rseq_end();
+}
+
+/* The rseq_cs field to use, or NULL; own_rseq_end follows. */
+static volatile u64 *rseq_cs_begin(void)
+{
+	if (&__rseq_size && &__rseq_offset && __rseq_size)
+		return (volatile u64 *)(arch_thread_pointer() + __rseq_offset +
+					8);
+	if (sys_call(NR_RSEQ, &own_rseq, 32, 0, ARCH_RSEQ_SIGNATURE))
+		return NULL;
+	own_registered = 1;
+	return &own_rseq.cs;
 }
 
 static long sleep_call(
@@ -198,7 +209,7 @@ int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 	volatile u64 *cs;
 	u64 until;
 	u32 seen;
-	int err, own;
+	int err;
 
 	(void)c;
 	for (;;) {
@@ -218,9 +229,9 @@ int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 		until = slice_ns ? sys_monotonic_ns() + slice_ns : 0;
 		if (deadline_ns && (!until || deadline_ns < until))
 			until = deadline_ns;
-		cs = rseq_cs_begin(&own);
+		cs = rseq_cs_begin();
 		err = futex_sleep(w, until, watch, cs);
-		rseq_cs_end(own);
+		own_rseq_end();
 		if (atom_load_acquire(&w->word) != SYS_WAITERS)
 			continue;
 		if (err == -EINTR)

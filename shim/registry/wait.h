@@ -88,6 +88,10 @@ struct wait_watch {
 int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 	u64 slice_ns, int spin, const struct wait_watch *watch);
 
+/* A signal handler of the host is about to run in the sleep, and may not come
+ * back: give up what the sleep had registered with the kernel. */
+void wait_interrupted(void);
+
 /* After state was found WAIT_DONE under the lock: wait for the waker's last
  * store, which comes at once, so that the record is ours again. */
 void wait_settle(struct waiter *w);
