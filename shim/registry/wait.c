@@ -64,6 +64,7 @@ static void wake_one(struct caller *c, struct waiter *w, int asleep)
 	robust_pend(c, &w->word);
 	robust_pop(c, &w->word);
 	atom_store_release(&w->word, WAIT_WORD_DONE);
+	crash_point();
 	if (asleep)
 		sys_futex_wake(&w->word, 1);
 }
