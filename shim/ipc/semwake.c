@@ -264,8 +264,18 @@ static int pass_try(struct caller *c, struct slot *s, struct semset *set,
 	}
 	if (journal_reserve(c, array_entries(a.n, w->undo.off != 0)))
 		return 0;
-	if (w->undo.off)
+	if (w->undo.off) {
+		u32 task = region_thread(&c->region, wait_index(c, w))->task;
+
 		a.undo = undo_at(c, w->undo);
+		/* A process on its way out: its records may be gone before
+		 * the kernel marks this thread. */
+		if (!a.undo || a.undo->ident != w->ident ||
+			a.undo->task != task) {
+			sem_dismiss(c, set, w, -EINTR);
+			return 0;
+		}
+	}
 	err = array_try(c, set, &a, &op);
 	if (err == BLOCKED && !(a.sops[op].flg & SEM_IPC_NOWAIT)) {
 		if (w->block_op != op)
