@@ -109,17 +109,26 @@ static void interrupt_sleep(struct caller *c)
 	section_end(c);
 }
 
+/* Still queued though the set is gone: its remover is at work, or dead. Slot
+ * lock held. */
+static int orphaned(const struct slot *s, const struct waiter *w)
+{
+	return w->state == WAIT_QUEUED && s->ident != w->ident;
+}
+
 /* Something that we watch changed, or it is time: look after the dead. */
 static void look_again(
 	struct caller *c, struct slot *s, struct wait_watch *watch)
 {
 	struct waiter *w = wait_own(c);
 	struct semset *set;
+	int orphan;
 	u32 gone = 0;
 
 	watch->n = 0;
 	sem_lock_any(c, s);
 	set = sem_body(c, s);
+	orphan = orphaned(s, w);
 	if (w->state == WAIT_QUEUED && set) {
 		gone = undo_suspect(c, set, 0);
 		undo_watch(c, set, watch);
@@ -127,17 +136,23 @@ static void look_again(
 	lock_release(c, &s->lock);
 	if (gone)
 		undo_reap(c, gone);
+	if (orphan)
+		sem_finish_removal(c);
 }
 
-/* The waker of our grant died: the lock's recovery has decided. */
+/* Our waker died: the lock's recovery has decided. */
 static void after_waker_death(struct caller *c, struct slot *s)
 {
 	struct waiter *w = wait_own(c);
+	int orphan;
 
 	sem_lock_any(c, s);
+	orphan = orphaned(s, w);
 	atom_store_release(
 		&w->word, w->state == WAIT_QUEUED ? 0 : WAIT_WORD_DONE);
 	lock_release(c, &s->lock);
+	if (orphan)
+		sem_finish_removal(c);
 }
 
 /* Sleep until the queued waiter is done; its result. */
@@ -260,18 +275,18 @@ static void finish(struct caller *c, struct slot *s, struct semset *set,
 	u16 nums[MAX_DIRTY];
 	u32 i;
 
-	if (r->alter && set->n_waiters)
-		journal_set32(c, &set->pass_pending, 1);
-	journal_commit(c);
-	if (set->pass_pending) {
-		s->lock.cpu = sys_cpu();
-		if (r->a.n > MAX_DIRTY) {
-			sem_pass(c, s, set, NULL, 0);
-			return;
-		}
-		for (i = 0; i < r->a.n; i++)
+	if (r->alter && set->n_waiters) {
+		int all = r->a.n > MAX_DIRTY;
+
+		for (i = 0; i < r->a.n && !all; i++)
 			nums[i] = r->a.sops[i].num;
-		sem_pass(c, s, set, nums, r->a.n);
+		s->lock.cpu = sys_cpu();
+		journal_set32(c, &set->pass_pending, 1);
+		sem_alarm(c, s, set, all ? NULL : nums, r->a.n);
+		journal_commit(c);
+		sem_pass(c, s, set, all ? NULL : nums, r->a.n);
+	} else {
+		journal_commit(c);
 	}
 	if (r->a.n == 1 && !r->undo)
 		stay_calm(set, &sem_array(set)[r->a.sops[0].num]);

@@ -334,6 +334,8 @@ static int apply(struct caller *c, struct slot *s, struct semset *set,
 		journal_set32(c, &set->n_adj, set->n_adj - 1);
 	unbind(c, set, u);
 	journal_set32(c, &set->pass_pending, 1);
+	if (set->n_waiters)
+		sem_alarm(c, s, set, NULL, 0);
 	journal_commit(c);
 	sem_pass(c, s, set, NULL, 0);
 	return 0;

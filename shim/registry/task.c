@@ -53,6 +53,7 @@ void caller_refresh(struct caller *c)
 	c->n_held = c->n_grants = 0;
 	c->journal = NULL;
 	c->interrupt = NULL;
+	c->alarm = NULL;
 	guard_forget(c);
 	sys_get_robust_list(&head);
 	if (!head) {
