@@ -117,8 +117,8 @@ static int orphaned(const struct slot *s, const struct waiter *w)
 }
 
 /* Something that we watch changed, or it is time: look after the dead. */
-static void look_again(
-	struct caller *c, struct slot *s, struct wait_watch *watch)
+static void look_again(struct caller *c, struct slot *s,
+	struct wait_watch *watch, int *undo_about)
 {
 	struct waiter *w = wait_own(c);
 	struct semset *set;
@@ -132,6 +132,7 @@ static void look_again(
 	if (w->state == WAIT_QUEUED && set) {
 		gone = undo_suspect(c, set, 0);
 		undo_watch(c, set, watch);
+		*undo_about = set->undo_all.off != 0;
 	}
 	lock_release(c, &s->lock);
 	if (gone)
@@ -173,8 +174,7 @@ static s32 sleep_queued(struct caller *c, struct sleep_state *st,
 		if (err == -EOWNERDEAD) {
 			after_waker_death(c, st->slot);
 		} else if (err == -EAGAIN) {
-			look_again(c, st->slot, watch);
-			*undo_about |= watch->n > 0;
+			look_again(c, st->slot, watch, undo_about);
 		} else {
 			leave_queue(c, st->slot,
 				err == -ETIMEDOUT ? -EAGAIN : err);

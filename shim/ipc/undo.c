@@ -183,9 +183,11 @@ static int bind(struct caller *c, struct slot *s, u64 ident, struct undo *u)
 		&u->slot_idx, (u32)(s - region_slot(&c->region, FAC_SEM, 0)));
 	journal_set64(c, &u->ident, ident);
 	link_set(c, set, u);
-	journal_commit(c);
+	/* Before the commit: should we die, nobody is left asleep without
+	 * knowing of the record. They look when we have unlocked. */
 	if (first)
 		sem_nudge_all(c, s, set);
+	journal_commit(c);
 	sem_unlock(c, s);
 	return 0;
 }
