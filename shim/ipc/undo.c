@@ -18,11 +18,6 @@
 /* Arbitrary: how many records a caller looks at before it tidies the list. */
 #define ACTIVE_TIDY 4u
 
-static u64 undo_size(u32 n_sems)
-{
-	return sizeof(struct undo) + (u64)n_sems * sizeof(s16);
-}
-
 static struct ref undo_ref(const struct caller *c, const struct undo *u)
 {
 	return (struct ref){u ? region_off(&c->region, u) : 0};

@@ -5,11 +5,6 @@
 #include "registry/journal.h"
 #include "registry/heap.h"
 
-static u64 ext_size(u64 cap)
-{
-	return sizeof(struct journal_ext) + cap * sizeof(struct journal_entry);
-}
-
 struct journal_entry *journal_entries(
 	const struct region *region, struct journal *j)
 {
@@ -17,7 +12,7 @@ struct journal_entry *journal_entries(
 
 	if (!j->ext.off)
 		return j->cap <= JOURNAL_INLINE ? j->entries : NULL;
-	x = region_span(region, j->ext, ext_size(j->cap));
+	x = region_span(region, j->ext, journal_ext_size(j->cap));
 	return x && j->cap <= x->cap ? x->entries : NULL;
 }
 
@@ -88,13 +83,13 @@ int journal_reserve_slow(struct caller *c, u32 n)
 		return -ENOMEM;
 	while (cap < n)
 		cap *= 2;
-	atom_store_release(&th->spare_size, ext_size(cap));
-	err = heap_alloc_at(c, ext_size(cap), &th->spare);
+	atom_store_release(&th->spare_size, journal_ext_size(cap));
+	err = heap_alloc_at(c, journal_ext_size(cap), &th->spare);
 	if (err)
 		return err;
-	x = region_span(&c->region, th->spare, ext_size(cap));
+	x = region_span(&c->region, th->spare, journal_ext_size(cap));
 	atom_store_release(&x->cap, cap);
-	atom_store_release(&x->old_size, ext_size(j->cap));
+	atom_store_release(&x->old_size, journal_ext_size(j->cap));
 	atom_store_release(&x->old.off, j->ext.off);
 	atom_store_release(&j->ext.off, th->spare.off);
 	journal_adopt(c);
