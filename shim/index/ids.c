@@ -79,11 +79,12 @@ static int choose_wished(
 	u32 shift = ids_shift(c), wish = t->next_id;
 	u32 idx = find_free(c, f, wish & ids_mask(c));
 
-	/* Consumed even if the search fails. It is not journaled: a wish is
-	 * not part of the object. */
-	atom_store_release(&t->next_id, -1);
-	if (idx > ids_mask(c))
+	/* Consumed even if the search fails. */
+	if (idx > ids_mask(c)) {
+		atom_store_release(&t->next_id, -1);
 		return -ENOSPC;
+	}
+	journal_set32(c, (u32 *)&t->next_id, (u32)-1);
 	*ret_idx = idx;
 	*ret_id = (s32)((wish >> shift << shift) + idx);
 	return 0;

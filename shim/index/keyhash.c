@@ -75,7 +75,7 @@ struct slot *keyhash_find(
 	struct id_table *t = &caller_header(c)->ids[f];
 	struct lock *lock = &caller_header(c)->fac_lock[f];
 	struct slot *s;
-	int tries;
+	int tries, died;
 	u32 seq;
 
 	for (tries = 0; tries < 3; tries++) {
@@ -89,10 +89,15 @@ struct slot *keyhash_find(
 	}
 	if (caller_enroll(c))
 		return NULL;
-	if (lock_acquire(c, lock))
+	died = lock_acquire(c, lock);
+	if (died)
 		keyhash_repair(c, f);
 	s = walk(c, f, key, ret_ident);
-	lock_release(c, lock);
+	/* The rest of the repair is the facility's: it ends a removal. */
+	if (died)
+		lock_pass_on(c, lock);
+	else
+		lock_release(c, lock);
 	return s;
 }
 

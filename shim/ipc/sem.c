@@ -70,7 +70,16 @@ static void class_empty(struct caller *c, struct slot *s)
 	for (i = 0; i < s->size; i++)
 		sem_own(&sem_array(set)[i]);
 	sem_dismiss_all(c, s, set, -EIDRM);
+	wait_alarm_end(c);
 	undo_drop_all(c, set);
+}
+
+static void class_alarm(struct caller *c, struct slot *s)
+{
+	struct semset *set = sem_body(c, s);
+
+	if (set && set->n_waiters)
+		sem_alarm(c, s, set, NULL, 0);
 }
 
 static const struct object_class sem_class = {
@@ -84,7 +93,14 @@ static const struct object_class sem_class = {
 	.weight = class_weight,
 	.empty = class_empty,
 	.lock = sem_lock_any,
+	.alarm = class_alarm,
 };
+
+void sem_finish_removal(struct caller *c)
+{
+	object_fac_lock(c, &sem_class);
+	object_fac_unlock(c, &sem_class);
+}
 
 int sem_get(struct caller *c, s32 key, s32 nsems, s32 flg)
 {
@@ -268,6 +284,8 @@ static void changed(
 {
 	journal_set64(c, (u64 *)&s->ctime, sys_realtime_sec());
 	journal_set32(c, &set->pass_pending, 1);
+	if (set->n_waiters)
+		sem_alarm(c, s, set, NULL, 0);
 	journal_commit(c);
 	sem_pass(c, s, set, NULL, 0);
 }

@@ -126,35 +126,51 @@ static void interrupt_sleep(struct caller *c)
 	section_end(c);
 }
 
+/* Still queued though the set is gone: its remover is at work, or dead. Slot
+ * lock held. */
+static int orphaned(const struct slot *s, const struct waiter *w)
+{
+	return w->state == WAIT_QUEUED && s->ident != w->ident;
+}
+
 /* Something that we watch changed, or it is time: look after the dead. */
-static void look_again(
-	struct caller *c, struct slot *s, struct wait_watch *watch)
+static void look_again(struct caller *c, struct slot *s,
+	struct wait_watch *watch, int *undo_about)
 {
 	struct waiter *w = wait_own(c);
 	struct semset *set;
+	int orphan;
 	u32 gone = 0;
 
 	watch->n = 0;
 	sem_lock_any(c, s);
 	set = sem_body(c, s);
+	orphan = orphaned(s, w);
 	if (w->state == WAIT_QUEUED && set) {
 		gone = undo_suspect(c, set, 0);
 		undo_watch(c, set, watch);
+		*undo_about = set->undo_all.off != 0;
 	}
 	lock_release(c, &s->lock);
 	if (gone)
 		undo_reap(c, gone);
+	if (orphan)
+		sem_finish_removal(c);
 }
 
-/* The waker of our grant died: the lock's recovery has decided. */
+/* Our waker died: the lock's recovery has decided. */
 static void after_waker_death(struct caller *c, struct slot *s)
 {
 	struct waiter *w = wait_own(c);
+	int orphan;
 
 	sem_lock_any(c, s);
+	orphan = orphaned(s, w);
 	atom_store_release(
 		&w->word, w->state == WAIT_QUEUED ? 0 : WAIT_WORD_DONE);
 	lock_release(c, &s->lock);
+	if (orphan)
+		sem_finish_removal(c);
 }
 
 /* Sleep until the queued waiter is done; its result. */
@@ -175,8 +191,7 @@ static s32 sleep_queued(struct caller *c, struct sleep_state *st,
 		if (err == -EOWNERDEAD) {
 			after_waker_death(c, st->slot);
 		} else if (err == -EAGAIN) {
-			look_again(c, st->slot, watch);
-			*undo_about |= watch->n > 0;
+			look_again(c, st->slot, watch, undo_about);
 		} else {
 			leave_queue(c, st->slot,
 				err == -ETIMEDOUT ? -EAGAIN : err);
@@ -298,17 +313,17 @@ static void finish(struct caller *c, struct slot *s, struct semset *set,
 	u16 nums[MAX_DIRTY];
 	u32 i;
 
-	if (r->alter && set->n_waiters)
-		journal_set32(c, &set->pass_pending, 1);
-	journal_commit(c);
-	if (set->pass_pending) {
-		if (r->a.n > MAX_DIRTY) {
-			sem_pass(c, s, set, NULL, 0);
-			return;
-		}
-		for (i = 0; i < r->a.n; i++)
+	if (r->alter && set->n_waiters) {
+		int all = r->a.n > MAX_DIRTY;
+
+		for (i = 0; i < r->a.n && !all; i++)
 			nums[i] = r->a.sops[i].num;
-		sem_pass(c, s, set, nums, r->a.n);
+		journal_set32(c, &set->pass_pending, 1);
+		sem_alarm(c, s, set, all ? NULL : nums, r->a.n);
+		journal_commit(c);
+		sem_pass(c, s, set, all ? NULL : nums, r->a.n);
+	} else {
+		journal_commit(c);
 	}
 	if (r->a.n == 1 && !r->undo)
 		stay_calm(set, &sem_array(set)[r->a.sops[0].num]);
@@ -321,15 +336,15 @@ static int prepare(struct caller *c, const struct request *r)
 	u64 need = (u64)r->a.n * sizeof(struct sop);
 	int err = journal_reserve(c, array_entries(r->a.n, r->undo));
 
-	if (err || r->a.n <= WAITER_SOPS_INLINE || w->sops_ext_cap >= need)
+	if (err || r->a.n <= WAITER_SOPS_INLINE ||
+		(w->sops_ext.off && w->sops_ext_cap >= need))
 		return err;
+	/* The capacity counts only while there is a block: it is right at
+	 * every moment, for the record's next owner too. */
 	if (w->sops_ext.off)
 		heap_free_at(c, w->sops_ext_cap, &w->sops_ext);
-	w->sops_ext_cap = 0;
-	err = heap_alloc_at(c, need, &w->sops_ext);
-	if (!err)
-		w->sops_ext_cap = need;
-	return err;
+	atom_store_release(&w->sops_ext_cap, need);
+	return heap_alloc_at(c, need, &w->sops_ext);
 }
 
 static int op_locked(struct caller *c, struct slot *s, u64 ident,

@@ -404,8 +404,18 @@ static int pass_try(struct caller *c, struct slot *s, struct semset *set,
 	}
 	if (journal_reserve(c, array_entries(a.n, w->undo.off != 0)))
 		return 0;
-	if (w->undo.off)
+	if (w->undo.off) {
+		u32 task = region_thread(&c->region, wait_index(c, w))->task;
+
 		a.undo = undo_at(c, w->undo);
+		/* A process on its way out: its records may be gone before
+		 * the kernel marks this thread. */
+		if (!a.undo || a.undo->ident != w->ident ||
+			a.undo->task != task) {
+			sem_dismiss(c, set, w, -EINTR);
+			return 0;
+		}
+	}
 	err = array_try(c, set, &a, &op);
 	if (err == BLOCKED && !(a.sops[op].flg & SEM_IPC_NOWAIT)) {
 		if (w->block_op != op)
@@ -562,5 +572,41 @@ void sem_pass(struct caller *c, struct slot *s, struct semset *set,
 	}
 	if (set->pass_pending)
 		atom_store_release(&set->pass_pending, 0);
+	wait_alarm_end(c);
+}
+
+static struct waiter *first_alive(
+	const struct caller *c, const struct wait_queue *q)
+{
+	struct waiter *w = wait_at(c, q->head);
+
+	while (w && wait_dead(w))
+		w = wait_at(c, w->next);
+	return w;
+}
+
+/* Anybody alive will do; best the one that will be let through, which costs
+ * nothing then. */
+void sem_alarm(struct caller *c, struct slot *s, struct semset *set,
+	const u16 *nums, u32 n)
+{
+	struct sem *sems = sem_array(set);
+	struct waiter *w = NULL;
+	u32 i;
+
+	if (!nums)
+		n = s->size;
+	for (i = 0; i < n && !w; i++) {
+		struct sem *sem = &sems[nums ? nums[i] : i];
+
+		w = first_alive(c, SEM_VALUE(sem->lo) ? &sem->alter :
+							&sem->zero);
+	}
+	if (!w)
+		w = first_alive(c, &set->complex);
+	if (!w)
+		w = first_alive(c, &set->zero_arrays);
+	if (w)
+		wait_alarm(c, w);
 }
 

@@ -19,6 +19,11 @@ static inline struct undo *undo_at(const struct caller *c, struct ref ref)
 	return region_span(&c->region, ref, sizeof(struct undo));
 }
 
+static inline u64 undo_size(u32 n_sems)
+{
+	return sizeof(struct undo) + (u64)n_sems * sizeof(s16);
+}
+
 /* The caller's record for the set of (s, ident), made if there is none; its
  * stamp is set. 0, -EIDRM, -ENOMEM. No lock may be held. */
 int undo_get(struct caller *c, struct slot *s, u64 ident, struct undo **ret);

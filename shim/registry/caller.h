@@ -55,6 +55,8 @@ struct caller {
 	u32 in_section; /* > 0: a signal handler must wait */
 	u32 n_grants;
 	struct waiter *grants[MAX_GRANTS]; /* to be woken after the unlock */
+	struct waiter *alarm; /* wait_alarm: woken if we die */
+	u32 alarm_was;	      /* its word before */
 	struct deferred_signals deferred;
 	/* Set while the thread sleeps: takes it out of the queue before a
 	 * signal handler of the host runs. */

@@ -42,6 +42,16 @@ u64 heap_block_size(u64 size)
 	return class_of(size, &block) < 0 ? 0 : block;
 }
 
+u64 heap_class_size(u32 k)
+{
+	u64 base;
+
+	if (k < 4)
+		return (k + 1) * 64;
+	base = 1ULL << (8 + (k - 4) / 4);
+	return base + ((k - 4) % 4 + 1) * (base / 4);
+}
+
 void heap_acquire(struct caller *c)
 {
 	lock_acquire(c, &caller_header(c)->heap.lock);

@@ -158,15 +158,22 @@ struct limits {
 /*
  * struct task: one process that uses the registry, kept over exec.
  * field       written by          lock   read without lock  a crash leaves
- * pid, start  claimer             CAS    yes                claimed by a dead process:
+ * claim       claimer, reaper     CAS; a dead one's: lock  yes
+ *                                                           claimed by a dead process:
  *                                                           reclaimed by the next
+ * start       claimer, state 0    -      if state is 1      the next claimer writes it
  * lifeline    owner, kernel       -      yes                OWNER_DIED
  * undo_head.. owner, reaper       lock   no                 journaled
  * life_off    owner               -      -
  */
 struct task {
-	u32 pid;   /* 0 = free */
-	u32 state; /* 1 = the fields are valid */
+	union {
+		struct {
+			u32 pid;   /* 0 = free */
+			u32 state; /* 1 = the fields are valid */
+		};
+		u64 claim; /* both, for one compare-and-swap */
+	};
 	u64 start; /* of pid, in clock ticks since boot */
 	u32 life_pad0;
 	u32 life_type; /* musl's walk reads the words around the lifeline */
@@ -210,6 +217,16 @@ struct journal {
 	u32 cap;
 	u32 pad0;
 	struct journal_entry entries[JOURNAL_INLINE];
+};
+
+/* A larger entry array. The store of journal.ext puts it in force; old is what
+ * it took the place of and is to be freed (journal_adopt). */
+struct journal_ext {
+	u64 cap;
+	struct ref old;
+	u64 old_size;
+	u64 pad0;
+	struct journal_entry entries[];
 };
 
 struct sop {
@@ -268,7 +285,7 @@ struct thread {
 	struct ref spare; /* a block between heap_alloc_at and its use */
 	struct waiter waiter;
 	struct journal journal;
-	u64 pad;
+	u64 spare_size; /* of that block */
 };
 _Static_assert(sizeof(struct thread) <= 1280, "thread size");
 #define THREAD_STRIDE 1280u

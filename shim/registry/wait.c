@@ -47,14 +47,41 @@ void wait_end(struct caller *c, struct waiter *w)
 	atom_store_release(&w->state, WAIT_IDLE);
 }
 
+/* Put our name on the word, so that our death wakes the sleeper. */
+static u32 promise(struct caller *c, struct waiter *w)
+{
+	robust_push(c, &w->word);
+	return atom_xchg(&w->word, c->tid | SYS_WAITERS);
+}
+
+void wait_alarm(struct caller *c, struct waiter *w)
+{
+	c->alarm_was = promise(c, w);
+	c->alarm = w;
+}
+
+void wait_alarm_end(struct caller *c)
+{
+	struct waiter *w = c->alarm;
+
+	if (!w)
+		return;
+	c->alarm = NULL;
+	/* A sleeper that looked meanwhile finds this within SETTLE_NS. */
+	atom_store_release(&w->word, c->alarm_was);
+	robust_pop(c, &w->word);
+}
+
 void wait_grant(struct caller *c, struct waiter *w)
 {
-	u32 old;
+	u32 old = c->alarm_was;
 
 	if (c->n_grants == MAX_GRANTS)
 		wait_flush(c);
-	robust_push(c, &w->word);
-	old = atom_xchg(&w->word, c->tid | SYS_WAITERS);
+	if (c->alarm == w)
+		c->alarm = NULL;
+	else
+		old = promise(c, w);
 	/* The low bit of the pointer remembers that a futex call is needed. */
 	c->grants[c->n_grants++] =
 		(struct waiter *)((uintptr_t)w | !!(old & SYS_WAITERS));
@@ -65,6 +92,7 @@ static void wake_one(struct caller *c, struct waiter *w, int asleep)
 	robust_pend(c, &w->word);
 	robust_pop(c, &w->word);
 	atom_store_release(&w->word, WAIT_WORD_DONE);
+	crash_point();
 	if (asleep)
 		sys_futex_wake(&w->word, 1);
 }
