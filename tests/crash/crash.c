@@ -195,6 +195,7 @@ void cast_sleeper(int (*op)(struct caller *c))
 	m->pid = pid;
 	if (!wait_asleep(pid)) {
 		fprintf(stderr, "%s: a sleeper did not sleep\n", scn->name);
+		unlink(path);
 		exit(2);
 	}
 }
