@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -130,6 +131,8 @@ static pid_t start(struct caller *c)
 		exit(2);
 	}
 	if (pid == 0) {
+		/* Nobody outlives the driver, however it ends. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		alarm(0);
 		*c = driver;
 		caller_refresh(c);
@@ -195,6 +198,7 @@ void cast_sleeper(int (*op)(struct caller *c))
 	m->pid = pid;
 	if (!wait_asleep(pid)) {
 		fprintf(stderr, "%s: a sleeper did not sleep\n", scn->name);
+		unlink(path);
 		exit(2);
 	}
 }

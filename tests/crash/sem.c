@@ -191,12 +191,11 @@ static void one_dead(void)
 {
 	cast_dead(hold_0_and_3);
 }
-static void one_dead_and_sleeper(void)
+static void holder_and_two(void)
 {
 	cast_alive(hold_0);
 	cast_sleeper(p0);
 	cast_sleeper(p0);
-	cast_sleeper(z0);
 }
 static void dead_in_two_sets(void)
 {
@@ -441,7 +440,7 @@ const struct scenario scenarios[] = {
 	{"exit-undo by GETVAL", set_of_4, one_dead, NULL, reap},
 	{"exit-undo of two sets", four_sets, dead_in_two_sets, NULL, reap},
 	{"exit-undo by a semop", set_of_4, one_dead, NULL, holder_dies},
-	{"semop beside a holder, sleepers", set_of_4, one_dead_and_sleeper,
-		NULL, up_0},
+	{"semop beside a holder, sleepers", set_of_4, holder_and_two, NULL,
+		up_0},
 };
 const unsigned n_scenarios = sizeof(scenarios) / sizeof(scenarios[0]);
