@@ -119,7 +119,7 @@ log=$work/log
 
 # shellcheck disable=SC2329 # called by trap
 remove_work() {
-    "${as_root[@]}" rm -rf "$work"
+    rm -rf "$work" 2>/dev/null || "${as_root[@]}" rm -rf "$work"
 }
 trap remove_work EXIT
 trap 'exit 130' INT TERM HUP

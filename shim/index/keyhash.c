@@ -36,6 +36,11 @@ static u32 bucket_of(u32 h, u32 n_buckets)
 	return b < n_buckets ? b : b & (mask >> 1);
 }
 
+u32 keyhash_bucket(s32 key, u32 n_buckets)
+{
+	return bucket_of(hash(key), n_buckets);
+}
+
 static u32 *bucket(const struct caller *c, enum facility f, u32 b)
 {
 	return (u32 *)region_at(&c->region, BUCKETS_OFF((u64)f)) + b;

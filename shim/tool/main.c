@@ -14,11 +14,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tool/care.h"
 #include "tool/home.h"
+#include "tool/objects.h"
 #include "tool/run.h"
 
 static const struct command *const commands[] = {
 	&run_command,
+	&ls_command,
+	&show_command,
+	&rm_command,
+	&gc_command,
+	&get_command,
+	&set_command,
+	&check_command,
+	&doctor_command,
 };
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
