@@ -65,6 +65,7 @@ struct caller {
 	/* Pages found readable lately (guard.h). */
 	uintptr_t stack_low, stack_high;
 	uintptr_t good_page[8];
+	uintptr_t good_write_page[8];
 	/* The own undo records used lately (undo.h), by slot index. */
 	struct {
 		u64 ident;

@@ -136,6 +136,11 @@ static int futex_sleep(
 	if (!watch || !watch->n) {
 		ts.sec = (until_ns - now) / 1000000000;
 		ts.nsec = (until_ns - now) % 1000000000;
+		/* msgsnd and msgrcv go on after stop and continue; the timeout
+		 * makes a handler end the call even with SA_RESTART. */
+		if (w->facility == FAC_MSG)
+			return sys_call(__NR_futex, &w->word, SYS_FUTEX_WAIT,
+				SYS_WAITERS, &ts);
 		return sleep_call(__NR_futex, (long)&w->word, SYS_FUTEX_WAIT,
 			SYS_WAITERS, (long)&ts, 0);
 	}
