@@ -100,7 +100,10 @@ static void sleep_loop(struct caller *c, struct sleeper *sl)
 		if (err == -EOWNERDEAD || err == -EAGAIN)
 			look_again(c, sl, err == -EOWNERDEAD);
 		else
-			leave_queue(c, sl, err);
+			/* Stopped and continued: the kernel restarts the call,
+			 * access check, place in the queue and all. */
+			leave_queue(c, sl,
+				err == -ERESTART ? SLEEP_RETRY : err);
 		section_end(c);
 	}
 }
