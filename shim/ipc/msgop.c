@@ -36,7 +36,7 @@ static void enqueue(struct caller *c, struct slot *s, struct msgqueue *q,
 	int *ret_spin)
 {
 	msgqueue_enqueue(c, s, q, kind, wait);
-	*ret_spin = msg_partner_elsewhere(c, q);
+	*ret_spin = msg_partner_elsewhere(c, q, kind);
 	sleep_arm(c, sl);
 }
 
@@ -98,6 +98,7 @@ static int send_parcel(
 		if (unlikely(err))
 			return err;
 		q = msg_body(c, s);
+		msg_user(c, q, MSG_Q_SENDER);
 		if (likely(msg_fits(q, p->size)))
 			break;
 		if (flg & MSG_IPC_NOWAIT) {
@@ -307,6 +308,7 @@ static s64 receive_once(struct caller *c, struct slot *s, u64 ident,
 	if (unlikely(ret))
 		return ret;
 	q = msg_body(c, s);
+	msg_user(c, q, MSG_Q_RECEIVER);
 	m = msgqueue_select(c, q, r->mode, r->want);
 	if (likely(m)) {
 		if (unlikely(m->size > r->size && !(r->mode & MSG_TAKE_CUT))) {

@@ -34,38 +34,36 @@ void msg_lock_any(struct caller *c, struct slot *s)
 		msgqueue_wake(c, q);
 }
 
-/* Another thread was here last: note where we run. */
-static void users_note(struct caller *c, struct msgqueue *q)
+void msg_user_slow(struct caller *c, struct msgqueue *q, u32 kind)
 {
-	q->user[1] = q->user[0];
-	q->cpu[1] = q->cpu[0];
-	q->user[0] = c->thread;
-	q->cpu[0] = sys_cpu();
+	q->user[kind] = c->thread;
+	q->cpu[kind] = sys_cpu();
 }
 
 int msg_lock(struct caller *c, struct slot *s, u64 ident)
 {
-	struct msgqueue *q;
+	u64 off = atom_load_relaxed(&s->body.off);
 
+	/* Both lines change in every call; fetch them at once. */
+	if (likely(off))
+		__builtin_prefetch(region_at(&c->region, off), 1);
 	msg_lock_any(c, s);
-	q = msg_body(c, s);
-	if (unlikely(atom_load_acquire(&s->ident) != ident || !q)) {
+	if (unlikely(
+		    atom_load_acquire(&s->ident) != ident || !msg_body(c, s))) {
 		lock_release(c, &s->lock);
 		return -EIDRM;
 	}
-	if (q->user[0] != c->thread)
-		users_note(c, q);
 	return 0;
 }
 
-int msg_partner_elsewhere(struct caller *c, struct msgqueue *q)
+int msg_partner_elsewhere(struct caller *c, struct msgqueue *q, u32 kind)
 {
-	u32 cpu = sys_cpu();
+	u32 cpu = sys_cpu(), other = !kind;
 
-	if (q->user[0] != c->thread)
-		return q->cpu[0] != cpu;
-	q->cpu[0] = cpu;
-	return q->user[1] && q->cpu[1] != cpu;
+	q->user[kind] = c->thread;
+	q->cpu[kind] = cpu;
+	return q->user[other] && q->user[other] != c->thread &&
+	       q->cpu[other] != cpu;
 }
 
 /* ---- order ---- */
@@ -81,25 +79,45 @@ static struct msg *type_head(
 	return (struct msg *)rbtree_find(c, q->types, type);
 }
 
-/* m is younger than all there is. */
+/* m is younger than all there is; the queue is not empty. */
+static void link_behind(
+	struct caller *c, struct msgqueue *q, struct msg *m, struct msg *last)
+{
+	u32 link = rbtree_link(c, m);
+	struct msg *head;
+
+	journal_set32(c, &last->next, link);
+	if (last->node.key == m->node.key) {
+		journal_set32(c, &last->type_next, link);
+		return;
+	}
+	/* From now on the type of `last` has to know its youngest. */
+	head = type_head(c, q, last->node.key);
+	if (head && head->node.user != rbtree_link(c, last))
+		journal_set32(c, &head->node.user, rbtree_link(c, last));
+	head = type_head(c, q, m->node.key);
+	if (head) {
+		journal_set32(c, &msg_at(c, head->node.user)->type_next, link);
+	} else {
+		atom_store_release(&m->node.user, link);
+		rbtree_insert(c, &q->types, &m->node);
+	}
+}
+
 static void link_last(struct caller *c, struct msgqueue *q, struct msg *m)
 {
 	u32 link = rbtree_link(c, m), last = ENDS_LAST(q->ends);
-	struct msg *head = type_head(c, q, m->node.key);
 
 	atom_store_release(&m->next, 0);
 	atom_store_release(&m->prev, last);
 	atom_store_release(&m->type_next, 0);
-	if (last)
-		journal_set32(c, &msg_at(c, last)->next, link);
-	journal_set64(
-		c, &q->ends, ENDS(last ? ENDS_FIRST(q->ends) : link, link));
-	if (head) {
-		journal_set32(c, &msg_at(c, head->node.user)->type_next, link);
-		journal_set32(c, &head->node.user, link);
+	if (last) {
+		link_behind(c, q, m, msg_at(c, last));
+		journal_set64(c, &q->ends, ENDS(ENDS_FIRST(q->ends), link));
 	} else {
 		atom_store_release(&m->node.user, link);
 		rbtree_insert(c, &q->types, &m->node);
+		journal_set64(c, &q->ends, ENDS(link, link));
 	}
 }
 

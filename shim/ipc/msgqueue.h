@@ -110,8 +110,15 @@ static inline struct msg_block *msg_block_of(struct msg *m)
  * left; and only if the object is still that of ident (-EIDRM). */
 void msg_lock_any(struct caller *c, struct slot *s);
 int msg_lock(struct caller *c, struct slot *s, u64 ident);
-/* 1 if the last other thread that came ran on another CPU than ours. */
-int msg_partner_elsewhere(struct caller *c, struct msgqueue *q);
+/* Note where we run as a sender or receiver (MSG_Q_*), if another was the last
+ * one; and 1 if the last other thread ran on another CPU than ours. */
+void msg_user_slow(struct caller *c, struct msgqueue *q, u32 kind);
+static inline void msg_user(struct caller *c, struct msgqueue *q, u32 kind)
+{
+	if (unlikely(q->user[kind] != c->thread))
+		msg_user_slow(c, q, kind);
+}
+int msg_partner_elsewhere(struct caller *c, struct msgqueue *q, u32 kind);
 
 static inline int msg_fits(const struct msgqueue *q, u64 size)
 {

@@ -102,8 +102,8 @@ static void sleep_loop(struct caller *c, struct sleeper *sl)
 		else
 			/* Stopped and continued: the kernel restarts the call,
 			 * access check, place in the queue and all. */
-			leave_queue(c, sl,
-				err == -ERESTART ? SLEEP_RETRY : err);
+			leave_queue(
+				c, sl, err == -ERESTART ? SLEEP_RETRY : err);
 		section_end(c);
 	}
 }

@@ -391,11 +391,13 @@ _Static_assert(sizeof(struct rbtree_node) == 24, "rbtree node size");
  * follows, or the reference of a block (struct msg_block) if it is larger than
  * MSG_INLINE. Links are offsets by 64. Written by the sender before it is
  * linked; then links and tree node journaled under the slot's lock. A receiver
- * always takes the oldest of a type, so the list of a type is a plain FIFO.
+ * always takes the oldest of a type, so the list of a type is a plain FIFO. The
+ * youngest of a type is the last message of the queue if that is of the type,
+ * else what the oldest says in node.user: a run of one type is appended without
+ * looking for its beginning.
  */
 struct msg {
-	/* Key: the type. The oldest of a type stands in the tree, with the
-	 * youngest of the type as its user. */
+	/* Key: the type. The oldest of a type stands in the tree. */
 	struct rbtree_node node;
 	u32 next, prev; /* FIFO over all */
 	u32 type_next;
@@ -454,7 +456,7 @@ struct msgqueue {
 	struct ref new_chunk; /* between heap_alloc and its use */
 	u32 n_large;	      /* chunks beyond the smallest size */
 	u32 pad;
-	u32 user[2]; /* hints: the last two threads that came, */
+	u32 user[2]; /* hints: the last sender and the last receiver, */
 	u32 cpu[2];  /* and where they ran */
 	struct msg_class class[MSG_CLASSES];
 	struct ref warm[MSG_TIERS]; /* free payload blocks, linked */

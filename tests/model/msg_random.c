@@ -318,19 +318,21 @@ static void pause_us(long us)
 	nanosleep(&t, NULL);
 }
 
-/* Until every blocked helper has answered or sleeps. */
+/* Until every blocked helper has answered or sleeps; looked at twice, for one
+ * that wakes may wake another. */
 static void settle(void)
 {
 	long long end = clock_ms() + ANSWER_MS;
 
-	for (int spins = 0;; spins++) {
+	for (int spins = 0, calm = 0;; spins++) {
 		int restless = 0;
 
 		for (int i = 0; i < N_HELPERS; i++)
 			restless += helpers[i].blocked_on >= 0 &&
 				    !helper_answered(&helpers[i]) &&
 				    !helper_sleeps(&helpers[i]);
-		if (!restless)
+		calm = restless ? 0 : calm + 1;
+		if (calm == 2)
 			return;
 		errno = 0;
 		if (clock_ms() > end)
