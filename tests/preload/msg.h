@@ -11,6 +11,9 @@
 #include "t.h"
 #include <sys/msg.h>
 
+#ifndef MSG_COPY
+#define MSG_COPY 040000
+#endif
 #ifndef MSG_STAT_ANY
 #define MSG_STAT_ANY 13
 #endif

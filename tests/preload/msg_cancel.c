@@ -147,6 +147,7 @@ int main(void)
 	m_takes(queue, 20, 0, 0, "1:full!");
 	m_holds(queue, 0, 0);
 	t_eq(m_set(queue, 0, 0600, 16384), 0);
+#ifdef __GLIBC__ /* musl's signal ends the call with EINTR */
 	t_story("disabled: it goes on");
 	t = start(DISABLED);
 	m_asleep(tid);
@@ -156,6 +157,9 @@ int main(void)
 	pthread_join(t, &ret);
 	t_true(ret == (void *)3 || ret == PTHREAD_CANCELED);
 	m_holds(queue, 0, 0);
+#else
+	(void)t, (void)ret;
+#endif
 	together();
 	m_rm(queue);
 	return m_end();
