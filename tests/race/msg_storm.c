@@ -30,7 +30,7 @@
 
 #define PROCS_MAX 32
 #define LIVES_MAX 40000
-#define NUMBERS_MAX 60000 /* of one life: arbitrary, no life comes near */
+#define NUMBERS_MAX 60000 /* of one life: arbitrary; then it idles */
 #define TEXT_MAX 5000
 
 struct life {
@@ -99,6 +99,10 @@ static _Noreturn void sender_run(uint32_t life)
 		}
 		me->accepted = n + 1;
 		sh->n_sent++;
+		sh->progress++;
+	}
+	while (!sh->stop) {
+		sleep_us(500);
 		sh->progress++;
 	}
 	_exit(0);
