@@ -78,6 +78,7 @@ struct caller {
 	/* list_op_pending as the host had it, when we came in a signal handler
 	 * in the middle of one of its robust mutex operations (lock.h). */
 	void *host_pending;
+	uintptr_t good_write_page[8];
 	/* The own undo records used lately (undo.h), by slot index. */
 	struct {
 		u64 ident;

@@ -4,7 +4,7 @@
  *
  * How a sleeper is interrupted as the kernel's would be: semop and msgrcv end
  * with EINTR after any handler, even one with SA_RESTART, and semop even after
- * stop and continue. The futex call is made as a restartable sequence
+ * stop and continue, where msgrcv begins anew. The futex call is made as a restartable sequence
  * (arch_syscall6_intr) on libc's registered rseq area, or on one of our own
  * registered for the time of the sleep; without rseq a FUTEX_WAIT with a
  * timeout gives EINTR in all cases but stop and continue.
@@ -262,8 +262,11 @@ int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 		own_rseq_end();
 		if (atom_load_acquire(&w->word) != SYS_WAITERS)
 			continue;
-		if (err == -EINTR)
-			return -EINTR;
+		/* Stop and continue end semop, others begin anew. */
+		if (err == -ERESTART && w->facility != FAC_MSG)
+			err = -EINTR;
+		if (err == -EINTR || err == -ERESTART)
+			return err;
 		if (deadline_ns && sys_monotonic_ns() >= deadline_ns)
 			return -ETIMEDOUT;
 		return -EAGAIN;

@@ -92,6 +92,7 @@ struct wait_watch {
  *   0            state and result are final
  *   -ETIMEDOUT   the deadline is past
  *   -EINTR       a signal arrived
+ *   -ERESTART    (message queues) stopped and continued
  *   -EOWNERDEAD  the granting waker died: look under the lock
  *   -EAGAIN      a watched word changed or the slice is over: look again
  */
