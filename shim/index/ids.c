@@ -68,13 +68,58 @@ static void mark(struct caller *c, enum facility f, u32 idx, int used)
 	}
 }
 
+/* Slots reserved at a time: two pages. Arbitrary. */
+#define SLOTS_BATCH 64u
+
+static int room_for_bits(struct caller *c, enum facility f, u32 from, u32 to)
+{
+	return region_reserve(&c->region, BITMAP_OFF((u64)f) + from / 8,
+		(to - from) / 8 + 8);
+}
+
+/* Room for the bitmap up to bound. */
+static int room_below(struct caller *c, enum facility f, u32 bound)
+{
+	struct id_table *t = &caller_header(c)->ids[f];
+
+	if (likely(bound <= t->bitmap_ready))
+		return 0;
+	if (room_for_bits(c, f, t->bitmap_ready, bound))
+		return -ENOMEM;
+	atom_store_release(&t->bitmap_ready, bound);
+	return 0;
+}
+
+static int room_for_slot(struct caller *c, enum facility f, u32 idx)
+{
+	struct id_table *t = &caller_header(c)->ids[f];
+	u32 ready = t->slots_ready;
+
+	if (likely(idx < ready))
+		return 0;
+	/* An id that was wished may be far out. */
+	if (idx >= ready + SLOTS_BATCH)
+		return region_reserve(&c->region,
+			SLOTS_OFF((u64)f) + (u64)idx * sizeof(struct slot),
+			sizeof(struct slot));
+	if (region_reserve(&c->region,
+		    SLOTS_OFF((u64)f) + (u64)ready * sizeof(struct slot),
+		    SLOTS_BATCH * sizeof(struct slot)))
+		return -ENOMEM;
+	atom_store_release(&t->slots_ready, ready + SLOTS_BATCH);
+	return 0;
+}
+
 static int choose_wished(struct caller *c, enum facility f, u32 *ret_idx,
 	s32 *ret_id)
 {
 	struct id_table *t = &caller_header(c)->ids[f];
 	u32 shift = ids_shift(c), wish = t->next_id;
-	u32 idx = find_free(c, f, wish & ids_mask(c));
+	u32 idx = wish & ids_mask(c);
 
+	if (room_for_bits(c, f, idx, idx))
+		return -ENOMEM;
+	idx = find_free(c, f, idx);
 	/* Consumed even if the search fails. */
 	if (idx > ids_mask(c)) {
 		atom_store_release(&t->next_id, -1);
@@ -99,6 +144,8 @@ static int choose_cyclic(struct caller *c, enum facility f, u32 *ret_idx,
 		bound = min_cycle;
 	if (bound > size)
 		bound = size;
+	if (room_below(c, f, bound))
+		return -ENOMEM;
 	if (t->cursor < bound)
 		idx = find_free(c, f, t->cursor);
 	if (idx >= bound)
@@ -130,6 +177,8 @@ int ids_alloc_locked(
 		err = choose_cyclic(c, f, ret_idx, ret_id);
 	if (err)
 		return err;
+	if (room_for_slot(c, f, *ret_idx))
+		return -ENOMEM;
 	mark(c, f, *ret_idx, 1);
 	journal_set32(c, &t->in_use, t->in_use + 1);
 	if (*ret_idx > t->max_idx)

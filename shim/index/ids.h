@@ -36,7 +36,10 @@ static inline struct slot *ids_find(
 	struct slot *s;
 	u64 ident;
 
-	if (unlikely(id < 0))
+	/* Beyond max_idx there may be no page, and no room for one. */
+	if (unlikely(id < 0 || ((u32)id & ids_mask(c)) >
+				atom_load_relaxed(
+					&caller_header(c)->ids[f].max_idx)))
 		return NULL;
 	s = ids_slot(c, f, id);
 	ident = atom_load_acquire(&s->ident);
@@ -46,8 +49,21 @@ static inline struct slot *ids_find(
 	return s;
 }
 
+/* Whatever live object stands in the slot of this id or idx, or NULL. */
+static inline struct slot *ids_at(
+	const struct caller *c, enum facility f, s32 id, u64 *ret_ident)
+{
+	struct slot *s = ids_slot(c, f, id);
+
+	if (((u32)id & ids_mask(c)) > caller_header(c)->ids[f].max_idx)
+		return NULL;
+	*ret_ident = atom_load_acquire(&s->ident);
+	return *ret_ident & IDENT_LIVE ? s : NULL;
+}
+
 /* Choose idx and id for a new object and mark the idx used. Consumes *_next_id.
- * 0, or -ENOSPC when no idx is free. */
+ * 0, -ENOSPC when no idx is free, or -ENOMEM without room in the file system.
+ */
 int ids_alloc_locked(
 	struct caller *c, enum facility f, u32 *ret_idx, s32 *ret_id);
 void ids_free_locked(struct caller *c, enum facility f, u32 idx);

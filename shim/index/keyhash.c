@@ -13,6 +13,8 @@
 /* Arbitrary: chains of this length do not occur by chance with one key a
  * bucket, and a journal for them would be large; such a split is left out. */
 #define SPLIT_MAX 1024
+/* Buckets whose room is reserved at a time: a page. */
+#define BUCKETS_BATCH 1024u
 
 static u32 hash(s32 key)
 {
@@ -141,6 +143,13 @@ void keyhash_grow_locked(struct caller *c, enum facility f)
 
 	if (t->n_keys < n || n >= 1u << caller_header(c)->idx_bits)
 		return;
+	if (n >= t->buckets_ready) {
+		if (region_reserve(&c->region,
+			    BUCKETS_OFF((u64)f) + (u64)n * sizeof(u32),
+			    BUCKETS_BATCH * sizeof(u32)))
+			return;
+		atom_store_release(&t->buckets_ready, n + BUCKETS_BATCH);
+	}
 	from = bucket_of(n, n);
 	for (at = *bucket(c, f, from); at; at = s->next, len++)
 		s = region_slot(&c->region, f, at - 1);

@@ -410,10 +410,7 @@ int sem_stat(
 	if (by == SEM_BY_ID) {
 		s = ids_find(c, FAC_SEM, id, &ident);
 	} else {
-		s = ids_slot(c, FAC_SEM, id);
-		ident = atom_load_acquire(&s->ident);
-		if (!(ident & IDENT_LIVE))
-			s = NULL;
+		s = ids_at(c, FAC_SEM, id, &ident);
 	}
 	if (!s)
 		return -EINVAL;

@@ -12,6 +12,11 @@ void event_add(struct caller *c, enum event_code code, u64 arg0, u64 arg1)
 		(struct event *)region_at(&c->region, EVENTS_OFF) +
 		seq % N_EVENTS;
 
+	/* The first time round its page may not exist yet. */
+	if (seq < 2 * N_EVENTS &&
+		region_reserve(&c->region, region_off(&c->region, e),
+			sizeof(*e)))
+		return;
 	atom_store_release(&e->seq, 0);
 	atom_store_release(&e->time, sys_realtime_sec());
 	atom_store_release(&e->pid, c->pid);

@@ -10,7 +10,6 @@
 #include "base/sys.h"
 
 #define MADV_REMOVE 9
-#define MADV_POPULATE_WRITE 23
 /* Free blocks from this size on give their pages back. */
 #define DISCARD_SIZE (128u << 10)
 #define SMALL_MAX 256u
@@ -62,17 +61,6 @@ void heap_release(struct caller *c)
 	lock_release(c, &caller_header(c)->heap.lock);
 }
 
-static int reserve(struct caller *c, u64 off, u64 len)
-{
-	u64 from = off & ~(SYS_PAGE - 1);
-	u64 to = (off + len + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
-	long err = sys_call(__NR_madvise, region_at(&c->region, from), to - from,
-		MADV_POPULATE_WRITE);
-
-	/* EINVAL: a kernel before 5.14 cannot say; the touch will tell. */
-	return err == 0 || err == -EINVAL ? 0 : -ENOMEM;
-}
-
 static int bump(struct caller *c, u64 size, u64 *ret_off)
 {
 	struct heap *heap = &caller_header(c)->heap;
@@ -84,9 +72,9 @@ static int bump(struct caller *c, u64 size, u64 *ret_off)
 		to = (end + HEAP_BATCH - 1) & ~(u64)(HEAP_BATCH - 1);
 		/* A batch if there is room for one, else just what is asked. */
 		if (to > REGION_SIZE ||
-			reserve(c, heap->reserved, to - heap->reserved)) {
+			region_reserve(&c->region, heap->reserved, to - heap->reserved)) {
 			to = end;
-			if (reserve(c, heap->reserved, to - heap->reserved))
+			if (region_reserve(&c->region, heap->reserved, to - heap->reserved))
 				return -ENOMEM;
 		}
 		atom_store_release(&heap->reserved,
@@ -110,7 +98,7 @@ int heap_alloc_locked(struct caller *c, u64 size, struct ref *ret)
 		link = region_span(&c->region, (struct ref){off}, block);
 		if (!link)
 			return -ENOMEM;
-		if (block >= DISCARD_SIZE && reserve(c, off, block))
+		if (block >= DISCARD_SIZE && region_reserve(&c->region, off, block))
 			return -ENOMEM;
 		journal_set64(c, &heap->free_head[k], *link);
 		/* The new owner overwrites the link: note it. */

@@ -139,6 +139,12 @@ struct id_table {
 	u32 n_buckets; /* linear hashing: buckets in use, >= 1 */
 	u32 key_seq;
 	u32 gen;       /* generation of the next object */
+	/* Room is reserved in the file system for slots, bucket heads and
+	 * bitmap bits below these; they only grow and are not journaled. */
+	u32 slots_ready;
+	u32 buckets_ready;
+	u32 bitmap_ready;
+	u32 pad;
 };
 
 /* Limits, as the sysctl files show them. Each field is one store. */

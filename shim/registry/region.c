@@ -124,6 +124,8 @@ static void write_header(struct header *h, const struct region_options *opt)
 		h->ids[f].next_id = -1;
 		h->ids[f].n_buckets = 1;
 		h->ids[f].gen = 1;
+		h->ids[f].buckets_ready = SYS_PAGE / sizeof(u32);
+		h->ids[f].bitmap_ready = SYS_PAGE * 8;
 	}
 	h->heap.bump = h->heap.reserved = HEAP_OFF;
 	h->thread_high = 1;
@@ -237,6 +239,24 @@ static int open_checked(const char *path, const struct region_options *opt,
 	return 0;
 }
 
+/* Room for the first pages, told by an error instead of a SIGBUS: the header,
+ * and of each facility a page of buckets and one of level 0 of the bitmap; the
+ * upper levels follow it (index/ids.c) and are small. */
+static long first_room(long fd)
+{
+	const u64 upper = IDX_MAX / 64 * 8;
+	long err = sys_call(__NR_fallocate, fd, 0, 0, HEADER_SIZE);
+	u64 f;
+
+	for (f = 0; f < N_FAC && err != -ENOSPC; f++) {
+		sys_call(__NR_fallocate, fd, 0, BUCKETS_OFF(f), SYS_PAGE);
+		sys_call(__NR_fallocate, fd, 0, BITMAP_OFF(f), SYS_PAGE);
+		err = sys_call(__NR_fallocate, fd, 0, BITMAP_OFF(f) + upper,
+			IDX_WORDS * 8 - upper);
+	}
+	return err;
+}
+
 /* With the file locked: initialise it if it is new, else check it. */
 static int map_locked(struct region *region, long fd, const char *path,
 	const struct region_options *opt, char *why, size_t cap)
@@ -264,8 +284,7 @@ static int map_locked(struct region *region, long fd, const char *path,
 				"limit of the file system or RLIMIT_FSIZE",
 				err);
 	}
-	/* Room for the first pages, told by an error instead of a SIGBUS. */
-	if (!magic && sys_call(__NR_fallocate, fd, 0, 0, HEADER_SIZE) == -ENOSPC)
+	if (!magic && first_room(fd) == -ENOSPC)
 		return refuse(why, cap, path, "no room in its file system",
 			-ENOSPC);
 	at = map_file(fd);
@@ -305,6 +324,17 @@ int region_map(struct region *region, const char *path,
 	sys_call(__NR_flock, fd, LOCK_UN);
 	sys_call(__NR_close, fd);
 	return err;
+}
+
+int region_reserve(const struct region *r, u64 off, u64 len)
+{
+	u64 from = off & ~(SYS_PAGE - 1);
+	u64 to = (off + len + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
+	long err = sys_call(__NR_madvise, region_at(r, from), to - from,
+		MADV_POPULATE_WRITE);
+
+	/* EINVAL: a kernel before 5.14 cannot say; the touch will tell. */
+	return err == 0 || err == -EINVAL ? 0 : -ENOMEM;
 }
 
 int region_default_path(char *path, size_t cap)

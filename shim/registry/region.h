@@ -68,6 +68,13 @@ static inline void *region_span(const struct region *r, struct ref ref, u64 size
 	return r->base + off;
 }
 
+/*
+ * Room in the file system for [off, off + len) before it is first read or
+ * written, so that a full one is -ENOMEM here and never a SIGBUS later: even
+ * reading a hole of a tmpfs allocates its page.
+ */
+int region_reserve(const struct region *r, u64 off, u64 len);
+
 static inline struct header *region_header(const struct region *r)
 {
 	return (struct header *)r->base;

@@ -135,15 +135,27 @@ static int task_claim(struct caller *c, u64 start)
 	for (i = 0; i < PROBES; i++) {
 		idx = (c->pid + i) & (N_TASKS - 1);
 		t = region_task(&c->region, idx);
+		if (region_reserve(&c->region, region_off(&c->region, t),
+			    sizeof(*t)))
+			return -ENOMEM;
+		/* None of ours was put behind a slot that was never used. */
+		if (!t->claim && !t->start)
+			break;
 		if (idx && atom_load_acquire(&t->pid) == c->pid && t->state &&
 			t->start == start) {
 			c->task = idx;
 			return 0;
 		}
 	}
-	for (i = 0; i < N_TASKS; i++)
-		if (task_try(c, (c->pid + i) & (N_TASKS - 1), start))
+	for (i = 0; i < N_TASKS; i++) {
+		idx = (c->pid + i) & (N_TASKS - 1);
+		t = region_task(&c->region, idx);
+		if (region_reserve(&c->region, region_off(&c->region, t),
+			    sizeof(*t)))
+			return -ENOMEM;
+		if (task_try(c, idx, start))
 			return 0;
+	}
 	return -ENOSPC;
 }
 
@@ -214,6 +226,10 @@ static int thread_claim(struct caller *c)
 	while ((idx = atom_load_acquire(&h->thread_high)) < N_THREADS) {
 		u32 seen = idx;
 
+		if (region_reserve(&c->region,
+			    THREADS_OFF + (u64)idx * THREAD_STRIDE,
+			    THREAD_STRIDE))
+			return -ENOMEM;
 		if (atom_cas(&h->thread_high, &seen, idx + 1) &&
 			thread_try(c, idx))
 			return 0;

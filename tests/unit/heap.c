@@ -144,6 +144,7 @@ Test(heap, a_full_file_system_is_enomem_and_not_sigbus, .init = NULL)
 	cr_assert_gt(i, 20);
 	cr_assert_eq(check_region(&me.region, NULL, NULL), 0);
 	/* What is there still works. */
+	cr_assert_eq(sem_getval(&me, 30000, 0), -EINVAL);
 	cr_assert_eq(sem_setval(&me, 0, 1, 3), 0);
 	cr_assert_eq(sem_remove(&me, 1), 0);
 	cr_assert_geq(sem_get(&me, 0, 100, 0600), 0);
