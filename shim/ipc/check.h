@@ -31,8 +31,8 @@ enum invariant {
 	INV_USED = 22,	     /* used = bytes of live blocks */
 	INV_BUMP = 23,	     /* bump <= reserved <= the region's end */
 	/* threads, tasks, locks */
-	INV_JOURNAL = 30,    /* journals are empty */
-	INV_LOCK = 31,	     /* no lock is held by the dead */
+	INV_JOURNAL = 30,    /* journals are empty, or a lock tells of them */
+	INV_LOCK = 31,	     /* no lock is held by the dead, but a dead task's */
 	INV_SPARE = 32,	     /* no spare block with a living owner */
 	INV_TASK = 33,	     /* a free task has no records */
 	/* semaphores */

@@ -200,6 +200,24 @@ static void drop_spare(struct caller *c, u32 n_sems)
 		atom_store_release(&t->spare_size, undo_size(n_sems));
 }
 
+/*
+ * Records of a process that ended after its sets were removed stand in no set,
+ * so nobody meets them there. Whoever makes a record looks at the tasks around
+ * its own (of one page: pids of about the same time, or of the last round).
+ */
+static void sweep(struct caller *c)
+{
+	const u32 per_page = SYS_PAGE / sizeof(struct task);
+	u32 idx = c->task & ~(per_page - 1), end = idx + per_page;
+
+	for (; idx < end; idx++) {
+		struct task *t = region_task(&c->region, idx);
+
+		if (idx != c->task && t->undo_head.off && task_suspect(t))
+			undo_reap(c, idx);
+	}
+}
+
 static int get_slow(
 	struct caller *c, struct slot *s, u64 ident, struct undo **ret)
 {
@@ -208,6 +226,7 @@ static int get_slow(
 	struct undo *u;
 	int err = 0;
 
+	sweep(c);
 	lock_acquire(c, &t->lock);
 	task_check_lifeline(c);
 	u = chain_find(c, ident, n_sems);
