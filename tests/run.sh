@@ -266,7 +266,8 @@ suite_scenario() {
         return
     }
     for p in tests/preload/*.sh; do
-        [[ $p != */pair.sh ]] || continue
+        # The runner and what the scripts share are no scenarios.
+        [[ $p != */pair.sh && $p != */guest.sh ]] || continue
         check "scenario/$(basename "$p" .sh)" 180 bash "$p"
     done
 }
@@ -276,7 +277,11 @@ suite_crash() {
     for p in $(programs "$tests/crash") tests/crash/*.sh; do
         [[ -x $p ]] || continue
         found=1
-        check "crash/$(basename "$p" .sh)" $((full ? 7200 : 300)) "$p"
+        if ((full)); then
+            check "crash/$(basename "$p" .sh)" 7200 "$p"
+        else
+            check "crash/$(basename "$p" .sh)" 300 "$p" -q
+        fi
     done
     [[ -n $found ]] || skip crash "no tests/crash in this tree"
 }
@@ -316,7 +321,7 @@ suite_race() {
 }
 
 suite_model() {
-    local why sudo=("${as_root[@]}") calls=20000 ids=50000 seed seeds=(1 2 3)
+    local why sudo=("${as_root[@]}") calls=20000 ids=50000 seed seeds=(1 2 3) p
     why=$(namespaces) || {
         skip model "$why"
         return
@@ -327,6 +332,12 @@ suite_model() {
             --bin "$tests/model/sem_random" --calls $calls "$seed"
         check "model/ids-$seed" 600 tests/model/compare.sh --shim "$shim" \
             --bin "$tests/model/sem_random" --calls $ids --ids-only "$seed"
+        for p in "$tests"/model/*_random; do
+            [[ -x $p && $p != */sem_random ]] || continue
+            check "model/$(basename "$p")-$seed" 600 \
+                tests/model/compare.sh --shim "$shim" --bin "$p" \
+                --calls $calls "$seed"
+        done
     done
 }
 
@@ -337,9 +348,9 @@ kernel_objects() {
         awk '{ print $1, $2 }' | sort
 }
 shm_files() {
-    # Ours: the work directory has its own check.
+    # Work directories, ours and those of another run, have their own check.
     ls -A /dev/shm 2>/dev/null | grep -E '^(ipclift-|pair\.)' |
-        grep -vx "$(basename "$work")" | sort
+        grep -v '^ipclift-test\.' | sort
 }
 own_mounts() {
     grep -E "ipclift|$work" /proc/self/mountinfo
