@@ -253,7 +253,8 @@ static inline int one_cas(struct caller *c, u64 ident, struct slot *s,
 }
 
 /* At every power of two from BIAS_STREAK on the lock is taken, where the set
- * may be lent. */
+ * may be lent. Not by a thread that never took one: it would need system calls
+ * that this way does without (a host under strict seccomp lives on that). */
 static inline int streak_is_ripe(struct caller *c, u64 ident)
 {
 	u32 k = (u32)ident % 8;
@@ -264,7 +265,8 @@ static inline int streak_is_ripe(struct caller *c, u64 ident)
 		n = 0;
 	}
 	c->streak[k].n = n;
-	return n >= BIAS_STREAK && !(n & (n - 1));
+	return n >= BIAS_STREAK && !(n & (n - 1)) && c->thread &&
+		c->may_borrow;
 }
 
 /* The ways without a lock; NOT_FAST if this call is not for them. */

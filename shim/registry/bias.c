@@ -12,25 +12,24 @@
 #define SPINS 100
 #define SLICE_NS 1000000
 
-/* -1 unknown, 0 no, 1 registered; of pid (a fork child asks again). */
-static struct {
-	u32 pid;
-	int may;
-} registered;
-
-static int may_be_lent(const struct caller *c)
+void bias_register(struct caller *c)
 {
-	if (registered.pid != c->pid) {
-		registered.may = !sys_call(__NR_membarrier,
+	static struct {
+		u32 pid; /* a fork child asks again */
+		int may;
+	} process;
+
+	if (process.pid != c->pid) {
+		process.may = !sys_call(__NR_membarrier,
 			MEMBARRIER_REGISTER_GLOBAL_EXPEDITED, 0, 0);
-		registered.pid = c->pid;
+		process.pid = c->pid;
 	}
-	return registered.may;
+	c->may_borrow = process.may;
 }
 
 void bias_lend(struct caller *c, struct slot *s)
 {
-	if (may_be_lent(c))
+	if (c->may_borrow)
 		atom_store_release(&s->bias, c->bias_id);
 }
 

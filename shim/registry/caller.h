@@ -70,6 +70,7 @@ struct caller {
 		u64 n;
 	} streak[8];
 	u32 idx_mask; /* of ids */
+	int may_borrow; /* bias_register succeeded */
 	/* Pages found readable lately (guard.h). */
 	uintptr_t stack_low, stack_high;
 	uintptr_t good_page[8];

@@ -8,6 +8,7 @@
  * it through the object.
  */
 #include "registry/task.h"
+#include "registry/bias.h"
 #include "registry/guard.h"
 #include "registry/heap.h"
 #include "registry/journal.h"
@@ -58,6 +59,7 @@ void caller_refresh(struct caller *c)
 	c->pid = sys_getpid();
 	c->task = c->thread = 0;
 	c->bias_id = ~0ULL;
+	bias_register(c);
 	c->idx_mask = (1u << caller_header(c)->idx_bits) - 1;
 	c->n_held = c->n_grants = 0;
 	c->journal = NULL;
