@@ -162,14 +162,16 @@ static void look_again(struct caller *c, struct slot *s,
 static void after_waker_death(struct caller *c, struct slot *s)
 {
 	struct waiter *w = wait_own(c);
-	int orphan;
+	int removed;
 
 	sem_lock_any(c, s);
-	orphan = orphaned(s, w);
+	/* Also if we are done: others may still be queued, and we are the one
+	 * whom the remover's death woke. */
+	removed = s->ident != w->ident;
 	atom_store_release(
 		&w->word, w->state == WAIT_QUEUED ? 0 : WAIT_WORD_DONE);
 	lock_release(c, &s->lock);
-	if (orphan)
+	if (removed)
 		sem_finish_removal(c);
 }
 

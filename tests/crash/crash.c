@@ -31,6 +31,7 @@ static struct cred cred = {.euid = ~0u};
 static char path[64];
 static const struct scenario *scn;
 static int verbose, quick;
+static unsigned run_k, run_j;
 
 /* ---- what the processes tell the driver ---- */
 
@@ -380,7 +381,11 @@ static void go_on(struct caller *c)
 	struct sem_info info;
 	struct sem_stat st;
 	u32 idx, i;
+	u64 ident;
 
+	/* By turns the first to come is somebody who only looks a key up. */
+	if (run_k & 1)
+		keyhash_find(c, FAC_SEM, 9, &ident);
 	sem_info(c, 1, &info);
 	for (idx = 0; idx <= h->ids[FAC_SEM].max_idx + 1; idx++) {
 		struct slot *s = region_slot(&c->region, FAC_SEM, idx);
@@ -418,7 +423,6 @@ static int works(struct caller *c)
 /* ---- one run ---- */
 
 static unsigned n_runs, n_violations;
-static unsigned run_k, run_j;
 static char before_text[16384], after_text[16384], halfway_text[16384];
 static char first_failure[4096];
 

@@ -435,6 +435,7 @@ const struct scenario scenarios[] = {
 	{"IPC_RMID, table shrinks", before_shrink, NULL, NULL, remove_0},
 	{"IPC_RMID, sleepers and undo", set_of_4, holder_and_sleepers, NULL,
 		remove_0},
+	{"IPC_RMID, sleepers", set_of_4_zeros, sleepers_many, NULL, remove_0},
 	{"IPC_RMID, own undo", set_of_4, NULL, undo_once, remove_0},
 	{"IPC_RMID, a dead one's undo", set_of_4, one_dead, NULL, remove_0},
 	{"exit-undo by GETVAL", set_of_4, one_dead, NULL, reap},
