@@ -347,9 +347,53 @@ static void undo_once(struct caller *c)
 	op1(c, 1, 1, UNDO);
 	op1(c, 1, -1, UNDO);
 }
+/* So many operations in a row that the set is lent to the victim (bias.h). */
+static void borrow(struct caller *c)
+{
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		op1(c, 0, 1, 0);
+		op1(c, 0, -1, 0);
+	}
+}
+static void borrow_undo(struct caller *c)
+{
+	borrow(c);
+	op1(c, 1, 1, UNDO);
+	borrow(c);
+}
+static void up_1_undo(struct caller *c)
+{
+	op1(c, 1, 2, UNDO);
+}
+static void back_1_undo(struct caller *c)
+{
+	op1(c, 1, -1, UNDO);
+}
+/* A living borrower with something to give back, and one that died so. */
+static void borrow_and_hold(struct caller *c)
+{
+	borrow_undo(c);
+}
+static void borrower(void)
+{
+	cast_alive(borrow_and_hold);
+}
+static void dead_borrower(void)
+{
+	cast_dead(borrow_and_hold);
+}
 static void enroll_only(struct caller *c)
 {
 	caller_enroll(c);
+}
+
+static void four_up(struct caller *c)
+{
+	struct sop sops[] = {{0, 1, 0}, {1, 1, 0}, {2, 1, 0}, {3, 1, 0}};
+
+	sem_op(c, set_id(c), sops, 4, NULL);
 }
 
 /* ---- meanwhile ---- */
@@ -422,6 +466,18 @@ const struct scenario scenarios[] = {
 	{"semop sleeps 60, times out", set_large, NULL, NULL, sleep_large},
 	{"semop sleeps, times out", set_of_4_zeros, sleeper_one, NULL,
 		sleep_timeout},
+	{"lent: semop 1", set_fresh, NULL, borrow, up_0},
+	{"lent: semop 4", set_fresh, NULL, borrow, four_up},
+	{"lent: undo, first", set_fresh, NULL, borrow, up_0_undo,
+		.halfway = undo_record_only},
+	{"lent: undo, later", set_fresh, NULL, borrow_undo, up_1_undo},
+	{"lent: undo, given back", set_fresh, NULL, borrow_undo, back_1_undo},
+	{"lent: semop sleeps", set_fresh, NULL, borrow, sleep_0, then_up},
+	{"lent: to another", set_fresh, borrower, NULL, up_0},
+	{"lent: to the dead", set_fresh, dead_borrower, NULL, up_0},
+	{"lent: to another, SETVAL", set_fresh, borrower, NULL, setval_5},
+	{"lent: to another, IPC_RMID", set_fresh, borrower, NULL, remove_0},
+	{"lent: IPC_RMID", set_fresh, NULL, borrow_undo, remove_0},
 	{"SETVAL", set_of_4, NULL, NULL, setval_5},
 	{"SETVAL, sleepers and undo", set_of_4, holder_and_sleepers, NULL,
 		setval_5},
