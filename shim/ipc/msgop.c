@@ -84,6 +84,7 @@ static void sender_abandon(struct caller *c, struct sleeper *sl, s32 result)
 static const struct sleep_class sender_class = {
 	.lock = msg_lock_any,
 	.remove = class_remove,
+	.finish_removal = msg_finish_removal,
 	.finish = sender_finish,
 	.abandon = sender_abandon,
 };
@@ -291,6 +292,7 @@ static void receiver_abandon(struct caller *c, struct sleeper *sl, s32 result)
 static const struct sleep_class receiver_class = {
 	.lock = msg_lock_any,
 	.remove = class_remove,
+	.finish_removal = msg_finish_removal,
 	.finish = receiver_finish,
 	.abandon = receiver_abandon,
 };
