@@ -20,6 +20,9 @@
 
 #define TYPE_SIZE 8u
 
+/* mtype, wherever the caller's buffer begins. */
+typedef s64 __attribute__((aligned(1), may_alias)) user_type;
+
 /* ---- what both calls do with a sleeper ---- */
 
 static void class_remove(
@@ -189,7 +192,7 @@ int msg_send(struct caller *c, s32 id, const void *user, u64 size, s32 flg,
 
 	if (unlikely(guard_source(c, user, TYPE_SIZE)))
 		return -EFAULT;
-	p.type = *(const s64 __attribute__((aligned(1))) *)user;
+	p.type = *(const user_type *)user;
 	if (unlikely((s64)size < 0 ||
 		     size > (u64)caller_header(c)->limits.msgmax || id < 0))
 		return -EINVAL;
@@ -243,7 +246,7 @@ static s64 copy_out(
 	if (unlikely(guard_target(c, r->user, TYPE_SIZE + n) || !text)) {
 		ret = -EFAULT;
 	} else {
-		*(s64 __attribute__((aligned(1))) *)r->user = p->type;
+		*(user_type *)r->user = p->type;
 		msg_copy(r->user + TYPE_SIZE, text, n);
 	}
 	if (p->where == MSG_IN_BIG)
