@@ -43,23 +43,31 @@ static void class_remove(
  */
 #define SPIN_PAUSES 200
 
+/* Each look takes the line from the partner: so look rarer and rarer. */
+static void await(const struct msgqueue *q, u64 seen, u64 room)
+{
+	int i, next = 1;
+	u64 count;
+
+	for (i = 0; i < SPIN_PAUSES; i++) {
+		arch_pause();
+		if (i < next)
+			continue;
+		next = next * 3 / 2 + 1;
+		count = atom_load_relaxed(&q->count);
+		if (room ? MSG_BYTES(count) <= room : count != seen)
+			return;
+	}
+}
+
 static void await_change(const struct msgqueue *q, u64 seen)
 {
-	int i;
-
-	for (i = 0; i < SPIN_PAUSES && atom_load_relaxed(&q->count) == seen;
-		i++)
-		arch_pause();
+	await(q, seen, 0);
 }
 
 static void await_room(const struct msgqueue *q)
 {
-	int i;
-
-	for (i = 0; i < SPIN_PAUSES &&
-		    MSG_BYTES(atom_load_relaxed(&q->count)) * 2 > q->qbytes;
-		i++)
-		arch_pause();
+	await(q, 0, q->qbytes / 2 + 1);
 }
 
 static void enqueue(struct caller *c, struct slot *s, struct msgqueue *q,
