@@ -290,6 +290,8 @@ storm() {
     check "race/$name" "$seconds" unshare --ipc --mount -- env \
         "LD_PRELOAD=$shim" "IPCLIFT_REGISTRY=$work/storm/registry" \
         "$program" "$@"
+    # What it leaves of the registry is whole.
+    check "race/$name-left" 60 "$tool" check --registry "$work/storm/registry"
     "${as_root[@]}" rm -rf "$work/storm"
 }
 

@@ -38,7 +38,8 @@ _ipclift() {
     local options="--registry --name --help"
     case ${COMP_WORDS[1]} in
     run) options+=" --private --route --limits --ids --" ;;
-    ls | check) options+=" --json" ;;
+    ls) options+=" --json --proc" ;;
+    check) options+=" --json" ;;
     show) options+=" --json sem" ;;
     rm) options+=" --all --key sem" ;;
     gc) options+=" --dry-run" ;;
