@@ -96,6 +96,29 @@ is "undo of the killed" "$("$ipclift" show 0 --json | perl -MJSON::PP -e '
     local $/; my $s = decode_json(<STDIN>);
     print $s->{values}[1]{value}, " ", scalar @{$s->{holders}}')" "2 0"
 
+# ---- waits: two that took two locks in different order
+"$ipclift" run -- perl -e 'use IPC::SysV qw(SEM_UNDO IPC_CREAT);
+    my $s = semget(99, 2, 0600 | IPC_CREAT); semctl($s, $_, 16, 1) for 0, 1;
+    $SIG{ALRM} = sub { exit 1 }; alarm 30;
+    my $second = fork; my $first = $second ? 0 : 1;
+    semop($s, pack("s3", $first, -1, SEM_UNDO));
+    select undef, undef, undef, 0.01
+        while semctl($s, 0, 12, 0) + semctl($s, 1, 12, 0); # "0 but true"
+    semop($s, pack("s3", 1 - $first, -1, SEM_UNDO)); kill TERM => $second
+        if $second; wait if $second' &
+one=$!
+for ((i = 0; i < 500; i++)); do
+    "$ipclift" waits >"$work/waits" && sleep 0.02 && continue
+    break
+done
+other=$(pgrep -P $one)
+is "waits names the deadlock" "$(grep -cE "^  ($one waits for $other|$other waits for $one) at semaphore [01] of set" "$work/waits")" 2
+kill -KILL "$other"
+wait $one
+is "killing one frees the other" $? 0
+is "waits, then" "$(status "$ipclift" waits)" 0
+"$ipclift" rm --key 99
+
 # ---- rm, gc
 is "rm by id" "$(status "$ipclift" rm sem 4)" 0
 is "rm again" "$(status "$ipclift" rm sem 4)" 1
@@ -115,6 +138,8 @@ is "set" "$(status "$ipclift" set semmni=1 sem_next_id=32770)" 0
 is "it holds" "$("$ipclift" run -- perl -e 'use IPC::SysV qw(IPC_PRIVATE);
     my $id = semget(IPC_PRIVATE, 1, 0600); my $no = semget(IPC_PRIVATE, 1, 0600);
     print "$id ", defined $no ? "made" : $!')" "32770 No space left on device"
+is "events tell of the limit" "$("$ipclift" events |
+    grep -c 'limit semmni=1 (ipclift set semmni=...)')" 1
 is "get" "$("$ipclift" get --json semmni sem_next_id | tr -d ' \n')" \
     '{"semmni":1,"sem_next_id":-1}'
 is "out of range" "$(status "$ipclift" set semmni=32769)" 1
@@ -140,7 +165,8 @@ is "verdict" "$(tail -n 1 "$work/out")" \
     "Verdict: not served until the 1 fault is mended."
 
 # ---- help
-for command in run ls show rm gc get set check doctor; do
+for command in run ls show rm gc get set check doctor \
+    waits events; do
     is "$command --help" "$(status "$ipclift" $command --help) $(
         head -c 14 "$work/out")" "0 usage: ipclift"
     is "$command --help fits" "$(awk 'length > 80' "$work/out")" ""
