@@ -11,4 +11,11 @@ long entry_semget(key_t key, int nsems, int flg);
 long entry_semop(int id, const void *sops, unsigned n, const void *timeout);
 long entry_semctl(int id, int num, int cmd, unsigned long arg);
 
+long entry_msgget(key_t key, int flg);
+long entry_msgsnd(
+	int id, const void *msg, size_t size, int flg, int cancellable);
+long entry_msgrcv(int id, void *msg, size_t size, long type, int flg,
+	int cancellable);
+long entry_msgctl(int id, int cmd, void *buf);
+
 #endif

@@ -1,62 +1,82 @@
 // SPDX-License-Identifier: MIT
 /*
- * check: proves the invariants of a registry, read-only.
+ * The invariants of a registry, proved read-only. For tests, the tool, the
+ * mount. What is checked is true while nobody is inside an operation; a dead
+ * owner's unfinished work counts as a violation until somebody has repaired it.
  *
- * Tests and comments cite these numbers.
- *
- *   1  heap: HEAP_OFF <= bump <= reserved, all page or block aligned
- *   2  an idx is marked used if and only if its slot is live, but for the one
- *      that header.removing names
- *   3  a bit above level 0 of the bitmap is set if and only if its word is full
- *   4  in_use counts the used idx; none is above max_idx
- *   5  a live slot's id belongs to its idx, and its generation is below the
- *      facility's next
- *   6  key chains end, hold live slots with a key, each in its own bucket and
- *      no key twice; they hold every live slot that has a key; n_keys counts
- *   7  sem: total is the sum of the sizes of the sets
- *   8  heap: free blocks and live blocks (bodies, undo records) lie between
- *      HEAP_OFF and bump and do not overlap
- *   9  heap: used is what the free lists leave of HEAP_OFF ... bump
- *  10  sem: a value is at most SEMVMX
- *  11  sem: queues are linked both ways; who stands in one is queued for this
- *      set, in the queue that its kind names; n_waiters counts them
- *  12  sem: a set's undo records are linked both ways and name the set; each
- *      has an adj for every semaphore, and n_nonzero counts those not 0
- *  13  sem: the active records are those marked so; whoever has something to
- *      give back is active; n_active and n_adj count
- *  14  a task's undo records end and name the task
- *
- * Two ways to run it: on a region in which nothing happens (a crash test's, an
- * image), where all invariants hold for all objects at once; or on one in use,
- * lock by lock, where 9 and the blocks of undo records in 8 are left out.
+ * Numbers are given once and never again; tests and comments cite them.
  */
 #ifndef IPCLIFT_IPC_CHECK_H
 #define IPCLIFT_IPC_CHECK_H
 
-#include "ipc/sem.h"
+#include "registry/caller.h"
 
-struct check {
-	/* Called for each fault: the invariant's number, what is wrong, and
-	 * the index (slot, task) or offset where. May be NULL. */
-	void (*fault)(
-		struct check *k, u32 invariant, const char *text, u64 where);
-	void *arg; /* for fault */
-	/* A bit for every 64 bytes of the heap: check_map_words words, all
-	 * zero; NULL leaves 8 out. */
-	u64 *map;
-	u64 map_words;
-	u32 n_faults;
+enum invariant {
+	/* objects and ids, each facility */
+	INV_SLOT = 1,	     /* a live slot: its idx in its id, a size, a body */
+	INV_BITMAP = 2,	     /* idx bit set <=> slot live */
+	INV_BITMAP_UP = 3,   /* a bit of level n+1 <=> a full word of level n */
+	INV_IN_USE = 4,	     /* in_use = live slots */
+	INV_TOTAL = 5,	     /* total = their weights */
+	INV_MAX_IDX = 6,     /* no live slot above max_idx */
+	INV_REMOVING = 7,    /* no removal half done */
+	/* keys, each facility */
+	INV_CHAIN = 10,	     /* a chain: live slots with keys, right bucket, ends */
+	INV_N_KEYS = 11,     /* slots in chains = live slots with keys = n_keys */
+	INV_KEY_SEQ = 12,    /* key_seq is even */
+	INV_BUCKETS = 13,    /* 1 <= n_buckets; those after it are empty */
+	/* heap */
+	INV_BLOCK = 20,	     /* blocks are aligned, below bump, and disjoint */
+	INV_LEAK = 21,	     /* every byte below bump is in a block */
+	INV_USED = 22,	     /* used = bytes of live blocks */
+	INV_BUMP = 23,	     /* bump <= reserved <= the region's end */
+	/* threads, tasks, locks */
+	INV_JOURNAL = 30,    /* journals are empty */
+	INV_LOCK = 31,	     /* no lock is held by the dead */
+	INV_SPARE = 32,	     /* no spare block with a living owner */
+	INV_TASK = 33,	     /* a free task has no records */
+	/* semaphores */
+	INV_QUEUE = 40,	     /* queues agree both ways, members are queued there */
+	INV_N_WAITERS = 41,  /* n_waiters = members; every queued waiter is one */
+	INV_OWNED = 42,	     /* words that sleepers or undo need are owned */
+	INV_GENERATION = 43, /* words carry their set's generation, and a value */
+	INV_PENDING = 44,    /* no pass pending */
+	INV_UNDO_ALL = 45,   /* a set's records agree both ways and name it */
+	INV_UNDO_ACTIVE = 46, /* the active ones too; n_active; nonzero => active */
+	INV_UNDO_COUNT = 47, /* n_nonzero and n_adj count what is there */
+	INV_UNDO_CHAIN = 48, /* a record is bound <=> in one set's list */
 };
 
-/* Words that struct check.map needs for the heap as it is now. */
-u64 check_map_words(const struct region *r);
+struct check;
+typedef void check_report(void *arg, enum invariant which, const char *what,
+	u64 a, u64 b);
 
-/* A region in which nothing happens; nothing is written. Returns n_faults. */
-u32 check_quiet(const struct region *r, struct check *k);
+/* 0, or the number of violations, each reported (report may be NULL); -ENOMEM
+ * without private memory for the heap's map. */
+int check_region(
+	const struct region *region, check_report *report, void *arg);
 
-/* A region in use: takes the facility's, then each object's, then the heap's
- * lock, which repairs after dead owners as every call does. n_faults or
- * -errno. */
-s32 check_live(struct caller *c, struct check *k);
+/* ---- for the parts of the check ---- */
+
+struct check {
+	struct region region;
+	check_report *report;
+	void *arg;
+	u32 n_violations;
+	u64 *map; /* a bit for every 64 bytes of the heap below bump */
+	u64 used; /* bytes of live blocks seen */
+	u64 n_queued; /* waiters that stand in queues */
+	u64 n_bound;  /* undo records in sets' lists */
+	int foreign;  /* objects whose blocks nobody counted */
+};
+
+void check_failed(struct check *k, enum invariant which, const char *what,
+	u64 a, u64 b);
+/* A live block of so many bytes, as asked for. Returns its address or NULL. */
+void *check_block(struct check *k, struct ref ref, u64 size);
+void check_lock(struct check *k, const struct lock *lock, const char *what,
+	u64 which);
+/* One live semaphore set: counts its blocks, queues and records. */
+void check_semset(struct check *k, u32 idx, struct slot *s);
 
 #endif

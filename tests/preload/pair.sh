@@ -11,8 +11,8 @@
 # NAME" and what differs.
 #
 # That the second run left the kernel alone is seen in two ways: its
-# /proc/sysvipc/sem is empty afterwards, and a set made there then gets id 0,
-# which only the first set of a namespace ever does.
+# /proc/sysvipc/{sem,msg} are empty afterwards, and a set and a queue made there
+# then get id 0, which only the first of a namespace ever does.
 
 set -u
 
@@ -70,9 +70,11 @@ env -u LD_PRELOAD unshare --ipc --mount bash -c '
 		IPCLIFT_REGISTRY="$dir/registry" IPCLIFT_LIMITS=kernel "$@" \
 		>"$dir/shim.out" 2>"$dir/shim.err" </dev/null
 	status=$?
-	tail -n +2 /proc/sysvipc/sem >"$dir/left"
+	tail -q -n +2 /proc/sysvipc/sem /proc/sysvipc/msg >"$dir/left"
 	ipcmk -S 1 >/dev/null
 	tail -n +2 /proc/sysvipc/sem | tail -n 1 >"$dir/probe"
+	ipcmk -Q >/dev/null
+	tail -n +2 /proc/sysvipc/msg | tail -n 1 >"$dir/probe_msg"
 	exit $status
 ' pair "$dir" $limit "$shim" "$program" "$@"
 status=$?
@@ -86,4 +88,6 @@ fi
 [ ! -s "$dir/left" ] || fail "left in the kernel:" "$dir/left"
 read -r _ id _ <"$dir/probe"
 [ "${id-}" = 0 ] || fail "some set was made in the kernel (next id ${id-none})"
+read -r _ id _ <"$dir/probe_msg"
+[ "${id-}" = 0 ] || fail "some queue was made in the kernel (next id ${id-none})"
 echo "ok $name"
