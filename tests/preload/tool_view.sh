@@ -152,8 +152,7 @@ slot=$(((256 << 20) + 2 * 128 + 72))
 dd if=/dev/zero of="$IPCLIFT_REGISTRY" bs=1 seek=$slot count=8 conv=notrunc \
     status=none
 is "not sound" "$(status "$ipclift" check)" 1
-is "says which invariants" "$(awk 'NR > 1 { print $1 }' "$work/out" |
-    sort -nu | tr '\n' ' ')" "2 7 "
+is "says which: the bitmap's" "$(awk '$1 == 2 { print "yes" }' "$work/out")" yes
 
 # ---- doctor
 is "doctor" "$(status "$ipclift" doctor perl)" 0
