@@ -206,6 +206,9 @@ cat <<END
       build/shim/tool/ipclift run --private -- YOUR-PROGRAM
   Several programs on one registry of that name:
       build/shim/tool/ipclift run --name work -- YOUR-PROGRAM
+  What is in it, who holds and who waits:
+      build/shim/tool/ipclift ls --name work
+      build/shim/tool/ipclift show --name work ID
   All benchmarks, kernel beside shim:
       sudo tests/bench/compare --shim build/shim/libipclift.so
   All tests:

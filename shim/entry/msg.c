@@ -54,7 +54,7 @@ long entry_msgrcv(
 
 static int copy_out(struct caller *c, void *to, const void *from, size_t len)
 {
-	if (guard_writable(c, to, len))
+	if (guard_target(c, to, len))
 		return -EFAULT;
 	__builtin_memcpy(to, from, len);
 	return 0;

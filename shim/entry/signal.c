@@ -47,6 +47,9 @@ struct ksigaction {
 /* What the host set. Never cleared by SIG_DFL: a vfork child that resets its
  * own handlers must not disturb the parent's. */
 static void *host[N_SIGNALS];
+/* What the kernel shows after it has reset a one-shot handler: SIG_DFL with the
+ * flags that it had. 1 = SA_SIGINFO among them is ours. */
+static unsigned char added_info[N_SIGNALS];
 static int wrapped;
 
 static long ksigaction(
@@ -168,14 +171,18 @@ static void hide(int sig, void **handler, unsigned long *flags)
 	if (!is_handler(*handler))
 		return;
 	__atomic_store_n(&host[sig], *handler, __ATOMIC_RELEASE);
+	added_info[sig] = !(*flags & SA_SIGINFO);
 	*handler = (void *)(*flags & SA_SIGINFO ? with_info : plain);
 	*flags |= SA_SIGINFO;
 }
 
 /* The kernel says this: what the host had set, whose handler was `before`. */
-static void unhide(void **handler, unsigned long *flags, void *before)
+static void unhide(
+	void **handler, unsigned long *flags, void *before, int added)
 {
-	if (*handler == (void *)plain)
+	int reset = *handler == (void *)SIG_DFL && (*flags & SA_RESETHAND);
+
+	if (*handler == (void *)plain || (reset && added))
 		*flags &= ~(unsigned long)SA_SIGINFO;
 	if (is_trampoline(*handler))
 		*handler = before;
@@ -219,11 +226,13 @@ long signal_raw(long sig, const void *set, void *old, long size)
 {
 	struct ksigaction mine, *was = old;
 	void *before;
+	int added;
 	long ret;
 
 	if (!active() || !wrappable(sig) || size != 8)
 		return sys_call(__NR_rt_sigaction, sig, set, old, size);
 	before = __atomic_load_n(&host[sig], __ATOMIC_ACQUIRE);
+	added = added_info[sig];
 	if (set && own_table()) {
 		if (!sys_readable(set, sizeof(mine)))
 			return -EFAULT;
@@ -233,7 +242,7 @@ long signal_raw(long sig, const void *set, void *old, long size)
 	}
 	ret = sys_call(__NR_rt_sigaction, sig, set, old, size);
 	if (!ret && was)
-		unhide(&was->handler, &was->flags, before);
+		unhide(&was->handler, &was->flags, before, added);
 	return ret;
 }
 
@@ -249,12 +258,12 @@ static void hide_in(int sig, struct sigaction *act)
 	act->sa_flags = (int)flags;
 }
 
-static void unhide_in(struct sigaction *act, void *before)
+static void unhide_in(struct sigaction *act, void *before, int added)
 {
 	void *handler = (void *)act->sa_sigaction;
 	unsigned long flags = (unsigned)act->sa_flags;
 
-	unhide(&handler, &flags, before);
+	unhide(&handler, &flags, before, added);
 	act->sa_sigaction = (void (*)(int, siginfo_t *, void *))handler;
 	act->sa_flags = (int)flags;
 }
@@ -264,11 +273,12 @@ static int sigaction_by(sigaction_fn real, int sig, const struct sigaction *set,
 {
 	struct sigaction mine;
 	void *before;
-	int ret;
+	int ret, added;
 
 	if (!active() || !wrappable(sig))
 		return real(sig, set, old);
 	before = __atomic_load_n(&host[sig], __ATOMIC_ACQUIRE);
+	added = added_info[sig];
 	if (set && own_table()) {
 		mine = *set;
 		hide_in(sig, &mine);
@@ -276,7 +286,7 @@ static int sigaction_by(sigaction_fn real, int sig, const struct sigaction *set,
 	}
 	ret = real(sig, set, old);
 	if (!ret && old)
-		unhide_in(old, before);
+		unhide_in(old, before, added);
 	return ret;
 }
 

@@ -78,6 +78,12 @@ int msg_remove(struct caller *c, s32 id)
 	return object_remove(c, &msg_class, id);
 }
 
+void msg_finish_removal(struct caller *c)
+{
+	object_fac_lock(c, &msg_class);
+	object_fac_unlock(c, &msg_class);
+}
+
 /* ---- commands ---- */
 
 int msg_stat(

@@ -33,9 +33,7 @@
 static const unsigned char class_units[MSG_CLASSES] = {
 	1, 2, 3, 4, 6, 8, 12, 17};
 
-/* Not by a call of memcpy, which the compiler would make of the loops. */
-__attribute__((optimize("no-tree-loop-distribute-patterns"))) void msg_copy(
-	void *dst, const void *src, u64 n)
+void msg_copy(void *dst, const void *src, u64 n)
 {
 	typedef struct {
 		u64 v[4];
@@ -51,18 +49,23 @@ __attribute__((optimize("no-tree-loop-distribute-patterns"))) void msg_copy(
 				 : "memory");
 		return;
 	}
+	/* The barriers keep the compiler from calling memcpy instead. */
 	for (; n >= sizeof(block); n -= sizeof(block)) {
 		*(block *)d = *(const block *)s;
 		d += sizeof(block);
 		s += sizeof(block);
+		atom_compiler_barrier();
 	}
 	for (; n >= sizeof(word); n -= sizeof(word)) {
 		*(word *)d = *(const word *)s;
 		d += sizeof(word);
 		s += sizeof(word);
+		atom_compiler_barrier();
 	}
-	while (n--)
+	for (; n; n--) {
 		*d++ = *s++;
+		atom_compiler_barrier();
+	}
 }
 
 /* ---- payload blocks ---- */

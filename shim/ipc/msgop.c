@@ -20,6 +20,9 @@
 
 #define TYPE_SIZE 8u
 
+/* mtype, wherever the caller's buffer begins. */
+typedef s64 __attribute__((aligned(1), may_alias)) user_type;
+
 /* ---- what both calls do with a sleeper ---- */
 
 static void class_remove(
@@ -31,12 +34,46 @@ static void class_remove(
 		msgqueue_dequeue(c, q, w, result);
 }
 
+/*
+ * The partner runs on another CPU: most often it is just about to do what we
+ * wait for. Looking for that from outside costs neither side the waiting list;
+ * and a sender that waits for half a queue of room goes on in long runs instead
+ * of a message at a time. About what one sleep and wake-up costs, then we
+ * queue.
+ */
+#define SPIN_PAUSES 200
+
+/* Each look takes the line from the partner: so look rarer and rarer. */
+static void await(const struct msgqueue *q, u64 seen, u64 room)
+{
+	int i, next = 1;
+	u64 count;
+
+	for (i = 0; i < SPIN_PAUSES; i++) {
+		arch_pause();
+		if (i < next)
+			continue;
+		next = next * 3 / 2 + 1;
+		count = atom_load_relaxed(&q->count);
+		if (room ? MSG_BYTES(count) <= room : count != seen)
+			return;
+	}
+}
+
+static void await_change(const struct msgqueue *q, u64 seen)
+{
+	await(q, seen, 0);
+}
+
+static void await_room(const struct msgqueue *q)
+{
+	await(q, 0, q->qbytes / 2 + 1);
+}
+
 static void enqueue(struct caller *c, struct slot *s, struct msgqueue *q,
-	u32 kind, const struct msg_wait *wait, struct sleeper *sl,
-	int *ret_spin)
+	u32 kind, const struct msg_wait *wait, struct sleeper *sl)
 {
 	msgqueue_enqueue(c, s, q, kind, wait);
-	*ret_spin = msg_partner_elsewhere(c, q, kind);
 	sleep_arm(c, sl);
 }
 
@@ -58,6 +95,7 @@ static void sender_abandon(struct caller *c, struct sleeper *sl, s32 result)
 static const struct sleep_class sender_class = {
 	.lock = msg_lock_any,
 	.remove = class_remove,
+	.finish_removal = msg_finish_removal,
 	.finish = sender_finish,
 	.abandon = sender_abandon,
 };
@@ -68,15 +106,14 @@ static s32 send_wait(struct caller *c, struct slot *s, struct msgqueue *q,
 {
 	struct sleeper sl = {&sender_class, s, .cancellable = cancellable};
 	struct msg_wait wait = {.want = p->type, .max_size = p->size};
-	int spin;
 
 	/* The block must be untouched when we try again: see send_large. */
 	sl.stay = p->where != MSG_IN_CELL;
-	enqueue(c, s, q, MSG_Q_SENDER, &wait, &sl, &spin);
+	enqueue(c, s, q, MSG_Q_SENDER, &wait, &sl);
 	lock_release(c, &s->lock);
 	if (sl.stay)
 		section_end(c);
-	return sleep_run(c, &sl, spin);
+	return sleep_run(c, &sl, 0);
 }
 
 static int send_parcel(
@@ -85,7 +122,7 @@ static int send_parcel(
 	struct msgqueue *q;
 	struct slot *s;
 	u64 ident;
-	int err;
+	int err, spun = 0;
 
 	s = ids_find(c, FAC_MSG, id, &ident);
 	if (unlikely(!s))
@@ -105,6 +142,13 @@ static int send_parcel(
 			lock_release(c, &s->lock);
 			return -EAGAIN;
 		}
+		if (!spun && msg_partner_elsewhere(c, q, MSG_Q_SENDER)) {
+			lock_release(c, &s->lock);
+			await_room(q);
+			spun = 1;
+			continue;
+		}
+		spun = 0;
 		err = send_wait(c, s, q, p, cancellable);
 		if (err != SLEEP_RETRY)
 			return err;
@@ -156,7 +200,7 @@ int msg_send(struct caller *c, s32 id, const void *user, u64 size, s32 flg,
 
 	if (unlikely(guard_source(c, user, TYPE_SIZE)))
 		return -EFAULT;
-	p.type = *(const s64 __attribute__((aligned(1))) *)user;
+	p.type = *(const user_type *)user;
 	if (unlikely((s64)size < 0 ||
 		     size > (u64)caller_header(c)->limits.msgmax || id < 0))
 		return -EINVAL;
@@ -210,7 +254,7 @@ static s64 copy_out(
 	if (unlikely(guard_target(c, r->user, TYPE_SIZE + n) || !text)) {
 		ret = -EFAULT;
 	} else {
-		*(s64 __attribute__((aligned(1))) *)r->user = p->type;
+		*(user_type *)r->user = p->type;
 		msg_copy(r->user + TYPE_SIZE, text, n);
 	}
 	if (p->where == MSG_IN_BIG)
@@ -259,6 +303,7 @@ static void receiver_abandon(struct caller *c, struct sleeper *sl, s32 result)
 static const struct sleep_class receiver_class = {
 	.lock = msg_lock_any,
 	.remove = class_remove,
+	.finish_removal = msg_finish_removal,
 	.finish = receiver_finish,
 	.abandon = receiver_abandon,
 };
@@ -280,22 +325,26 @@ static s64 receive_wait(struct caller *c, struct slot *s, struct msgqueue *q,
 	};
 	struct msg_wait wait = {
 		.want = r->want, .max_size = r->size, .mode = r->mode};
-	int spin;
 
-	enqueue(c, s, q, MSG_Q_RECEIVER, &wait, &rv.sl, &spin);
+	enqueue(c, s, q, MSG_Q_RECEIVER, &wait, &rv.sl);
 	lock_release(c, &s->lock);
 	/* A handler may run from here on; see receive_section. */
 	section_end(c);
-	return sleep_run(c, &rv.sl, spin);
+	return sleep_run(c, &rv.sl, 0);
 }
 
 #define AGAIN 1
 
-/* One try under the lock, which is released; in a section, which has ended if
- * the call slept. A length, -errno, or SLEEP_RETRY: from the access check on;
- * *ret_slept. */
+/* What one try tells the next. */
+struct tries {
+	int slept; /* the section has ended */
+	int spun;
+};
+
+/* One try under the lock, which is released; in a section. A length, -errno, or
+ * SLEEP_RETRY: from the access check on. */
 static s64 receive_once(struct caller *c, struct slot *s, u64 ident,
-	const struct request *r, int *ret_slept)
+	const struct request *r, struct tries *t)
 {
 	char text[MSG_INLINE];
 	struct parcel p = {.text = text};
@@ -334,7 +383,15 @@ static s64 receive_once(struct caller *c, struct slot *s, u64 ident,
 		ret = prepare_sleep(c);
 		return ret ? ret : SLEEP_RETRY;
 	}
-	*ret_slept = 1;
+	if (!t->spun && msg_partner_elsewhere(c, q, MSG_Q_RECEIVER)) {
+		u64 seen = q->count;
+
+		lock_release(c, &s->lock);
+		await_change(q, seen);
+		t->spun = 1;
+		return SLEEP_RETRY;
+	}
+	*t = (struct tries){.slept = 1};
 	return receive_wait(c, s, q, r);
 }
 
@@ -342,8 +399,8 @@ static s64 receive(struct caller *c, s32 id, const struct request *r)
 {
 	struct slot *s;
 	u64 ident;
+	struct tries t = {0};
 	s64 ret;
-	int slept;
 
 	s = ids_find(c, FAC_MSG, id, &ident);
 	if (unlikely(!s))
@@ -352,10 +409,10 @@ static s64 receive(struct caller *c, s32 id, const struct request *r)
 		ret = perm_check(c, s, PERM_R);
 		if (unlikely(ret))
 			return ret;
-		slept = 0;
+		t.slept = 0;
 		section_begin(c);
-		ret = receive_once(c, s, ident, r, &slept);
-		if (!slept)
+		ret = receive_once(c, s, ident, r, &t);
+		if (!t.slept)
 			section_end(c);
 		if (likely(ret != SLEEP_RETRY))
 			return ret;

@@ -104,6 +104,11 @@ static inline struct msg_block *msg_block_of(struct msg *m)
 	return (struct msg_block *)m->text;
 }
 
+/* ---- msg.c ---- */
+
+/* Finish a removal that its dead owner began. No lock may be held. */
+void msg_finish_removal(struct caller *c);
+
 /* ---- msgqueue.c ---- */
 
 /* Take the lock, whatever stands in the slot, and finish what a dead owner

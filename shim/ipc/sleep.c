@@ -9,7 +9,7 @@
 #define SPIN_PAUSES 200
 /* How long a sleeper may miss a wake-up whose sender died between its commit
  * and its look at the sleepers. */
-#define SLICE_NS 100000000ULL
+#define SLICE_NS 50000000ULL
 
 /* Leave the queue with `result` unless somebody was faster; the waiter's own
  * result is then final. */
@@ -75,12 +75,18 @@ static void cancelled(void *arg)
 static void look_again(struct caller *c, struct sleeper *sl, int waker_died)
 {
 	struct waiter *w = wait_own(c);
+	int removed;
 
 	sl->k->lock(c, sl->slot);
 	if (waker_died)
 		atom_store_release(
 			&w->word, w->state == WAIT_QUEUED ? 0 : WAIT_WORD_DONE);
+	removed = w->state == WAIT_QUEUED &&
+		  atom_load_acquire(&sl->slot->ident) != w->ident;
 	lock_release(c, &sl->slot->lock);
+	/* Still queued on what is gone: its remover died. */
+	if (removed)
+		sl->k->finish_removal(c);
 }
 
 static void sleep_loop(struct caller *c, struct sleeper *sl)

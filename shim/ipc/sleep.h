@@ -28,6 +28,8 @@ struct sleep_class {
 	 * Slot lock held; the object is the one it was queued on. */
 	void (*remove)(
 		struct caller *c, struct slot *s, struct waiter *w, s32 result);
+	/* Finish a removal that its dead owner began. No lock is held. */
+	void (*finish_removal)(struct caller *c);
 	/* The record is final and still ours: the call's result. In a section,
 	 * no lock held; may run in front of a signal handler. */
 	s32 (*finish)(struct caller *c, struct sleeper *sl, s32 result);

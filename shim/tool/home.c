@@ -154,7 +154,7 @@ static int proc_mentions(const char *pid, const char *file, const char *text)
 	return found;
 }
 
-int home_in_use(const char *path)
+int home_in_use(const char *path, int or_may)
 {
 	char own[16], variable[HOME_PATH_MAX + 32];
 	struct dirent *e;
@@ -174,8 +174,9 @@ int home_in_use(const char *path)
 	while (!used && (e = readdir(proc)))
 		if (isdigit((unsigned char)e->d_name[0]) &&
 			strcmp(e->d_name, own) != 0)
-			used = proc_mentions(e->d_name, "environ", variable) ||
-			       proc_mentions(e->d_name, "maps", path);
+			used = proc_mentions(e->d_name, "maps", path) ||
+			       (or_may && proc_mentions(e->d_name, "environ",
+						  variable));
 	closedir(proc);
 	return used;
 }
@@ -189,7 +190,7 @@ static void sweep_one(int dir, const char *dir_path, const char *name)
 	if (fd < 0)
 		return;
 	snprintf(path, sizeof(path), "%.120s/%.100s", dir_path, name);
-	if (!keeper_lock(fd) && !home_in_use(path))
+	if (!keeper_lock(fd) && !home_in_use(path, 1))
 		unlinkat(dir, name, 0);
 	close(fd);
 }

@@ -34,9 +34,9 @@ const char *home_name_fault(const char *name);
  * descriptor whose lock keeps it. Or -errno. */
 int home_make_private(char *path);
 
-/* 1 if a process has the file mapped, was started with its name in the
- * environment, or stands in its task table. */
-int home_in_use(const char *path);
+/* 1 if a process stands in the file's task table or has it mapped; with
+ * or_may also if one was started with its name in the environment. */
+int home_in_use(const char *path, int or_may);
 
 /* Remove private registries that their keepers have left behind. */
 void home_sweep(void);

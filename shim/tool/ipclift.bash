@@ -2,7 +2,7 @@
 # Bash completion of ipclift.
 _ipclift() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-    local commands="run ls show rm gc get set check doctor" i
+    local commands="run ls show rm gc get set check waits events doctor" i
     local home=/dev/shm/ipclift-$UID
 
     COMPREPLY=()
@@ -38,7 +38,8 @@ _ipclift() {
     local options="--registry --name --help"
     case ${COMP_WORDS[1]} in
     run) options+=" --private --route --limits --ids --" ;;
-    ls | check) options+=" --json" ;;
+    ls) options+=" --json --proc" ;;
+    check | waits | events) options+=" --json" ;;
     show) options+=" --json sem" ;;
     rm) options+=" --all --key sem" ;;
     gc) options+=" --dry-run" ;;

@@ -62,7 +62,7 @@ static int exit_status(int status)
 static void remove_registry(const struct privacy *p)
 {
 	/* Somebody we did not start may use it: as long as he wishes. */
-	while (home_in_use(p->path))
+	while (home_in_use(p->path, 1))
 		nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
 	unlink(p->path);
 }

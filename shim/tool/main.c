@@ -18,6 +18,7 @@
 #include "tool/home.h"
 #include "tool/objects.h"
 #include "tool/run.h"
+#include "tool/waits.h"
 
 static const struct command *const commands[] = {
 	&run_command,
@@ -28,6 +29,8 @@ static const struct command *const commands[] = {
 	&get_command,
 	&set_command,
 	&check_command,
+	&waits_command,
+	&events_command,
 	&doctor_command,
 };
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ipc/render.h"
 #include "ipc/semview.h"
 #include "tool/home.h"
 #include "tool/registry.h"
@@ -66,6 +67,19 @@ static int add_set(struct caller *c, const struct sem_stat *st, void *arg)
 	return 0;
 }
 
+/* As a program that reads /proc/sysvipc/sem would see it. */
+static int print_proc(struct caller *c)
+{
+	static char buf[65536];
+	u32 idx = 0;
+	s64 n;
+
+	fputs(render_sem_head(), stdout);
+	while ((n = render_sem_rows(c, &idx, buf, sizeof(buf))) > 0)
+		fwrite(buf, 1, (size_t)n, stdout);
+	return n < 0 ? failure("%s", strerror((int)-n)) : EXIT_OK;
+}
+
 static int ls_main(int argc, char **argv)
 {
 	static const struct column columns[] = {{"KIND", "kind", '<'},
@@ -75,15 +89,19 @@ static int ls_main(int argc, char **argv)
 	json_object *rows;
 	struct caller *c;
 	struct view v;
-	int err = view_options(argc, argv, "j", &v);
+	int err = view_options(argc, argv, "jp", &v);
 
 	if (err)
 		return err < 0 ? EXIT_OK : err;
+	if (v.json && v.proc)
+		return usage_error("--json and --proc exclude each other");
 	if ((err = view_no_arguments(&v)) || (err = view_path(&v)))
 		return err;
 	c = view_open(&v);
 	if (!c)
 		return EXIT_FAILED;
+	if (v.proc)
+		return print_proc(c);
 	rows = json_object_new_array();
 	err = each_set(c, add_set, rows);
 	if (!err && v.json) {
@@ -100,7 +118,9 @@ const struct command ls_command = {
 	.summary = "list the objects of a registry",
 	.help = "usage: ipclift ls [OPTIONS]\n\n"
 		"List the objects of a registry.\n\n"
-		"  --json           as a JSON array\n" EACH_OPTION_HELP,
+		"  --json           as a JSON array\n"
+		"  --proc           as /proc/sysvipc/sem prints "
+		"it\n" EACH_OPTION_HELP,
 	.main = ls_main,
 };
 
@@ -302,14 +322,10 @@ static int remove_each(struct caller *c, const struct sem_stat *st, void *arg)
 	return 0;
 }
 
-static int remove_key(struct caller *c, const char *text)
+static int remove_key(struct caller *c, const char *text, s32 key)
 {
-	unsigned long long key;
-	int id;
+	int id = sem_get(c, key, 0, 0);
 
-	if (parse_number(text, -2147483648LL, 0xffffffffULL, &key) || !(u32)key)
-		return usage_error("--key: '%s' is no key", text);
-	id = sem_get(c, (s32)key, 0, 0);
 	if (id < 0)
 		return failure("key %s: %s", text,
 			id == -ENOENT ? "no such set" : strerror(-id));
@@ -321,6 +337,7 @@ static int rm_main(int argc, char **argv)
 	struct caller *c;
 	struct view v;
 	int err = view_options(argc, argv, "ak", &v), id = 0, failed = 0;
+	unsigned long long key = 1;
 
 	if (err)
 		return err < 0 ? EXIT_OK : err;
@@ -330,13 +347,17 @@ static int rm_main(int argc, char **argv)
 				     : view_no_arguments(&v);
 	else
 		err = parse_id(&v, &id);
+	if (v.key && !err &&
+		(parse_number(v.key, -2147483648LL, 0xffffffffULL, &key) ||
+			!(u32)key))
+		return usage_error("--key: '%s' is no key", v.key);
 	if (err || (err = view_path(&v)))
 		return err;
 	c = view_open(&v);
 	if (!c)
 		return EXIT_FAILED;
 	if (v.key)
-		return remove_key(c, v.key);
+		return remove_key(c, v.key, (s32)key);
 	if (!v.all)
 		return remove_set(c, id);
 	err = each_set(c, remove_each, &failed);
@@ -415,7 +436,7 @@ static int gc_main(int argc, char **argv)
 	if ((err = view_no_arguments(&v)) || (err = view_path(&v)))
 		return err;
 	/* Before we stand in its table ourselves. */
-	gc.nobody = !home_in_use(v.path);
+	gc.nobody = !home_in_use(v.path, 0);
 	gc.dry_run = v.dry_run;
 	c = view_open(&v);
 	if (!c)

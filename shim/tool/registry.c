@@ -23,8 +23,9 @@ int view_options(int argc, char **argv, const char *allowed, struct view *ret)
 		{"all", no_argument, NULL, 'a'},
 		{"dry-run", no_argument, NULL, 'd'},
 		{"key", required_argument, NULL, 'k'},
+		{"proc", no_argument, NULL, 'p'},
 	};
-	struct option options[8] = {0};
+	struct option options[9] = {0};
 	size_t i, n = 0;
 	int c;
 
@@ -48,6 +49,9 @@ int view_options(int argc, char **argv, const char *allowed, struct view *ret)
 			break;
 		case 'a':
 			ret->all = 1;
+			break;
+		case 'p':
+			ret->proc = 1;
 			break;
 		case 'd':
 			ret->dry_run = 1;

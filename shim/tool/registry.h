@@ -13,15 +13,15 @@
 struct view {
 	const char *registry, *name; /* --registry, --name */
 	const char *key;	     /* --key */
-	int json, all, dry_run;
+	int json, all, dry_run, proc;
 	int argc; /* what is left after the options */
 	char **argv;
 	char path[4096];
 };
 
 /* Read the options whose letters stand in allowed (j --json, a --all, d
- * --dry-run, k --key; --registry, --name and --help are always allowed).
- * 0, EXIT_USAGE, or -1 after --help. */
+ * --dry-run, k --key, p --proc; --registry, --name and --help are always
+ * allowed). 0, EXIT_USAGE, or -1 after --help. */
 int view_options(int argc, char **argv, const char *allowed, struct view *ret);
 
 /* The one word of a view without arguments; else a usage error. */

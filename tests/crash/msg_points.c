@@ -204,13 +204,14 @@ static void judge_removal(void)
 	struct msqid_ds ds;
 	int other;
 
-	/* Gone, or not begun; what is half done the next removal finishes. */
+	/* Gone, or not begun; what is half done a sleeper finishes by itself,
+	 * else the next removal. */
 	if (!msgctl(id, IPC_STAT, &ds))
 		msgctl(id, IPC_RMID, NULL);
-	other = msgget(IPC_PRIVATE, 0600);
-	msgctl(other, IPC_RMID, NULL);
 	if (now->who != NOBODY)
 		sleeper_must_get(EIDRM);
+	other = msgget(IPC_PRIVATE, 0600);
+	msgctl(other, IPC_RMID, NULL);
 }
 
 static void judge_count(int died)
