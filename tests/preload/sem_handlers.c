@@ -394,9 +394,12 @@ static void jump(int sig)
 
 static void *jump_once(void *arg)
 {
+	/* Volatile: read after the jump's setter returned. */
+	void *volatile op = arg;
+
 	if (sigsetjmp(out, 1) == 0) {
-		semop(set, (struct sembuf *)arg, 1);
-		return arg;
+		semop(set, op, 1);
+		return op;
 	}
 	return NULL;
 }
