@@ -160,31 +160,54 @@ long entry_shmctl(int id, int cmd, void *buf)
 	}
 }
 
+/* Not served, or the first call of this thread or process. */
+static __attribute__((noinline)) long shm_slow(long nr, long a, long b, long c)
+{
+	if (!process_routes(FAC_SHM))
+		return process_return(sys_call(nr, a, b, c));
+	switch (nr) {
+	case __NR_shmget:
+		return process_return(entry_shmget((key_t)a, (size_t)b, (int)c));
+	case __NR_shmat:
+		return process_return(entry_shmat((int)a, (void *)b, (int)c));
+	case __NR_shmdt:
+		return process_return(entry_shmdt((void *)a));
+	default:
+		return process_return(entry_shmctl((int)a, (int)b, (void *)c));
+	}
+}
+
 EXPORT int shmget(key_t key, size_t size, int flg)
 {
-	if (unlikely(!process_routes(FAC_SHM)))
-		return process_return(sys_call(__NR_shmget, key, size, flg));
-	return process_return(entry_shmget(key, size, flg));
+	struct caller *c = process_get_fast(FAC_SHM);
+
+	if (unlikely(!c))
+		return shm_slow(__NR_shmget, key, (long)size, flg);
+	return process_return(shm_get(c, key, size, flg));
 }
 
 EXPORT void *shmat(int id, const void *addr, int flg)
 {
-	if (unlikely(!process_routes(FAC_SHM)))
-		return (void *)process_return(
-			sys_call(__NR_shmat, id, addr, flg));
-	return (void *)process_return(entry_shmat(id, addr, flg));
+	struct caller *c = process_get_fast(FAC_SHM);
+	u64 at = 0;
+	long err;
+
+	if (unlikely(!c))
+		return (void *)shm_slow(__NR_shmat, id, (long)addr, flg);
+	err = shm_at(c, id, (u64)addr, flg, &at);
+	return (void *)process_return(err ? err : (long)at);
 }
 
 EXPORT int shmdt(const void *addr)
 {
-	if (unlikely(!process_routes(FAC_SHM)))
-		return process_return(sys_call(__NR_shmdt, addr));
-	return process_return(entry_shmdt(addr));
+	struct caller *c = process_get_fast(FAC_SHM);
+
+	if (unlikely(!c))
+		return shm_slow(__NR_shmdt, (long)addr, 0, 0);
+	return process_return(shm_dt(c, (u64)addr));
 }
 
 EXPORT int shmctl(int id, int cmd, struct shmid_ds *buf)
 {
-	if (unlikely(!process_routes(FAC_SHM)))
-		return process_return(sys_call(__NR_shmctl, id, cmd, buf));
-	return process_return(entry_shmctl(id, cmd, buf));
+	return shm_slow(__NR_shmctl, id, cmd, (long)buf);
 }

@@ -16,4 +16,11 @@ long entry_shmat(int id, const void *addr, int flg);
 long entry_shmdt(const void *addr);
 long entry_shmctl(int id, int cmd, void *buf);
 
+long entry_msgget(key_t key, int flg);
+long entry_msgsnd(
+	int id, const void *msg, size_t size, int flg, int cancellable);
+long entry_msgrcv(int id, void *msg, size_t size, long type, int flg,
+	int cancellable);
+long entry_msgctl(int id, int cmd, void *buf);
+
 #endif

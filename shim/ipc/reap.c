@@ -26,7 +26,7 @@ static int nascent_dead(struct caller *c, struct task *t)
 	if (pid == c->pid)
 		return 0;
 	start = sys_start_time(pid, &exiting);
-	if (start ? start == t->start && !exiting
+	if (start ? (!t->start || start == t->start) && !exiting
 		  : sys_call(__NR_kill, pid, 0) != -ESRCH)
 		return 0;
 	now = sys_monotonic_ns();
@@ -45,7 +45,9 @@ static int reap_live(struct caller *c, struct task *t)
 
 	if (suspect && task_gone(c, t)) {
 		shm_release_locked(c, t, ~0u);
-		undo_release_locked(c, t);
+		/* Without room for the journal it stays as it is. */
+		if (undo_release_locked(c, t))
+			return 0;
 		/* The kernel woke one sleeper only. */
 		sys_futex_wake(&t->life, 0x7fffffff);
 		task_free_locked(c, t);

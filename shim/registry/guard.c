@@ -14,7 +14,7 @@ void guard_forget(struct caller *c)
 
 	c->stack_low = c->stack_high = 0;
 	for (i = 0; i < 8; i++)
-		c->good_page[i] = ~0UL;
+		c->good_page[i] = c->good_write_page[i] = ~0UL;
 }
 
 int guard_readable_slow(struct caller *c, const void *p, size_t len)
@@ -49,6 +49,57 @@ int guard_writable(struct caller *c, void *p, size_t len)
 	if (at < GUARD_LOWEST || at + len < at || at + len > ARCH_USER_TOP)
 		return -EFAULT;
 	return sys_writable(p, len) ? 0 : -EFAULT;
+}
+
+static int range_sane(uintptr_t at, size_t len)
+{
+	return at >= GUARD_LOWEST && at + len >= at && at + len <= ARCH_USER_TOP;
+}
+
+int guard_source(struct caller *c, const void *p, size_t len)
+{
+	uintptr_t at = (uintptr_t)p, page, last;
+
+	if (len == 0)
+		return 0;
+	if (!range_sane(at, len))
+		return -EFAULT;
+	if (at >= c->stack_low && at + len <= c->stack_high)
+		return 0;
+	last = (at + len - 1) / SYS_PAGE;
+	page = at / SYS_PAGE;
+	if (last - page >= 8)
+		return sys_readable(p, len) ? 0 : -EFAULT;
+	for (; page <= last; page++) {
+		if (likely(c->good_page[page % 8] == page))
+			continue;
+		if (!sys_readable((void *)(page * SYS_PAGE), 1))
+			return -EFAULT;
+		c->good_page[page % 8] = page;
+	}
+	return 0;
+}
+
+int guard_target(struct caller *c, void *p, size_t len)
+{
+	uintptr_t at = (uintptr_t)p, page, last;
+
+	if (len == 0)
+		return 0;
+	if (!range_sane(at, len))
+		return -EFAULT;
+	last = (at + len - 1) / SYS_PAGE;
+	page = at / SYS_PAGE;
+	if (last - page >= 8)
+		return sys_writable(p, len) ? 0 : -EFAULT;
+	for (; page <= last; page++) {
+		if (likely(c->good_write_page[page % 8] == page))
+			continue;
+		if (!sys_writable((void *)(page * SYS_PAGE), 1))
+			return -EFAULT;
+		c->good_write_page[page % 8] = page;
+	}
+	return 0;
 }
 
 int guard_read(struct caller *c, void *dst, const void *src, size_t len)

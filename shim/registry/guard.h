@@ -44,6 +44,12 @@ void guard_forget(struct caller *c);
 /* 0 or -EFAULT: may len bytes at p be written? Always asks the kernel. */
 int guard_writable(struct caller *c, void *p, size_t len);
 
+/* The same for payloads of several pages, with the answers of both kinds
+ * remembered: no system call for the buffers used lately. Ranges of more than
+ * eight pages are always asked for. len 0 is always good. */
+int guard_source(struct caller *c, const void *p, size_t len);
+int guard_target(struct caller *c, void *p, size_t len);
+
 /* Copy in; 0 or -EFAULT. */
 int guard_read(struct caller *c, void *dst, const void *src, size_t len);
 
