@@ -297,8 +297,12 @@ static void make(struct call *c, const struct actor *a)
 				(rnd(4) ? 0 : rnd(PAGE));
 	} else if (dice < 60) {
 		c->kind = DT;
-		c->addr = some_place(a, &pages) +
-			(rnd(12) ? 0 : rnd(3) * 2048);
+		c->addr = some_place(a, &pages);
+		/* Behind a place of the system's choice may be another. */
+		if (!rnd(12))
+			c->addr += c->addr < ARENA + ARENA_PAGES * PAGE ?
+				rnd(3) * 2048 :
+				2048;
 	} else if (dice < 78) {
 		c->kind = CTL;
 		c->cmd = some_cmd();
@@ -461,6 +465,8 @@ int main(int argc, char **argv)
 			seed = strtoull(argv[n + 1], NULL, 0);
 	}
 	state = (seed + 1) * 0x9e3779b97f4a7c15ULL;
+	/* The registry, if there is one, is made and inherited by root. */
+	shmctl(0, IPC_INFO, (void *)&r.info);
 	for (n = 0; n < ACTORS; n++)
 		start(n);
 	for (i = 0; i < calls; i++) {
