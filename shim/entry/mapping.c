@@ -62,13 +62,9 @@ EXPORT void *mmap64(
 
 EXPORT int mprotect(void *addr, size_t len, int prot)
 {
-	long ret = sys_call(__NR_mprotect, addr, len, prot);
-	struct caller *c;
+	struct caller *c = concerned(addr, len);
 
-	if (!ret) {
-		c = concerned(addr, len);
-		if (unlikely(c != NULL))
-			shm_host_changed(c, (u64)addr, len, SHM_HOST_SPLIT);
-	}
-	return process_return(ret);
+	if (likely(!c))
+		return process_return(sys_call(__NR_mprotect, addr, len, prot));
+	return process_return(shm_host_protect(c, (u64)addr, len, prot));
 }

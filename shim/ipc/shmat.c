@@ -117,6 +117,7 @@ int shm_at(struct caller *c, s32 id, u64 addr, s32 flg, u64 *ret_addr)
 		err = caller_enroll(c);
 	if (err)
 		return err;
+	shm_order(c, s, ident);
 	lock_acquire(c, &task_own(c)->lock);
 	task_check_lifeline(c);
 	e = shm_entry_new(c->shm);
@@ -125,7 +126,7 @@ int shm_at(struct caller *c, s32 id, u64 addr, s32 flg, u64 *ret_addr)
 		*ret_addr = e->addr;
 		if (flg & SHM_REMAP_FLAG)
 			shm_host_changed_locked(
-				c, e->addr, e->pages * SYS_PAGE, SHM_HOST_GONE);
+				c, e->addr, e->pages * SYS_PAGE, SHM_CUT_GONE);
 		shm_entry_insert(c->shm, e);
 	} else if (e) {
 		shm_entry_drop(c->shm, e);
@@ -137,6 +138,24 @@ int shm_at(struct caller *c, s32 id, u64 addr, s32 flg, u64 *ret_addr)
 	if (unlikely(err && caller_header(c)->limits.shm_rmid_forced))
 		shm_destroy_unused(c, s, ident);
 	return err;
+}
+
+/* Others than we alone have it: the dead among them first. */
+static void order_before_detach(struct caller *c, u64 addr)
+{
+	struct slot *s = NULL;
+	struct shm_entry *e;
+	u64 ident = 0;
+
+	lock_acquire(c, &task_own(c)->lock);
+	e = shm_entry_find(c->shm, addr);
+	if (e && e->ident) {
+		ident = e->ident;
+		s = region_slot(&c->region, FAC_SHM, e->slot_idx);
+	}
+	lock_release(c, &task_own(c)->lock);
+	if (s && shm_body(c, s) && shm_body(c, s)->nattch > 1)
+		shm_order(c, s, ident);
 }
 
 int shm_dt(struct caller *c, u64 addr)
@@ -152,6 +171,7 @@ int shm_dt(struct caller *c, u64 addr)
 	err = caller_enroll(c);
 	if (err)
 		return err;
+	order_before_detach(c, addr);
 	lock_acquire(c, &task_own(c)->lock);
 	e = shm_entry_find(c->shm, addr);
 	if (!e || !e->ident) {

@@ -239,6 +239,14 @@ int shm_settle(
 	}
 }
 
+void shm_order_slow(struct caller *c, struct slot *s, u64 ident)
+{
+	struct shm_segment *seg;
+
+	if (!shm_settle(c, s, ident, &seg))
+		lock_release(c, &s->lock);
+}
+
 void shm_tidy_slow(struct caller *c, struct slot *s, u64 ident)
 {
 	struct shm_segment *seg;

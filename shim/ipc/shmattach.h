@@ -74,6 +74,18 @@ static inline void shm_tidy(struct caller *c, struct slot *s, u64 ident)
 			atom_load_relaxed(&seg->tidy_at)))
 		shm_tidy_slow(c, s, ident);
 }
+/* Before an attachment changes: the dead first, so that times and pids come in
+ * their order; left out where very many have it. */
+#define SHM_ORDER_MOST 64u /* arbitrary */
+void shm_order_slow(struct caller *c, struct slot *s, u64 ident);
+static inline void shm_order(struct caller *c, struct slot *s, u64 ident)
+{
+	const struct shm_segment *seg = shm_body(c, s);
+	u32 n = seg ? atom_load_relaxed(&seg->nattch) : 0;
+
+	if (n && n <= SHM_ORDER_MOST)
+		shm_order_slow(c, s, ident);
+}
 /* Destroy the segment if nobody has it and it is doomed, or all such are
  * (shm_rmid_forced). */
 void shm_destroy_unused(struct caller *c, struct slot *s, u64 ident);

@@ -30,15 +30,20 @@ static void copy_records(struct caller *c, struct task *t, u32 pid)
 	}
 }
 
+/* Before the fork: the dead first, here too. */
 static void tidy_all(struct caller *c)
 {
 	struct shm_entry *e;
-	u32 at = 0;
+	struct slot *s;
+	u32 at = 0, n = 0;
 
-	while ((e = shm_entry_each(c->shm, &at)))
-		if (e->ident && e->state == SHM_USED)
-			shm_tidy(c, region_slot(&c->region, FAC_SHM, e->slot_idx),
-				e->ident);
+	while ((e = shm_entry_each(c->shm, &at)) && n++ < SHM_ORDER_MOST) {
+		if (!e->ident || e->state != SHM_USED)
+			continue;
+		s = region_slot(&c->region, FAC_SHM, e->slot_idx);
+		shm_order(c, s, e->ident);
+		shm_tidy(c, s, e->ident);
+	}
 }
 
 void shm_fork_prepare(struct caller *c, struct shm_fork *ret)
@@ -49,6 +54,7 @@ void shm_fork_prepare(struct caller *c, struct shm_fork *ret)
 	*ret = (struct shm_fork){0, 0};
 	if (!c->shm->n_used || caller_enroll(c))
 		return;
+	tidy_all(c);
 	idx = task_claim_nascent(c);
 	if (!idx)
 		return;
@@ -62,7 +68,6 @@ void shm_fork_prepare(struct caller *c, struct shm_fork *ret)
 	copy_records(c, t, c->pid);
 	lock_release(c, &t->lock);
 	lock_release(c, &task_own(c)->lock);
-	tidy_all(c);
 }
 
 static int is_mine(const struct task *t, const struct shm_fork *f)

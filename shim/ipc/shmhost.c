@@ -7,12 +7,12 @@
 
 /* One attachment, of whose range [from, to) pages changed. */
 static void changed(struct caller *c, struct shm_entry *e, u64 from, u64 to,
-	enum shm_host_change change)
+	int prot)
 {
 	struct shm_process *p = c->shm;
 	struct shm_attach *rec = region_at(&c->region, e->rec);
 	u64 ident = e->ident;
-	int gone = change == SHM_HOST_GONE;
+	int gone = prot == SHM_CUT_GONE;
 	u32 n;
 
 	if (!ident) { /* the host's own mapping */
@@ -20,7 +20,7 @@ static void changed(struct caller *c, struct shm_entry *e, u64 from, u64 to,
 			shm_entry_remove(p, e);
 		return;
 	}
-	if (shm_entry_cut(p, e, from, to, gone) <= 0 && !gone)
+	if (shm_entry_cut(p, e, from, to, prot) <= 0 && !gone)
 		return;
 	n = shm_entry_count(p, e);
 	if (n) {
@@ -34,7 +34,7 @@ static void changed(struct caller *c, struct shm_entry *e, u64 from, u64 to,
 }
 
 void shm_host_changed_locked(
-	struct caller *c, u64 addr, u64 len, enum shm_host_change change)
+	struct caller *c, u64 addr, u64 len, int prot)
 {
 	struct shm_entry *e;
 	u64 end = addr + len, from, to, size;
@@ -48,7 +48,7 @@ void shm_host_changed_locked(
 		from = addr > e->addr ? addr - e->addr : 0;
 		to = end < e->addr + size ? end - e->addr : size;
 		changed(c, e, from / SYS_PAGE, (to + SYS_PAGE - 1) / SYS_PAGE,
-			change);
+			prot);
 	}
 }
 
@@ -71,13 +71,52 @@ static void end(struct caller *c)
 		shm_sweep(c);
 }
 
-void shm_host_changed(
-	struct caller *c, u64 addr, u64 len, enum shm_host_change change)
+/* 1 if every page of the range that lies in a home mapping belongs to an
+ * attachment and is still there. */
+static int there(struct caller *c, u64 addr, u64 len)
 {
-	if (!begin(c))
-		return;
-	shm_host_changed_locked(c, addr, len, change);
+	struct shm_process *p = c->shm;
+	struct shm_entry *e;
+	u64 covered = 0, inside = 0, end = addr + len;
+	u32 at = 0;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		u64 low = (u64)p->home[i], high = low + p->home_len[i];
+
+		if (low && addr < high && end > low)
+			inside += (end < high ? end : high) -
+				(addr > low ? addr : low);
+	}
+	while (inside && (e = shm_entry_each(p, &at))) {
+		u64 low = e->addr, high = low + e->pages * SYS_PAGE;
+
+		if (e->kind == SHM_DUPLICATE || addr >= high || end <= low)
+			continue;
+		low = addr > low ? addr : low;
+		high = end < high ? end : high;
+		if (e->ident &&
+			!shm_entry_covers(p, e, (low - e->addr) / SYS_PAGE,
+				(high - e->addr) / SYS_PAGE))
+			return 0;
+		covered += high - low;
+	}
+	return covered >= inside;
+}
+
+long shm_host_protect(struct caller *c, u64 addr, u64 len, int prot)
+{
+	long err;
+
+	len = (len + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
+	if ((addr & (SYS_PAGE - 1)) || !len || addr + len < addr || !begin(c))
+		return sys_call(__NR_mprotect, addr, len, prot);
+	err = there(c, addr, len) ? sys_call(__NR_mprotect, addr, len, prot) :
+				    -ENOMEM;
+	if (!err)
+		shm_host_changed_locked(c, addr, len, prot);
 	end(c);
+	return err;
 }
 
 /* Call f for the parts of the range within the home mappings. */
@@ -113,7 +152,7 @@ void shm_host_mapped(struct caller *c, u64 addr, u64 len)
 {
 	if (!begin(c))
 		return;
-	shm_host_changed_locked(c, addr, len, SHM_HOST_GONE);
+	shm_host_changed_locked(c, addr, len, SHM_CUT_GONE);
 	in_homes(c, addr, len, add_guest);
 	end(c);
 }
@@ -174,7 +213,7 @@ long shm_host_unmap(struct caller *c, u64 addr, u64 len)
 	err = unmap_outside(c, addr, len);
 	if (!err) {
 		in_homes(c, addr, len, close_home);
-		shm_host_changed_locked(c, addr, len, SHM_HOST_GONE);
+		shm_host_changed_locked(c, addr, len, SHM_CUT_GONE);
 	}
 	end(c);
 	return err;

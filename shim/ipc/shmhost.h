@@ -8,11 +8,6 @@
 
 #include "ipc/shmmap.h"
 
-enum shm_host_change {
-	SHM_HOST_GONE,	/* unmapped or replaced */
-	SHM_HOST_SPLIT, /* another protection */
-};
-
 /* 1 if [addr, addr+len) may concern an attachment or a home mapping: a few
  * compares, no lock. */
 static inline int shm_host_concerns(
@@ -22,12 +17,12 @@ static inline int shm_host_concerns(
 	       shm_in_home(p, addr, len);
 }
 
-/* Note the change of a range; own task's lock held. */
-void shm_host_changed_locked(
-	struct caller *c, u64 addr, u64 len, enum shm_host_change change);
-/* The same after mprotect or a mapping over it by the host. */
-void shm_host_changed(
-	struct caller *c, u64 addr, u64 len, enum shm_host_change change);
+/* A range was unmapped or replaced (SHM_CUT_GONE) or got a protection. Own
+ * task's lock held. */
+void shm_host_changed_locked(struct caller *c, u64 addr, u64 len, int prot);
+/* mprotect(2) of a range that concerns us: what the host has unmapped of a home
+ * is not there for it. */
+long shm_host_protect(struct caller *c, u64 addr, u64 len, int prot);
 /* A mapping of the host's own now lies at a range. */
 void shm_host_mapped(struct caller *c, u64 addr, u64 len);
 /* munmap(2) of a range that concerns us: home mappings stay reserved. */

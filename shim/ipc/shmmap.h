@@ -69,7 +69,7 @@ struct shm_entry {
 struct shm_frag {
 	u64 from, to;
 	u32 next; /* 0 = end */
-	u32 pad;
+	u32 prot;
 };
 
 /* Homes that are mappings of their own at the moment. */
@@ -110,10 +110,14 @@ struct shm_entry *shm_entry_each(struct shm_process *p, u32 *at);
 void shm_table_rebuild(struct shm_process *p);
 /* Number of fragments. */
 u32 shm_entry_count(const struct shm_process *p, const struct shm_entry *e);
-/* Pages [from, to) of the attachment were unmapped (gone) or got another
- * protection (split). 1 if its fragments changed, -ENOMEM. */
+/* Pages [from, to) of the attachment were unmapped (SHM_CUT_GONE) or got the
+ * protection prot. 1 if the number of its fragments may have changed, -ENOMEM. */
+#define SHM_CUT_GONE (-1)
 int shm_entry_cut(
-	struct shm_process *p, struct shm_entry *e, u64 from, u64 to, int gone);
+	struct shm_process *p, struct shm_entry *e, u64 from, u64 to, int prot);
+/* 1 if pages [from, to) of it are all still mapped. */
+int shm_entry_covers(
+	const struct shm_process *p, const struct shm_entry *e, u64 from, u64 to);
 
 /* ---- shmmap.c ---- */
 

@@ -167,7 +167,7 @@ u32 shm_entry_count(const struct shm_process *p, const struct shm_entry *e)
 	return n;
 }
 
-static u32 frag_new(struct shm_process *p, u64 from, u64 to, u32 next)
+static u32 frag_new(struct shm_process *p, u64 from, u64 to, u32 prot, u32 next)
 {
 	struct shm_frag *f;
 	u32 i = p->frag_unused, cap;
@@ -188,45 +188,74 @@ static u32 frag_new(struct shm_process *p, u64 from, u64 to, u32 next)
 		}
 		i = p->frag_high++;
 	}
-	p->frags[i] = (struct shm_frag){from, to, next, 0};
+	p->frags[i] = (struct shm_frag){from, to, next, prot};
 	return i;
 }
 
-/* Split the fragment that page lies inside of, so that one begins there. */
-static int split_at(struct shm_process *p, struct shm_entry *e, u64 page)
+/* Split fragment i so that one begins at page; that one's index. */
+static u32 split(struct shm_process *p, u32 i, u64 page)
 {
-	u32 i, rest;
+	struct shm_frag *f = &p->frags[i];
+	u32 rest = frag_new(p, page, f->to, f->prot, f->next);
 
-	for (i = e->frags; i; i = p->frags[i].next) {
-		if (page <= p->frags[i].from || page >= p->frags[i].to)
-			continue;
-		rest = frag_new(p, page, p->frags[i].to, p->frags[i].next);
-		if (!rest)
-			return -ENOMEM;
-		p->frags[i].to = page;
-		p->frags[i].next = rest;
-		return 1;
+	if (rest) {
+		f = &p->frags[i]; /* may have moved */
+		f->to = page;
+		f->next = rest;
 	}
-	return 0;
+	return rest;
 }
 
 int shm_entry_cut(
-	struct shm_process *p, struct shm_entry *e, u64 from, u64 to, int gone)
+	struct shm_process *p, struct shm_entry *e, u64 from, u64 to, int prot)
 {
-	int left, right;
+	int changed = 0;
 	u32 i;
 
 	if (!e->frags)
-		e->frags = frag_new(p, 0, e->pages, 0);
+		e->frags = frag_new(p, 0, e->pages, e->prot, 0);
 	if (!e->frags)
 		return -ENOMEM;
-	left = split_at(p, e, from);
-	right = split_at(p, e, to);
-	if (left < 0 || right < 0)
-		return -ENOMEM;
-	/* An empty fragment stands for what is unmapped. */
-	for (i = e->frags; gone && i; i = p->frags[i].next)
-		if (p->frags[i].from >= from && p->frags[i].to <= to)
+	for (i = e->frags; i; i = p->frags[i].next) {
+		if (p->frags[i].from >= to || p->frags[i].to <= from ||
+			p->frags[i].from == p->frags[i].to ||
+			p->frags[i].prot == (u32)prot)
+			continue;
+		if (from > p->frags[i].from) {
+			i = split(p, i, from);
+			changed = 1;
+		}
+		if (i && to < p->frags[i].to) {
+			changed = 1;
+			if (!split(p, i, to))
+				i = 0;
+		}
+		if (!i)
+			return -ENOMEM;
+		p->frags[i].prot = (u32)prot;
+		/* An empty fragment stands for what is unmapped. */
+		if (prot == SHM_CUT_GONE) {
 			p->frags[i].to = p->frags[i].from;
-	return gone || left || right;
+			changed = 1;
+		}
+	}
+	return changed;
+}
+
+int shm_entry_covers(
+	const struct shm_process *p, const struct shm_entry *e, u64 from, u64 to)
+{
+	u32 i = e->frags;
+	u64 found = 0;
+
+	if (!i)
+		return 1;
+	for (; i; i = p->frags[i].next) {
+		u64 low = p->frags[i].from, high = p->frags[i].to;
+
+		low = low > from ? low : from;
+		high = high < to ? high : to;
+		found += high > low ? high - low : 0;
+	}
+	return found == to - from;
 }
