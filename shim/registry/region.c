@@ -175,6 +175,9 @@ static void write_header(struct header *h, u64 file_size,
 	atom_store_release(&h->magic, LAYOUT_MAGIC);
 }
 
+#define WRONG_SIZE                                        \
+	"is not an ipclift registry (its size is wrong: " \
+	"truncated, or another kind of file)"
 #define OTHER_NAMESPACE                                                     \
 	"belongs to another pid namespace: process ids would be mistaken; " \
 	"give each namespace (container) a registry of its own with "       \
@@ -197,11 +200,13 @@ static int header_check(const struct header *h, u64 size,
 			"name "
 			"another with IPCLIFT_REGISTRY",
 			-EPROTO);
-	if (h->file_size != size || h->identity_sum != identity_sum(h) ||
+	if (h->identity_sum != identity_sum(h) ||
 		(h->idx_bits != IDX_BITS_NORMAL &&
 			h->idx_bits != IDX_BITS_EXTENDED))
 		return refuse(why, cap, path,
 			"is damaged (identity sum); remove it", -EINVAL);
+	if (h->file_size != size)
+		return refuse(why, cap, path, WRONG_SIZE, -EINVAL);
 	if (place->boot_id[0] != h->boot_id[0] ||
 		place->boot_id[1] != h->boot_id[1])
 		return refuse(why, cap, path,
@@ -373,10 +378,7 @@ static int map_locked(struct region *region, long fd, const char *path,
 	if (!st.nlink)
 		return REPLACED;
 	if (st.size != 0 && st.size < (s64)REGION_SIZE)
-		return refuse(why, cap, path,
-			"is not an ipclift registry (its size is wrong: "
-			"truncated, or another kind of file)",
-			-EINVAL);
+		return refuse(why, cap, path, WRONG_SIZE, -EINVAL);
 	if (st.size)
 		sys_call(__NR_pread64, fd, &magic, 8, 0);
 	if (!magic && !opt->must_exist && room_missing(fd))
