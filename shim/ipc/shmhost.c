@@ -20,7 +20,7 @@ static void changed(struct caller *c, struct shm_entry *e, u64 from, u64 to,
 			shm_entry_remove(p, e);
 		return;
 	}
-	if (shm_entry_cut(p, e, from, to, prot) <= 0 && !gone)
+	if (shm_entry_cut(p, e, from, to, prot) <= 0)
 		return;
 	n = shm_entry_count(p, e);
 	if (n) {
