@@ -118,6 +118,10 @@ int shm_at(struct caller *c, s32 id, u64 addr, s32 flg, u64 *ret_addr)
 	if (err)
 		return err;
 	shm_order(c, s, ident);
+	if (flg & SHM_REMAP_FLAG)
+		shm_host_order(c, addr, shm_body(c, s) ?
+				shm_body(c, s)->pages * SYS_PAGE :
+				0);
 	lock_acquire(c, &task_own(c)->lock);
 	task_check_lifeline(c);
 	e = shm_entry_new(c->shm);

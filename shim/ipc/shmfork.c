@@ -164,8 +164,10 @@ static void bind_entries(struct caller *c)
 		e->rec = 0;
 	for (rec = shm_attach_at(c, own->shm_head); rec;
 		rec = shm_attach_at(c, rec->task_next)) {
-		e = rec->ident ? shm_entry_find(c->shm, rec->addr) : NULL;
-		if (e && e->ident == rec->ident && !e->rec)
+		e = rec->ident
+			    ? shm_entry_unbound(c->shm, rec->addr, rec->ident)
+			    : NULL;
+		if (e)
 			e->rec = region_off(&c->region, rec);
 		else if (rec->ident)
 			shm_record_unlink(c, own, rec, c->pid);

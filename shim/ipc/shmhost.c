@@ -20,7 +20,7 @@ static void changed(struct caller *c, struct shm_entry *e, u64 from, u64 to,
 			shm_entry_remove(p, e);
 		return;
 	}
-	if (shm_entry_cut(p, e, from, to, prot) <= 0 && !gone)
+	if (shm_entry_cut(p, e, from, to, prot) <= 0)
 		return;
 	n = shm_entry_count(p, e);
 	if (n) {
@@ -52,11 +52,35 @@ void shm_host_changed_locked(
 	}
 }
 
+/* Arbitrary: a range of more attachments is not worth the order. */
+#define ORDER_MOST 16u
+
+void shm_host_order(struct caller *c, u64 addr, u64 len)
+{
+	struct slot *slots[ORDER_MOST];
+	u64 idents[ORDER_MOST];
+	const struct shm_entry *e;
+	u32 at = 0, n = 0;
+
+	lock_acquire(c, &task_own(c)->lock);
+	while (n < ORDER_MOST && (e = shm_entry_each(c->shm, &at)))
+		if (e->ident && e->addr < addr + len &&
+			e->addr + e->pages * SYS_PAGE > addr) {
+			slots[n] = region_slot(
+				&c->region, FAC_SHM, e->slot_idx);
+			idents[n++] = e->ident;
+		}
+	lock_release(c, &task_own(c)->lock);
+	while (n--)
+		shm_order(c, slots[n], idents[n]);
+}
+
 /* Begin and end of what the functions below do under the own task's lock. */
-static int begin(struct caller *c)
+static int begin(struct caller *c, u64 addr, u64 len)
 {
 	if (caller_enroll(c))
 		return 0;
+	shm_host_order(c, addr, len);
 	lock_acquire(c, &task_own(c)->lock);
 	c->shm->last_gone = 0;
 	return 1;
@@ -109,7 +133,7 @@ long shm_host_protect(struct caller *c, u64 addr, u64 len, int prot)
 	long err;
 
 	len = (len + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
-	if ((addr & (SYS_PAGE - 1)) || !len || addr + len < addr || !begin(c))
+	if ((addr & (SYS_PAGE - 1)) || !len || addr + len < addr || !begin(c, addr, len))
 		return sys_call(__NR_mprotect, addr, len, prot);
 	err = there(c, addr, len) ? sys_call(__NR_mprotect, addr, len, prot) :
 				    -ENOMEM;
@@ -150,7 +174,7 @@ static void add_guest(struct caller *c, u64 addr, u64 len)
 
 void shm_host_mapped(struct caller *c, u64 addr, u64 len)
 {
-	if (!begin(c))
+	if (!begin(c, addr, len))
 		return;
 	shm_host_changed_locked(c, addr, len, SHM_CUT_GONE);
 	in_homes(c, addr, len, add_guest);
@@ -208,7 +232,7 @@ long shm_host_unmap(struct caller *c, u64 addr, u64 len)
 	long err;
 
 	len = (len + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
-	if ((addr & (SYS_PAGE - 1)) || !len || addr + len < addr || !begin(c))
+	if ((addr & (SYS_PAGE - 1)) || !len || addr + len < addr || !begin(c, addr, len))
 		return sys_call(__NR_munmap, addr, len);
 	err = unmap_outside(c, addr, len);
 	if (!err) {

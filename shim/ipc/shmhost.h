@@ -17,6 +17,9 @@ static inline int shm_host_concerns(
 	       shm_in_home(p, addr, len);
 }
 
+/* The dead first (shm_order) for what is attached in a range that is about to
+ * change. No lock held. */
+void shm_host_order(struct caller *c, u64 addr, u64 len);
 /* A range was unmapped or replaced (SHM_CUT_GONE) or got a protection. Own
  * task's lock held. */
 void shm_host_changed_locked(struct caller *c, u64 addr, u64 len, int prot);

@@ -102,8 +102,11 @@ struct shm_entry *shm_entry_new(struct shm_process *p);
 void shm_entry_insert(struct shm_process *p, struct shm_entry *e);
 void shm_entry_remove(struct shm_process *p, struct shm_entry *e);
 void shm_entry_drop(struct shm_process *p, struct shm_entry *e);
-/* The attachment that began at addr, or NULL. */
+/* The attachment that began at addr, or NULL; of several the one of which the
+ * lowest page is left. */
 struct shm_entry *shm_entry_find(struct shm_process *p, u64 addr);
+/* One of this segment that began there and has no record yet, or NULL. */
+struct shm_entry *shm_entry_unbound(struct shm_process *p, u64 addr, u64 ident);
 /* Walk all that are in use: the next behind index *at, or NULL. */
 struct shm_entry *shm_entry_each(struct shm_process *p, u32 *at);
 /* After fork: make the hash anew. */

@@ -136,13 +136,40 @@ void shm_entry_remove(struct shm_process *p, struct shm_entry *e)
 	shm_entry_drop(p, e);
 }
 
+static u64 first_page(const struct shm_process *p, const struct shm_entry *e)
+{
+	u32 i = e->frags;
+
+	while (i && p->frags[i].from == p->frags[i].to)
+		i = p->frags[i].next;
+	return i ? p->frags[i].from : 0;
+}
+
+/* Several may have begun there, of which SHM_REMAP left the ends. */
 struct shm_entry *shm_entry_find(struct shm_process *p, u64 addr)
 {
+	struct shm_entry *e, *best = NULL;
 	u32 i = p->cap ? *chain(p, addr) : 0;
 
-	for (; i; i = p->entries[i].next)
-		if (p->entries[i].addr == addr)
-			return &p->entries[i];
+	for (; i; i = e->next) {
+		e = &p->entries[i];
+		if (e->addr == addr && e->ident &&
+			(!best || first_page(p, e) < first_page(p, best)))
+			best = e;
+	}
+	return best;
+}
+
+struct shm_entry *shm_entry_unbound(struct shm_process *p, u64 addr, u64 ident)
+{
+	struct shm_entry *e;
+	u32 i = p->cap ? *chain(p, addr) : 0;
+
+	for (; i; i = e->next) {
+		e = &p->entries[i];
+		if (e->addr == addr && e->ident == ident && !e->rec)
+			return e;
+	}
 	return NULL;
 }
 
@@ -206,20 +233,47 @@ static u32 split(struct shm_process *p, u32 i, u64 page)
 	return rest;
 }
 
+/*
+ * The kernel does not join fragments again, but where a part at the edge of one
+ * gets its neighbour's protection it moves the border. 1 if that was all.
+ */
+static int move_border(
+	struct shm_process *p, u32 prev, u32 i, u64 from, u64 to, int prot)
+{
+	struct shm_frag *f = &p->frags[i];
+	struct shm_frag *left = prev ? &p->frags[prev] : NULL;
+	struct shm_frag *right = f->next ? &p->frags[f->next] : NULL;
+
+	if (prot == SHM_CUT_GONE)
+		return 0;
+	if (from <= f->from && to < f->to && left && left->to == f->from &&
+		left->from < left->to && left->prot == (u32)prot) {
+		left->to = f->from = to;
+		return 1;
+	}
+	if (from > f->from && to >= f->to && right && right->from == f->to &&
+		right->from < right->to && right->prot == (u32)prot) {
+		right->from = f->to = from;
+		return 1;
+	}
+	return 0;
+}
+
 int shm_entry_cut(
 	struct shm_process *p, struct shm_entry *e, u64 from, u64 to, int prot)
 {
 	int changed = 0;
-	u32 i;
+	u32 i, prev = 0;
 
 	if (!e->frags)
 		e->frags = frag_new(p, 0, e->pages, e->prot, 0);
 	if (!e->frags)
 		return -ENOMEM;
-	for (i = e->frags; i; i = p->frags[i].next) {
+	for (i = e->frags; i; prev = i, i = p->frags[i].next) {
 		if (p->frags[i].from >= to || p->frags[i].to <= from ||
 			p->frags[i].from == p->frags[i].to ||
-			p->frags[i].prot == (u32)prot)
+			p->frags[i].prot == (u32)prot ||
+			move_border(p, prev, i, from, to, prot))
 			continue;
 		if (from > p->frags[i].from) {
 			i = split(p, i, from);
