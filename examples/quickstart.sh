@@ -11,7 +11,9 @@
 #	2  Debian's own /usr/bin/perl makes a semaphore set: not in the kernel
 #	3  two perl processes share a set: one sleeps, the other wakes it
 #	4  a process holding a lock is killed; SEM_UNDO gives the lock back
-#	5  one loop on the kernel and on ipclift, and how many times faster it is
+#	5  fakeroot, whose two halves speak through message queues, builds a
+#	   Debian package: its queues are in the registry, not in the kernel
+#	6  one loop on the kernel and on ipclift, and how many times faster it is
 #
 # Runs on Debian 12 as root, or as a user whose sudo may install packages.
 # Leaves build/ and nothing else.
@@ -32,7 +34,7 @@ stop() {
 
 step "1. Install what is missing, and build"
 packages="gcc libc6-dev pkg-config meson ninja-build libjson-c-dev perl
-    util-linux"
+    util-linux fakeroot dpkg"
 missing=
 for p in $packages; do
     dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null |
@@ -166,7 +168,27 @@ $run perl "$work/undo.pl"
 
 # ---- 5 ----------------------------------------------------------------------
 
-step "5. How fast: semget of many keys, created and then looked up"
+step "5. fakeroot builds a package through message queues in the registry"
+mkdir -p "$work/pkg/DEBIAN" "$work/pkg/usr/share/hello"
+printf 'Package: hello-ipclift\nVersion: 1\nArchitecture: all\n%s\n%s\n' \
+    "Maintainer: nobody <nobody@localhost>" "Description: a small package" \
+    >"$work/pkg/DEBIAN/control"
+echo hello >"$work/pkg/usr/share/hello/hello"
+cat >"$work/pack.sh" <<'SH'
+chown -R 0:42 "$1/pkg/usr"
+echo "  inside, while faked runs: $(ipclift_queues) queues in the kernel"
+dpkg-deb --build "$1/pkg" "$1/hello.deb" >/dev/null
+SH
+queues='ipclift_queues() { tail -n +2 /proc/sysvipc/msg | wc -l; }'
+echo "  before: $(eval "$queues"; ipclift_queues) queues in the kernel"
+$run fakeroot-sysv -- bash -c "$queues
+    . "$work/pack.sh" "$work"" || stop "fakeroot failed"
+dpkg-deb --contents "$work/hello.deb" | grep hello/hello
+echo "  (group 42 of the file is what the faked chown recorded)"
+
+# ---- 6 ----------------------------------------------------------------------
+
+step "6. How fast: semget of many keys, created and then looked up"
 echo "The loop of 'semget(k++, 1, IPC_CREAT | 0600)' from an empty namespace,"
 echo "then once more over the same keys; ns a call, best of three runs."
 if [ -z "$space" ]; then

@@ -351,9 +351,15 @@ kernel_objects() {
         awk '{ print $1, $2 }' | sort
 }
 shm_files() {
-    # Users' registries. All else that tests make is in the work directory,
-    # which has its own check.
-    find /dev/shm/ipclift-[0-9]* 2>/dev/null | sort
+    # Users' registries, and those of unit and crash tests whose process is
+    # gone. All else is made in the work directory, which has its own check.
+    local f
+    {
+        find /dev/shm/ipclift-[0-9]* 2>/dev/null
+        for f in /dev/shm/{unit,crash}-*; do
+            [[ ! -e $f || -d /proc/${f##*-} ]] || echo "$f"
+        done
+    } | sort
 }
 own_mounts() {
     grep -E "ipclift|$work" /proc/self/mountinfo

@@ -23,6 +23,15 @@ static u64 *level_word(
 	       level_start[level] + word;
 }
 
+/* Room for the word of bit pos: known for all idx below slots_ready. */
+static int word_room(struct caller *c, enum facility f, int level, u32 pos)
+{
+	if (likely((u64)pos << (6 * level) <
+		    caller_header(c)->ids[f].slots_ready))
+		return 0;
+	return caller_room(c, level_word(c, f, level, pos / 64), 8);
+}
+
 /* Lowest free idx >= from, or IDX_MAX. Bits beyond the table's size read as
  * free: the caller compares with its bound. */
 static u32 find_free(struct caller *c, enum facility f, u32 from)
@@ -34,7 +43,7 @@ static u32 find_free(struct caller *c, enum facility f, u32 from)
 	/* Up: pos is a bit number of `level`. */
 	for (;;) {
 		if (pos >= IDX_MAX >> (6 * level) ||
-			caller_room(c, level_word(c, f, level, pos / 64), 8))
+			word_room(c, f, level, pos))
 			return IDX_MAX;
 		word = ~*level_word(c, f, level, pos / 64) &
 		       (~0ULL << pos % 64);
@@ -50,7 +59,7 @@ static u32 find_free(struct caller *c, enum facility f, u32 from)
 		if (level-- == 0)
 			return pos;
 		pos *= 64;
-		if (caller_room(c, level_word(c, f, level, pos / 64), 8))
+		if (word_room(c, f, level, pos))
 			return IDX_MAX;
 		word = ~*level_word(c, f, level, pos / 64);
 	}
@@ -122,18 +131,27 @@ static int choose_cyclic(
 	return 0;
 }
 
-/* All pages that the new object touches. */
+#define SLOTS_A_PAGE ((u32)(SYS_PAGE / sizeof(struct slot)))
+
+/* All pages that the new object touches. slots_ready is a watermark, so that
+ * only the first object of a page asks; it is right whoever dies. */
 static int room_for(struct caller *c, enum facility f, u32 idx)
 {
-	int level, err;
+	struct id_table *t = &caller_header(c)->ids[f];
 	u32 pos = idx;
+	int level, err;
 
+	if (likely(idx < t->slots_ready))
+		return 0;
 	err = caller_room(
 		c, region_slot(&c->region, f, idx), sizeof(struct slot));
 	for (level = 0; level < IDX_LEVELS && !err; level++) {
 		pos /= 64;
 		err = caller_room(c, level_word(c, f, level, pos), 8);
 	}
+	if (!err && idx - t->slots_ready < SLOTS_A_PAGE)
+		atom_store_release(&t->slots_ready,
+			(idx / SLOTS_A_PAGE + 1) * SLOTS_A_PAGE);
 	return err;
 }
 

@@ -67,6 +67,7 @@ struct check {
 	u64 used; /* bytes of live blocks seen */
 	u64 n_queued; /* waiters that stand in queues */
 	u64 n_bound;  /* undo records in sets' lists */
+	u64 present_page; /* seen to be readable last */
 	int foreign;  /* objects whose blocks nobody counted */
 };
 

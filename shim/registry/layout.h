@@ -145,6 +145,7 @@ struct id_table {
 	u32 n_buckets; /* linear hashing: buckets in use, >= 1 */
 	u32 key_seq;
 	u32 gen;       /* generation of the next object */
+	u32 slots_ready; /* pages of slots below are reserved; only grows */
 };
 
 /* Limits, as the sysctl files show them. Each field is one store. */

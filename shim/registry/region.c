@@ -23,6 +23,7 @@
 #define PROT_NONE 0
 #define PROT_RW 3
 #define MAP_SHARED 1
+#define MAP_PRIVATE_ANONYMOUS 0x22
 #define MAP_NORESERVE 0x4000
 #define MADV_DONTDUMP 16
 #define MADV_POPULATE_WRITE 23
@@ -272,21 +273,38 @@ static char *map_read_only(const char *path, long fd)
 	return (unsigned long)at > -4096UL ? NULL : at;
 }
 
+/* Does mlockall(MCL_FUTURE) fill each new mapping? A page tells. */
+static int fills_mappings(void)
+{
+	void *page =
+		sys_mmap(NULL, SYS_PAGE, PROT_RW, MAP_PRIVATE_ANONYMOUS, -1, 0);
+	unsigned char resident = 0;
+
+	if ((unsigned long)page > -4096UL)
+		return 1;
+	sys_call(__NR_mincore, page, SYS_PAGE, &resident);
+	sys_call(__NR_munmap, page, SYS_PAGE);
+	return resident & 1;
+}
+
 /*
- * PROT_NONE first: under mlockall(MCL_FUTURE) a writable mapping would be
- * filled to the last page.
+ * Where mappings are filled to the last page, a writable one of this size must
+ * not be asked for: PROT_NONE first. Not always, for valgrind takes minutes for
+ * the mprotect.
  */
 static long map_file(long fd)
 {
-	void *at = sys_mmap(NULL, REGION_SIZE, PROT_NONE,
-		MAP_SHARED | MAP_NORESERVE, fd, 0);
-	long err;
+	int prot = fills_mappings() ? PROT_NONE : PROT_RW;
+	void *at = sys_mmap(
+		NULL, REGION_SIZE, prot, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	long err = 0;
 
 	if ((unsigned long)at > -4096UL)
 		return (long)at;
 	sys_call(__NR_munlock, at, REGION_SIZE);
 	sys_call(__NR_madvise, at, REGION_SIZE, MADV_DONTDUMP);
-	err = sys_call(__NR_mprotect, at, REGION_SIZE, PROT_RW);
+	if (prot == PROT_NONE)
+		err = sys_call(__NR_mprotect, at, REGION_SIZE, PROT_RW);
 	if (!err)
 		return (long)at;
 	sys_call(__NR_munmap, at, REGION_SIZE);

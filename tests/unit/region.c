@@ -35,6 +35,13 @@ static void dir_fini(void)
 
 TestSuite(region, .init = dir_init, .fini = dir_fini, .timeout = 30);
 
+/* A skipped test gets no .fini. */
+#define skip(reason)                                                           \
+	do {                                                                   \
+		dir_fini();                                                    \
+		cr_skip_test(reason);                                          \
+	} while (0)
+
 static int map_it(struct region *r, int must_exist)
 {
 	struct region_options opt = {
@@ -288,7 +295,7 @@ static int try_to_map(void)
 Test(region, another_owner)
 {
 	if (geteuid() != 0)
-		cr_skip_test("changing the user needs root");
+		skip("changing the user needs root");
 	make();
 	cr_assert_eq(chmod(dir, 0777), 0);
 	cr_assert_eq(as_nobody(try_to_map), EACCES, "no right to open it");
@@ -303,7 +310,7 @@ Test(region, read_only_file)
 	unsigned long before;
 
 	if (geteuid() != 0)
-		cr_skip_test("root may write read-only files: needs setuid");
+		skip("root may write read-only files: needs setuid");
 	make();
 	cr_assert_eq(chown(path, 65534, 65534), 0);
 	cr_assert_eq(chmod(path, 0400), 0);
@@ -337,7 +344,7 @@ static int map_in_little_space(void)
 Test(region, too_little_address_space)
 {
 #ifdef __SANITIZE_ADDRESS__
-	cr_skip_test("the sanitizer itself needs more");
+	skip("the sanitizer itself needs more");
 #endif
 	cr_assert_eq(in_child(map_in_little_space), 0);
 	make();
@@ -385,7 +392,7 @@ Test(region, another_pid_namespace)
 	before = checksum();
 	status = in_child(map_in_other_pid_namespace);
 	if (status == 77)
-		cr_skip_test("unshare of pid namespaces needs root");
+		skip("unshare of pid namespaces needs root");
 	cr_assert_eq(status, 0);
 	cr_assert_eq(checksum(), before);
 }
