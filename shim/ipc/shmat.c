@@ -103,7 +103,7 @@ int shm_at(struct caller *c, s32 id, u64 addr, s32 flg, u64 *ret_addr)
 	s = ids_find(c, FAC_SHM, id, &ident);
 	/* Perhaps the dead alone had it. */
 	if (s && unlikely((s->mode & SHM_MODE_DEST) ||
-			caller_header(c)->limits.shm_rmid_forced)) {
+			  caller_header(c)->limits.shm_rmid_forced)) {
 		err = caller_enroll(c);
 		if (err)
 			return err;
@@ -119,9 +119,8 @@ int shm_at(struct caller *c, s32 id, u64 addr, s32 flg, u64 *ret_addr)
 		return err;
 	shm_order(c, s, ident);
 	if (flg & SHM_REMAP_FLAG)
-		shm_host_order(c, addr, shm_body(c, s) ?
-				shm_body(c, s)->pages * SYS_PAGE :
-				0);
+		shm_host_order(c, addr,
+			shm_body(c, s) ? shm_body(c, s)->pages * SYS_PAGE : 0);
 	lock_acquire(c, &task_own(c)->lock);
 	task_check_lifeline(c);
 	e = shm_entry_new(c->shm);

@@ -71,7 +71,7 @@ static inline void shm_tidy(struct caller *c, struct slot *s, u64 ident)
 	const struct shm_segment *seg = shm_body(c, s);
 
 	if (unlikely(seg && atom_load_relaxed(&seg->nattch) >
-			atom_load_relaxed(&seg->tidy_at)))
+				    atom_load_relaxed(&seg->tidy_at)))
 		shm_tidy_slow(c, s, ident);
 }
 /* Before an attachment changes: the dead first, so that times and pids come in

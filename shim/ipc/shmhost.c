@@ -6,8 +6,8 @@
 #include "ipc/shmhost.h"
 
 /* One attachment, of whose range [from, to) pages changed. */
-static void changed(struct caller *c, struct shm_entry *e, u64 from, u64 to,
-	int prot)
+static void changed(
+	struct caller *c, struct shm_entry *e, u64 from, u64 to, int prot)
 {
 	struct shm_process *p = c->shm;
 	struct shm_attach *rec = region_at(&c->region, e->rec);
@@ -33,8 +33,7 @@ static void changed(struct caller *c, struct shm_entry *e, u64 from, u64 to,
 		c->shm->last_gone = 1;
 }
 
-void shm_host_changed_locked(
-	struct caller *c, u64 addr, u64 len, int prot)
+void shm_host_changed_locked(struct caller *c, u64 addr, u64 len, int prot)
 {
 	struct shm_entry *e;
 	u64 end = addr + len, from, to, size;
@@ -66,8 +65,8 @@ void shm_host_order(struct caller *c, u64 addr, u64 len)
 	while (n < ORDER_MOST && (e = shm_entry_each(c->shm, &at)))
 		if (e->ident && e->addr < addr + len &&
 			e->addr + e->pages * SYS_PAGE > addr) {
-			slots[n] = region_slot(
-				&c->region, FAC_SHM, e->slot_idx);
+			slots[n] =
+				region_slot(&c->region, FAC_SHM, e->slot_idx);
 			idents[n++] = e->ident;
 		}
 	lock_release(c, &task_own(c)->lock);
@@ -110,7 +109,7 @@ static int there(struct caller *c, u64 addr, u64 len)
 
 		if (low && addr < high && end > low)
 			inside += (end < high ? end : high) -
-				(addr > low ? addr : low);
+				  (addr > low ? addr : low);
 	}
 	while (inside && (e = shm_entry_each(p, &at))) {
 		u64 low = e->addr, high = low + e->pages * SYS_PAGE;
@@ -133,10 +132,11 @@ long shm_host_protect(struct caller *c, u64 addr, u64 len, int prot)
 	long err;
 
 	len = (len + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
-	if ((addr & (SYS_PAGE - 1)) || !len || addr + len < addr || !begin(c, addr, len))
+	if ((addr & (SYS_PAGE - 1)) || !len || addr + len < addr ||
+		!begin(c, addr, len))
 		return sys_call(__NR_mprotect, addr, len, prot);
-	err = there(c, addr, len) ? sys_call(__NR_mprotect, addr, len, prot) :
-				    -ENOMEM;
+	err = there(c, addr, len) ? sys_call(__NR_mprotect, addr, len, prot)
+				  : -ENOMEM;
 	if (!err)
 		shm_host_changed_locked(c, addr, len, prot);
 	end(c);
@@ -232,7 +232,8 @@ long shm_host_unmap(struct caller *c, u64 addr, u64 len)
 	long err;
 
 	len = (len + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
-	if ((addr & (SYS_PAGE - 1)) || !len || addr + len < addr || !begin(c, addr, len))
+	if ((addr & (SYS_PAGE - 1)) || !len || addr + len < addr ||
+		!begin(c, addr, len))
 		return sys_call(__NR_munmap, addr, len);
 	err = unmap_outside(c, addr, len);
 	if (!err) {

@@ -114,13 +114,14 @@ void shm_table_rebuild(struct shm_process *p);
 /* Number of fragments. */
 u32 shm_entry_count(const struct shm_process *p, const struct shm_entry *e);
 /* Pages [from, to) of the attachment were unmapped (SHM_CUT_GONE) or got the
- * protection prot. 1 if the number of its fragments may have changed, -ENOMEM. */
+ * protection prot. 1 if the number of its fragments may have changed, -ENOMEM.
+ */
 #define SHM_CUT_GONE (-1)
 int shm_entry_cut(
 	struct shm_process *p, struct shm_entry *e, u64 from, u64 to, int prot);
 /* 1 if pages [from, to) of it are all still mapped. */
-int shm_entry_covers(
-	const struct shm_process *p, const struct shm_entry *e, u64 from, u64 to);
+int shm_entry_covers(const struct shm_process *p, const struct shm_entry *e,
+	u64 from, u64 to);
 
 /* ---- shmmap.c ---- */
 

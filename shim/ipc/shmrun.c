@@ -267,9 +267,9 @@ int shm_promise_check(struct caller *c, u64 pages)
 	struct shm_state *st = state(c);
 	u64 left, now = sys_monotonic_ns();
 
-	/* Plenty a moment ago: asking costs as much as all else of a creation. */
-	if (now - st->room_ns < ROOM_FRESH_NS &&
-		pages <= ROOM_SMALL_PAGES &&
+	/* Plenty a moment ago: asking costs as much as all else of a creation.
+	 */
+	if (now - st->room_ns < ROOM_FRESH_NS && pages <= ROOM_SMALL_PAGES &&
 		st->promised + pages <= st->room / 2)
 		return 0;
 	if (beyond_machine(pages))

@@ -296,8 +296,8 @@ int shm_entry_cut(
 	return changed;
 }
 
-int shm_entry_covers(
-	const struct shm_process *p, const struct shm_entry *e, u64 from, u64 to)
+int shm_entry_covers(const struct shm_process *p, const struct shm_entry *e,
+	u64 from, u64 to)
 {
 	u32 i = e->frags;
 	u64 found = 0;
