@@ -14,7 +14,13 @@ checked() {
 	local text=$1 program=$2 status
 
 	shift 2
-	timeout 60 unshare --ipc "$program" >"$dir/plain" 2>/dev/null
+	new_registry
+	# What the tool says on the kernel too is not about the shim.
+	if ! timeout 30 unshare --ipc "$@" "$program" >"$dir/plain" \
+		2>/dev/null; then
+		echo "skip: $text fails on the kernel as well"
+		return
+	fi
 	LD_PRELOAD=$shim timeout 30 "$@" "$program" >"$dir/out" 2>"$dir/err"
 	status=$?
 	if grep -q libipclift "$dir/err"; then
