@@ -12,6 +12,7 @@
 
 #include "ipc/check.h"
 #include "ipc/control.h"
+#include "ipc/reap.h"
 #include "ipc/undo.h"
 #include "registry/lock.h"
 #include "tool/registry.h"
@@ -238,7 +239,7 @@ static void finish_for_the_dead(struct caller *c)
 
 			lock_acquire(c, &t->lock);
 			lock_release(c, &t->lock);
-			undo_reap(c, where);
+			reap_task(c, where);
 		} else if (!strcmp(json_object_get_string(what), "object") &&
 			where <= c->idx_mask) {
 			struct slot *s = region_slot(&c->region, FAC_SEM, where);

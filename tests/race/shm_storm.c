@@ -15,6 +15,7 @@
  * registry's file still holds of segments is no more than the pool's bound.
  * Prints one line; 1 on a failure.
  */
+#define _GNU_SOURCE
 #include "storm.h"
 #include <fcntl.h>
 #include <sys/ipc.h>
