@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+/*
+ * shm_crash: one shared memory operation is killed after each of its stores.
+ *
+ * The shim's sources are compiled into this program with -DIPCLIFT_CRASH, so
+ * that crash_point() below comes before every store to the registry. A child
+ * prepares, arms the counter and does the operation; it dies at store n = 1, 2,
+ * ... until the operation comes to its end. After each death the parent looks:
+ * nobody is attached, no segment is left that was removed, the rest can be
+ * removed, then nothing is in use, nothing promised; and a new segment can be
+ * made, is zero, attached and removed.
+ *
+ *	gcc -DIPCLIFT_CRASH -D_GNU_SOURCE -Ishim -mcx16 -O1 -fno-builtin \
+ *		-fno-stack-protector -ftls-model=initial-exec \
+ *		shim/{base,registry,index,ipc,entry}/[a-z]*.c \
+ *		tests/crash/shm_crash.c -lpthread -o shm_crash
+ *	IPCLIFT_REGISTRY=/dev/shm/crash.registry ./shm_crash
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ipc.h>
+#include <sys/shm.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SIZE (3 * 4096)
+#define KEY 0x5c4a5400
+
+static volatile long left; /* 0 = not armed */
+
+__attribute__((visibility("hidden"))) void crash_point(void);
+void crash_point(void)
+{
+	if (left && --left == 0)
+		kill(getpid(), SIGKILL);
+}
+
+static int id;
+static char *at;
+
+static void with_segment(void)
+{
+	id = shmget(KEY, SIZE, IPC_CREAT | 0600);
+}
+static void attached(void)
+{
+	with_segment();
+	at = shmat(id, NULL, 0);
+	memset(at, 1, SIZE);
+}
+static void doomed(void)
+{
+	attached();
+	shmctl(id, IPC_RMID, NULL);
+}
+static void used_before(void)
+{
+	doomed();
+	shmdt(at);
+}
+
+static void create(void)
+{
+	shmget(KEY, SIZE, IPC_CREAT | 0600);
+}
+static void attach(void)
+{
+	shmat(id, NULL, 0);
+}
+static void create_attach(void)
+{
+	id = shmget(IPC_PRIVATE, SIZE, 0600);
+	shmat(id, NULL, 0);
+}
+static void detach(void)
+{
+	shmdt(at);
+}
+static void rmid(void)
+{
+	shmctl(id, IPC_RMID, NULL);
+}
+static void fork_child(void)
+{
+	if (!fork())
+		_exit(0);
+	wait(NULL);
+}
+static void piece(void)
+{
+	extern int munmap(void *, size_t);
+
+	munmap(at + 4096, 4096);
+}
+
+static const struct op {
+	const char *name;
+	void (*prepare)(void);
+	void (*run)(void);
+} ops[] = {
+	{"create", NULL, create},
+	{"create and attach, pages used before", used_before, create_attach},
+	{"attach", with_segment, attach},
+	{"detach", attached, detach},
+	{"remove", with_segment, rmid},
+	{"remove while attached", attached, rmid},
+	{"last detach", doomed, detach},
+	{"fork", attached, fork_child},
+	{"unmap a piece", attached, piece},
+};
+
+static int look(const char *name, long n)
+{
+	struct shmid_ds ds;
+	struct shm_info info;
+	int highest, i, seg, bad = 0;
+	char *p;
+
+	highest = shmctl(0, SHM_INFO, (struct shmid_ds *)&info);
+	for (i = 0; i <= highest; i++) {
+		seg = shmctl(i, SHM_STAT, &ds);
+		if (seg < 0)
+			continue;
+		bad |= ds.shm_nattch != 0 || (ds.shm_perm.mode & SHM_DEST);
+		shmctl(seg, IPC_RMID, NULL);
+	}
+	shmctl(0, SHM_INFO, (struct shmid_ds *)&info);
+	bad |= (info.used_ids != 0) << 1 | (info.shm_tot != 0) << 2;
+	seg = shmget(KEY, SIZE, IPC_CREAT | IPC_EXCL | 0600);
+	p = seg < 0 ? (void *)-1 : shmat(seg, NULL, 0);
+	if (p == (void *)-1)
+		bad |= 8;
+	for (i = 0; p != (void *)-1 && i < SIZE; i++)
+		bad |= p[i] ? 16 : 0;
+	if (p != (void *)-1) {
+		memset(p, 2, SIZE);
+		bad |= shmdt(p) ? 32 : 0;
+	}
+	bad |= shmctl(seg, IPC_RMID, NULL) ? 64 : 0;
+	if (bad)
+		printf("FAIL %s, store %ld: %#x\n", name, n, bad);
+	return bad;
+}
+
+int main(void)
+{
+	int failed = 0;
+
+	for (size_t k = 0; k < sizeof(ops) / sizeof(ops[0]); k++) {
+		long n = 0;
+		int status;
+
+		do {
+			pid_t pid;
+
+			n++;
+			pid = fork();
+			if (!pid) {
+				alarm(10);
+				if (ops[k].prepare)
+					ops[k].prepare();
+				left = n;
+				ops[k].run();
+				left = 0;
+				_exit(0);
+			}
+			waitpid(pid, &status, 0);
+			failed |= look(ops[k].name, n) != 0;
+		} while (!WIFEXITED(status) && n < 2000);
+		printf("%s %s: %ld crash points\n", failed ? "FAIL" : "ok",
+			ops[k].name, n - 1);
+	}
+	return failed;
+}
