@@ -269,6 +269,25 @@ int64_t sys_realtime_sec(void)
 	return ts.sec;
 }
 
+static int64_t realtime_ns(int clock)
+{
+	struct sys_timespec ts;
+
+	vdso_ready();
+	vdso_clock(clock, &ts);
+	return ts.sec * 1000000000LL + ts.nsec;
+}
+
+int64_t sys_realtime_coarse_ns(void)
+{
+	return realtime_ns(CLOCK_REALTIME_COARSE);
+}
+
+int64_t sys_realtime_ns(void)
+{
+	return realtime_ns(CLOCK_REALTIME);
+}
+
 uint64_t sys_monotonic_ns(void)
 {
 	struct sys_timespec ts;

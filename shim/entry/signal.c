@@ -88,8 +88,10 @@ static void trampoline(int sig, siginfo_t *info, void *uc)
 		defer(c, sig, info, uc);
 		return;
 	}
-	if (c->interrupt && !is_fault(sig, info))
+	if (c->interrupt && !is_fault(sig, info)) {
+		c->signal_flags = host[sig].flags;
 		c->interrupt(c);
+	}
 	handler = __atomic_load_n(&host[sig].handler, __ATOMIC_ACQUIRE);
 	if (host[sig].flags & SA_RESETHAND)
 		ksigaction(sig, &dfl, NULL);

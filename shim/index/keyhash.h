@@ -22,6 +22,11 @@ struct slot *keyhash_find(
 	struct caller *c, enum facility f, s32 key, u64 *ret_ident);
 struct slot *keyhash_find_locked(struct caller *c, enum facility f, s32 key);
 
+/* The next object behind s with the same key: for keys that are hashes of
+ * names, where several may stand. */
+struct slot *keyhash_next_locked(
+	struct caller *c, enum facility f, const struct slot *s);
+
 /* Bracket for insert and remove: keeps lock-free readers away until the
  * operation is committed. keyhash_repair ends it for a dead writer. */
 void keyhash_write_begin(struct caller *c, enum facility f);

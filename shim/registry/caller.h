@@ -61,10 +61,14 @@ struct caller {
 	 * signal handler of the host runs. */
 	void (*interrupt)(struct caller *c);
 	void *interrupt_arg;
+	unsigned long signal_flags; /* sa_flags of the handler that interrupts */
 	struct cred *cred;
 	/* Pages found readable lately (guard.h). */
 	uintptr_t stack_low, stack_high;
 	uintptr_t good_page[8];
+	/* The same for writing. */
+	uintptr_t write_low, write_high;
+	uintptr_t write_page[8];
 	/* The own undo records used lately (undo.h), by slot index. */
 	struct {
 		u64 ident;

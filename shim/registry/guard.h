@@ -41,6 +41,21 @@ static inline int guard_readable(struct caller *c, const void *p, size_t len)
 /* Empty the cache of good pages. */
 void guard_forget(struct caller *c);
 
+/* The same for writing, remembered likewise: for the buffers of receivers. */
+int guard_writable_slow(struct caller *c, void *p, size_t len);
+static inline int guard_writable_cached(struct caller *c, void *p, size_t len)
+{
+	uintptr_t at = (uintptr_t)p, page = at / SYS_PAGE;
+
+	if (likely(at >= c->write_low && at + len <= c->write_high &&
+		    at + len >= at))
+		return 0;
+	if (likely(c->write_page[page % 8] == page &&
+		    at % SYS_PAGE + len <= SYS_PAGE))
+		return 0;
+	return guard_writable_slow(c, p, len);
+}
+
 /* 0 or -EFAULT: may len bytes at p be written? Always asks the kernel. */
 int guard_writable(struct caller *c, void *p, size_t len);
 

@@ -15,6 +15,9 @@
 
 struct region {
 	char *base; /* NULL = not mapped */
+	/* The file's absolute name, set by who maps it; FIFOs of message queues
+	 * are in the directory PATH.mq. NULL: none can be opened. */
+	const char *path;
 };
 
 struct region_options {

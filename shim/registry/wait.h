@@ -88,6 +88,16 @@ struct wait_watch {
 int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 	u64 slice_ns, int spin, const struct wait_watch *watch);
 
+/*
+ * The same for calls that SA_RESTART restarts (mq_*): deadline is an absolute
+ * CLOCK_REALTIME or NULL. It is a cancellation point: what `cancelled` (with
+ * arg) has to do is done if the thread is cancelled in its sleep. -EINTR means
+ * that a handler which our trampoline does not know ran and does not restart.
+ */
+int wait_sleep_restart(struct caller *c, struct waiter *w,
+	const struct sys_timespec *deadline, int spin,
+	void (*cancelled)(void *arg), void *arg);
+
 /* After state was found WAIT_DONE under the lock: wait for the waker's last
  * store, which comes at once, so that the record is ours again. */
 void wait_settle(struct waiter *w);
