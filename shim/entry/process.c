@@ -42,6 +42,7 @@ static struct {
 	int parsed;
 	int complained;
 	int log_fd_ok;
+	char path[4096]; /* of the registry, absolute */
 } process = {.routes = 0xffffffff, .cred = {.euid = 0xffffffff}};
 
 static const char *config(const char *name)
@@ -118,6 +119,23 @@ static void complain(const char *why)
 	sys_call(__NR_write, 2, line, n);
 }
 
+/* The host may change its directory later. */
+static void keep_path(const char *path)
+{
+	char *to = process.path;
+	size_t n = 0, cap = sizeof(process.path);
+
+	if (path[0] != '/') {
+		if (sys_call(__NR_getcwd, to, cap) < 0)
+			return;
+		n = str_add(to, cap, str_len(to), "/");
+	}
+	if (n + str_len(path) + 1 > cap)
+		return;
+	str_add(to, cap, n, path);
+	process.region.path = to;
+}
+
 static int map_registry(void)
 {
 	const char *path = config("IPCLIFT_REGISTRY");
@@ -140,6 +158,8 @@ static int map_registry(void)
 	err = region_map(&process.region, path, &opt, why, sizeof(why));
 	if (err)
 		complain(why);
+	else
+		keep_path(path);
 	return err;
 }
 

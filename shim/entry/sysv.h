@@ -11,4 +11,15 @@ long entry_semget(key_t key, int nsems, int flg);
 long entry_semop(int id, const void *sops, unsigned n, const void *timeout);
 long entry_semctl(int id, int num, int cmd, unsigned long arg);
 
+long entry_mq_open(
+	const char *name, int oflag, unsigned mode, const void *attr);
+long entry_mq_unlink(const char *name);
+long entry_mq_send(int fd, const char *text, size_t len, unsigned prio,
+	const void *timeout);
+long entry_mq_receive(
+	int fd, char *text, size_t len, unsigned *prio, const void *timeout);
+/* named: by mq_notify(3), which knows SIGEV_THREAD. */
+long entry_mq_notify(int fd, const void *user, int named);
+long entry_mq_setattr(int fd, const void *set, void *old);
+
 #endif
