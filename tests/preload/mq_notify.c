@@ -156,17 +156,17 @@ static void waiting_receiver(void)
 	line(q, getpid());
 	t_story("Q2: nor when a receive lets a sender in");
 	t_eq(mq_notify(q, NULL), 0);
-	t_eq(q_put(q, "1", 0), 0);
-	t_eq(q_put(q, "2", 0), 0);
+	for (int i = 0; i < 4; i++)
+		t_eq(q_put(q, "1", 0), 0);
 	pid = t_fork();
 	if (pid == 0)
-		_exit(q_put(q, "3", 0) ? errno : 0);
+		_exit(q_put(q, "2", 0) ? errno : 0);
 	t_asleep(pid);
 	t_eq(reg(SIGEV_SIGNAL, SIGUSR1, 1), 0);
 	t_eq(mq_receive(q, buf, 32, NULL), 1);
 	t_eq(t_join(pid), 0);
 	t_eq(n_signals, 3);
-	t_eq(q_count(q), 2);
+	t_eq(q_count(q), 4);
 	t_eq(mq_notify(q, NULL), 0);
 	drain();
 }
@@ -316,7 +316,7 @@ int main(void)
 	action.sa_flags = SA_SIGINFO;
 	sigaction(SIGUSR1, &action, NULL);
 	sigaction(SIGRTMIN + 3, &action, NULL);
-	q = q_open(NAME, RW, 2, 32);
+	q = q_open(NAME, RW, 4, 32);
 	errors();
 	signal_way();
 	waiting_receiver();
