@@ -264,25 +264,33 @@ static u32 level_now(struct mqueue *q, int fd)
 
 /*
  * A write is an edge for IN, a read from two packets is one for OUT. The kernel
- * gives an IN edge for each message sent and an OUT edge for each received;
- * those that the level alone does not bring are made by a packet more or less,
- * if anybody polls by edge.
+ * wakes every poller of a queue at each message queued or received, and those
+ * by edge report whatever is then ready. What the change of level does not bring
+ * of that is made by packets that come and go.
  */
-void mq_fifo_sync(struct mqueue *q, int fd, u32 n_msgs, int sent)
+static void make_edges(const struct mqueue *q, int fd, u32 *n, u32 target)
+{
+	if (target == 2 || !(q->polled & MQ_POLLED_OUT)) {
+		while (target && *n >= target)
+			take(fd, n);
+	} else if (*n < 2) {
+		while (*n < 2)
+			put(fd, n);
+	} else if (target) {
+		take(fd, n);
+		put(fd, n);
+	}
+}
+
+void mq_fifo_sync(struct mqueue *q, int fd, u32 n_msgs)
 {
 	u32 target = level_for(q, n_msgs), n = level_now(q, fd);
-	int edge = (q->polled & MQ_POLLED_EDGE) != 0;
 
-	edge = edge && (q->polled & (sent ? MQ_POLLED_IN : MQ_POLLED_OUT));
-	if (n == target && q->level == target && !edge)
+	if (q->level == target && !(q->polled & MQ_POLLED_EDGE))
 		return;
 	atom_store_release(&q->level, MQ_LEVEL_UNKNOWN);
-	if (edge && sent)
-		while (n >= target)
-			take(fd, &n);
-	if (edge && !sent)
-		while (n < 2)
-			put(fd, &n);
+	if (q->polled & MQ_POLLED_EDGE)
+		make_edges(q, fd, &n, target);
 	while (n > target)
 		take(fd, &n);
 	while (n < target)

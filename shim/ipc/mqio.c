@@ -150,7 +150,7 @@ int mq_try_send(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	insert(c, q, m, wait_own(c), 0);
 	if (n == 0 && unlikely(q->notify.state == MQ_NOTIFY_ARMED))
 		mq_notify_fire(c, q);
-	mq_ready(q, d->fd, n + 1, 1);
+	mq_ready(q, d->fd, n + 1);
 	atom_store_release(&q->mtime, sys_realtime_coarse_ns());
 	journal_commit(c);
 	if (unlikely(q->notify.state == MQ_NOTIFY_FIRING))
@@ -202,7 +202,7 @@ int mq_try_receive(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	if (unlikely(w))
 		let_sender_in(c, q, w);
 	else
-		mq_ready(q, d->fd, n - 1, 0);
+		mq_ready(q, d->fd, n - 1);
 	prioq_item_free(c, &q->msgs, idx);
 	atom_store_release(&q->mtime, sys_realtime_coarse_ns());
 	journal_commit(c);
@@ -222,7 +222,7 @@ void mq_put_back(struct caller *c, const struct mq_desc *d, u32 len, u32 prio)
 		hand_over(c, q, w, &m);
 	} else if (!item_room(c, q, len)) {
 		insert(c, q, &m, wait_own(c), 1);
-		mq_ready(q, d->fd, prioq_count(&q->msgs), 1);
+		mq_ready(q, d->fd, prioq_count(&q->msgs));
 	}
 	journal_commit(c);
 	lock_release(c, &d->s->lock);

@@ -198,13 +198,13 @@ void mq_fifo_unlink(struct caller *c, const u64 token[2]);
 int mq_fifo_open(struct caller *c, const struct mqueue *q, u32 oflag);
 /* 1 if no process has it open. */
 int mq_fifo_unused(struct caller *c, const u64 token[2]);
-/* Bring the FIFO in step before the commit of a send (sent) or a receive that
- * leaves n messages. Slot lock held. */
-void mq_fifo_sync(struct mqueue *q, int fd, u32 n, int sent);
-static inline void mq_ready(struct mqueue *q, int fd, u32 n, int sent)
+/* Bring the FIFO in step before the commit of an operation that leaves n
+ * messages. Slot lock held. */
+void mq_fifo_sync(struct mqueue *q, int fd, u32 n);
+static inline void mq_ready(struct mqueue *q, int fd, u32 n)
 {
 	if (unlikely(q->polled))
-		mq_fifo_sync(q, fd, n, sent);
+		mq_fifo_sync(q, fd, n);
 }
 /* After an empty or full queue was met although poll may have told otherwise. */
 void mq_fifo_settle(struct mqueue *q, int fd);
