@@ -118,8 +118,8 @@ int fd_lookup_slow(struct caller *c, int fd, struct mq_desc *ret)
 	}
 	sig = sys_call(__NR_fcntl, fd, F_GETSIG);
 	ret->fd = fd;
-	ret->access = sig >= MQ_FIFO_SIG && sig <= MQ_FIFO_SIG + 3 ?
-		sig - MQ_FIFO_SIG :
+	ret->access = sig >= MQ_FIFO_SIG && sig <= MQ_FIFO_SIG + 7 ?
+		(sig - MQ_FIFO_SIG) & MQ_O_ACCMODE :
 		MQ_O_RDWR;
 	if (e)
 		entry_set(e, ret->ident, FD_MQ | ret->access, 0);
@@ -334,6 +334,16 @@ FCNTL_LIKE(fcntl64)
 
 /* ---- read, fstat, fchmod, fchown ---- */
 
+/* The file offset belongs to the description, which dup and fork share; a FIFO
+ * has none. That it is at the end is kept where the access mode is; an offset
+ * in the middle only by number. */
+static int at_end(int fd)
+{
+	long sig = sys_call(__NR_fcntl, fd, F_GETSIG);
+
+	return sig >= MQ_FIFO_SIG + MQ_FIFO_READ && sig <= MQ_FIFO_SIG + 7;
+}
+
 long entry_read(int fd, void *buf, size_t len)
 {
 	struct fd_entry *e = fd_entry(fd);
@@ -350,9 +360,12 @@ long entry_read(int fd, void *buf, size_t len)
 	n = mq_status(c, &d, line);
 	if (n < 0)
 		return n;
-	if (e->pos >= (u32)n)
+	if (e->pos >= (u32)n || at_end(fd))
 		return 0;
 	n -= e->pos;
+	if (len >= (size_t)n)
+		sys_call(__NR_fcntl, fd, F_SETSIG,
+			MQ_FIFO_SIG + MQ_FIFO_READ + d.access);
 	if (len < (size_t)n)
 		n = len;
 	if (guard_writable(c, buf, n))

@@ -38,8 +38,9 @@
 #define MQ_O_NONBLOCK 04000
 #define MQ_O_DIRECT 040000
 
-/* F_SETSIG of a descriptor not open for both: this plus its access mode. */
+/* F_SETSIG of a descriptor: this plus its access mode; or 0, O_RDWR. */
 #define MQ_FIFO_SIG 40
+#define MQ_FIFO_READ 4 /* added: its status line was read to the end */
 
 /* Internal result: a handler with SA_RESTART ran, begin again. */
 #define MQ_ERESTART 512
