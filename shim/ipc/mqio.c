@@ -135,6 +135,7 @@ int mq_try_send(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	int err;
 
 	if (unlikely(w)) {
+		d->s->lock.cpu = sys_cpu();
 		hand_over(c, q, w, m);
 		journal_commit(c);
 		return 0;
@@ -199,10 +200,12 @@ int mq_try_receive(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	} else {
 		swap_blocks(c, item, wait_own(c));
 	}
-	if (unlikely(w))
+	if (unlikely(w)) {
+		d->s->lock.cpu = sys_cpu();
 		let_sender_in(c, q, w);
-	else
+	} else {
 		mq_ready(q, d->fd, n - 1);
+	}
 	prioq_item_free(c, &q->msgs, idx);
 	atom_store_release(&q->mtime, sys_realtime_coarse_ns());
 	journal_commit(c);

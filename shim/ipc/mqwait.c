@@ -240,13 +240,11 @@ static s32 sleep_queued(struct sleep_state *st,
 	return st->result;
 }
 
-/* The partner of a hand-over ran on another CPU than ours: worth spinning. */
-static int should_spin(struct slot *s)
+/* The partner of the last hand-over ran on another CPU than ours: worth
+ * spinning. Only wakers store theirs (mqio.c). */
+static int should_spin(const struct slot *s)
 {
-	u32 cpu = sys_cpu(), last = s->lock.cpu;
-
-	s->lock.cpu = cpu;
-	return last != cpu;
+	return s->lock.cpu != sys_cpu();
 }
 
 /* Slot lock held and released. */
