@@ -13,6 +13,28 @@
 #define CHUNK_SIZE 32768u
 #define SHIFT_MAX 8u
 
+/* Queues of fewer items have no hints: their tree is in the cache. Arbitrary. */
+#define HINTS_FROM 256u
+#define HINTS_MAX 32768u
+
+static u32 n_hints(u32 cap)
+{
+	u32 n = HINTS_FROM;
+
+	if (cap < HINTS_FROM)
+		return 0;
+	while (n < cap && n < HINTS_MAX)
+		n *= 2;
+	return n;
+}
+
+static u64 chunks_size(u32 cap, u32 inline_data);
+
+static inline u32 *hint_at(const struct prioq *q, u32 prio)
+{
+	return (u32 *)((char *)q + q->hint_off) + (prio & q->hint_mask);
+}
+
 static u32 item_stride(u32 inline_data)
 {
 	return sizeof(struct prio_item) + ((inline_data + 63) & ~63u);
@@ -30,6 +52,11 @@ static u32 chunk_shift(u32 inline_data)
 
 u64 prioq_table_size(u32 cap, u32 inline_data)
 {
+	return chunks_size(cap, inline_data) + n_hints(cap) * sizeof(u32);
+}
+
+static u64 chunks_size(u32 cap, u32 inline_data)
+{
 	u32 shift = chunk_shift(inline_data);
 
 	return (((u64)cap + (1u << shift) - 1) >> shift) * sizeof(struct ref);
@@ -37,7 +64,8 @@ u64 prioq_table_size(u32 cap, u32 inline_data)
 
 void prioq_init(struct prioq *q, u32 cap, u32 inline_data, u32 table_off)
 {
-	u64 n = prioq_table_size(cap, inline_data) / sizeof(struct ref), i;
+	u64 n = chunks_size(cap, inline_data) / sizeof(struct ref), i;
+	u32 hints = n_hints(cap);
 
 	*q = (struct prioq){
 		.cap = cap,
@@ -45,7 +73,11 @@ void prioq_init(struct prioq *q, u32 cap, u32 inline_data, u32 table_off)
 		.stride = item_stride(inline_data),
 		.inline_data = inline_data,
 		.table_off = table_off,
+		.hint_off = table_off + chunks_size(cap, inline_data),
+		.hint_mask = hints ? hints - 1 : 0,
 	};
+	for (i = 0; i < hints; i++)
+		*hint_at(q, i) = 0;
 	for (i = 0; i < n; i++)
 		prioq_table(q)[i].off = 0;
 }
@@ -91,7 +123,7 @@ void prioq_free(struct caller *c, struct prioq *q,
 	void (*drop)(struct caller *c, struct prio_item *item))
 {
 	struct ref *table = prioq_table(q);
-	u64 n = prioq_table_size(q->cap, q->inline_data) / sizeof(struct ref);
+	u64 n = chunks_size(q->cap, q->inline_data) / sizeof(struct ref);
 	u32 per = 1u << q->shift, i, k;
 
 	for (i = 0; i < n && table[i].off; i++) {
@@ -276,8 +308,8 @@ static void node_remove_first(const struct tree *t)
 /* The node of prio, made if there is none. */
 static u32 node_for(const struct tree *t, u32 prio)
 {
-	u32 n = t->q->first, p;
-	int dir;
+	u32 n = t->q->first, p = 0;
+	int dir = 0;
 
 	if (!n) {
 		n = node_add(t, 0, 0, prio);
@@ -291,15 +323,23 @@ static u32 node_for(const struct tree *t, u32 prio)
 		journal_set32(t->c, &t->q->first, n);
 		return n;
 	}
+	n = t->q->hint_mask ? *hint_at(t->q, prio) : 0;
+	/* A node that has items is in the tree. */
+	if (n && at(t, n)->prio == prio && at(t, n)->head)
+		return n;
 	n = t->q->root;
 	do {
 		if (at(t, n)->prio == prio)
-			return n;
+			break;
 		dir = prio > at(t, n)->prio;
 		p = n;
 		n = child(t, n, dir);
 	} while (n);
-	return node_add(t, p, dir, prio);
+	if (!n)
+		n = node_add(t, p, dir, prio);
+	if (t->q->hint_mask)
+		atom_store_release(hint_at(t->q, prio), n);
+	return n;
 }
 
 /* ---- items ---- */

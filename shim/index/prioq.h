@@ -8,6 +8,9 @@
  * when the last item goes its node stays in the tree, empty, as the one spare:
  * a queue that is empty most of the time never touches the tree.
  *
+ * A large queue has a table of hints besides, by which a message of a priority
+ * that is in use finds its node without a descent through cold memory.
+ *
  * Only the highest node is ever removed, so removal meets no node with two
  * children. The owner's lock is held everywhere. All changes are part of the
  * current operation (journaled), except those of prioq_grow.

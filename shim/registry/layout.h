@@ -389,8 +389,12 @@ struct prioq {
 	u32 stride;	 /* bytes an item takes in its chunk */
 	u32 inline_data; /* bytes of data that follow each item, or 0 */
 	u64 count; /* bytes << 20 | items in the queue */
+	/* u32 hints behind the table: where the node of a priority was last.
+	 * Plain stores; a hint counts if the node still says so. */
+	u32 hint_off;
+	u32 hint_mask; /* 0 = there are none */
 };
-_Static_assert(sizeof(struct prioq) == 48, "prioq size");
+_Static_assert(sizeof(struct prioq) == 56, "prioq size");
 
 #define MQ_NAME_MAX 255
 /* mqueue.polled */
