@@ -43,7 +43,8 @@ static mqd_t make(const char *name)
 	mqd_t q;
 
 	mq_unlink(name);
-	q = mq_open(name, O_RDONLY | O_CREAT | O_EXCL | O_NONBLOCK, 0600, &attr);
+	q = mq_open(
+		name, O_RDONLY | O_CREAT | O_EXCL | O_NONBLOCK, 0600, &attr);
 	if (q < 0)
 		die(name);
 	return q;
@@ -92,8 +93,8 @@ static void watch(int ep, int fd, unsigned what)
 
 int main(void)
 {
-	static const char *const orders[] = {"order 1", "order 2",
-		"urgent order", "order 3"};
+	static const char *const orders[] = {
+		"order 1", "order 2", "urgent order", "order 3"};
 	static const char *const lines[] = {"child says hello", "and goodbye"};
 	static const unsigned prios[] = {1, 1, 9, 1};
 	int ep = epoll_create1(0), pair[2], count[3] = {0};

@@ -118,9 +118,9 @@ int fd_lookup_slow(struct caller *c, int fd, struct mq_desc *ret)
 	}
 	sig = sys_call(__NR_fcntl, fd, F_GETSIG);
 	ret->fd = fd;
-	ret->access = sig >= MQ_FIFO_SIG && sig <= MQ_FIFO_SIG + 7 ?
-		(sig - MQ_FIFO_SIG) & MQ_O_ACCMODE :
-		MQ_O_RDWR;
+	ret->access = sig >= MQ_FIFO_SIG && sig <= MQ_FIFO_SIG + 7
+			      ? (sig - MQ_FIFO_SIG) & MQ_O_ACCMODE
+			      : MQ_O_RDWR;
 	if (e)
 		entry_set(e, ret->ident, FD_MQ | ret->access, 0);
 	/* Where it came from somebody may poll it without us. */
@@ -279,7 +279,7 @@ long entry_fcntl(int fd, int cmd, long arg)
 		ret = sys_call(__NR_fcntl, fd, cmd);
 		if (ret >= 0)
 			ret = (ret & ~(HIDDEN_FLAGS | MQ_O_ACCMODE)) |
-				(e->info & FD_ACCESS);
+			      (e->info & FD_ACCESS);
 		return ret;
 	case F_SETFL:
 		return sys_call(__NR_fcntl, fd, cmd, arg | MQ_O_DIRECT);
@@ -308,25 +308,25 @@ static int fcntl_by(fcntl_fn real, int fd, int cmd, long arg)
 
 	if (unlikely(fd_is_mq(fd) && cmd != F_DUPFD && cmd != F_DUPFD_CLOEXEC))
 		return process_return(entry_fcntl(fd, cmd, arg));
-	ret = real ? real(fd, cmd, arg) :
-		     (int)process_return(sys_call(__NR_fcntl, fd, cmd, arg));
+	ret = real ? real(fd, cmd, arg)
+		   : (int)process_return(sys_call(__NR_fcntl, fd, cmd, arg));
 	if ((cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC) && ret >= 0)
 		copy_entry(fd, ret);
 	return ret;
 }
 
-#define FCNTL_LIKE(name)                                                       \
-	EXPORT int name(int fd, int cmd, ...)                                  \
-	{                                                                      \
-		static void *next;                                             \
-		va_list ap;                                                    \
-		long arg;                                                      \
-                                                                               \
-		va_start(ap, cmd);                                             \
-		arg = va_arg(ap, long);                                        \
-		va_end(ap);                                                    \
-		return fcntl_by((fcntl_fn)process_next(&next, #name), fd, cmd, \
-			arg);                                                  \
+#define FCNTL_LIKE(name)                                                     \
+	EXPORT int name(int fd, int cmd, ...)                                \
+	{                                                                    \
+		static void *next;                                           \
+		va_list ap;                                                  \
+		long arg;                                                    \
+                                                                             \
+		va_start(ap, cmd);                                           \
+		arg = va_arg(ap, long);                                      \
+		va_end(ap);                                                  \
+		return fcntl_by(                                             \
+			(fcntl_fn)process_next(&next, #name), fd, cmd, arg); \
 	}
 
 FCNTL_LIKE(fcntl)
@@ -385,8 +385,8 @@ EXPORT ssize_t read(int fd, void *buf, size_t len)
 	if (unlikely(fd_is_mq(fd)))
 		return process_return(entry_read(fd, buf, len));
 	real = (read_fn)process_next(&next, "read");
-	return real ? real(fd, buf, len) :
-		      process_return(sys_call(__NR_read, fd, buf, len));
+	return real ? real(fd, buf, len)
+		    : process_return(sys_call(__NR_read, fd, buf, len));
 }
 
 typedef ssize_t (*read_chk_fn)(int, void *, size_t, size_t);
@@ -508,7 +508,7 @@ static void watch(int fd, u32 bits)
 static u32 poll_bits(u32 events)
 {
 	return (events & (POLLIN | POLLRDNORM) ? MQ_POLLED_IN : 0) |
-		(events & (POLLOUT | POLLWRNORM) ? MQ_POLLED_OUT : 0);
+	       (events & (POLLOUT | POLLWRNORM) ? MQ_POLLED_OUT : 0);
 }
 
 void entry_watch_poll(const void *fds, unsigned long n)
@@ -557,9 +557,8 @@ void entry_watch_epoll(int op, int fd, const void *event)
 		return;
 	c = process_get(&err);
 	if (c && !guard_readable(c, ev, sizeof(*ev)))
-		watch(fd,
-			poll_bits(ev->events) |
-				(ev->events & EPOLLET ? MQ_POLLED_EDGE : 0));
+		watch(fd, poll_bits(ev->events) |
+				  (ev->events & EPOLLET ? MQ_POLLED_EDGE : 0));
 }
 
 /* The headers say that poll only writes to its array. */
@@ -569,14 +568,14 @@ static const void *read_too(const void *p)
 	return p;
 }
 
-#define PASS_ON(ret, name, params, args)                                       \
-	static void *next;                                                     \
-	ret(*real) params = (ret(*) params)process_next(&next, #name);         \
-                                                                               \
-	if (unlikely(!real)) {                                                 \
-		*__errno_location() = ENOSYS;                                  \
-		return -1;                                                     \
-	}                                                                      \
+#define PASS_ON(ret, name, params, args)                               \
+	static void *next;                                             \
+	ret(*real) params = (ret(*) params)process_next(&next, #name); \
+                                                                       \
+	if (unlikely(!real)) {                                         \
+		*__errno_location() = ENOSYS;                          \
+		return -1;                                             \
+	}                                                              \
 	return real args
 
 EXPORT int poll(struct pollfd *fds, nfds_t n, int timeout)
@@ -612,8 +611,8 @@ EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n,
 		(fds, n, timeout, mask, size));
 }
 
-EXPORT int select(int n, fd_set *in, fd_set *out, fd_set *except,
-	struct timeval *timeout)
+EXPORT int select(
+	int n, fd_set *in, fd_set *out, fd_set *except, struct timeval *timeout)
 {
 	entry_watch_select(n, in, out);
 	PASS_ON(int, select,

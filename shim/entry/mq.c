@@ -150,7 +150,8 @@ long entry_mq_receive(
 			return -EBADF;
 		if (unlikely(d.access != MQ_O_RDONLY && d.access != MQ_O_RDWR))
 			return -EBADF;
-		ret = mqueue_receive(c, &d, text, len, prio, timeout ? &ts : NULL);
+		ret = mqueue_receive(
+			c, &d, text, len, prio, timeout ? &ts : NULL);
 	} while (unlikely(ret == -MQ_ERESTART));
 	return ret;
 }
@@ -166,7 +167,7 @@ long entry_mq_setattr(int fd, const void *new, void *old)
 
 	if (!c)
 		return -err;
-	if (new && guard_read(c, &set, new, sizeof(set)))
+	if (new &&guard_read(c, &set, new, sizeof(set)))
 		return -EFAULT;
 	if (new && (set.mq_flags & ~(long)MQ_O_NONBLOCK))
 		return -EINVAL;
@@ -312,8 +313,8 @@ static const char *bare(const char *name)
 	return gnu_get_libc_version ? NULL : name;
 }
 
-static mqd_t open_by(const char *name, int oflag, unsigned mode,
-	const struct mq_attr *attr)
+static mqd_t open_by(
+	const char *name, int oflag, unsigned mode, const struct mq_attr *attr)
 {
 	name = bare(name);
 	if (!name)
@@ -367,8 +368,8 @@ EXPORT int mq_unlink(const char *name)
 	name = bare(name);
 	if (!name)
 		return process_return(-EINVAL);
-	ret = not_served() ? sys_call(__NR_mq_unlink, name) :
-			     entry_mq_unlink(name);
+	ret = not_served() ? sys_call(__NR_mq_unlink, name)
+			   : entry_mq_unlink(name);
 	return process_return(ret == -EPERM ? -EACCES : ret);
 }
 
@@ -376,8 +377,7 @@ EXPORT int mq_unlink(const char *name)
 #define TO_LIBC(ret, name, params, args)                                       \
 	if (not_served()) {                                                    \
 		static void *next;                                             \
-		ret(*real) params =                                            \
-			(ret(*) params)process_next(&next, #name);             \
+		ret(*real) params = (ret(*) params)process_next(&next, #name); \
 		return real args;                                              \
 	}
 
@@ -393,7 +393,8 @@ EXPORT int mq_timedsend(mqd_t fd, const char *text, size_t len, unsigned prio,
 	const struct timespec *timeout)
 {
 	TO_LIBC(int, mq_timedsend,
-		(mqd_t, const char *, size_t, unsigned, const struct timespec *),
+		(mqd_t, const char *, size_t, unsigned,
+			const struct timespec *),
 		(fd, text, len, prio, timeout))
 	cancel_test();
 	return process_return(entry_mq_send(fd, text, len, prio, timeout));

@@ -13,7 +13,8 @@
 #define CHUNK_SIZE 32768u
 #define SHIFT_MAX 8u
 
-/* Queues of fewer items have no hints: their tree is in the cache. Arbitrary. */
+/* Queues of fewer items have no hints: their tree is in the cache. Arbitrary.
+ */
 #define HINTS_FROM 256u
 #define HINTS_MAX 32768u
 

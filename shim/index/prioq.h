@@ -53,8 +53,9 @@ static inline struct prio_item *prioq_at(
 	u32 i = (idx - 1) < q->made ? idx - 1 : 0;
 
 	return (struct prio_item *)(c->region.base +
-		prioq_table(q)[i >> q->shift].off +
-		(u64)(i & ((1u << q->shift) - 1)) * q->stride);
+				    prioq_table(q)[i >> q->shift].off +
+				    (u64)(i & ((1u << q->shift) - 1)) *
+					    q->stride);
 }
 
 /* Make sure that a free item exists. An operation of its own, so nothing may

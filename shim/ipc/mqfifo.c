@@ -124,8 +124,8 @@ static int open_nameless(u32 oflag)
 
 /* The name may lead to something else than our FIFO only if somebody else owns
  * the directory: so no link is followed, and the inode is looked at. */
-static int open_named(struct caller *c, const u64 token[2], u32 oflag,
-	struct sys_stat64 *ret)
+static int open_named(
+	struct caller *c, const u64 token[2], u32 oflag, struct sys_stat64 *ret)
 {
 	char path[PATH_CAP];
 	int fd;
@@ -137,8 +137,7 @@ static int open_named(struct caller *c, const u64 token[2], u32 oflag,
 		MQ_O_RDWR | O_CLOEXEC | O_NOFOLLOW | (oflag & MQ_O_NONBLOCK));
 	if (fd < 0)
 		return fd;
-	if (!sys_call(__NR_fstat, fd, ret) &&
-		(ret->mode & S_IFMT) == S_IFIFO)
+	if (!sys_call(__NR_fstat, fd, ret) && (ret->mode & S_IFMT) == S_IFIFO)
 		return fd;
 	sys_call(__NR_close, fd);
 	return -EACCES;
@@ -147,7 +146,7 @@ static int open_named(struct caller *c, const u64 token[2], u32 oflag,
 static int nameless_will_do(int err)
 {
 	return err == -EACCES || err == -ENOENT || err == -ENOTDIR ||
-		err == -ELOOP || err == -EROFS || err == -ENAMETOOLONG;
+	       err == -ELOOP || err == -EROFS || err == -ENAMETOOLONG;
 }
 
 int mq_fifo_open(struct caller *c, const struct mqueue *q, u32 oflag)
@@ -223,8 +222,7 @@ int mq_fifo_unused(struct caller *c, const u64 token[2])
 	if (!c->region.path || !token[0])
 		return 0;
 	fifo_path(c, token, path);
-	fd = sys_call(__NR_open, path,
-		MQ_O_WRONLY | MQ_O_NONBLOCK | O_CLOEXEC);
+	fd = sys_call(__NR_open, path, MQ_O_WRONLY | MQ_O_NONBLOCK | O_CLOEXEC);
 	if (fd >= 0)
 		sys_call(__NR_close, fd);
 	return fd == -ENXIO;
@@ -265,8 +263,8 @@ static u32 level_now(struct mqueue *q, int fd)
 /*
  * A write is an edge for IN, a read from two packets is one for OUT. The kernel
  * wakes every poller of a queue at each message queued or received, and those
- * by edge report whatever is then ready. What the change of level does not bring
- * of that is made by packets that come and go.
+ * by edge report whatever is then ready. What the change of level does not
+ * bring of that is made by packets that come and go.
  */
 static void make_edges(const struct mqueue *q, int fd, u32 *n, u32 target)
 {

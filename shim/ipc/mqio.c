@@ -29,8 +29,7 @@ static u64 block_for(u64 need)
 
 /* Into *data a block of at least need bytes; *cap counts only while data is
  * set, and is stored first: a crash never leaves a block of unknown size. */
-static int block_make(
-	struct caller *c, struct ref *data, u64 *cap, u64 need)
+static int block_make(struct caller *c, struct ref *data, u64 *cap, u64 need)
 {
 	if (data->off)
 		heap_free_at(c, *cap, data);
@@ -64,7 +63,8 @@ static inline char *bytes_at(const struct caller *c, struct ref data)
 	return region_at(&c->region, data.off);
 }
 
-/* Copy len <= MQ_COPY_MAX bytes; both have room up to the next multiple of 8. */
+/* Copy len <= MQ_COPY_MAX bytes; both have room up to the next multiple of 8.
+ */
 static inline void copy_small(char *to, const char *from, u32 len)
 {
 	u32 i;
@@ -128,9 +128,8 @@ static void hand_over(struct caller *c, struct mqueue *q, struct waiter *w,
 int mq_try_send(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	const struct mq_msg *m)
 {
-	struct waiter *w = q->receivers.head ?
-		mq_first_waiter(c, &q->receivers) :
-		NULL;
+	struct waiter *w =
+		q->receivers.head ? mq_first_waiter(c, &q->receivers) : NULL;
 	u32 n = prioq_count(&q->msgs);
 	int err;
 
@@ -161,10 +160,10 @@ int mq_try_send(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 
 /* The sender that has waited longest puts its message in, now that there is
  * room; part of the operation. */
-static void let_sender_in(
-	struct caller *c, struct mqueue *q, struct waiter *w)
+static void let_sender_in(struct caller *c, struct mqueue *q, struct waiter *w)
 {
-	struct mq_msg m = {.small = NULL, .len = w->msg_len, .prio = w->msg_prio};
+	struct mq_msg m = {
+		.small = NULL, .len = w->msg_len, .prio = w->msg_prio};
 
 	insert(c, q, &m, w, 0);
 	mq_waiter_remove(c, &q->senders, w, 0);
@@ -327,8 +326,8 @@ void mq_deliver(struct caller *c, struct mq_msg *m)
 		__builtin_memcpy(m->user_prio, &m->prio, sizeof(m->prio));
 }
 
-long mqueue_receive(struct caller *c, const struct mq_desc *d, void *user, u64 len,
-	u32 *user_prio, const struct sys_timespec *timeout)
+long mqueue_receive(struct caller *c, const struct mq_desc *d, void *user,
+	u64 len, u32 *user_prio, const struct sys_timespec *timeout)
 {
 	struct mqueue *q = mq_body(c, d->s);
 	struct mq_msg m = {.user = user, .user_prio = user_prio};

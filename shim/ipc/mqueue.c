@@ -156,7 +156,8 @@ static void orphan_remove(struct caller *c, u32 idx, struct mqueue *q)
 		journal_set32(c, link, q->orphan_next);
 }
 
-/* Free an unlinked queue unless it is in use. Facility lock held. 1 if freed. */
+/* Free an unlinked queue unless it is in use. Facility lock held. 1 if freed.
+ */
 static int remove_unused(struct caller *c, u32 idx)
 {
 	struct header *h = caller_header(c);
@@ -255,8 +256,7 @@ static int name_is(const struct mqueue *q, const char *name, size_t len)
 /* Facility lock held. */
 static struct slot *find(struct caller *c, const char *name, size_t len)
 {
-	struct slot *s =
-		keyhash_find_locked(c, FAC_MQ, name_key(name, len));
+	struct slot *s = keyhash_find_locked(c, FAC_MQ, name_key(name, len));
 
 	while (s && !(mq_body(c, s) && name_is(mq_body(c, s), name, len)))
 		s = keyhash_next_locked(c, FAC_MQ, s);
@@ -285,8 +285,7 @@ static u64 charged(struct caller *c, u32 ruid)
 
 	for (idx = 0; idx <= n; idx++) {
 		struct slot *s = slot_at(c, idx);
-		struct mqueue *q =
-			s->ident & IDENT_LIVE ? mq_body(c, s) : NULL;
+		struct mqueue *q = s->ident & IDENT_LIVE ? mq_body(c, s) : NULL;
 
 		if (q && q->ruid == ruid)
 			sum += q->charge;
@@ -321,8 +320,8 @@ static int admit(struct caller *c, struct creation *n)
 	if (over_queues_max(c)) {
 		resource = perm_capable(c, CRED_SYS_RESOURCE);
 		if (!resource)
-			return limit_hit(c, LIMIT_QUEUES_MAX,
-				l->mq_queues_max, -ENOSPC);
+			return limit_hit(
+				c, LIMIT_QUEUES_MAX, l->mq_queues_max, -ENOSPC);
 	}
 	if (n->maxmsg <= 0 || n->msgsize <= 0)
 		return -EINVAL;
@@ -331,20 +330,18 @@ static int admit(struct caller *c, struct creation *n)
 			resource = perm_capable(c, CRED_SYS_RESOURCE);
 		if (!resource)
 			return limit_hit(c,
-				n->maxmsg > msg_max ? LIMIT_MSG_MAX :
-						      LIMIT_MSGSIZE_MAX,
+				n->maxmsg > msg_max ? LIMIT_MSG_MAX
+						    : LIMIT_MSGSIZE_MAX,
 				n->maxmsg, -EINVAL);
-		if (n->maxmsg > MQ_HARD_MAXMSG ||
-			n->msgsize > MQ_HARD_MSGSIZE)
+		if (n->maxmsg > MQ_HARD_MAXMSG || n->msgsize > MQ_HARD_MSGSIZE)
 			return -EINVAL;
 	}
 	n->charge = (u64)n->maxmsg * n->msgsize + n->maxmsg * CHARGE_MSG +
-		smaller(n->maxmsg, MQ_N_PRIOS) * CHARGE_NODE;
+		    smaller(n->maxmsg, MQ_N_PRIOS) * CHARGE_NODE;
 	if (over_rlimit(c, n->charge))
 		sweep(c, ~0u);
 	if (over_rlimit(c, n->charge))
-		return limit_hit(
-			c, LIMIT_RLIMIT_MSGQUEUE, n->charge, -EMFILE);
+		return limit_hit(c, LIMIT_RLIMIT_MSGQUEUE, n->charge, -EMFILE);
 	return 0;
 }
 
@@ -356,7 +353,7 @@ static u32 inline_data(const struct creation *n)
 static u64 body_size(const struct creation *n)
 {
 	return sizeof(struct mqueue) +
-		prioq_table_size(n->maxmsg + SPARE_ITEMS, inline_data(n));
+	       prioq_table_size(n->maxmsg + SPARE_ITEMS, inline_data(n));
 }
 
 /* Nobody can reach them yet. */
@@ -384,8 +381,8 @@ static void fill(struct caller *c, struct slot *s, const struct creation *n,
 	};
 	for (i = 0; i < n->name_len; i++)
 		q->name[i] = n->name[i];
-	prioq_init(&q->msgs, n->maxmsg + SPARE_ITEMS, inline_data(n),
-		sizeof(*q));
+	prioq_init(
+		&q->msgs, n->maxmsg + SPARE_ITEMS, inline_data(n), sizeof(*q));
 	atom_store_release(&s->key, name_key(n->name, n->name_len));
 	atom_store_release(&s->mode, n->mode & 07777 & ~fifo->umask);
 	atom_store_release(&s->uid, cred->euid);
@@ -496,10 +493,10 @@ int mqueue_open(struct caller *c, const char *name, size_t name_len, u32 oflag,
 {
 	const struct limits *l = &caller_header(c)->limits;
 	struct creation n = {name, name_len, oflag, mode,
-		.maxmsg = attr ? attr->maxmsg :
-				 smaller(l->mq_msg_max, l->mq_msg_default),
-		.msgsize = attr ? attr->msgsize :
-				  smaller(l->mq_msgsize_max,
+		.maxmsg = attr ? attr->maxmsg
+			       : smaller(l->mq_msg_max, l->mq_msg_default),
+		.msgsize = attr ? attr->msgsize
+				: smaller(l->mq_msgsize_max,
 					  l->mq_msgsize_default)};
 	struct slot *s;
 	int fd = name_check(name, name_len);
@@ -691,8 +688,8 @@ int mq_status(struct caller *c, const struct mq_desc *d, char *buf)
 	armed = notify->state == MQ_NOTIFY_ARMED;
 	n = field(buf, n, "QSIZE:", prioq_bytes(&q->msgs), 10);
 	n = field(buf, n, " NOTIFY:", armed ? notify->how : 0, 5);
-	n = field(buf, n, " SIGNO:",
-		armed && notify->how == 0 ? notify->signo : 0, 5);
+	n = field(buf, n,
+		" SIGNO:", armed && notify->how == 0 ? notify->signo : 0, 5);
 	n = field(buf, n, " NOTIFY_PID:", armed ? notify->pid : 0, 6);
 	n = str_add(buf, MQ_STATUS_SIZE, n, "\n");
 	lock_release(c, &d->s->lock);

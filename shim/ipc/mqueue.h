@@ -83,8 +83,8 @@ void mq_closed(struct caller *c, const struct mq_desc *d);
  */
 int mqueue_send(struct caller *c, const struct mq_desc *d, const void *user,
 	u64 len, u32 prio, const struct sys_timespec *timeout);
-long mqueue_receive(struct caller *c, const struct mq_desc *d, void *user, u64 len,
-	u32 *user_prio, const struct sys_timespec *timeout);
+long mqueue_receive(struct caller *c, const struct mq_desc *d, void *user,
+	u64 len, u32 *user_prio, const struct sys_timespec *timeout);
 
 struct mq_event {
 	u32 how; /* 0 signal, 1 none, 2 thread */
@@ -125,7 +125,8 @@ void mq_watch(struct caller *c, const struct mq_desc *d, u32 bits);
 #define MQ_ENTRIES (PRIOQ_ENTRIES + 32u)
 #define BLOCKED 1
 
-static inline struct mqueue *mq_body(const struct caller *c, const struct slot *s)
+static inline struct mqueue *mq_body(
+	const struct caller *c, const struct slot *s)
 {
 	return region_span(&c->region, s->body, sizeof(struct mqueue));
 }
@@ -207,7 +208,8 @@ static inline void mq_ready(struct mqueue *q, int fd, u32 n)
 	if (unlikely(q->polled))
 		mq_fifo_sync(q, fd, n);
 }
-/* After an empty or full queue was met although poll may have told otherwise. */
+/* After an empty or full queue was met although poll may have told otherwise.
+ */
 void mq_fifo_settle(struct mqueue *q, int fd);
 
 /* mqnotify.c; slot lock held in all. */

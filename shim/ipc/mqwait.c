@@ -150,8 +150,8 @@ static void finish(struct sleep_state *st, s32 result)
 	st->finished = 1;
 }
 
-/* A receiver was handed a message: out of the own block with it, if it is small,
- * else (now) all the way to where it belongs. */
+/* A receiver was handed a message: out of the own block with it, if it is
+ * small, else (now) all the way to where it belongs. */
 static void take_message(struct sleep_state *st, int now)
 {
 	struct caller *c = st->c;
@@ -209,8 +209,8 @@ static void after_waker_death(struct sleep_state *st)
 	lock_release(st->c, &st->d->s->lock);
 }
 
-static s32 sleep_queued(struct sleep_state *st,
-	const struct sys_timespec *timeout, int spin)
+static s32 sleep_queued(
+	struct sleep_state *st, const struct sys_timespec *timeout, int spin)
 {
 	struct caller *c = st->c;
 	struct waiter *w = wait_own(c);

@@ -29,11 +29,10 @@ static inline void cancel_test(void)
 }
 
 /* fn(arg) runs if the thread is cancelled before cancel_end. */
-static inline void cancel_begin(
-	struct cancel *x, void (*fn)(void *), void *arg)
+static inline void cancel_begin(struct cancel *x, void (*fn)(void *), void *arg)
 {
 	x->active = _pthread_cleanup_push && _pthread_cleanup_pop &&
-		pthread_setcanceltype;
+		    pthread_setcanceltype;
 	if (x->active)
 		_pthread_cleanup_push(x->buf, fn, arg);
 }

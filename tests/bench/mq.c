@@ -187,8 +187,8 @@ static void opening(int create)
 		double t = now_ns();
 
 		for (long i = 0; i < n; i++) {
-			mq_close(create ? make("/bench", 10) :
-					  mq_open("/bench", O_RDWR));
+			mq_close(create ? make("/bench", 10)
+					: mq_open("/bench", O_RDWR));
 			if (create)
 				mq_unlink("/bench");
 		}

@@ -8,10 +8,11 @@
  * Run on the kernel and under a shim it shows by `cmp` whether the shim is the
  * kernel; mq_compare.sh beside it does that. A driver commands helpers by
  * pipes, one call at a time: H1 is root, H2 is root with nice 3, H3 is uid
- * 65534 (with an even seed, then without signals: else root too). A helper's call may block: that it has is seen in /proc, and each call
- * that may wake one is followed by a wait for the answers of those that a model
- * of the queue says are woken. Descriptors are numbers of a small table in each
- * process; the driver forks nothing with open queues, so each has its own.
+ * 65534 (with an even seed, then without signals: else root too). A helper's
+ *call may block: that it has is seen in /proc, and each call that may wake one
+ *is followed by a wait for the answers of those that a model of the queue says
+ *are woken. Descriptors are numbers of a small table in each process; the
+ *driver forks nothing with open queues, so each has its own.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -38,8 +39,22 @@
 #define FIRST_FD 40
 #define ANSWER_MS 10000
 
-enum op { OPEN, CLOSE, UNLINK, SEND, RECEIVE, GETATTR, SETATTR, NOTIFY, POLL,
-	STAT, DUP, READ, CHMOD, N_OPS };
+enum op {
+	OPEN,
+	CLOSE,
+	UNLINK,
+	SEND,
+	RECEIVE,
+	GETATTR,
+	SETATTR,
+	NOTIFY,
+	POLL,
+	STAT,
+	DUP,
+	READ,
+	CHMOD,
+	N_OPS
+};
 
 struct call {
 	int op, fd, name, flags, arg, size, block;
@@ -61,8 +76,8 @@ struct helper {
 	/* what the driver knows of its descriptors: queue number or 0 */
 };
 
-static struct helper helper[N_HELPERS] = {{.uid = 0}, {.uid = 0, .nice = 3},
-	{.uid = 65534}};
+static struct helper helper[N_HELPERS] = {
+	{.uid = 0}, {.uid = 0, .nice = 3}, {.uid = 65534}};
 static uint64_t rng_state, hash = 14695981039346656037u;
 static long n_calls = 200000, seed = 1, call_no;
 static int digest;
@@ -115,10 +130,10 @@ static const char *name_of(int n)
 
 static long do_open(const struct call *c)
 {
-	struct mq_attr attr = {.mq_maxmsg = c->maxmsg,
-		.mq_msgsize = c->msgsize};
-	int fd = mq_open(name_of(c->name), c->flags, c->arg,
-		c->maxmsg ? &attr : NULL);
+	struct mq_attr attr = {
+		.mq_maxmsg = c->maxmsg, .mq_msgsize = c->msgsize};
+	int fd = mq_open(
+		name_of(c->name), c->flags, c->arg, c->maxmsg ? &attr : NULL);
 
 	if (fd < 0 || fd == c->fd)
 		return fd;
@@ -154,13 +169,13 @@ static void execute(const struct call *c, struct answer *a)
 		break;
 	case SEND:
 		memset(buf, 'a' + c->arg % 26, sizeof(buf));
-		a->ret = mq_timedsend(c->fd, buf, c->size, c->prio,
-			c->block ? NULL : &until);
+		a->ret = mq_timedsend(
+			c->fd, buf, c->size, c->prio, c->block ? NULL : &until);
 		break;
 	case RECEIVE:
 		memset(buf, 0, 1);
-		a->ret = mq_timedreceive(c->fd, buf, c->size, &prio,
-			c->block ? NULL : &until);
+		a->ret = mq_timedreceive(
+			c->fd, buf, c->size, &prio, c->block ? NULL : &until);
 		if (a->ret >= 0)
 			sprintf(a->text, "%c %u", a->ret ? buf[0] : '-', prio);
 		break;
@@ -188,9 +203,8 @@ static void execute(const struct call *c, struct answer *a)
 	case STAT:
 		a->ret = fstat(c->fd, &st);
 		if (!a->ret)
-			sprintf(a->text, "%o %u %ld %ld", st.st_mode,
-				st.st_uid, (long)st.st_size,
-				(long)st.st_nlink);
+			sprintf(a->text, "%o %u %ld %ld", st.st_mode, st.st_uid,
+				(long)st.st_size, (long)st.st_nlink);
 		break;
 	case DUP:
 		a->ret = dup3(c->fd, c->arg, O_CLOEXEC);
@@ -218,8 +232,9 @@ static _Noreturn void helper_run(struct helper *h, int from, int to)
 	signal(SIGUSR1, on_usr1);
 	if (h->nice)
 		nice(h->nice);
-	if (h->uid && (setgroups(0, NULL) || setresgid(h->uid, h->uid, h->uid) ||
-			      setresuid(h->uid, h->uid, h->uid)))
+	if (h->uid &&
+		(setgroups(0, NULL) || setresgid(h->uid, h->uid, h->uid) ||
+			setresuid(h->uid, h->uid, h->uid)))
 		_exit(3);
 	while (read(from, &c, sizeof(c)) == sizeof(c)) {
 		execute(&c, &a);
@@ -278,7 +293,7 @@ static bool answered(struct helper *h)
 			return true;
 		/* An answer is written before the helper sleeps again. */
 		asleep = state_of(h->pid) == 'S' ? asleep + 1 : 0;
-		if (asleep >= 3)
+		if (asleep >= 6)
 			return poll(&p, 1, 0) == 1;
 		nanosleep(&nap, NULL);
 	}
@@ -299,12 +314,14 @@ static void print_answer(struct helper *h)
 	say(line);
 }
 
-/* Those that a call has woken tell their results, in the order of helpers. */
-static void collect(void)
+/* The caller's result, or that it sleeps; then those that it has woken tell
+ * theirs, in the order of helpers. */
+static void collect(int first)
 {
 	char line[80];
 
-	for (int i = 0; i < N_HELPERS; i++) {
+	for (int k = 0; k < N_HELPERS; k++) {
+		int i = (first + k) % N_HELPERS;
 		struct helper *h = &helper[i];
 
 		if (h->busy && answered(h))
@@ -334,14 +351,14 @@ static void choose(struct call *c)
 	switch (c->op) {
 	case OPEN:
 		c->flags = pick(3) | (pick(4) ? O_CREAT : 0) |
-			(pick(8) ? 0 : O_EXCL) | (pick(2) ? O_NONBLOCK : 0);
+			   (pick(8) ? 0 : O_EXCL) | (pick(2) ? O_NONBLOCK : 0);
 		if (!pick(40))
 			c->flags |= 3;
 		c->arg = modes[pick(6)];
 		if (pick(10)) {
 			c->maxmsg = pick(30) ? 1 + pick(4) : (long)pick(14) - 1;
-			c->msgsize = pick(30) ? sizes[3 + pick(5)] :
-						(long)pick(9000) - 5;
+			c->msgsize = pick(30) ? sizes[3 + pick(5)]
+					      : (long)pick(9000) - 5;
 			if (!c->maxmsg)
 				c->maxmsg = -1;
 		}
@@ -394,14 +411,14 @@ static void step(void)
 				(int)(h - helper));
 			say(line);
 		}
-		collect();
+		collect((int)(h - helper));
 		return;
 	}
 	h->call = c;
 	h->busy = true;
 	if (write(h->to, &c, sizeof(c)) != sizeof(c))
 		die("write");
-	collect();
+	collect((int)(h - helper));
 	if (digest && call_no % 1000 == 0)
 		printf("%ld %016lx\n", call_no, (unsigned long)hash);
 }

@@ -107,8 +107,8 @@ static _Noreturn void sender_run(uint32_t life)
 			if (storm_random(&r, 4))
 				ret = mq_send(queue, (char *)&m, n, m.prio);
 			else
-				ret = mq_timedsend(queue, (char *)&m, n,
-					m.prio, &until);
+				ret = mq_timedsend(
+					queue, (char *)&m, n, m.prio, &until);
 			if (ret && errno != ETIMEDOUT)
 				violation("mq_send", ret, errno);
 			sh->timeouts += ret != 0;
@@ -213,8 +213,7 @@ static void wind_up(pid_t *pid, uint64_t *ret_missing, long excuses)
 	for (double end = now_ms() + 10000; left && now_ms() < end;) {
 		/* senders first: receivers' excuses stay what they were */
 		for (int i = 0; i < 2 * n_procs; i++) {
-			if (pid[i] && i >= n_procs &&
-				sh->slot[i].in_call) {
+			if (pid[i] && i >= n_procs && sh->slot[i].in_call) {
 				m = (struct message){.size = 16, .prio = 0};
 				m.id = sh->next_id++;
 				m.life = 1;
@@ -262,8 +261,9 @@ static void options(int argc, char **argv)
 		else if (c == 'z')
 			size = atol(optarg);
 		else if (c == 'v')
-			victims = optarg[0] == 's' ? 1 : optarg[0] == 'r' ? 2 :
-									    3;
+			victims = optarg[0] == 's'   ? 1
+				  : optarg[0] == 'r' ? 2
+						     : 3;
 		else if (c == 'o')
 			with_poll = 1;
 		else
