@@ -284,15 +284,15 @@ static int prepare(struct caller *c, const struct request *r)
 	u64 need = (u64)r->a.n * sizeof(struct sop);
 	int err = journal_reserve(c, array_entries(r->a.n, r->undo));
 
-	if (err || r->a.n <= WAITER_SOPS_INLINE || w->sops_ext_cap >= need)
+	if (err || r->a.n <= WAITER_SOPS_INLINE ||
+		(w->sops_ext.off && w->sops_ext_cap >= need))
 		return err;
 	if (w->sops_ext.off)
 		heap_free_at(c, w->sops_ext_cap, &w->sops_ext);
-	w->sops_ext_cap = 0;
-	err = heap_alloc_at(c, need, &w->sops_ext);
-	if (!err)
-		w->sops_ext_cap = need;
-	return err;
+	/* The size counts only while there is a block, and stands first: a
+	 * crash leaves no block of unknown size to the record's next owner. */
+	atom_store_release(&w->sops_ext_cap, need);
+	return heap_alloc_at(c, need, &w->sops_ext);
 }
 
 static int op_locked(struct caller *c, struct slot *s, u64 ident,
