@@ -50,7 +50,7 @@ static void duplicates(void)
 	t_eq(fcntl(q, F_GETFL), O_RDWR | O_NONBLOCK);
 	q_say(q);
 	q_say(q);
-	t_eq(close_range(50, 61, 0), 0);
+	t_eq(syscall(436, 50, 61, 0), 0);
 	t_err(q_put(60, "x", 1), EBADF);
 	t_eq(q_put(62, "x", 1), 0);
 	t_eq(close(62), 0);
@@ -198,8 +198,8 @@ static void travel(const char *self)
 	r = mq_open(NAME, O_RDONLY | NB);
 	t_eq(mq_unlink(NAME), 0);
 	t_eq(q_put(q, "out", 2), 0);
-	t_eq(send_fd(pair[0], q), 0);
-	t_eq(send_fd(pair[0], r), 0);
+	t_quiet(send_fd(pair[0], q) == 0);
+	t_quiet(send_fd(pair[0], r) == 0);
 	t_eq(t_join(pid), 0);
 	q_say(r);
 	q_say(r);
