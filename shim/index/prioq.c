@@ -310,6 +310,7 @@ static void node_remove_first(const struct tree *t)
 static u32 node_for(const struct tree *t, u32 prio)
 {
 	u32 n = t->q->first, p = 0;
+	const struct prio_item *node;
 	int dir = 0;
 
 	if (!n) {
@@ -330,11 +331,12 @@ static u32 node_for(const struct tree *t, u32 prio)
 		return n;
 	n = t->q->root;
 	do {
-		if (at(t, n)->prio == prio)
+		node = at(t, n);
+		if (node->prio == prio)
 			break;
-		dir = prio > at(t, n)->prio;
+		dir = prio > node->prio;
 		p = n;
-		n = child(t, n, dir);
+		n = node->child[dir];
 	} while (n);
 	if (!n)
 		n = node_add(t, p, dir, prio);

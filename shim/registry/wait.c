@@ -219,22 +219,22 @@ int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 	}
 }
 
-/* One futex sleep until the word changes, the deadline, or a slice is over. */
+/* One futex sleep until the word changes or the deadline. */
 static int restart_sleep(struct waiter *w, const struct sys_timespec *deadline,
 	struct cancel *cancel)
 {
 	struct sys_waitv v = {
 		SYS_WAITERS, (uintptr_t)&w->word, SYS_FUTEX2_32, 0};
-	s64 until = sys_realtime_ns() + (s64)LONGEST_NS;
-	struct sys_timespec ts = {until / 1000000000, until % 1000000000};
+	struct sys_timespec ts;
 	int err;
 
-	if (deadline &&
-		(deadline->sec < ts.sec ||
-			(deadline->sec == ts.sec && deadline->nsec < ts.nsec)))
-		ts = *deadline;
+	/* Both restart as mq_* do; FUTEX_WAIT only without a timeout, and then
+	 * it is the cheaper one. */
 	cancel_open(cancel);
-	err = sys_call(SYS_NR_FUTEX_WAITV, &v, 1, 0, &ts, 0);
+	if (!deadline)
+		err = sys_futex_wait(&w->word, SYS_WAITERS, NULL);
+	else
+		err = sys_call(SYS_NR_FUTEX_WAITV, &v, 1, 0, deadline, 0);
 	cancel_shut(cancel);
 	if (unlikely(err == -ENOSYS)) {
 		/* Before 5.16: slices that a signal ends and nothing restarts;
