@@ -122,6 +122,16 @@ static int open_nameless(u32 oflag)
 	return set_up(fds[0], oflag);
 }
 
+void mq_fifo_prepare(struct caller *c)
+{
+	static u32 tried; /* by this process */
+
+	if (likely(atom_load_relaxed(&tried)) || !c->region.path)
+		return;
+	__atomic_store_n(&tried, 1, __ATOMIC_RELAXED);
+	make_dir(c);
+}
+
 /* The name may lead to something else than our FIFO only if somebody else owns
  * the directory: so no link is followed, and the inode is looked at. */
 static int open_named(

@@ -505,6 +505,7 @@ int mqueue_open(struct caller *c, const char *name, size_t name_len, u32 oflag,
 		fd = mq_enter(c);
 	if (fd)
 		return or_no_descriptor(fd);
+	mq_fifo_prepare(c);
 	fac_lock(c);
 	s = find(c, name, name_len);
 	if (s)
@@ -533,6 +534,7 @@ int mqueue_unlink(struct caller *c, const char *name, size_t name_len)
 		err = mq_enter(c);
 	if (err)
 		return err;
+	mq_fifo_prepare(c);
 	fac_lock(c);
 	s = find(c, name, name_len);
 	err = !s ? -ENOENT : 0;

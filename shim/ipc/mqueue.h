@@ -188,6 +188,8 @@ int mq_sleep_receive(struct caller *c, const struct mq_desc *d,
 	struct mq_msg *ret, char *small, const struct sys_timespec *timeout);
 
 /* mqfifo.c */
+/* Make the directory, once a process, before it gives up its privileges. */
+void mq_fifo_prepare(struct caller *c);
 struct mq_fifo {
 	u64 token[2], dev, ino;
 	u32 umask;
