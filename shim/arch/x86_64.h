@@ -53,11 +53,12 @@ static inline int arch_cas16(void *p, uint64_t *lo, uint64_t *hi,
 }
 
 /*
- * A system call that a signal always ends with -EINTR, even where the kernel
+ * A system call that a signal always ends, even where the kernel
  * would restart it (SA_RESTART, stop and continue): the `syscall` instruction
  * is the whole of a restartable sequence, so going back to it lands in the
- * abort handler instead. rcx tells whether the call had been entered (the
- * instruction stores the return address there); if not, it is tried again.
+ * abort handler instead, which returns -ERESTART; -EINTR then always means that
+ * a handler ran. rcx tells whether the call had been entered (the instruction
+ * stores the return address there); if not, it is tried again.
  * rseq_cs is the field of the thread's registered struct rseq. The word before
  * the abort handler is the signature that glibc registers with.
  */
@@ -83,7 +84,7 @@ static inline long arch_syscall6_intr(volatile uint64_t *rseq_cs, long nr,
 			 ".byte 0x0f, 0xb9, 0x3d\n .long 0x53053053\n"
 			 "4: testq %%rcx, %%rcx\n"
 			 "jz 5b\n"
-			 "movq $-4, %%rax\n"
+			 "movq $-85, %%rax\n"
 			 "6:\n"
 			 : "=&a"(ret), [cs] "+m"(*rseq_cs)
 			 : [nr] "r"(nr), "D"(a), "S"(b), "d"(c), "r"(r10),

@@ -302,7 +302,7 @@ long entry_mq_notify(int fd, const void *user, int named)
 
 static int not_served(void)
 {
-	return unlikely(!process_routes(FAC_MQ));
+	return unlikely(!process_get_fast(FAC_MQ)) && !process_routes(FAC_MQ);
 }
 
 /* Without its slash, or NULL where glibc says EINVAL. */

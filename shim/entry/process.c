@@ -10,9 +10,12 @@
  * lock with all signals blocked.
  *
  * A fork child finds the wiped page empty and makes itself a new caller on the
- * inherited mapping. A vfork child shares everything with its suspended
- * parent: the interposed vfork makes the child's first call start afresh and
- * gives the parent its caller back.
+ * inherited mapping (if it is still in the registry's pid namespace). A vfork
+ * child shares everything with its suspended parent: the interposed vfork makes
+ * the child's first call start afresh and gives the parent its caller back; a
+ * clone() with CLONE_VM and CLONE_VFORK is treated alike. Not served: a child
+ * with CLONE_VM, without CLONE_VFORK, CLONE_THREAD and TLS of its own. It
+ * shares errno with its parent too, and no libc serves it.
  *
  * Credentials are cached for the process; the interposed set*id calls forget
  * them.
@@ -25,6 +28,8 @@
 #define AT_SECURE 23
 #define SIG_SETMASK 2
 #define RTLD_NEXT ((void *)-1L)
+#define SIGPIPE 13
+#define SIGXFSZ 25
 
 extern char **environ __attribute__((weak));
 extern void *dlsym(void *, const char *) __attribute__((weak));
@@ -36,12 +41,11 @@ __thread struct caller process_caller;
 static struct {
 	struct region region;
 	struct cred cred;
-	u32 init_lock;
 	u32 generations;
 	u32 routes;
 	int parsed;
 	int complained;
-	int log_fd_ok;
+	int wrap_in_parent;
 	char path[4096]; /* of the registry, absolute */
 } process = {.routes = 0xffffffff, .cred = {.euid = 0xffffffff}};
 
@@ -60,6 +64,9 @@ static const char *config(const char *name)
 	}
 	return NULL;
 }
+
+static u32 process_vfork_depth(void);
+static u32 process_vfork_parent(void);
 
 /* ---- routes ---- */
 
@@ -83,7 +90,7 @@ static u32 parse_routes(const char *s)
 	while (s && *s) {
 		int not = *s == '-';
 
-		s += not;
+		s += not ;
 		for (n = 0; s[n] && s[n] != ','; n++)
 			;
 		for (f = 0; f < N_FAC; f++)
@@ -105,8 +112,16 @@ int process_routes(enum facility f)
 
 /* ---- the registry ---- */
 
+/*
+ * One line on stderr, once. All signals are blocked here; a SIGPIPE or SIGXFSZ
+ * that the write itself raised is taken back, for the host knows nothing of
+ * that write.
+ */
 static void complain(const char *why)
 {
+	const struct sys_timespec now = {0, 0};
+	const u64 raised = 1ULL << (SIGPIPE - 1) | 1ULL << (SIGXFSZ - 1);
+	u64 before = 0, taken;
 	char line[600];
 	size_t n;
 
@@ -114,9 +129,12 @@ static void complain(const char *why)
 		return;
 	process.complained = 1;
 	n = str_add(line, sizeof(line), 0, "ipclift: ");
-	n = str_add(line, sizeof(line), n, why);
+	n = str_add(line, sizeof(line) - 1, n, why);
 	n = str_add(line, sizeof(line), n, "\n");
-	sys_call(__NR_write, 2, line, n);
+	sys_call(__NR_rt_sigpending, &before, 8);
+	taken = raised & ~before;
+	if (sys_call(__NR_write, 2, line, n) < 0 && taken)
+		sys_call(__NR_rt_sigtimedwait, &taken, NULL, &now, 8);
 }
 
 /* The host may change its directory later. */
@@ -141,10 +159,10 @@ static int map_registry(void)
 	const char *path = config("IPCLIFT_REGISTRY");
 	const char *limits = config("IPCLIFT_LIMITS");
 	const char *ids = config("IPCLIFT_IDS");
-	struct region_options opt = {.idx_bits = IDX_BITS_NORMAL,
-		.profile = LIMITS_ROOMY};
+	struct region_options opt = {
+		.idx_bits = IDX_BITS_NORMAL, .profile = LIMITS_ROOMY};
 	char own[64], why[512];
-	int err;
+	int err = 0;
 
 	if (limits && str_equal(limits, "kernel"))
 		opt.profile = LIMITS_KERNEL;
@@ -152,10 +170,11 @@ static int map_registry(void)
 		opt.idx_bits = IDX_BITS_EXTENDED;
 	limits_init(&opt.limits, opt.profile, opt.idx_bits);
 	if (!path || !*path) {
-		err = region_default_path(own, sizeof(own));
+		err = region_default_path(own, sizeof(own), why, sizeof(why));
 		path = own;
 	}
-	err = region_map(&process.region, path, &opt, why, sizeof(why));
+	if (!err)
+		err = region_map(&process.region, path, &opt, why, sizeof(why));
 	if (err)
 		complain(why);
 	else
@@ -163,56 +182,115 @@ static int map_registry(void)
 	return err;
 }
 
-static void init_lock(u64 *ret_mask)
+/* ---- the first call ---- */
+
+/* Killed while it held the lock: only a vfork child can be, since its parent
+ * lives on in the same memory. It may be a zombie that waits for us. */
+static int init_owner_died(u32 tid)
+{
+	int exiting = 0;
+
+	if (sys_call(__NR_kill, tid, 0) == -ESRCH)
+		return 1;
+	return sys_start_time(tid, &exiting) && exiting;
+}
+
+/*
+ * The lock lies on the page that fork wipes, and the page is declared so before
+ * the lock is taken: a child forked in mid-initialisation finds it free.
+ */
+static int init_lock(u64 *ret_mask)
 {
 	const u64 all = ~0ULL;
-	u32 tid = sys_gettid(), seen = 0;
+	u32 tid = sys_gettid(), seen = 0, spins = 0;
+	u32 *lock = &process_page.init_lock;
 
+	if (!process_page.generation &&
+		sys_call(__NR_madvise, &process_page, sizeof(process_page),
+			MADV_WIPEONFORK)) {
+		complain("this kernel has no MADV_WIPEONFORK (Linux 4.14), "
+			 "which tells a fork child from its parent");
+		return -ENOSYS;
+	}
 	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &all, ret_mask, 8);
-	while (!__atomic_compare_exchange_n(&process.init_lock, &seen, tid, 0,
-		__ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-		/* A fork in mid-initialisation leaves it locked by a thread
-		 * that this process does not have. */
-		if (sys_call(__NR_tgkill, sys_getpid(), seen, 0) == -ESRCH)
-			__atomic_compare_exchange_n(&process.init_lock, &seen,
-				0, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(
+		lock, &seen, tid, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+		if (++spins % 256 == 0 && init_owner_died(seen))
+			__atomic_compare_exchange_n(lock, &seen, 0, 0,
+				__ATOMIC_RELAXED, __ATOMIC_RELAXED);
 		sys_call(__NR_sched_yield);
 		seen = 0;
 	}
+	return 0;
 }
 
 static void init_unlock(const u64 *mask)
 {
-	__atomic_store_n(&process.init_lock, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&process_page.init_lock, 0, __ATOMIC_RELEASE);
 	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, mask, NULL, 8);
+}
+
+static int map_and_wrap(void)
+{
+	int err = map_registry();
+
+	if (err)
+		return err;
+	signal_wrap_all();
+	/* A vfork child has wrapped its own handlers only. */
+	process.wrap_in_parent = process_vfork_depth() > 0;
+	return 0;
+}
+
+static int check_namespace(void)
+{
+	char why[512];
+	int err = region_check_namespace(&process.region, why, sizeof(why));
+
+	if (err)
+		complain(why);
+	return err;
+}
+
+static int init_locked(struct caller *c)
+{
+	int fresh = !process_page.generation, err = 0;
+	u32 f;
+
+	if (!process.region.base)
+		err = map_and_wrap();
+	else if (fresh || process_vfork_depth())
+		err = check_namespace();
+	if (err)
+		return err;
+	if (fresh) {
+		process_page.pid = process_vfork_depth()
+					   ? process_vfork_parent()
+					   : sys_getpid();
+		process.generations++;
+		for (f = 0; f < N_FAC; f++)
+			process_page.served[f] =
+				process_routes(f) ? process.generations : 0;
+		__atomic_store_n(&process_page.generation,
+			process.generations, __ATOMIC_RELEASE);
+	}
+	c->region = process.region;
+	c->cred = &process.cred;
+	caller_refresh(c);
+	c->generation = process_page.generation;
+	return 0;
 }
 
 struct caller *process_caller_slow(int *ret_errno)
 {
 	struct caller *c = &process_caller;
 	u64 mask;
-	int err = 0;
+	int err = init_lock(&mask);
 
-	init_lock(&mask);
-	if (!process.region.base) {
-		err = map_registry();
-		if (!err)
-			signal_wrap_all();
-	}
-	if (!err && !process_page.generation) {
-		sys_call(__NR_madvise, &process_page, sizeof(process_page),
-			MADV_WIPEONFORK);
-		process_page.pid = sys_getpid();
-		__atomic_store_n(&process_page.generation,
-			++process.generations, __ATOMIC_RELEASE);
-	}
 	if (!err) {
-		c->region = process.region;
-		c->cred = &process.cred;
-		caller_refresh(c);
-		c->generation = process_page.generation;
+		err = init_locked(c);
+		init_unlock(&mask);
 	}
-	init_unlock(&mask);
 	*ret_errno = -err;
 	return err ? NULL : c;
 }
@@ -235,43 +313,116 @@ void *process_next(void **cache, const char *name)
 
 /* ---- vfork ---- */
 
-static __thread struct caller before_vfork
-	__attribute__((tls_model("initial-exec")));
+/* What the parent needs back, and nothing of its size: TLS comes out of each
+ * thread's stack. */
+struct vfork_saved {
+	struct sys_robust_head *robust;
+	void *own_robust_next;
+	struct journal *journal;
+	struct journal_entry *entries;
+	u32 generation, tid, pid, task, thread;
+	u32 real_pid;
+};
 
-__attribute__((visibility("hidden"), used)) void process_vfork_before(void)
+/* A vfork child may vfork again; beyond this (arbitrary) the parent starts
+ * afresh. */
+#define VFORK_DEPTH 3u
+
+static __thread struct {
+	u32 depth;
+	struct vfork_saved at[VFORK_DEPTH];
+} vforks __attribute__((tls_model("initial-exec")));
+
+static u32 process_vfork_depth(void)
 {
-	before_vfork = process_caller;
+	return vforks.depth;
+}
+
+static u32 process_vfork_parent(void)
+{
+	return vforks.at[0].real_pid;
+}
+
+/* Returns the depth, which the parent keeps in a register over the call. */
+__attribute__((visibility("hidden"), used)) u32 process_vfork_before(void)
+{
+	const struct caller *c = &process_caller;
+	u32 d = vforks.depth;
+
+	if (d < VFORK_DEPTH)
+		vforks.at[d] =
+			(struct vfork_saved){c->robust, caller_own_robust(NULL),
+				c->journal, c->entries, c->generation, c->tid,
+				c->pid, c->task, c->thread, sys_getpid()};
+	/* The child must not take itself for the owner of a wiped page. */
+	if (process_active() && !process_page.pid)
+		process_page.pid = sys_getpid();
+	return d;
+}
+
+static void vfork_restore(struct caller *c, u32 d)
+{
+	const struct vfork_saved *v = &vforks.at[d];
+
+	/* A child that was killed inside a section left its traces in c. */
+	if (d >= VFORK_DEPTH || c->in_section) {
+		c->generation = 0;
+		return;
+	}
+	c->robust = v->robust;
+	c->journal = v->journal;
+	c->entries = v->entries;
+	c->generation = v->generation;
+	c->tid = v->tid;
+	c->pid = v->pid;
+	c->task = v->task;
+	c->thread = v->thread;
+	c->interrupt = NULL;
+	caller_own_robust(&v->own_robust_next);
 }
 
 /* In the child (result 0) and, after it is gone, in the parent. */
-__attribute__((visibility("hidden"), used)) void process_vfork_after(long ret)
+__attribute__((visibility("hidden"), used)) void process_vfork_after(
+	long ret, u32 depth)
 {
-	if (ret == 0)
+	vforks.depth = depth;
+	if (ret == 0) {
 		process_caller.generation = 0;
-	else
-		process_caller = before_vfork;
+		vforks.depth = depth + 1;
+		return;
+	}
+	vfork_restore(&process_caller, depth);
+	/* The child may have changed its own. */
+	cred_forget(&process.cred);
+	if (!depth && process.wrap_in_parent) {
+		process.wrap_in_parent = 0;
+		signal_wrap_all();
+	}
 }
 
 /*
  * The return address must survive in a register: the child runs on the same
- * stack and overwrites the slot it was in. The kernel keeps %rdx for both.
+ * stack and overwrites the slot it was in. The kernel keeps %rdx (and %rsi, the
+ * depth) for both.
  */
 __asm__(".text\n"
 	".globl vfork\n"
+	".hidden process_vfork\n"
+	".globl process_vfork\n"
 	".type vfork, @function\n"
+	"process_vfork:\n"
 	"vfork:\n"
 	"	subq $8, %rsp\n"
 	"	call process_vfork_before\n"
 	"	addq $8, %rsp\n"
+	"	movl %eax, %esi\n"
 	"	popq %rdx\n"
 	"	movl $58, %eax\n"
 	"	syscall\n"
 	"	pushq %rdx\n"
 	"	pushq %rax\n"
-	"	subq $8, %rsp\n"
 	"	movq %rax, %rdi\n"
 	"	call process_vfork_after\n"
-	"	addq $8, %rsp\n"
 	"	popq %rax\n"
 	"	cmpq $-4095, %rax\n"
 	"	jb 1f\n"
@@ -285,23 +436,80 @@ __attribute__((visibility("hidden"), used)) long process_return_error(long ret)
 	return process_return(ret);
 }
 
+#define CLONE_VM 0x100
+#define CLONE_VFORK 0x4000
+#define CLONE_THREAD 0x10000
+#define CLONE_SETTLS 0x80000
+
+typedef int (*clone_main)(void *);
+typedef int (*clone_fn)(
+	clone_main, void *, int, void *, void *, void *, void *);
+
+struct clone_start {
+	clone_main main;
+	void *arg;
+	u32 depth;
+};
+
+static int clone_child(void *arg)
+{
+	const struct clone_start *start = arg;
+
+	process_vfork_after(0, start->depth);
+	return start->main(start->arg);
+}
+
+EXPORT int clone(clone_main main, void *stack, int flags, void *arg,
+	void *parent_tid, void *tls, void *child_tid)
+{
+	static void *next;
+	clone_fn real = (clone_fn)process_next(&next, "clone");
+	const int as_vfork = CLONE_VM | CLONE_VFORK;
+	const int own_tls = CLONE_THREAD | CLONE_SETTLS;
+	struct clone_start start = {main, arg, 0};
+	int ret;
+
+	if ((flags & (as_vfork | own_tls)) != as_vfork || !main || !stack)
+		return real(
+			main, stack, flags, arg, parent_tid, tls, child_tid);
+	start.depth = process_vfork_before();
+	ret = real(
+		clone_child, stack, flags, &start, parent_tid, tls, child_tid);
+	process_vfork_after(ret, start.depth);
+	return ret;
+}
+
 /* ---- dlopen ---- */
 
 /*
- * RTLD_DEEPBIND would bind a module's semop past the shim. The call is a tail
- * jump so that libc still sees the host's return address (it resolves the
- * caller's RUNPATH by it).
+ * RTLD_DEEPBIND (8) would bind a module's semop past the shim. The call ends in
+ * a jump so that libc still sees the host's return address: it resolves the
+ * caller's RUNPATH and namespace by it.
  */
-#define RTLD_DEEPBIND 8
-
-typedef void *(*dlopen_fn)(const char *, int);
-EXPORT void *dlopen(const char *file, int mode)
+__attribute__((visibility("hidden"), used)) void *process_dlopen_next(void)
 {
 	static void *next;
-	dlopen_fn real = (dlopen_fn)process_next(&next, "dlopen");
 
-	return real(file, mode & ~RTLD_DEEPBIND);
+	return process_next(&next, "dlopen");
 }
+
+__asm__(".text\n"
+	".globl dlopen\n"
+	".type dlopen, @function\n"
+	"dlopen:\n"
+	"	pushq %rdi\n"
+	"	pushq %rsi\n"
+	"	subq $8, %rsp\n"
+	"	call process_dlopen_next\n"
+	"	addq $8, %rsp\n"
+	"	popq %rsi\n"
+	"	popq %rdi\n"
+	"	andl $-9, %esi\n"
+	"	testq %rax, %rax\n"
+	"	jz 1f\n"
+	"	jmp *%rax\n"
+	"1:	ret\n"
+	".size dlopen, . - dlopen\n");
 
 /* ---- credentials ---- */
 
@@ -310,15 +518,15 @@ void process_forget_credentials(void)
 	cred_forget(&process.cred);
 }
 
-#define FORGETS(name, params, args)                                            \
-	EXPORT int name params                                                 \
-	{                                                                      \
-		static void *next;                                             \
-		int(*real) params = process_next(&next, #name);                \
-		int ret = real ? real args : -1;                               \
-                                                                               \
-		cred_forget(&process.cred);                                    \
-		return ret;                                                    \
+#define FORGETS(name, params, args)                             \
+	EXPORT int name params                                  \
+	{                                                       \
+		static void *next;                              \
+		int(*real) params = process_next(&next, #name); \
+		int ret = real ? real args : -1;                \
+                                                                \
+		cred_forget(&process.cred);                     \
+		return ret;                                     \
 	}
 
 FORGETS(setuid, (u32 a), (a))

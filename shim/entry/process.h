@@ -16,7 +16,11 @@ extern int *__errno_location(void);
 struct wiped_page {
 	u32 generation; /* 0 = not initialised, or a fork child */
 	u32 pid;
-	char pad[4088];
+	u32 init_lock; /* tid of the initialising thread */
+	/* generation where the facility is served, else 0: one compare answers
+	 * both whether it is and whether the caller is current. */
+	u32 served[N_FAC];
+	char pad[4096 - 12 - 4 * N_FAC];
 };
 extern struct wiped_page process_page __attribute__((visibility("hidden")));
 extern __thread struct caller process_caller
@@ -36,6 +40,19 @@ static inline struct caller *process_get(int *ret_errno)
 	if (likely(c->generation == generation && generation))
 		return c;
 	return process_caller_slow(ret_errno);
+}
+
+/* The caller if everything is set up and facility f is served, else NULL:
+ * the first test of every entry point. */
+static inline struct caller *process_get_fast(enum facility f)
+{
+	struct caller *c = &process_caller;
+
+	return likely(c->generation ==
+		       atom_load_relaxed(&process_page.served[f])) &&
+			likely(c->generation) ?
+		c :
+		NULL;
 }
 
 /* 1 once the first served call was made. */
@@ -59,8 +76,7 @@ void process_forget_credentials(void);
 
 /* signal.c: put trampolines around the handlers the host has. */
 void signal_wrap_all(void);
-/* After a raw rt_sigaction of the host: put the trampoline before what it set,
- * and show it its own handler in old (a kernel struct, or NULL). */
-void signal_after_raw(int sig, void *old);
+/* rt_sigaction by number: the arguments and the result are the kernel's. */
+long signal_raw(long sig, const void *set, void *old, long size);
 
 #endif

@@ -10,7 +10,6 @@
  * libc's structures are filled here and nowhere below: the x86-64 layouts of
  * glibc and musl are the same (KERNEL-SEMANTICS §10.1).
  */
-#include <stdarg.h>
 #include <sys/sem.h>
 #include "entry/process.h"
 #include "entry/sysv.h"
@@ -179,39 +178,67 @@ long entry_semctl(int id, int num, int cmd, unsigned long arg)
 	return id < 0 ? -EINVAL : ctl_other(c, id, num, cmd, arg);
 }
 
+/* Not served, or the first call of this thread or process. */
+static __attribute__((noinline)) long semget_slow(key_t key, int nsems, int flg)
+{
+	return process_return(process_routes(FAC_SEM) ?
+			entry_semget(key, nsems, flg) :
+			sys_call(__NR_semget, key, nsems, flg));
+}
+
+static __attribute__((noinline)) long semop_slow(
+	int id, const void *sops, size_t n, const void *timeout)
+{
+	return process_return(process_routes(FAC_SEM) ?
+			entry_semop(id, sops, (unsigned)n, timeout) :
+			sys_call(__NR_semtimedop, id, sops, n, timeout));
+}
+
+static __attribute__((noinline)) long semctl_slow(
+	int id, int num, int cmd, unsigned long arg)
+{
+	return process_return(process_routes(FAC_SEM) ?
+			entry_semctl(id, num, cmd, arg) :
+			sys_call(__NR_semctl, id, num, cmd, arg));
+}
+
 EXPORT int semget(key_t key, int nsems, int flg)
 {
-	if (unlikely(!process_routes(FAC_SEM)))
-		return process_return(sys_call(__NR_semget, key, nsems, flg));
-	return process_return(entry_semget(key, nsems, flg));
+	struct caller *c = process_get_fast(FAC_SEM);
+
+	if (unlikely(!c))
+		return semget_slow(key, nsems, flg);
+	return process_return(sem_get(c, key, nsems, flg));
 }
 
 EXPORT int semop(int id, struct sembuf *sops, size_t n)
 {
-	if (unlikely(!process_routes(FAC_SEM)))
-		return process_return(sys_call(__NR_semop, id, sops, n));
-	return process_return(entry_semop(id, sops, (unsigned)n, NULL));
+	struct caller *c = process_get_fast(FAC_SEM);
+
+	if (unlikely(!c))
+		return semop_slow(id, sops, n, NULL);
+	return process_return(
+		sem_op(c, id, (const struct sop *)sops, (unsigned)n, NULL));
 }
 
 EXPORT int semtimedop(
 	int id, struct sembuf *sops, size_t n, const struct timespec *timeout)
 {
-	if (unlikely(!process_routes(FAC_SEM)))
-		return process_return(
-			sys_call(__NR_semtimedop, id, sops, n, timeout));
-	return process_return(entry_semop(id, sops, (unsigned)n, timeout));
+	return semop_slow(id, sops, n, timeout);
 }
 
-EXPORT int semctl(int id, int num, int cmd, ...)
+/*
+ * Declared variadic by the header; defined with a plain fourth argument, which
+ * the x86-64 ABI passes in the same register, whatever the caller gave or left
+ * out. A va_list here would save all argument registers on each call.
+ */
+EXPORT int semctl_export(int id, int num, int cmd, unsigned long arg) __asm__(
+	"semctl");
+EXPORT int semctl_export(int id, int num, int cmd, unsigned long arg)
 {
-	unsigned long arg;
-	va_list ap;
+	struct caller *c = process_get_fast(FAC_SEM);
 
-	va_start(ap, cmd);
-	arg = va_arg(ap, unsigned long);
-	va_end(ap);
-	if (unlikely(!process_routes(FAC_SEM)))
-		return process_return(
-			sys_call(__NR_semctl, id, num, cmd, arg));
-	return process_return(entry_semctl(id, num, cmd, arg));
+	if (unlikely(!c || cmd != GETVAL))
+		return semctl_slow(id, num, cmd, arg);
+	return process_return(sem_getval(c, id, num));
 }

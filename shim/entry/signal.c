@@ -8,9 +8,10 @@
  * costs 286 ns. So, from the first served call on, the kernel is given the
  * trampoline instead of the host's handler:
  *   - outside our code it calls the handler, and that is all;
- *   - inside a section (caller.in_section) it keeps the signal, blocks all
- *     others in the interrupted context, and returns; section_end raises it
- *     again with its siginfo. A section lasts well below a microsecond;
+ *   - inside a section (caller.in_section) it queues the signal again with its
+ *     siginfo, blocks all signals in the interrupted context, and returns;
+ *     section_end unblocks them. A section lasts well below a microsecond.
+ *     Faults (and SIGSYS of a seccomp filter) are not deferred;
  *   - in a sleeping semop it first takes the sleeper out of its queue, as the
  *     kernel does before it runs a handler: a handler that leaves by
  *     siglongjmp, or that posts the very semaphore, then finds what it would
@@ -18,15 +19,22 @@
  * The cost without signals is the in_section counter: two additions.
  *
  * sigaction and its kin are interposed so that the host reads back what it
- * set, and new handlers get a trampoline too. SA_RESETHAND is done here, since
- * a deferred signal passes through the trampoline twice. Handlers of programs
- * that never make a served call are left alone.
+ * set, and new handlers get a trampoline too. There are two: which one stands
+ * in the kernel tells whether the host asked for SA_SIGINFO, so what is read
+ * back never depends on two words that change one after the other. All other
+ * flags are the kernel's business; SA_RESETHAND is put back when a signal is
+ * deferred, since that passes through the trampoline twice. Handlers of
+ * programs that never make a served call are left alone.
+ *
+ * signal() and its kin go to libc, which knows their flags; between libc's
+ * system call and ours another thread may, for a moment, run such a handler
+ * without a trampoline.
  */
 #include <signal.h>
 #include "entry/process.h"
+#include "registry/wait.h"
 
 #define N_SIGNALS 65
-#define HIDDEN_FLAGS (SA_SIGINFO | SA_RESETHAND)
 
 /* The kernel's struct sigaction. */
 struct ksigaction {
@@ -38,10 +46,10 @@ struct ksigaction {
 
 /* What the host set. Never cleared by SIG_DFL: a vfork child that resets its
  * own handlers must not disturb the parent's. */
-static struct {
-	void *handler;
-	unsigned long flags;
-} host[N_SIGNALS];
+static void *host[N_SIGNALS];
+/* What the kernel shows after it has reset a one-shot handler: SIG_DFL with the
+ * flags that it had. 1 = SA_SIGINFO among them is ours. */
+static unsigned char added_info[N_SIGNALS];
 static int wrapped;
 
 static long ksigaction(
@@ -50,72 +58,143 @@ static long ksigaction(
 	return sys_call(__NR_rt_sigaction, sig, set, ret_old, 8);
 }
 
+/* The instruction that was interrupted cannot go on: its handler runs now. */
 static int is_fault(int sig, const siginfo_t *info)
 {
 	return (sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE ||
-		       sig == SIGILL || sig == SIGTRAP) &&
-		info->si_code > 0;
+		       sig == SIGILL || sig == SIGTRAP || sig == SIGSYS) &&
+	       info->si_code > 0;
 }
 
+/* This delivery has reset the handler, and was not the real one. */
+static void undo_reset(int sig, void (*mine)(int, siginfo_t *, void *))
+{
+	struct ksigaction act;
+
+	if (ksigaction(sig, NULL, &act) || act.handler != (void *)SIG_DFL ||
+		!(act.flags & SA_RESETHAND))
+		return;
+	act.handler = (void *)mine;
+	ksigaction(sig, &act, NULL);
+}
+
+/*
+ * Queue the signal again, for this thread, and block all signals in the
+ * interrupted context: it stays pending until section_end restores the mask.
+ * Where the kernel cannot queue it (RLIMIT_SIGPENDING, in a storm of them) it
+ * is kept in a slot.
+ *
+ * When several signals are delivered at once the kernel stacks their frames,
+ * and the last to run here is the outermost: its mask is the section's.
+ */
 static void defer(struct caller *c, int sig, const siginfo_t *info, void *uc)
 {
-	struct deferred_signals *d = &c->deferred;
 	u64 *mask = (u64 *)((char *)uc + ARCH_UCONTEXT_SIGMASK);
-	u32 i;
 
-	for (i = 0; i < d->n; i++)
-		if (d->at[i].signo == sig && sig < 32)
-			return;
-	if (d->n == MAX_DEFERRED)
-		return;
-	d->at[d->n].signo = sig;
-	__builtin_memcpy(d->at[d->n].info, info, sizeof(d->at[0].info));
-	if (!d->has_mask) {
-		d->has_mask = 1;
-		d->mask = *mask;
-	}
+	section_requeue(c, sig, info);
+	c->deferred.has_mask = 1;
+	c->deferred.mask = *mask;
 	*mask = ~0ULL;
-	d->n++;
 }
 
-static void trampoline(int sig, siginfo_t *info, void *uc)
+/* Whether calls are restarted behind it; asked only in a sleep. */
+static unsigned long flags_of(int sig)
+{
+	struct ksigaction act;
+
+	return ksigaction(sig, NULL, &act) ? 0 : act.flags;
+}
+
+static __attribute__((noinline)) void deliver(int sig, siginfo_t *info,
+	void *uc, void (*mine)(int, siginfo_t *, void *))
 {
 	struct caller *c = &process_caller;
 	void *handler;
-	struct ksigaction dfl = {SIG_DFL, 0, NULL, 0};
 
 	if (c->in_section && !is_fault(sig, info)) {
+		undo_reset(sig, mine);
 		defer(c, sig, info, uc);
 		return;
 	}
 	if (c->interrupt && !is_fault(sig, info)) {
-		c->signal_flags = host[sig].flags;
+		wait_interrupted();
+		c->signal_flags = flags_of(sig);
 		c->interrupt(c);
 	}
-	handler = __atomic_load_n(&host[sig].handler, __ATOMIC_ACQUIRE);
-	if (host[sig].flags & SA_RESETHAND)
-		ksigaction(sig, &dfl, NULL);
+	handler = __atomic_load_n(&host[sig], __ATOMIC_ACQUIRE);
 	if (handler)
 		((void (*)(int, siginfo_t *, void *))handler)(sig, info, uc);
 }
 
-static int wrappable(int sig)
+/* For handlers without and with SA_SIGINFO. */
+static void plain(int sig, siginfo_t *info, void *uc)
+{
+	deliver(sig, info, uc, plain);
+}
+
+static void with_info(int sig, siginfo_t *info, void *uc)
+{
+	deliver(sig, info, uc, with_info);
+}
+
+static int is_trampoline(const void *h)
+{
+	return h == (void *)plain || h == (void *)with_info;
+}
+
+/* section_direct: as the kernel would call it, but with an empty context. */
+static void run_directly(int sig, void *info, u64 mask)
+{
+	unsigned char uc[1024] __attribute__((aligned(16)));
+	struct ksigaction act;
+	u64 blocked, was;
+
+	__builtin_memset(uc, 0, sizeof(uc));
+	*(u64 *)(uc + ARCH_UCONTEXT_SIGMASK) = mask;
+	if (ksigaction(sig, NULL, &act))
+		return;
+	blocked = mask | act.mask |
+		(act.flags & SA_NODEFER ? 0 : 1ULL << (sig - 1));
+	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &blocked, &was, 8);
+	deliver(sig, info, uc, act.flags & SA_SIGINFO ? with_info : plain);
+	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &was, NULL, 8);
+}
+
+static int wrappable(long sig)
 {
 	/* 32 and 33 are libc's own (cancellation, setxid). */
 	return sig > 0 && sig < N_SIGNALS && sig != 32 && sig != 33 &&
-		sig != SIGKILL && sig != SIGSTOP;
+	       sig != SIGKILL && sig != SIGSTOP;
 }
 
 static int is_handler(const void *h)
 {
 	return h != (void *)SIG_DFL && h != (void *)SIG_IGN &&
-		h != (void *)SIG_ERR && h != (void *)trampoline;
+	       h != (void *)SIG_ERR && !is_trampoline(h);
 }
 
-static void remember(int sig, void *handler, unsigned long flags)
+/* The host wants this: remember its handler, and say what the kernel gets. The
+ * table changes first: a trampoline without a handler would lose the signal. */
+static void hide(int sig, void **handler, unsigned long *flags)
 {
-	host[sig].flags = flags;
-	__atomic_store_n(&host[sig].handler, handler, __ATOMIC_RELEASE);
+	if (!is_handler(*handler))
+		return;
+	__atomic_store_n(&host[sig], *handler, __ATOMIC_RELEASE);
+	added_info[sig] = !(*flags & SA_SIGINFO);
+	*handler = (void *)(*flags & SA_SIGINFO ? with_info : plain);
+	*flags |= SA_SIGINFO;
+}
+
+/* The kernel says this: what the host had set, whose handler was `before`. */
+static void unhide(
+	void **handler, unsigned long *flags, void *before, int added)
+{
+	int reset = *handler == (void *)SIG_DFL && (*flags & SA_RESETHAND);
+
+	if (*handler == (void *)plain || (reset && added))
+		*flags &= ~(unsigned long)SA_SIGINFO;
+	if (is_trampoline(*handler))
+		*handler = before;
 }
 
 /* The kernel has a handler of the host's: put the trampoline before it. */
@@ -126,9 +205,7 @@ static void wrap(int sig)
 	if (!wrappable(sig) || ksigaction(sig, NULL, &act) ||
 		!is_handler(act.handler))
 		return;
-	remember(sig, act.handler, act.flags);
-	act.handler = (void *)trampoline;
-	act.flags = (act.flags | SA_SIGINFO) & ~(unsigned long)SA_RESETHAND;
+	hide(sig, &act.handler, &act.flags);
 	ksigaction(sig, &act, NULL);
 }
 
@@ -136,68 +213,89 @@ void signal_wrap_all(void)
 {
 	int sig;
 
+	section_direct = run_directly;
 	for (sig = 1; sig < N_SIGNALS; sig++)
 		wrap(sig);
 	__atomic_store_n(&wrapped, 1, __ATOMIC_RELEASE);
 }
 
-/* In a vfork child the table is the parent's: leave it and the handlers. */
 static int active(void)
 {
-	return __atomic_load_n(&wrapped, __ATOMIC_ACQUIRE) &&
-		(!process_page.pid || process_page.pid == sys_getpid());
+	return __atomic_load_n(&wrapped, __ATOMIC_ACQUIRE);
 }
 
-void signal_after_raw(int sig, void *old)
+/* In a vfork child the table is the parent's: it sets handlers without a
+ * trampoline, and only reads what it inherited. */
+static int own_table(void)
 {
-	struct ksigaction *was = old;
-	void *handler = sig > 0 && sig < N_SIGNALS ? host[sig].handler : NULL;
-
-	if (!active() || !wrappable(sig))
-		return;
-	wrap(sig);
-	if (was && was->handler == (void *)trampoline)
-		was->handler = handler;
+	return !process_page.pid || process_page.pid == sys_getpid();
 }
 
-static void unhide(int sig, struct sigaction *act)
+long signal_raw(long sig, const void *set, void *old, long size)
 {
-	if (act->sa_sigaction != trampoline)
-		return;
-	act->sa_flags = (act->sa_flags & ~HIDDEN_FLAGS) |
-		(int)(host[sig].flags & HIDDEN_FLAGS);
-	act->sa_sigaction = (void (*)(int, siginfo_t *, void *))host[sig].handler;
+	struct ksigaction mine, *was = old;
+	void *before;
+	int added;
+	long ret;
+
+	if (!active() || !wrappable(sig) || size != 8)
+		return sys_call(__NR_rt_sigaction, sig, set, old, size);
+	before = __atomic_load_n(&host[sig], __ATOMIC_ACQUIRE);
+	added = added_info[sig];
+	if (set && own_table()) {
+		if (!sys_readable(set, sizeof(mine)))
+			return -EFAULT;
+		__builtin_memcpy(&mine, set, sizeof(mine));
+		hide((int)sig, &mine.handler, &mine.flags);
+		set = &mine;
+	}
+	ret = sys_call(__NR_rt_sigaction, sig, set, old, size);
+	if (!ret && was)
+		unhide(&was->handler, &was->flags, before, added);
+	return ret;
 }
 
-typedef int (*sigaction_fn)(
-	int, const struct sigaction *, struct sigaction *);
+typedef int (*sigaction_fn)(int, const struct sigaction *, struct sigaction *);
+
+static void hide_in(int sig, struct sigaction *act)
+{
+	void *handler = (void *)act->sa_sigaction;
+	unsigned long flags = (unsigned)act->sa_flags;
+
+	hide(sig, &handler, &flags);
+	act->sa_sigaction = (void (*)(int, siginfo_t *, void *))handler;
+	act->sa_flags = (int)flags;
+}
+
+static void unhide_in(struct sigaction *act, void *before, int added)
+{
+	void *handler = (void *)act->sa_sigaction;
+	unsigned long flags = (unsigned)act->sa_flags;
+
+	unhide(&handler, &flags, before, added);
+	act->sa_sigaction = (void (*)(int, siginfo_t *, void *))handler;
+	act->sa_flags = (int)flags;
+}
 
 static int sigaction_by(sigaction_fn real, int sig, const struct sigaction *set,
 	struct sigaction *old)
 {
-	struct sigaction mine, was;
-	int ret;
+	struct sigaction mine;
+	void *before;
+	int ret, added;
 
 	if (!active() || !wrappable(sig))
 		return real(sig, set, old);
-	/* What the host had, before the table changes. */
-	ret = real(sig, NULL, &was);
-	if (ret)
-		return ret;
-	unhide(sig, &was);
-	if (set) {
+	before = __atomic_load_n(&host[sig], __ATOMIC_ACQUIRE);
+	added = added_info[sig];
+	if (set && own_table()) {
 		mine = *set;
-		if (is_handler((void *)mine.sa_sigaction)) {
-			remember(sig, (void *)mine.sa_sigaction,
-				(unsigned)mine.sa_flags);
-			mine.sa_sigaction = trampoline;
-			mine.sa_flags = (mine.sa_flags | SA_SIGINFO) &
-				~SA_RESETHAND;
-		}
-		ret = real(sig, &mine, NULL);
+		hide_in(sig, &mine);
+		set = &mine;
 	}
+	ret = real(sig, set, old);
 	if (!ret && old)
-		*old = was;
+		unhide_in(old, before, added);
 	return ret;
 }
 
@@ -206,8 +304,8 @@ EXPORT int sigaction(
 {
 	static void *next;
 
-	return sigaction_by((sigaction_fn)process_next(&next, "sigaction"), sig,
-		set, old);
+	return sigaction_by(
+		(sigaction_fn)process_next(&next, "sigaction"), sig, set, old);
 }
 
 EXPORT int __sigaction(
@@ -215,38 +313,40 @@ EXPORT int __sigaction(
 {
 	static void *next;
 
-	return sigaction_by((sigaction_fn)process_next(&next, "sigaction"), sig,
-		set, old);
+	return sigaction_by(
+		(sigaction_fn)process_next(&next, "sigaction"), sig, set, old);
 }
 
 typedef void (*handler_fn)(int);
 
-/* signal() and kin go to libc, which knows their flags; then the trampoline
- * is put before what they set. */
 static handler_fn signal_by(void *real, int sig, handler_fn handler)
 {
-	void *before = sig > 0 && sig < N_SIGNALS ? host[sig].handler : NULL;
+	void *before = NULL;
 	handler_fn old;
 
 	if (!real)
 		return SIG_ERR;
+	if (wrappable(sig))
+		before = __atomic_load_n(&host[sig], __ATOMIC_ACQUIRE);
 	old = ((handler_fn(*)(int, handler_fn))real)(sig, handler);
 	if (!active() || old == SIG_ERR)
 		return old;
-	wrap(sig);
-	return (void *)old == (void *)trampoline ? (handler_fn)before : old;
+	if (own_table())
+		wrap(sig);
+	return is_trampoline((void *)old) ? (handler_fn)before : old;
 }
 
-#define SIGNAL_LIKE(name)                                                      \
-	EXPORT handler_fn name(int sig, handler_fn handler)                    \
-	{                                                                      \
-		static void *next;                                             \
-                                                                               \
-		return signal_by(process_next(&next, #name), sig, handler);    \
+#define SIGNAL_LIKE(name)                                                   \
+	EXPORT handler_fn name(int sig, handler_fn handler)                 \
+	{                                                                   \
+		static void *next;                                          \
+                                                                            \
+		return signal_by(process_next(&next, #name), sig, handler); \
 	}
 
 SIGNAL_LIKE(signal)
 SIGNAL_LIKE(bsd_signal)
+SIGNAL_LIKE(ssignal)
 SIGNAL_LIKE(sysv_signal)
 SIGNAL_LIKE(__sysv_signal)
 SIGNAL_LIKE(sigset)

@@ -38,17 +38,39 @@ __attribute__((visibility("hidden"), used)) long syscall_served(
 	return process_return(ret);
 }
 
+/* The same for message queues. By number they are no cancellation points. */
+__attribute__((visibility("hidden"), used)) long syscall_served_msg(
+	long nr, long a, long b, long c, long d, long e)
+{
+	if (!process_routes(FAC_MSG))
+		return process_return(sys_call(nr, a, b, c, d, e));
+	switch (nr) {
+	case __NR_msgget:
+		return process_return(entry_msgget((int)a, (int)b));
+	case __NR_msgsnd:
+		return process_return(entry_msgsnd(
+			(int)a, (void *)b, (size_t)c, (int)d, 0));
+	case __NR_msgrcv:
+		return process_return(entry_msgrcv(
+			(int)a, (void *)b, (size_t)c, d, (int)e, 0));
+	default:
+		return process_return(
+			entry_msgctl((int)a, (int)b, (void *)c));
+	}
+}
+
 /* set*id and capset (105..126 with others among them): the cached credentials
- * are stale afterwards. rt_sigaction: the host's handler gets its trampoline. */
+ * are stale afterwards. rt_sigaction (13): the host's handler gets its
+ * trampoline. */
 __attribute__((visibility("hidden"), used)) long syscall_watched(
 	long nr, long a, long b, long c, long d, long e)
 {
-	long ret = sys_call(nr, a, b, c, d, e);
+	long ret;
 
 	if (nr == __NR_rt_sigaction)
-		signal_after_raw((int)a, (void *)c);
-	else
-		process_forget_credentials();
+		return process_return(signal_raw(a, (void *)b, (void *)c, d));
+	ret = sys_call(nr, a, b, c, d, e);
+	process_forget_credentials();
 	return process_return(ret);
 }
 
@@ -123,7 +145,8 @@ __attribute__((visibility("hidden"), used)) long syscall_fd(
 	return process_return(sys_call(nr, a, b, c, d, e, f));
 }
 
-/* 64..66 semget, semop, semctl; 220 semtimedop. */
+/* 64..66 semget, semop, semctl; 220 semtimedop; 68..71 msgget, msgsnd, msgrcv,
+ * msgctl; 58 vfork. */
 __asm__(".text\n"
 	".globl syscall\n"
 	".type syscall, @function\n"
@@ -133,6 +156,9 @@ __asm__(".text\n"
 	"	jbe syscall_served\n"
 	"	cmpq $220, %rdi\n"
 	"	je syscall_served\n"
+	"	leaq -68(%rdi), %rax\n"
+	"	cmpq $3, %rax\n"
+	"	jbe syscall_served_msg\n"
 	"	leaq -240(%rdi), %rax\n"
 	"	cmpq $5, %rax\n"
 	"	jbe syscall_mq\n"
@@ -159,6 +185,8 @@ __asm__(".text\n"
 	"	jbe syscall_watched\n"
 	"	cmpq $13, %rdi\n"
 	"	je syscall_watched\n"
+	"	cmpq $58, %rdi\n"
+	"	je process_vfork\n"
 	"	movq %rdi, %rax\n"
 	"	movq %rsi, %rdi\n"
 	"	movq %rdx, %rsi\n"

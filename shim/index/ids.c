@@ -16,16 +16,25 @@ static const u32 level_start[IDX_LEVELS] = {
 	IDX_MAX / 64 + IDX_MAX / 4096 + IDX_MAX / 262144,
 };
 
-static u64 *level_word(const struct caller *c, enum facility f, int level,
-	u32 word)
+static u64 *level_word(
+	const struct caller *c, enum facility f, int level, u32 word)
 {
 	return (u64 *)region_at(&c->region, BITMAP_OFF((u64)f)) +
-		level_start[level] + word;
+	       level_start[level] + word;
+}
+
+/* Room for the word of bit pos: known for all idx below slots_ready. */
+static int word_room(struct caller *c, enum facility f, int level, u32 pos)
+{
+	if (likely((u64)pos << (6 * level) <
+		    caller_header(c)->ids[f].slots_ready))
+		return 0;
+	return caller_room(c, level_word(c, f, level, pos / 64), 8);
 }
 
 /* Lowest free idx >= from, or IDX_MAX. Bits beyond the table's size read as
  * free: the caller compares with its bound. */
-static u32 find_free(const struct caller *c, enum facility f, u32 from)
+static u32 find_free(struct caller *c, enum facility f, u32 from)
 {
 	u32 pos = from;
 	int level = 0;
@@ -33,9 +42,11 @@ static u32 find_free(const struct caller *c, enum facility f, u32 from)
 
 	/* Up: pos is a bit number of `level`. */
 	for (;;) {
-		if (pos >= IDX_MAX >> (6 * level))
+		if (pos >= IDX_MAX >> (6 * level) ||
+			word_room(c, f, level, pos))
 			return IDX_MAX;
-		word = ~*level_word(c, f, level, pos / 64) & (~0ULL << pos % 64);
+		word = ~*level_word(c, f, level, pos / 64) &
+		       (~0ULL << pos % 64);
 		if (word)
 			break;
 		if (++level == IDX_LEVELS)
@@ -48,6 +59,8 @@ static u32 find_free(const struct caller *c, enum facility f, u32 from)
 		if (level-- == 0)
 			return pos;
 		pos *= 64;
+		if (word_room(c, f, level, pos))
+			return IDX_MAX;
 		word = ~*level_word(c, f, level, pos / 64);
 	}
 }
@@ -68,25 +81,26 @@ static void mark(struct caller *c, enum facility f, u32 idx, int used)
 	}
 }
 
-static int choose_wished(struct caller *c, enum facility f, u32 *ret_idx,
-	s32 *ret_id)
+static int choose_wished(
+	struct caller *c, enum facility f, u32 *ret_idx, s32 *ret_id)
 {
 	struct id_table *t = &caller_header(c)->ids[f];
 	u32 shift = ids_shift(c), wish = t->next_id;
 	u32 idx = find_free(c, f, wish & ids_mask(c));
 
-	/* Consumed even if the search fails. It is not journaled: a wish is
-	 * not part of the object. */
-	atom_store_release(&t->next_id, -1);
-	if (idx > ids_mask(c))
+	/* Consumed even if the search fails. */
+	if (idx > ids_mask(c)) {
+		atom_store_release(&t->next_id, -1);
 		return -ENOSPC;
+	}
+	journal_set32(c, (u32 *)&t->next_id, (u32)-1);
 	*ret_idx = idx;
 	*ret_id = (s32)((wish >> shift << shift) + idx);
 	return 0;
 }
 
-static int choose_cyclic(struct caller *c, enum facility f, u32 *ret_idx,
-	s32 *ret_id)
+static int choose_cyclic(
+	struct caller *c, enum facility f, u32 *ret_idx, s32 *ret_id)
 {
 	struct id_table *t = &caller_header(c)->ids[f];
 	u32 shift = ids_shift(c), size = 1u << shift;
@@ -117,6 +131,30 @@ static int choose_cyclic(struct caller *c, enum facility f, u32 *ret_idx,
 	return 0;
 }
 
+#define SLOTS_A_PAGE ((u32)(SYS_PAGE / sizeof(struct slot)))
+
+/* All pages that the new object touches. slots_ready is a watermark, so that
+ * only the first object of a page asks; it is right whoever dies. */
+static int room_for(struct caller *c, enum facility f, u32 idx)
+{
+	struct id_table *t = &caller_header(c)->ids[f];
+	u32 pos = idx;
+	int level, err;
+
+	if (likely(idx < t->slots_ready))
+		return 0;
+	err = caller_room(
+		c, region_slot(&c->region, f, idx), sizeof(struct slot));
+	for (level = 0; level < IDX_LEVELS && !err; level++) {
+		pos /= 64;
+		err = caller_room(c, level_word(c, f, level, pos), 8);
+	}
+	if (!err && idx - t->slots_ready < SLOTS_A_PAGE)
+		atom_store_release(&t->slots_ready,
+			(idx / SLOTS_A_PAGE + 1) * SLOTS_A_PAGE);
+	return err;
+}
+
 int ids_alloc_locked(
 	struct caller *c, enum facility f, u32 *ret_idx, s32 *ret_id)
 {
@@ -127,6 +165,8 @@ int ids_alloc_locked(
 		err = choose_wished(c, f, ret_idx, ret_id);
 	else
 		err = choose_cyclic(c, f, ret_idx, ret_id);
+	if (!err)
+		err = room_for(c, f, *ret_idx);
 	if (err)
 		return err;
 	mark(c, f, *ret_idx, 1);

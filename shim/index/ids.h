@@ -19,13 +19,20 @@ static inline u32 ids_shift(const struct caller *c)
 }
 static inline u32 ids_mask(const struct caller *c)
 {
-	return (1u << ids_shift(c)) - 1;
+	return c->idx_mask;
 }
 /* The slot that an id (>= 0) would stand in, whatever is there. */
 static inline struct slot *ids_slot(
 	const struct caller *c, enum facility f, s32 id)
 {
 	return region_slot(&c->region, f, (u32)id & ids_mask(c));
+}
+
+/* 0: above the highest idx in use, where the slots may be holes of the file. */
+static inline int ids_in_range(const struct caller *c, enum facility f, s32 id)
+{
+	return ((u32)id & ids_mask(c)) <=
+		atom_load_relaxed(&caller_header(c)->ids[f].max_idx);
 }
 
 /* The live object with this id, or NULL (-EINVAL for the caller). *ret_ident
@@ -37,6 +44,8 @@ static inline struct slot *ids_find(
 	u64 ident;
 
 	if (unlikely(id < 0))
+		return NULL;
+	if (unlikely(!ids_in_range(c, f, id)))
 		return NULL;
 	s = ids_slot(c, f, id);
 	ident = atom_load_acquire(&s->ident);

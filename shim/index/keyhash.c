@@ -36,6 +36,11 @@ static u32 bucket_of(u32 h, u32 n_buckets)
 	return b < n_buckets ? b : b & (mask >> 1);
 }
 
+u32 keyhash_bucket(s32 key, u32 n_buckets)
+{
+	return bucket_of(hash(key), n_buckets);
+}
+
 static u32 *bucket(const struct caller *c, enum facility f, u32 b)
 {
 	return (u32 *)region_at(&c->region, BUCKETS_OFF((u64)f)) + b;
@@ -91,7 +96,7 @@ struct slot *keyhash_find(
 	struct id_table *t = &caller_header(c)->ids[f];
 	struct lock *lock = &caller_header(c)->fac_lock[f];
 	struct slot *s;
-	int tries;
+	int tries, died;
 	u32 seq;
 
 	for (tries = 0; tries < 3; tries++) {
@@ -105,10 +110,15 @@ struct slot *keyhash_find(
 	}
 	if (caller_enroll(c))
 		return NULL;
-	if (lock_acquire(c, lock))
+	died = lock_acquire(c, lock);
+	if (died)
 		keyhash_repair(c, f);
 	s = walk(c, f, key, ret_ident);
-	lock_release(c, lock);
+	/* The rest of the repair is the facility's: it ends a removal. */
+	if (died)
+		lock_pass_on(c, lock);
+	else
+		lock_release(c, lock);
 	return s;
 }
 
@@ -156,6 +166,8 @@ void keyhash_grow_locked(struct caller *c, enum facility f)
 	for (at = *bucket(c, f, from); at; at = s->next, len++)
 		s = region_slot(&c->region, f, at - 1);
 	if (len > SPLIT_MAX || journal_reserve(c, 3 * len + 2))
+		return;
+	if (caller_room(c, bucket(c, f, n), sizeof(*link)))
 		return;
 	link = bucket(c, f, from);
 	journal_set32(c, &t->n_buckets, n + 1);

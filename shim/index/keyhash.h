@@ -27,6 +27,9 @@ struct slot *keyhash_find_locked(struct caller *c, enum facility f, s32 key);
 struct slot *keyhash_next_locked(
 	struct caller *c, enum facility f, const struct slot *s);
 
+/* Which of n_buckets a key belongs to (check.c). */
+u32 keyhash_bucket(s32 key, u32 n_buckets);
+
 /* Bracket for insert and remove: keeps lock-free readers away until the
  * operation is committed. keyhash_repair ends it for a dead writer. */
 void keyhash_write_begin(struct caller *c, enum facility f);

@@ -12,7 +12,6 @@
  * partner's result is set, and the notification is due.
  */
 #include "ipc/mqueue.h"
-#include "registry/cancel.h"
 #include "registry/guard.h"
 #include "registry/heap.h"
 
@@ -134,7 +133,7 @@ int mq_try_send(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	int err;
 
 	if (unlikely(w)) {
-		d->s->lock.cpu = sys_cpu();
+		q->cpu = sys_cpu();
 		hand_over(c, q, w, m);
 		journal_commit(c);
 		return 0;
@@ -200,7 +199,7 @@ int mq_try_receive(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 		swap_blocks(c, item, wait_own(c));
 	}
 	if (unlikely(w)) {
-		d->s->lock.cpu = sys_cpu();
+		q->cpu = sys_cpu();
 		let_sender_in(c, q, w);
 	} else {
 		mq_ready(q, d->fd, n - 1);
@@ -287,7 +286,7 @@ int mqueue_send(struct caller *c, const struct mq_desc *d, const void *user,
 	err = mq_enter(c);
 	if (unlikely(err))
 		return err;
-	if (unlikely(guard_readable(c, user, len)))
+	if (unlikely(guard_source(c, user, len)))
 		return -EFAULT;
 	if (unlikely(len > MQ_COPY_MAX))
 		return send_large(c, d, user, &m, timeout);
@@ -311,7 +310,7 @@ void mq_deliver(struct caller *c, struct mq_msg *m)
 	m->delivered = 1;
 	m->ret = m->len;
 	/* The message is ours, whatever comes: a bad pointer loses it. */
-	if (unlikely(guard_writable_cached(c, m->user, m->len))) {
+	if (unlikely(guard_target(c, m->user, m->len))) {
 		m->ret = -EFAULT;
 		return;
 	}
@@ -319,7 +318,7 @@ void mq_deliver(struct caller *c, struct mq_msg *m)
 		copy_in(m->user, m->small ? m->small : mq_own_bytes(c), m->len);
 	if (!m->user_prio)
 		return;
-	if (unlikely(guard_writable_cached(
+	if (unlikely(guard_target(
 		    c, m->user_prio, sizeof(*m->user_prio))))
 		m->ret = -EFAULT;
 	else

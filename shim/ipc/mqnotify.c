@@ -246,9 +246,11 @@ static void nothing(void *arg)
 int mq_notify_wait(struct caller *c, const struct mq_desc *d)
 {
 	struct waiter *w = wait_own(c);
+	struct cancel_scope scope;
 	int err, result;
 
-	while ((err = wait_sleep_restart(c, w, NULL, 0, nothing, NULL))) {
+	cancel_begin(&scope, nothing, NULL);
+	while ((err = wait_sleep_restart(c, w, NULL, 0, &scope))) {
 		if (err != -EOWNERDEAD)
 			continue;
 		mq_lock_any(c, d->s);
@@ -256,6 +258,7 @@ int mq_notify_wait(struct caller *c, const struct mq_desc *d)
 			&w->word, w->state == WAIT_QUEUED ? 0 : WAIT_WORD_DONE);
 		lock_release(c, &d->s->lock);
 	}
+	cancel_end(&scope);
 	result = w->result;
 	wait_end(c, w);
 	return result;

@@ -391,7 +391,6 @@ static void fill(struct caller *c, struct slot *s, const struct creation *n,
 	atom_store_release(&s->cgid, cred->egid);
 	atom_store_release(&s->size, (u32)n->maxmsg);
 	atom_store_release(&s->ctime, now / 1000000000);
-	atom_store_release(&s->ino, fifo->ino);
 }
 
 /* Facility lock held, the FIFO is made. 0, -ENOSPC, -ENOMEM. */
@@ -569,7 +568,7 @@ int mq_find_inode(struct caller *c, u64 dev, u64 ino, struct mq_desc *ret)
 		u64 ident = atom_load_acquire(&s->ident);
 		struct mqueue *q;
 
-		if (!(ident & IDENT_LIVE) || s->ino != ino)
+		if (!(ident & IDENT_LIVE))
 			continue;
 		q = mq_body(c, s);
 		if (!q || q->dev != dev || q->ino != ino ||

@@ -112,6 +112,7 @@ struct sleep_state {
 	char *small;
 	int finished;
 	s32 result;
+	struct cancel_scope scope;
 };
 
 static struct wait_queue *queue_of(struct mqueue *q, int receiving)
@@ -175,6 +176,7 @@ static void interrupt_sleep(struct caller *c)
 {
 	struct sleep_state *st = c->interrupt_arg;
 
+	cancel_deny(&st->scope);
 	section_begin(c);
 	finish(st, c->signal_flags & SA_RESTART ? -MQ_ERESTART : -EINTR);
 	if (st->msg && st->result >= 0)
@@ -217,9 +219,11 @@ static s32 sleep_queued(
 	struct waiter *w = wait_own(c);
 	int err;
 
+	cancel_begin(&st->scope, cancelled, st);
 	section_end(c);
 	while (!st->finished) {
-		err = wait_sleep_restart(c, w, timeout, spin, cancelled, st);
+		err = wait_sleep_restart(
+			c, w, timeout, spin, &st->scope);
 		spin = 0;
 		if (st->finished || err == 0)
 			break;
@@ -231,6 +235,7 @@ static s32 sleep_queued(
 		section_end(c);
 	}
 	section_begin(c);
+	cancel_end(&st->scope);
 	c->interrupt = NULL;
 	if (!st->finished) {
 		st->result = w->result;
@@ -243,9 +248,9 @@ static s32 sleep_queued(
 
 /* The partner of the last hand-over ran on another CPU than ours: worth
  * spinning. Only wakers store theirs (mqio.c). */
-static int should_spin(const struct slot *s)
+static int should_spin(const struct mqueue *q)
 {
-	return s->lock.cpu != sys_cpu();
+	return q->cpu != sys_cpu();
 }
 
 /* Slot lock held and released. */
@@ -267,7 +272,7 @@ static s32 sleep_in(struct sleep_state *st, struct mqueue *q,
 	wait_begin(c, w);
 	queue_insert(c, queue_of(q, st->msg != NULL), w);
 	journal_commit(c);
-	spin = should_spin(s);
+	spin = should_spin(q);
 	c->interrupt_arg = st;
 	c->interrupt = interrupt_sleep;
 	lock_release(c, &s->lock);
@@ -298,7 +303,7 @@ static int may_sleep(
 int mq_sleep_send(struct caller *c, const struct mq_desc *d,
 	const struct mq_msg *m, const struct sys_timespec *timeout)
 {
-	struct sleep_state st = {c, d, NULL, NULL, 0, 0};
+	struct sleep_state st = {.c = c, .d = d};
 	struct mqueue *q = mq_body(c, d->s);
 	int err = may_sleep(d, timeout);
 
@@ -324,7 +329,7 @@ int mq_sleep_send(struct caller *c, const struct mq_desc *d,
 int mq_sleep_receive(struct caller *c, const struct mq_desc *d,
 	struct mq_msg *ret, char *small, const struct sys_timespec *timeout)
 {
-	struct sleep_state st = {c, d, ret, small, 0, 0};
+	struct sleep_state st = {.c = c, .d = d, .msg = ret, .small = small};
 	struct mqueue *q = mq_body(c, d->s);
 	int err = may_sleep(d, timeout);
 

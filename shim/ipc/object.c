@@ -15,7 +15,8 @@ static struct lock *fac_lock(struct caller *c, const struct object_class *k)
 	return &caller_header(c)->fac_lock[k->facility];
 }
 
-/* Steps 2 and 3. The facility's lock is held, the object's is not. */
+/* Steps 2 and 3. The facility's lock is held, and the object's, which is given
+ * back. */
 static void remove_rest(struct caller *c, const struct object_class *k, u32 idx)
 {
 	struct header *h = caller_header(c);
@@ -23,7 +24,6 @@ static void remove_rest(struct caller *c, const struct object_class *k, u32 idx)
 	struct slot *s = region_slot(&c->region, k->facility, idx);
 	u64 size = k->body_size(s->size), off;
 
-	k->lock(c, s);
 	k->empty(c, s);
 	heap_acquire(c);
 	off = s->body.off;
@@ -50,12 +50,14 @@ void object_fac_lock(struct caller *c, const struct object_class *k)
 	keyhash_repair(c, k->facility);
 	if (!h->removing[k->facility])
 		return;
-	idx = h->removing[k->facility] - 1;
-	s = region_slot(&c->region, k->facility, idx & ids_mask(c));
-	if (s->ident & IDENT_LIVE)
+	idx = (h->removing[k->facility] - 1) & ids_mask(c);
+	s = region_slot(&c->region, k->facility, idx);
+	if (s->ident & IDENT_LIVE) {
 		atom_store_release(&h->removing[k->facility], 0);
-	else
-		remove_rest(c, k, idx & ids_mask(c));
+		return;
+	}
+	k->lock(c, s);
+	remove_rest(c, k, idx);
 }
 
 void object_fac_unlock(struct caller *c, const struct object_class *k)
@@ -182,6 +184,9 @@ int object_remove(struct caller *c, const struct object_class *k, s32 id)
 	if (err)
 		goto out;
 	idx = s - region_slot(&c->region, k->facility, 0);
+	k->lock(c, s);
+	if (k->alarm)
+		k->alarm(c, s);
 	atom_store_release(&h->removing[k->facility], (u64)idx + 1);
 	keyhash_write_begin(c, k->facility);
 	if (s->key)

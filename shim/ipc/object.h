@@ -39,6 +39,10 @@ struct object_class {
 	void (*empty)(struct caller *c, struct slot *s);
 	/* Take and free the slot's lock, with the class's own repair. */
 	void (*lock)(struct caller *c, struct slot *s);
+	/* Before a removal is committed, slot lock held: see to it that our
+	 * death wakes a sleeper, who finishes the removal. `empty` ends it
+	 * (wait_alarm_end). May be NULL. */
+	void (*alarm)(struct caller *c, struct slot *s);
 };
 
 /* *get(2): the id, or -ENOENT -EEXIST -EINVAL -EACCES -ENOSPC -ENOMEM. mode:

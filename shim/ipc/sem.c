@@ -70,7 +70,16 @@ static void class_empty(struct caller *c, struct slot *s)
 	for (i = 0; i < s->size; i++)
 		sem_own(&sem_array(set)[i]);
 	sem_dismiss_all(c, s, set, -EIDRM);
+	wait_alarm_end(c);
 	undo_drop_all(c, set);
+}
+
+static void class_alarm(struct caller *c, struct slot *s)
+{
+	struct semset *set = sem_body(c, s);
+
+	if (set && set->n_waiters)
+		sem_alarm(c, s, set, NULL, 0);
 }
 
 static const struct object_class sem_class = {
@@ -84,7 +93,14 @@ static const struct object_class sem_class = {
 	.weight = class_weight,
 	.empty = class_empty,
 	.lock = sem_lock_any,
+	.alarm = class_alarm,
 };
+
+void sem_finish_removal(struct caller *c)
+{
+	object_fac_lock(c, &sem_class);
+	object_fac_unlock(c, &sem_class);
+}
 
 int sem_get(struct caller *c, s32 key, s32 nsems, s32 flg)
 {
@@ -138,24 +154,26 @@ static int lock_for(struct caller *c, struct slot *s, u64 ident, int all,
 /*
  * Value and pid of a word without the lock: if it is not owned, its one load
  * is the answer. If it is, it counts when nobody held the lock before and
- * after, and nobody took it between. 0 if it cannot be told.
+ * after, and nobody took it between, or if the set is lent to us. 0 if it cannot be told.
  */
-static int peek(const struct slot *s, const struct semset *set,
-	const struct sem *sem, u64 *ret_lo)
+static int peek(const struct caller *c, const struct slot *s,
+	const struct semset *set, const struct sem *sem, u64 *ret_lo)
 {
 	u64 count, lo = atom_load_acquire(&sem->lo);
+	u64 bias = atom_load_relaxed(&s->bias);
 
-	if (likely(!(lo & SEM_OWNED))) {
+	if (likely(!(lo & SEM_OWNED) || bias == c->bias_id)) {
 		*ret_lo = lo;
 		return 1;
 	}
 	count = atom_load_acquire(&s->lock.count);
-	if (lock_busy(&s->lock) || atom_load_acquire(&set->n_adj))
+	if (bias || lock_busy(&s->lock) || atom_load_acquire(&set->n_adj))
 		return 0;
 	lo = atom_load_acquire(&sem->lo);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	*ret_lo = lo;
-	return !lock_busy(&s->lock) && atom_load_relaxed(&s->lock.count) == count;
+	return !lock_busy(&s->lock) && !atom_load_relaxed(&s->bias) &&
+		atom_load_relaxed(&s->lock.count) == count;
 }
 
 /* The word of semaphore num: id, rights, num in this order. */
@@ -175,7 +193,7 @@ static int read_word(struct caller *c, s32 id, s32 num, u64 *ret_lo)
 	if (unlikely(num < 0 || (u32)num >= s->size))
 		return -EINVAL;
 	set = sem_body(c, s);
-	if (likely(set && peek(s, set, &sem_array(set)[num], ret_lo) &&
+	if (likely(set && peek(c, s, set, &sem_array(set)[num], ret_lo) &&
 		    atom_load_acquire(&s->ident) == ident))
 		return 0;
 	err = caller_enroll(c);
@@ -188,12 +206,36 @@ static int read_word(struct caller *c, s32 id, s32 num, u64 *ret_lo)
 	return 0;
 }
 
-int sem_getval(struct caller *c, s32 id, s32 num)
+static __attribute__((noinline)) int getval_slow(
+	struct caller *c, s32 id, s32 num)
 {
 	u64 lo;
 	int err = read_word(c, id, num, &lo);
 
-	return unlikely(err) ? err : (int)SEM_VALUE(lo);
+	return err ? err : (int)SEM_VALUE(lo);
+}
+
+/* The common case of read_word, without calls. */
+int sem_getval(struct caller *c, s32 id, s32 num)
+{
+	u64 ident, lo, body;
+	struct slot *s = ids_find(c, FAC_SEM, id, &ident);
+
+	if (unlikely(!s || (u32)num >= s->size || perm_check(c, s, PERM_R)))
+		return getval_slow(c, id, num);
+	body = atom_load_relaxed(&s->body.off);
+	if (unlikely(body < HEAP_OFF))
+		return getval_slow(c, id, num);
+	lo = atom_load_acquire(
+		(u64 *)region_at(&c->region,
+			body + sizeof(struct semset) +
+				(u64)(u32)num * sizeof(struct sem)));
+	if (unlikely((lo & SEM_OWNED) &&
+		    atom_load_relaxed(&s->bias) != c->bias_id))
+		return getval_slow(c, id, num);
+	if (unlikely(atom_load_acquire(&s->ident) != ident))
+		return getval_slow(c, id, num);
+	return SEM_VALUE(lo);
 }
 
 int sem_getpid(struct caller *c, s32 id, s32 num)
@@ -242,6 +284,8 @@ static void changed(
 {
 	journal_set64(c, (u64 *)&s->ctime, sys_realtime_sec());
 	journal_set32(c, &set->pass_pending, 1);
+	if (set->n_waiters)
+		sem_alarm(c, s, set, NULL, 0);
 	journal_commit(c);
 	sem_pass(c, s, set, NULL, 0);
 }
@@ -391,6 +435,8 @@ int sem_stat(
 		return -EINVAL;
 	if (by == SEM_BY_ID) {
 		s = ids_find(c, FAC_SEM, id, &ident);
+	} else if (!ids_in_range(c, FAC_SEM, id)) {
+		s = NULL;
 	} else {
 		s = ids_slot(c, FAC_SEM, id);
 		ident = atom_load_acquire(&s->ident);

@@ -94,6 +94,11 @@ void sem_own(struct sem *sem);
  * journaled. Clears pass_pending. */
 void sem_pass(struct caller *c, struct slot *s, struct semset *set,
 	const u16 *nums, u32 n);
+/* Before a change that may let sleepers through is committed: see wait_alarm. */
+void sem_alarm(struct caller *c, struct slot *s, struct semset *set,
+	const u16 *nums, u32 n);
+/* Finish a removal that its dead owner began. No lock may be held. */
+void sem_finish_removal(struct caller *c);
 /* Take a queued waiter out with a result and promise it a wake-up; an
  * operation of its own. */
 void sem_dismiss(struct caller *c, struct semset *set, struct waiter *w,

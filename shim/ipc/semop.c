@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Executing operation arrays: the lock-free path, the locked one, sleeping and
- * waking (KERNEL-SEMANTICS §4.2-4.5).
+ * Executing operation arrays under the set's lock, and sleeping
+ * (KERNEL-SEMANTICS §4.2-4.5).
  *
- * Lock-free: a single operation that need not wait, without undo, on a word
- * that nobody owns, is one 16-byte compare-and-swap of {value, pid, otime,
- * generation}: its commit point, whole or not at all. The generation is that
- * of the set, so a set removed meanwhile makes it fail.
- *
- * Locked: everything else. The lock holder first owns the words (SEM_OWNED),
+ * What needs no lock is in semfast.c; this is the rest. The lock holder first owns the words (SEM_OWNED),
  * from then on fast callers come to the lock too. The commit is one store. If
  * values changed and somebody sleeps, pass_pending is part of the same
  * operation: should we die before all sleepers were tried, the next owner of
@@ -17,6 +12,7 @@
 #include "ipc/perm.h"
 #include "ipc/semop.h"
 #include "ipc/limits.h"
+#include "registry/bias.h"
 #include "registry/guard.h"
 #include "registry/heap.h"
 
@@ -26,6 +22,9 @@
 /* With undo records about, sleepers look so often for holders that they do not
  * watch: those that came after they fell asleep. */
 #define UNDO_SLICE_NS 20000000ULL
+/* Larger sets are not lent: every word would have to be owned. Arbitrary; the
+ * fast paths keep a bit a semaphore in one word. */
+#define BIAS_MAX_SEMS 64u
 #define LOCAL_SOPS 32u
 #define STACK_SOPS 512u
 
@@ -39,11 +38,29 @@ void sem_own(struct sem *sem)
 
 /* ---- the set's lock ---- */
 
+/* The set was lent: end that, and bring up to date what its thread did not
+ * keep (undo.h). */
+static __attribute__((noinline)) void take_back(struct caller *c, struct slot *s)
+{
+	struct semset *set = sem_body(c, s);
+	int foreign = bias_revoke(c, s);
+
+	if (set && (s->ident & IDENT_LIVE)) {
+		undo_recount(c, set);
+		set->bias_backoff += foreign;
+	}
+	bias_end(s);
+}
+
 void sem_lock_any(struct caller *c, struct slot *s)
 {
 	struct semset *set;
 
-	if (likely(!lock_acquire(c, &s->lock)))
+	int died = lock_acquire(c, &s->lock);
+
+	if (unlikely(s->bias))
+		take_back(c, s);
+	if (likely(!died))
 		return;
 	if (!(atom_load_acquire(&s->ident) & IDENT_LIVE))
 		return;
@@ -109,35 +126,53 @@ static void interrupt_sleep(struct caller *c)
 	section_end(c);
 }
 
+/* Still queued though the set is gone: its remover is at work, or dead. Slot
+ * lock held. */
+static int orphaned(const struct slot *s, const struct waiter *w)
+{
+	return w->state == WAIT_QUEUED && s->ident != w->ident;
+}
+
 /* Something that we watch changed, or it is time: look after the dead. */
-static void look_again(
-	struct caller *c, struct slot *s, struct wait_watch *watch)
+static void look_again(struct caller *c, struct slot *s,
+	struct wait_watch *watch, int *undo_about)
 {
 	struct waiter *w = wait_own(c);
 	struct semset *set;
+	int orphan;
 	u32 gone = 0;
 
 	watch->n = 0;
 	sem_lock_any(c, s);
 	set = sem_body(c, s);
+	orphan = orphaned(s, w);
 	if (w->state == WAIT_QUEUED && set) {
 		gone = undo_suspect(c, set, 0);
 		undo_watch(c, set, watch);
+		*undo_about = set->undo_all.off != 0;
 	}
 	lock_release(c, &s->lock);
 	if (gone)
 		undo_reap(c, gone);
+	if (orphan)
+		sem_finish_removal(c);
 }
 
-/* The waker of our grant died: the lock's recovery has decided. */
+/* Our waker died: the lock's recovery has decided. */
 static void after_waker_death(struct caller *c, struct slot *s)
 {
 	struct waiter *w = wait_own(c);
+	int removed;
 
 	sem_lock_any(c, s);
+	/* Also if we are done: others may still be queued, and we are the one
+	 * whom the remover's death woke. */
+	removed = s->ident != w->ident;
 	atom_store_release(
 		&w->word, w->state == WAIT_QUEUED ? 0 : WAIT_WORD_DONE);
 	lock_release(c, &s->lock);
+	if (removed)
+		sem_finish_removal(c);
 }
 
 /* Sleep until the queued waiter is done; its result. */
@@ -158,8 +193,7 @@ static s32 sleep_queued(struct caller *c, struct sleep_state *st,
 		if (err == -EOWNERDEAD) {
 			after_waker_death(c, st->slot);
 		} else if (err == -EAGAIN) {
-			look_again(c, st->slot, watch);
-			*undo_about |= watch->n > 0;
+			look_again(c, st->slot, watch, undo_about);
 		} else {
 			leave_queue(c, st->slot,
 				err == -ETIMEDOUT ? -EAGAIN : err);
@@ -210,38 +244,59 @@ static void enqueue(struct caller *c, struct slot *s, struct semset *set,
 	journal_commit(c);
 }
 
-/* The partner of a hand-over ran on another CPU than ours: worth spinning. */
-static int should_spin(struct slot *s)
+/*
+ * Who operated on the set last, and on which CPU the last other one did: the
+ * partner of a hand-over. Hints; under the lock.
+ */
+static void note_operator(struct caller *c, struct semset *set)
 {
-	u32 cpu = sys_cpu(), last = s->lock.cpu;
+	if (likely(set->last_tid == c->tid)) {
+		set->streak++;
+		return;
+	}
+	set->streak = 0;
+	set->partner_cpu = set->last_cpu;
+	set->last_tid = c->tid;
+	set->last_cpu = sys_cpu();
+}
 
-	s->lock.cpu = cpu;
-	return last != cpu;
+/*
+ * The lock is held and the set quiet: lend it to a caller that has long been
+ * the only one (bias.h). Its words are owned from then on.
+ */
+static void consider_lending(
+	struct caller *c, struct slot *s, struct semset *set, u64 ident)
+{
+	u32 backoff = set->bias_backoff < 6 ? set->bias_backoff : 6;
+	u32 need = BIAS_STREAK << (4 * backoff), k = (u32)ident % 8, i;
+	struct sem *sems = sem_array(set);
+	struct undo *u;
+
+	if (set->streak < need &&
+		(c->streak[k].ident != ident || c->streak[k].n < need))
+		return;
+	set->streak = 0;
+	if (set->n_waiters || s->size > BIAS_MAX_SEMS)
+		return;
+	for (u = undo_at(c, set->undo_active); u; u = undo_at(c, u->active_next))
+		if (u->n_nonzero && u->task != c->task)
+			return;
+	for (i = 0; i < s->size; i++) {
+		sem_own(&sems[i]);
+		if (SEM_PID(sems[i].lo) && SEM_PID(sems[i].lo) != c->pid)
+			return;
+	}
+	bias_lend(c, s);
+}
+
+/* The partner is on another CPU than ours: worth spinning for it. */
+static int should_spin(struct semset *set)
+{
+	set->last_cpu = sys_cpu();
+	return set->partner_cpu != set->last_cpu;
 }
 
 /* ---- the call ---- */
-
-struct request {
-	struct array a;
-	int alter, undo;
-	u32 max_num;
-	u64 deadline_ns; /* 0 = none */
-	int no_wait;
-};
-
-static void request_scan(struct request *r)
-{
-	u32 i;
-
-	for (i = 0; i < r->a.n; i++) {
-		const struct sop *op = &r->a.sops[i];
-
-		r->alter |= op->op != 0;
-		r->undo |= (op->flg & SEM_FLG_UNDO) != 0;
-		if (op->num > r->max_num)
-			r->max_num = op->num;
-	}
-}
 
 static void stay_calm(struct semset *set, struct sem *sem)
 {
@@ -260,18 +315,17 @@ static void finish(struct caller *c, struct slot *s, struct semset *set,
 	u16 nums[MAX_DIRTY];
 	u32 i;
 
-	if (r->alter && set->n_waiters)
-		journal_set32(c, &set->pass_pending, 1);
-	journal_commit(c);
-	if (set->pass_pending) {
-		s->lock.cpu = sys_cpu();
-		if (r->a.n > MAX_DIRTY) {
-			sem_pass(c, s, set, NULL, 0);
-			return;
-		}
-		for (i = 0; i < r->a.n; i++)
+	if (r->alter && set->n_waiters) {
+		int all = r->a.n > MAX_DIRTY;
+
+		for (i = 0; i < r->a.n && !all; i++)
 			nums[i] = r->a.sops[i].num;
-		sem_pass(c, s, set, nums, r->a.n);
+		journal_set32(c, &set->pass_pending, 1);
+		sem_alarm(c, s, set, all ? NULL : nums, r->a.n);
+		journal_commit(c);
+		sem_pass(c, s, set, all ? NULL : nums, r->a.n);
+	} else {
+		journal_commit(c);
 	}
 	if (r->a.n == 1 && !r->undo)
 		stay_calm(set, &sem_array(set)[r->a.sops[0].num]);
@@ -287,10 +341,10 @@ static int prepare(struct caller *c, const struct request *r)
 	if (err || r->a.n <= WAITER_SOPS_INLINE ||
 		(w->sops_ext.off && w->sops_ext_cap >= need))
 		return err;
+	/* The capacity counts only while there is a block: it is right at
+	 * every moment, for the record's next owner too. */
 	if (w->sops_ext.off)
 		heap_free_at(c, w->sops_ext_cap, &w->sops_ext);
-	/* The size counts only while there is a block, and stands first: a
-	 * crash leaves no block of unknown size to the record's next owner. */
 	atom_store_release(&w->sops_ext_cap, need);
 	return heap_alloc_at(c, need, &w->sops_ext);
 }
@@ -325,11 +379,13 @@ static int op_locked(struct caller *c, struct slot *s, u64 ident,
 			return err;
 		break;
 	}
+	note_operator(c, set);
 	for (i = 0; i < r->a.n; i++)
 		sem_own(&sem_array(set)[r->a.sops[i].num]);
 	err = array_try(c, set, &r->a, &op);
 	if (err == 0) {
 		finish(c, s, set, r);
+		consider_lending(c, s, set, ident);
 		sem_unlock(c, s);
 		return 0;
 	}
@@ -343,7 +399,7 @@ static int op_locked(struct caller *c, struct slot *s, u64 ident,
 	enqueue(c, s, set, &r->a, op, r->alter);
 	undo_about = set->undo_all.off != 0;
 	undo_watch(c, set, &watch);
-	spin = should_spin(s);
+	spin = should_spin(set);
 	c->interrupt_arg = &st;
 	c->interrupt = interrupt_sleep;
 	sem_unlock(c, s);
@@ -438,8 +494,8 @@ static __attribute__((noinline)) int op_huge(struct caller *c, s32 id,
 	return err;
 }
 
-static __attribute__((noinline)) int op_slow(struct caller *c, s32 id,
-	const struct sop *user, u32 n, const struct sys_timespec *timeout)
+int sem_op_slow(struct caller *c, s32 id, const struct sop *user, u32 n,
+	const struct sys_timespec *timeout)
 {
 	struct request r = {.a = {NULL, n, c->pid, NULL}};
 	struct sys_timespec t;
@@ -458,66 +514,4 @@ static __attribute__((noinline)) int op_slow(struct caller *c, s32 id,
 	if (n <= STACK_SOPS)
 		return op_large(c, id, user, timeout, &r);
 	return op_huge(c, id, user, timeout, &r);
-}
-
-#define NOT_FAST 1
-
-/* The lock-free path; NOT_FAST if this call is not for it. */
-static inline int op_fast(struct caller *c, s32 id, const struct sop *user)
-{
-	u64 ident, lo, hi, gen, body;
-	struct slot *s;
-	struct sem *sem;
-	struct sop op;
-	s32 value;
-
-	if (unlikely(guard_readable(c, user, sizeof(op))))
-		return NOT_FAST;
-	op = *user;
-	s = ids_find(c, FAC_SEM, id, &ident);
-	if (unlikely(!s || op.num >= s->size || (op.flg & SEM_FLG_UNDO)))
-		return NOT_FAST;
-	if (unlikely(perm_check(c, s, op.op ? PERM_W : PERM_R)))
-		return NOT_FAST;
-	body = atom_load_relaxed(&s->body.off);
-	if (unlikely(body < HEAP_OFF))
-		return NOT_FAST;
-	sem = (struct sem *)((char *)region_at(&c->region, body) +
-		      sizeof(struct semset)) +
-		op.num;
-	gen = (u64)IDENT_GEN(ident) << 40;
-	lo = atom_load_relaxed(&sem->lo);
-	hi = atom_load_relaxed(&sem->hi);
-	/* Still the set's memory when we read it: what is compared below cannot
-	 * stand in anything that came after. */
-	if (unlikely(atom_load_acquire(&s->ident) != ident))
-		return NOT_FAST;
-	do {
-		if (unlikely((lo & SEM_OWNED) || (hi & ~0xffffffffffULL) != gen))
-			return NOT_FAST;
-		value = SEM_VALUE(lo);
-		if (op.op == 0 && value)
-			return op.flg & SEM_IPC_NOWAIT ? -EAGAIN : NOT_FAST;
-		value += op.op;
-		if (unlikely(value < 0))
-			return op.flg & SEM_IPC_NOWAIT ? -EAGAIN : NOT_FAST;
-		if (unlikely(value > SEMVMX))
-			return NOT_FAST;
-	} while (unlikely(!atom_cas16(&sem->lo, &lo, &hi,
-		(u64)c->pid << 32 | (u32)value,
-		gen | (u64)sys_realtime_sec())));
-	return 0;
-}
-
-int sem_op(struct caller *c, s32 id, const struct sop *user, u32 n,
-	const struct sys_timespec *timeout)
-{
-	int ret;
-
-	if (likely(n == 1 && !timeout)) {
-		ret = op_fast(c, id, user);
-		if (likely(ret != NOT_FAST))
-			return ret;
-	}
-	return op_slow(c, id, user, n, timeout);
 }

@@ -18,6 +18,11 @@ enum queue_kind {
 	Q_ZERO_ARRAYS,
 };
 
+static inline u64 hi_stamp(u64 hi, s64 now)
+{
+	return (hi & ~0xffffffffffULL) | ((u64)now & 0xffffffffffULL);
+}
+
 /* What an array needs to know of the one for whom it is executed. */
 struct array {
 	const struct sop *sops;
@@ -40,5 +45,38 @@ u32 array_entries(u32 n, int undo);
 void queue_append(struct caller *c, struct semset *set, struct waiter *w);
 void queue_remove(struct caller *c, struct semset *set, struct waiter *w,
 	s32 result);
+
+/* One call: its array and what a look at it tells. */
+struct request {
+	struct array a;
+	int alter, undo;
+	u32 max_num;
+	u64 deadline_ns; /* 0 = none */
+	int no_wait;
+};
+
+static inline void request_scan(struct request *r)
+{
+	u32 i;
+
+	for (i = 0; i < r->a.n; i++) {
+		const struct sop *op = &r->a.sops[i];
+
+		r->alter |= op->op != 0;
+		r->undo |= (op->flg & SEM_FLG_UNDO) != 0;
+		if (op->num > r->max_num)
+			r->max_num = op->num;
+	}
+}
+
+
+/* The whole of semtimedop, with every check in its order. */
+int sem_op_slow(struct caller *c, s32 id, const struct sop *user, u32 n,
+	const struct sys_timespec *timeout);
+
+/* Operations in a row by one thread before a set is lent to it; sixteen times
+ * more after each revocation. Arbitrary: a revocation costs as much as some
+ * hundred operations gain. */
+#define BIAS_STREAK 64u
 
 #endif

@@ -18,11 +18,6 @@
 /* Arbitrary: how many records a caller looks at before it tidies the list. */
 #define ACTIVE_TIDY 4u
 
-static u64 undo_size(u32 n_sems)
-{
-	return sizeof(struct undo) + (u64)n_sems * sizeof(s16);
-}
-
 static struct ref undo_ref(const struct caller *c, const struct undo *u)
 {
 	return (struct ref){u ? region_off(&c->region, u) : 0};
@@ -113,6 +108,25 @@ int undo_adjust(struct caller *c, struct semset *set, struct undo *u, u32 num,
 	return 0;
 }
 
+/* A set that is lent has one holder at most, and few semaphores. */
+void undo_recount(struct caller *c, struct semset *set)
+{
+	struct undo *u = undo_at(c, set->undo_active);
+	u32 i, n;
+
+	for (; u; u = undo_at(c, u->active_next)) {
+		for (i = n = 0; i < u->n_sems; i++)
+			n += u->adj[i] != 0;
+		if (n == u->n_nonzero)
+			continue;
+		if (!n != !u->n_nonzero)
+			journal_set32(
+				c, &set->n_adj, set->n_adj + (n ? 1 : -1));
+		journal_set32(c, &u->n_nonzero, n);
+		journal_commit(c);
+	}
+}
+
 /* ---- finding and making the own record ---- */
 
 static void stamp(struct caller *c, struct undo *u)
@@ -183,9 +197,11 @@ static int bind(struct caller *c, struct slot *s, u64 ident, struct undo *u)
 		&u->slot_idx, (u32)(s - region_slot(&c->region, FAC_SEM, 0)));
 	journal_set64(c, &u->ident, ident);
 	link_set(c, set, u);
-	journal_commit(c);
+	/* Before the commit: should we die, nobody is left asleep without
+	 * knowing of the record. They look when we have unlocked. */
 	if (first)
 		sem_nudge_all(c, s, set);
+	journal_commit(c);
 	sem_unlock(c, s);
 	return 0;
 }
@@ -298,15 +314,24 @@ void undo_watch(struct caller *c, struct semset *set, struct wait_watch *ret)
 	}
 }
 
+/* Take a record off its set; part of the current operation. */
+static void unbind(struct caller *c, struct semset *set, struct undo *u)
+{
+	if (u->is_active)
+		unlink_active(c, set, u);
+	unlink_set(c, set, u);
+	journal_set64(c, &u->ident, 0);
+}
+
 /* Give back what a dead process's record says; an operation of its own. */
-static void apply(struct caller *c, struct slot *s, struct semset *set,
+static int apply(struct caller *c, struct slot *s, struct semset *set,
 	struct undo *u, u32 pid)
 {
 	struct sem *sems = sem_array(set);
 	u32 i;
 
 	if (journal_reserve(c, 2 * u->n_sems + 16))
-		return;
+		return -ENOMEM;
 	for (i = 0; i < u->n_sems; i++) {
 		s32 value;
 
@@ -323,13 +348,13 @@ static void apply(struct caller *c, struct slot *s, struct semset *set,
 		(sems[0].hi & ~0xffffffffffULL) | (u64)sys_realtime_sec());
 	if (u->n_nonzero)
 		journal_set32(c, &set->n_adj, set->n_adj - 1);
-	if (u->is_active)
-		unlink_active(c, set, u);
-	unlink_set(c, set, u);
-	journal_set64(c, &u->ident, 0);
+	unbind(c, set, u);
 	journal_set32(c, &set->pass_pending, 1);
+	if (set->n_waiters)
+		sem_alarm(c, s, set, NULL, 0);
 	journal_commit(c);
 	sem_pass(c, s, set, NULL, 0);
+	return 0;
 }
 
 static struct undo *most_recent(struct caller *c, struct task *t)
@@ -342,25 +367,28 @@ static struct undo *most_recent(struct caller *c, struct task *t)
 	return best;
 }
 
-static void apply_all(struct caller *c, struct task *t)
+static int apply_all(struct caller *c, struct task *t)
 {
 	struct undo *u;
+	int err = 0;
 
-	while ((u = most_recent(c, t))) {
+	while (!err && (u = most_recent(c, t))) {
 		struct slot *s = region_slot(&c->region, FAC_SEM,
 			u->slot_idx & ids_mask(c));
 		u64 ident = u->ident;
 
-		if (sem_lock(c, s, ident)) {
-			/* RMID got there first and will have emptied it. */
-			if (u->ident == ident)
-				atom_store_release(&u->ident, 0);
-			continue;
+		sem_lock_any(c, s);
+		if (u->ident == ident && s->ident == ident) {
+			err = apply(c, s, sem_body(c, s), u, t->pid);
+		} else if (u->ident == ident) {
+			/* A removal has begun and not come to its records. Its
+			 * body is still there: it goes after them. */
+			unbind(c, sem_body(c, s), u);
+			journal_commit(c);
 		}
-		if (u->ident == ident)
-			apply(c, s, sem_body(c, s), u, t->pid);
 		sem_unlock(c, s);
 	}
+	return err;
 }
 
 static void free_chain(struct caller *c, struct task *t)
@@ -390,7 +418,10 @@ int undo_reap(struct caller *c, u32 task)
 	if (gone) {
 		if (t->undo_head.off)
 			event_add(c, EVENT_REAPED, t->pid, 0);
-		apply_all(c, t);
+		/* Without room for the journal it stays as it is. */
+		gone = !apply_all(c, t);
+	}
+	if (gone) {
 		free_chain(c, t);
 		/* The kernel woke one sleeper only. */
 		sys_futex_wake(&t->life, 0x7fffffff);
@@ -435,10 +466,7 @@ void undo_drop_all(struct caller *c, struct semset *set)
 	struct undo *u;
 
 	while ((u = undo_at(c, set->undo_all))) {
-		if (u->is_active)
-			unlink_active(c, set, u);
-		unlink_set(c, set, u);
-		journal_set64(c, &u->ident, 0);
+		unbind(c, set, u);
 		journal_commit(c);
 	}
 }

@@ -19,6 +19,11 @@ static inline struct undo *undo_at(const struct caller *c, struct ref ref)
 	return region_span(&c->region, ref, sizeof(struct undo));
 }
 
+static inline u64 undo_size(u32 n_sems)
+{
+	return sizeof(struct undo) + (u64)n_sems * sizeof(s16);
+}
+
 /* The caller's record for the set of (s, ident), made if there is none; its
  * stamp is set. 0, -EIDRM, -ENOMEM. No lock may be held. */
 int undo_get(struct caller *c, struct slot *s, u64 ident, struct undo **ret);
@@ -28,6 +33,11 @@ int undo_get(struct caller *c, struct slot *s, u64 ident, struct undo **ret);
 int undo_adjust(struct caller *c, struct semset *set, struct undo *u, u32 num,
 	s32 delta);
 #define UNDO_ENTRIES 8u
+
+/* Bring n_nonzero of the records and n_adj of the set in line with adj[]: the
+ * thread that a set is lent to leaves them alone. An operation of its own under
+ * the slot's lock, or the lender's. */
+void undo_recount(struct caller *c, struct semset *set);
 
 /* A task that holds something of this set and whose lifeline has fired; 0 if
  * none. all: look at idle records too. Slot lock held. */

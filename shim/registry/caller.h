@@ -13,7 +13,7 @@
 #include "base/sys.h"
 
 #define MAX_HELD JOURNAL_LOCKS
-#define MAX_GRANTS 64u
+#define MAX_GRANTS 16u
 
 /* Cached credentials of the process; see ipc/perm.h. */
 struct cred {
@@ -24,16 +24,13 @@ struct cred {
 	u32 groups[64];
 };
 
-/*
- * Signals that arrived inside a section, kept for its end. The first one blocks
- * all others for the rest of the section, so one slot would do; under valgrind
- * it cannot block them, hence a few more.
- */
-#define MAX_DEFERRED 8
+/* Signals that arrived inside a section and could not be queued again; more
+ * than a few at once are lost, as the kernel loses what it cannot queue. */
+#define MAX_DEFERRED 4
 struct deferred_signals {
 	u32 n;
-	int has_mask;
-	u64 mask; /* the thread's signal mask to restore */
+	int has_mask; /* a signal arrived: restore mask */
+	u64 mask;
 	struct {
 		int signo;
 		u32 pad;
@@ -43,12 +40,14 @@ struct deferred_signals {
 
 struct caller {
 	struct region region;
+	/* --- what a vfork child changes under its parent (process.c) --- */
 	struct sys_robust_head *robust;
 	u32 generation; /* matches the process's, else stale (fork) */
 	u32 tid;
 	u32 pid;
 	u32 task;   /* index of struct task, 0 = none yet */
 	u32 thread; /* index of struct thread, 0 = none yet */
+	u64 bias_id; /* the record and its claim, never 0; ~0 = no record */
 	u32 n_held;
 	struct journal *journal;
 	struct journal_entry *entries; /* of the journal */
@@ -56,6 +55,8 @@ struct caller {
 	u32 in_section; /* > 0: a signal handler must wait */
 	u32 n_grants;
 	struct waiter *grants[MAX_GRANTS]; /* to be woken after the unlock */
+	struct waiter *alarm; /* wait_alarm: woken if we die */
+	u32 alarm_was;	      /* its word before */
 	struct deferred_signals deferred;
 	/* Set while the thread sleeps: takes it out of the queue before a
 	 * signal handler of the host runs. */
@@ -63,12 +64,23 @@ struct caller {
 	void *interrupt_arg;
 	unsigned long signal_flags; /* sa_flags of the handler that interrupts */
 	struct cred *cred;
+	/* Lock-free operations on one object in a row (bias.h), for a few
+	 * objects used in turn. */
+	struct {
+		u64 ident;
+		u64 n;
+	} streak[8];
+	u32 idx_mask; /* of ids */
+	int may_borrow; /* bias_register succeeded */
 	/* Pages found readable lately (guard.h). */
 	uintptr_t stack_low, stack_high;
 	uintptr_t good_page[8];
-	/* The same for writing. */
-	uintptr_t write_low, write_high;
-	uintptr_t write_page[8];
+	/* Pages of the tables that surely have room (caller_room). */
+	u64 room_page[8];
+	/* list_op_pending as the host had it, when we came in a signal handler
+	 * in the middle of one of its robust mutex operations (lock.h). */
+	void *host_pending;
+	uintptr_t good_write_page[8];
 	/* The own undo records used lately (undo.h), by slot index. */
 	struct {
 		u64 ident;
@@ -89,6 +101,12 @@ static inline struct header *caller_header(const struct caller *c)
 void caller_refresh(struct caller *c);
 
 /*
+ * The robust list of our own that a vfork or raw clone child gets: its first
+ * entry; with set, put that back (vfork children in vfork children share it).
+ */
+void *caller_own_robust(void *const *set);
+
+/*
  * Give the caller its records in the registry (task, thread), if it has none.
  * Needed before any lock. 0, or -ENOMEM / -ENOSPC if the tables are full.
  */
@@ -99,11 +117,35 @@ static inline int caller_enroll(struct caller *c)
 }
 
 /*
+ * Make sure that the file system has room for `len` bytes of a table at `off`
+ * before they are touched, even if only to read: a hole in a full tmpfs is
+ * SIGBUS. 0 or -ENOMEM. Pages are never given back, so one found good is
+ * remembered; else a system call a page. The heap keeps its own account.
+ */
+int caller_room_slow(struct caller *c, u64 page);
+static inline int caller_room(struct caller *c, const void *p, u64 len)
+{
+	u64 off = (const char *)p - c->region.base;
+	u64 page = off / SYS_PAGE, last = (off + len - 1) / SYS_PAGE;
+
+	for (; page <= last; page++)
+		if (unlikely(c->room_page[page % 8] != page) &&
+			caller_room_slow(c, page))
+			return -ENOMEM;
+	return 0;
+}
+
+/*
  * Sections: between begin and end no signal handler of the host runs in this
  * thread (signal.c defers it), so a handler may call every served function.
  * They nest. The end is where a deferred signal is raised again.
  */
 void section_raise(struct caller *c);
+/* Queue a signal again for this thread, or keep it for section_raise. */
+void section_requeue(struct caller *c, int sig, const void *info);
+/* Runs the host's handler for a signal that cannot be raised again; mask: what
+ * the thread blocks besides. Set by entry/, NULL elsewhere. */
+extern void (*section_direct)(int signo, void *info, u64 mask);
 static inline void section_begin(struct caller *c)
 {
 	c->in_section++;
@@ -112,7 +154,7 @@ static inline void section_begin(struct caller *c)
 static inline void section_end(struct caller *c)
 {
 	atom_compiler_barrier();
-	if (--c->in_section == 0 && unlikely(c->deferred.n))
+	if (--c->in_section == 0 && unlikely(c->deferred.has_mask))
 		section_raise(c);
 }
 

@@ -12,6 +12,9 @@ void event_add(struct caller *c, enum event_code code, u64 arg0, u64 arg1)
 		(struct event *)region_at(&c->region, EVENTS_OFF) +
 		seq % N_EVENTS;
 
+	/* A full file system loses the event, not the host. */
+	if (caller_room(c, e, sizeof(*e)))
+		return;
 	atom_store_release(&e->seq, 0);
 	atom_store_release(&e->time, sys_realtime_sec());
 	atom_store_release(&e->pid, c->pid);

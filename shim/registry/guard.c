@@ -13,71 +13,29 @@ void guard_forget(struct caller *c)
 	u32 i;
 
 	c->stack_low = c->stack_high = 0;
-	c->write_low = c->write_high = 0;
 	for (i = 0; i < 8; i++)
-		c->good_page[i] = c->write_page[i] = ~0UL;
-}
-
-/* Every page of the range among the remembered, or asked about and remembered.
- * A range of more pages than the cache has is asked about each time. */
-static int pages_good(uintptr_t *cache, uintptr_t at, size_t len,
-	int (*probe)(uintptr_t at))
-{
-	uintptr_t page = at / SYS_PAGE, last = (at + len - 1) / SYS_PAGE;
-
-	for (; page <= last; page++) {
-		if (cache[page % 8] == page)
-			continue;
-		if (!probe(page * SYS_PAGE))
-			return 0;
-		cache[page % 8] = page;
-	}
-	return 1;
-}
-
-static int probe_writable(uintptr_t at)
-{
-	return sys_writable((void *)at, 1);
-}
-
-static int probe_readable(uintptr_t at)
-{
-	return sys_readable((void *)at, 1);
+		c->good_page[i] = c->good_write_page[i] = ~0UL;
 }
 
 int guard_readable_slow(struct caller *c, const void *p, size_t len)
 {
 	uintptr_t at = (uintptr_t)p, here = (uintptr_t)__builtin_frame_address(0);
+	uintptr_t page;
 
 	if (len == 0)
 		return 0;
 	if (at < GUARD_LOWEST || at + len < at || at + len > ARCH_USER_TOP)
 		return -EFAULT;
-	if (!pages_good(c->good_page, at, len, probe_readable))
+	if (!sys_readable(p, len))
 		return -EFAULT;
 	if (at >= here && at - here < STACK_SPAN && sys_readable((void *)here,
 		at + len - here)) {
 		c->stack_low = here & ~(SYS_PAGE - 1);
 		c->stack_high = (at + len + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
-	}
-	return 0;
-}
-
-int guard_writable_slow(struct caller *c, void *p, size_t len)
-{
-	uintptr_t at = (uintptr_t)p, here = (uintptr_t)__builtin_frame_address(0);
-
-	if (len == 0)
 		return 0;
-	if (at < GUARD_LOWEST || at + len < at || at + len > ARCH_USER_TOP)
-		return -EFAULT;
-	if (!pages_good(c->write_page, at, len, probe_writable))
-		return -EFAULT;
-	if (at >= here && at - here < STACK_SPAN && sys_writable((void *)here,
-		at + len - here)) {
-		c->write_low = here & ~(SYS_PAGE - 1);
-		c->write_high = (at + len + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
 	}
+	page = at / SYS_PAGE;
+	c->good_page[page % 8] = page;
 	return 0;
 }
 
@@ -91,6 +49,57 @@ int guard_writable(struct caller *c, void *p, size_t len)
 	if (at < GUARD_LOWEST || at + len < at || at + len > ARCH_USER_TOP)
 		return -EFAULT;
 	return sys_writable(p, len) ? 0 : -EFAULT;
+}
+
+static int range_sane(uintptr_t at, size_t len)
+{
+	return at >= GUARD_LOWEST && at + len >= at && at + len <= ARCH_USER_TOP;
+}
+
+int guard_source(struct caller *c, const void *p, size_t len)
+{
+	uintptr_t at = (uintptr_t)p, page, last;
+
+	if (len == 0)
+		return 0;
+	if (!range_sane(at, len))
+		return -EFAULT;
+	if (at >= c->stack_low && at + len <= c->stack_high)
+		return 0;
+	last = (at + len - 1) / SYS_PAGE;
+	page = at / SYS_PAGE;
+	if (last - page >= 8)
+		return sys_readable(p, len) ? 0 : -EFAULT;
+	for (; page <= last; page++) {
+		if (likely(c->good_page[page % 8] == page))
+			continue;
+		if (!sys_readable((void *)(page * SYS_PAGE), 1))
+			return -EFAULT;
+		c->good_page[page % 8] = page;
+	}
+	return 0;
+}
+
+int guard_target(struct caller *c, void *p, size_t len)
+{
+	uintptr_t at = (uintptr_t)p, page, last;
+
+	if (len == 0)
+		return 0;
+	if (!range_sane(at, len))
+		return -EFAULT;
+	last = (at + len - 1) / SYS_PAGE;
+	page = at / SYS_PAGE;
+	if (last - page >= 8)
+		return sys_writable(p, len) ? 0 : -EFAULT;
+	for (; page <= last; page++) {
+		if (likely(c->good_write_page[page % 8] == page))
+			continue;
+		if (!sys_writable((void *)(page * SYS_PAGE), 1))
+			return -EFAULT;
+		c->good_write_page[page % 8] = page;
+	}
+	return 0;
 }
 
 int guard_read(struct caller *c, void *dst, const void *src, size_t len)

@@ -41,23 +41,14 @@ static inline int guard_readable(struct caller *c, const void *p, size_t len)
 /* Empty the cache of good pages. */
 void guard_forget(struct caller *c);
 
-/* The same for writing, remembered likewise: for the buffers of receivers. */
-int guard_writable_slow(struct caller *c, void *p, size_t len);
-static inline int guard_writable_cached(struct caller *c, void *p, size_t len)
-{
-	uintptr_t at = (uintptr_t)p, page = at / SYS_PAGE;
-
-	if (likely(at >= c->write_low && at + len <= c->write_high &&
-		    at + len >= at))
-		return 0;
-	if (likely(c->write_page[page % 8] == page &&
-		    at % SYS_PAGE + len <= SYS_PAGE))
-		return 0;
-	return guard_writable_slow(c, p, len);
-}
-
 /* 0 or -EFAULT: may len bytes at p be written? Always asks the kernel. */
 int guard_writable(struct caller *c, void *p, size_t len);
+
+/* The same for payloads of several pages, with the answers of both kinds
+ * remembered: no system call for the buffers used lately. Ranges of more than
+ * eight pages are always asked for. len 0 is always good. */
+int guard_source(struct caller *c, const void *p, size_t len);
+int guard_target(struct caller *c, void *p, size_t len);
 
 /* Copy in; 0 or -EFAULT. */
 int guard_read(struct caller *c, void *dst, const void *src, size_t len);

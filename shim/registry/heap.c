@@ -42,6 +42,16 @@ u64 heap_block_size(u64 size)
 	return class_of(size, &block) < 0 ? 0 : block;
 }
 
+u64 heap_class_size(u32 k)
+{
+	u64 base;
+
+	if (k < 4)
+		return (k + 1) * 64;
+	base = 1ULL << (8 + (k - 4) / 4);
+	return base + ((k - 4) % 4 + 1) * (base / 4);
+}
+
 void heap_acquire(struct caller *c)
 {
 	lock_acquire(c, &caller_header(c)->heap.lock);
@@ -50,6 +60,18 @@ void heap_acquire(struct caller *c)
 void heap_release(struct caller *c)
 {
 	lock_release(c, &caller_header(c)->heap.lock);
+}
+
+int caller_room_slow(struct caller *c, u64 page)
+{
+	long err = sys_call(__NR_madvise,
+		region_at(&c->region, page * SYS_PAGE), SYS_PAGE,
+		MADV_POPULATE_WRITE);
+
+	if (err && err != -EINVAL)
+		return -ENOMEM;
+	c->room_page[page % 8] = page;
+	return 0;
 }
 
 static int reserve(struct caller *c, u64 off, u64 len)

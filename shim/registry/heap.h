@@ -18,6 +18,8 @@
 
 /* Bytes a block of this size really takes; 0 if it is too large. */
 u64 heap_block_size(u64 size);
+/* Bytes of the blocks in free list k. */
+u64 heap_class_size(u32 k);
 
 /* As part of an operation: with the heap lock held (heap_acquire) until the
  * operation is committed. *ret must be 0. -ENOMEM: no room in the file system

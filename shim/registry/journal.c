@@ -8,9 +8,12 @@
 struct journal_entry *journal_entries(
 	const struct region *region, struct journal *j)
 {
+	struct journal_ext *x;
+
 	if (!j->ext.off)
 		return j->cap <= JOURNAL_INLINE ? j->entries : NULL;
-	return region_span(region, j->ext, (u64)j->cap * sizeof(j->entries[0]));
+	x = region_span(region, j->ext, journal_ext_size(j->cap));
+	return x && j->cap <= x->cap ? x->entries : NULL;
 }
 
 static void restore(const struct region *region, const struct journal_entry *e)
@@ -46,29 +49,49 @@ void journal_abort(struct caller *c)
 }
 
 /*
- * Only an empty journal grows, and the old array stays the journal's until the
- * new one is whole: the heap operations here journal into the old one.
+ * The new array is in force with the store of ext; spare then still names it,
+ * which tells that the old one has to go. Whoever dies on the way leaves that
+ * to the record's next owner.
  */
+void journal_adopt(struct caller *c)
+{
+	struct thread *th = region_thread(&c->region, c->thread);
+	struct journal *j = &th->journal;
+	struct journal_ext *x = region_span(&c->region, j->ext, sizeof(*x));
+
+	if (x && th->spare.off == j->ext.off) {
+		atom_store_release(&th->spare_size, x->old_size);
+		atom_store_release(&th->spare.off, x->old.off);
+	}
+	atom_store_release(&j->cap, x ? (u32)x->cap : JOURNAL_INLINE);
+	c->journal = j;
+	c->entries = journal_entries(&c->region, j);
+	if (th->spare.off)
+		heap_free_at(c, th->spare_size, &th->spare);
+}
+
+/* Only an empty journal grows: its entries are not copied. */
 int journal_reserve_slow(struct caller *c, u32 n)
 {
 	struct thread *th = region_thread(&c->region, c->thread);
 	struct journal *j = c->journal;
-	u32 cap = j->cap, old_cap = j->cap;
-	struct ref old = j->ext;
+	struct journal_ext *x;
+	u32 cap = j->cap;
 	int err;
 
 	if (j->n)
 		return -ENOMEM;
 	while (cap < n)
 		cap *= 2;
-	err = heap_alloc_at(c, (u64)cap * sizeof(j->entries[0]), &th->spare);
+	atom_store_release(&th->spare_size, journal_ext_size(cap));
+	err = heap_alloc_at(c, journal_ext_size(cap), &th->spare);
 	if (err)
 		return err;
+	x = region_span(&c->region, th->spare, journal_ext_size(cap));
+	atom_store_release(&x->cap, cap);
+	atom_store_release(&x->old_size, journal_ext_size(j->cap));
+	atom_store_release(&x->old.off, j->ext.off);
 	atom_store_release(&j->ext.off, th->spare.off);
-	atom_store_release(&th->spare.off, old.off);
-	atom_store_release(&j->cap, cap);
-	c->entries = journal_entries(&c->region, j);
-	if (old.off)
-		heap_free_at(c, (u64)old_cap * sizeof(j->entries[0]), &th->spare);
+	journal_adopt(c);
 	return 0;
 }

@@ -97,6 +97,14 @@ void journal_abort(struct caller *c);
 /* Write back what entries [0, n) say; used by journal_abort and by recovery. */
 void journal_rollback(const struct region *region,
 	const struct journal_entry *entries, u32 n);
+/* Bytes of an entry array's block, for so many entries. */
+static inline u64 journal_ext_size(u64 cap)
+{
+	return sizeof(struct journal_ext) + cap * sizeof(struct journal_entry);
+}
+/* Make the journal of the caller's own thread record ready for use: finishes
+ * a growth in whose midst an earlier thread died. No lock held. */
+void journal_adopt(struct caller *c);
 /* The entry array of a journal, or NULL if its reference is bad. */
 struct journal_entry *journal_entries(
 	const struct region *region, struct journal *j);

@@ -30,7 +30,7 @@
 #include <stdint.h>
 
 #define LAYOUT_MAGIC 0x7466696c63706900ULL /* "\0ipclift" */
-#define LAYOUT_VERSION 1u
+#define LAYOUT_VERSION 2u
 
 typedef uint64_t u64;
 typedef int64_t s64;
@@ -52,6 +52,7 @@ struct ref {
  * count    owner           self   yes (sequence)      one off, statistics
  * n_held.. owner, waiters  -      yes                 one off, statistics
  * link     owner           -      kernel only         node of the dead: never followed
+ * bias_busy lender, kernel -      lock owner          OWNER_DIED (bias.h)
  * *_ns     owner           self   yes                 statistics
  */
 struct lock {
@@ -64,7 +65,7 @@ struct lock {
 	u64 robust_next;   /* +32 (glibc) or +28 (musl) from word */
 	u64 total_ns;      /* profiling: sum of hold times */
 	u32 max_ns;        /* profiling: longest hold */
-	u32 cpu;           /* the CPU of the last operator, for spinning */
+	u32 bias_busy;     /* bias.h: the lender's tid while it is inside */
 	u64 taken_ns;      /* profiling: when the present hold began */
 };
 _Static_assert(sizeof(struct lock) == 64, "lock size");
@@ -89,6 +90,7 @@ enum facility {
  * perm     create, IPC_SET      fac / self  yes                journaled
  * size     create               fac         yes
  * ctime    create, SET*, IPC_SET fac / self yes                journaled
+ * bias     lock holder          self        its thread         revoked by the next
  */
 struct slot {
 	struct lock lock;
@@ -103,7 +105,8 @@ struct slot {
 	u32 cgid;
 	u32 size;	/* semaphores of the set */
 	s64 ctime;
-	u64 ino;	/* mq: inode of the FIFO */
+	u64 bias;	/* bias.h: caller.bias_id of the thread that the lock
+			 * is lent to, 0 = none */
 };
 _Static_assert(sizeof(struct slot) == 128, "slot size");
 
@@ -139,6 +142,7 @@ struct id_table {
 	u32 n_buckets; /* linear hashing: buckets in use, >= 1 */
 	u32 key_seq;
 	u32 gen;       /* generation of the next object */
+	u32 slots_ready; /* pages of slots below are reserved; only grows */
 };
 
 /* Limits, as the sysctl files show them. Each field is one store. */
@@ -155,15 +159,22 @@ struct limits {
 /*
  * struct task: one process that uses the registry, kept over exec.
  * field       written by          lock   read without lock  a crash leaves
- * pid, start  claimer             CAS    yes                claimed by a dead process:
+ * claim       claimer, reaper     CAS; a dead one's: lock  yes
+ *                                                           claimed by a dead process:
  *                                                           reclaimed by the next
+ * start       claimer, state 0    -      if state is 1      the next claimer writes it
  * lifeline    owner, kernel       -      yes                OWNER_DIED
  * undo_head.. owner, reaper       lock   no                 journaled
  * life_off    owner               -      -
  */
 struct task {
-	u32 pid;   /* 0 = free */
-	u32 state; /* 1 = the fields are valid */
+	union {
+		struct {
+			u32 pid;   /* 0 = free */
+			u32 state; /* 1 = the fields are valid */
+		};
+		u64 claim; /* both, for one compare-and-swap */
+	};
 	u64 start; /* of pid, in clock ticks since boot */
 	u32 life_pad0;
 	u32 life_type; /* musl's walk reads the words around the lifeline */
@@ -209,12 +220,33 @@ struct journal {
 	struct journal_entry entries[JOURNAL_INLINE];
 };
 
+/* A larger entry array. The store of journal.ext puts it in force; old is what
+ * it took the place of and is to be freed (journal_adopt). */
+struct journal_ext {
+	u64 cap;
+	struct ref old;
+	u64 old_size;
+	u64 pad0;
+	struct journal_entry entries[];
+};
+
 struct sop {
 	u16 num;
 	s16 op;
 	s16 flg;
 };
 #define WAITER_SOPS_INLINE 16u
+
+/* What a sleeper in msgsnd or msgrcv waits for, and where what it got is. */
+struct msg_wait {
+	s64 want;     /* msgtyp; of a sender, its type */
+	u64 max_size; /* room in the receiver's buffer; of a sender, its size */
+	u32 mode;     /* MSG_TAKE_* of ipc/msgqueue.h */
+	u32 where;    /* handed over: MSG_IN_*, which block of the thread */
+	s64 type;     /* handed over: type and size of the message */
+	u64 size;
+	u64 stamp; /* and its place in the order of sending */
+};
 
 /*
  * struct waiter: how a thread sleeps on an object. Written by its own thread
@@ -250,12 +282,29 @@ struct waiter {
 	struct ref sops_ext;
 	u64 sops_ext_cap;
 	s64 since;
-	struct sop sops[WAITER_SOPS_INLINE];
-	/* Message queues: sops_ext is the message's block. */
-	u32 msg_prio;
-	u32 msg_len;
-	u32 sched_prio; /* MQ_SCHED_*: see mqwait.c */
-	u32 pad;
+	union {
+		struct sop sops[WAITER_SOPS_INLINE];
+		struct msg_wait msg;
+		struct { /* POSIX: sops_ext is the message's block */
+			u32 msg_prio;
+			u32 msg_len;
+			u32 sched_prio; /* SCHED_*: see mqwait.c */
+		};
+	};
+};
+
+#define MSG_TIERS 3u
+
+/*
+ * struct msg_blocks: payload blocks that a thread owns, of 2, 4 and 8 KiB and
+ * one of any larger size. Blocks change owner by journaled swaps with a queue
+ * or with another thread under the queue's lock; whoever takes the record over
+ * after a death inherits them. Contents: the owner's, outside any lock.
+ */
+struct msg_blocks {
+	struct ref tier[MSG_TIERS];
+	struct ref big;
+	u64 big_cap;
 };
 
 /*
@@ -264,11 +313,14 @@ struct waiter {
 struct thread {
 	u32 tid; /* 0 = free; claimed by CAS */
 	u32 task;
+	u32 claims; /* how often it was claimed */
+	u32 pad0;
 	u64 start; /* of the task */
 	struct ref spare; /* a block between heap_alloc_at and its use */
 	struct waiter waiter;
 	struct journal journal;
-	u64 pad[2];
+	u64 spare_size; /* of that block */
+	struct msg_blocks blocks;
 };
 _Static_assert(sizeof(struct thread) <= 1280, "thread size");
 #define THREAD_STRIDE 1280u
@@ -324,7 +376,11 @@ struct semset {
 	u32 n_adj; /* records that have a nonzero adj */
 	u32 n_waiters;
 	u32 pass_pending; /* values changed, sleepers not yet tried */
-	u64 pad[2];
+	/* Hints for spinning and bias, plain stores; any value is right. */
+	u32 last_tid;
+	u16 last_cpu, partner_cpu;
+	u32 streak;	  /* operations of last_tid in a row */
+	u32 bias_backoff; /* revocations seen */
 };
 _Static_assert(sizeof(struct semset) == 64, "semset size");
 
@@ -439,6 +495,8 @@ struct mqueue {
 	struct wait_queue receivers, senders;
 	u32 polled;
 	u32 level; /* packets in the FIFO: 0 empty, 1 some, 2 full */
+	u32 cpu;   /* hint: where the last waker ran */
+	u32 pad;
 	s64 mtime, atime, ctime; /* ns; st_atime is max(atime, mtime).. */
 	struct mq_notify notify;
 	u32 unlinked;
@@ -452,6 +510,101 @@ struct mqueue {
 	char name[MQ_NAME_MAX + 1];
 };
 
+/*
+ * struct rbtree_node: see index/rbtree.h. up carries the colour in its top
+ * bit; user is the owner's, as is key while the node is outside.
+ */
+struct rbtree_node {
+	s64 key;
+	u32 up;
+	u32 left;
+	u32 right;
+	u32 user;
+};
+_Static_assert(sizeof(struct rbtree_node) == 24, "rbtree node size");
+
+/* Cell sizes of the messages that fit their cell, in units of 64 bytes. */
+#define MSG_CLASSES 8u
+
+/*
+ * struct msg: one message, in a cell of a chunk of its queue; its payload
+ * follows, or the reference of a block (struct msg_block) if it is larger than
+ * MSG_INLINE. Links are offsets by 64. Written by the sender before it is
+ * linked; then links and tree node journaled under the slot's lock. A receiver
+ * always takes the oldest of a type, so the list of a type is a plain FIFO. The
+ * youngest of a type is the last message of the queue if that is of the type,
+ * else what the oldest says in node.user: a run of one type is appended without
+ * looking for its beginning.
+ */
+struct msg {
+	/* Key: the type. The oldest of a type stands in the tree. */
+	struct rbtree_node node;
+	u32 next, prev; /* FIFO over all */
+	u32 type_next;
+	u32 size;
+	u32 chunk;
+	u32 free_next; /* while the cell is free; never written otherwise */
+	u64 stamp;     /* order of sending within the queue */
+	char text[];
+};
+_Static_assert(sizeof(struct msg) == 56, "msg size");
+
+/* In a cell of two units, in place of the text. */
+struct msg_block {
+	struct ref ref;
+	u64 cap;
+};
+
+/*
+ * struct msg_chunk: cells of one size, after this head. state = free cells'
+ * list (link) << 32 | cells in use << 16 | cells ever used, so that a cell is
+ * taken or given back by one journaled word. Links journaled, slot's lock.
+ */
+struct msg_chunk {
+	u64 state;
+	u32 next, prev; /* in its class: with room, or full */
+	u32 class;
+	u32 n_cells;
+	u64 size;
+	u64 pad[4];
+};
+_Static_assert(sizeof(struct msg_chunk) == 64, "msg chunk size");
+
+struct msg_class {
+	u32 room; /* chunks with a free cell: links */
+	u32 full;
+	u32 n_chunks;
+	u32 idle; /* hint: a chunk without messages, to be checked */
+};
+
+/*
+ * struct msgqueue: the body of a message queue. All under the slot's lock and
+ * journaled, except stamp (gaps do no harm), class[].idle (a hint) and the
+ * clearing of pending (sleepers may be looked at twice). count, the times and
+ * pids are also read without the lock.
+ */
+struct msgqueue {
+	u64 count;	/* messages << 35 | bytes */
+	u64 ends;	/* last message << 32 | first */
+	u32 types;	/* root of the tree of types */
+	u32 pending;	/* MSG_PEND_*: sleepers still to be looked at */
+	u64 stamp;
+	u64 qbytes;
+	u32 lspid, lrpid;
+	s64 stime, rtime;
+	struct wait_queue receivers, senders;
+	struct ref new_chunk; /* between heap_alloc and its use */
+	u32 n_large;	      /* chunks beyond the smallest size */
+	u32 pad;
+	u32 user[2]; /* hints: the last sender and the last receiver, */
+	u32 cpu[2];  /* and where they ran */
+	struct msg_class class[MSG_CLASSES];
+	struct ref warm[MSG_TIERS]; /* free payload blocks, linked */
+	u32 n_warm[MSG_TIERS];
+	u32 pad1;
+};
+#define MSG_BYTES(count) ((count) & ((1ULL << 35) - 1))
+#define MSG_NUM(count) ((count) >> 35)
 struct event {
 	u64 seq; /* 0 = being written */
 	s64 time;

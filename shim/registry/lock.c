@@ -19,6 +19,7 @@ void robust_pop(struct caller *c, u32 *word)
 	void **at = &c->robust->next;
 	unsigned steps = 0;
 
+	crash_point();
 	/* Bit 0 marks PI mutexes of the host; ours never carry it, and lie in
 	 * front of all the host's. */
 	while (*at != node) {
@@ -80,6 +81,8 @@ int lock_acquire(struct caller *c, struct lock *lock)
 	section_begin(c);
 	if (n)
 		robust_push(c, &c->held[n - 1]->word);
+	else
+		c->host_pending = c->robust->pending;
 	robust_pend(c, &lock->word);
 	if (unlikely(!atom_cas(&lock->word, &seen, c->tid)))
 		seen = acquire_contended(c, lock, seen);
@@ -121,9 +124,25 @@ static void unlock_contended(struct lock *lock)
 	u32 seen = SYS_WAITERS;
 
 	atom_store_release(&lock->word, SYS_WAITERS);
+	crash_point();
 	if (sys_futex_wake(&lock->word, 1) == 0 &&
 		atom_cas(&lock->word, &seen, 0))
 		sys_futex_wake(&lock->word, 0x7fffffff);
+}
+
+/* The word is free again: what the thread still holds is pending. */
+static void released(struct caller *c, u32 n)
+{
+	c->n_held = n;
+	if (n) {
+		robust_pend(c, &c->held[n - 1]->word);
+		robust_pop(c, &c->held[n - 1]->word);
+	} else {
+		robust_pend(c, 0);
+		if (unlikely(c->n_grants))
+			wait_flush(c);
+	}
+	section_end(c);
 }
 
 void lock_release(struct caller *c, struct lock *lock)
@@ -135,14 +154,16 @@ void lock_release(struct caller *c, struct lock *lock)
 	atom_store_release(&c->journal->n_locks, n);
 	if (unlikely(!atom_cas(&lock->word, &seen, 0)))
 		unlock_contended(lock);
-	c->n_held = n;
-	if (n) {
-		robust_pend(c, &c->held[n - 1]->word);
-		robust_pop(c, &c->held[n - 1]->word);
-	} else {
-		robust_pend(c, 0);
-		if (unlikely(c->n_grants))
-			wait_flush(c);
-	}
-	section_end(c);
+	released(c, n);
+}
+
+void lock_pass_on(struct caller *c, struct lock *lock)
+{
+	u32 n = c->n_held - 1;
+
+	atom_store_release(&c->journal->n_locks, n);
+	atom_store_release(&lock->word, SYS_OWNER_DIED | SYS_WAITERS);
+	crash_point();
+	sys_futex_wake(&lock->word, 1);
+	released(c, n);
 }

@@ -15,6 +15,9 @@
  * holds an outer lock and takes an inner one puts the outer on the list proper
  * meanwhile.
  *
+ * What the host had pending is put back at the end: we may be in a signal
+ * handler in the middle of its pthread_mutex_lock.
+ *
  * The classic unlock to 0 loses a wake-up for ever if the woken sleeper is
  * killed while a third thread barges in (SPIKES §2). Here the WAITERS bit
  * survives the unlock, and whoever slept acquires with the bit set.
@@ -39,6 +42,13 @@ int lock_acquire(struct caller *c, struct lock *lock);
  * also wakes those granted something meanwhile (wait.h). Ends the section. */
 void lock_release(struct caller *c, struct lock *lock);
 
+/*
+ * Give it back to somebody who was told of the owner's death (lock_acquire
+ * returned 1) but cannot do the object's own repair: the next owner is told
+ * again.
+ */
+void lock_pass_on(struct caller *c, struct lock *lock);
+
 /* 1 if somebody holds it or died holding it: a lock-free reader must not
  * trust what it read. */
 static inline int lock_busy(const struct lock *lock)
@@ -56,6 +66,7 @@ static inline void robust_push(struct caller *c, u32 *word)
 {
 	void **node = robust_node(c, word);
 
+	crash_point();
 	__atomic_store_n(node, c->robust->next, __ATOMIC_RELEASE);
 	__atomic_store_n(&c->robust->next, (void *)node, __ATOMIC_RELEASE);
 }
@@ -64,8 +75,10 @@ static inline void robust_push(struct caller *c, u32 *word)
 void robust_pop(struct caller *c, u32 *word);
 static inline void robust_pend(struct caller *c, u32 *word)
 {
+	crash_point();
 	__atomic_store_n(&c->robust->pending,
-		word ? robust_node(c, word) : (void *)0, __ATOMIC_RELEASE);
+		word ? robust_node(c, word) : c->host_pending,
+		__ATOMIC_RELEASE);
 }
 
 #endif

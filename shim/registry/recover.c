@@ -40,18 +40,24 @@ static void rollback(struct caller *c, struct journal *j)
 
 	if (!entries)
 		return;
-	if (!published(c, j))
+	if (!published(c, j)) {
 		journal_rollback(
 			&c->region, entries, j->n <= j->cap ? j->n : j->cap);
+		atom_store_release(&j->publish_off, 0);
+	}
+	/* The last store: from here on the record may be somebody else's. */
 	atom_store_release(&j->n, 0);
-	atom_store_release(&j->publish_off, 0);
 }
 
 void recover_lock(struct caller *c, struct lock *lock)
 {
+	recover_journal(c, lock, atom_load_acquire(&lock->journal));
+}
+
+void recover_journal(struct caller *c, struct lock *lock, u32 thread)
+{
 	struct header *h = caller_header(c);
-	struct thread *th =
-		region_thread(&c->region, atom_load_acquire(&lock->journal));
+	struct thread *th = region_thread(&c->region, thread);
 	struct journal *j = &th->journal;
 
 	event_add(c, EVENT_RECOVERED, th->tid, 0);
@@ -65,7 +71,10 @@ void recover_lock(struct caller *c, struct lock *lock)
 		return;
 	}
 	lock_acquire(c, &h->repair_lock);
-	if (atom_load_acquire(&j->n))
+	/* Asked again: the other may be done, and a new thread may have taken
+	 * the record over since; its journal cannot list a lock that we hold. */
+	if (atom_load_acquire(&j->n) &&
+		journal_lists(j, region_off(&c->region, lock)))
 		rollback(c, j);
 	lock_release(c, &h->repair_lock);
 }

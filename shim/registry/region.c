@@ -13,20 +13,29 @@
 #define O_RDWR 02
 #define O_CREAT 0100
 #define O_EXCL 0200
+#define O_DIRECTORY 0200000
 #define O_NOFOLLOW 0400000
 #define O_CLOEXEC 02000000
+#define O_NOCTTY 0400
 #define O_NONBLOCK 04000
 #define LOCK_EX 2
 #define LOCK_UN 8
 #define PROT_NONE 0
 #define PROT_RW 3
 #define MAP_SHARED 1
+#define MAP_PRIVATE_ANONYMOUS 0x22
 #define MAP_NORESERVE 0x4000
 #define MADV_DONTDUMP 16
 #define MADV_POPULATE_WRITE 23
 #define RLIMIT_FSIZE 1
 #define S_IFMT 0170000
 #define S_IFREG 0100000
+#define S_IFDIR 0040000
+/* A registry in a file system with less room is refused. Arbitrary: a handful
+ * of objects and processes. */
+#define LEAST_ROOM (512u << 10)
+/* A file that is replaced while it is opened is looked for so often. */
+#define OPEN_TRIES 100
 
 /* What fstat(2) fills in on x86-64. */
 struct sys_stat {
@@ -38,11 +47,23 @@ struct sys_stat {
 	s64 unused[3];
 };
 
+/* What statfs(2) fills in on x86-64. */
+struct sys_statfs {
+	u64 type, block_size, n_blocks, n_free, n_available, n_files, n_ffree;
+	u64 rest[8];
+};
+
+/* What identifies this boot and this pid namespace. */
+struct place {
+	u64 boot_id[2];
+	u64 pid_ns;
+};
+
 static u64 identity_sum(const struct header *h)
 {
-	const u64 fields[] = {h->magic, h->version, h->word_size, h->file_size,
-		h->boot_id[0], h->boot_id[1], h->pid_ns, h->owner, h->idx_bits,
-		h->profile};
+	const u64 fields[] = {LAYOUT_MAGIC, h->version, h->word_size,
+		h->file_size, h->boot_id[0], h->boot_id[1], h->pid_ns, h->owner,
+		h->idx_bits, h->profile};
 	u64 sum = 0xcbf29ce484222325ULL;
 	unsigned i;
 
@@ -60,17 +81,20 @@ static int hex_digit(char c)
 	return -1;
 }
 
-static void boot_id(u64 ret_id[2])
+/* 0, or the error of open(2). Without /proc the id is 0. */
+static int boot_id(u64 ret_id[2])
 {
 	char buf[64];
 	unsigned n = 0;
 	char *p;
+	long len;
 
 	ret_id[0] = ret_id[1] = 0;
-	if (sys_read_file("/proc/sys/kernel/random/boot_id", buf,
-		    sizeof(buf)) <= 0)
-		return;
-	for (p = buf; *p && n < 32; p++) {
+	len = sys_read_file(
+		"/proc/sys/kernel/random/boot_id", buf, sizeof(buf));
+	if (len == -EMFILE || len == -ENFILE || len == -ENOMEM)
+		return len;
+	for (p = buf; len > 0 && *p && n < 32; p++) {
 		int d = hex_digit(*p);
 
 		if (d < 0)
@@ -78,6 +102,7 @@ static void boot_id(u64 ret_id[2])
 		ret_id[n / 16] = ret_id[n / 16] << 4 | (unsigned)d;
 		n++;
 	}
+	return 0;
 }
 
 /* The inode of our pid namespace, or 0 where /proc does not tell. */
@@ -95,8 +120,8 @@ static u64 pid_namespace(void)
 	return v;
 }
 
-static int refuse(char *why, size_t cap, const char *path, const char *text,
-	int error)
+static int refuse(
+	char *why, size_t cap, const char *path, const char *text, int error)
 {
 	size_t n = str_add(why, cap, 0, path);
 
@@ -105,15 +130,17 @@ static int refuse(char *why, size_t cap, const char *path, const char *text,
 	return error;
 }
 
-static void write_header(struct header *h, const struct region_options *opt)
+static void write_header(struct header *h, const struct region_options *opt,
+	const struct place *place)
 {
 	unsigned f;
 
 	h->version = LAYOUT_VERSION;
 	h->word_size = sizeof(void *);
 	h->file_size = REGION_SIZE;
-	boot_id(h->boot_id);
-	h->pid_ns = pid_namespace();
+	h->boot_id[0] = place->boot_id[0];
+	h->boot_id[1] = place->boot_id[1];
+	h->pid_ns = place->pid_ns;
 	h->owner = sys_call(__NR_geteuid);
 	h->idx_bits = opt->idx_bits;
 	h->profile = opt->profile;
@@ -130,42 +157,45 @@ static void write_header(struct header *h, const struct region_options *opt)
 	h->task_high = 1;
 	h->event_seq = 0;
 	h->stamp = 1;
-	h->magic = LAYOUT_MAGIC;
 	h->identity_sum = identity_sum(h);
-	h->magic = 0;
 	atom_store_release(&h->magic, LAYOUT_MAGIC);
 }
 
-/* All that can be wrong with a file that has a magic. */
-static int header_check(
-	const struct header *h, const char *path, char *why, size_t cap)
-{
-	u64 boot[2];
+#define OTHER_NAMESPACE                                                     \
+	"belongs to another pid namespace: process ids would be mistaken; " \
+	"give each namespace (container) a registry of its own with "       \
+	"IPCLIFT_REGISTRY"
 
+/* All that can be wrong with a file that has a magic. */
+static int header_check(const struct header *h, const struct place *place,
+	const char *path, char *why, size_t cap)
+{
 	if (h->magic != LAYOUT_MAGIC)
 		return refuse(why, cap, path,
 			"is not an ipclift registry; remove it or name another "
-			"with IPCLIFT_REGISTRY", -EINVAL);
+			"with IPCLIFT_REGISTRY",
+			-EINVAL);
 	if (h->version != LAYOUT_VERSION || h->word_size != sizeof(void *))
 		return refuse(why, cap, path,
-			"was made by another version of ipclift (layout or word "
-			"size differs); end its programs and remove it, or name "
-			"another with IPCLIFT_REGISTRY", -EPROTO);
+			"was made by another version of ipclift (layout or "
+			"word "
+			"size differs); end its programs and remove it, or "
+			"name "
+			"another with IPCLIFT_REGISTRY",
+			-EPROTO);
 	if (h->file_size != REGION_SIZE || h->identity_sum != identity_sum(h) ||
 		(h->idx_bits != IDX_BITS_NORMAL &&
 			h->idx_bits != IDX_BITS_EXTENDED))
 		return refuse(why, cap, path,
 			"is damaged (identity sum); remove it", -EINVAL);
-	boot_id(boot);
-	if (boot[0] != h->boot_id[0] || boot[1] != h->boot_id[1])
+	if (place->boot_id[0] != h->boot_id[0] ||
+		place->boot_id[1] != h->boot_id[1])
 		return refuse(why, cap, path,
 			"was made before the last boot; its objects ended with "
-			"it: remove the file", -ESTALE);
-	if (pid_namespace() != h->pid_ns)
-		return refuse(why, cap, path,
-			"belongs to another pid namespace: process ids would be "
-			"mistaken; give each namespace (container) a registry "
-			"of its own with IPCLIFT_REGISTRY", -EXDEV);
+			"it: remove the file",
+			-ESTALE);
+	if (place->pid_ns != h->pid_ns)
+		return refuse(why, cap, path, OTHER_NAMESPACE, -EXDEV);
 	return 0;
 }
 
@@ -180,28 +210,49 @@ static int file_grow(long fd)
 	return sys_call(__NR_ftruncate, fd, REGION_SIZE);
 }
 
+/* Does mlockall(MCL_FUTURE) fill each new mapping? A page tells. */
+static int fills_mappings(void)
+{
+	void *page =
+		sys_mmap(NULL, SYS_PAGE, PROT_RW, MAP_PRIVATE_ANONYMOUS, -1, 0);
+	unsigned char resident = 0;
+
+	if ((unsigned long)page > -4096UL)
+		return 1;
+	sys_call(__NR_mincore, page, SYS_PAGE, &resident);
+	sys_call(__NR_munmap, page, SYS_PAGE);
+	return resident & 1;
+}
+
 /*
- * PROT_NONE first: under mlockall(MCL_FUTURE) a writable mapping would be
- * filled to the last page.
+ * Where mappings are filled to the last page, a writable one of this size must
+ * not be asked for: PROT_NONE first. Not always, for valgrind takes minutes for
+ * the mprotect.
  */
 static long map_file(long fd)
 {
+	int prot = fills_mappings() ? PROT_NONE : PROT_RW;
 	void *at = sys_mmap(
-		NULL, REGION_SIZE, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+		NULL, REGION_SIZE, prot, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	long err = 0;
 
 	if ((unsigned long)at > -4096UL)
 		return (long)at;
 	sys_call(__NR_munlock, at, REGION_SIZE);
 	sys_call(__NR_madvise, at, REGION_SIZE, MADV_DONTDUMP);
-	sys_call(__NR_mprotect, at, REGION_SIZE, PROT_RW);
-	return (long)at;
+	if (prot == PROT_NONE)
+		err = sys_call(__NR_mprotect, at, REGION_SIZE, PROT_RW);
+	if (!err)
+		return (long)at;
+	sys_call(__NR_munmap, at, REGION_SIZE);
+	return err;
 }
 
 static int open_checked(const char *path, const struct region_options *opt,
 	long *ret_fd, char *why, size_t cap)
 {
 	struct sys_stat st;
-	int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+	int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 	long fd, err;
 
 	if (!opt->must_exist)
@@ -212,23 +263,26 @@ static int open_checked(const char *path, const struct region_options *opt,
 			"is a symbolic link; name the file itself", -EINVAL);
 	if (fd == -ENOENT)
 		return refuse(why, cap, path,
-			opt->must_exist ? "no such registry" :
-					  "its directory does not exist",
+			opt->must_exist ? "no such registry"
+					: "its directory does not exist",
 			-ENOENT);
 	if (fd == -EMFILE || fd == -ENFILE)
 		return refuse(why, cap, path,
 			"no free file descriptor to open it", fd);
 	if (fd < 0)
-		return refuse(why, cap, path, "cannot be opened for reading "
-			"and writing", fd);
+		return refuse(why, cap, path,
+			"cannot be opened for reading "
+			"and writing",
+			fd);
 	err = sys_call(__NR_fstat, fd, &st);
 	if (!err && (st.mode & S_IFMT) != S_IFREG)
 		err = refuse(why, cap, path, "is not a regular file", -EINVAL);
 	else if (!err && st.uid != (u32)sys_call(__NR_geteuid) &&
-		!(st.mode & 022))
+		 !(st.mode & 022))
 		err = refuse(why, cap, path,
 			"is owned by another user and not shared (group or "
-			"world writable) on purpose", -EACCES);
+			"world writable) on purpose",
+			-EACCES);
 	if (err) {
 		sys_call(__NR_close, fd);
 		return err;
@@ -237,9 +291,37 @@ static int open_checked(const char *path, const struct region_options *opt,
 	return 0;
 }
 
-/* With the file locked: initialise it if it is new, else check it. */
+/* A tmpfs without a limit says 0 blocks. */
+static int room_missing(long fd)
+{
+	struct sys_statfs fs;
+
+	return !sys_call(__NR_fstatfs, fd, &fs) && fs.n_blocks &&
+	       fs.n_available < LEAST_ROOM / fs.block_size;
+}
+
+/* Room for the header and the first bucket and slot of each facility, told by
+ * an error instead of a SIGBUS. All other pages are asked for when they are
+ * needed. */
+static int first_pages(long fd)
+{
+	u64 f;
+	long err = sys_call(__NR_fallocate, fd, 0, 0, HEADER_SIZE);
+
+	for (f = 0; f < 2 * N_FAC && err != -ENOSPC; f++)
+		err = sys_call(__NR_fallocate, fd, 0,
+			f & 1 ? SLOTS_OFF(f / 2) : BUCKETS_OFF(f / 2),
+			SYS_PAGE);
+	return err == -ENOSPC;
+}
+
+#define REPLACED 1
+
+/* With the file locked: initialise it if it is new, else check it. REPLACED:
+ * it was removed before we had the lock, and its name may be another's. */
 static int map_locked(struct region *region, long fd, const char *path,
-	const struct region_options *opt, char *why, size_t cap)
+	const struct region_options *opt, const struct place *place, char *why,
+	size_t cap)
 {
 	struct sys_stat st;
 	u64 magic = 0;
@@ -248,12 +330,20 @@ static int map_locked(struct region *region, long fd, const char *path,
 	err = sys_call(__NR_fstat, fd, &st);
 	if (err)
 		return refuse(why, cap, path, "fstat failed", err);
+	if (!st.nlink)
+		return REPLACED;
 	if (st.size != 0 && st.size != (s64)REGION_SIZE)
 		return refuse(why, cap, path,
 			"is not an ipclift registry (its size is wrong: "
-			"truncated, or another kind of file)", -EINVAL);
+			"truncated, or another kind of file)",
+			-EINVAL);
 	if (st.size)
 		sys_call(__NR_pread64, fd, &magic, 8, 0);
+	if (!magic && !opt->must_exist && room_missing(fd))
+		return refuse(why, cap, path,
+			"no room for a registry in its file system (512 KiB "
+			"at least)",
+			-ENOSPC);
 	if (st.size == 0) {
 		if (opt->must_exist)
 			return refuse(why, cap, path, "is empty", -EINVAL);
@@ -264,21 +354,21 @@ static int map_locked(struct region *region, long fd, const char *path,
 				"limit of the file system or RLIMIT_FSIZE",
 				err);
 	}
-	/* Room for the first pages, told by an error instead of a SIGBUS. */
-	if (!magic && sys_call(__NR_fallocate, fd, 0, 0, HEADER_SIZE) == -ENOSPC)
-		return refuse(why, cap, path, "no room in its file system",
-			-ENOSPC);
+	if (!magic && first_pages(fd))
+		return refuse(
+			why, cap, path, "no room in its file system", -ENOSPC);
 	at = map_file(fd);
 	if (at == -ENOMEM || at == -EAGAIN)
 		return refuse(why, cap, path,
 			"cannot be mapped: it needs 32 GiB of address space "
-			"(not memory); raise RLIMIT_AS (ulimit -v)", -ENOMEM);
+			"(not memory); raise RLIMIT_AS (ulimit -v)",
+			-ENOMEM);
 	if (at < 0 && at > -4096)
 		return refuse(why, cap, path, "cannot be mapped", at);
 	if (magic)
-		err = header_check((struct header *)at, path, why, cap);
+		err = header_check((struct header *)at, place, path, why, cap);
 	else
-		write_header((struct header *)at, opt);
+		write_header((struct header *)at, opt, place);
 	if (err) {
 		sys_call(__NR_munmap, at, REGION_SIZE);
 		return err;
@@ -287,33 +377,79 @@ static int map_locked(struct region *region, long fd, const char *path,
 	return 0;
 }
 
-int region_map(struct region *region, const char *path,
-	const struct region_options *opt, char *why, size_t cap)
+static int map_once(struct region *region, const char *path,
+	const struct region_options *opt, const struct place *place, char *why,
+	size_t cap)
 {
 	long fd = -1;
 	int err;
 
-	why[0] = 0;
 	err = open_checked(path, opt, &fd, why, cap);
 	if (err)
 		return err;
 	do
 		err = sys_call(__NR_flock, fd, LOCK_EX);
 	while (err == -EINTR);
-	err = map_locked(region, fd, path, opt, why, cap);
+	err = map_locked(region, fd, path, opt, place, why, cap);
 	/* The mapping keeps the open file, and with it the lock. */
 	sys_call(__NR_flock, fd, LOCK_UN);
 	sys_call(__NR_close, fd);
 	return err;
 }
 
-int region_default_path(char *path, size_t cap)
+int region_map(struct region *region, const char *path,
+	const struct region_options *opt, char *why, size_t cap)
 {
+	struct place place;
+	int err, i;
+
+	why[0] = 0;
+	/* Before the file is opened: the last free descriptor may be in use
+	 * then, and a registry without a boot id would be refused by all. */
+	if (boot_id(place.boot_id))
+		return refuse(why, cap, path,
+			"no free file descriptor to open it", -EMFILE);
+	place.pid_ns = pid_namespace();
+	for (i = 0; i < OPEN_TRIES; i++) {
+		err = map_once(region, path, opt, &place, why, cap);
+		if (err != REPLACED)
+			return err;
+	}
+	return refuse(why, cap, path, "is replaced all the time", -EAGAIN);
+}
+
+int region_check_namespace(const struct region *region, char *why, size_t cap)
+{
+	u64 here = pid_namespace();
+
+	if (!here || here == region_header(region)->pid_ns)
+		return 0;
+	return refuse(why, cap, "the registry", OTHER_NAMESPACE, -EXDEV);
+}
+
+int region_default_path(char *path, size_t cap, char *why, size_t why_cap)
+{
+	u32 uid = sys_call(__NR_geteuid);
 	size_t n = str_add(path, cap, 0, "/dev/shm/ipclift-");
+	struct sys_stat st;
 	long err;
 
-	n = str_add_u64(path, cap, n, sys_call(__NR_geteuid));
+	n = str_add_u64(path, cap, n, uid);
 	err = sys_call(__NR_mkdir, path, 0700);
+	if (err == -EEXIST)
+		err = sys_call(__NR_lstat, path, &st);
+	else if (!err)
+		st = (struct sys_stat){.mode = S_IFDIR, .uid = uid};
+	if (err)
+		return refuse(why, why_cap, path,
+			"cannot be made; name a registry with "
+			"IPCLIFT_REGISTRY",
+			err);
+	if ((st.mode & S_IFMT) != S_IFDIR || st.uid != uid || (st.mode & 022))
+		return refuse(why, why_cap, path,
+			"is not a directory that only you can write; name "
+			"another registry with IPCLIFT_REGISTRY",
+			-EACCES);
 	str_add(path, cap, n, "/default");
-	return err == -EEXIST ? 0 : err;
+	return 0;
 }

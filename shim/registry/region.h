@@ -37,16 +37,27 @@ struct region_options {
  *   -EPROTO    another layout version or word size
  *   -ESTALE    made before this boot
  *   -EXDEV     of another pid namespace
- *   -ENOMEM    no address space (RLIMIT_AS) or no room for the first pages
+ *   -ENOSPC    no room in the file system for a new one
+ *   -ENOMEM    no address space (RLIMIT_AS)
  *   -EMFILE and other errors of open(2), mmap(2)
  * A file that is refused is never written.
  */
 int region_map(struct region *region, const char *path,
 	const struct region_options *options, char *why, size_t cap);
 
-/* Like region_map for the shim's default path: makes /dev/shm/ipclift-<uid>
- * (mode 0700) first. path has room for cap bytes and receives the name. */
-int region_default_path(char *path, size_t cap);
+/*
+ * The default path, /dev/shm/ipclift-<uid>/default, into path (cap bytes). The
+ * directory is made (mode 0700) if there is none; one that somebody else made,
+ * or that others may write, is -EACCES with an explanation in why (why_cap):
+ * /dev/shm is everybody's.
+ */
+int region_default_path(char *path, size_t cap, char *why, size_t why_cap);
+
+/* A fork child may have come into another pid namespace, where its ids mean
+ * somebody else: 0, or -EXDEV with an explanation. Where /proc does not tell,
+ * 0: a chroot after the first call is allowed. */
+int region_check_namespace(
+	const struct region *region, char *why, size_t cap);
 
 /* Offset of a mapped address and back. region_at checks nothing: for
  * references read from the region use region_span. */

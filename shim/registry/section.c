@@ -1,24 +1,81 @@
 // SPDX-License-Identifier: MIT
 /*
- * The end of a section in which signals arrived: raise them again, with their
- * siginfo, and let the kernel deliver them as if they had come now.
+ * Signals that arrive inside a section: queued again at once with all signals
+ * blocked (entry/signal.c), so that restoring the mask at the section's end
+ * delivers them as if they had come then. What the kernel cannot queue is kept
+ * in a slot, tried again at the end, and else its handler is called directly.
+ *
+ * Real-time signals are delivered in the order in which they were sent. One
+ * that is raised again goes to the end of the thread's queue, so those of its
+ * number that came meanwhile are taken out first and follow it.
  */
 #include "registry/caller.h"
 
 #define SIG_SETMASK 2
+#define FIRST_REAL_TIME 32
+/* So many of one number keep their order behind the deferred one; more than
+ * that keep it if they were sent to the process, not the thread. Arbitrary:
+ * stack. */
+#define REORDERED 8
+
+void (*section_direct)(int signo, void *info, u64 mask);
+
+struct raised {
+	unsigned char info[128];
+};
+
+static void raise(struct caller *c, int sig, const void *info)
+{
+	struct deferred_signals *d = &c->deferred;
+
+	if (!sys_call(__NR_rt_tgsigqueueinfo, c->pid, c->tid, sig, info) ||
+		d->n == MAX_DEFERRED)
+		return;
+	d->at[d->n].signo = sig;
+	__builtin_memcpy(d->at[d->n].info, info, sizeof(d->at[0].info));
+	d->n++;
+}
+
+static __attribute__((noinline)) void raise_first(
+	struct caller *c, int sig, const void *info)
+{
+	const struct sys_timespec now = {0, 0};
+	const u64 set = 1ULL << (sig - 1);
+	struct raised later[REORDERED];
+	u32 n = 0, i;
+
+	while (n < REORDERED &&
+		sys_call(__NR_rt_sigtimedwait, &set, &later[n], &now, 8) == sig)
+		n++;
+	raise(c, sig, info);
+	for (i = 0; i < n; i++)
+		raise(c, sig, &later[i]);
+}
+
+void section_requeue(struct caller *c, int sig, const void *info)
+{
+	u64 pending = 0;
+
+	if (sig >= FIRST_REAL_TIME)
+		sys_call(__NR_rt_sigpending, &pending, 8);
+	if (pending >> (sig - 1) & 1)
+		raise_first(c, sig, info);
+	else
+		raise(c, sig, info);
+}
 
 void section_raise(struct caller *c)
 {
-	struct deferred_signals *d = &c->deferred;
-	u64 mask = d->mask;
-	u32 n = d->n, i;
+	/* A handler that runs now may defer signals of its own. */
+	struct deferred_signals d = c->deferred;
+	u32 i;
 
-	for (i = 0; i < n; i++)
-		sys_call(__NR_rt_tgsigqueueinfo, c->pid, c->tid,
-			d->at[i].signo, d->at[i].info);
-	d->n = 0;
-	if (d->has_mask) {
-		d->has_mask = 0;
-		sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
-	}
+	c->deferred.n = 0;
+	c->deferred.has_mask = 0;
+	for (i = 0; i < d.n; i++)
+		if (sys_call(__NR_rt_tgsigqueueinfo, c->pid, c->tid,
+			    d.at[i].signo, d.at[i].info) &&
+			section_direct)
+			section_direct(d.at[i].signo, d.at[i].info, d.mask);
+	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &d.mask, NULL, 8);
 }

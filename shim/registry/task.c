@@ -8,7 +8,9 @@
  * it through the object.
  */
 #include "registry/task.h"
+#include "registry/bias.h"
 #include "registry/guard.h"
+#include "registry/heap.h"
 #include "registry/journal.h"
 #include "registry/lock.h"
 #include "registry/wait.h"
@@ -42,6 +44,13 @@ static void force_libc_list(void)
 static __thread struct sys_robust_head own_robust
 	__attribute__((tls_model("initial-exec")));
 
+void *caller_own_robust(void *const *set)
+{
+	if (set)
+		own_robust.next = *set;
+	return own_robust.next;
+}
+
 void caller_refresh(struct caller *c)
 {
 	struct sys_robust_head *head = NULL;
@@ -49,9 +58,15 @@ void caller_refresh(struct caller *c)
 	c->tid = sys_gettid();
 	c->pid = sys_getpid();
 	c->task = c->thread = 0;
+	c->bias_id = ~0ULL;
+	bias_register(c);
+	c->idx_mask = (1u << caller_header(c)->idx_bits) - 1;
 	c->n_held = c->n_grants = 0;
 	c->journal = NULL;
 	c->interrupt = NULL;
+	/* Traces of a vfork child that was killed inside a section. */
+	c->in_section = c->deferred.n = c->deferred.has_mask = 0;
+	c->alarm = NULL;
 	guard_forget(c);
 	sys_get_robust_list(&head);
 	if (!head) {
@@ -71,74 +86,144 @@ void caller_refresh(struct caller *c)
 	c->robust = head;
 }
 
-static int pid_alive(u32 pid, u64 start)
+/* With a full descriptor table or without /proc a start time is unknown, 0. */
+static int same_start(u64 a, u64 b)
 {
-	int exiting = 0;
+	return !a || !b || a == b;
+}
+
+/* Does the process of this claim run? One that is being made (state 0) has no
+ * start time yet. */
+static int claim_alive(const struct task *t, u64 claim)
+{
+	u32 pid = (u32)claim;
 	u64 now;
 
 	if (sys_call(__NR_kill, pid, 0) == -ESRCH)
 		return 0;
-	now = sys_start_time(pid, &exiting);
-	return now == 0 || now == start;
+	if (!(claim >> 32))
+		return 1;
+	now = sys_start_time(pid, NULL);
+	return same_start(now, t->start);
+}
+
+/*
+ * Take a dead task over. Under its lock, for what can be seen without it may be
+ * taken back yet: a reaper is inside, or died there.
+ */
+static int task_inherit(struct caller *c, struct task *t, u64 claim)
+{
+	int ok;
+
+	lock_acquire(c, &t->lock);
+	ok = !t->undo_head.off && atom_load_acquire(&t->claim) == claim;
+	if (ok && t->spare.off)
+		heap_free_at(c, t->spare_size, &t->spare);
+	ok = ok && atom_cas(&t->claim, &claim, (u64)c->pid);
+	lock_release(c, &t->lock);
+	return ok;
+}
+
+static int task_try(struct caller *c, u32 idx, u64 start)
+{
+	struct task *t = region_task(&c->region, idx);
+	u64 claim;
+
+	if (!idx)
+		return 0;
+	if (caller_room(c, t, sizeof(*t)))
+		return -ENOMEM;
+	claim = atom_load_acquire(&t->claim);
+	if (!claim) {
+		if (!atom_cas(&t->claim, &claim, (u64)c->pid))
+			return 0;
+	} else if (t->undo_head.off || claim_alive(t, claim) ||
+		!task_inherit(c, t, claim)) {
+		return 0;
+	}
+	atom_store_release(&t->start, start);
+	atom_store_release(&t->life, 0);
+	atom_store_release(&t->state, 1);
+	c->task = idx;
+	return 1;
 }
 
 static int task_claim(struct caller *c, u64 start)
 {
-	u32 i, idx, pid;
+	u32 i, idx;
 	struct task *t;
 
 	/* First the one we had before exec. */
 	for (i = 0; i < PROBES; i++) {
 		idx = (c->pid + i) & (N_TASKS - 1);
 		t = region_task(&c->region, idx);
-		if (idx && atom_load_acquire(&t->pid) == c->pid &&
-			t->start == start && t->state) {
+		if (caller_room(c, t, sizeof(*t)))
+			return -ENOMEM;
+		if (idx && atom_load_acquire(&t->pid) == c->pid && t->state &&
+			same_start(t->start, start)) {
 			c->task = idx;
 			return 0;
 		}
 	}
 	for (i = 0; i < N_TASKS; i++) {
-		idx = (c->pid + i) & (N_TASKS - 1);
-		t = region_task(&c->region, idx);
-		pid = atom_load_acquire(&t->pid);
-		if (!idx || (pid && t->state && t->undo_head.off))
-			continue;
-		if (pid && pid_alive(pid, t->start))
-			continue;
-		if (!atom_cas(&t->pid, &pid, c->pid))
-			continue;
-		atom_store_release(&t->state, 0);
-		atom_store_release(&t->start, start);
-		atom_store_release(&t->life, 0);
-		atom_store_release(&t->state, 1);
-		c->task = idx;
-		return 0;
+		int got = task_try(c, (c->pid + i) & (N_TASKS - 1), start);
+
+		if (got)
+			return got < 0 ? got : 0;
 	}
 	return -ENOSPC;
 }
 
-/* May the record of dead thread `tid` be taken over? */
+/*
+ * May the record of dead thread `tid` be taken over? Not while its journal has
+ * something to roll back, it stands in a queue, or a living waker of it has not
+ * made its last store to the word.
+ */
 static int thread_reclaimable(const struct thread *th, u32 tid)
 {
-	u32 state = atom_load_acquire(&th->waiter.state);
+	if (atom_load_acquire(&th->journal.n) ||
+		atom_load_acquire(&th->waiter.state) == WAIT_QUEUED ||
+		(atom_load_acquire(&th->waiter.word) & SYS_TID_MASK))
+		return 0;
+	return sys_call(__NR_kill, tid, 0) == -ESRCH;
+}
 
-	if (atom_load_acquire(&th->journal.n) || state == WAIT_QUEUED)
-		return 0;
-	if (sys_call(__NR_kill, tid, 0) != -ESRCH)
-		return 0;
-	return 1;
+/*
+ * The record is ours, its waiter is not idle: was taking it out of its queue
+ * committed, or may it still be rolled back? The lock of the object tells.
+ */
+static int waiter_settled(struct caller *c, const struct waiter *w)
+{
+	struct slot *s = region_slot(&c->region, w->facility % N_FAC,
+		w->slot_idx % IDX_MAX);
+	int died = lock_acquire(c, &s->lock), done;
+
+	done = w->state != WAIT_QUEUED && !(w->word & SYS_TID_MASK);
+	if (died)
+		lock_pass_on(c, &s->lock);
+	else
+		lock_release(c, &s->lock);
+	return done;
 }
 
 static int thread_try(struct caller *c, u32 idx)
 {
 	struct thread *th = region_thread(&c->region, idx);
-	u32 tid = atom_load_acquire(&th->tid);
+	u32 tid = atom_load_acquire(&th->tid), dead = tid;
 
 	if (tid && !thread_reclaimable(th, tid))
 		return 0;
 	if (!atom_cas(&th->tid, &tid, c->tid))
 		return 0;
 	c->thread = idx;
+	atom_store_release(&th->journal.n_locks, 0);
+	atom_store_release(&th->journal.publish_off, 0);
+	journal_adopt(c);
+	if (th->waiter.state != WAIT_IDLE && !waiter_settled(c, &th->waiter)) {
+		c->thread = 0;
+		atom_store_release(&th->tid, dead);
+		return 0;
+	}
 	return 1;
 }
 
@@ -156,6 +241,9 @@ static int thread_claim(struct caller *c)
 	while ((idx = atom_load_acquire(&h->thread_high)) < N_THREADS) {
 		u32 seen = idx;
 
+		if (caller_room(
+			    c, region_thread(&c->region, idx), THREAD_STRIDE))
+			return -ENOMEM;
 		if (atom_cas(&h->thread_high, &seen, idx + 1) &&
 			thread_try(c, idx))
 			return 0;
@@ -166,30 +254,32 @@ static int thread_claim(struct caller *c)
 	return -ENOSPC;
 }
 
+/* The thread record comes first: to inherit a task takes its lock, and a lock
+ * needs a journal. */
 int caller_enroll_slow(struct caller *c)
 {
 	u64 start = sys_start_time(c->pid, NULL);
 	struct thread *th;
-	int err = 0;
+	int err;
 
 	section_begin(c);
-	if (!c->task)
-		err = task_claim(c, start);
-	if (!err)
-		err = thread_claim(c);
+	err = thread_claim(c);
 	if (!err) {
 		th = region_thread(&c->region, c->thread);
-		atom_store_release(&th->task, c->task);
-		atom_store_release(&th->start, start);
+		atom_store_release(&th->claims, th->claims + 1);
+		/* Bit 63 is BIAS_REVOKING's. */
+		c->bias_id = (u64)(th->claims & 0x7fffffff) << 32 | c->thread;
 		atom_store_release(&th->waiter.state, WAIT_IDLE);
 		atom_store_release(&th->waiter.word, 0);
 		atom_store_release(&th->waiter.alive, 0);
-		atom_store_release(&th->journal.n_locks, 0);
-		atom_store_release(&th->journal.publish_off, 0);
-		if (!th->journal.cap)
-			atom_store_release(&th->journal.cap, JOURNAL_INLINE);
-		c->journal = &th->journal;
-		c->entries = journal_entries(&c->region, c->journal);
+		if (!c->task)
+			err = task_claim(c, start);
+		atom_store_release(&th->task, c->task);
+		atom_store_release(&th->start, start);
+		if (err) {
+			atom_store_release(&th->tid, 0);
+			c->thread = 0;
+		}
 	}
 	section_end(c);
 	return err;
@@ -197,52 +287,66 @@ int caller_enroll_slow(struct caller *c)
 
 /*
  * Both libcs keep the previous node's address 8 bytes before a node, and do
- * not expect one before the head itself in musl's case.
+ * not expect one before the head itself in musl's case. A lock that is held is
+ * first on the list meanwhile, and goes again: the node is put behind it.
  */
-static void link_for_good(struct caller *c, u32 *word)
+static void link_for_good(struct caller *c, u32 *word, u32 *held)
 {
 	void **node = robust_node(c, word);
 	void *head = c->robust;
-	void *first = c->robust->next;
+	void **at = held ? robust_node(c, held) : (void **)&c->robust->next;
 
 	node[-1] = head;
-	node[0] = first;
-	if (first != head)
-		((void **)((uintptr_t)first & ~1UL))[-1] = node;
-	__atomic_store_n(&c->robust->next, (void *)node, __ATOMIC_RELEASE);
+	node[0] = *at;
+	if (*at != head)
+		((void **)((uintptr_t)*at & ~1UL))[-1] = node;
+	__atomic_store_n(at, (void *)node, __ATOMIC_RELEASE);
 }
 
+/* The lifeline is pending between its claim and its link: whoever dies there
+ * leaves it fired. */
 void task_link_lifeline(struct caller *c)
 {
 	struct task *t = task_own(c);
 	u32 life = atom_load_acquire(&t->life);
+	u32 *held = c->n_held ? &c->held[c->n_held - 1]->word : NULL;
 
 	if (life && !(life & SYS_OWNER_DIED))
 		return;
 	section_begin(c);
+	if (held)
+		robust_push(c, held);
+	robust_pend(c, &t->life);
 	/* Of several threads one wins. */
 	if (atom_cas(&t->life, &life, c->tid | SYS_WAITERS)) {
 		t->life_type = 0x84; /* musl: robust, process-shared */
 		t->life_waiters = 1;
-		link_for_good(c, &t->life);
+		crash_point();
+		link_for_good(c, &t->life, held);
 	}
+	robust_pend(c, held);
+	if (held)
+		robust_pop(c, held);
 	section_end(c);
 }
 
 int task_gone(const struct caller *c, const struct task *t)
 {
-	u32 pid = atom_load_acquire(&t->pid);
-	u64 start;
+	u64 claim = atom_load_acquire(&t->claim), start;
+	u32 pid = (u32)claim;
 	int exiting = 0;
 
 	if (!pid || t == task_own(c))
-		return !pid;
+		return 0;
 	if (sys_call(__NR_kill, pid, 0) == -ESRCH)
 		return 1;
+	/* Being made: its start time and lifeline are an earlier one's. */
+	if (!(claim >> 32))
+		return 0;
 	start = sys_start_time(pid, &exiting);
 	if (!start)
 		return sys_call(__NR_kill, pid, 0) == -ESRCH;
-	if (start != t->start)
+	if (!same_start(start, t->start))
 		return 1;
 	return exiting;
 }
@@ -250,6 +354,5 @@ int task_gone(const struct caller *c, const struct task *t)
 void task_free_locked(struct caller *c, struct task *t)
 {
 	(void)c;
-	atom_store_release(&t->state, 0);
-	atom_store_release(&t->pid, 0);
+	atom_store_release(&t->claim, 0);
 }

@@ -37,8 +37,8 @@ static inline int task_suspect(const struct task *t)
 	return (atom_load_acquire(&t->life) & SYS_OWNER_DIED) != 0;
 }
 
-/* 1 if the process is gone, or will be without running again. A system call
- * or two. */
+/* 1 if the process is gone, or will be without running again; 0 for a free
+ * task. A system call or two. */
 int task_gone(const struct caller *c, const struct task *t);
 
 /* Free a task whose undo records are all gone; its lock is held. */

@@ -4,7 +4,7 @@
  *
  * How a sleeper is interrupted as the kernel's would be: semop and msgrcv end
  * with EINTR after any handler, even one with SA_RESTART, and semop even after
- * stop and continue. The futex call is made as a restartable sequence
+ * stop and continue, where msgrcv begins anew. The futex call is made as a restartable sequence
  * (arch_syscall6_intr) on libc's registered rseq area, or on one of our own
  * registered for the time of the sleep; without rseq a FUTEX_WAIT with a
  * timeout gives EINTR in all cases but stop and continue.
@@ -17,7 +17,8 @@
 #define SPIN_PAUSES 200
 #define SETTLE_PAUSES 2000
 #define SETTLE_NS 1000000
-/* No sleep is longer than this without a look at the word: a safety net. */
+/* Without rseq every sleep has a timeout, which is what makes FUTEX_WAIT end
+ * with EINTR; arbitrary, long enough to be no burden. */
 #define LONGEST_NS 1000000000ULL
 #define NR_RSEQ 334
 
@@ -47,14 +48,41 @@ void wait_end(struct caller *c, struct waiter *w)
 	atom_store_release(&w->state, WAIT_IDLE);
 }
 
+/* Put our name on the word, so that our death wakes the sleeper. */
+static u32 promise(struct caller *c, struct waiter *w)
+{
+	robust_push(c, &w->word);
+	return atom_xchg(&w->word, c->tid | SYS_WAITERS);
+}
+
+void wait_alarm(struct caller *c, struct waiter *w)
+{
+	c->alarm_was = promise(c, w);
+	c->alarm = w;
+}
+
+void wait_alarm_end(struct caller *c)
+{
+	struct waiter *w = c->alarm;
+
+	if (!w)
+		return;
+	c->alarm = NULL;
+	/* A sleeper that looked meanwhile finds this within SETTLE_NS. */
+	atom_store_release(&w->word, c->alarm_was);
+	robust_pop(c, &w->word);
+}
+
 void wait_grant(struct caller *c, struct waiter *w)
 {
-	u32 old;
+	u32 old = c->alarm_was;
 
 	if (c->n_grants == MAX_GRANTS)
 		wait_flush(c);
-	robust_push(c, &w->word);
-	old = atom_xchg(&w->word, c->tid | SYS_WAITERS);
+	if (c->alarm == w)
+		c->alarm = NULL;
+	else
+		old = promise(c, w);
 	/* The low bit of the pointer remembers that a futex call is needed. */
 	c->grants[c->n_grants++] =
 		(struct waiter *)((uintptr_t)w | !!(old & SYS_WAITERS));
@@ -65,6 +93,7 @@ static void wake_one(struct caller *c, struct waiter *w, int asleep)
 	robust_pend(c, &w->word);
 	robust_pop(c, &w->word);
 	atom_store_release(&w->word, WAIT_WORD_DONE);
+	crash_point();
 	if (asleep)
 		sys_futex_wake(&w->word, 1);
 }
@@ -92,53 +121,70 @@ void wait_flush(struct caller *c)
 		robust_pop(c, held);
 }
 
-/* The rseq_cs field to use, or NULL. *ret_own tells to unregister it. */
-static volatile u64 *rseq_cs_begin(int *ret_own)
+/* own_rseq is registered: it must not stay so beyond the sleep, since the
+ * kernel writes to it as long as the thread runs, even after its stack is
+ * unmapped. */
+static __thread int own_registered __attribute__((tls_model("initial-exec")));
+
+static void own_rseq_end(void)
 {
-	*ret_own = 0;
+	if (!own_registered)
+		return;
+	own_registered = 0;
+	sys_call(NR_RSEQ, &own_rseq, 32, 1, ARCH_RSEQ_SIGNATURE);
+}
+
+void wait_interrupted(void)
+{
+	own_rseq_end();
+}
+
+/* The rseq_cs field to use, or NULL; own_rseq_end follows. */
+static volatile u64 *rseq_cs_begin(void)
+{
 	if (&__rseq_size && &__rseq_offset && __rseq_size)
 		return (volatile u64 *)(arch_thread_pointer() + __rseq_offset +
-			8);
+					8);
 	if (sys_call(NR_RSEQ, &own_rseq, 32, 0, ARCH_RSEQ_SIGNATURE))
 		return NULL;
-	*ret_own = 1;
+	own_registered = 1;
 	return &own_rseq.cs;
 }
 
-static void rseq_cs_end(int own)
+static long sleep_call(
+	volatile u64 *cs, long nr, long a, long b, long c, long d, long e)
 {
-	if (own)
-		sys_call(NR_RSEQ, &own_rseq, 32, 1, ARCH_RSEQ_SIGNATURE);
-}
-
-static long sleep_call(long nr, long a, long b, long c, long d, long e)
-{
-	int own;
-	volatile u64 *cs = rseq_cs_begin(&own);
-	long ret;
-
 	if (!cs)
 		return arch_syscall6(nr, a, b, c, d, e, 0);
-	ret = arch_syscall6_intr(cs, nr, a, b, c, d, e);
-	rseq_cs_end(own);
-	return ret;
+	return arch_syscall6_intr(cs, nr, a, b, c, d, e);
 }
 
-static int futex_sleep(
-	struct waiter *w, u64 until_ns, const struct wait_watch *watch)
+/*
+ * One futex call, until until_ns (0 = no limit). Without a limit FUTEX_WAIT
+ * needs no timer, which is a tenth of a hand-over on one CPU; but only as a
+ * restartable sequence does it then end with EINTR.
+ */
+static int futex_sleep(struct waiter *w, u64 until_ns,
+	const struct wait_watch *watch, volatile u64 *cs)
 {
 	struct sys_waitv v[9];
-	struct sys_timespec ts;
-	u64 now = sys_monotonic_ns();
+	struct sys_timespec ts, *limit = &ts;
+	u64 now;
 	u32 i;
 
-	if (until_ns <= now)
-		return -ETIMEDOUT;
 	if (!watch || !watch->n) {
+		if (!until_ns && cs)
+			return sleep_call(cs, __NR_futex, (long)&w->word,
+				SYS_FUTEX_WAIT, SYS_WAITERS, 0, 0);
+		now = sys_monotonic_ns();
+		if (!until_ns)
+			until_ns = now + LONGEST_NS;
+		if (until_ns <= now)
+			return -ETIMEDOUT;
 		ts.sec = (until_ns - now) / 1000000000;
 		ts.nsec = (until_ns - now) % 1000000000;
-		return sleep_call(__NR_futex, (long)&w->word, SYS_FUTEX_WAIT,
-			SYS_WAITERS, (long)&ts, 0);
+		return sleep_call(cs, __NR_futex, (long)&w->word,
+			SYS_FUTEX_WAIT, SYS_WAITERS, (long)&ts, 0);
 	}
 	v[0] = (struct sys_waitv){
 		SYS_WAITERS, (uintptr_t)&w->word, SYS_FUTEX2_32, 0};
@@ -148,7 +194,10 @@ static int futex_sleep(
 	ts.sec = until_ns / 1000000000;
 	ts.nsec = until_ns % 1000000000;
 	i = watch->n + 1;
-	return sleep_call(SYS_NR_FUTEX_WAITV, (long)v, i, 0, (long)&ts, 1);
+	if (!until_ns)
+		limit = NULL;
+	return sleep_call(
+		cs, SYS_NR_FUTEX_WAITV, (long)v, i, 0, (long)limit, 1);
 }
 
 /* The word while it is nobody's: spin, then announce the sleep. */
@@ -186,7 +235,8 @@ void wait_settle(struct waiter *w)
 int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 	u64 slice_ns, int spin, const struct wait_watch *watch)
 {
-	u64 until, longest = slice_ns ? slice_ns : LONGEST_NS;
+	volatile u64 *cs;
+	u64 until;
 	u32 seen;
 	int err;
 
@@ -205,14 +255,19 @@ int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 			return -EOWNERDEAD;
 		if (seen != SYS_WAITERS)
 			continue;
-		until = sys_monotonic_ns() + longest;
-		if (deadline_ns && deadline_ns < until)
+		until = slice_ns ? sys_monotonic_ns() + slice_ns : 0;
+		if (deadline_ns && (!until || deadline_ns < until))
 			until = deadline_ns;
-		err = futex_sleep(w, until, watch);
+		cs = rseq_cs_begin();
+		err = futex_sleep(w, until, watch, cs);
+		own_rseq_end();
 		if (atom_load_acquire(&w->word) != SYS_WAITERS)
 			continue;
-		if (err == -EINTR)
-			return -EINTR;
+		/* Stop and continue end semop, others begin anew. */
+		if (err == -ERESTART && w->facility != FAC_MSG)
+			err = -EINTR;
+		if (err == -EINTR || err == -ERESTART)
+			return err;
 		if (deadline_ns && sys_monotonic_ns() >= deadline_ns)
 			return -ETIMEDOUT;
 		return -EAGAIN;
@@ -221,7 +276,7 @@ int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 
 /* One futex sleep until the word changes or the deadline. */
 static int restart_sleep(struct waiter *w, const struct sys_timespec *deadline,
-	struct cancel *cancel)
+	struct cancel_scope *scope)
 {
 	struct sys_waitv v = {
 		SYS_WAITERS, (uintptr_t)&w->word, SYS_FUTEX2_32, 0};
@@ -230,12 +285,12 @@ static int restart_sleep(struct waiter *w, const struct sys_timespec *deadline,
 
 	/* Both restart as mq_* do; FUTEX_WAIT only without a timeout, and then
 	 * it is the cheaper one. */
-	cancel_open(cancel);
+	cancel_allow(scope);
 	if (!deadline)
 		err = sys_futex_wait(&w->word, SYS_WAITERS, NULL);
 	else
 		err = sys_call(SYS_NR_FUTEX_WAITV, &v, 1, 0, deadline, 0);
-	cancel_shut(cancel);
+	cancel_deny(scope);
 	if (unlikely(err == -ENOSYS)) {
 		/* Before 5.16: slices that a signal ends and nothing restarts;
 		 * the trampoline tells which ones count. */
@@ -248,15 +303,13 @@ static int restart_sleep(struct waiter *w, const struct sys_timespec *deadline,
 
 int wait_sleep_restart(struct caller *c, struct waiter *w,
 	const struct sys_timespec *deadline, int spin,
-	void (*cancelled)(void *arg), void *arg)
+	struct cancel_scope *scope)
 {
-	struct cancel cancel;
 	int err, ret = 0;
 	u32 seen;
 	s64 now;
 
 	(void)c;
-	cancel_begin(&cancel, cancelled, arg);
 	for (;;) {
 		seen = atom_load_acquire(&w->word);
 		if (seen & SYS_TID_MASK) {
@@ -274,7 +327,7 @@ int wait_sleep_restart(struct caller *c, struct waiter *w,
 		}
 		if (seen != SYS_WAITERS)
 			continue;
-		err = restart_sleep(w, deadline, &cancel);
+		err = restart_sleep(w, deadline, scope);
 		if (atom_load_acquire(&w->word) != SYS_WAITERS)
 			continue;
 		if (err == -EINTR) {
@@ -290,6 +343,5 @@ int wait_sleep_restart(struct caller *c, struct waiter *w,
 			break;
 		}
 	}
-	cancel_end(&cancel);
 	return ret;
 }

@@ -10,7 +10,8 @@
  * States of waiter.word:
  *   0                    asked to wait; spinning
  *   WAITERS              asleep in a futex
- *   waker tid | WAITERS  a waker is granting: between its decision and its wake
+ *   waker tid | WAITERS  a waker is granting: between its decision and its wake;
+ *                        or about to see whether it can (wait_alarm)
  *   OWNER_DIED|WAITERS   that waker died: take the object's lock and look
  *   WAIT_WORD_DONE       state and result are final, no lock needed
  *
@@ -23,6 +24,7 @@
 #define IPCLIFT_REGISTRY_WAIT_H
 
 #include "registry/caller.h"
+#include "registry/cancel.h"
 
 #define WAIT_WORD_DONE 0x40000000u
 
@@ -65,6 +67,15 @@ static inline int wait_dead(const struct waiter *w)
  * operation that sets w->state is committed.
  */
 void wait_grant(struct caller *c, struct waiter *w);
+/*
+ * Before an operation that may let sleepers through is committed, under the
+ * object's lock: if we die between the commit and the last grant, the queued w
+ * is woken, takes the lock, and the object's repair makes up for what is
+ * missing. wait_grant of the same w turns it into a promise; wait_alarm_end,
+ * still under the lock, takes it back, and w sleeps on.
+ */
+void wait_alarm(struct caller *c, struct waiter *w);
+void wait_alarm_end(struct caller *c);
 /* Send what was promised. Called by lock_release. */
 void wait_flush(struct caller *c);
 
@@ -82,6 +93,7 @@ struct wait_watch {
  *   0            state and result are final
  *   -ETIMEDOUT   the deadline is past
  *   -EINTR       a signal arrived
+ *   -ERESTART    (message queues) stopped and continued
  *   -EOWNERDEAD  the granting waker died: look under the lock
  *   -EAGAIN      a watched word changed or the slice is over: look again
  */
@@ -90,13 +102,16 @@ int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 
 /*
  * The same for calls that SA_RESTART restarts (mq_*): deadline is an absolute
- * CLOCK_REALTIME or NULL. It is a cancellation point: what `cancelled` (with
- * arg) has to do is done if the thread is cancelled in its sleep. -EINTR means
- * that a handler which our trampoline does not know ran and does not restart.
+ * CLOCK_REALTIME or NULL. The thread may be cancelled in the sleep itself, and
+ * only there, if the scope was begun (cancel.h). -EINTR means that a handler which our trampoline does not know ran and does not restart.
  */
 int wait_sleep_restart(struct caller *c, struct waiter *w,
 	const struct sys_timespec *deadline, int spin,
-	void (*cancelled)(void *arg), void *arg);
+	struct cancel_scope *scope);
+
+/* A signal handler of the host is about to run in the sleep, and may not come
+ * back: give up what the sleep had registered with the kernel. */
+void wait_interrupted(void);
 
 /* After state was found WAIT_DONE under the lock: wait for the waker's last
  * store, which comes at once, so that the record is ours again. */

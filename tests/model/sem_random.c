@@ -621,6 +621,30 @@ static int blocked_pick(void)
 	return helpers[i].blocked_on >= 0 ? i : -1;
 }
 
+/*
+ * Until process pid sleeps in the kernel. To be counted as a sleeper is not yet
+ * that in the shim, whose sleepers queue before they make their system call: a
+ * stop in these few instructions is one before the call.
+ */
+static void sleep_await(pid_t pid)
+{
+	long long end = clock_ms() + ANSWER_MS;
+	char path[64], state = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	while (state != 'S') {
+		f = fopen(path, "r");
+		if (!f || fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+			die("stat of a helper");
+		fclose(f);
+		if (clock_ms() > end)
+			die("a helper does not sleep");
+		if (state != 'S')
+			pause_us(20);
+	}
+}
+
 static void signal_step(void)
 {
 	static const int signals[] = {
@@ -637,6 +661,8 @@ static void signal_step(void)
 		: sig == SIGSTOP ? "STOP and CONT"
 				 : "URG (ignored)",
 		i + 1);
+	if (sig == SIGSTOP)
+		sleep_await(helpers[i].pid);
 	kill(helpers[i].pid, sig);
 	if (sig == SIGURG)
 		return;

@@ -11,8 +11,8 @@
 # NAME" and what differs.
 #
 # That the second run left the kernel alone is seen in two ways: its
-# /proc/sysvipc/sem is empty afterwards, and a set made there then gets id 0,
-# which only the first set of a namespace ever does.
+# /proc/sysvipc/{sem,msg} are empty afterwards, and a set and a queue made there
+# then get id 0, which only the first of a namespace ever does.
 
 set -u
 
@@ -34,7 +34,8 @@ esac
 name=$(basename "$program")${*:+ $*}
 
 # A registry belongs in memory; anywhere else will do.
-dir=$(mktemp -d -p /dev/shm pair.XXXXXX 2>/dev/null || mktemp -d) || exit 2
+dir=$(mktemp -d -p "${IPCLIFT_TEST_DIR:-/dev/shm}" pair.XXXXXX 2>/dev/null ||
+	mktemp -d) || exit 2
 # A program that gives up its privileges must still find the registry there.
 chmod 0711 "$dir"
 trap 'rm -rf "$dir"' EXIT
@@ -71,9 +72,11 @@ env -u LD_PRELOAD unshare --ipc --mount bash -c '
 		IPCLIFT_REGISTRY="$dir/registry" IPCLIFT_LIMITS=kernel "$@" \
 		>"$dir/shim.out" 2>"$dir/shim.err" </dev/null
 	status=$?
-	tail -n +2 /proc/sysvipc/sem >"$dir/left"
+	tail -q -n +2 /proc/sysvipc/sem /proc/sysvipc/msg >"$dir/left"
 	ipcmk -S 1 >/dev/null
 	tail -n +2 /proc/sysvipc/sem | tail -n 1 >"$dir/probe"
+	ipcmk -Q >/dev/null
+	tail -n +2 /proc/sysvipc/msg | tail -n 1 >"$dir/probe_msg"
 	exit $status
 ' pair "$dir" $limit "$shim" "$program" "$@"
 status=$?
@@ -87,4 +90,6 @@ fi
 [ ! -s "$dir/left" ] || fail "left in the kernel:" "$dir/left"
 read -r _ id _ <"$dir/probe"
 [ "${id-}" = 0 ] || fail "some set was made in the kernel (next id ${id-none})"
+read -r _ id _ <"$dir/probe_msg"
+[ "${id-}" = 0 ] || fail "some queue was made in the kernel (next id ${id-none})"
 echo "ok $name"

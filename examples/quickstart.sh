@@ -1,0 +1,240 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# quickstart.sh - see ipclift work, in less than two minutes.
+#
+#	examples/quickstart.sh [--no-install]
+#
+# You will see, each step with a word on what it shows:
+#
+#	1  what is needed is installed (apt) and ipclift is built into build/
+#	2  Debian's own /usr/bin/perl makes a semaphore set: not in the kernel
+#	3  two perl processes share a set: one sleeps, the other wakes it
+#	4  a process holding a lock is killed; SEM_UNDO gives the lock back
+#	5  fakeroot, whose two halves speak through message queues, builds a
+#	   Debian package: its queues are in the registry, not in the kernel
+#	6  one loop on the kernel and on ipclift, and how many times faster it is
+#
+# Runs on Debian 12 as root, or as a user whose sudo may install packages.
+# Leaves build/ and nothing else.
+
+set -eu
+cd "$(dirname "$0")/.."
+
+step() {
+    printf '\n\033[1m%s\033[0m\n' "== $*"
+}
+[ -t 1 ] || step() { printf '\n%s\n' "== $*"; }
+stop() {
+    echo "quickstart: $*" >&2
+    exit 1
+}
+
+# ---- 1 ----------------------------------------------------------------------
+
+step "1. Install what is missing, and build"
+packages="gcc libc6-dev pkg-config meson ninja-build libjson-c-dev perl
+    util-linux fakeroot dpkg"
+missing=
+for p in $packages; do
+    dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null |
+        grep -qx installed || missing="$missing $p"
+done
+if [ -n "$missing" ] && [ "${1-}" != --no-install ]; then
+    command -v apt-get >/dev/null ||
+        stop "no apt-get here; install these by hand:$missing"
+    sudo=
+    if [ "$(id -u)" != 0 ]; then
+        command -v sudo >/dev/null ||
+            stop "installing needs root; run: apt-get install$missing"
+        sudo=sudo
+    fi
+    echo "installing$missing"
+    $sudo apt-get update -qq
+    # shellcheck disable=SC2086 # words
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y \
+        --no-install-recommends $missing >/dev/null ||
+        stop "apt-get could not install$missing"
+fi
+[ -f build/build.ninja ] || CC=gcc meson setup build >/dev/null ||
+    stop "meson failed; see build/meson-logs/meson-log.txt"
+ninja -C build >build/quickstart.log || {
+    tail -n 20 build/quickstart.log
+    stop "the build failed"
+}
+ipclift=$PWD/build/shim/tool/ipclift
+echo "built: build/shim/libipclift.so and build/shim/tool/ipclift"
+
+# A registry of this run's own, gone at the end.
+work=$(mktemp -d /dev/shm/ipclift-quickstart.XXXXXX)
+trap 'rm -rf "$work"' EXIT
+run="$ipclift run --registry $work/registry --"
+
+# What runs on the kernel does so in an IPC namespace of its own, so that it
+# does not touch your objects; empty if this machine permits none.
+space="unshare --ipc --mount --"
+[ "$(id -u)" = 0 ] ||
+    space="unshare --user --map-root-user --ipc --mount --"
+$space true 2>/dev/null || space=
+
+# ---- 2 ----------------------------------------------------------------------
+
+step "2. /usr/bin/perl makes a set of three semaphores"
+echo "The same unmodified perl, first on the kernel, then by 'ipclift run':"
+cat >"$work/make.pl" <<'PERL'
+use IPC::SysV qw(IPC_CREAT IPC_RMID);
+use IPC::Semaphore;
+my $key = 0x1bc11f7;
+my $s = IPC::Semaphore->new($key, 3, 0600 | IPC_CREAT) or die "semget: $!\n";
+$s->setall(7, 8, 9);
+# As a program sees it that is not preloaded.
+my $rows = `env -u LD_PRELOAD cat /proc/sysvipc/sem`;
+my $kernel = grep { /^\s*$key\s/ } split /\n/, $rows;
+printf "  values %s, in the kernel's table: %s\n", join(" ", $s->getall),
+    $kernel ? "yes" : "no";
+PERL
+printf 'kernel: '
+if [ -n "$space" ]; then
+    $space perl "$work/make.pl" || echo "  (no System V IPC here)"
+else
+    echo "  (left out: no IPC namespace is permitted here)"
+fi
+printf 'ipclift:'
+$run perl "$work/make.pl"
+echo "Another process on that registry finds the set by its key:"
+$run perl -MIPC::Semaphore -e '
+    my $s = IPC::Semaphore->new(0x1bc11f7, 0, 0) or die "semget: $!\n";
+    print "         values ", join(" ", $s->getall), "\n"; $s->remove'
+
+# ---- 3 ----------------------------------------------------------------------
+
+step "3. Two processes share a set: one sleeps until the other posts"
+cat >"$work/wait.pl" <<'PERL'
+use IPC::SysV qw(IPC_CREAT);
+use IPC::Semaphore;
+use Time::HiRes qw(time sleep);
+$| = 1;
+my $s = IPC::Semaphore->new(4711, 1, 0600 | IPC_CREAT) or die "semget: $!\n";
+my $begin = time;
+if ($ARGV[0] eq "wait") {
+    print "  [$$] waits for a unit\n";
+    $s->op(0, -1, 0) or die "semop: $!\n";
+    printf "  [%d] has it, after %.1f s asleep\n", $$, time - $begin;
+    $s->remove;
+} else {
+    sleep 0.01 until $s->getncnt(0) == 1;
+    print "  [$$] sees one process asleep; posts in half a second\n";
+    sleep 0.5;
+    $s->op(0, 1, 0) or die "semop: $!\n";
+}
+PERL
+$run perl "$work/wait.pl" wait &
+$run perl "$work/wait.pl" post
+wait
+
+# ---- 4 ----------------------------------------------------------------------
+
+step "4. A lock's holder is killed by SIGKILL; the next in line gets the lock"
+cat >"$work/undo.pl" <<'PERL'
+use IPC::SysV qw(IPC_CREAT SEM_UNDO);
+use IPC::Semaphore;
+use Time::HiRes qw(time sleep);
+$| = 1;
+my $s = IPC::Semaphore->new(4712, 1, 0600 | IPC_CREAT) or die "semget: $!\n";
+$s->setval(0, 1);
+my $holder = fork;
+if (!$holder) {
+    $s->op(0, -1, SEM_UNDO) or die;
+    print "  [$$] holds the lock, and sleeps with it\n";
+    sleep 60;
+    exit;
+}
+sleep 0.01 until $s->getval(0) == 0;
+my $next = fork;
+if (!$next) {
+    print "  [$$] waits for the lock\n";
+    $s->op(0, -1, SEM_UNDO) or die;
+    printf "  [%d] has the lock at %.6f\n", $$, time;
+    exit;
+}
+sleep 0.01 until $s->getncnt(0) == 1;
+printf "  [%d] kills the holder at  %.6f\n", $$, time;
+kill KILL => $holder;
+waitpid $_, 0 for $holder, $next;
+print "  value at the end: ", $s->getval(0), " (free again)\n";
+$s->remove;
+PERL
+$run perl "$work/undo.pl"
+
+# ---- 5 ----------------------------------------------------------------------
+
+step "5. fakeroot builds a package through message queues in the registry"
+mkdir -p "$work/pkg/DEBIAN" "$work/pkg/usr/share/hello"
+printf 'Package: hello-ipclift\nVersion: 1\nArchitecture: all\n%s\n%s\n' \
+    "Maintainer: nobody <nobody@localhost>" "Description: a small package" \
+    >"$work/pkg/DEBIAN/control"
+echo hello >"$work/pkg/usr/share/hello/hello"
+cat >"$work/pack.sh" <<'SH'
+chown -R 0:42 "$1/pkg/usr"
+echo "  inside, while faked runs: $(ipclift_queues) queues in the kernel"
+dpkg-deb --build "$1/pkg" "$1/hello.deb" >/dev/null
+SH
+queues='ipclift_queues() { tail -n +2 /proc/sysvipc/msg | wc -l; }'
+echo "  before: $(eval "$queues"; ipclift_queues) queues in the kernel"
+$run fakeroot-sysv -- bash -c "$queues
+    . "$work/pack.sh" "$work"" || stop "fakeroot failed"
+dpkg-deb --contents "$work/hello.deb" | grep hello/hello
+echo "  (group 42 of the file is what the faked chown recorded)"
+
+# ---- 6 ----------------------------------------------------------------------
+
+step "6. How fast: semget of many keys, created and then looked up"
+echo "The loop of 'semget(k++, 1, IPC_CREAT | 0600)' from an empty namespace,"
+echo "then once more over the same keys; ns a call, best of three runs."
+if [ -z "$space" ]; then
+    echo "  (left out: no IPC namespace is permitted here)"
+else
+    for i in 1 2 3; do
+        $space build/tests/bench/sem t1 >"$work/kernel.$i" 2>/dev/null
+        rm -f "$work/bench"
+        $space "$ipclift" run --registry "$work/bench" --limits kernel -- \
+            build/tests/bench/sem t1 >"$work/shim.$i" 2>/dev/null
+    done
+    cat "$work"/kernel.[123] "$work"/shim.[123] | awk -v files=3 '
+        /^t1-(create|lookup)-/ {
+            world = seen[$1]++ < files ? "k" : "s"
+            if (!((world, $1) in best) || $2 < best[world, $1])
+                best[world, $1] = $2
+            if (seen[$1] == 1) order[++n] = $1
+        }
+        END {
+            printf "  %-16s %10s %10s %8s\n", "", "kernel ns", "ipclift ns",
+                "ratio"
+            for (i = 1; i <= n; i++) {
+                split(order[i], part, "-")
+                if (part[3] < 100) continue
+                printf "  %-6s %6d keys %8.0f %10.0f %7.1fx\n", part[2],
+                    part[3], best["k", order[i]], best["s", order[i]],
+                    best["k", order[i]] / best["s", order[i]]
+            }
+        }'
+fi
+
+# ---- what next --------------------------------------------------------------
+
+step "What to try next"
+cat <<END
+  Your own program, on a registry that vanishes with it:
+      build/shim/tool/ipclift run --private -- YOUR-PROGRAM
+  Several programs on one registry of that name:
+      build/shim/tool/ipclift run --name work -- YOUR-PROGRAM
+  What is in it, who holds and who waits:
+      build/shim/tool/ipclift ls --name work
+      build/shim/tool/ipclift show --name work ID
+  All benchmarks, kernel beside shim:
+      sudo tests/bench/compare --shim build/shim/libipclift.so
+  All tests:
+      tests/run.sh
+  All options:
+      build/shim/tool/ipclift run --help
+END

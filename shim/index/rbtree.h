@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A red-black tree in the region, with journaled links: keys are types of
+ * messages or priorities, each key stands in it once.
+ *
+ * Nodes are the first member of something that lies in the heap at a multiple
+ * of 64 bytes; a link is that offset by 64, in 32 bits, 0 = none, so that it
+ * holds over mappings. The owner keeps the root (a u32, 0 = empty) and the
+ * memory. Every link of a node in the tree is changed through the journal of
+ * the running operation; links of a node outside it may hold anything.
+ *
+ * All functions need the lock of the object that the tree belongs to. Those
+ * that change it are part of an operation and need journal room for
+ * RBTREE_ENTRIES. Cost: O(log nodes); replace O(1).
+ */
+#ifndef IPCLIFT_INDEX_RBTREE_H
+#define IPCLIFT_INDEX_RBTREE_H
+
+#include "registry/journal.h"
+
+_Static_assert(REGION_SIZE >> 6 <= 1u << 31, "links have 31 bits");
+
+/*
+ * 2 log2(n) levels at most, n < 2^29: an insertion recolours three nodes for
+ * two levels and then turns twice; a removal recolours one node a level, turns
+ * three times, and exchanges two nodes before.
+ */
+#define RBTREE_ENTRIES 128u
+
+static inline void *rbtree_at(const struct caller *c, u32 link)
+{
+	return link ? region_at(&c->region, (u64)link << 6) : NULL;
+}
+static inline u32 rbtree_link(const struct caller *c, const void *node)
+{
+	return region_off(&c->region, node) >> 6;
+}
+
+/* The node with this key, or NULL. */
+struct rbtree_node *rbtree_find(const struct caller *c, u32 root, s64 key);
+/* The node with the lowest or the highest key; NULL if the tree is empty. */
+struct rbtree_node *rbtree_first(const struct caller *c, u32 root);
+struct rbtree_node *rbtree_last(const struct caller *c, u32 root);
+
+/* Put the node in; node->key is set and not yet in the tree. */
+void rbtree_insert(struct caller *c, u32 *root, struct rbtree_node *node);
+void rbtree_remove(struct caller *c, u32 *root, struct rbtree_node *node);
+/* Let `heir` (outside, any key) stand where node stands, with its key. */
+void rbtree_replace(struct caller *c, u32 *root, struct rbtree_node *node,
+	struct rbtree_node *heir);
+
+/* 1 if all below root is a red-black tree in order; *ret_n nodes. Read-only;
+ * for checks and tests. */
+int rbtree_valid(const struct caller *c, u32 root, u64 *ret_n);
+
+#endif

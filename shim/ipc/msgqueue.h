@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Between the files of the message module: memory and order of one queue.
+ * Everything here runs under the slot's lock unless it says otherwise.
+ */
+#ifndef IPCLIFT_IPC_MSGQUEUE_H
+#define IPCLIFT_IPC_MSGQUEUE_H
+
+#include "index/rbtree.h"
+#include "ipc/msg.h"
+#include "registry/wait.h"
+
+/* Payloads up to here stand in the message's own cell: 17 units of 64 bytes. */
+#define MSG_INLINE (17u * 64u - (u32)sizeof(struct msg))
+/* Journal room that one operation on a queue takes at most. */
+#define MSG_ENTRIES (RBTREE_ENTRIES + 40u)
+
+/* Where a payload is: a block of the thread, or (MSG_IN_CELL) not in one. */
+enum {
+	MSG_IN_TIER0, /* 2 KiB; also where small messages are handed over */
+	MSG_IN_TIER1,
+	MSG_IN_TIER2,
+	MSG_IN_BIG,
+	MSG_IN_CELL,
+};
+
+/* msg_wait.mode: which messages, and whether longer ones are cut. */
+enum {
+	MSG_TAKE_ANY,
+	MSG_TAKE_TYPE,
+	MSG_TAKE_NOT_TYPE,
+	MSG_TAKE_UP_TO,
+	MSG_TAKE_COPY, /* want is a position */
+	MSG_TAKE_CUT = 0x100,
+};
+#define MSG_TAKE_HOW(mode) ((mode)&0xff)
+
+/* msgqueue.pending */
+#define MSG_PEND_SENDERS 1u
+#define MSG_PEND_RECEIVERS 2u
+
+/* waiter.kind */
+enum {
+	MSG_Q_RECEIVER,
+	MSG_Q_SENDER,
+};
+
+/* A message on its way in or out. */
+struct parcel {
+	s64 type;
+	u64 size;
+	u64 stamp; /* 0: not in the order yet */
+	u32 where;
+	char *text; /* of MSG_IN_CELL: private memory of the caller */
+};
+
+static inline struct msgqueue *msg_body(
+	const struct caller *c, const struct slot *s)
+{
+	return region_span(&c->region, s->body, sizeof(struct msgqueue));
+}
+static inline struct msg *msg_at(const struct caller *c, u32 link)
+{
+	return rbtree_at(c, link);
+}
+static inline struct msg_blocks *msg_own_blocks(const struct caller *c)
+{
+	return &region_thread(&c->region, c->thread)->blocks;
+}
+
+/* Copy of a payload: short ones without the start-up cost of rep movsb. */
+void msg_copy(void *dst, const void *src, u64 n);
+
+/* ---- msgmem.c ---- */
+
+/* Which block a payload of this size takes. */
+u32 msgmem_where(u64 size);
+/* The block at `where` of a thread; NULL if it has none (or it is damaged). */
+char *msgmem_block(
+	const struct caller *c, struct msg_blocks *b, u32 where, u64 size);
+/* Make sure that the own thread has a block for this; no slot lock is held. 0
+ * or -ENOMEM. */
+int msgmem_own_block(struct caller *c, u32 where, u64 size);
+/* Give back a big block that is not needed any more. No slot lock is held. */
+void msgmem_drop_big(struct caller *c);
+
+/* A cell for a message of this size, as the first part of an operation: the
+ * journal is empty when it is called. NULL: no memory. */
+struct msg *msgmem_take(struct caller *c, struct msgqueue *q, u64 size);
+/* Give a cell back, as part of an operation. */
+void msgmem_give(struct caller *c, struct msgqueue *q, struct msg *m);
+/* Swap the payload of a message that leaves into the own block, and back: part
+ * of an operation. m is a message larger than MSG_INLINE. */
+void msgmem_block_out(struct caller *c, struct msgqueue *q, struct msg *m);
+void msgmem_block_in(struct caller *c, struct msgqueue *q, struct msg *m);
+/* After the commit of an operation that gave the cell m back: return memory
+ * that is not needed. Operations of their own. */
+void msgmem_trim(struct caller *c, struct msgqueue *q, struct msg *m);
+/* Return everything; may be cut off and run again. */
+void msgmem_free_all(struct caller *c, struct msgqueue *q);
+
+static inline struct msg_block *msg_block_of(struct msg *m)
+{
+	return (struct msg_block *)m->text;
+}
+
+/* ---- msg.c ---- */
+
+/* Finish a removal that its dead owner began. No lock may be held. */
+void msg_finish_removal(struct caller *c);
+
+/* ---- msgqueue.c ---- */
+
+/* Take the lock, whatever stands in the slot, and finish what a dead owner
+ * left; and only if the object is still that of ident (-EIDRM). */
+void msg_lock_any(struct caller *c, struct slot *s);
+int msg_lock(struct caller *c, struct slot *s, u64 ident);
+/* Note where we run as a sender or receiver (MSG_Q_*), if another was the last
+ * one; and 1 if the last other thread ran on another CPU than ours. */
+void msg_user_slow(struct caller *c, struct msgqueue *q, u32 kind);
+static inline void msg_user(struct caller *c, struct msgqueue *q, u32 kind)
+{
+	if (unlikely(q->user[kind] != c->thread))
+		msg_user_slow(c, q, kind);
+}
+int msg_partner_elsewhere(struct caller *c, struct msgqueue *q, u32 kind);
+
+static inline int msg_fits(const struct msgqueue *q, u64 size)
+{
+	return MSG_BYTES(q->count) + size <= q->qbytes &&
+	       MSG_NUM(q->count) + 1 <= q->qbytes;
+}
+/* The message that a receiver takes, or NULL. */
+struct msg *msgqueue_select(
+	const struct caller *c, struct msgqueue *q, u32 mode, s64 want);
+
+/* Send: to the first waiting receiver that takes it, else into the queue.
+ * pid 0: a message put back. 0 or -ENOMEM. Operations of their own. */
+int msgqueue_send(
+	struct caller *c, struct msgqueue *q, struct parcel *p, u32 pid);
+/* Take m out for the caller; its payload ends in p. An operation of its own,
+ * followed by waking senders. */
+void msgqueue_take(
+	struct caller *c, struct msgqueue *q, struct msg *m, struct parcel *p);
+
+/* Queue the own waiter; an operation of its own. */
+void msgqueue_enqueue(struct caller *c, struct slot *s, struct msgqueue *q,
+	u32 kind, const struct msg_wait *wait);
+/* Take any waiter out with a result: part of an operation. */
+void msgqueue_dequeue(
+	struct caller *c, struct msgqueue *q, struct waiter *w, s32 result);
+/* Wake what msgqueue.pending says. */
+void msgqueue_wake(struct caller *c, struct msgqueue *q);
+/* End every sleeper with a result (RMID). */
+void msgqueue_dismiss_all(struct caller *c, struct msgqueue *q, s32 result);
+
+#endif

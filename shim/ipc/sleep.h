@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Sleeping in a queue of an object until somebody acts on one's behalf: what
+ * is the same for every call that does so. A facility says how its lock is
+ * taken, how a waiter leaves its queue, and what a final result means, as a
+ * struct sleep_class.
+ *
+ * The waiter is queued by the caller under the object's lock, and the same hold
+ * of the lock ends with sleep_arm: from then on a signal handler of the host
+ * first takes the sleeper out of its queue, as the kernel does.
+ */
+#ifndef IPCLIFT_IPC_SLEEP_H
+#define IPCLIFT_IPC_SLEEP_H
+
+#include "registry/cancel.h"
+#include "registry/lock.h"
+#include "registry/wait.h"
+
+/* Result of a sleeper that was only woken to try again. */
+#define SLEEP_RETRY (-EAGAIN)
+
+struct sleeper;
+
+struct sleep_class {
+	/* Take the lock of the slot, whatever stands in it, with repair. */
+	void (*lock)(struct caller *c, struct slot *s);
+	/* Take the queued waiter out with a result; part of an operation.
+	 * Slot lock held; the object is the one it was queued on. */
+	void (*remove)(
+		struct caller *c, struct slot *s, struct waiter *w, s32 result);
+	/* Finish a removal that its dead owner began. No lock is held. */
+	void (*finish_removal)(struct caller *c);
+	/* The record is final and still ours: the call's result. In a section,
+	 * no lock held; may run in front of a signal handler. */
+	s32 (*finish)(struct caller *c, struct sleeper *sl, s32 result);
+	/* The same for a thread that is being cancelled. */
+	void (*abandon)(struct caller *c, struct sleeper *sl, s32 result);
+};
+
+/* On the sleeper's stack, as the first member of what finish needs. */
+struct sleeper {
+	const struct sleep_class *k;
+	struct slot *slot;
+	struct caller *c;
+	int cancellable;
+	int stay; /* sleep_run returns in a section, to be ended by the caller
+		   */
+	int finished; /* by an interrupt, with this result */
+	s32 result;
+	struct cancel_scope scope;
+};
+
+/* With the waiter queued and the lock still held. */
+void sleep_arm(struct caller *c, struct sleeper *sl);
+/* With the lock released: sleep until done. What finish says: -EINTR for a
+ * signal, SLEEP_RETRY, or what the waker gave. spin: the partner runs on
+ * another CPU. */
+s32 sleep_run(struct caller *c, struct sleeper *sl, int spin);
+
+#endif

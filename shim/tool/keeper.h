@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+/*
+ * ipclift run --private: a registry that lives as long as its users.
+ *
+ *	front ---- keeper ---- the program ---- its children
+ *
+ * front   the process that was started. Passes signals on, stops and goes on
+ *         with the program, ends with the program's exit status.
+ * keeper  in a session of its own, without descriptors of ours. Gets every
+ *         orphan of the program (child subreaper), so it knows when the last
+ *         process is gone, daemons included; then it removes the registry. If
+ *         that is at once, it does so before front ends.
+ *
+ * When keeper is killed, the orphans come to front, which takes its duty over;
+ * when both are, the next ipclift command sweeps (home.h). A process started
+ * by somebody else with the registry in its environment is waited for too.
+ */
+#ifndef IPCLIFT_TOOL_KEEPER_H
+#define IPCLIFT_TOOL_KEEPER_H
+
+/* Run argv on a fresh private registry; returns the exit status, which is
+ * `ours` if the registry cannot be made. The environment is set but for
+ * IPCLIFT_REGISTRY. */
+int keeper_run(char **argv, int ours);
+
+#endif

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT
+/*
+ * ipclift run: set the environment, then become the program.
+ *
+ * Only --private needs a process that outlives the program, to remove the
+ * registry; that is keeper.c's. In all other cases there is no parent: the
+ * program has the pid, the terminal, the signals and the exit status that it
+ * would have had without us.
+ */
+#include "tool/run.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tool/home.h"
+#include "tool/keeper.h"
+
+static const char help[] =
+	"usage: ipclift run [OPTIONS] [--] CMD [ARGS]\n\n"
+	"Start CMD with its IPC calls served from a registry in shared "
+	"memory.\n"
+	"All programs on the same registry see the same objects.\n\n"
+	"Which registry (the default is /dev/shm/ipclift-<uid>/default, or "
+	"what\n"
+	"IPCLIFT_REGISTRY says):\n"
+	"  --registry PATH   the file PATH, made on first use\n"
+	"  --name NAME       /dev/shm/ipclift-<uid>/NAME, made on first use\n"
+	"  --private         a fresh one, removed with every object in it "
+	"when\n"
+	"                    the last process that uses it ends\n\n"
+	"What it serves, and how a new registry is made:\n"
+	"  --route LIST      the facilities served: of sem,msg,shm,mq, or "
+	"those\n"
+	"                    left to the kernel: -shm (default: all are "
+	"served)\n"
+	"  --limits PROFILE  kernel: exactly Linux's limits; roomy (default):\n"
+	"                    limits that only make calls fail are lifted\n"
+	"  --ids MODE        normal (default) or extended: room for 32,768 or\n"
+	"                    16,777,216 objects of a kind\n"
+	"  --help            this text\n\n"
+	"The exit status is CMD's; 128+n with --private if signal n killed "
+	"it;\n"
+	"127 if there is no CMD, 126 if it cannot be run, 125 if the registry "
+	"or\n"
+	"the shim cannot be used, 2 for a wrong option.\n";
+
+/* Our own failures, as env(1) and timeout(1) have it. */
+#define EXIT_OURS 125
+
+struct run_options {
+	const char *registry, *name, *route, *limits, *ids;
+	int private;
+};
+
+/* ---- the shim ---- */
+
+const char *run_find_shim(void)
+{
+	static char real[PATH_MAX];
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 32);
+
+	if (n > 0) {
+		path[n] = 0;
+		strcpy(strrchr(path, '/') + 1, "../libipclift.so");
+		if (realpath(path, real) && !access(real, R_OK))
+			return real;
+	}
+	return access(IPCLIFT_LIBDIR "/libipclift.so", R_OK) ? NULL
+							     : IPCLIFT_LIBDIR
+		       "/libipclift.so";
+}
+
+/* LD_PRELOAD's first entry is the shim; what was there stays behind it. */
+static int set_preload(const char *shim)
+{
+	const char *old = getenv("LD_PRELOAD");
+	size_t n = strlen(shim);
+	char *value;
+	int err;
+
+	if (!old || !*old)
+		return setenv("LD_PRELOAD", shim, 1);
+	if (!strncmp(old, shim, n) && (!old[n] || strchr(": ", old[n])))
+		return 0;
+	if (asprintf(&value, "%s:%s", shim, old) < 0)
+		return -1;
+	err = setenv("LD_PRELOAD", value, 1);
+	free(value);
+	return err;
+}
+
+/* ---- options ---- */
+
+static int route_known(const char *word, size_t n)
+{
+	static const char *const names[] = {"sem", "msg", "shm", "mq"};
+	size_t i;
+
+	for (i = 0; i < 4; i++)
+		if (strlen(names[i]) == n && !strncmp(names[i], word, n))
+			return 1;
+	return 0;
+}
+
+/* The shim skips words that it does not know; here they are mistakes. */
+static int check_route(const char *list)
+{
+	const char *p = list;
+	size_t n;
+
+	do {
+		p += *p == '-';
+		n = strcspn(p, ",");
+		if (!route_known(p, n))
+			return usage_error(
+				"--route: '%.*s' is none of sem, msg, shm, mq",
+				(int)n, p);
+		p += n;
+	} while (*p++);
+	return 0;
+}
+
+static int check_options(const struct run_options *o)
+{
+	const char *fault;
+
+	if (!!o->registry + !!o->name + o->private > 1)
+		return usage_error("--registry, --name and --private exclude "
+				   "each other");
+	if (o->registry && !*o->registry)
+		return usage_error("--registry: the path is empty");
+	fault = o->name ? home_name_fault(o->name) : NULL;
+	if (fault)
+		return usage_error("--name: '%.80s' %s", o->name, fault);
+	if (o->limits && strcmp(o->limits, "kernel") != 0 &&
+		strcmp(o->limits, "roomy") != 0)
+		return usage_error("--limits: '%s' is neither kernel nor roomy",
+			o->limits);
+	if (o->ids && strcmp(o->ids, "normal") != 0 &&
+		strcmp(o->ids, "extended") != 0)
+		return usage_error(
+			"--ids: '%s' is neither normal nor extended", o->ids);
+	return o->route ? check_route(o->route) : 0;
+}
+
+/* -1: help was asked for. Else 0 or EXIT_USAGE. */
+static int parse(int argc, char **argv, struct run_options *ret)
+{
+	static const struct option long_options[] = {
+		{"registry", required_argument, NULL, 'r'},
+		{"name", required_argument, NULL, 'n'},
+		{"private", no_argument, NULL, 'p'},
+		{"route", required_argument, NULL, 'R'},
+		{"limits", required_argument, NULL, 'l'},
+		{"ids", required_argument, NULL, 'i'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "+:h", long_options, NULL)) != -1) {
+		switch (c) {
+		case 'r':
+			ret->registry = optarg;
+			break;
+		case 'n':
+			ret->name = optarg;
+			break;
+		case 'p':
+			ret->private = 1;
+			break;
+		case 'R':
+			ret->route = optarg;
+			break;
+		case 'l':
+			ret->limits = optarg;
+			break;
+		case 'i':
+			ret->ids = optarg;
+			break;
+		case 'h':
+			return -1;
+		default:
+			return option_error(c, argv);
+		}
+	}
+	if (optind == argc)
+		return usage_error("which program?");
+	return check_options(ret);
+}
+
+/* ---- the registry ---- */
+
+/* The program may change its directory before its first call. */
+static int set_registry_path(const char *path)
+{
+	char *full, *cwd;
+	int err;
+
+	if (*path == '/')
+		return setenv("IPCLIFT_REGISTRY", path, 1);
+	cwd = getcwd(NULL, 0);
+	if (!cwd || asprintf(&full, "%s/%s", cwd, path) < 0) {
+		free(cwd);
+		return -1;
+	}
+	err = setenv("IPCLIFT_REGISTRY", full, 1);
+	free(full);
+	free(cwd);
+	return err;
+}
+
+static int set_registry_name(const char *name)
+{
+	char path[HOME_PATH_MAX + 80];
+	int fd = home_open(1, path);
+
+	if (fd < 0) {
+		failure(fd == -EACCES ? "%s: not a directory of ours that only "
+					"we may "
+					"write"
+				      : "%s: cannot be made",
+			path);
+		return -1;
+	}
+	close(fd);
+	snprintf(path + strlen(path), 80, "/%s", name);
+	return setenv("IPCLIFT_REGISTRY", path, 1);
+}
+
+static int set_environment(const struct run_options *o)
+{
+	const char *shim = run_find_shim();
+
+	if (!shim) {
+		failure("libipclift.so is neither beside this program nor in "
+			"%s",
+			IPCLIFT_LIBDIR);
+		return -1;
+	}
+	/* The dynamic loader splits the list at both. */
+	if (strpbrk(shim, ": ")) {
+		failure("%s: LD_PRELOAD cannot hold a path with ' ' or ':'",
+			shim);
+		return -1;
+	}
+	if (set_preload(shim) ||
+		(o->route && setenv("IPCLIFT_ROUTE", o->route, 1)) ||
+		(o->limits && setenv("IPCLIFT_LIMITS", o->limits, 1)) ||
+		(o->ids && setenv("IPCLIFT_IDS", o->ids, 1)))
+		return -1;
+	if (o->name)
+		return set_registry_name(o->name);
+	return o->registry ? set_registry_path(o->registry) : 0;
+}
+
+int run_exec(char **argv)
+{
+	execvp(argv[0], argv);
+	failure("%s: %s", argv[0], strerror(errno));
+	return errno == ENOENT ? 127 : 126;
+}
+
+static int run_main(int argc, char **argv)
+{
+	struct run_options o = {0};
+	int err = parse(argc, argv, &o);
+
+	if (err)
+		return err < 0 ? print_help() : err;
+	if (set_environment(&o))
+		return EXIT_OURS;
+	if (o.private)
+		return keeper_run(argv + optind, EXIT_OURS);
+	return run_exec(argv + optind);
+}
+
+const struct command run_command = {
+	.name = "run",
+	.summary = "start a program under the shim",
+	.help = help,
+	.main = run_main,
+};

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+/*
+ * ipclift run: start a program under the shim.
+ */
+#ifndef IPCLIFT_TOOL_RUN_H
+#define IPCLIFT_TOOL_RUN_H
+
+#include "tool/command.h"
+
+extern const struct command run_command;
+
+/* The path of libipclift.so: beside this program in the build tree, else
+ * where it is installed. NULL (and errno) if it is in neither place. */
+const char *run_find_shim(void);
+
+/* Become the program argv[0]. Returns only on failure, after one line on
+ * stderr: 127 if there is no such program, 126 if it cannot be started. */
+int run_exec(char **argv);
+
+#endif

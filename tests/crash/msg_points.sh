@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# msg_points.sh - build the shim with a crash point before each store to shared
+# memory, and run msg_points under it with a registry of its own.
+#
+#   msg_points.sh [CC]
+
+set -eu
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+cc=${1-cc}
+dir=$(mktemp -d -p /dev/shm msg_points.XXXXXX)
+trap 'rm -rf "$dir"' EXIT
+
+cat >"$dir/point.c" <<'END'
+#include "base/sys.h"
+static volatile long armed;
+void crash_point(void)
+{
+	if (armed && --armed == 0)
+		for (;;)
+			sys_call(__NR_kill, sys_getpid(), 9);
+}
+__attribute__((visibility("default"))) void crash_arm(long n)
+{
+	armed = n;
+}
+END
+sed 's/^\tmsgget;/\tcrash_arm;\n&/' "$root/shim/entry/exports.map" >"$dir/map"
+"$cc" -O1 -g -std=gnu11 -D_GNU_SOURCE -DIPCLIFT_CRASH -I"$root/shim" \
+	-ffreestanding -fno-stack-protector -fno-builtin -fvisibility=hidden \
+	-fPIC -mcx16 -ftls-model=initial-exec -fasynchronous-unwind-tables \
+	-shared -nostdlib -nodefaultlibs -Wl,--version-script="$dir/map" \
+	-o "$dir/shim.so" "$dir/point.c" \
+	"$root"/shim/{base,registry,index,ipc,entry}/*.c
+"$cc" -O1 -Wall -Wextra -o "$dir/msg_points" "$root/tests/crash/msg_points.c"
+LD_PRELOAD=$dir/shim.so IPCLIFT_REGISTRY=$dir/registry timeout 300 \
+	"$dir/msg_points"

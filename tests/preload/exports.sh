@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# exports.sh - what the built library shows to the dynamic linker: exactly the
+# names of exports.map, no library that it needs, nothing undefined but
+# __errno_location that a libc could lack, no relocation of its code, and
+# nothing that runs when it is loaded or unloaded.
+
+. "$(dirname "$0")/guest.sh"
+map=$here/../../shim/entry/exports.map
+[ -r "$map" ] || skip "no $map"
+
+# The names between "global:" and "local:", comments dropped.
+sed 's,/\*.*\*/,,; /\/\*/,/\*\//d' "$map" |
+	sed -n '/global:/,/local:/p' | grep -o '[A-Za-z_0-9]*;' |
+	tr -d ';' | sort -u >"$dir/listed"
+nm -D --defined-only "$shim" | awk '{ print $3 }' | sed 's/@.*//' |
+	sort -u >"$dir/built"
+check "exports are those of exports.map" diff -u "$dir/listed" "$dir/built"
+
+readelf -dW "$shim" >"$dir/dynamic"
+nm -D --undefined-only "$shim" >"$dir/undefined"
+awk '$1 == "U" { sub("@.*", "", $2); print $2 }' "$dir/undefined" >"$dir/strong"
+echo __errno_location >"$dir/allowed"
+check "the one strong reference is __errno_location" \
+	diff -u "$dir/allowed" "$dir/strong"
+
+# lacks TEXT PATTERN FILE
+lacks() {
+	if grep -qE "$2" "$3"; then
+		grep -E "$2" "$3" >"$dir/found"
+		fail "$1" "$dir/found"
+	else
+		ok "$1"
+	fi
+}
+readelf -SW "$shim" >"$dir/sections"
+readelf -lW "$shim" >"$dir/segments"
+lacks "no library is needed" '\(NEEDED\)' "$dir/dynamic"
+lacks "no relocation of code" 'TEXTREL' "$dir/dynamic"
+lacks "nothing runs at loading or unloading" \
+	'\((INIT|FINI|INIT_ARRAY|FINI_ARRAY|PREINIT_ARRAY)\)' "$dir/dynamic"
+lacks "no constructor section" '\.(init|fini|preinit)(_array)? ' "$dir/sections"
+lacks "no search path" '\((RPATH|RUNPATH)\)' "$dir/dynamic"
+lacks "no executable stack" 'GNU_STACK.*RWE' "$dir/segments"
+lacks "no segment is writable and executable" 'LOAD.*RWE' "$dir/segments"
+# A thread pays for it from its stack, and 16 KiB is all that some have.
+tls=$((16#$(awk '$1 == "TLS" { print $6 }' "$dir/segments" | sed 's/^0x//')))
+check "thread-local storage ($tls bytes) stays below 4 KiB" [ "$tls" -lt 4096 ]
+finish

@@ -1,0 +1,104 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# guest.sh - what the scenario scripts of this directory share; sourced.
+#
+# A script is run as `SCRIPT`, with IPCLIFT_SHIM naming libipclift.so. It exits
+# 0 if all its checks passed, 1 with a line "FAIL ..." for each that did not,
+# 77 with a reason if it cannot run here. Everything it makes is in $dir, in
+# memory, and goes when it ends.
+
+set -u
+: "${IPCLIFT_SHIM:?names no libipclift.so}"
+[ -r "$IPCLIFT_SHIM" ] || { echo "FAIL cannot read $IPCLIFT_SHIM"; exit 1; }
+shim=$(realpath "$IPCLIFT_SHIM")
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+dir=$(mktemp -d -p /dev/shm guest.XXXXXX 2>/dev/null || mktemp -d) || exit 1
+export IPCLIFT_REGISTRY=$dir/registry
+unset LD_PRELOAD IPCLIFT_ROUTE IPCLIFT_LIMITS IPCLIFT_IDS
+failed=0
+
+guest_cleanup() {
+	rm -rf "$dir"
+}
+trap guest_cleanup EXIT
+trap 'exit 130' INT TERM HUP
+
+ok() {
+	echo "ok   $*"
+}
+# fail TEXT [FILE...]: the files say more
+fail() {
+	echo "FAIL $1"
+	[ $# -lt 2 ] || head -n 30 "${@:2}"
+	failed=1
+}
+skip() {
+	echo "skip: $*"
+	exit 77
+}
+finish() {
+	exit $failed
+}
+# check TEXT COMMAND...: it must succeed; what it says is shown if not
+check() {
+	local text=$1
+
+	shift
+	if "$@" >"$dir/check.out" 2>&1; then
+		ok "$text"
+	else
+		fail "$text (exit status $?)" "$dir/check.out"
+	fi
+}
+
+# shimmed COMMAND...: run it under the shim
+shimmed() {
+	LD_PRELOAD=$shim "$@"
+}
+# new_registry: forget the present one
+new_registry() {
+	rm -f "$IPCLIFT_REGISTRY"
+}
+
+# helper NAME [COMPILER [FLAG...]]: build guest_NAME.c (or NAME.c) into
+# $dir/NAME[.COMPILER] and say its path
+helper() {
+	local name=$1 cc=${2:-gcc} out src
+
+	shift
+	[ $# = 0 ] || shift
+	out=$dir/$name.$cc
+	src=$here/guest_$name.c
+	[ -r "$src" ] || src=$here/$name.c
+	if [ ! -x "$out" ]; then
+		"$cc" -O1 -g -Wall -D_GNU_SOURCE -o "$out" "$src" "$@" \
+			-pthread >&2 || return 1
+	fi
+	echo "$out"
+}
+
+# The kernel's own sets, queues and segments, counted.
+kernel_objects() {
+	tail -q -n +2 /proc/sysvipc/sem /proc/sysvipc/msg /proc/sysvipc/shm |
+		wc -l
+}
+
+# Scripts run in an IPC namespace of their own, so that nothing they see there
+# is somebody else's. Says whether the kernel still has no object and never had
+# one: the first set of a namespace gets id 0.
+kernel_untouched() {
+	local id
+
+	[ "$(kernel_objects)" = 0 ] || { echo "objects in the kernel"; return 1; }
+	ipcmk -S 1 >/dev/null || return 1
+	id=$(tail -n +2 /proc/sysvipc/sem | awk '{ print $2 }')
+	ipcrm -s "$id"
+	[ "$id" = 0 ] || { echo "some set was made in the kernel"; return 1; }
+}
+own_ipc_namespace() {
+	[ "${GUEST_INSIDE-}" ] && return
+	unshare --ipc --mount true 2>/dev/null || skip "unshare needs root"
+	guest_cleanup
+	GUEST_INSIDE=1 exec unshare --ipc --mount "$BASH" "$0" "$@"
+}

@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# quiet.sh - the shim as a guest: nothing at all in a program without IPC, and
+# after the first call no descriptor, no handler and no setting that the host
+# would notice. The scenes of guest_quiet.c, first on the kernel, then under the
+# shim, by glibc and by musl.
+
+. "$(dirname "$0")/guest.sh"
+own_ipc_namespace "$@"
+
+if command -v strace >/dev/null; then
+	calls() {
+		strace -f -E LD_PRELOAD="$1" -o "$dir/trace" /bin/echo said \
+			>"$dir/out" 2>"$dir/err"
+		# The library is opened, read and mapped: what is left must be
+		# the same, addresses apart.
+		sed 's/^[0-9]* *//; s/(.*//; s/ = .*//; s/ .*//' "$dir/trace" |
+			sort | uniq -c
+	}
+	calls "" >"$dir/calls.without"
+	calls "$shim" >"$dir/calls.with"
+	check "a program without IPC says what it says" \
+		diff "$dir/out" <(echo said)
+	[ -s "$dir/err" ] && fail "and something more" "$dir/err"
+	check "no registry is made" [ ! -e "$IPCLIFT_REGISTRY" ]
+	grep openat "$dir/trace" | grep -v ENOENT | grep -o '"[^"]*"' |
+		grep -vF -e libipclift.so -e libc.so -e locale -e gconv \
+			-e ld.so.cache >"$dir/opened"
+	check "no other file is opened" [ ! -s "$dir/opened" ]
+	n=$(diff "$dir/calls.without" "$dir/calls.with" |
+		awk '/^[<>]/ { n += $1 == ">" ? $2 : -$2 } END { print n + 0 }')
+	check "loading it takes $n system calls" [ "$n" -le 16 ]
+else
+	echo "skip: no strace"
+fi
+loop() {
+	for ((i = 0; i < 200; i++)); do LD_PRELOAD=$1 /bin/true; done
+}
+without=$({ TIMEFORMAT=%R; time loop ""; } 2>&1)
+with=$({ TIMEFORMAT=%R; time loop "$shim"; } 2>&1)
+echo "     200 programs without IPC: $without s, with the shim $with s"
+
+for cc in gcc musl-gcc; do
+	command -v $cc >/dev/null || { echo "skip: no $cc"; continue; }
+	program=$(helper quiet $cc) || exit 1
+	for scene in descriptors daemons bomb threads stacks chrooted \
+		unshared strict three_fds children handlers bare; do
+		# In the kernel's strict mode a semop is the end.
+		[ $scene = strict ] || check "$scene ($cc, kernel)" \
+			unshare --ipc "$program" $scene
+		check "$scene ($cc)" shimmed "$program" $scene
+	done
+done
+check "the kernel is untouched" kernel_untouched
+finish

@@ -1,0 +1,432 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# run.sh - install what the tests need, build, run every suite.
+#
+#	tests/run.sh [--no-install] [--list] [SUITE...]
+#
+# From a clean clone on Debian 12, as root or as a user with sudo. The suites,
+# all of them by default:
+#
+#	build	  gcc into build/, clang (if there) into build-clang/
+#	unit	  Criterion tests of the core, and again with ASan and UBSan
+#	preload	  plain programs, on the kernel and under the shim: same output
+#	musl	  the same programs built by musl-gcc
+#	scenario  scripts of tests/preload that start programs of the system
+#	crash	  a process stopped for good at every store to shared memory
+#	race	  storms: processes killed, stopped and signalled at random
+#	model	  random calls, kernel and shim side by side
+#	clean	  nothing is left: objects, mounts, processes, files in /dev/shm
+#
+# FULL=1 in the environment takes the counts that a release needs (an hour or
+# more) instead of those for every day (some minutes).
+#
+# A line a test: "ok NAME", "skip NAME: reason", or "FAIL NAME" and what it
+# said. The last line is "N passed, N failed", with ", N skipped" if any; the
+# exit status is 1 if one failed, 2 if the tests could not be run.
+#
+# A scenario script or crash test gets IPCLIFT_SHIM, IPCLIFT_TOOL (the command)
+# and IPCLIFT_TESTS (build/tests) and exits with 0, with 77 for "skipped", the
+# reason being its last line, or with anything else.
+
+set -u
+cd "$(dirname "$0")/.." || exit 2
+root=$PWD
+export LC_ALL=C
+unset LD_PRELOAD "${!IPCLIFT_@}"
+
+usage() {
+    sed -n '4,/^$/s/^# \{0,1\}//p' "$0"
+}
+
+all_suites=(build unit preload musl scenario crash race model clean)
+install=1
+suites=()
+for arg; do
+    case $arg in
+    --no-install) install= ;;
+    --list)
+        printf '%s\n' "${all_suites[@]}"
+        exit 0
+        ;;
+    -h | --help)
+        usage
+        exit 0
+        ;;
+    *)
+        if [[ " ${all_suites[*]} " != *" $arg "* ]]; then
+            echo "run.sh: no suite '$arg' (see --help)" >&2
+            exit 2
+        fi
+        suites+=("$arg")
+        ;;
+    esac
+done
+((${#suites[@]})) || suites=("${all_suites[@]}")
+
+full=${FULL:-0}
+passed=0 failed=0 skipped=0
+
+# ---- what must be there -----------------------------------------------------
+
+stop() {
+    echo "run.sh: $*" >&2
+    exit 2
+}
+
+# Namespaces and strangers' uids need root: directly, or by a sudo that does
+# not ask.
+as_root=()
+if ((EUID)); then
+    if command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+        as_root=(sudo -n)
+    else
+        as_root=(false)
+    fi
+fi
+
+packages=(gcc libc6-dev pkg-config meson ninja-build libjson-c-dev
+    libcriterion-dev musl-tools perl util-linux procps python3)
+
+need_packages() {
+    local missing=()
+    command -v dpkg-query >/dev/null ||
+        stop "not a Debian system: install by hand ${packages[*]}, then" \
+            "give --no-install"
+    for p in "${packages[@]}"; do
+        [[ $(dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null) == \
+            installed ]] || missing+=("$p")
+    done
+    ((${#missing[@]})) || return 0
+    [[ ${as_root[*]-} != false ]] ||
+        stop "these packages are missing, and installing them needs root or" \
+            "sudo: apt-get install ${missing[*]}"
+    echo "# installing ${missing[*]}"
+    "${as_root[@]}" apt-get update -qq &&
+        "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install \
+            -qq -y --no-install-recommends "${missing[@]}" >/dev/null ||
+        stop "apt-get could not install ${missing[*]}"
+}
+
+# ---- one test ---------------------------------------------------------------
+
+# Everything that is ours lives here, and every process of ours has the mark.
+work=$(mktemp -d /dev/shm/ipclift-test.XXXXXX 2>/dev/null || mktemp -d) ||
+    stop "no temporary directory"
+chmod 0755 "$work"
+mark=IPCLIFT_TEST_MARK=$(basename "$work")
+log=$work/log
+
+# shellcheck disable=SC2329 # called by trap
+remove_work() {
+    rm -rf "$work" 2>/dev/null || "${as_root[@]}" rm -rf "$work"
+}
+trap remove_work EXIT
+trap 'exit 130' INT TERM HUP
+
+ok() {
+    echo "ok $1"
+    passed=$((passed + 1))
+}
+skip() {
+    echo "skip $1: $2"
+    skipped=$((skipped + 1))
+}
+fail() {
+    echo "FAIL $1${2:+: $2}"
+    failed=$((failed + 1))
+    # Long logs: the beginning says what, the end says how.
+    if [[ -s $log ]]; then
+        awk '{ l[NR] = $0 } END { for (i = 1; i <= NR; i++)
+            if (i <= 60 || i > NR - 60) print "    " l[i]
+            else if (i == 61) print "    ... " NR - 120 " lines ..." }' "$log"
+    fi
+}
+
+# check NAME SECONDS COMMAND...
+check() {
+    local name=$1 limit=$2 status from=$SECONDS
+    shift 2
+    "${sudo[@]}" env "$mark" "IPCLIFT_SHIM=$shim" "IPCLIFT_TOOL=$tool" \
+        "IPCLIFT_TESTS=$tests" "TMPDIR=$work" "IPCLIFT_TEST_DIR=$work" \
+        "FULL=$full" timeout -k 10 "$limit" "$@" >"$log" 2>&1 </dev/null
+    status=$?
+    case $status in
+    0) ok "$name$( ((SECONDS - from > 9)) && echo " ($((SECONDS - from)) s)")" ;;
+    77) skip "$name" "$(tail -n 1 "$log")" ;;
+    124 | 137) fail "$name" "no end in $limit s" ;;
+    *) fail "$name" "exit status $status" ;;
+    esac
+}
+
+shim=$root/build/shim/libipclift.so
+tool=$root/build/shim/tool/ipclift
+tests=$root/build/tests
+sudo=()
+
+# programs DIR: the executables that were built there
+programs() {
+    find "$1" -maxdepth 1 -type f -perm -u+x ! -name '*.so*' 2>/dev/null |
+        sort
+}
+
+# May the tests have IPC namespaces of their own? Else says why not.
+namespaces() {
+    "${as_root[@]}" unshare --ipc --mount true 2>/dev/null && return
+    if [[ ${as_root[*]-} == false ]]; then
+        echo "needs root or sudo for unshare --ipc"
+    else
+        echo "unshare --ipc --mount is not permitted here"
+    fi
+    return 1
+}
+
+# ---- the suites -------------------------------------------------------------
+
+# build NAME DIR COMPILER [MESON OPTIONS]
+build() {
+    local name=$1 dir=$2 cc=$3 setup=(setup)
+    shift 3
+    # A new configuration each time: test files may have come or gone.
+    [[ -f $dir/build.ninja ]] && setup=(setup --reconfigure)
+    if CC=$cc meson "${setup[@]}" "$@" "$dir" >"$log" 2>&1 &&
+        ninja -C "$dir" "${targets[@]}" >>"$log" 2>&1; then
+        ok "$name"
+    else
+        fail "$name"
+        return 1
+    fi
+}
+
+suite_build() {
+    local targets=()
+    build build/gcc build gcc || return
+    if command -v clang >/dev/null; then
+        build build/clang build-clang clang
+    else
+        skip build/clang "no clang here"
+    fi
+}
+
+suite_unit() {
+    local targets=() p found=
+    for p in $(programs "$tests/unit"); do
+        found=1
+        check "unit/$(basename "$p")" 300 "$p"
+    done
+    if [[ -z $found ]]; then
+        skip unit "no tests/unit in this tree"
+        return
+    fi
+    # Only what the tests link: a sanitizer cannot go into a freestanding .so.
+    for p in $(programs "$tests/unit"); do
+        targets+=("tests/unit/$(basename "$p")")
+    done
+    build build/asan build-asan gcc -Db_sanitize=address,undefined \
+        -Db_lundef=false || return
+    for p in "${targets[@]}"; do
+        # Criterion itself leaks a little.
+        check "unit-asan/$(basename "$p")" 600 env ASAN_OPTIONS=detect_leaks=0 \
+            UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+            "build-asan/$p"
+    done
+}
+
+pairs() {
+    local p why
+    why=$(namespaces) || {
+        skip "$1" "$why"
+        return
+    }
+    local sudo=("${as_root[@]}")
+    for p in $(programs "$tests/preload"); do
+        case $1/$(basename "$p") in
+        musl/musl-* | preload/[!m]* | preload/m[!u]* | preload/mu[!s]*)
+            check "$1/$(basename "$p")" 150 tests/preload/pair.sh "$p"
+            ;;
+        esac
+    done
+}
+
+suite_preload() {
+    pairs preload
+}
+
+suite_musl() {
+    if command -v musl-gcc >/dev/null; then
+        pairs musl
+    else
+        skip musl "no musl-gcc here"
+    fi
+}
+
+suite_scenario() {
+    local p why sudo=("${as_root[@]}")
+    why=$(namespaces) || {
+        skip scenario "$why"
+        return
+    }
+    for p in tests/preload/*.sh; do
+        # The runner and what the scripts share are no scenarios.
+        [[ $p != */pair.sh && $p != */guest.sh ]] || continue
+        check "scenario/$(basename "$p" .sh)" 180 bash "$p"
+    done
+}
+
+suite_crash() {
+    local p found=
+    for p in $(programs "$tests/crash") tests/crash/*.sh; do
+        [[ -x $p ]] || continue
+        found=1
+        if ((full)); then
+            check "crash/$(basename "$p" .sh)" 7200 "$p"
+        else
+            check "crash/$(basename "$p" .sh)" 300 "$p" -q
+        fi
+    done
+    [[ -n $found ]] || skip crash "no tests/crash in this tree"
+}
+
+# storm NAME SECONDS PROGRAM ARGS
+storm() {
+    local name=$1 seconds=$2 program=$tests/race/$3
+    shift 3
+    [[ -x $program ]] || return
+    mkdir -p "$work/storm"
+    check "race/$name" "$seconds" unshare --ipc --mount -- env \
+        "LD_PRELOAD=$shim" "IPCLIFT_REGISTRY=$work/storm/registry" \
+        "$program" "$@"
+    # What it leaves of the registry is whole.
+    check "race/$name-left" 60 "$tool" check --registry "$work/storm/registry"
+    "${as_root[@]}" rm -rf "$work/storm"
+}
+
+suite_race() {
+    local why sudo=("${as_root[@]}") p kills=500 signals=50000 limit=120
+    why=$(namespaces) || {
+        skip race "$why"
+        return
+    }
+    ((full)) && kills=10000 signals=1000000 limit=3600
+    storm sem_lock_storm $limit sem_lock_storm --kills $kills
+    storm sem_conserve_storm $limit sem_conserve_storm --kills $kills
+    storm sem_signal_storm $limit sem_signal_storm --signals $signals
+    storm sem_signal_storm-threads $limit sem_signal_storm --threads 4 \
+        --signals $((signals / 2))
+    for p in $(programs "$tests/race"); do
+        p=$(basename "$p")
+        case $p in
+        sem_lock_storm | sem_conserve_storm | sem_signal_storm) ;;
+        shm_storm) storm "$p" $limit "$p" $kills ;;
+        *) storm "$p" $limit "$p" --kills $kills ;;
+        esac
+    done
+}
+
+suite_model() {
+    local why sudo=("${as_root[@]}") calls=20000 ids=50000 seed seeds=(1 2 3) p
+    why=$(namespaces) || {
+        skip model "$why"
+        return
+    }
+    ((full)) && calls=200000 ids=200000 seeds=(1 2 3 4 5)
+    for seed in "${seeds[@]}"; do
+        check "model/calls-$seed" 600 tests/model/compare.sh --shim "$shim" \
+            --bin "$tests/model/sem_random" --calls $calls "$seed"
+        check "model/ids-$seed" 600 tests/model/compare.sh --shim "$shim" \
+            --bin "$tests/model/sem_random" --calls $ids --ids-only "$seed"
+        for p in "$tests"/model/*_random; do
+            [[ -x $p && $p != */sem_random ]] || continue
+            check "model/$(basename "$p")-$seed" 600 \
+                tests/model/compare.sh --shim "$shim" --bin "$p" \
+                --calls $calls "$seed"
+        done
+    done
+}
+
+# ---- nothing left -----------------------------------------------------------
+
+kernel_objects() {
+    tail -q -n +2 /proc/sysvipc/{sem,msg,shm} 2>/dev/null |
+        awk '{ print $1, $2 }' | sort
+}
+shm_files() {
+    # Users' registries, and those of unit and crash tests whose process is
+    # gone. All else is made in the work directory, which has its own check.
+    local f
+    {
+        find /dev/shm/ipclift-[0-9]* 2>/dev/null
+        for f in /dev/shm/{unit,crash}-*; do
+            [[ ! -e $f || -d /proc/${f##*-} ]] || echo "$f"
+        done
+    } | sort
+}
+own_mounts() {
+    grep -E "ipclift|$work" /proc/self/mountinfo
+}
+own_processes() {
+    local d
+    for d in /proc/[0-9]*; do
+        if "${as_root[@]}" grep -qzx "$mark" "$d/environ" 2>/dev/null; then
+            echo "${d#/proc/} $(tr '\0' ' ' <"$d/cmdline" 2>/dev/null)"
+        fi
+    done
+}
+
+# left NAME COMMAND: what COMMAND lists beyond what it listed before. Others
+# work on this machine too: what goes away by itself was theirs, or on its way.
+left() {
+    local name=$1 try
+    shift
+    for try in 1 1 2 3 5; do
+        comm -13 "$work/before.$name" <("$@") >"$log"
+        [[ -s $log ]] || break
+        sleep "$try"
+    done
+    if [[ -s $log ]]; then
+        fail "clean/$name" "left behind:"
+    else
+        ok "clean/$name"
+    fi
+}
+
+before() {
+    kernel_objects >"$work/before.objects"
+    shm_files >"$work/before.files"
+    own_mounts >"$work/before.mounts"
+    : >"$work/before.processes"
+    echo before >"$work/before.work"
+}
+
+work_files() {
+    find "$work" -mindepth 1 ! -name 'before.*' ! -path "$log" | sort
+}
+
+suite_clean() {
+    : >"$work/before.work"
+    left objects kernel_objects
+    left files shm_files
+    left mounts own_mounts
+    left processes own_processes
+    left work work_files
+}
+
+# ---- all --------------------------------------------------------------------
+
+[[ -z $install ]] || need_packages
+before
+for suite in "${suites[@]}"; do
+    case $suite in
+    race) echo "# race: storms, a minute or so" ;;
+    model) echo "# model: random calls, half a minute or so" ;;
+    *) echo "# $suite" ;;
+    esac
+    "suite_$suite"
+    # Without a build there is nothing to run.
+    if [[ $suite == build && ! -r $shim ]]; then
+        break
+    fi
+done
+echo "$passed passed, $failed failed$(
+    ((skipped)) && echo ", $skipped skipped")"
+((failed == 0))

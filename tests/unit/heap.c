@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The heap: classes, reuse, no overlap, and a file system without room.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "registry/heap.h"
+#include "unit.h"
+
+TestSuite(heap, .init = unit_init, .timeout = 60);
+
+/* References must stand in the registry: unused words of thread records. */
+static struct ref *ref_at(u32 i)
+{
+	return (struct ref *)((char *)region_at(&me.region, EVENTS_OFF) +
+		i * 8);
+}
+
+Test(heap, blocks_are_aligned_and_at_most_a_quarter_too_large)
+{
+	u64 size, block;
+
+	for (size = 1; size < 300000; size += 1 + size / 50) {
+		block = heap_block_size(size);
+		cr_assert_geq(block, size);
+		cr_assert_eq(block % 64, 0);
+		cr_assert(block <= size + 64 || block <= size + size / 4 + 1);
+	}
+	cr_assert_eq(heap_block_size(1ULL << 30), 1ULL << 30);
+	cr_assert_eq(heap_block_size((1ULL << 30) + 1), 0);
+}
+
+Test(heap, class_sizes_are_the_block_sizes)
+{
+	u32 k;
+
+	for (k = 0; k < 90; k++) {
+		cr_assert_eq(heap_block_size(heap_class_size(k)),
+			heap_class_size(k));
+		cr_assert(k == 0 || heap_class_size(k) > heap_class_size(k - 1));
+	}
+}
+
+Test(heap, a_freed_block_is_used_again)
+{
+	u64 first;
+
+	cr_assert_eq(heap_alloc_at(&me, 1000, ref_at(0)), 0);
+	first = ref_at(0)->off;
+	heap_free_at(&me, 1000, ref_at(0));
+	cr_assert_eq(ref_at(0)->off, 0);
+	cr_assert_eq(heap_alloc_at(&me, 990, ref_at(1)), 0);
+	cr_assert_eq(ref_at(1)->off, first);
+}
+
+Test(heap, an_aborted_allocation_leaves_all_as_it_was)
+{
+	struct heap before, *heap = &caller_header(&me)->heap;
+
+	cr_assert_eq(heap_alloc_at(&me, 100, ref_at(0)), 0);
+	heap_free_at(&me, 100, ref_at(0));
+	heap_acquire(&me);
+	before = *heap;
+	cr_assert_eq(heap_alloc_locked(&me, 100, ref_at(0)), 0);
+	cr_assert_eq(heap_alloc_locked(&me, 5000, ref_at(1)), 0);
+	memset(region_at(&me.region, ref_at(0)->off), 0xff, 100);
+	journal_abort(&me);
+	cr_assert_eq(ref_at(0)->off, 0);
+	cr_assert_eq(ref_at(1)->off, 0);
+	cr_assert_eq(heap->bump, before.bump);
+	cr_assert_eq(heap->used, before.used);
+	cr_assert_arr_eq(
+		heap->free_head, before.free_head, sizeof(before.free_head));
+	heap_release(&me);
+	cr_assert_eq(check_region(&me.region, NULL, NULL), 0);
+}
+
+Test(heap, random_blocks_never_overlap)
+{
+	enum { N = 400 };
+	static u64 sizes[N];
+	u32 i, k, j;
+	u64 used = caller_header(&me)->heap.used;
+
+	for (i = 0; i < 40000; i++) {
+		k = unit_random() % N;
+		if (!sizes[k]) {
+			sizes[k] = 1 + unit_random() % (k < 4 ? 300000 : 3000);
+			cr_assert_eq(
+				heap_alloc_at(&me, sizes[k], ref_at(k)), 0);
+			memset(region_at(&me.region, ref_at(k)->off), k,
+				sizes[k] > 256 ? 256 : sizes[k]);
+			((char *)region_at(&me.region,
+				ref_at(k)->off))[sizes[k] - 1] = (char)k;
+			continue;
+		}
+		for (j = 0; j < sizes[k] && j < 256; j++)
+			cr_assert_eq(((char *)region_at(&me.region,
+					     ref_at(k)->off))[j],
+				(char)k, "step %u seed %u", i, UNIT_SEED);
+		cr_assert_eq(((char *)region_at(&me.region,
+				     ref_at(k)->off))[sizes[k] - 1],
+			(char)k);
+		heap_free_at(&me, sizes[k], ref_at(k));
+		sizes[k] = 0;
+	}
+	for (k = 0; k < N; k++)
+		if (sizes[k])
+			heap_free_at(&me, sizes[k], ref_at(k));
+	cr_assert_eq(caller_header(&me)->heap.used, used);
+	cr_assert_eq(check_region(&me.region, NULL, NULL), 0);
+}
+
+Test(heap, a_full_file_system_is_enomem_and_not_sigbus, .init = NULL)
+{
+	struct region_options opt = {.idx_bits = IDX_BITS_NORMAL};
+	char dir[] = "/tmp/unit-XXXXXX", path[64], why[256];
+	u32 i;
+	int err = 0;
+
+	if (geteuid() != 0)
+		cr_skip_test("mounting a small tmpfs needs root");
+	cr_assert_not_null(mkdtemp(dir));
+	if (mount("unit", dir, "tmpfs", 0, "size=1m")) {
+		rmdir(dir);
+		cr_skip_test("no right to mount here");
+	}
+	snprintf(path, sizeof(path), "%s/r", dir);
+	limits_init(&opt.limits, LIMITS_ROOMY, opt.idx_bits);
+	me = (struct caller){.cred = &me_cred};
+	err = region_map(&me.region, path, &opt, why, sizeof(why));
+	umount2(dir, MNT_DETACH);
+	rmdir(dir);
+	cr_assert_eq(err, 0, "%s", why);
+	caller_refresh(&me);
+	cr_assert_eq(caller_enroll(&me), 0);
+	for (i = 0; i < 1000 && !err; i++)
+		err = sem_get(&me, 0, 100, 0600) < 0 ? -ENOMEM : 0;
+	cr_assert_eq(err, -ENOMEM);
+	cr_assert_gt(i, 20);
+	cr_assert_eq(check_region(&me.region, NULL, NULL), 0);
+	/* What is there still works. */
+	cr_assert_eq(sem_setval(&me, 0, 1, 3), 0);
+	cr_assert_eq(sem_remove(&me, 1), 0);
+	cr_assert_geq(sem_get(&me, 0, 100, 0600), 0);
+}

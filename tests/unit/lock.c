@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Robust locks: contention, and an owner's death in every way.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "registry/journal.h"
+#include "unit.h"
+
+TestSuite(lock, .init = unit_init, .fini = unit_fini, .timeout = 30);
+
+static struct lock *lock(void)
+{
+	return &caller_header(&me)->fac_lock[FAC_MQ];
+}
+
+static u64 *word(u32 i)
+{
+	return (u64 *)region_at(&me.region, EVENTS_OFF) + i;
+}
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+/* A child that holds the lock with an operation half done. */
+static pid_t holder(int signo_at_end)
+{
+	int fds[2];
+	char byte;
+	pid_t pid;
+
+	cr_assert_eq(pipe(fds), 0);
+	pid = fork();
+	if (pid == 0) {
+		unit_forked();
+		lock_acquire(&me, lock());
+		journal_set64(&me, word(0), 666);
+		(void)!write(fds[1], "x", 1);
+		if (signo_at_end)
+			kill(getpid(), signo_at_end);
+		for (;;)
+			pause();
+	}
+	cr_assert_eq(read(fds[0], &byte, 1), 1);
+	close(fds[0]);
+	close(fds[1]);
+	return pid;
+}
+
+Test(lock, free_lock_is_taken_and_given_back)
+{
+	cr_assert_eq(lock_acquire(&me, lock()), 0);
+	cr_assert(lock_busy(lock()));
+	cr_assert_eq(lock()->word, me.tid);
+	lock_release(&me, lock());
+	cr_assert_not(lock_busy(lock()));
+	cr_assert_eq(me.in_section, 0);
+	cr_assert_null(me.robust->pending);
+}
+
+Test(lock, next_owner_of_a_killed_one_is_told_and_finds_it_rolled_back)
+{
+	pid_t pid = holder(0);
+
+	*word(0) = 666;
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	cr_assert_eq(lock_acquire(&me, lock()), 1);
+	cr_assert_eq(*word(0), 0);
+	lock_release(&me, lock());
+	cr_assert_eq(lock_acquire(&me, lock()), 0);
+	lock_release(&me, lock());
+}
+
+Test(lock, sleeper_is_woken_by_the_owners_death)
+{
+	pid_t pid = holder(0), killer = fork();
+	double began = now();
+
+	if (killer == 0) {
+		usleep(20000);
+		kill(pid, SIGKILL);
+		_exit(0);
+	}
+	cr_assert_eq(lock_acquire(&me, lock()), 1);
+	/* Far below the backstop of 50 ms after the kill. */
+	cr_expect_lt(now() - began, 0.06);
+	lock_release(&me, lock());
+	waitpid(pid, NULL, 0);
+	waitpid(killer, NULL, 0);
+}
+
+Test(lock, stopped_owner_is_not_dead)
+{
+	pid_t pid = holder(SIGSTOP), child;
+	int status;
+
+	waitpid(pid, &status, WUNTRACED);
+	child = fork();
+	if (child == 0) {
+		unit_forked();
+		lock_acquire(&me, lock());
+		_exit(0);
+	}
+	/* Four times the backstop. */
+	usleep(200000);
+	cr_assert_eq(waitpid(child, &status, WNOHANG), 0);
+	cr_assert_eq(lock()->word & SYS_TID_MASK, (u32)pid);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	waitpid(child, &status, 0);
+	cr_assert(WIFEXITED(status));
+	cr_assert_eq(lock_acquire(&me, lock()), 1);
+	lock_release(&me, lock());
+}
+
+static void *thread_that_ends(void *arg)
+{
+	struct caller c = {.cred = &me_cred, .region = me.region};
+
+	(void)arg;
+	caller_refresh(&c);
+	caller_enroll(&c);
+	lock_acquire(&c, lock());
+	journal_set64(&c, word(0), 666);
+	return NULL;
+}
+
+Test(lock, a_thread_that_ends_holding_it_is_a_dead_owner)
+{
+	pthread_t t;
+
+	pthread_create(&t, NULL, thread_that_ends, NULL);
+	pthread_join(t, NULL);
+	cr_assert_eq(lock_acquire(&me, lock()), 1);
+	cr_assert_eq(*word(0), 0);
+	lock_release(&me, lock());
+}
+
+Test(lock, passing_it_on_tells_the_next_owner_too)
+{
+	pid_t pid = holder(SIGKILL);
+
+	waitpid(pid, NULL, 0);
+	cr_assert_eq(lock_acquire(&me, lock()), 1);
+	lock_pass_on(&me, lock());
+	cr_assert_eq(lock_acquire(&me, lock()), 1);
+	lock_release(&me, lock());
+	cr_assert_eq(lock_acquire(&me, lock()), 0);
+	lock_release(&me, lock());
+}
+
+Test(lock, one_journal_under_two_locks_is_rolled_back_once)
+{
+	struct header *h = caller_header(&me);
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		unit_forked();
+		lock_acquire(&me, lock());
+		lock_acquire(&me, &h->heap.lock);
+		journal_set64(&me, word(0), 666);
+		kill(getpid(), SIGKILL);
+	}
+	waitpid(pid, NULL, 0);
+	cr_assert_eq(*word(0), 666);
+	cr_assert_eq(lock_acquire(&me, &h->heap.lock), 1);
+	cr_assert_eq(*word(0), 0);
+	*word(0) = 7;
+	lock_release(&me, &h->heap.lock);
+	cr_assert_eq(lock_acquire(&me, lock()), 1);
+	cr_assert_eq(*word(0), 7, "not rolled back a second time");
+	lock_release(&me, lock());
+	*word(0) = 0;
+}
+
+static void count_up(struct caller *c, int times)
+{
+	while (times--) {
+		lock_acquire(c, lock());
+		*word(1) = *word(1) + 1;
+		lock_release(c, lock());
+	}
+}
+
+static void *counting_thread(void *arg)
+{
+	struct caller c = {.cred = &me_cred, .region = me.region};
+
+	(void)arg;
+	caller_refresh(&c);
+	caller_enroll(&c);
+	count_up(&c, 20000);
+	return NULL;
+}
+
+Test(lock, threads_exclude_one_another)
+{
+	pthread_t t[4];
+	int i;
+
+	for (i = 0; i < 4; i++)
+		pthread_create(&t[i], NULL, counting_thread, NULL);
+	for (i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+	cr_assert_eq(*word(1), 80000);
+}
+
+Test(lock, processes_exclude_one_another)
+{
+	pid_t pids[4];
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		pids[i] = fork();
+		if (pids[i] == 0) {
+			unit_forked();
+			count_up(&me, 20000);
+			_exit(0);
+		}
+	}
+	for (i = 0; i < 4; i++)
+		waitpid(pids[i], NULL, 0);
+	cr_assert_eq(*word(1), 80000);
+}
+
+Test(lock, killed_waiters_never_leave_the_others_asleep)
+{
+	double began = now();
+	int round, i;
+
+	for (round = 0; round < 60; round++) {
+		pid_t pids[4];
+
+		for (i = 0; i < 4; i++) {
+			pids[i] = fork();
+			if (pids[i] == 0) {
+				unit_forked();
+				count_up(&me, i < 2 ? 2000 : 1000000000);
+				_exit(0);
+			}
+		}
+		usleep(unit_random() % 2000);
+		kill(pids[2], SIGKILL);
+		usleep(unit_random() % 500);
+		kill(pids[3], SIGKILL);
+		for (i = 0; i < 4; i++)
+			waitpid(pids[i], NULL, 0);
+	}
+	cr_expect_lt(now() - began, 10);
+	lock_acquire(&me, lock());
+	lock_release(&me, lock());
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+/*
+ * See unit.h.
+ */
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "unit.h"
+
+struct caller me;
+struct cred me_cred = {.euid = ~0u};
+static unsigned long long state = UNIT_SEED;
+
+unsigned unit_random(void)
+{
+	state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return state >> 33;
+}
+
+static void open_registry(u32 idx_bits, u32 profile)
+{
+	struct region_options opt = {.idx_bits = idx_bits, .profile = profile};
+	char path[64], why[256];
+
+	snprintf(path, sizeof(path), "/dev/shm/unit-%d", getpid());
+	unlink(path);
+	limits_init(&opt.limits, opt.profile, opt.idx_bits);
+	me = (struct caller){.cred = &me_cred};
+	cr_assert_eq(region_map(&me.region, path, &opt, why, sizeof(why)), 0,
+		"%s", why);
+	unlink(path);
+	caller_refresh(&me);
+	cr_assert_eq(caller_enroll(&me), 0);
+}
+
+void unit_init(void)
+{
+	open_registry(IDX_BITS_NORMAL, LIMITS_KERNEL);
+}
+
+void unit_init_extended(void)
+{
+	open_registry(IDX_BITS_EXTENDED, LIMITS_ROOMY);
+}
+
+static void say(void *arg, enum invariant which, const char *what, u64 a, u64 b)
+{
+	(void)arg;
+	cr_log_error("invariant %d: %s %lu %lu (seed %u)", which, what, a, b,
+		UNIT_SEED);
+}
+
+void unit_fini(void)
+{
+	cr_expect_eq(check_region(&me.region, say, NULL), 0);
+}
+
+void unit_forked(void)
+{
+	caller_refresh(&me);
+	caller_enroll(&me);
+}

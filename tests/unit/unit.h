@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What every unit test starts from: a fresh registry of its own, and a caller.
+ * The file is unlinked as soon as it is mapped, so no end of a test leaves it
+ * behind.
+ */
+#ifndef TESTS_UNIT_UNIT_H
+#define TESTS_UNIT_UNIT_H
+
+#include <criterion/criterion.h>
+#include "ipc/check.h"
+#include "ipc/limits.h"
+#include "ipc/perm.h"
+#include "ipc/sem.h"
+#include "registry/lock.h"
+
+extern struct caller me;
+extern struct cred me_cred;
+
+void unit_init(void);	       /* normal ids, kernel's limits */
+void unit_init_extended(void); /* extended ids, roomy limits */
+void unit_fini(void);	       /* also: all invariants hold */
+/* In a fork child: a caller of its own. */
+void unit_forked(void);
+/* Seeded, and the seed is printed by whoever fails. */
+unsigned unit_random(void);
+#define UNIT_SEED 20260101u
+
+#endif
