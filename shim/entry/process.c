@@ -377,6 +377,8 @@ static void vfork_restore(struct caller *c, u32 d)
 	c->pid = v->pid;
 	c->task = v->task;
 	c->thread = v->thread;
+	c->alarm = NULL;
+	caller_set_bias_id(c);
 	c->interrupt = NULL;
 	caller_own_robust(&v->own_robust_next);
 }

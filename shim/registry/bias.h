@@ -39,6 +39,7 @@ static inline int bias_enter(struct caller *c, struct slot *s)
 	if (atom_load_relaxed(&s->bias) != c->bias_id)
 		return 0;
 	section_begin(c);
+	c->host_pending = c->robust->pending;
 	robust_pend(c, &s->lock.bias_busy);
 	atom_store_release(&s->lock.bias_busy, c->tid);
 	atom_compiler_barrier();

@@ -111,6 +111,16 @@ void *caller_own_robust(void *const *set);
  * Needed before any lock. 0, or -ENOMEM / -ENOSPC if the tables are full.
  */
 int caller_enroll_slow(struct caller *c);
+/* bias_id from the thread record: the index and which claim of it this is (bit
+ * 63 is BIAS_REVOKING's); ~0 without a record. */
+static inline void caller_set_bias_id(struct caller *c)
+{
+	const struct thread *th = region_thread(&c->region, c->thread);
+
+	c->bias_id = c->thread ?
+		(u64)(th->claims & 0x7fffffff) << 32 | c->thread :
+		~0ULL;
+}
 static inline int caller_enroll(struct caller *c)
 {
 	return likely(c->thread) ? 0 : caller_enroll_slow(c);

@@ -267,8 +267,7 @@ int caller_enroll_slow(struct caller *c)
 	if (!err) {
 		th = region_thread(&c->region, c->thread);
 		atom_store_release(&th->claims, th->claims + 1);
-		/* Bit 63 is BIAS_REVOKING's. */
-		c->bias_id = (u64)(th->claims & 0x7fffffff) << 32 | c->thread;
+		caller_set_bias_id(c);
 		atom_store_release(&th->waiter.state, WAIT_IDLE);
 		atom_store_release(&th->waiter.word, 0);
 		atom_store_release(&th->waiter.alive, 0);

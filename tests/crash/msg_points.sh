@@ -4,12 +4,14 @@
 # msg_points.sh - build the shim with a crash point before each store to shared
 # memory, and run msg_points under it with a registry of its own.
 #
-#   msg_points.sh [CC]
+#   CC=gcc msg_points.sh [-q]
+#
+# Always whole: it takes seconds, so -q (fewer runs) changes nothing.
 
 set -eu
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
-cc=${1-cc}
+cc=${CC-cc}
 dir=$(mktemp -d -p /dev/shm msg_points.XXXXXX)
 trap 'rm -rf "$dir"' EXIT
 
