@@ -342,6 +342,25 @@ READS_VVAR static __attribute__((noinline)) int64_t second_by_clock(void)
 	return ts.sec;
 }
 
+static int64_t realtime_ns(int clock)
+{
+	struct sys_timespec ts;
+
+	vdso_ready();
+	vdso_clock(clock, &ts);
+	return ts.sec * 1000000000LL + ts.nsec;
+}
+
+int64_t sys_realtime_coarse_ns(void)
+{
+	return realtime_ns(CLOCK_REALTIME_COARSE);
+}
+
+int64_t sys_realtime_ns(void)
+{
+	return realtime_ns(CLOCK_REALTIME);
+}
+
 READS_VVAR int64_t sys_realtime_sec(void)
 {
 	static __thread unsigned calls;

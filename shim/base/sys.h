@@ -120,6 +120,9 @@ uint64_t sys_start_time(uint32_t pid, int *ret_exiting);
  * system call. CLOCK_REALTIME seconds as the kernel stamps them; CLOCK_MONOTONIC
  * in nanoseconds. */
 int64_t sys_realtime_sec(void);
+int64_t sys_realtime_coarse_ns(void);
+/* CLOCK_REALTIME, exact. */
+int64_t sys_realtime_ns(void);
 uint64_t sys_monotonic_ns(void);
 /* The CPU this thread last ran on; a hint. */
 unsigned sys_cpu(void);

@@ -97,6 +97,14 @@ static void defer(struct caller *c, int sig, const siginfo_t *info, void *uc)
 	*mask = ~0ULL;
 }
 
+/* Whether calls are restarted behind it; asked only in a sleep. */
+static unsigned long flags_of(int sig)
+{
+	struct ksigaction act;
+
+	return ksigaction(sig, NULL, &act) ? 0 : act.flags;
+}
+
 static __attribute__((noinline)) void deliver(int sig, siginfo_t *info,
 	void *uc, void (*mine)(int, siginfo_t *, void *))
 {
@@ -110,6 +118,7 @@ static __attribute__((noinline)) void deliver(int sig, siginfo_t *info,
 	}
 	if (c->interrupt && !is_fault(sig, info)) {
 		wait_interrupted();
+		c->signal_flags = flags_of(sig);
 		c->interrupt(c);
 	}
 	handler = __atomic_load_n(&host[sig], __ATOMIC_ACQUIRE);

@@ -5,7 +5,10 @@
  * a leaf without a frame, since some calls (vfork, clone) return twice or on
  * another stack.
  */
+#undef _FILE_OFFSET_BITS
+#include <fcntl.h>
 #include "entry/process.h"
+#include "entry/fd.h"
 #include "entry/sysv.h"
 
 __attribute__((visibility("hidden"), used)) long syscall_served(
@@ -86,6 +89,77 @@ __attribute__((visibility("hidden"), used)) long syscall_watched(
 	return process_return(ret);
 }
 
+/* 240..245: the calls of message queues. */
+__attribute__((visibility("hidden"), used)) long syscall_mq(
+	long nr, long a, long b, long c, long d, long e)
+{
+	long ret;
+
+	if (!process_routes(FAC_MQ))
+		return process_return(sys_call(nr, a, b, c, d, e));
+	switch (nr) {
+	case __NR_mq_open:
+		ret = entry_mq_open((char *)a, (int)b, (unsigned)c, (void *)d);
+		break;
+	case __NR_mq_unlink:
+		ret = entry_mq_unlink((char *)a);
+		break;
+	case __NR_mq_timedsend:
+		ret = entry_mq_send(
+			(int)a, (char *)b, c, (unsigned)d, (void *)e);
+		break;
+	case __NR_mq_timedreceive:
+		ret = entry_mq_receive(
+			(int)a, (char *)b, c, (unsigned *)d, (void *)e);
+		break;
+	case __NR_mq_notify:
+		ret = entry_mq_notify((int)a, (void *)b, 0);
+		break;
+	default:
+		ret = entry_mq_setattr((int)a, (void *)b, (void *)c);
+	}
+	return process_return(ret);
+}
+
+/* Calls on descriptors that may be queues. */
+__attribute__((visibility("hidden"), used)) long syscall_fd(
+	long nr, long a, long b, long c, long d, long e, long f)
+{
+	int mq = fd_is_mq((int)a);
+
+	switch (nr) {
+	case __NR_read:
+		if (mq)
+			return process_return(entry_read((int)a, (void *)b, c));
+		break;
+	case __NR_close:
+		return process_return(entry_close((int)a));
+	case __NR_dup:
+	case __NR_dup2:
+	case __NR_dup3:
+		return process_return(entry_dup3(nr, (int)a, (int)b, (int)c));
+	case 436 /* close_range */:
+		return process_return(
+			entry_close_range((unsigned)a, (unsigned)b, (int)c));
+	case __NR_fcntl:
+		return fcntl((int)a, (int)b, c);
+	case __NR_poll:
+	case __NR_ppoll:
+		entry_watch_poll((void *)a, b);
+		break;
+	case __NR_select:
+	case __NR_pselect6:
+		entry_watch_select((int)a, (void *)b, (void *)c);
+		break;
+	case __NR_epoll_ctl:
+		entry_watch_epoll((int)b, (int)c, (void *)d);
+		break;
+	default:
+		break;
+	}
+	return process_return(sys_call(nr, a, b, c, d, e, f));
+}
+
 /* 64..66 semget, semop, semctl; 220 semtimedop; 68..71 msgget, msgsnd, msgrcv,
  * msgctl; 29..31 shmget, shmat, shmctl; 67 shmdt; 58 vfork. */
 __asm__(".text\n"
@@ -103,6 +177,27 @@ __asm__(".text\n"
 	"	leaq -68(%rdi), %rax\n"
 	"	cmpq $3, %rax\n"
 	"	jbe syscall_served_msg\n"
+	"	leaq -240(%rdi), %rax\n"
+	"	cmpq $5, %rax\n"
+	"	jbe syscall_mq\n"
+	/* read close poll select dup dup2 */
+	"	cmpq $33, %rdi\n"
+	"	ja 2f\n"
+	"	movabsq $0x300800089, %rax\n"
+	"	btq %rdi, %rax\n"
+	"	jc syscall_fd\n"
+	"2:	cmpq $72, %rdi\n"
+	"	je syscall_fd\n"
+	"	cmpq $233, %rdi\n"
+	"	je syscall_fd\n"
+	/* pselect6 ppoll; dup3; close_range */
+	"	leaq -270(%rdi), %rax\n"
+	"	cmpq $1, %rax\n"
+	"	jbe syscall_fd\n"
+	"	cmpq $292, %rdi\n"
+	"	je syscall_fd\n"
+	"	cmpq $436, %rdi\n"
+	"	je syscall_fd\n"
 	"	leaq -105(%rdi), %rax\n"
 	"	cmpq $21, %rax\n"
 	"	jbe syscall_watched\n"

@@ -15,6 +15,16 @@ long entry_shmget(key_t key, size_t size, int flg);
 long entry_shmat(int id, const void *addr, int flg);
 long entry_shmdt(const void *addr);
 long entry_shmctl(int id, int cmd, void *buf);
+long entry_mq_open(
+	const char *name, int oflag, unsigned mode, const void *attr);
+long entry_mq_unlink(const char *name);
+long entry_mq_send(int fd, const char *text, size_t len, unsigned prio,
+	const void *timeout);
+long entry_mq_receive(
+	int fd, char *text, size_t len, unsigned *prio, const void *timeout);
+/* named: by mq_notify(3), which knows SIGEV_THREAD. */
+long entry_mq_notify(int fd, const void *user, int named);
+long entry_mq_setattr(int fd, const void *set, void *old);
 
 long entry_msgget(key_t key, int flg);
 long entry_msgsnd(

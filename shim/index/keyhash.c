@@ -74,6 +74,22 @@ struct slot *keyhash_find_locked(struct caller *c, enum facility f, s32 key)
 	return walk(c, f, key, &ident);
 }
 
+struct slot *keyhash_next_locked(
+	struct caller *c, enum facility f, const struct slot *s)
+{
+	s32 key = s->key;
+	u32 at = s->next, steps;
+
+	for (steps = 0; at && at <= IDX_MAX && steps < MAX_STEPS; steps++) {
+		struct slot *next = region_slot(&c->region, f, at - 1);
+
+		if (next->key == key && (next->ident & IDENT_LIVE))
+			return next;
+		at = next->next;
+	}
+	return NULL;
+}
+
 struct slot *keyhash_find(
 	struct caller *c, enum facility f, s32 key, u64 *ret_ident)
 {

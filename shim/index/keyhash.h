@@ -22,6 +22,11 @@ struct slot *keyhash_find(
 	struct caller *c, enum facility f, s32 key, u64 *ret_ident);
 struct slot *keyhash_find_locked(struct caller *c, enum facility f, s32 key);
 
+/* The next object behind s with the same key: for keys that are hashes of
+ * names, where several may stand. */
+struct slot *keyhash_next_locked(
+	struct caller *c, enum facility f, const struct slot *s);
+
 /* Which of n_buckets a key belongs to (check.c). */
 u32 keyhash_bucket(s32 key, u32 n_buckets);
 

@@ -4,6 +4,9 @@
  */
 #include "ipc/perm.h"
 
+#define CAP_DAC_OVERRIDE 1
+#define CAP_DAC_READ_SEARCH 2
+#define CAP_FOWNER 3
 #define CAP_IPC_LOCK 14
 #define CAP_IPC_OWNER 15
 #define CAP_SYS_ADMIN 21
@@ -34,6 +37,9 @@ static u32 read_caps(void)
 		(caps >> CAP_SYS_ADMIN & 1 ? CRED_SYS_ADMIN : 0) |
 		(caps >> CAP_SYS_RESOURCE & 1 ? CRED_SYS_RESOURCE : 0) |
 		(caps >> CAP_IPC_LOCK & 1 ? CRED_IPC_LOCK : 0) |
+		(caps >> CAP_DAC_OVERRIDE & 1 ? CRED_DAC_OVERRIDE : 0) |
+		(caps >> CAP_DAC_READ_SEARCH & 1 ? CRED_DAC_READ : 0) |
+		(caps >> CAP_FOWNER & 1 ? CRED_FOWNER : 0) |
 		(caps >> CAP_CHECKPOINT_RESTORE & 1 ? CRED_CHECKPOINT : 0);
 }
 
@@ -104,6 +110,29 @@ int perm_check_slow(struct caller *c, const struct slot *s, u32 want)
 		return 0;
 	cred_read(cred);
 	return granted(cred, s, want) ? 0 : -EACCES;
+}
+
+int perm_check_file(struct caller *c, const struct slot *s, u32 want)
+{
+	struct cred *cred = c->cred;
+	u32 mode = s->mode;
+
+	cred_read(cred);
+	if (cred->euid == s->uid)
+		mode >>= 6;
+	else if (in_group(cred, s->gid))
+		mode >>= 3;
+	if (!(want & ~mode & 7) || (cred->caps & CRED_DAC_OVERRIDE))
+		return 0;
+	if (want == PERM_R && (cred->caps & CRED_DAC_READ))
+		return 0;
+	return -EACCES;
+}
+
+int perm_owner_file(struct caller *c, const struct slot *s)
+{
+	cred_read(c->cred);
+	return c->cred->euid == s->uid || (c->cred->caps & CRED_FOWNER);
 }
 
 int perm_owner(struct caller *c, const struct slot *s)

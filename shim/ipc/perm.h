@@ -17,6 +17,9 @@
 #define CRED_SYS_RESOURCE 4u
 #define CRED_IPC_LOCK 8u
 #define CRED_CHECKPOINT 16u
+#define CRED_DAC_OVERRIDE 32u
+#define CRED_DAC_READ 64u
+#define CRED_FOWNER 128u
 #define GROUPS_UNKNOWN 0xffffffffu
 
 /* Forget what is cached: the next check asks the kernel. */
@@ -35,6 +38,12 @@ static inline int perm_check(struct caller *c, const struct slot *s, u32 want)
 		return 0;
 	return perm_check_slow(c, s, want);
 }
+
+/* The same for a message queue, which is a file: its owner, group or others,
+ * and the capabilities of files. want: PERM_R, PERM_W. */
+int perm_check_file(struct caller *c, const struct slot *s, u32 want);
+/* 1 if the caller may change the mode of the queue, or remove it. */
+int perm_owner_file(struct caller *c, const struct slot *s);
 
 /* IPC_SET and IPC_RMID: 0 or -EPERM. */
 int perm_owner(struct caller *c, const struct slot *s);

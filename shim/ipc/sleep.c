@@ -54,8 +54,9 @@ static void interrupt_sleep(struct caller *c)
 	section_end(c);
 }
 
-/* The thread is cancelled in its sleep. */
-static void cancelled(void *arg)
+/* The thread is cancelled in its sleep. musl calls us with the stack as the
+ * cancel signal found it, which may be off by eight. */
+static __attribute__((force_align_arg_pointer)) void cancelled(void *arg)
 {
 	struct sleeper *sl = arg;
 	struct caller *c = sl->c;

@@ -62,6 +62,7 @@ struct caller {
 	 * signal handler of the host runs. */
 	void (*interrupt)(struct caller *c);
 	void *interrupt_arg;
+	unsigned long signal_flags; /* sa_flags of the handler that interrupts */
 	struct cred *cred;
 	struct shm_process *shm; /* ipc/shmmap.h */
 	u32 *new_image;	/* 1 until this program image has found its task */

@@ -306,6 +306,11 @@ struct waiter {
 	union {
 		struct sop sops[WAITER_SOPS_INLINE];
 		struct msg_wait msg;
+		struct { /* POSIX: sops_ext is the message's block */
+			u32 msg_prio;
+			u32 msg_len;
+			u32 sched_prio; /* SCHED_*: see mqwait.c */
+		};
 	};
 };
 
@@ -497,6 +502,113 @@ struct shm_state {
 };
 
 /*
+ * struct prio_item: the two things that one index of a prioq names (prioq.h):
+ * an item (a message: next, len, data, cap) and a tree node (a priority with
+ * its FIFO of items). All under the owner's lock; what is reachable changes by
+ * the journal, what is free or don't-care by plain stores:
+ * field       plain while
+ * child,parent,prio,head,tail   never
+ * next        the item is free or the tail of its FIFO
+ * *_free, free_next   always: they count on a free list only
+ * len         the item is free
+ * data, cap   (journaled, except a first allocation into data)
+ */
+struct prio_item {
+	u32 child[2]; /* lower, higher priorities; 0 = none */
+	u32 parent;   /* node << 1 | red */
+	u32 prio;
+	u32 head, tail; /* FIFO of items; head 0 = empty */
+	u32 node_free;	/* next free node */
+	u32 next;	/* next item of the FIFO */
+	u32 free_next;	/* next free item */
+	u32 len;
+	struct ref data; /* bytes of the message, cap of them */
+	u64 cap;
+	u64 pad;
+};
+_Static_assert(sizeof(struct prio_item) == 64, "prio_item size");
+
+/*
+ * struct prioq: head of the tree and of the free lists. Items stand in chunks
+ * of 1 << shift, made when they are needed; the table of chunks lies table_off
+ * bytes after this struct. Owner's lock, journaled.
+ */
+struct prioq {
+	u32 root;
+	u32 first;     /* node of the highest priority */
+	u32 free_item, free_node;
+	u32 made, cap; /* items that exist, that may exist */
+	u32 shift;
+	u32 table_off;
+	u32 stride;	 /* bytes an item takes in its chunk */
+	u32 inline_data; /* bytes of data that follow each item, or 0 */
+	u64 count; /* bytes << 20 | items in the queue */
+	/* u32 hints behind the table: where the node of a priority was last.
+	 * Plain stores; a hint counts if the node still says so. */
+	u32 hint_off;
+	u32 hint_mask; /* 0 = there are none */
+};
+_Static_assert(sizeof(struct prioq) == 56, "prioq size");
+
+#define MQ_NAME_MAX 255
+/* mqueue.polled */
+#define MQ_POLLED_IN 1u
+#define MQ_POLLED_OUT 2u
+#define MQ_POLLED_EDGE 4u
+#define MQ_LEVEL_UNKNOWN 3u
+/* mqueue.notify.state */
+enum mq_notify_state {
+	MQ_NOTIFY_NONE,
+	MQ_NOTIFY_ARMED,
+	MQ_NOTIFY_FIRING, /* the message is in, the signal is not yet sent */
+};
+
+/* Who is told of the next message. Slot lock, journaled. */
+struct mq_notify {
+	u32 state;
+	u32 how;    /* sigev_notify */
+	u32 signo;
+	u32 task;   /* registrant: index, pid and start time of its task */
+	u32 pid;
+	u32 thread; /* SIGEV_THREAD: whose waiter is to be granted */
+	u64 start;
+	u64 value;
+	u64 image;  /* tells the registrant's program from one after exec */
+	u32 sender_pid, sender_uid; /* while FIRING */
+};
+
+/*
+ * struct mqueue: the body of a POSIX message queue; the table of chunks
+ * follows. Slot lock and journaled, but for:
+ *   level     slot lock, plain: UNKNOWN while the FIFO is being changed
+ *   polled    slot lock, plain, bits are only added
+ *   *time     slot lock, plain: each is one store
+ *   unlinked, orphan_next   facility's lock
+ *   name..table_off         written before the queue can be found
+ */
+struct mqueue {
+	struct prioq msgs;
+	u32 maxmsg;
+	u32 msgsize;
+	struct wait_queue receivers, senders;
+	u32 polled;
+	u32 level; /* packets in the FIFO: 0 empty, 1 some, 2 full */
+	u32 cpu;   /* hint: where the last waker ran */
+	u32 pad;
+	s64 mtime, atime, ctime; /* ns; st_atime is max(atime, mtime).. */
+	struct mq_notify notify;
+	u32 unlinked;
+	u32 orphan_next; /* slot idx + 1 */
+	u32 ruid;	 /* who is charged */
+	u32 name_len;
+	u64 charge;
+	u64 dev, ino;	 /* of the FIFO */
+	u64 token[2];	 /* its name */
+	u64 body_size;
+	char name[MQ_NAME_MAX + 1];
+};
+
+/*
  * struct rbtree_node: see index/rbtree.h. up carries the colour in its top
  * bit; user is the owner's, as is key while the node is outside.
  */
@@ -591,7 +703,6 @@ struct msgqueue {
 };
 #define MSG_BYTES(count) ((count) & ((1ULL << 35) - 1))
 #define MSG_NUM(count) ((count) >> 35)
-
 struct event {
 	u64 seq; /* 0 = being written */
 	s64 time;
@@ -650,6 +761,9 @@ struct header {
 	u64 removing[N_FAC]; /* idx + 1 of an object in mid-removal */
 	u64 kernel_keys_ns[N_FAC]; /* ipc/kernelkey.h */
 	struct shm_state shm;
+	u64 mq_fifo[2];	 /* token of a FIFO made for a queue not yet there */
+	u32 mq_orphans;	 /* queues unlinked but open: slot idx + 1, 0 = none */
+	u32 pad;
 };
 #define HEADER_SIZE 65536ULL
 _Static_assert(sizeof(struct header) <= HEADER_SIZE, "header size");

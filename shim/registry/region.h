@@ -19,8 +19,9 @@ struct region {
 	 * opened for reading: what is duplicated from it can never be made
 	 * writable. NULL if there is none. */
 	char *read_only;
-	/* For statfs(2): the file's absolute name, in static memory; "" if it
-	 * is not known. */
+	/* The file's absolute name, in static memory, for statfs(2) and for the
+	 * FIFOs of message queues in the directory PATH.mq; "" if it is not
+	 * known. */
 	const char *path;
 };
 

@@ -10,6 +10,7 @@
  * timeout gives EINTR in all cases but stop and continue.
  */
 #include "registry/lock.h"
+#include "registry/cancel.h"
 #include "registry/wait.h"
 
 /* About five microseconds: the cost of one sleep and wake-up (SPIKES §7). */
@@ -271,4 +272,76 @@ int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 			return -ETIMEDOUT;
 		return -EAGAIN;
 	}
+}
+
+/* One futex sleep until the word changes or the deadline. */
+static int restart_sleep(struct waiter *w, const struct sys_timespec *deadline,
+	struct cancel_scope *scope)
+{
+	struct sys_waitv v = {
+		SYS_WAITERS, (uintptr_t)&w->word, SYS_FUTEX2_32, 0};
+	struct sys_timespec ts;
+	int err;
+
+	/* Both restart as mq_* do; FUTEX_WAIT only without a timeout, and then
+	 * it is the cheaper one. */
+	cancel_allow(scope);
+	if (!deadline)
+		err = sys_futex_wait(&w->word, SYS_WAITERS, NULL);
+	else
+		err = sys_call(SYS_NR_FUTEX_WAITV, &v, 1, 0, deadline, 0);
+	cancel_deny(scope);
+	if (unlikely(err == -ENOSYS)) {
+		/* Before 5.16: slices that a signal ends and nothing restarts;
+		 * the trampoline tells which ones count. */
+		ts = (struct sys_timespec){0, 1000000};
+		sys_futex_wait(&w->word, SYS_WAITERS, &ts);
+		err = 0;
+	}
+	return err;
+}
+
+int wait_sleep_restart(struct caller *c, struct waiter *w,
+	const struct sys_timespec *deadline, int spin,
+	struct cancel_scope *scope)
+{
+	int err, ret = 0;
+	u32 seen;
+	s64 now;
+
+	(void)c;
+	for (;;) {
+		seen = atom_load_acquire(&w->word);
+		if (seen & SYS_TID_MASK) {
+			wait_settle(w);
+			continue;
+		}
+		if (seen == 0)
+			seen = spin_then_announce(w, spin);
+		spin = 0;
+		if (seen == WAIT_WORD_DONE)
+			break;
+		if (seen & SYS_OWNER_DIED) {
+			ret = -EOWNERDEAD;
+			break;
+		}
+		if (seen != SYS_WAITERS)
+			continue;
+		err = restart_sleep(w, deadline, scope);
+		if (atom_load_acquire(&w->word) != SYS_WAITERS)
+			continue;
+		if (err == -EINTR) {
+			ret = -EINTR;
+			break;
+		}
+		now = deadline ? sys_realtime_ns() : 0;
+		if (deadline &&
+			(now / 1000000000 > deadline->sec ||
+				(now / 1000000000 == deadline->sec &&
+					now % 1000000000 >= deadline->nsec))) {
+			ret = -ETIMEDOUT;
+			break;
+		}
+	}
+	return ret;
 }

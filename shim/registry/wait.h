@@ -24,6 +24,7 @@
 #define IPCLIFT_REGISTRY_WAIT_H
 
 #include "registry/caller.h"
+#include "registry/cancel.h"
 
 #define WAIT_WORD_DONE 0x40000000u
 
@@ -98,6 +99,15 @@ struct wait_watch {
  */
 int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 	u64 slice_ns, int spin, const struct wait_watch *watch);
+
+/*
+ * The same for calls that SA_RESTART restarts (mq_*): deadline is an absolute
+ * CLOCK_REALTIME or NULL. The thread may be cancelled in the sleep itself, and
+ * only there, if the scope was begun (cancel.h). -EINTR means that a handler which our trampoline does not know ran and does not restart.
+ */
+int wait_sleep_restart(struct caller *c, struct waiter *w,
+	const struct sys_timespec *deadline, int spin,
+	struct cancel_scope *scope);
 
 /* A signal handler of the host is about to run in the sleep, and may not come
  * back: give up what the sleep had registered with the kernel. */

@@ -36,6 +36,8 @@ name=$(basename "$program")${*:+ $*}
 # A registry belongs in memory; anywhere else will do.
 dir=$(mktemp -d -p "${IPCLIFT_TEST_DIR:-/dev/shm}" pair.XXXXXX 2>/dev/null ||
 	mktemp -d) || exit 2
+# A program that gives up its privileges must still find the registry there.
+chmod 0711 "$dir"
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 130' INT TERM HUP
 

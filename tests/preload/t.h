@@ -91,6 +91,10 @@ static inline const char *t_errname(int err)
 		{ EBADF, "EBADF" }, { EFAULT, "EFAULT" },
 		{ EEXIST, "EEXIST" },
 		{ EINVAL, "EINVAL" }, { EFBIG, "EFBIG" }, { ENOSPC, "ENOSPC" },
+		{ EMSGSIZE, "EMSGSIZE" }, { ETIMEDOUT, "ETIMEDOUT" },
+		{ EBUSY, "EBUSY" }, { EMFILE, "EMFILE" },
+		{ ENAMETOOLONG, "ENAMETOOLONG" }, { ESPIPE, "ESPIPE" },
+		{ EOVERFLOW, "EOVERFLOW" },
 		{ ERANGE, "ERANGE" }, { EIDRM, "EIDRM" }, { ENOSYS, "ENOSYS" },
 	};
 

@@ -1,0 +1,637 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The calls on descriptors that matter to a message queue, and the table of the
+ * process's queues.
+ *
+ * The table is private memory, two levels by number, made by the first
+ * mq_open; a fork child has its own copy. An entry is written where a queue's
+ * descriptor comes to be (mq_open, dup, fcntl) and cleared before a number is
+ * closed or replaced, so a number that was closed and now names a file is never
+ * taken for a queue. A descriptor that came over exec or a socket is not in it:
+ * it is recognised by the inode of its FIFO at the first mq_* call, or poll in
+ * a process that has used queues.
+ *
+ * In a vfork child the table is the parent's: it is used but not changed.
+ *
+ * What cannot block goes to the kernel directly, what can goes to libc's own
+ * definition, since it is a cancellation point. The cost for other descriptors
+ * is one load. poll and its kin only set a flag (mq_watch) and do not look at
+ * anything in a process without queues.
+ */
+/* Else the headers rename fcntl to fcntl64; off_t has 64 bits anyway. */
+#undef _FILE_OFFSET_BITS
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/stat.h>
+#include "entry/fd.h"
+#include "registry/cancel.h"
+#include "registry/guard.h"
+
+#ifndef F_SETSIG
+#define F_SETSIG 10
+#define F_GETSIG 11
+#endif
+_Static_assert(sizeof(struct stat) == sizeof(struct stat64), "stat");
+/* And O_LARGEFILE, O_NOFOLLOW. */
+#define HIDDEN_FLAGS (MQ_O_DIRECT | 0100000 | 0400000)
+#define CLOSE_RANGE_CLOEXEC_FLAG 4
+#define NR_CLOSE_RANGE 436
+
+struct fd_entry *fd_table[FD_CHUNKS];
+static int fd_used; /* a queue was opened or looked for */
+
+static struct fd_entry *entry_make(int fd)
+{
+	struct fd_entry **at, *chunk, *seen = NULL;
+	size_t size = FD_CHUNK * sizeof(*chunk);
+
+	if ((u32)fd >= FD_CHUNK * FD_CHUNKS)
+		return NULL;
+	at = &fd_table[fd / FD_CHUNK];
+	if (!__atomic_load_n(at, __ATOMIC_ACQUIRE)) {
+		chunk = sys_mmap(NULL, size, 3, 0x22, -1, 0);
+		if ((unsigned long)chunk > -4096UL)
+			return NULL;
+		if (!__atomic_compare_exchange_n(at, &seen, chunk, 0,
+			    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+			sys_call(__NR_munmap, chunk, size);
+	}
+	return fd_entry(fd);
+}
+
+static void entry_set(struct fd_entry *e, u64 ident, u32 info, u32 pos)
+{
+	__atomic_store_n(&e->info, 0, __ATOMIC_RELEASE);
+	e->ident = ident;
+	e->pos = pos;
+	__atomic_store_n(&e->info, info, __ATOMIC_RELEASE);
+}
+
+static void entry_clear(int fd)
+{
+	struct fd_entry *e = fd_entry(fd);
+
+	if (unlikely(e && e->info))
+		__atomic_store_n(&e->info, 0, __ATOMIC_RELEASE);
+}
+
+/* The caller if the table is its own: not in a vfork child. */
+static struct caller *table_owner(void)
+{
+	int err;
+	struct caller *c = process_get(&err);
+
+	return c && c->pid == process_page.pid ? c : NULL;
+}
+
+void fd_enter(struct caller *c, const struct mq_desc *d)
+{
+	struct fd_entry *e;
+
+	fd_used = 1;
+	if (c->pid != process_page.pid)
+		return;
+	e = entry_make(d->fd);
+	if (e)
+		entry_set(e, d->ident, FD_MQ | d->access, 0);
+}
+
+int fd_lookup_slow(struct caller *c, int fd, struct mq_desc *ret)
+{
+	struct stat st;
+	struct fd_entry *e;
+	long sig;
+
+	fd_used = 1;
+	if (sys_call(__NR_fstat, fd, &st))
+		return -EBADF;
+	e = c->pid == process_page.pid ? entry_make(fd) : NULL;
+	if (!S_ISFIFO(st.st_mode) ||
+		mq_find_inode(c, st.st_dev, st.st_ino, ret)) {
+		if (e)
+			entry_set(e, 0, FD_OTHER, 0);
+		return -EBADF;
+	}
+	sig = sys_call(__NR_fcntl, fd, F_GETSIG);
+	ret->fd = fd;
+	ret->access = sig >= MQ_FIFO_SIG && sig <= MQ_FIFO_SIG + 7
+			      ? (sig - MQ_FIFO_SIG) & MQ_O_ACCMODE
+			      : MQ_O_RDWR;
+	if (e)
+		entry_set(e, ret->ident, FD_MQ | ret->access, 0);
+	/* Where it came from somebody may poll it without us. */
+	mq_watch(c, ret, MQ_POLLED_IN | MQ_POLLED_OUT);
+	return 0;
+}
+
+/* ---- close, dup ---- */
+
+/* fd is about to be closed or replaced: 1 if it is a queue, with *ret. */
+static int closing(int fd, struct mq_desc *ret)
+{
+	struct caller *c;
+
+	if (likely(!fd_is_mq(fd))) {
+		entry_clear(fd);
+		return 0;
+	}
+	c = table_owner();
+	if (!c)
+		return 0;
+	fd_desc(c, fd, fd_entry(fd), ret);
+	entry_clear(fd);
+	mq_closing(c, ret);
+	return 1;
+}
+
+static void closed(const struct mq_desc *d)
+{
+	struct caller *c = table_owner();
+
+	if (c)
+		mq_closed(c, d);
+}
+
+long entry_close(int fd)
+{
+	struct mq_desc d;
+	int mq = closing(fd, &d);
+	long ret = sys_call(__NR_close, fd);
+
+	if (unlikely(mq))
+		closed(&d);
+	return ret;
+}
+
+/* `to` is now what fd is. */
+static void copy_entry(int fd, int to)
+{
+	struct fd_entry *from = fd_entry(fd), *e;
+
+	if (likely(!from || !(from->info & FD_MQ))) {
+		entry_clear(to);
+		return;
+	}
+	if (!table_owner())
+		return;
+	e = entry_make(to);
+	if (e)
+		entry_set(e, from->ident, from->info, from->pos);
+}
+
+long entry_dup3(long nr, int fd, int to, int flags)
+{
+	struct mq_desc d;
+	int mq = 0;
+	long ret;
+
+	if (nr == __NR_dup) {
+		ret = sys_call(nr, fd);
+		if (ret >= 0)
+			copy_entry(fd, ret);
+		return ret;
+	}
+	/* A failure leaves `to` as it is: fd must be open. */
+	if (fd != to && fd_is_mq(to) && sys_call(__NR_fcntl, fd, F_GETFD) >= 0)
+		mq = closing(to, &d);
+	ret = sys_call(nr, fd, to, flags);
+	if (ret >= 0 && fd != to)
+		copy_entry(fd, ret);
+	if (mq)
+		closed(&d);
+	return ret;
+}
+
+long entry_close_range(unsigned first, unsigned last, int flags)
+{
+	struct mq_desc d;
+	unsigned fd;
+	long ret;
+
+	if (first > last || (flags & CLOSE_RANGE_CLOEXEC_FLAG))
+		return sys_call(NR_CLOSE_RANGE, first, last, flags);
+	for (fd = first; fd <= last && fd < FD_CHUNK * FD_CHUNKS; fd++) {
+		if (!fd_entry(fd))
+			fd |= FD_CHUNK - 1;
+		else if (fd_is_mq(fd))
+			entry_close(fd);
+		else
+			closing(fd, &d);
+	}
+	ret = sys_call(NR_CLOSE_RANGE, first, last, flags);
+	return ret;
+}
+
+EXPORT int close(int fd)
+{
+	cancel_test();
+	return process_return(entry_close(fd));
+}
+
+EXPORT int dup(int fd)
+{
+	return process_return(entry_dup3(__NR_dup, fd, 0, 0));
+}
+
+EXPORT int dup2(int fd, int to)
+{
+	return process_return(entry_dup3(__NR_dup2, fd, to, 0));
+}
+
+EXPORT int dup3(int fd, int to, int flags)
+{
+	return process_return(entry_dup3(__NR_dup3, fd, to, flags));
+}
+
+EXPORT int close_range(unsigned first, unsigned last, int flags)
+{
+	return process_return(entry_close_range(first, last, flags));
+}
+
+EXPORT void closefrom(int low)
+{
+	static void *next;
+	void (*real)(int);
+	long ret = entry_close_range(low < 0 ? 0 : low, ~0u, 0);
+
+	if (ret == 0)
+		return;
+	real = (void (*)(int))process_next(&next, "closefrom");
+	if (real)
+		real(low);
+}
+
+/* ---- fcntl ---- */
+
+long entry_fcntl(int fd, int cmd, long arg)
+{
+	struct fd_entry *e = fd_entry(fd);
+	struct caller *c;
+	struct mq_desc d;
+	long ret;
+
+	switch (cmd) {
+	case F_GETFL:
+		ret = sys_call(__NR_fcntl, fd, cmd);
+		if (ret >= 0)
+			ret = (ret & ~(HIDDEN_FLAGS | MQ_O_ACCMODE)) |
+			      (e->info & FD_ACCESS);
+		return ret;
+	case F_SETFL:
+		return sys_call(__NR_fcntl, fd, cmd, arg | MQ_O_DIRECT);
+	case F_GETSIG:
+	case F_SETSIG:
+		return 0;
+	case F_SETFD:
+		c = arg & FD_CLOEXEC ? NULL : table_owner();
+		if (c) {
+			/* What is executed may poll it without us. */
+			fd_desc(c, fd, e, &d);
+			mq_watch(c, &d, MQ_POLLED_IN | MQ_POLLED_OUT);
+		}
+		break;
+	default:
+		break;
+	}
+	return sys_call(__NR_fcntl, fd, cmd, arg);
+}
+
+typedef int (*fcntl_fn)(int, int, ...);
+
+static int fcntl_by(fcntl_fn real, int fd, int cmd, long arg)
+{
+	int ret;
+
+	if (unlikely(fd_is_mq(fd) && cmd != F_DUPFD && cmd != F_DUPFD_CLOEXEC))
+		return process_return(entry_fcntl(fd, cmd, arg));
+	ret = real ? real(fd, cmd, arg)
+		   : (int)process_return(sys_call(__NR_fcntl, fd, cmd, arg));
+	if ((cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC) && ret >= 0)
+		copy_entry(fd, ret);
+	return ret;
+}
+
+#define FCNTL_LIKE(name)                                                     \
+	EXPORT int name(int fd, int cmd, ...)                                \
+	{                                                                    \
+		static void *next;                                           \
+		va_list ap;                                                  \
+		long arg;                                                    \
+                                                                             \
+		va_start(ap, cmd);                                           \
+		arg = va_arg(ap, long);                                      \
+		va_end(ap);                                                  \
+		return fcntl_by(                                             \
+			(fcntl_fn)process_next(&next, #name), fd, cmd, arg); \
+	}
+
+FCNTL_LIKE(fcntl)
+FCNTL_LIKE(fcntl64)
+
+/* ---- read, fstat, fchmod, fchown ---- */
+
+/* The file offset belongs to the description, which dup and fork share; a FIFO
+ * has none. That it is at the end is kept where the access mode is; an offset
+ * in the middle only by number. */
+static int at_end(int fd)
+{
+	long sig = sys_call(__NR_fcntl, fd, F_GETSIG);
+
+	return sig >= MQ_FIFO_SIG + MQ_FIFO_READ && sig <= MQ_FIFO_SIG + 7;
+}
+
+long entry_read(int fd, void *buf, size_t len)
+{
+	struct fd_entry *e = fd_entry(fd);
+	char line[MQ_STATUS_SIZE];
+	struct mq_desc d;
+	int err, n;
+	struct caller *c = process_get(&err);
+
+	if (!c)
+		return -err;
+	fd_desc(c, fd, e, &d);
+	if (d.access != MQ_O_RDONLY && d.access != MQ_O_RDWR)
+		return -EBADF;
+	n = mq_status(c, &d, line);
+	if (n < 0)
+		return n;
+	if (e->pos >= (u32)n || at_end(fd))
+		return 0;
+	n -= e->pos;
+	if (len >= (size_t)n)
+		sys_call(__NR_fcntl, fd, F_SETSIG,
+			MQ_FIFO_SIG + MQ_FIFO_READ + d.access);
+	if (len < (size_t)n)
+		n = len;
+	if (guard_writable(c, buf, n))
+		return -EFAULT;
+	__builtin_memcpy(buf, line + e->pos, n);
+	e->pos += n;
+	mq_touch(c, &d);
+	return n;
+}
+
+typedef ssize_t (*read_fn)(int, void *, size_t);
+EXPORT ssize_t read(int fd, void *buf, size_t len)
+{
+	static void *next;
+	read_fn real;
+
+	if (unlikely(fd_is_mq(fd)))
+		return process_return(entry_read(fd, buf, len));
+	real = (read_fn)process_next(&next, "read");
+	return real ? real(fd, buf, len)
+		    : process_return(sys_call(__NR_read, fd, buf, len));
+}
+
+typedef ssize_t (*read_chk_fn)(int, void *, size_t, size_t);
+EXPORT ssize_t __read_chk(int fd, void *buf, size_t len, size_t size)
+{
+	static void *next;
+	read_chk_fn real = (read_chk_fn)process_next(&next, "__read_chk");
+
+	if (unlikely(fd_is_mq(fd) && len <= size))
+		return process_return(entry_read(fd, buf, len));
+	return real ? real(fd, buf, len, size) : read(fd, buf, len);
+}
+
+static struct timespec to_timespec(s64 ns)
+{
+	return (struct timespec){ns / 1000000000, ns % 1000000000};
+}
+
+static long stat_of(int fd, struct stat *to)
+{
+	long ret = sys_call(__NR_fstat, fd, to);
+	struct mq_stat st;
+	struct mq_desc d;
+	struct caller *c;
+	int err;
+
+	if (likely(ret || !fd_is_mq(fd)))
+		return ret;
+	c = process_get(&err);
+	if (!c)
+		return ret;
+	fd_desc(c, fd, fd_entry(fd), &d);
+	if (mq_stat(c, &d, &st))
+		return ret;
+	to->st_ino = st.ino;
+	to->st_mode = S_IFREG | st.mode;
+	to->st_uid = st.uid;
+	to->st_gid = st.gid;
+	to->st_nlink = st.nlink;
+	to->st_rdev = 0;
+	to->st_size = MQ_STATUS_SIZE;
+	to->st_blksize = 4096;
+	to->st_blocks = 0;
+	to->st_atim = to_timespec(st.atime);
+	to->st_mtim = to_timespec(st.mtime);
+	to->st_ctim = to_timespec(st.ctime);
+	return 0;
+}
+
+EXPORT int fstat(int fd, struct stat *to)
+{
+	return process_return(stat_of(fd, to));
+}
+
+EXPORT int fstat64(int fd, struct stat64 *to)
+{
+	return process_return(stat_of(fd, (struct stat *)to));
+}
+
+/* Programs linked against glibc before 2.33. */
+EXPORT int __fxstat(int version, int fd, void *to)
+{
+	(void)version;
+	return process_return(stat_of(fd, to));
+}
+
+EXPORT int __fxstat64(int version, int fd, void *to)
+{
+	(void)version;
+	return process_return(stat_of(fd, to));
+}
+
+EXPORT int fchmod(int fd, mode_t mode)
+{
+	struct mq_desc d;
+	int err;
+	struct caller *c;
+
+	if (likely(!fd_is_mq(fd)))
+		return process_return(sys_call(__NR_fchmod, fd, mode));
+	c = process_get(&err);
+	if (!c)
+		return process_return(-err);
+	fd_desc(c, fd, fd_entry(fd), &d);
+	return process_return(mq_chmod(c, &d, mode));
+}
+
+EXPORT int fchown(int fd, uid_t uid, gid_t gid)
+{
+	struct mq_desc d;
+	int err;
+	struct caller *c;
+
+	if (likely(!fd_is_mq(fd)))
+		return process_return(sys_call(__NR_fchown, fd, uid, gid));
+	c = process_get(&err);
+	if (!c)
+		return process_return(-err);
+	fd_desc(c, fd, fd_entry(fd), &d);
+	return process_return(mq_chown(c, &d, uid, gid));
+}
+
+/* ---- poll and its kin ---- */
+
+static void watch(int fd, u32 bits)
+{
+	struct fd_entry *e = fd_entry(fd);
+	struct mq_desc d;
+	struct caller *c;
+	int err;
+
+	if (fd < 0 || (e && (e->info & FD_OTHER)))
+		return;
+	c = process_get(&err);
+	if (c && !fd_lookup(c, fd, &d))
+		mq_watch(c, &d, bits);
+}
+
+static u32 poll_bits(u32 events)
+{
+	return (events & (POLLIN | POLLRDNORM) ? MQ_POLLED_IN : 0) |
+	       (events & (POLLOUT | POLLWRNORM) ? MQ_POLLED_OUT : 0);
+}
+
+void entry_watch_poll(const void *fds, unsigned long n)
+{
+	const struct pollfd *at = fds;
+	unsigned long i;
+	int err;
+	struct caller *c;
+
+	if (likely(!fd_used))
+		return;
+	c = process_get(&err);
+	if (!c || n > 1ul << 20 || guard_readable(c, fds, n * sizeof(*at)))
+		return;
+	for (i = 0; i < n; i++)
+		watch(at[i].fd, poll_bits(at[i].events));
+}
+
+static void watch_set(int n, const unsigned long *set, u32 bits)
+{
+	int fd, err;
+	struct caller *c = process_get(&err);
+
+	if (!c || !set || n <= 0 || guard_readable(c, set, (n + 63) / 64 * 8ul))
+		return;
+	for (fd = 0; fd < n; fd++)
+		if (set[fd / 64] >> fd % 64 & 1)
+			watch(fd, bits);
+}
+
+void entry_watch_select(int n, const void *in, const void *out)
+{
+	if (likely(!fd_used))
+		return;
+	watch_set(n, in, MQ_POLLED_IN);
+	watch_set(n, out, MQ_POLLED_OUT);
+}
+
+void entry_watch_epoll(int op, int fd, const void *event)
+{
+	const struct epoll_event *ev = event;
+	int err;
+	struct caller *c;
+
+	if (likely(!fd_used || op == EPOLL_CTL_DEL))
+		return;
+	c = process_get(&err);
+	if (c && !guard_readable(c, ev, sizeof(*ev)))
+		watch(fd, poll_bits(ev->events) |
+				  (ev->events & EPOLLET ? MQ_POLLED_EDGE : 0));
+}
+
+/* The headers say that poll only writes to its array. */
+static const void *read_too(const void *p)
+{
+	__asm__("" : "+r"(p));
+	return p;
+}
+
+#define PASS_ON(ret, name, params, args)                               \
+	static void *next;                                             \
+	ret(*real) params = (ret(*) params)process_next(&next, #name); \
+                                                                       \
+	if (unlikely(!real)) {                                         \
+		*__errno_location() = ENOSYS;                          \
+		return -1;                                             \
+	}                                                              \
+	return real args
+
+EXPORT int poll(struct pollfd *fds, nfds_t n, int timeout)
+{
+	entry_watch_poll(read_too(fds), n);
+	PASS_ON(int, poll, (struct pollfd *, nfds_t, int), (fds, n, timeout));
+}
+
+EXPORT int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t size)
+{
+	entry_watch_poll(read_too(fds), n);
+	PASS_ON(int, __poll_chk, (struct pollfd *, nfds_t, int, size_t),
+		(fds, n, timeout, size));
+}
+
+EXPORT int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
+	const sigset_t *mask)
+{
+	entry_watch_poll(read_too(fds), n);
+	PASS_ON(int, ppoll,
+		(struct pollfd *, nfds_t, const struct timespec *,
+			const sigset_t *),
+		(fds, n, timeout, mask));
+}
+
+EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n,
+	const struct timespec *timeout, const sigset_t *mask, size_t size)
+{
+	entry_watch_poll(read_too(fds), n);
+	PASS_ON(int, __ppoll_chk,
+		(struct pollfd *, nfds_t, const struct timespec *,
+			const sigset_t *, size_t),
+		(fds, n, timeout, mask, size));
+}
+
+EXPORT int select(
+	int n, fd_set *in, fd_set *out, fd_set *except, struct timeval *timeout)
+{
+	entry_watch_select(n, in, out);
+	PASS_ON(int, select,
+		(int, fd_set *, fd_set *, fd_set *, struct timeval *),
+		(n, in, out, except, timeout));
+}
+
+EXPORT int pselect(int n, fd_set *in, fd_set *out, fd_set *except,
+	const struct timespec *timeout, const sigset_t *mask)
+{
+	entry_watch_select(n, in, out);
+	PASS_ON(int, pselect,
+		(int, fd_set *, fd_set *, fd_set *, const struct timespec *,
+			const sigset_t *),
+		(n, in, out, except, timeout, mask));
+}
+
+EXPORT int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
+{
+	entry_watch_epoll(op, fd, event);
+	return process_return(sys_call(__NR_epoll_ctl, epfd, op, fd, event));
+}

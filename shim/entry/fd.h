@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Which of the process's descriptors are message queues, and the calls on
+ * descriptors by their raw convention (-errno), for syscall().
+ */
+#ifndef IPCLIFT_ENTRY_FD_H
+#define IPCLIFT_ENTRY_FD_H
+
+#include "entry/process.h"
+#include "ipc/mqueue.h"
+
+#define FD_ACCESS 3u /* MQ_O_ACCMODE */
+#define FD_MQ 4u     /* ident and FD_ACCESS count */
+#define FD_OTHER 8u  /* looked at for poll, and no queue */
+
+struct fd_entry {
+	u64 ident;
+	u32 info; /* 0 = not known */
+	u32 pos;  /* of read(2) */
+};
+
+#define FD_CHUNK 1024u
+#define FD_CHUNKS 1024u
+extern struct fd_entry *fd_table[FD_CHUNKS]
+	__attribute__((visibility("hidden")));
+
+static inline struct fd_entry *fd_entry(int fd)
+{
+	struct fd_entry *chunk;
+
+	if (unlikely((u32)fd >= FD_CHUNK * FD_CHUNKS))
+		return NULL;
+	chunk = __atomic_load_n(&fd_table[fd / FD_CHUNK], __ATOMIC_ACQUIRE);
+	return likely(chunk) ? &chunk[fd % FD_CHUNK] : NULL;
+}
+
+static inline int fd_is_mq(int fd)
+{
+	struct fd_entry *e = fd_entry(fd);
+
+	return unlikely(e && (e->info & FD_MQ));
+}
+
+static inline void fd_desc(const struct caller *c, int fd,
+	const struct fd_entry *e, struct mq_desc *ret)
+{
+	ret->ident = e->ident;
+	ret->s = ids_slot(c, FAC_MQ, IDENT_ID(e->ident));
+	ret->fd = fd;
+	ret->access = e->info & FD_ACCESS;
+}
+
+/* The queue of a descriptor: 0, or -EBADF. No system call if it was opened
+ * here or by an ancestor. */
+int fd_lookup_slow(struct caller *c, int fd, struct mq_desc *ret);
+static inline int fd_lookup(struct caller *c, int fd, struct mq_desc *ret)
+{
+	struct fd_entry *e = fd_entry(fd);
+
+	if (unlikely(!e || !(e->info & FD_MQ)))
+		return fd_lookup_slow(c, fd, ret);
+	fd_desc(c, fd, e, ret);
+	return 0;
+}
+
+/* mq_open has made a descriptor. */
+void fd_enter(struct caller *c, const struct mq_desc *d);
+
+long entry_close(int fd);
+long entry_dup3(long nr, int fd, int to, int flags);
+long entry_close_range(unsigned first, unsigned last, int flags);
+/* fcntl and read on a queue's descriptor. */
+long entry_fcntl(int fd, int cmd, long arg);
+long entry_read(int fd, void *buf, size_t len);
+/* Somebody polls these. */
+struct pollfd;
+void entry_watch_poll(const void *fds, unsigned long n);
+void entry_watch_select(int n, const void *in, const void *out);
+void entry_watch_epoll(int op, int fd, const void *event);
+
+#endif

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+/*
+ * mq_notify (KERNEL-SEMANTICS §7.7).
+ *
+ * A registration stands in the queue. The send that fires it marks it FIRING
+ * together with its message; then it sends the signal, still under the lock,
+ * and clears the mark. If it dies between, the next owner of the lock sends the
+ * signal: perhaps a second time, never not at all. The kernel lets a process
+ * queue a signal with SI_MESGQ and a pid and uid of its choice, but only where
+ * it might kill: unlike the kernel we cannot notify a process of another user
+ * unless the sender has CAP_KILL.
+ *
+ * SIGEV_THREAD: the registrant's helper thread (entry/mq.c) waits as a sleeper
+ * of wait.h does, and is granted.
+ *
+ * Nothing runs when the registrant ends: its lifeline fires, and who looks at
+ * the registration next removes it. The lifeline fires on exec too, and when
+ * the thread ends that it is linked on; then /proc tells whether the process
+ * still has the queue open, and by the address of its stack whether it is still
+ * the program that registered.
+ */
+#include "ipc/mqueue.h"
+#include "registry/task.h"
+
+#define SIGEV_SIGNAL 0
+#define SIGEV_THREAD 2
+#define SI_MESGQ (-3)
+#define STAT_FIELD_STARTSTACK 28
+#define DENTS_SIZE 2048
+
+/* ---- the registrant ---- */
+
+/* Field 28 of /proc/PID/stat: where the program's stack begins; 0 = unknown. */
+static u64 image_of(u32 pid)
+{
+	char path[32], buf[1024], *p, *start;
+	size_t n = str_add(path, sizeof(path), 0, "/proc/");
+	int field = 2;
+	u64 v = 0;
+
+	n = str_add_u64(path, sizeof(path), n, pid);
+	str_add(path, sizeof(path), n, "/stat");
+	if (sys_read_file(path, buf, sizeof(buf)) <= 0)
+		return 0;
+	for (p = start = buf; *p; p++)
+		if (*p == ')')
+			start = p + 1;
+	for (p = start; *p; p++) {
+		if (*p == ' ' && field++ == STAT_FIELD_STARTSTACK)
+			break;
+		if (*p == ' ')
+			v = 0;
+		else if (*p >= '0' && *p <= '9')
+			v = v * 10 + (*p - '0');
+	}
+	return v;
+}
+
+struct stat_head {
+	u64 dev, ino, rest[16];
+};
+
+struct dent {
+	u64 ino, off;
+	u16 len;
+	unsigned char type;
+	char name[];
+};
+
+/* 0 if /proc shows that the process has no descriptor of the queue. */
+static int has_open(const struct mqueue *q, u32 pid)
+{
+	char path[80], buf[DENTS_SIZE] __attribute__((aligned(8)));
+	size_t base = str_add(path, sizeof(path), 0, "/proc/");
+	struct stat_head st;
+	long fd, n, at;
+	int found = 0;
+
+	base = str_add_u64(path, sizeof(path), base, pid);
+	base = str_add(path, sizeof(path), base, "/fd/");
+	fd = sys_call(__NR_open, path, 02200000, 0);
+	if (fd < 0)
+		return fd != -ENOENT;
+	while (!found &&
+		(n = sys_call(__NR_getdents64, fd, buf, sizeof(buf))) > 0) {
+		for (at = 0; at < n; at += ((struct dent *)(buf + at))->len) {
+			str_add(path, sizeof(path), base,
+				((struct dent *)(buf + at))->name);
+			if (!sys_call(__NR_stat, path, &st) &&
+				st.ino == q->ino && st.dev == q->dev)
+				found = 1;
+		}
+	}
+	sys_call(__NR_close, fd);
+	return found;
+}
+
+enum presence { GONE, SAME_PROGRAM, OTHER_PROGRAM };
+
+static enum presence look(struct caller *c, const struct mqueue *q)
+{
+	const struct mq_notify *n = &q->notify;
+	struct task *t = region_task(&c->region, n->task);
+
+	if (n->how == SIGEV_THREAD && wait_dead(wait_at(c, n->thread)))
+		return GONE;
+	if (t->pid != n->pid || t->start != n->start)
+		return GONE;
+	if (t == task_own(c) || !task_suspect(t))
+		return SAME_PROGRAM;
+	if (task_gone(c, t) || (q->ino && !has_open(q, n->pid)))
+		return GONE;
+	return n->image == image_of(n->pid) ? SAME_PROGRAM : OTHER_PROGRAM;
+}
+
+/* ---- states ---- */
+
+/* The helper thread's waiter is done; part of the current operation. */
+static void grant_thread(struct caller *c, struct mqueue *q, s32 result)
+{
+	struct waiter *w = wait_at(c, q->notify.thread);
+
+	if (!w || w->state != WAIT_QUEUED || w->ident != q->token[0])
+		return;
+	journal_set32(c, (u32 *)&w->result, result);
+	journal_set32(c, &w->state, WAIT_DONE);
+	if (!wait_dead(w))
+		wait_grant(c, w);
+}
+
+static void drop(struct caller *c, struct mqueue *q)
+{
+	if (q->notify.how == SIGEV_THREAD)
+		grant_thread(c, q, 0);
+	journal_set32(c, &q->notify.state, MQ_NOTIFY_NONE);
+	journal_commit(c);
+}
+
+void mq_notify_drop_dead(struct caller *c, struct mqueue *q)
+{
+	if (q->notify.state == MQ_NOTIFY_ARMED && look(c, q) == GONE)
+		drop(c, q);
+}
+
+void mq_notify_fire(struct caller *c, struct mqueue *q)
+{
+	struct mq_notify *n = &q->notify;
+
+	atom_store_release(&n->sender_pid, c->pid);
+	atom_store_release(&n->sender_uid, (u32)sys_call(__NR_getuid));
+	if (n->how == SIGEV_THREAD)
+		grant_thread(c, q, 1);
+	journal_set32(c, &n->state, MQ_NOTIFY_FIRING);
+}
+
+struct sys_siginfo {
+	s32 signo, error, code, pad0;
+	u32 pid, uid;
+	u64 value;
+	u64 rest[12];
+};
+_Static_assert(sizeof(struct sys_siginfo) == 128, "siginfo size");
+
+void mq_notify_finish(struct caller *c, struct mqueue *q)
+{
+	const struct mq_notify *n = &q->notify;
+	struct sys_siginfo info = {.signo = n->signo,
+		.code = SI_MESGQ,
+		.pid = n->sender_pid,
+		.uid = n->sender_uid,
+		.value = n->value};
+
+	if (n->how == SIGEV_SIGNAL && n->signo && look(c, q) == SAME_PROGRAM)
+		sys_call(__NR_rt_sigqueueinfo, n->pid, n->signo, &info);
+	atom_store_release(&q->notify.state, MQ_NOTIFY_NONE);
+}
+
+/* ---- the call ---- */
+
+static int arm(struct caller *c, const struct mq_desc *d, struct mqueue *q,
+	const struct mq_event *ev, u64 image)
+{
+	struct waiter *w = wait_own(c);
+
+	if (q->notify.state != MQ_NOTIFY_NONE)
+		return -EBUSY;
+	q->notify = (struct mq_notify){
+		.how = ev->how,
+		.signo = ev->signo,
+		.task = c->task,
+		.pid = c->pid,
+		.thread = ev->how == SIGEV_THREAD ? c->thread : 0,
+		.start = task_own(c)->start,
+		.value = ev->value,
+		.image = image,
+	};
+	if (ev->how == SIGEV_THREAD) {
+		w->slot_idx = d->s - region_slot(&c->region, FAC_MQ, 0);
+		w->facility = FAC_MQ;
+		w->pid = c->pid;
+		w->ident = q->token[0];
+		w->prev = w->next = 0;
+		wait_begin(c, w);
+		journal_set32(c, &w->state, WAIT_QUEUED);
+	}
+	journal_set32(c, &q->notify.state, MQ_NOTIFY_ARMED);
+	journal_commit(c);
+	return 0;
+}
+
+int mq_set_notify(
+	struct caller *c, const struct mq_desc *d, const struct mq_event *ev)
+{
+	struct mqueue *q = mq_body(c, d->s);
+	u64 image = 0;
+	int err = q ? mq_enter(c) : -EBADF;
+
+	if (err)
+		return err;
+	if (ev) {
+		task_check_lifeline(c);
+		if (ev->how == SIGEV_SIGNAL && ev->signo)
+			image = image_of(c->pid);
+	}
+	err = mq_lock(c, d);
+	if (err)
+		return err;
+	mq_notify_drop_dead(c, q);
+	if (ev)
+		err = arm(c, d, q, ev, image);
+	else if (q->notify.state == MQ_NOTIFY_ARMED && q->notify.pid == c->pid)
+		drop(c, q);
+	else
+		err = BLOCKED;
+	if (!err)
+		mq_touch(c, d);
+	lock_release(c, &d->s->lock);
+	return err == BLOCKED ? 0 : err;
+}
+
+static void nothing(void *arg)
+{
+	(void)arg;
+}
+
+int mq_notify_wait(struct caller *c, const struct mq_desc *d)
+{
+	struct waiter *w = wait_own(c);
+	struct cancel_scope scope;
+	int err, result;
+
+	cancel_begin(&scope, nothing, NULL);
+	while ((err = wait_sleep_restart(c, w, NULL, 0, &scope))) {
+		if (err != -EOWNERDEAD)
+			continue;
+		mq_lock_any(c, d->s);
+		atom_store_release(
+			&w->word, w->state == WAIT_QUEUED ? 0 : WAIT_WORD_DONE);
+		lock_release(c, &d->s->lock);
+	}
+	cancel_end(&scope);
+	result = w->result;
+	wait_end(c, w);
+	return result;
+}
+
+void mq_closing(struct caller *c, const struct mq_desc *d)
+{
+	struct mqueue *q = mq_body(c, d->s);
+
+	if (!q || atom_load_acquire(&q->notify.state) != MQ_NOTIFY_ARMED ||
+		q->notify.pid != c->pid || mq_enter(c) || mq_lock(c, d))
+		return;
+	if (q->notify.state == MQ_NOTIFY_ARMED && q->notify.pid == c->pid)
+		drop(c, q);
+	lock_release(c, &d->s->lock);
+}

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: MIT
+/*
+ * mq: what one message queue call costs in the world it is run in.
+ *
+ *	mq [--depth N] [--size BYTES] [--rounds N] CASE
+ *
+ * prints `CASE ns`, the best of several inner rounds. Nothing is asserted. Run
+ * it in a fresh namespace, `unshare --ipc --mount ./mq empty`, and the same
+ * binary under LD_PRELOAD; compare-mq beside it does both.
+ *
+ *   empty		send + receive of 64 B, the queue empty; per pair
+ *   deep-PATTERN	three rows:
+ *   full-PATTERN	on a queue of depth messages (less one): a receive and
+ *			a send, per pair; PATTERN constant, increasing,
+ *			decreasing, random: the priorities, of the fill too
+ *   fill-PATTERN	filling it from empty; per message
+ *   drain-PATTERN	draining it; per message
+ *   polled		empty, after somebody polled the queue
+ *   open		mq_open of an existing queue and mq_close
+ *   create		mq_open(O_CREAT), mq_close, mq_unlink
+ *   pingpong-2cpu	two processes on two CPUs, two queues; per round trip
+ *   pingpong-1cpu	the same on one CPU
+ *   interfere		a loop over 4 MiB on the other CPU: ns a line while this
+ *			process only spins, then (second row) while it sends and
+ *			receives without pause on a queue of depth messages
+ *
+ * The workloads of full, fill, drain and interfere are those of Ledford 2012.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <mqueue.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static long depth = 65528, size = 64;
+static int n_rounds = 5;
+static uint64_t rng = 88172645463325252ULL;
+static char buf[65536];
+
+static double now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1e9 + t.tv_nsec;
+}
+
+static _Noreturn void die(const char *what)
+{
+	fprintf(stderr, "mq: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static mqd_t make(const char *name, long maxmsg)
+{
+	struct mq_attr attr = {.mq_maxmsg = maxmsg, .mq_msgsize = size};
+	mqd_t q;
+
+	mq_unlink(name);
+	q = mq_open(name, O_RDWR | O_CREAT | O_EXCL, 0600, &attr);
+	if (q < 0)
+		die("mq_open");
+	return q;
+}
+
+static unsigned priority(char pattern, long i)
+{
+	switch (pattern) {
+	case 'c':
+		return 5;
+	case 'i':
+		return (unsigned)(i * 32768 / depth) % 32768;
+	case 'd':
+		return 32767 - (unsigned)(i * 32768 / depth) % 32768;
+	default:
+		rng ^= rng << 13;
+		rng ^= rng >> 7;
+		rng ^= rng << 17;
+		return rng >> 40 & 32767;
+	}
+}
+
+static void send_one(mqd_t q, unsigned prio)
+{
+	if (mq_send(q, buf, size, prio))
+		die("mq_send");
+}
+
+static unsigned receive_one(mqd_t q)
+{
+	unsigned prio;
+
+	if (mq_receive(q, buf, size, &prio) < 0)
+		die("mq_receive");
+	return prio;
+}
+
+static void report(const char *what, double ns)
+{
+	printf("%s %.1f\n", what, ns);
+	fflush(stdout);
+}
+
+static void pairs(const char *name, mqd_t q, long n)
+{
+	double best = 1e18;
+
+	for (int r = 0; r < n_rounds; r++) {
+		double t = now_ns();
+
+		for (long i = 0; i < n; i++) {
+			send_one(q, 0);
+			receive_one(q);
+		}
+		t = (now_ns() - t) / n;
+		if (t < best)
+			best = t;
+	}
+	report(name, best);
+}
+
+static void empty(const char *name, int polled)
+{
+	mqd_t q = make("/bench", 10);
+	struct pollfd p = {q, POLLIN | POLLOUT, 0};
+
+	if (polled)
+		poll(&p, 1, 0);
+	pairs(name, q, 200000);
+}
+
+/* All of fill, full and drain for one pattern. */
+static void deep(const char *pattern)
+{
+	double fill = 1e18, full = 1e18, drain = 1e18, t;
+	mqd_t q = make("/bench", depth);
+	char name[40];
+	long n = 100000;
+
+	for (int r = 0; r < n_rounds; r++) {
+		t = now_ns();
+		for (long i = 0; i < depth - 1; i++)
+			send_one(q, priority(pattern[0], i));
+		t = (now_ns() - t) / (depth - 1);
+		fill = t < fill ? t : fill;
+		t = now_ns();
+		for (long i = 0; i < n; i++) {
+			send_one(q, priority(pattern[0], i % depth));
+			receive_one(q);
+		}
+		t = (now_ns() - t) / n;
+		full = t < full ? t : full;
+		t = now_ns();
+		for (long i = 0; i < depth - 1; i++)
+			receive_one(q);
+		t = (now_ns() - t) / (depth - 1);
+		drain = t < drain ? t : drain;
+	}
+	sprintf(name, "full-%s", pattern);
+	report(name, full);
+	sprintf(name, "fill-%s", pattern);
+	report(name, fill);
+	sprintf(name, "drain-%s", pattern);
+	report(name, drain);
+}
+
+static void opening(int create)
+{
+	double best = 1e18;
+	long n = 3000;
+
+	if (!create)
+		mq_close(make("/bench", 10));
+	for (int r = 0; r < n_rounds; r++) {
+		double t = now_ns();
+
+		for (long i = 0; i < n; i++) {
+			mq_close(create ? make("/bench", 10)
+					: mq_open("/bench", O_RDWR));
+			if (create)
+				mq_unlink("/bench");
+		}
+		t = (now_ns() - t) / n;
+		best = t < best ? t : best;
+	}
+	report(create ? "create" : "open", best);
+}
+
+static void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+static void pingpong(const char *name, int other_cpu)
+{
+	mqd_t a = make("/ping", 2), b = make("/pong", 2);
+	double best = 1e18;
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pin(other_cpu);
+		for (;;) {
+			receive_one(a);
+			send_one(b, 0);
+		}
+	}
+	pin(0);
+	for (int r = 0; r < n_rounds; r++) {
+		double t = now_ns();
+		long n = 0;
+
+		while (now_ns() - t < 1e8) {
+			for (int i = 0; i < 20; i++, n++) {
+				send_one(a, 0);
+				receive_one(b);
+			}
+		}
+		t = (now_ns() - t) / n;
+		best = t < best ? t : best;
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	mq_unlink("/ping");
+	mq_unlink("/pong");
+	report(name, best);
+}
+
+static double memory_loop(volatile char *mem, size_t len)
+{
+	double t = now_ns();
+	long n = 0;
+
+	while (now_ns() - t < 4e8)
+		for (size_t i = 0; i < len; i += 64, n++)
+			mem[i]++;
+	return (now_ns() - t) / n;
+}
+
+static void interfere(void)
+{
+	size_t len = 4 << 20;
+	char *mem = mmap(NULL, len, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	for (int busy = 0; busy < 2; busy++) {
+		double best = 1e18, t;
+		pid_t pid = fork();
+
+		if (!pid) {
+			mqd_t q = make("/bench", depth);
+
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			pin(1);
+			for (long i = 0; busy && i < depth - 1; i++)
+				send_one(q, priority('r', i));
+			while (busy) {
+				send_one(q, priority('r', 0));
+				receive_one(q);
+			}
+			for (;;)
+				__asm__ volatile("" ::: "memory");
+		}
+		pin(0);
+		usleep(200000);
+		for (int r = 0; r < n_rounds; r++) {
+			t = memory_loop(mem, len);
+			best = t < best ? t : best;
+		}
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		report(busy ? "interfere-queue" : "interfere-spin", best);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option o[] = {{"depth", 1, 0, 'd'},
+		{"size", 1, 0, 's'}, {"rounds", 1, 0, 'r'}, {0}};
+	const char *name;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", o, NULL)) != -1) {
+		if (c == 'd')
+			depth = atol(optarg);
+		else if (c == 's')
+			size = atol(optarg);
+		else if (c == 'r')
+			n_rounds = atoi(optarg);
+		else
+			return 2;
+	}
+	if (optind >= argc || size > (long)sizeof(buf))
+		return 2;
+	name = argv[optind];
+	if (!strcmp(name, "empty"))
+		empty(name, 0);
+	else if (!strcmp(name, "polled"))
+		empty(name, 1);
+	else if (!strcmp(name, "open"))
+		opening(0);
+	else if (!strcmp(name, "create"))
+		opening(1);
+	else if (!strncmp(name, "deep-", 5))
+		deep(name + 5);
+	else if (!strcmp(name, "pingpong-2cpu"))
+		pingpong(name, 1);
+	else if (!strcmp(name, "pingpong-1cpu"))
+		pingpong(name, 0);
+	else if (!strcmp(name, "interfere"))
+		interfere();
+	else
+		return 2;
+	mq_unlink("/bench");
+	return 0;
+}
