@@ -167,7 +167,8 @@ static __attribute__((noinline)) long shm_slow(long nr, long a, long b, long c)
 		return process_return(sys_call(nr, a, b, c));
 	switch (nr) {
 	case __NR_shmget:
-		return process_return(entry_shmget((key_t)a, (size_t)b, (int)c));
+		return process_return(
+			entry_shmget((key_t)a, (size_t)b, (int)c));
 	case __NR_shmat:
 		return process_return(entry_shmat((int)a, (void *)b, (int)c));
 	case __NR_shmdt:
