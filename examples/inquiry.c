@@ -66,22 +66,22 @@ static int serve(int queue)
 
 static int inquire(int queue, int number)
 {
-	struct request ask = { REQUEST, getpid(), number };
+	struct request ask = {REQUEST, getpid(), number};
 	struct reply answer;
 
 	if (msgsnd(queue, &ask, sizeof(ask) - sizeof(long), 0))
 		fail("msgsnd");
-	if (msgrcv(queue, &answer, sizeof(answer) - sizeof(long), getpid(),
-		    0) < 0)
+	if (msgrcv(queue, &answer, sizeof(answer) - sizeof(long), getpid(), 0) <
+		0)
 		fail("msgrcv");
 	return answer.square;
 }
 
 int main(void)
 {
-	static const int numbers[] = { 7, 11, 13 };
+	static const int numbers[] = {7, 11, 13};
 	int queue = msgget(IPC_PRIVATE, IPC_CREAT | 0600), i;
-	struct request last = { REQUEST, 0, 0 };
+	struct request last = {REQUEST, 0, 0};
 	struct msqid_ds state;
 	pid_t server;
 	int status;

@@ -21,11 +21,11 @@ static inline long arch_syscall6(
 	register long r8 __asm__("r8") = e;
 	register long r9 __asm__("r9") = f;
 
-	__asm__ volatile("syscall"
-			 : "=a"(ret)
-			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8),
-			 "r"(r9)
-			 : "rcx", "r11", "memory");
+	__asm__ volatile(
+		"syscall"
+		: "=a"(ret)
+		: "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+		: "rcx", "r11", "memory");
 	return ret;
 }
 
@@ -39,8 +39,8 @@ static inline void arch_pause(void)
  * equal, store {new_lo, new_hi}. Returns 1 on success; on failure 0, with the
  * present content in *lo and *hi. Sequentially consistent.
  */
-static inline int arch_cas16(void *p, uint64_t *lo, uint64_t *hi,
-	uint64_t new_lo, uint64_t new_hi)
+static inline int arch_cas16(
+	void *p, uint64_t *lo, uint64_t *hi, uint64_t new_lo, uint64_t new_hi)
 {
 	unsigned char ok;
 
@@ -70,26 +70,26 @@ static inline long arch_syscall6_intr(volatile uint64_t *rseq_cs, long nr,
 	register long r10 __asm__("r10") = d;
 	register long r8 __asm__("r8") = e;
 
-	__asm__ volatile(".pushsection .data.rel.ro.local.rseq,\"aw\"\n"
-			 ".balign 32\n"
-			 "3: .long 0, 0\n .quad 1f, 2f - 1f, 4f\n"
-			 ".popsection\n"
-			 "5: leaq 3b(%%rip), %%rax\n"
-			 "movq %%rax, %[cs]\n"
-			 "xorl %%ecx, %%ecx\n"
-			 "movq %[nr], %%rax\n"
-			 "1: syscall\n"
-			 "2: movq $0, %[cs]\n"
-			 "jmp 6f\n"
-			 ".byte 0x0f, 0xb9, 0x3d\n .long 0x53053053\n"
-			 "4: testq %%rcx, %%rcx\n"
-			 "jz 5b\n"
-			 "movq $-85, %%rax\n"
-			 "6:\n"
-			 : "=&a"(ret), [cs] "+m"(*rseq_cs)
-			 : [nr] "r"(nr), "D"(a), "S"(b), "d"(c), "r"(r10),
-			 "r"(r8)
-			 : "rcx", "r11", "memory", "cc");
+	__asm__ volatile(
+		".pushsection .data.rel.ro.local.rseq,\"aw\"\n"
+		".balign 32\n"
+		"3: .long 0, 0\n .quad 1f, 2f - 1f, 4f\n"
+		".popsection\n"
+		"5: leaq 3b(%%rip), %%rax\n"
+		"movq %%rax, %[cs]\n"
+		"xorl %%ecx, %%ecx\n"
+		"movq %[nr], %%rax\n"
+		"1: syscall\n"
+		"2: movq $0, %[cs]\n"
+		"jmp 6f\n"
+		".byte 0x0f, 0xb9, 0x3d\n .long 0x53053053\n"
+		"4: testq %%rcx, %%rcx\n"
+		"jz 5b\n"
+		"movq $-85, %%rax\n"
+		"6:\n"
+		: "=&a"(ret), [cs] "+m"(*rseq_cs)
+		: [nr] "r"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8)
+		: "rcx", "r11", "memory", "cc");
 	return ret;
 }
 

@@ -28,22 +28,21 @@ static inline void crash_point(void)
 #define atom_load_relaxed(p) __atomic_load_n((p), __ATOMIC_RELAXED)
 #define atom_load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
 
-#define atom_store_release(p, v)                                               \
-	do {                                                                   \
-		crash_point();                                                 \
-		__atomic_store_n((p), (v), __ATOMIC_RELEASE);                  \
+#define atom_store_release(p, v)                              \
+	do {                                                  \
+		crash_point();                                \
+		__atomic_store_n((p), (v), __ATOMIC_RELEASE); \
 	} while (0)
 
 /* Strong compare-and-swap, acquire and release; *(expect) is updated. */
-#define atom_cas(p, expect, v)                                                 \
-	(crash_point(),                                                        \
-		__atomic_compare_exchange_n((p), (expect), (v), 0,             \
-			__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+#define atom_cas(p, expect, v)                                             \
+	(crash_point(), __atomic_compare_exchange_n((p), (expect), (v), 0, \
+				__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 
-#define atom_xchg(p, v)                                                        \
+#define atom_xchg(p, v) \
 	(crash_point(), __atomic_exchange_n((p), (v), __ATOMIC_ACQ_REL))
 
-#define atom_add(p, v)                                                         \
+#define atom_add(p, v) \
 	(crash_point(), __atomic_fetch_add((p), (v), __ATOMIC_ACQ_REL))
 
 static inline int atom_cas16(

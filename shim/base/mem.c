@@ -24,10 +24,7 @@ HIDDEN void *memset(void *dst, int c, size_t n)
 {
 	void *ret = dst;
 
-	__asm__ volatile("rep stosb"
-			 : "+D"(dst), "+c"(n)
-			 : "a"(c)
-			 : "memory");
+	__asm__ volatile("rep stosb" : "+D"(dst), "+c"(n) : "a"(c) : "memory");
 	return ret;
 }
 

@@ -153,7 +153,7 @@ int sys_process_read(uint32_t pid, uint32_t tid, struct sys_process *ret)
 	str_add(path, sizeof(path), n, "/stat");
 	*ret = (struct sys_process){0};
 	return sys_read_file(path, buf, sizeof(buf)) > 0 &&
-		parse_stat(buf, ret);
+	       parse_stat(buf, ret);
 }
 
 uint64_t sys_start_time(uint32_t pid, int *ret_exiting)

@@ -12,8 +12,8 @@
 #include <asm/unistd.h>
 #include "arch/x86_64.h"
 
-#define SYS_ARGS_(nr, a, b, c, d, e, f, ...)                                   \
-	arch_syscall6((long)(nr), (long)(a), (long)(b), (long)(c), (long)(d),  \
+#define SYS_ARGS_(nr, a, b, c, d, e, f, ...)                                  \
+	arch_syscall6((long)(nr), (long)(a), (long)(b), (long)(c), (long)(d), \
 		(long)(e), (long)(f))
 #define sys_call(...) SYS_ARGS_(__VA_ARGS__, 0, 0, 0, 0, 0, 0)
 
@@ -102,9 +102,9 @@ long sys_read_file(const char *path, char *buf, size_t cap);
 
 /* What /proc/PID/stat, or /proc/PID/task/TID/stat, says. */
 struct sys_process {
-	uint64_t start;	    /* clock ticks since boot */
-	uint64_t stack;	    /* where its stack starts: another after exec; 0 or
-			     * 1 if we may not know */
+	uint64_t start; /* clock ticks since boot */
+	uint64_t stack; /* where its stack starts: another after exec; 0 or
+			 * 1 if we may not know */
 	uint64_t n_threads;
 	int ending; /* a zombie or on its way out (PF_EXITING) */
 };
@@ -113,12 +113,13 @@ int sys_process_read(uint32_t pid, uint32_t tid, struct sys_process *ret);
 
 /* The start time of process pid in clock ticks since boot, as in field 22 of
  * /proc/PID/stat, and in *ret_exiting whether it is a zombie or on its way out
- * (PF_EXITING) with no other thread left. 0 if there is no such process or no /proc. */
+ * (PF_EXITING) with no other thread left. 0 if there is no such process or no
+ * /proc. */
 uint64_t sys_start_time(uint32_t pid, int *ret_exiting);
 
 /* Clocks through the vDSO where the C library shows one (getauxval), else by
- * system call. CLOCK_REALTIME seconds as the kernel stamps them; CLOCK_MONOTONIC
- * in nanoseconds. */
+ * system call. CLOCK_REALTIME seconds as the kernel stamps them;
+ * CLOCK_MONOTONIC in nanoseconds. */
 int64_t sys_realtime_sec(void);
 int64_t sys_realtime_coarse_ns(void);
 /* CLOCK_REALTIME, exact. */

@@ -22,6 +22,8 @@
 #include "registry/guard.h"
 
 #undef mq_open
+/* The kernel's PATH_MAX, for names. */
+#define NAME_CAP 4096
 #define SIG_BLOCK_HOW 0
 #define SIG_SETMASK_HOW 2
 #define LIBC_SIGNALS (3ULL << 31) /* 32 and 33: cancellation, setxid */
@@ -37,12 +39,12 @@ extern void abort(void) __attribute__((weak));
 _Static_assert(sizeof(struct mq_attr) == 64, "mq_attr");
 _Static_assert(sizeof(struct sigevent) == 64, "sigevent");
 
-/* The length of a string of less than PATH_MAX bytes. */
+/* The length of a string of less than NAME_CAP bytes. */
 static long name_length(struct caller *c, const char *name)
 {
 	uintptr_t at = (uintptr_t)name, n;
 
-	for (n = 0; n < PATH_MAX; n++) {
+	for (n = 0; n < NAME_CAP; n++) {
 		if ((n == 0 || (at + n) % SYS_PAGE == 0) &&
 			guard_readable(c, name + n, 1))
 			return -EFAULT;

@@ -52,9 +52,8 @@ static struct {
 	int complained;
 	int wrap_in_parent;
 	int inherited; /* a fork child that has not looked at what it got */
-} process = {.routes = 0xffffffff,
-	.cred = {.euid = 0xffffffff},
-	.new_image = 1};
+} process = {
+	.routes = 0xffffffff, .cred = {.euid = 0xffffffff}, .new_image = 1};
 
 static const char *config(const char *name)
 {
@@ -260,8 +259,8 @@ static int init_locked(struct caller *c)
 		for (f = 0; f < N_FAC; f++)
 			process_page.served[f] =
 				process_routes(f) ? process.generations : 0;
-		__atomic_store_n(&process_page.generation,
-			process.generations, __ATOMIC_RELEASE);
+		__atomic_store_n(&process_page.generation, process.generations,
+			__ATOMIC_RELEASE);
 	}
 	c->region = process.region;
 	c->cred = &process.cred;

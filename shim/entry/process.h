@@ -59,9 +59,9 @@ static inline struct caller *process_get_fast(enum facility f)
 
 	return likely(c->generation ==
 		       atom_load_relaxed(&process_page.served[f])) &&
-			likely(c->generation) ?
-		c :
-		NULL;
+			       likely(c->generation)
+		       ? c
+		       : NULL;
 }
 
 /* 1 once the first served call was made. */

@@ -90,8 +90,8 @@ static int ctl_info(struct caller *c, int totals, void *to)
 	return copy_out(c, to, &info, sizeof(info)) ? -EFAULT : ret;
 }
 
-static int all_by(struct caller *c, int id, int set, u16 *user, u16 *values,
-	u32 n)
+static int all_by(
+	struct caller *c, int id, int set, u16 *user, u16 *values, u32 n)
 {
 	int ret;
 
@@ -181,25 +181,27 @@ long entry_semctl(int id, int num, int cmd, unsigned long arg)
 /* Not served, or the first call of this thread or process. */
 static __attribute__((noinline)) long semget_slow(key_t key, int nsems, int flg)
 {
-	return process_return(process_routes(FAC_SEM) ?
-			entry_semget(key, nsems, flg) :
-			sys_call(__NR_semget, key, nsems, flg));
+	return process_return(process_routes(FAC_SEM)
+				      ? entry_semget(key, nsems, flg)
+				      : sys_call(__NR_semget, key, nsems, flg));
 }
 
 static __attribute__((noinline)) long semop_slow(
 	int id, const void *sops, size_t n, const void *timeout)
 {
-	return process_return(process_routes(FAC_SEM) ?
-			entry_semop(id, sops, (unsigned)n, timeout) :
-			sys_call(__NR_semtimedop, id, sops, n, timeout));
+	return process_return(
+		process_routes(FAC_SEM)
+			? entry_semop(id, sops, (unsigned)n, timeout)
+			: sys_call(__NR_semtimedop, id, sops, n, timeout));
 }
 
 static __attribute__((noinline)) long semctl_slow(
 	int id, int num, int cmd, unsigned long arg)
 {
-	return process_return(process_routes(FAC_SEM) ?
-			entry_semctl(id, num, cmd, arg) :
-			sys_call(__NR_semctl, id, num, cmd, arg));
+	return process_return(
+		process_routes(FAC_SEM)
+			? entry_semctl(id, num, cmd, arg)
+			: sys_call(__NR_semctl, id, num, cmd, arg));
 }
 
 EXPORT int semget(key_t key, int nsems, int flg)

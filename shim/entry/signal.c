@@ -154,7 +154,7 @@ static void run_directly(int sig, void *info, u64 mask)
 	if (ksigaction(sig, NULL, &act))
 		return;
 	blocked = mask | act.mask |
-		(act.flags & SA_NODEFER ? 0 : 1ULL << (sig - 1));
+		  (act.flags & SA_NODEFER ? 0 : 1ULL << (sig - 1));
 	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &blocked, &was, 8);
 	deliver(sig, info, uc, act.flags & SA_SIGINFO ? with_info : plain);
 	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &was, NULL, 8);

@@ -15,9 +15,9 @@ __attribute__((visibility("hidden"), used)) long syscall_served(
 	long nr, long a, long b, long c, long d)
 {
 	enum facility f = nr == __NR_shmget || nr == __NR_shmat ||
-			nr == __NR_shmctl || nr == __NR_shmdt ?
-		FAC_SHM :
-		FAC_SEM;
+					  nr == __NR_shmctl || nr == __NR_shmdt
+				  ? FAC_SHM
+				  : FAC_SEM;
 	long ret;
 
 	if (!process_routes(f))
@@ -63,14 +63,13 @@ __attribute__((visibility("hidden"), used)) long syscall_served_msg(
 	case __NR_msgget:
 		return process_return(entry_msgget((int)a, (int)b));
 	case __NR_msgsnd:
-		return process_return(entry_msgsnd(
-			(int)a, (void *)b, (size_t)c, (int)d, 0));
+		return process_return(
+			entry_msgsnd((int)a, (void *)b, (size_t)c, (int)d, 0));
 	case __NR_msgrcv:
 		return process_return(entry_msgrcv(
 			(int)a, (void *)b, (size_t)c, d, (int)e, 0));
 	default:
-		return process_return(
-			entry_msgctl((int)a, (int)b, (void *)c));
+		return process_return(entry_msgctl((int)a, (int)b, (void *)c));
 	}
 }
 

@@ -29,8 +29,8 @@ long entry_mq_setattr(int fd, const void *set, void *old);
 long entry_msgget(key_t key, int flg);
 long entry_msgsnd(
 	int id, const void *msg, size_t size, int flg, int cancellable);
-long entry_msgrcv(int id, void *msg, size_t size, long type, int flg,
-	int cancellable);
+long entry_msgrcv(
+	int id, void *msg, size_t size, long type, int flg, int cancellable);
 long entry_msgctl(int id, int cmd, void *buf);
 
 #endif

@@ -32,7 +32,7 @@ static inline struct slot *ids_slot(
 static inline int ids_in_range(const struct caller *c, enum facility f, s32 id)
 {
 	return ((u32)id & ids_mask(c)) <=
-		atom_load_relaxed(&caller_header(c)->ids[f].max_idx);
+	       atom_load_relaxed(&caller_header(c)->ids[f].max_idx);
 }
 
 /* The live object with this id, or NULL (-EINVAL for the caller). *ret_ident

@@ -28,9 +28,8 @@ static u32 hash(s32 key)
 
 static u32 bucket_of(u32 h, u32 n_buckets)
 {
-	u32 mask = n_buckets <= 1 ?
-		0 :
-		0xffffffffu >> __builtin_clz(n_buckets - 1);
+	u32 mask = n_buckets <= 1 ? 0
+				  : 0xffffffffu >> __builtin_clz(n_buckets - 1);
 	u32 b = h & mask;
 
 	return b < n_buckets ? b : b & (mask >> 1);

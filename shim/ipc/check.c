@@ -13,16 +13,16 @@
 
 #define UNIT 64u
 
-void check_failed(struct check *k, enum invariant which, const char *what,
-	u64 a, u64 b)
+void check_failed(
+	struct check *k, enum invariant which, const char *what, u64 a, u64 b)
 {
 	k->n_violations++;
 	if (k->report)
 		k->report(k->arg, which, what, a, b);
 }
 
-void check_lock(struct check *k, const struct lock *lock, const char *what,
-	u64 which)
+void check_lock(
+	struct check *k, const struct lock *lock, const char *what, u64 which)
 {
 	u32 word = atom_load_acquire(&lock->word), tid = word & SYS_TID_MASK;
 
@@ -61,8 +61,8 @@ void *check_block(struct check *k, struct ref ref, u64 size)
 	u64 block = heap_block_size(size);
 
 	k->used += block;
-	return mark_block(k, ref.off, block) ? region_at(&k->region, ref.off) :
-					       NULL;
+	return mark_block(k, ref.off, block) ? region_at(&k->region, ref.off)
+					     : NULL;
 }
 
 static void check_free_lists(struct check *k)
@@ -94,8 +94,8 @@ static void check_leaks(struct check *k)
 		check_failed(k, INV_LEAK, "bytes in no block, first at",
 			n * UNIT, first);
 	if (heap->used != k->used)
-		check_failed(k, INV_USED, "used is, should be", heap->used,
-			k->used);
+		check_failed(
+			k, INV_USED, "used is, should be", heap->used, k->used);
 }
 
 /* ---- ids and keys ---- */
@@ -129,7 +129,7 @@ static int present(struct check *k, const void *p)
 static u64 bitmap_word(struct check *k, u32 f, u32 level, u32 word)
 {
 	u64 *at = (u64 *)region_at(&k->region, BITMAP_OFF((u64)f)) +
-		level_start[level] + word;
+		  level_start[level] + word;
 
 	return present(k, at) ? *at : 0;
 }
@@ -144,8 +144,8 @@ static void check_bitmap_up(struct check *k, u32 f, u32 max_idx)
 			u64 up = bitmap_word(k, f, level + 1, word / 64);
 
 			if ((int)(up >> word % 64 & 1) != full)
-				check_failed(k, INV_BITMAP_UP,
-					"level, word", level, word);
+				check_failed(k, INV_BITMAP_UP, "level, word",
+					level, word);
 		}
 }
 
@@ -191,11 +191,11 @@ static u32 check_slots(struct check *k, u32 f)
 		check_object(k, f, idx, s);
 	}
 	if (n != t->in_use)
-		check_failed(k, INV_IN_USE, "in_use is, should be", t->in_use,
-			n);
+		check_failed(
+			k, INV_IN_USE, "in_use is, should be", t->in_use, n);
 	if (f == FAC_SEM && total != t->total)
-		check_failed(k, INV_TOTAL, "total is, should be", t->total,
-			total);
+		check_failed(
+			k, INV_TOTAL, "total is, should be", t->total, total);
 	/* One word more: a live slot beyond would have its bit there. */
 	if (bitmap_word(k, f, 0, t->max_idx / 64) >> t->max_idx % 64 >> 1)
 		check_failed(k, INV_MAX_IDX, "max_idx", t->max_idx, f);
@@ -238,8 +238,8 @@ static void check_keys(struct check *k, u32 f, u32 n_live)
 			if (at > IDX_MAX || !(s->ident & IDENT_LIVE) ||
 				!s->key ||
 				bucket_for(s->key, t->n_buckets) != b) {
-				check_failed(k, INV_CHAIN, "bucket, idx", b,
-					at - 1);
+				check_failed(
+					k, INV_CHAIN, "bucket, idx", b, at - 1);
 				break;
 			}
 			at = s->next;
@@ -261,11 +261,12 @@ static void check_threads(struct check *k)
 	for (i = 1; i < h->thread_high && i < N_THREADS; i++) {
 		struct thread *th = region_thread(&k->region, i);
 		struct journal *j = &th->journal;
-		struct journal_ext *x = region_span(
-			&k->region, j->ext, sizeof(*x));
+		struct journal_ext *x =
+			region_span(&k->region, j->ext, sizeof(*x));
 
 		if (j->n)
-			check_failed(k, INV_JOURNAL, "thread, entries", i, j->n);
+			check_failed(
+				k, INV_JOURNAL, "thread, entries", i, j->n);
 		if (x)
 			check_block(k, j->ext, journal_ext_size(x->cap));
 		if (th->spare.off && th->spare.off != j->ext.off)
@@ -326,8 +327,7 @@ static void check_tasks(struct check *k)
 
 /* ---- all ---- */
 
-int check_region(
-	const struct region *region, check_report *report, void *arg)
+int check_region(const struct region *region, check_report *report, void *arg)
 {
 	struct check k = {.region = *region, .report = report, .arg = arg};
 	struct header *h = region_header(region);
@@ -336,8 +336,8 @@ int check_region(
 
 	if (bump < HEAP_OFF || bump > h->heap.reserved ||
 		h->heap.reserved > REGION_SIZE || bump % UNIT) {
-		check_failed(&k, INV_BUMP, "bump, reserved", bump,
-			h->heap.reserved);
+		check_failed(
+			&k, INV_BUMP, "bump, reserved", bump, h->heap.reserved);
 		return k.n_violations;
 	}
 	len = (bump - HEAP_OFF) / UNIT / 8 + SYS_PAGE;
@@ -359,8 +359,8 @@ int check_region(
 		check_failed(&k, INV_N_WAITERS, "waiters in no queue",
 			-k.n_queued, 0);
 	if (k.n_bound)
-		check_failed(&k, INV_UNDO_CHAIN, "in sets' lists, not in tasks'",
-			k.n_bound, 0);
+		check_failed(&k, INV_UNDO_CHAIN,
+			"in sets' lists, not in tasks'", k.n_bound, 0);
 	check_free_lists(&k);
 	if (!k.foreign)
 		check_leaks(&k);

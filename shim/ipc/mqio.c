@@ -318,8 +318,7 @@ void mq_deliver(struct caller *c, struct mq_msg *m)
 		copy_in(m->user, m->small ? m->small : mq_own_bytes(c), m->len);
 	if (!m->user_prio)
 		return;
-	if (unlikely(guard_target(
-		    c, m->user_prio, sizeof(*m->user_prio))))
+	if (unlikely(guard_target(c, m->user_prio, sizeof(*m->user_prio))))
 		m->ret = -EFAULT;
 	else
 		__builtin_memcpy(m->user_prio, &m->prio, sizeof(m->prio));

@@ -222,8 +222,7 @@ static s32 sleep_queued(
 	cancel_begin(&st->scope, cancelled, st);
 	section_end(c);
 	while (!st->finished) {
-		err = wait_sleep_restart(
-			c, w, timeout, spin, &st->scope);
+		err = wait_sleep_restart(c, w, timeout, spin, &st->scope);
 		spin = 0;
 		if (st->finished || err == 0)
 			break;

@@ -116,8 +116,8 @@ static int create(struct caller *c, const struct object_class *k, s32 key,
 		keyhash_insert_locked(c, k->facility, idx);
 	journal_set64(c, &t->total, t->total + k->weight(size));
 	journal_set32(c, &t->gen, t->gen + 1);
-	journal_publish(c, &s->ident,
-		(u64)(t->gen - 1) << 32 | IDENT_LIVE | (u32)id);
+	journal_publish(
+		c, &s->ident, (u64)(t->gen - 1) << 32 | IDENT_LIVE | (u32)id);
 	err = id;
 out:
 	if (err < 0)

@@ -34,13 +34,13 @@ static u32 read_caps(void)
 		return 0;
 	caps = data[0].effective | (u64)data[1].effective << 32;
 	return (caps >> CAP_IPC_OWNER & 1 ? CRED_IPC_OWNER : 0) |
-		(caps >> CAP_SYS_ADMIN & 1 ? CRED_SYS_ADMIN : 0) |
-		(caps >> CAP_SYS_RESOURCE & 1 ? CRED_SYS_RESOURCE : 0) |
-		(caps >> CAP_IPC_LOCK & 1 ? CRED_IPC_LOCK : 0) |
-		(caps >> CAP_DAC_OVERRIDE & 1 ? CRED_DAC_OVERRIDE : 0) |
-		(caps >> CAP_DAC_READ_SEARCH & 1 ? CRED_DAC_READ : 0) |
-		(caps >> CAP_FOWNER & 1 ? CRED_FOWNER : 0) |
-		(caps >> CAP_CHECKPOINT_RESTORE & 1 ? CRED_CHECKPOINT : 0);
+	       (caps >> CAP_SYS_ADMIN & 1 ? CRED_SYS_ADMIN : 0) |
+	       (caps >> CAP_SYS_RESOURCE & 1 ? CRED_SYS_RESOURCE : 0) |
+	       (caps >> CAP_IPC_LOCK & 1 ? CRED_IPC_LOCK : 0) |
+	       (caps >> CAP_DAC_OVERRIDE & 1 ? CRED_DAC_OVERRIDE : 0) |
+	       (caps >> CAP_DAC_READ_SEARCH & 1 ? CRED_DAC_READ : 0) |
+	       (caps >> CAP_FOWNER & 1 ? CRED_FOWNER : 0) |
+	       (caps >> CAP_CHECKPOINT_RESTORE & 1 ? CRED_CHECKPOINT : 0);
 }
 
 static void cred_read(struct cred *cred)

@@ -108,8 +108,8 @@ int sem_get(struct caller *c, s32 key, s32 nsems, s32 flg)
 	s32 max = limits(c)->semmsl;
 
 	if (unlikely(nsems < 0 || nsems > max))
-		return nsems < 0 ? -EINVAL :
-				   limit_hit(c, LIMIT_SEMMSL, max, -EINVAL);
+		return nsems < 0 ? -EINVAL
+				 : limit_hit(c, LIMIT_SEMMSL, max, -EINVAL);
 	return object_get(c, &sem_class, key, nsems, flg);
 }
 
@@ -155,7 +155,8 @@ static int lock_for(struct caller *c, struct slot *s, u64 ident, int all,
 /*
  * Value and pid of a word without the lock: if it is not owned, its one load
  * is the answer. If it is, it counts when nobody held the lock before and
- * after, and nobody took it between, or if the set is lent to us. 0 if it cannot be told.
+ * after, and nobody took it between, or if the set is lent to us. 0 if it
+ * cannot be told.
  */
 static int peek(const struct caller *c, const struct slot *s,
 	const struct semset *set, const struct sem *sem, u64 *ret_lo)
@@ -174,7 +175,7 @@ static int peek(const struct caller *c, const struct slot *s,
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	*ret_lo = lo;
 	return !lock_busy(&s->lock) && !atom_load_relaxed(&s->bias) &&
-		atom_load_relaxed(&s->lock.count) == count;
+	       atom_load_relaxed(&s->lock.count) == count;
 }
 
 /* The word of semaphore num: id, rights, num in this order. */
@@ -227,12 +228,11 @@ int sem_getval(struct caller *c, s32 id, s32 num)
 	body = atom_load_relaxed(&s->body.off);
 	if (unlikely(body < HEAP_OFF))
 		return getval_slow(c, id, num);
-	lo = atom_load_acquire(
-		(u64 *)region_at(&c->region,
-			body + sizeof(struct semset) +
-				(u64)(u32)num * sizeof(struct sem)));
+	lo = atom_load_acquire((u64 *)region_at(
+		&c->region, body + sizeof(struct semset) +
+				    (u64)(u32)num * sizeof(struct sem)));
 	if (unlikely((lo & SEM_OWNED) &&
-		    atom_load_relaxed(&s->bias) != c->bias_id))
+		     atom_load_relaxed(&s->bias) != c->bias_id))
 		return getval_slow(c, id, num);
 	if (unlikely(atom_load_acquire(&s->ident) != ident))
 		return getval_slow(c, id, num);
@@ -280,8 +280,7 @@ int sem_getzcnt(struct caller *c, s32 id, s32 num)
 }
 
 /* Commit a SETVAL or SETALL and let sleepers through. */
-static void changed(
-	struct caller *c, struct slot *s, struct semset *set)
+static void changed(struct caller *c, struct slot *s, struct semset *set)
 {
 	journal_set64(c, (u64 *)&s->ctime, sys_realtime_sec());
 	journal_set32(c, &set->pass_pending, 1);
@@ -347,8 +346,8 @@ int sem_set_size(struct caller *c, s32 id, u32 want)
 	return err ? err : (int)s->size;
 }
 
-static int find_same_size(
-	struct caller *c, s32 id, u32 n, struct slot **ret, struct semset **ret_set)
+static int find_same_size(struct caller *c, s32 id, u32 n, struct slot **ret,
+	struct semset **ret_set)
 {
 	struct slot *s;
 	u64 ident;
@@ -402,7 +401,8 @@ int sem_setall(struct caller *c, s32 id, const u16 *values, u32 n)
 		undo_clear(c, set, -1);
 		for (i = 0; i < n; i++) {
 			sem_own(&sems[i]);
-			journal_set64(c, &sems[i].lo, lo_set(values[i], c->pid));
+			journal_set64(
+				c, &sems[i].lo, lo_set(values[i], c->pid));
 		}
 		changed(c, s, set);
 	}

@@ -94,18 +94,19 @@ void sem_own(struct sem *sem);
  * journaled. Clears pass_pending. */
 void sem_pass(struct caller *c, struct slot *s, struct semset *set,
 	const u16 *nums, u32 n);
-/* Before a change that may let sleepers through is committed: see wait_alarm. */
+/* Before a change that may let sleepers through is committed: see wait_alarm.
+ */
 void sem_alarm(struct caller *c, struct slot *s, struct semset *set,
 	const u16 *nums, u32 n);
 /* Finish a removal that its dead owner began. No lock may be held. */
 void sem_finish_removal(struct caller *c);
 /* Take a queued waiter out with a result and promise it a wake-up; an
  * operation of its own. */
-void sem_dismiss(struct caller *c, struct semset *set, struct waiter *w,
-	s32 result);
+void sem_dismiss(
+	struct caller *c, struct semset *set, struct waiter *w, s32 result);
 /* End every sleeper with a result (RMID). */
-void sem_dismiss_all(struct caller *c, struct slot *s, struct semset *set,
-	s32 result);
+void sem_dismiss_all(
+	struct caller *c, struct slot *s, struct semset *set, s32 result);
 /* Wake every sleeper to look again (a first undo record came). */
 void sem_nudge_all(struct caller *c, struct slot *s, struct semset *set);
 /* Sleepers counted at semaphore num: those blocked at an op < 0, or at 0. */

@@ -16,17 +16,19 @@ static void check_word(struct check *k, u32 idx, struct slot *s, u32 num,
 static void check_sleeper(struct check *k, u32 idx, struct slot *s,
 	struct semset *set, struct waiter *w, u32 num, u32 kind)
 {
-	const struct sop *sops = w->n_sops <= WAITER_SOPS_INLINE ?
-		w->sops :
-		region_span(&k->region, w->sops_ext,
-			w->n_sops * sizeof(struct sop));
+	const struct sop *sops =
+		w->n_sops <= WAITER_SOPS_INLINE
+			? w->sops
+			: region_span(&k->region, w->sops_ext,
+				  w->n_sops * sizeof(struct sop));
 	u32 i;
 
 	if (w->state != WAIT_QUEUED || w->ident != s->ident ||
 		w->facility != FAC_SEM || w->slot_idx != idx ||
 		w->kind != kind || !sops || !w->n_sops ||
 		(kind <= Q_ZERO && w->queue_num != num)) {
-		check_failed(k, INV_QUEUE, "wrong member, idx, kind", idx, kind);
+		check_failed(
+			k, INV_QUEUE, "wrong member, idx, kind", idx, kind);
 		return;
 	}
 	for (i = 0; i < w->n_sops; i++)
@@ -65,8 +67,8 @@ static void check_record(struct check *k, u32 idx, struct slot *s,
 {
 	u32 i, n = 0;
 
-	if (u->ident != s->ident || u->slot_idx != idx || u->n_sems != s->size ||
-		u->cap < u->n_sems) {
+	if (u->ident != s->ident || u->slot_idx != idx ||
+		u->n_sems != s->size || u->cap < u->n_sems) {
 		check_failed(k, INV_UNDO_ALL, "record of another set, idx", idx,
 			u->ident);
 		return;
@@ -96,7 +98,8 @@ static void check_undo(
 		if (!u)
 			break;
 		if (u->set_prev.off != prev.off)
-			check_failed(k, INV_UNDO_ALL, "links, idx", idx, at.off);
+			check_failed(
+				k, INV_UNDO_ALL, "links, idx", idx, at.off);
 		check_record(k, idx, s, set, u);
 		n_adj += u->n_nonzero > 0;
 		n_is += u->is_active;
@@ -126,10 +129,12 @@ static void check_undo(
 
 void check_semset(struct check *k, u32 idx, struct slot *s)
 {
-	struct semset *set = s->size && s->size <= 65536 ?
-		check_block(k, s->body, sizeof(struct semset) +
-			(u64)s->size * sizeof(struct sem)) :
-		NULL;
+	struct semset *set =
+		s->size && s->size <= 65536
+			? check_block(k, s->body,
+				  sizeof(struct semset) +
+					  (u64)s->size * sizeof(struct sem))
+			: NULL;
 	u32 i, n = 0;
 
 	if (!set) {

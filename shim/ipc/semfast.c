@@ -92,7 +92,7 @@ static inline struct undo *undo_cached(struct caller *c, u64 ident)
 	u = region_at(&c->region, c->undo_cache[k].off);
 	life = atom_load_relaxed(&task_own(c)->life);
 	if (unlikely(u->ident != ident || u->task != c->task || !life ||
-		    (life & SYS_OWNER_DIED)))
+		     (life & SYS_OWNER_DIED)))
 		return NULL;
 	return u;
 }
@@ -110,8 +110,8 @@ static __attribute__((noinline)) int undo_biased(struct caller *c,
 	value = SEM_VALUE(sem->lo) + op->op;
 	adj = u->adj[op->num] - op->op;
 	if (unlikely(atom_load_relaxed(&s->ident) != ident || value < 0 ||
-		    value > SEMVMX || (!op->op && value) || adj < -32768 ||
-		    adj > 32767 || SEM_OTIME(sem->hi) != sys_realtime_sec()))
+		     value > SEMVMX || (!op->op && value) || adj < -32768 ||
+		     adj > 32767 || SEM_OTIME(sem->hi) != sys_realtime_sec()))
 		goto out;
 	bias_journal_begin(c, s);
 	entry_put(c, 0, &sem->lo, sem->lo, 8);
@@ -147,7 +147,7 @@ static __attribute__((noinline)) int array_biased(
 		return NOT_FAST;
 	sems = (struct sem *)((struct semset *)region_at(
 				      &c->region, s->body.off) +
-		1);
+			      1);
 	if (unlikely(atom_load_relaxed(&s->ident) != ident))
 		goto out;
 	for (i = 0; i < n; i++) {
@@ -167,8 +167,8 @@ static __attribute__((noinline)) int array_biased(
 	}
 	first = &sems[nums[0]];
 	if (unlikely((flags & SEM_FLG_UNDO) ||
-		    perm_check(c, s, alter ? PERM_W : PERM_R) ||
-		    SEM_OTIME(first->hi) != sys_realtime_sec()))
+		     perm_check(c, s, alter ? PERM_W : PERM_R) ||
+		     SEM_OTIME(first->hi) != sys_realtime_sec()))
 		goto out;
 	bias_journal_begin(c, s);
 	for (i = 0; i < n; i++)
@@ -239,16 +239,17 @@ static inline int one_cas(struct caller *c, u64 ident, struct slot *s,
 	if (unlikely(atom_load_acquire(&s->ident) != ident))
 		return NOT_FAST;
 	do {
-		if (unlikely((lo & SEM_OWNED) || (hi & ~0xffffffffffULL) != gen))
+		if (unlikely(
+			    (lo & SEM_OWNED) || (hi & ~0xffffffffffULL) != gen))
 			return NOT_FAST;
 		value = SEM_VALUE(lo) + op->op;
 		if (unlikely(value < 0 || (!op->op && value)))
 			return op->flg & SEM_IPC_NOWAIT ? -EAGAIN : NOT_FAST;
 		if (unlikely(value > SEMVMX))
 			return NOT_FAST;
-	} while (unlikely(!atom_cas16(&sem->lo, &lo, &hi,
-		(u64)c->pid << 32 | (u32)value,
-		gen | (u64)sys_realtime_sec())));
+	} while (unlikely(
+		!atom_cas16(&sem->lo, &lo, &hi, (u64)c->pid << 32 | (u32)value,
+			gen | (u64)sys_realtime_sec())));
 	return 0;
 }
 
@@ -265,8 +266,7 @@ static inline int streak_is_ripe(struct caller *c, u64 ident)
 		n = 0;
 	}
 	c->streak[k].n = n;
-	return n >= BIAS_STREAK && !(n & (n - 1)) && c->thread &&
-		c->may_borrow;
+	return n >= BIAS_STREAK && !(n & (n - 1)) && c->thread && c->may_borrow;
 }
 
 /* The ways without a lock; NOT_FAST if this call is not for them. */
@@ -289,12 +289,12 @@ static inline int op_fast(struct caller *c, s32 id, const struct sop *user)
 	if (unlikely(body < HEAP_OFF))
 		return NOT_FAST;
 	sem = (struct sem *)((char *)region_at(&c->region, body) +
-		      sizeof(struct semset)) +
-		op.num;
+			     sizeof(struct semset)) +
+	      op.num;
 	if (atom_load_relaxed(&s->bias) == c->bias_id)
-		return op.flg & SEM_FLG_UNDO ?
-			undo_biased(c, s, ident, sem, &op) :
-			one_biased(c, s, ident, sem, &op);
+		return op.flg & SEM_FLG_UNDO
+			       ? undo_biased(c, s, ident, sem, &op)
+			       : one_biased(c, s, ident, sem, &op);
 	if (unlikely(op.flg & SEM_FLG_UNDO))
 		return NOT_FAST;
 	if (unlikely(streak_is_ripe(c, ident)))

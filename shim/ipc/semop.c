@@ -3,11 +3,11 @@
  * Executing operation arrays under the set's lock, and sleeping
  * (KERNEL-SEMANTICS §4.2-4.5).
  *
- * What needs no lock is in semfast.c; this is the rest. The lock holder first owns the words (SEM_OWNED),
- * from then on fast callers come to the lock too. The commit is one store. If
- * values changed and somebody sleeps, pass_pending is part of the same
- * operation: should we die before all sleepers were tried, the next owner of
- * the lock tries them.
+ * What needs no lock is in semfast.c; this is the rest. The lock holder first
+ * owns the words (SEM_OWNED), from then on fast callers come to the lock too.
+ * The commit is one store. If values changed and somebody sleeps, pass_pending
+ * is part of the same operation: should we die before all sleepers were tried,
+ * the next owner of the lock tries them.
  */
 #include "ipc/perm.h"
 #include "ipc/semop.h"
@@ -41,7 +41,8 @@ void sem_own(struct sem *sem)
 
 /* The set was lent: end that, and bring up to date what its thread did not
  * keep (undo.h). */
-static __attribute__((noinline)) void take_back(struct caller *c, struct slot *s)
+static __attribute__((noinline)) void take_back(
+	struct caller *c, struct slot *s)
 {
 	struct semset *set = sem_body(c, s);
 	int foreign = bias_revoke(c, s);
@@ -196,8 +197,8 @@ static s32 sleep_queued(struct caller *c, struct sleep_state *st,
 		} else if (err == -EAGAIN) {
 			look_again(c, st->slot, watch, undo_about);
 		} else {
-			leave_queue(c, st->slot,
-				err == -ETIMEDOUT ? -EAGAIN : err);
+			leave_queue(
+				c, st->slot, err == -ETIMEDOUT ? -EAGAIN : err);
 		}
 		section_end(c);
 	}
@@ -222,8 +223,8 @@ static void enqueue(struct caller *c, struct slot *s, struct semset *set,
 	u32 i;
 
 	if (a->n > WAITER_SOPS_INLINE)
-		sops = region_span(&c->region, w->sops_ext,
-			a->n * sizeof(struct sop));
+		sops = region_span(
+			&c->region, w->sops_ext, a->n * sizeof(struct sop));
 	for (i = 0; i < a->n; i++)
 		sops[i] = a->sops[i];
 	w->n_sops = a->n;
@@ -279,7 +280,8 @@ static void consider_lending(
 	set->streak = 0;
 	if (set->n_waiters || s->size > BIAS_MAX_SEMS)
 		return;
-	for (u = undo_at(c, set->undo_active); u; u = undo_at(c, u->active_next))
+	for (u = undo_at(c, set->undo_active); u;
+		u = undo_at(c, u->active_next))
 		if (u->n_nonzero && u->task != c->task)
 			return;
 	for (i = 0; i < s->size; i++) {
@@ -350,8 +352,8 @@ static int prepare(struct caller *c, const struct request *r)
 	return heap_alloc_at(c, need, &w->sops_ext);
 }
 
-static int op_locked(struct caller *c, struct slot *s, u64 ident,
-	struct request *r)
+static int op_locked(
+	struct caller *c, struct slot *s, u64 ident, struct request *r)
 {
 	struct sleep_state st = {s, 0, 0};
 	struct wait_watch watch = {0};
@@ -446,9 +448,9 @@ static int deadline_of(const struct sys_timespec *t, struct request *r)
 		return -EINVAL;
 	r->no_wait = !t->sec && !t->nsec;
 	now = sys_monotonic_ns();
-	r->deadline_ns = t->sec > 4000000000LL ?
-		forever :
-		now + (u64)t->sec * 1000000000 + t->nsec;
+	r->deadline_ns = t->sec > 4000000000LL
+				 ? forever
+				 : now + (u64)t->sec * 1000000000 + t->nsec;
 	return 0;
 }
 

@@ -43,8 +43,8 @@ u32 array_entries(u32 n, int undo);
 /* Put the own waiter at the end of its queue, or take any waiter out with a
  * result; part of the current operation. Slot lock held. */
 void queue_append(struct caller *c, struct semset *set, struct waiter *w);
-void queue_remove(struct caller *c, struct semset *set, struct waiter *w,
-	s32 result);
+void queue_remove(
+	struct caller *c, struct semset *set, struct waiter *w, s32 result);
 
 /* One call: its array and what a look at it tells. */
 struct request {
@@ -68,7 +68,6 @@ static inline void request_scan(struct request *r)
 			r->max_num = op->num;
 	}
 }
-
 
 /* The whole of semtimedop, with every check in its order. */
 int sem_op_slow(struct caller *c, s32 id, const struct sop *user, u32 n,

@@ -67,7 +67,8 @@ static inline int plan_make(
 		if (!(op->flg & SEM_FLG_UNDO))
 			continue;
 		k = plan_before(a, i, 1);
-		p->adj[i] = (k < 0 ? a->undo->adj[op->num] : p->adj[k]) - op->op;
+		p->adj[i] =
+			(k < 0 ? a->undo->adj[op->num] : p->adj[k]) - op->op;
 		if (p->adj[i] < -32768 || p->adj[i] > 32767)
 			return -ERANGE;
 	}
@@ -89,7 +90,7 @@ static inline s32 plan_nonzero(const struct array *a, const struct plan *p)
 				break;
 		if (k == a->n)
 			delta += (p->adj[i] != 0) -
-				(a->undo->adj[a->sops[i].num] != 0);
+				 (a->undo->adj[a->sops[i].num] != 0);
 	}
 	return delta;
 }
@@ -145,8 +146,8 @@ static inline void plan_apply(struct caller *c, struct semset *set,
 }
 
 /* Any length: applied as it goes, rolled back if it does not end well. */
-static int array_try_long(struct caller *c, struct semset *set, const struct array *a,
-	u32 *ret_op)
+static int array_try_long(struct caller *c, struct semset *set,
+	const struct array *a, u32 *ret_op)
 {
 	struct sem *sems = sem_array(set), *sem;
 	int err = 0;
@@ -185,7 +186,6 @@ static int array_try_long(struct caller *c, struct semset *set, const struct arr
 	return 0;
 }
 
-
 int array_try(struct caller *c, struct semset *set, const struct array *a,
 	u32 *ret_op)
 {
@@ -216,8 +216,8 @@ static const struct sop *waiter_sops(const struct caller *c, struct waiter *w)
 {
 	if (w->n_sops <= WAITER_SOPS_INLINE)
 		return w->sops;
-	return region_span(&c->region, w->sops_ext,
-		(u64)w->n_sops * sizeof(struct sop));
+	return region_span(
+		&c->region, w->sops_ext, (u64)w->n_sops * sizeof(struct sop));
 }
 
 /* ---- queues ---- */
@@ -254,8 +254,8 @@ void queue_append(struct caller *c, struct semset *set, struct waiter *w)
 	journal_set32(c, &w->state, WAIT_QUEUED);
 }
 
-void queue_remove(struct caller *c, struct semset *set, struct waiter *w,
-	s32 result)
+void queue_remove(
+	struct caller *c, struct semset *set, struct waiter *w, s32 result)
 {
 	struct wait_queue *q = queue_of(set, w);
 
@@ -390,8 +390,8 @@ static void dirty_add(struct dirty *d, u32 num)
 
 /* Try one sleeper. 1 if its array was executed, else 0; either way it may have
  * left its queue. */
-static int pass_try(struct caller *c, struct slot *s, struct semset *set,
-	struct waiter *w)
+static int pass_try(
+	struct caller *c, struct slot *s, struct semset *set, struct waiter *w)
 {
 	struct array a = {waiter_sops(c, w), w->n_sops, w->pid, NULL};
 	u32 op = 0;
@@ -493,7 +493,8 @@ static void alter_pass_simple(struct caller *c, struct slot *s,
 
 restart:
 	/* A decrement cannot succeed at 0, and an increment never sleeps. */
-	for (w = wait_at(c, sem->alter.head); w && SEM_VALUE(sem->lo); w = next) {
+	for (w = wait_at(c, sem->alter.head); w && SEM_VALUE(sem->lo);
+		w = next) {
 		next = wait_at(c, w->next);
 		if (pass_try(c, s, set, w)) {
 			after_success(c, s, set, w, d);
@@ -599,8 +600,8 @@ void sem_alarm(struct caller *c, struct slot *s, struct semset *set,
 	for (i = 0; i < n && !w; i++) {
 		struct sem *sem = &sems[nums ? nums[i] : i];
 
-		w = first_alive(c, SEM_VALUE(sem->lo) ? &sem->alter :
-							&sem->zero);
+		w = first_alive(
+			c, SEM_VALUE(sem->lo) ? &sem->alter : &sem->zero);
 	}
 	if (!w)
 		w = first_alive(c, &set->complex);
@@ -609,4 +610,3 @@ void sem_alarm(struct caller *c, struct slot *s, struct semset *set,
 	if (w)
 		wait_alarm(c, w);
 }
-

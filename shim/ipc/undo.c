@@ -78,8 +78,8 @@ static void unlink_active(struct caller *c, struct semset *set, struct undo *u)
 	journal_set32(c, &set->n_active, set->n_active - 1);
 }
 
-static void set_adj(struct caller *c, struct semset *set, struct undo *u,
-	u32 num, s32 adj)
+static void set_adj(
+	struct caller *c, struct semset *set, struct undo *u, u32 num, s32 adj)
 {
 	s32 old = u->adj[num];
 
@@ -373,8 +373,8 @@ static int apply_all(struct caller *c, struct task *t)
 	int err = 0;
 
 	while (!err && (u = most_recent(c, t))) {
-		struct slot *s = region_slot(&c->region, FAC_SEM,
-			u->slot_idx & ids_mask(c));
+		struct slot *s = region_slot(
+			&c->region, FAC_SEM, u->slot_idx & ids_mask(c));
 		u64 ident = u->ident;
 
 		sem_lock_any(c, s);

@@ -45,8 +45,8 @@ struct caller {
 	u32 generation; /* matches the process's, else stale (fork) */
 	u32 tid;
 	u32 pid;
-	u32 task;   /* index of struct task, 0 = none yet */
-	u32 thread; /* index of struct thread, 0 = none yet */
+	u32 task;    /* index of struct task, 0 = none yet */
+	u32 thread;  /* index of struct thread, 0 = none yet */
 	u64 bias_id; /* the record and its claim, never 0; ~0 = no record */
 	u32 n_held;
 	struct journal *journal;
@@ -55,17 +55,18 @@ struct caller {
 	u32 in_section; /* > 0: a signal handler must wait */
 	u32 n_grants;
 	struct waiter *grants[MAX_GRANTS]; /* to be woken after the unlock */
-	struct waiter *alarm; /* wait_alarm: woken if we die */
-	u32 alarm_was;	      /* its word before */
+	struct waiter *alarm;		   /* wait_alarm: woken if we die */
+	u32 alarm_was;			   /* its word before */
 	struct deferred_signals deferred;
 	/* Set while the thread sleeps: takes it out of the queue before a
 	 * signal handler of the host runs. */
 	void (*interrupt)(struct caller *c);
 	void *interrupt_arg;
-	unsigned long signal_flags; /* sa_flags of the handler that interrupts */
+	unsigned long
+		signal_flags; /* sa_flags of the handler that interrupts */
 	struct cred *cred;
 	struct shm_process *shm; /* ipc/shmmap.h */
-	u32 *new_image;	/* 1 until this program image has found its task */
+	u32 *new_image; /* 1 until this program image has found its task */
 	s32 get_flg;	/* of the *get(2) under way */
 	/* Lock-free operations on one object in a row (bias.h), for a few
 	 * objects used in turn. */
@@ -73,7 +74,7 @@ struct caller {
 		u64 ident;
 		u64 n;
 	} streak[8];
-	u32 idx_mask; /* of ids */
+	u32 idx_mask;	/* of ids */
 	int may_borrow; /* bias_register succeeded */
 	/* Pages found readable lately (guard.h). */
 	uintptr_t stack_low, stack_high;
@@ -120,9 +121,9 @@ static inline void caller_set_bias_id(struct caller *c)
 {
 	const struct thread *th = region_thread(&c->region, c->thread);
 
-	c->bias_id = c->thread ?
-		(u64)(th->claims & 0x7fffffff) << 32 | c->thread :
-		~0ULL;
+	c->bias_id = c->thread
+			     ? (u64)(th->claims & 0x7fffffff) << 32 | c->thread
+			     : ~0ULL;
 }
 static inline int caller_enroll(struct caller *c)
 {

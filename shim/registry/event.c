@@ -8,9 +8,8 @@ void event_add(struct caller *c, enum event_code code, u64 arg0, u64 arg1)
 {
 	struct header *h = caller_header(c);
 	u64 seq = atom_add(&h->event_seq, 1) + 1;
-	struct event *e =
-		(struct event *)region_at(&c->region, EVENTS_OFF) +
-		seq % N_EVENTS;
+	struct event *e = (struct event *)region_at(&c->region, EVENTS_OFF) +
+			  seq % N_EVENTS;
 
 	/* A full file system loses the event, not the host. */
 	if (caller_room(c, e, sizeof(*e)))

@@ -13,9 +13,9 @@ enum event_code {
 	EVENT_RECOVERED = 1, /* arg0 = tid of the dead owner */
 	EVENT_LIMIT,	     /* arg0 = LIMIT_*, arg1 = its value */
 	EVENT_REAPED,	     /* arg0 = pid whose undo was applied */
-	EVENT_KERNEL_KEY,    /* arg0 = facility, arg1 = key that the kernel has */
-	EVENT_DETACHED,	     /* arg0 = pid whose attachments were dropped */
-	EVENT_NO_ROOM,	     /* arg0 = pages asked for, arg1 = pages left */
+	EVENT_KERNEL_KEY, /* arg0 = facility, arg1 = key that the kernel has */
+	EVENT_DETACHED,	  /* arg0 = pid whose attachments were dropped */
+	EVENT_NO_ROOM,	  /* arg0 = pages asked for, arg1 = pages left */
 };
 
 void event_add(struct caller *c, enum event_code code, u64 arg0, u64 arg1);

@@ -19,7 +19,8 @@ void guard_forget(struct caller *c)
 
 int guard_readable_slow(struct caller *c, const void *p, size_t len)
 {
-	uintptr_t at = (uintptr_t)p, here = (uintptr_t)__builtin_frame_address(0);
+	uintptr_t at = (uintptr_t)p,
+		  here = (uintptr_t)__builtin_frame_address(0);
 	uintptr_t page;
 
 	if (len == 0)
@@ -28,8 +29,8 @@ int guard_readable_slow(struct caller *c, const void *p, size_t len)
 		return -EFAULT;
 	if (!sys_readable(p, len))
 		return -EFAULT;
-	if (at >= here && at - here < STACK_SPAN && sys_readable((void *)here,
-		at + len - here)) {
+	if (at >= here && at - here < STACK_SPAN &&
+		sys_readable((void *)here, at + len - here)) {
 		c->stack_low = here & ~(SYS_PAGE - 1);
 		c->stack_high = (at + len + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
 		return 0;
@@ -53,7 +54,8 @@ int guard_writable(struct caller *c, void *p, size_t len)
 
 static int range_sane(uintptr_t at, size_t len)
 {
-	return at >= GUARD_LOWEST && at + len >= at && at + len <= ARCH_USER_TOP;
+	return at >= GUARD_LOWEST && at + len >= at &&
+	       at + len <= ARCH_USER_TOP;
 }
 
 int guard_source(struct caller *c, const void *p, size_t len)

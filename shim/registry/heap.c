@@ -64,9 +64,9 @@ void heap_release(struct caller *c)
 
 int caller_room_slow(struct caller *c, u64 page)
 {
-	long err = sys_call(__NR_madvise,
-		region_at(&c->region, page * SYS_PAGE), SYS_PAGE,
-		MADV_POPULATE_WRITE);
+	long err =
+		sys_call(__NR_madvise, region_at(&c->region, page * SYS_PAGE),
+			SYS_PAGE, MADV_POPULATE_WRITE);
 
 	if (err && err != -EINVAL)
 		return -ENOMEM;
@@ -78,8 +78,8 @@ static int reserve(struct caller *c, u64 off, u64 len)
 {
 	u64 from = off & ~(SYS_PAGE - 1);
 	u64 to = (off + len + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
-	long err = sys_call(__NR_madvise, region_at(&c->region, from), to - from,
-		MADV_POPULATE_WRITE);
+	long err = sys_call(__NR_madvise, region_at(&c->region, from),
+		to - from, MADV_POPULATE_WRITE);
 
 	/* EINVAL: a kernel before 5.14 cannot say; the touch will tell. */
 	return err == 0 || err == -EINVAL ? 0 : -ENOMEM;

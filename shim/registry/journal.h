@@ -31,9 +31,9 @@
 int journal_reserve_slow(struct caller *c, u32 n);
 static inline int journal_reserve(struct caller *c, u32 n)
 {
-	return likely(c->journal->n + n <= c->journal->cap) ?
-		0 :
-		journal_reserve_slow(c, n);
+	return likely(c->journal->n + n <= c->journal->cap)
+		       ? 0
+		       : journal_reserve_slow(c, n);
 }
 
 static inline void journal_note(struct caller *c, void *p, u64 old, u64 size)
@@ -65,7 +65,8 @@ static inline void journal_set16(struct caller *c, u16 *p, u16 v)
 	atom_store_release(p, v);
 }
 
-static inline void journal_set_ref(struct caller *c, struct ref *p, struct ref v)
+static inline void journal_set_ref(
+	struct caller *c, struct ref *p, struct ref v)
 {
 	journal_set64(c, &p->off, v.off);
 }

@@ -50,26 +50,27 @@ struct ref {
 /*
  * struct lock: a robust lock, one cache line. See lock.h for the word's states.
  * field    written by      lock   read without lock   a crash leaves
- * word     owner, kernel   -      yes                 OWNER_DIED, set by the kernel
- * journal  new owner       self   repair only         the previous owner's: harmless
- * count    owner           self   yes (sequence)      one off, statistics
- * n_held.. owner, waiters  -      yes                 one off, statistics
- * link     owner           -      kernel only         node of the dead: never followed
- * bias_busy lender, kernel -      lock owner          OWNER_DIED (bias.h)
+ * word     owner, kernel   -      yes                 OWNER_DIED, set by the
+ * kernel journal  new owner       self   repair only         the previous
+ * owner's: harmless count    owner           self   yes (sequence)      one
+ * off, statistics n_held.. owner, waiters  -      yes                 one off,
+ * statistics link     owner           -      kernel only         node of the
+ * dead: never followed bias_busy lender, kernel -      lock owner OWNER_DIED
+ * (bias.h)
  * *_ns     owner           self   yes                 statistics
  */
 struct lock {
 	u32 word;
-	u32 journal; /* thread index of the owner's journal */
-	u64 count;   /* times taken; odd sampling for lock-free readers */
+	u32 journal;	   /* thread index of the owner's journal */
+	u64 count;	   /* times taken; odd sampling for lock-free readers */
 	u32 n_found_held;  /* cnt_lock: an acquirer found it held */
 	u32 n_held_wanted; /* cnt_hold: wanted by others while held */
 	u64 robust_prev;   /* +24: written by libc code only */
 	u64 robust_next;   /* +32 (glibc) or +28 (musl) from word */
-	u64 total_ns;      /* profiling: sum of hold times */
-	u32 max_ns;        /* profiling: longest hold */
-	u32 bias_busy;     /* bias.h: the lender's tid while it is inside */
-	u64 taken_ns;      /* profiling: when the present hold began */
+	u64 total_ns;	   /* profiling: sum of hold times */
+	u32 max_ns;	   /* profiling: longest hold */
+	u32 bias_busy;	   /* bias.h: the lender's tid while it is inside */
+	u64 taken_ns;	   /* profiling: when the present hold began */
 };
 _Static_assert(sizeof(struct lock) == 64, "lock size");
 
@@ -87,36 +88,37 @@ enum facility {
  * slot whose object is gone: it then sees `ident` changed.
  * field    written by           lock        read without lock  a crash leaves
  * lock     its owner            self        word only          repaired
- * ident    create, remove       fac + self  yes (acquire)      journaled: old or new
- * body     create               fac         yes, if ident says so
+ * ident    create, remove       fac + self  yes (acquire)      journaled: old
+ * or new body     create               fac         yes, if ident says so
  * key,next create, remove       fac         yes (key seq)      journaled
  * perm     create, IPC_SET      fac / self  yes                journaled
  * size     create               fac         yes
  * ctime    create, SET*, IPC_SET fac / self yes                journaled
- * bias     lock holder          self        its thread         revoked by the next
+ * bias     lock holder          self        its thread         revoked by the
+ * next
  */
 struct slot {
 	struct lock lock;
-	u32 mode;	/* the nine permission bits (and facility's own above) */
-	u32 next;	/* key chain: idx + 1, 0 = end */
-	u64 ident;	/* IDENT_* below; 0 = free */
+	u32 mode;  /* the nine permission bits (and facility's own above) */
+	u32 next;  /* key chain: idx + 1, 0 = end */
+	u64 ident; /* IDENT_* below; 0 = free */
 	struct ref body;
 	s32 key;
 	u32 uid;
 	u32 gid;
 	u32 cuid;
 	u32 cgid;
-	u32 size;	/* semaphores of the set */
+	u32 size; /* semaphores of the set */
 	s64 ctime;
-	u64 bias;	/* bias.h: caller.bias_id of the thread that the lock
-			 * is lent to, 0 = none */
+	u64 bias; /* bias.h: caller.bias_id of the thread that the lock
+		   * is lent to, 0 = none */
 };
 _Static_assert(sizeof(struct slot) == 128, "slot size");
 
 /* ident = generation << 32 | live bit | id. One load tells which object, if
  * any, stands in the slot. */
 #define IDENT_LIVE 0x80000000u
-#define IDENT_ID(ident) ((s32)((ident) & 0x7fffffff))
+#define IDENT_ID(ident) ((s32)((ident)&0x7fffffff))
 #define IDENT_GEN(ident) ((u32)((ident) >> 32))
 
 /* Geometry of the idx bitmap: 64-way, level 0 has a bit an idx, level n a bit a
@@ -144,7 +146,7 @@ struct id_table {
 	u32 n_keys;
 	u32 n_buckets; /* linear hashing: buckets in use, >= 1 */
 	u32 key_seq;
-	u32 gen;       /* generation of the next object */
+	u32 gen;	 /* generation of the next object */
 	u32 slots_ready; /* pages of slots below are reserved; only grows */
 };
 
@@ -163,14 +165,14 @@ struct limits {
  * struct task: one process that uses the registry, kept over exec.
  * field       written by          lock   read without lock  a crash leaves
  * claim       claimer, reaper     CAS; a dead one's: lock  yes
- *                                                           claimed by a dead process:
- *                                                           reclaimed by the next
- * start       claimer, state 0    -      if state is 1      the next claimer writes it
- * lifeline    owner, kernel       -      yes                OWNER_DIED
- * undo_head.. owner, reaper       lock   no                 journaled
- * shm_*       owner, reaper       lock   no                 journaled
+ *                                                           claimed by a dead
+ * process: reclaimed by the next start       claimer, state 0    -      if
+ * state is 1      the next claimer writes it lifeline    owner, kernel       -
+ * yes                OWNER_DIED undo_head.. owner, reaper       lock   no
+ * journaled shm_*       owner, reaper       lock   no                 journaled
  * epoch       owner               -      yes                one store
- * nascent     parent, child       -      yes                one compare-and-swap
+ * nascent     parent, child       -      yes                one
+ * compare-and-swap
  *
  * state TASK_NASCENT: not a process yet but what a child to be forked will
  * inherit (ipc/shmfork.h); pid and start are the parent's.
@@ -206,11 +208,11 @@ struct task {
 	u64 use_seq;	      /* stamps "most recently used" */
 	struct ref shm_head;  /* its attachment records, */
 	struct ref shm_free;  /* and those of them that are not in use */
-	u64 mm;		      /* tells one program image from the next: stack start */
-	u32 epoch;	      /* program images so far */
-	u32 life_tid;	      /* the thread that the lifeline is of */
-	u64 nascent;	      /* nonce << 32 | pid of the child, once known */
-	u64 looked_ns;	      /* when its child was last looked for */
+	u64 mm;	       /* tells one program image from the next: stack start */
+	u32 epoch;     /* program images so far */
+	u32 life_tid;  /* the thread that the lifeline is of */
+	u64 nascent;   /* nonce << 32 | pid of the child, once known */
+	u64 looked_ns; /* when its child was last looked for */
 	u64 pad[5];
 };
 _Static_assert(sizeof(struct task) == 256, "task size");
@@ -294,11 +296,11 @@ struct waiter {
 	u64 ident;	/* of the object */
 	u32 next, prev; /* queue links: thread indexes, 0 = end */
 	u32 facility;
-	u32 kind;	/* which queue */
+	u32 kind; /* which queue */
 	u32 n_sops;
-	u32 block_op;	/* index of the operation it is blocked at */
+	u32 block_op; /* index of the operation it is blocked at */
 	u32 pid;
-	u32 queue_num;	/* semaphore whose queue it stands in */
+	u32 queue_num; /* semaphore whose queue it stands in */
 	struct ref undo;
 	struct ref sops_ext;
 	u64 sops_ext_cap;
@@ -336,7 +338,7 @@ struct thread {
 	u32 task;
 	u32 claims; /* how often it was claimed */
 	u32 pad0;
-	u64 start; /* of the task */
+	u64 start;	  /* of the task */
 	struct ref spare; /* a block between heap_alloc_at and its use */
 	struct waiter waiter;
 	struct journal journal;
@@ -360,7 +362,8 @@ struct wait_queue {
  *        compare-and-swap       SEM_OWNED is set
  *        lock holder, plain     slot, if OWNED  as sequence   journaled
  * queues lock holder            slot            no            journaled
- * calm   lock holder            slot            no            a count, any value is right
+ * calm   lock holder            slot            no            a count, any
+ * value is right
  *
  * lo = last pid << 32 | flags << 16 | value; hi = generation << 40 | otime.
  * SEM_OWNED: the words change only under the slot's lock. The lock holder sets
@@ -377,9 +380,9 @@ struct sem {
 };
 _Static_assert(sizeof(struct sem) == 64, "sem size");
 #define SEM_OWNED (1ULL << 16)
-#define SEM_VALUE(lo) ((u32)((lo) & 0xffff))
+#define SEM_VALUE(lo) ((u32)((lo)&0xffff))
 #define SEM_PID(lo) ((u32)((lo) >> 32))
-#define SEM_OTIME(hi) ((s64)((hi) & 0xffffffffffULL))
+#define SEM_OTIME(hi) ((s64)((hi)&0xffffffffffULL))
 #define SEM_GEN(hi) ((u32)((hi) >> 40))
 #define SEM_GEN_MASK 0xffffffu
 
@@ -391,8 +394,8 @@ _Static_assert(sizeof(struct sem) == 64, "sem size");
 struct semset {
 	struct wait_queue complex;     /* sleeping arrays that alter */
 	struct wait_queue zero_arrays; /* sleeping arrays of zeros only */
-	struct ref undo_all;	/* every undo record of the set */
-	struct ref undo_active; /* those that may have a nonzero adj */
+	struct ref undo_all;	       /* every undo record of the set */
+	struct ref undo_active;	       /* those that may have a nonzero adj */
 	u32 n_active;
 	u32 n_adj; /* records that have a nonzero adj */
 	u32 n_waiters;
@@ -433,7 +436,8 @@ struct shm_run {
 	u64 off;	 /* of its first page, in the file */
 	u32 class;
 	u32 pad;
-	u64 kept; /* its first pages that may hold something; 0: all are holes */
+	u64 kept; /* its first pages that may hold something; 0: all are holes
+		   */
 };
 
 /*
@@ -441,8 +445,8 @@ struct shm_run {
  * field        written by         lock        without lock  a crash leaves
  * size..run    create, empty      fac         yes (ident)   journaled
  * attach_all.. attach, detach     slot        nattch yes    journaled
- * dirty        first attach       slot        no            one store: done again
- * doomed_*     RMID, remove       fac         no            journaled
+ * dirty        first attach       slot        no            one store: done
+ * again doomed_*     RMID, remove       fac         no            journaled
  */
 struct shm_segment {
 	u64 size;  /* bytes asked for */
@@ -452,7 +456,7 @@ struct shm_segment {
 	struct ref attach_all; /* attachment records */
 	u32 nattch;	       /* sum of their counts */
 	u32 flags;	       /* SHM_SEG_* */
-	u64 dirty;	       /* first pages to be zeroed before anybody sees them */
+	u64 dirty; /* first pages to be zeroed before anybody sees them */
 	u32 cpid, lpid;
 	s64 atime, dtime;
 	u32 creator; /* thread */
@@ -464,7 +468,7 @@ struct shm_segment {
 	u64 pad[3];
 };
 #define SHM_SEG_NORESERVE 1u
-#define SHM_SEG_DOOMED 2u /* in the list of the removed */
+#define SHM_SEG_DOOMED 2u  /* in the list of the removed */
 #define SHM_SEG_COUNTED 4u /* in the totals */
 
 /*
@@ -488,14 +492,15 @@ struct shm_attach {
 
 /* struct shm_state: facility's lock, journaled. */
 struct shm_state {
-	u64 near, far;	     /* file offsets never handed out: small runs, large */
-	u64 promised;	     /* pages of segments without SHM_NORESERVE */
-	u64 unpromised;	     /* and of those with */
-	u64 pool;	     /* pages kept in free runs */
+	u64 near, far;	/* file offsets never handed out: small runs, large */
+	u64 promised;	/* pages of segments without SHM_NORESERVE */
+	u64 unpromised; /* and of those with */
+	u64 pool;	/* pages kept in free runs */
 	struct ref next_run; /* between admission and creation */
 	u32 doomed;	     /* idx + 1: removed segments still attached */
 	u32 evict_hand;
-	u64 room, room_ns; /* what the file system could hold, and when; hints */
+	u64 room,
+		room_ns; /* what the file system could hold, and when; hints */
 	u64 home; /* where processes map the window if they can; constant */
 	struct ref bare[SHM_CLASSES]; /* free runs without pages */
 	struct ref kept[SHM_CLASSES]; /* and with */
@@ -535,14 +540,14 @@ _Static_assert(sizeof(struct prio_item) == 64, "prio_item size");
  */
 struct prioq {
 	u32 root;
-	u32 first;     /* node of the highest priority */
+	u32 first; /* node of the highest priority */
 	u32 free_item, free_node;
 	u32 made, cap; /* items that exist, that may exist */
 	u32 shift;
 	u32 table_off;
 	u32 stride;	 /* bytes an item takes in its chunk */
 	u32 inline_data; /* bytes of data that follow each item, or 0 */
-	u64 count; /* bytes << 20 | items in the queue */
+	u64 count;	 /* bytes << 20 | items in the queue */
 	/* u32 hints behind the table: where the node of a priority was last.
 	 * Plain stores; a hint counts if the node still says so. */
 	u32 hint_off;
@@ -566,14 +571,14 @@ enum mq_notify_state {
 /* Who is told of the next message. Slot lock, journaled. */
 struct mq_notify {
 	u32 state;
-	u32 how;    /* sigev_notify */
+	u32 how; /* sigev_notify */
 	u32 signo;
-	u32 task;   /* registrant: index, pid and start time of its task */
+	u32 task; /* registrant: index, pid and start time of its task */
 	u32 pid;
 	u32 thread; /* SIGEV_THREAD: whose waiter is to be granted */
 	u64 start;
 	u64 value;
-	u64 image;  /* tells the registrant's program from one after exec */
+	u64 image; /* tells the registrant's program from one after exec */
 	u32 sender_pid, sender_uid; /* while FIRING */
 };
 
@@ -602,8 +607,8 @@ struct mqueue {
 	u32 ruid;	 /* who is charged */
 	u32 name_len;
 	u64 charge;
-	u64 dev, ino;	 /* of the FIFO */
-	u64 token[2];	 /* its name */
+	u64 dev, ino; /* of the FIFO */
+	u64 token[2]; /* its name */
 	u64 body_size;
 	char name[MQ_NAME_MAX + 1];
 };
@@ -682,10 +687,10 @@ struct msg_class {
  * pids are also read without the lock.
  */
 struct msgqueue {
-	u64 count;	/* messages << 35 | bytes */
-	u64 ends;	/* last message << 32 | first */
-	u32 types;	/* root of the tree of types */
-	u32 pending;	/* MSG_PEND_*: sleepers still to be looked at */
+	u64 count;   /* messages << 35 | bytes */
+	u64 ends;    /* last message << 32 | first */
+	u32 types;   /* root of the tree of types */
+	u32 pending; /* MSG_PEND_*: sleepers still to be looked at */
 	u64 stamp;
 	u64 qbytes;
 	u32 lspid, lrpid;
@@ -742,7 +747,7 @@ struct header {
 	u64 pid_ns;
 	u32 owner;
 	u32 idx_bits;
-	u32 profile; /* LIMITS_* of limits.h */
+	u32 profile;   /* LIMITS_* of limits.h */
 	u32 profiling; /* 1: locks take times */
 	s64 created;
 	u64 identity_sum; /* of the fields above */
@@ -752,17 +757,17 @@ struct header {
 	struct lock repair_lock;
 	struct lock task_lock;
 	struct heap heap;
-	u32 task_high;	 /* tasks ever used are below this */
+	u32 task_high; /* tasks ever used are below this */
 	u32 task_hint;
 	u32 thread_high;
 	u32 thread_hint;
 	u64 event_seq;
-	u64 stamp;   /* arrival order of waiters */
-	u64 removing[N_FAC]; /* idx + 1 of an object in mid-removal */
+	u64 stamp;		   /* arrival order of waiters */
+	u64 removing[N_FAC];	   /* idx + 1 of an object in mid-removal */
 	u64 kernel_keys_ns[N_FAC]; /* ipc/kernelkey.h */
 	struct shm_state shm;
-	u64 mq_fifo[2];	 /* token of a FIFO made for a queue not yet there */
-	u32 mq_orphans;	 /* queues unlinked but open: slot idx + 1, 0 = none */
+	u64 mq_fifo[2]; /* token of a FIFO made for a queue not yet there */
+	u32 mq_orphans; /* queues unlinked but open: slot idx + 1, 0 = none */
 	u32 pad;
 };
 #define HEADER_SIZE 65536ULL

@@ -93,8 +93,7 @@ int lock_acquire(struct caller *c, struct lock *lock)
 		died = 1;
 	}
 	atom_store_release(&lock->journal, c->thread);
-	atom_store_release(
-		&c->journal->locks[n], region_off(&c->region, lock));
+	atom_store_release(&c->journal->locks[n], region_off(&c->region, lock));
 	atom_store_release(&c->journal->n_locks, n + 1);
 	atom_store_release(&lock->count, lock->count + 1);
 	if (unlikely(caller_header(c)->profiling))

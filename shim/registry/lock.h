@@ -4,10 +4,10 @@
  *
  * States of the word:
  *   0                        free
- *   WAITERS                  free; somebody may sleep (the bit is sticky, below)
- *   tid                      held, nobody sleeps
- *   tid | WAITERS            held, somebody may sleep
- *   OWNER_DIED [| WAITERS]   the owner died; the next owner repairs first
+ *   WAITERS                  free; somebody may sleep (the bit is sticky,
+ * below) tid                      held, nobody sleeps tid | WAITERS held,
+ * somebody may sleep OWNER_DIED [| WAITERS]   the owner died; the next owner
+ * repairs first
  *
  * While a lock is wanted or held, the pending entry of the robust list that
  * libc registered for the thread points at it, so the kernel itself marks

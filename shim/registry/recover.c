@@ -31,7 +31,7 @@ static int published(const struct caller *c, const struct journal *j)
 	u64 off = j->publish_off;
 
 	return off && off <= REGION_SIZE - 8 && !(off & 7) &&
-		*(u64 *)region_at(&c->region, off) == j->publish_val;
+	       *(u64 *)region_at(&c->region, off) == j->publish_val;
 }
 
 static void rollback(struct caller *c, struct journal *j)
@@ -72,7 +72,8 @@ void recover_journal(struct caller *c, struct lock *lock, u32 thread)
 	}
 	lock_acquire(c, &h->repair_lock);
 	/* Asked again: the other may be done, and a new thread may have taken
-	 * the record over since; its journal cannot list a lock that we hold. */
+	 * the record over since; its journal cannot list a lock that we hold.
+	 */
 	if (atom_load_acquire(&j->n) &&
 		journal_lists(j, region_off(&c->region, lock)))
 		rollback(c, j);

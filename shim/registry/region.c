@@ -133,7 +133,8 @@ static int refuse(
 }
 
 /* A place in the address space that programs leave alone, above ASan's shadow
- * and far below the stack and the libraries; somewhere else in each registry. */
+ * and far below the stack and the libraries; somewhere else in each registry.
+ */
 static u64 choose_home(void)
 {
 	u64 r = 0;
@@ -265,8 +266,9 @@ static char *map_read_only(const char *path, long fd)
 
 	if (ro < 0)
 		return NULL;
-	if (!sys_call(__NR_fstat, fd, &st) && !sys_call(__NR_fstat, ro, &again) &&
-		st.dev == again.dev && st.ino == again.ino)
+	if (!sys_call(__NR_fstat, fd, &st) &&
+		!sys_call(__NR_fstat, ro, &again) && st.dev == again.dev &&
+		st.ino == again.ino)
 		at = sys_mmap(NULL, SYS_PAGE, PROT_NONE,
 			MAP_SHARED | MAP_NORESERVE, ro, REGION_SIZE - SYS_PAGE);
 	sys_call(__NR_close, ro);

@@ -61,8 +61,7 @@ int region_default_path(char *path, size_t cap, char *why, size_t why_cap);
 /* A fork child may have come into another pid namespace, where its ids mean
  * somebody else: 0, or -EXDEV with an explanation. Where /proc does not tell,
  * 0: a chroot after the first call is allowed. */
-int region_check_namespace(
-	const struct region *region, char *why, size_t cap);
+int region_check_namespace(const struct region *region, char *why, size_t cap);
 
 /* Offset of a mapped address and back. region_at checks nothing: for
  * references read from the region use region_span. */
@@ -78,7 +77,8 @@ static inline u64 region_off(const struct region *r, const void *p)
 
 /* The address of `size` bytes that a reference names, or NULL if it is 0 or
  * leads out of the heap. */
-static inline void *region_span(const struct region *r, struct ref ref, u64 size)
+static inline void *region_span(
+	const struct region *r, struct ref ref, u64 size)
 {
 	u64 off = ref.off;
 
@@ -106,7 +106,7 @@ static inline struct task *region_task(const struct region *r, u32 idx)
 static inline struct thread *region_thread(const struct region *r, u32 idx)
 {
 	return (struct thread *)(r->base + THREADS_OFF +
-		(u64)(idx & (N_THREADS - 1)) * THREAD_STRIDE);
+				 (u64)(idx & (N_THREADS - 1)) * THREAD_STRIDE);
 }
 
 #endif

@@ -117,7 +117,7 @@ static int task_inherit(struct caller *c, struct task *t, u64 claim)
 
 	lock_acquire(c, &t->lock);
 	ok = !t->undo_head.off && !t->shm_head.off &&
-		atom_load_acquire(&t->claim) == claim;
+	     atom_load_acquire(&t->claim) == claim;
 	if (ok && t->spare.off)
 		heap_free_at(c, t->spare_size, &t->spare);
 	ok = ok && atom_cas(&t->claim, &claim, (u64)c->pid);
@@ -139,7 +139,7 @@ static int task_try(struct caller *c, u32 idx, u64 start, u64 mm)
 		if (!atom_cas(&t->claim, &claim, (u64)c->pid))
 			return 0;
 	} else if (t->undo_head.off || t->shm_head.off ||
-		claim_alive(t, claim) || !task_inherit(c, t, claim)) {
+		   claim_alive(t, claim) || !task_inherit(c, t, claim)) {
 		return 0;
 	}
 	atom_store_release(&t->start, start);
@@ -220,8 +220,8 @@ static int thread_reclaimable(const struct thread *th, u32 tid)
  */
 static int waiter_settled(struct caller *c, const struct waiter *w)
 {
-	struct slot *s = region_slot(&c->region, w->facility % N_FAC,
-		w->slot_idx % IDX_MAX);
+	struct slot *s = region_slot(
+		&c->region, w->facility % N_FAC, w->slot_idx % IDX_MAX);
 	int died = lock_acquire(c, &s->lock), done;
 
 	done = w->state != WAIT_QUEUED && !(w->word & SYS_TID_MASK);
@@ -392,7 +392,7 @@ int task_changed_image(const struct task *t)
 		return 1;
 	/* It ended, or another thread called exec. */
 	return sys_process_read(pid, 0, &p) && mm > 1 && p.stack > 1 &&
-		p.stack != mm;
+	       p.stack != mm;
 }
 
 u32 task_claim_nascent(struct caller *c)
@@ -402,7 +402,8 @@ u32 task_claim_nascent(struct caller *c)
 	u64 claim;
 
 	for (i = 0; i < N_TASKS; i++) {
-		/* Away from where probing starts for pids of the near future. */
+		/* Away from where probing starts for pids of the near future.
+		 */
 		idx = (c->pid + N_TASKS / 2 + i) & (N_TASKS - 1);
 		t = region_task(&c->region, idx);
 		if (caller_room(c, t, sizeof(*t)))
@@ -454,8 +455,8 @@ static int may_be_child(
 	for (; *name >= '0' && *name <= '9'; name++)
 		pid = pid * 10 + (u32)(*name - '0');
 	return pid && !*name && sys_process_read(pid, 0, &p) && !p.ending &&
-		p.stack == t->mm && p.start + 2 >= since &&
-		!is_known(c, pid, p.start);
+	       p.stack == t->mm && p.start + 2 >= since &&
+	       !is_known(c, pid, p.start);
 }
 
 int task_may_have_child(struct caller *c, const struct task *t)

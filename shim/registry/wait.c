@@ -4,10 +4,10 @@
  *
  * How a sleeper is interrupted as the kernel's would be: semop and msgrcv end
  * with EINTR after any handler, even one with SA_RESTART, and semop even after
- * stop and continue, where msgrcv begins anew. The futex call is made as a restartable sequence
- * (arch_syscall6_intr) on libc's registered rseq area, or on one of our own
- * registered for the time of the sleep; without rseq a FUTEX_WAIT with a
- * timeout gives EINTR in all cases but stop and continue.
+ * stop and continue, where msgrcv begins anew. The futex call is made as a
+ * restartable sequence (arch_syscall6_intr) on libc's registered rseq area, or
+ * on one of our own registered for the time of the sleep; without rseq a
+ * FUTEX_WAIT with a timeout gives EINTR in all cases but stop and continue.
  */
 #include "registry/lock.h"
 #include "registry/cancel.h"

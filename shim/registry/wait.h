@@ -10,10 +10,10 @@
  * States of waiter.word:
  *   0                    asked to wait; spinning
  *   WAITERS              asleep in a futex
- *   waker tid | WAITERS  a waker is granting: between its decision and its wake;
- *                        or about to see whether it can (wait_alarm)
- *   OWNER_DIED|WAITERS   that waker died: take the object's lock and look
- *   WAIT_WORD_DONE       state and result are final, no lock needed
+ *   waker tid | WAITERS  a waker is granting: between its decision and its
+ * wake; or about to see whether it can (wait_alarm) OWNER_DIED|WAITERS   that
+ * waker died: take the object's lock and look WAIT_WORD_DONE       state and
+ * result are final, no lock needed
  *
  * From the moment a waker writes its tid until it has woken the sleeper, the
  * word is on the waker's robust list (or pending), so its death wakes the
@@ -103,7 +103,8 @@ int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 /*
  * The same for calls that SA_RESTART restarts (mq_*): deadline is an absolute
  * CLOCK_REALTIME or NULL. The thread may be cancelled in the sleep itself, and
- * only there, if the scope was begun (cancel.h). -EINTR means that a handler which our trampoline does not know ran and does not restart.
+ * only there, if the scope was begun (cancel.h). -EINTR means that a handler
+ * which our trampoline does not know ran and does not restart.
  */
 int wait_sleep_restart(struct caller *c, struct waiter *w,
 	const struct sys_timespec *deadline, int spin,

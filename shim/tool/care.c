@@ -228,7 +228,8 @@ static void finish_for_the_dead(struct caller *c)
 
 	check_region(&c->region, add_fault, faults);
 	for (i = 0; i < json_object_array_length(faults); i++) {
-		json_object *o = json_object_array_get_idx(faults, i), *what, *at;
+		json_object *o = json_object_array_get_idx(faults, i), *what,
+			    *at;
 		u32 where;
 
 		json_object_object_get_ex(o, "fault", &what);
@@ -241,8 +242,9 @@ static void finish_for_the_dead(struct caller *c)
 			lock_release(c, &t->lock);
 			reap_task(c, where);
 		} else if (!strcmp(json_object_get_string(what), "object") &&
-			where <= c->idx_mask) {
-			struct slot *s = region_slot(&c->region, FAC_SEM, where);
+			   where <= c->idx_mask) {
+			struct slot *s =
+				region_slot(&c->region, FAC_SEM, where);
 
 			sem_lock_any(c, s);
 			sem_unlock(c, s);

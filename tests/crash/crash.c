@@ -45,7 +45,7 @@ static struct shared {
 	volatile int stopped;	  /* somebody stopped at his point */
 	struct member cast[MAX_CAST];
 	unsigned n_cast;
-} *shared;
+} * shared;
 static pid_t victim_pid, repairer_pid;
 
 /* ---- crash points ---- */
@@ -166,7 +166,7 @@ static struct waiter *waiter_of(pid_t pid)
 static int asleep(const struct waiter *w)
 {
 	return w && w->state == WAIT_QUEUED &&
-		atom_load_acquire(&w->word) == SYS_WAITERS;
+	       atom_load_acquire(&w->word) == SYS_WAITERS;
 }
 
 int wait_asleep(pid_t pid)
@@ -263,8 +263,8 @@ static void say(const char *format, ...)
 	va_list ap;
 
 	va_start(ap, format);
-	text_len += vsnprintf(
-		text + text_len, sizeof(text) - text_len, format, ap);
+	text_len +=
+		vsnprintf(text + text_len, sizeof(text) - text_len, format, ap);
 	va_end(ap);
 }
 
@@ -319,8 +319,7 @@ static void say_set(u32 idx, struct slot *s)
 	say_queue(s, &set->zero_arrays, 'Z');
 	for (u = undo_at(&driver, set->undo_all); u;
 		u = undo_at(&driver, u->set_next)) {
-		say(" undo %s",
-			who(region_task(&driver.region, u->task)->pid));
+		say(" undo %s", who(region_task(&driver.region, u->task)->pid));
 		for (i = 0; i < u->n_sems && i < 64; i++)
 			say(" %d", u->adj[i]);
 	}
@@ -434,8 +433,8 @@ static void violation(const char *format, ...)
 	n_violations++;
 	if (first_failure[0] && !verbose)
 		return;
-	n = snprintf(first_failure, sizeof(first_failure), "  K=%u J=%u: ",
-		run_k, run_j);
+	n = snprintf(first_failure, sizeof(first_failure),
+		"  K=%u J=%u: ", run_k, run_j);
 	va_start(ap, format);
 	vsnprintf(first_failure + n, sizeof(first_failure) - n, format, ap);
 	va_end(ap);
@@ -506,10 +505,10 @@ static int judge(void)
 		inv_text[0] = 0;
 		bad = check_region(&driver.region, on_invariant, NULL);
 		describe();
-		verdict = !strcmp(text, after_text) ? 'a' :
-			!strcmp(text, before_text)  ? 'b' :
-			!strcmp(text, halfway_text) ? 'h' :
-						      0;
+		verdict = !strcmp(text, after_text)	? 'a'
+			  : !strcmp(text, before_text)	? 'b'
+			  : !strcmp(text, halfway_text) ? 'h'
+							: 0;
 		if (!bad && verdict && settled())
 			return verdict;
 		usleep(3000);
@@ -542,8 +541,8 @@ static int all_as_after(void)
 	return 1;
 }
 
-/* The victim, to be stopped at its k-th point (0: before the first, ~0: after the
- * last). 1 if it came to the end. */
+/* The victim, to be stopped at its k-th point (0: before the first, ~0: after
+ * the last). 1 if it came to the end. */
 static int run_victim(unsigned k, void (*op)(struct caller *c))
 {
 	struct caller c;
@@ -606,15 +605,15 @@ static u64 signature(void)
 		if ((pid_t)th->tid != victim_pid)
 			continue;
 		sig = th->journal.n_locks * 4 + !!th->journal.n * 2 +
-			!!th->journal.publish_off;
+		      !!th->journal.publish_off;
 		sig = sig * 4 + th->waiter.state;
 		sig = sig * 2 + !!th->spare.off;
 	}
 	sig = sig * 4 + (h->ids[FAC_SEM].key_seq & 1) * 2 +
-		!!h->removing[FAC_SEM];
+	      !!h->removing[FAC_SEM];
 	sig = sig * 8 + !!(h->fac_lock[FAC_SEM].word & SYS_OWNER_DIED) * 4 +
-		!!(h->heap.lock.word & SYS_OWNER_DIED) * 2 +
-		!!(s->lock.word & SYS_OWNER_DIED);
+	      !!(h->heap.lock.word & SYS_OWNER_DIED) * 2 +
+	      !!(s->lock.word & SYS_OWNER_DIED);
 	return sig * 8 + h->ids[FAC_SEM].in_use % 8;
 }
 
@@ -646,7 +645,8 @@ static struct outcome run(unsigned k, unsigned j, int wait_first)
 			sched_yield();
 		if (!all_as_after())
 			violation("a sleeper let through was not awake in "
-				  "%d ms", AWAKE_MS);
+				  "%d ms",
+				AWAKE_MS);
 	}
 	if (j && j != ~0u)
 		o.repairer_completed = run_repairer(j);
@@ -715,8 +715,8 @@ static void run_scenario(const struct scenario *s)
 		if (o.verdict == 'a' && strcmp(before_text, after_text) &&
 			strstr(after_text, " woke "))
 			run(k, 0, 1);
-		if (s->no_nested || (quick ? seen(o.signature) :
-				 o.signature == last && k % 4))
+		if (s->no_nested || (quick ? seen(o.signature)
+					   : o.signature == last && k % 4))
 			continue;
 		last = o.signature;
 		n_nested++;

@@ -30,10 +30,10 @@
 
 struct scenario {
 	const char *name;
-	void (*setup)(struct caller *c); /* driver; kept in the image */
-	void (*cast)(void);		 /* before each run */
+	void (*setup)(struct caller *c);  /* driver; kept in the image */
+	void (*cast)(void);		  /* before each run */
 	void (*before)(struct caller *c); /* victim, not yet numbered */
-	void (*op)(struct caller *c);	 /* victim, numbered */
+	void (*op)(struct caller *c);	  /* victim, numbered */
 	/* Driver, while the victim runs: it may sleep. After that, the victim
 	 * is waited for. */
 	void (*meanwhile)(pid_t victim);

@@ -31,8 +31,8 @@ enum sleeper { NOBODY, RECEIVER, SENDER };
 static const struct scenario {
 	const char *name;
 	enum op op;
-	int n, size;	 /* messages prepared, and their length */
-	int length;	 /* of the message sent, by op or sleeper */
+	int n, size; /* messages prepared, and their length */
+	int length;  /* of the message sent, by op or sleeper */
 	enum sleeper who;
 } scenarios[] = {
 	{"receive the first", RECEIVE, 20, 60, 0, NOBODY},
@@ -136,9 +136,9 @@ static void sleeper_start(void)
 		alarm(10);
 		buf.type = 60;
 		memset(buf.text, 'w', sizeof(buf.text));
-		ret = now->who == SENDER ?
-			      msgsnd(id, &buf, (size_t)now->length, 0) :
-			      msgrcv(id, &buf, sizeof(buf.text), 50, 0);
+		ret = now->who == SENDER
+			      ? msgsnd(id, &buf, (size_t)now->length, 0)
+			      : msgrcv(id, &buf, sizeof(buf.text), 50, 0);
 		_exit(ret < 0 ? errno : is_whole(ret) ? 0 : 99);
 	}
 	while (seen < 3) {
@@ -216,9 +216,9 @@ static void judge_removal(void)
 
 static void judge_count(int died)
 {
-	int change = now->op == SEND	? 1 :
-		     now->op == RECEIVE || now->op == RECEIVE_TYPE_5 ? -1 :
-								       0;
+	int change = now->op == SEND				       ? 1
+		     : now->op == RECEIVE || now->op == RECEIVE_TYPE_5 ? -1
+								       : 0;
 	int length = now->op == SEND ? now->length : now->size;
 	struct msqid_ds ds = stat_now();
 	long num = (long)ds.msg_qnum, bytes = (long)ds.__msg_cbytes;
@@ -301,7 +301,8 @@ int main(void)
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (!crash_arm) {
-		fprintf(stderr, "msg_points: not under a shim with crash_arm\n");
+		fprintf(stderr,
+			"msg_points: not under a shim with crash_arm\n");
 		return 77;
 	}
 	msgctl(0, MSG_INFO, (struct msqid_ds *)&info);

@@ -7,8 +7,8 @@
  *
  * Three actors, two of them root and one a stranger, do what the driver tells
  * them, one call at a time. Addresses are given in an arena of free address
- * space or chosen by the system, and written down as such; pieces are unmapped in the
- * arena only, where the system puts nothing of its own. Besides the four
+ * space or chosen by the system, and written down as such; pieces are unmapped
+ *in the arena only, where the system puts nothing of its own. Besides the four
  * calls they poke and peek at attached pages (a fault is a result), munmap and
  * mprotect pieces, and fork children that detach some and exit or are killed.
  *
@@ -241,8 +241,8 @@ static int some_id(void)
 
 static size_t some_size(void)
 {
-	static const size_t odd[] = {0, 1, 4095, 4096, 4097, (size_t)-1,
-		1ul << 62};
+	static const size_t odd[] = {
+		0, 1, 4095, 4096, 4097, (size_t)-1, 1ul << 62};
 
 	return rnd(12) ? 1 + rnd(20 * PAGE) : odd[rnd(7)];
 }
@@ -250,7 +250,7 @@ static size_t some_size(void)
 static int some_at_flags(void)
 {
 	return (rnd(4) ? 0 : SHM_RDONLY) | (rnd(5) ? 0 : SHM_RND) |
-		(rnd(6) ? 0 : SHM_REMAP);
+	       (rnd(6) ? 0 : SHM_REMAP);
 }
 
 static int some_cmd(void)
@@ -288,21 +288,21 @@ static void make(struct call *c, const struct actor *a)
 		c->key = (int)rnd(KEYS);
 		c->size = some_size();
 		c->flg = (rnd(6) ? IPC_CREAT : 0) | (rnd(6) ? 0 : IPC_EXCL) |
-			(int)(rnd(3) ? 0666 : rnd(512));
+			 (int)(rnd(3) ? 0666 : rnd(512));
 	} else if (dice < 42) {
 		c->kind = AT;
 		c->flg = some_at_flags();
 		if (rnd(2))
 			c->addr = ARENA + rnd(ARENA_PAGES) * PAGE +
-				(rnd(4) ? 0 : rnd(PAGE));
+				  (rnd(4) ? 0 : rnd(PAGE));
 	} else if (dice < 60) {
 		c->kind = DT;
 		c->addr = some_place(a, &pages);
 		/* Behind a place of the system's choice may be another. */
 		if (!rnd(12))
-			c->addr += c->addr < ARENA + ARENA_PAGES * PAGE ?
-				rnd(3) * 2048 :
-				2048;
+			c->addr += c->addr < ARENA + ARENA_PAGES * PAGE
+					   ? rnd(3) * 2048
+					   : 2048;
 	} else if (dice < 78) {
 		c->kind = CTL;
 		c->cmd = some_cmd();
@@ -365,10 +365,10 @@ static void say_ds(const struct shmid_ds *d)
 	printf(" key %d seq %d mode %o uid %u cuid %u size %lu nattch %lu"
 	       " cpid %s lpid %s times %d%d%d",
 		d->shm_perm.__key, (int)d->shm_perm.__seq, d->shm_perm.mode,
-		d->shm_perm.uid, d->shm_perm.cuid,
-		(unsigned long)d->shm_segsz, (unsigned long)d->shm_nattch,
-		role(d->shm_cpid), role(d->shm_lpid), d->shm_atime != 0,
-		d->shm_dtime != 0, d->shm_ctime != 0);
+		d->shm_perm.uid, d->shm_perm.cuid, (unsigned long)d->shm_segsz,
+		(unsigned long)d->shm_nattch, role(d->shm_cpid),
+		role(d->shm_lpid), d->shm_atime != 0, d->shm_dtime != 0,
+		d->shm_ctime != 0);
 }
 
 static void say(int n, const struct call *c, const struct result *r)
@@ -379,8 +379,8 @@ static void say(int n, const struct call *c, const struct result *r)
 
 	printf("%d %s ", n, kinds[c->kind]);
 	if (c->kind == GET)
-		printf("key %d size %lu flg %o", c->key,
-			(unsigned long)c->size, (unsigned)c->flg);
+		printf("key %d size %lu flg %o", c->key, (unsigned long)c->size,
+			(unsigned)c->flg);
 	else if (c->kind == AT || c->kind == CTL || c->kind == FORK)
 		printf("id %d cmd %d flg %o kill %d ", c->id, c->cmd,
 			(unsigned)c->flg, c->kill);
@@ -399,9 +399,8 @@ static void say(int n, const struct call *c, const struct result *r)
 		say_ds(&r->during);
 		say_ds(&r->ds);
 	}
-	if (c->kind == CTL &&
-		(c->cmd == IPC_STAT || c->cmd == SHM_STAT ||
-			c->cmd == SHM_STAT_ANY))
+	if (c->kind == CTL && (c->cmd == IPC_STAT || c->cmd == SHM_STAT ||
+				      c->cmd == SHM_STAT_ANY))
 		say_ds(&r->ds);
 	if (c->kind == CTL && c->cmd == IPC_INFO)
 		printf(" mni %lu", r->info.lim.shmmni);

@@ -32,6 +32,6 @@ int main(int argc, char **argv)
 	module = (int (*)(int, int))dlsym(handle, "guest_module");
 	id = module(0x18, 1);
 	printf("module %d, program %d\n", id, semget(0x18, 0, 0));
-	return id < 0 || semget(0x18, 0, 0) != id ||
-		semctl(id, 0, IPC_RMID) || dlclose(handle);
+	return id < 0 || semget(0x18, 0, 0) != id || semctl(id, 0, IPC_RMID) ||
+	       dlclose(handle);
 }

@@ -25,7 +25,7 @@ static int fill(void)
 
 int main(void)
 {
-	struct sembuf up = { 0, 1, 0 }, undo = { 0, 1, SEM_UNDO };
+	struct sembuf up = {0, 1, 0}, undo = {0, 1, SEM_UNDO};
 	int err = fill(), first = n, i, status;
 
 	printf("%s\n", err ? strerrorname_np(err) : "no end");
@@ -33,13 +33,13 @@ int main(void)
 		if (semop(ids[i], &up, 1) || semctl(ids[i], 0, GETVAL) != 1)
 			return 1;
 		if (semop(ids[i], &undo, 1) && errno != ENOMEM &&
-		    errno != ENOSPC)
+			errno != ENOSPC)
 			return 2;
 		if (semget(i + 1, 0, 0) != ids[i])
 			return 3;
 	}
 	for (i = 0; i < 32768; i += 100)
-		semctl(i, 0, SEM_STAT_ANY, &(struct semid_ds){ 0 });
+		semctl(i, 0, SEM_STAT_ANY, &(struct semid_ds){0});
 	/* More processes than there is room for. */
 	for (i = 0; i < 300; i++)
 		if (fork() == 0) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * guest_first [no-fd]: a first call that is to fail. Prints the errno's name, or
- * "served". With "no-fd" the descriptor table is full first. All calls that
+ * guest_first [no-fd]: a first call that is to fail. Prints the errno's name,
+ * or "served". With "no-fd" the descriptor table is full first. All calls that
  * follow must fail alike.
  */
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 int main(int argc, char **argv)
 {
-	struct sembuf up = { 0, 1, 0 };
+	struct sembuf up = {0, 1, 0};
 	int err, i;
 
 	if (argc > 1 && !strcmp(argv[1], "no-fd"))
@@ -28,8 +28,8 @@ int main(int argc, char **argv)
 	for (i = 0; i < 3; i++) {
 		errno = 0;
 		if (semop(0, &up, 1) != -1 || errno != err ||
-		    semctl(0, 0, GETVAL) != -1 || errno != err ||
-		    semget(1, 1, IPC_CREAT | 0600) != -1 || errno != err) {
+			semctl(0, 0, GETVAL) != -1 || errno != err ||
+			semget(1, 1, IPC_CREAT | 0600) != -1 || errno != err) {
 			puts("changes its mind");
 			return 1;
 		}

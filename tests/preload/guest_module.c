@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* A module that makes a set (1) or says whether the set with this key exists. */
+/* A module that makes a set (1) or says whether the set with this key exists.
+ */
 #include <sys/sem.h>
 
 int guest_module(int key, int create)

@@ -13,7 +13,7 @@
 
 int main(void)
 {
-	struct sembuf up = { 0, 1, 0 };
+	struct sembuf up = {0, 1, 0};
 	int id = semget(IPC_PRIVATE, 1, 0600), status;
 
 	if (id < 0 || semop(id, &up, 1) || unshare(CLONE_NEWPID))
@@ -24,7 +24,7 @@ int main(void)
 		return 2;
 	/* The namespace ends with its first process. */
 	if (semop(id, &up, 1) || semctl(id, 0, GETVAL) != 2 ||
-	    semctl(id, 0, GETPID) != getpid())
+		semctl(id, 0, GETPID) != getpid())
 		return 3;
 	return semctl(id, 0, IPC_RMID) != 0;
 }

@@ -23,19 +23,20 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CHECK(cond) do {						\
-	if (!(cond)) {							\
-		fprintf(stderr, "line %d: %s (errno %d)\n", __LINE__,	\
-			#cond, errno);					\
-		exit(1);						\
-	}								\
-} while (0)
+#define CHECK(cond)                                                           \
+	do {                                                                  \
+		if (!(cond)) {                                                \
+			fprintf(stderr, "line %d: %s (errno %d)\n", __LINE__, \
+				#cond, errno);                                \
+			exit(1);                                              \
+		}                                                             \
+	} while (0)
 
 /* sigset and its kin are what is tested. */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
-static struct sembuf up = { 0, 1, 0 }, down = { 0, -1, 0 };
-static struct sembuf up_u = { 0, 1, SEM_UNDO }, down_u = { 0, -1, SEM_UNDO };
+static struct sembuf up = {0, 1, 0}, down = {0, -1, 0};
+static struct sembuf up_u = {0, 1, SEM_UNDO}, down_u = {0, -1, SEM_UNDO};
 static int set = -1;
 
 static int count_fds(void)
@@ -130,11 +131,11 @@ static void *with_undo(void *arg)
 static void *big_array(void *arg)
 {
 	static struct sembuf sops[500];
-	struct timespec soon = { 0, 1000000 };
+	struct timespec soon = {0, 1000000};
 
 	for (int i = 0; i < 500; i++)
-		sops[i] = (struct sembuf){ (unsigned short)(i % 250),
-			i < 250 ? 1 : -1, SEM_UNDO };
+		sops[i] = (struct sembuf){
+			(unsigned short)(i % 250), i < 250 ? 1 : -1, SEM_UNDO};
 	for (int i = 0; i < 10; i++)
 		if (semop(set, sops, 500))
 			return arg;
@@ -149,8 +150,8 @@ static pthread_attr_t small_stack(void)
 	pthread_attr_t attr;
 
 	pthread_attr_init(&attr);
-	CHECK(!pthread_attr_setstacksize(&attr, PTHREAD_STACK_MIN < 16384 ?
-					 16384 : PTHREAD_STACK_MIN));
+	CHECK(!pthread_attr_setstacksize(
+		&attr, PTHREAD_STACK_MIN < 16384 ? 16384 : PTHREAD_STACK_MIN));
 	return attr;
 }
 
@@ -182,8 +183,8 @@ static void on_usr1(int sig)
 
 static void *alternative(void *arg)
 {
-	stack_t alt = { .ss_sp = malloc(65536), .ss_size = 65536 };
-	struct timespec hour = { 3600, 0 };
+	stack_t alt = {.ss_sp = malloc(65536), .ss_size = 65536};
+	struct timespec hour = {3600, 0};
 
 	if (sigaltstack(&alt, NULL))
 		return arg;
@@ -199,8 +200,8 @@ static void *alternative(void *arg)
 
 static void stacks(void)
 {
-	struct sigaction act = { .sa_handler = on_usr1,
-		.sa_flags = SA_ONSTACK | SA_RESTART };
+	struct sigaction act = {
+		.sa_handler = on_usr1, .sa_flags = SA_ONSTACK | SA_RESTART};
 	pthread_attr_t attr = small_stack();
 	pthread_t t;
 	void *ret;
@@ -269,7 +270,7 @@ static void strict(void)
 
 static void three_fds(void)
 {
-	struct rlimit three = { 3, 3 };
+	struct rlimit three = {3, 3};
 	int to[2], status;
 	pid_t pid;
 	char c;
@@ -360,14 +361,14 @@ static void children(void)
 	pid = vfork();
 	if (pid == 0) {
 		timer_t timer;
-		struct sigevent ev = { .sigev_notify = SIGEV_SIGNAL,
-			.sigev_signo = SIGKILL };
-		struct itimerspec at = { .it_value = { 0, 30000000 } };
+		struct sigevent ev = {
+			.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
+		struct itimerspec at = {.it_value = {0, 30000000}};
 
 		semop(set, &up_u, 1);
 		timer_create(CLOCK_MONOTONIC, &ev, &timer);
 		timer_settime(timer, 0, &at, NULL);
-		semop(set, &(struct sembuf){ 1, -1, 0 }, 1);
+		semop(set, &(struct sembuf){1, -1, 0}, 1);
 		_exit(1);
 	}
 	CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
@@ -376,7 +377,7 @@ static void children(void)
 	CHECK(semctl(set, 0, GETVAL) == 0 && semctl(set, 1, GETNCNT) == 0);
 
 	pid = clone(vm_child, stack + sizeof(stack),
-		    CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
+		CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
 	CHECK(waitpid(pid, &status, 0) == pid && !status);
 	pair();
 	CHECK(semctl(set, 0, GETPID) == getpid());
@@ -400,7 +401,7 @@ static void same_action(int sig, const struct sigaction *want)
 	CHECK((got.sa_flags & ~0x04000000) == want->sa_flags);
 	for (int s = 1; s < 64; s++)
 		CHECK(sigismember(&got.sa_mask, s) ==
-		      sigismember(&want->sa_mask, s));
+			sigismember(&want->sa_mask, s));
 }
 
 static void set_both(int sig, const struct sigaction *act)
@@ -411,12 +412,12 @@ static void set_both(int sig, const struct sigaction *act)
 	same_action(sig, act);
 }
 
-static const int some_flags[] = { 0, SA_RESTART, SA_NODEFER, SA_ONSTACK,
-	SA_NOCLDSTOP, SA_RESETHAND | SA_NODEFER, SA_RESTART | SA_ONSTACK };
+static const int some_flags[] = {0, SA_RESTART, SA_NODEFER, SA_ONSTACK,
+	SA_NOCLDSTOP, SA_RESETHAND | SA_NODEFER, SA_RESTART | SA_ONSTACK};
 
 static struct sigaction action(int i)
 {
-	struct sigaction act = { .sa_flags = some_flags[i / 2] };
+	struct sigaction act = {.sa_flags = some_flags[i / 2]};
 
 	if (i & 1) {
 		act.sa_sigaction = other;
@@ -436,17 +437,17 @@ static void bare(void)
 	for (int twice = 0; twice < 2; twice++) {
 		for (int sig = 1; sig < 32; sig++)
 			CHECK(!sigaction(sig, NULL, &got) &&
-			      (got.sa_handler == SIG_DFL ||
-			       got.sa_handler == SIG_IGN));
+				(got.sa_handler == SIG_DFL ||
+					got.sa_handler == SIG_IGN));
 		set = set < 0 ? make(1) : set;
 	}
 }
 
 static void handlers(void)
 {
-	struct sigaction act, dfl = { .sa_handler = SIG_DFL }, old;
+	struct sigaction act, dfl = {.sa_handler = SIG_DFL}, old;
 	extern char **environ;
-	char *self[] = { "guest_quiet", "bare", NULL };
+	char *self[] = {"guest_quiet", "bare", NULL};
 	void (*h)(int);
 	pid_t pid;
 	int status;
@@ -464,7 +465,7 @@ static void handlers(void)
 		set_both(SIGRTMIN + i, &act);
 		CHECK(!sigaction(SIGRTMIN + i, &dfl, &old));
 		CHECK(old.sa_handler == act.sa_handler &&
-		      (old.sa_flags & ~0x04000000) == act.sa_flags);
+			(old.sa_flags & ~0x04000000) == act.sa_flags);
 		same_action(SIGRTMIN + i, &dfl);
 		CHECK(!sigaction(SIGRTMIN + i, &act, NULL));
 	}
@@ -476,7 +477,7 @@ static void handlers(void)
 	h = sysv_signal(SIGUSR1, on_usr1);
 	CHECK(h == on_usr1 && !sigaction(SIGUSR1, NULL, &old));
 	CHECK((old.sa_flags & (SA_RESETHAND | SA_NODEFER | SA_SIGINFO)) ==
-	      (SA_RESETHAND | SA_NODEFER));
+		(SA_RESETHAND | SA_NODEFER));
 	handled = 0;
 	raise(SIGUSR1);
 	CHECK(handled == 1);
@@ -495,17 +496,17 @@ static void handlers(void)
 	CHECK(!siginterrupt(SIGUSR1, 1));
 	CHECK(!sigaction(SIGUSR1, NULL, &old));
 	CHECK(old.sa_handler == on_usr1 &&
-	      !(old.sa_flags & (SA_RESTART | SA_SIGINFO)));
+		!(old.sa_flags & (SA_RESTART | SA_SIGINFO)));
 	/* By number, with a bad pointer too. */
 	CHECK(syscall(SYS_rt_sigaction, SIGUSR1, NULL, (void *)8, 8) == -1);
 	CHECK(syscall(SYS_rt_sigaction, SIGUSR1, (void *)8, NULL, 8) == -1 &&
-	      errno == EFAULT);
+		errno == EFAULT);
 	/* A vfork child reads the handlers, resets its own, and spares ours. */
 	pid = vfork();
 	if (pid == 0) {
 		if (sigaction(SIGUSR1, NULL, &old) ||
-		    old.sa_handler != on_usr1 ||
-		    signal(SIGUSR1, SIG_IGN) != on_usr1)
+			old.sa_handler != on_usr1 ||
+			signal(SIGUSR1, SIG_IGN) != on_usr1)
 			_exit(1);
 		signal(SIGUSR1, SIG_DFL);
 		_exit(0);
@@ -515,8 +516,7 @@ static void handlers(void)
 	raise(SIGUSR1);
 	CHECK(handled == 1 && !wrong);
 	/* And what is executed or spawned has none. */
-	CHECK(!posix_spawn(&pid, "/proc/self/exe", NULL, NULL, self,
-			   environ));
+	CHECK(!posix_spawn(&pid, "/proc/self/exe", NULL, NULL, self, environ));
 	CHECK(waitpid(pid, &status, 0) == pid && !status);
 	CHECK(!system("exit 0"));
 	act = action(13);
@@ -525,13 +525,22 @@ static void handlers(void)
 
 int main(int argc, char **argv)
 {
-	static const struct { const char *name; void (*play)(void); } scenes[] = {
-		{ "descriptors", descriptors }, { "daemons", daemons },
-		{ "bomb", bomb }, { "threads", threads }, { "stacks", stacks },
-		{ "chrooted", chrooted }, { "unshared", unshared },
-		{ "strict", strict }, { "three_fds", three_fds },
-		{ "children", children }, { "handlers", handlers },
-		{ "bare", bare },
+	static const struct {
+		const char *name;
+		void (*play)(void);
+	} scenes[] = {
+		{"descriptors", descriptors},
+		{"daemons", daemons},
+		{"bomb", bomb},
+		{"threads", threads},
+		{"stacks", stacks},
+		{"chrooted", chrooted},
+		{"unshared", unshared},
+		{"strict", strict},
+		{"three_fds", three_fds},
+		{"children", children},
+		{"handlers", handlers},
+		{"bare", bare},
 	};
 
 	alarm(60);

@@ -20,21 +20,22 @@
 #define PROCESSES 50
 #define THREADS 64
 
-#define CHECK(cond) do {						\
-	if (!(cond)) {							\
-		fprintf(stderr, "line %d: %s (errno %d)\n", __LINE__,	\
-			#cond, errno);					\
-		_exit(1);						\
-	}								\
-} while (0)
+#define CHECK(cond)                                                           \
+	do {                                                                  \
+		if (!(cond)) {                                                \
+			fprintf(stderr, "line %d: %s (errno %d)\n", __LINE__, \
+				#cond, errno);                                \
+			_exit(1);                                             \
+		}                                                             \
+	} while (0)
 
 static struct shared {
 	volatile int ready, go;
 	int id[PROCESSES + THREADS];
-} *shared;
+} * shared;
 
-static struct sembuf up = { 0, 1, 0 }, down = { 0, -1, 0 };
-static struct sembuf up_u = { 0, 1, SEM_UNDO }, down_u = { 0, -1, SEM_UNDO };
+static struct sembuf up = {0, 1, 0}, down = {0, -1, 0};
+static struct sembuf up_u = {0, 1, SEM_UNDO}, down_u = {0, -1, SEM_UNDO};
 
 static void fresh(void)
 {
@@ -107,8 +108,8 @@ static void threads(void)
 
 		alarm(20);
 		for (long i = 0; i < THREADS; i++)
-			CHECK(!pthread_create(&t[i], NULL, a_thread,
-					      (void *)i));
+			CHECK(!pthread_create(
+				&t[i], NULL, a_thread, (void *)i));
 		start(THREADS);
 		for (int i = 0; i < THREADS; i++)
 			CHECK(!pthread_join(t[i], &ret) && !ret);
@@ -126,7 +127,7 @@ static void *worker(void *arg)
 
 	while (!stop)
 		if (semop(id, &up_u, 1) || semop(id, &down_u, 1) ||
-		    semop(id, &up, 1) || semop(id, &down, 1))
+			semop(id, &up, 1) || semop(id, &down, 1))
 			return arg;
 	return NULL;
 }
@@ -151,8 +152,8 @@ static void forks(void)
 			if (child == 0) {
 				alarm(10);
 				_exit(semop(id, &up, 1) ||
-				      semop(id, &up_u, 1) ||
-				      semop(id, &down, 1));
+					semop(id, &up_u, 1) ||
+					semop(id, &down, 1));
 			}
 			CHECK(waitpid(child, &status, 0) == child && !status);
 		}
@@ -182,7 +183,7 @@ static void fork_in_first(void)
 	int status;
 
 	if (pid == 0) {
-		struct timespec t = { 0, rand() % 200000 };
+		struct timespec t = {0, rand() % 200000};
 		pthread_t thread;
 		pid_t child;
 
@@ -197,7 +198,7 @@ static void fork_in_first(void)
 
 			alarm(10);
 			_exit(id < 0 || semop(id, &up_u, 1) ||
-			      semop(id, &down_u, 1) || semop(id, &up, 1));
+				semop(id, &down_u, 1) || semop(id, &up, 1));
 		}
 		CHECK(waitpid(child, &status, 0) == child && !status);
 		pthread_join(thread, NULL);
@@ -210,7 +211,7 @@ static void fork_in_first(void)
 /* The creator is killed; whoever comes next has a registry all the same. */
 static void kills(void)
 {
-	struct timespec t = { 0, rand() % 400000 };
+	struct timespec t = {0, rand() % 400000};
 	pid_t pid = fork();
 	int status;
 
@@ -243,10 +244,15 @@ static void kills(void)
 
 int main(int argc, char **argv)
 {
-	static const struct { const char *name; void (*play)(void); } scenes[] = {
-		{ "processes", processes }, { "threads", threads },
-		{ "forks", forks }, { "fork_in_first", fork_in_first },
-		{ "kills", kills },
+	static const struct {
+		const char *name;
+		void (*play)(void);
+	} scenes[] = {
+		{"processes", processes},
+		{"threads", threads},
+		{"forks", forks},
+		{"fork_in_first", fork_in_first},
+		{"kills", kills},
 	};
 	void (*play)(void) = NULL;
 
@@ -259,7 +265,7 @@ int main(int argc, char **argv)
 		return 2;
 	srand(1); /* fixed; what is random is the moment */
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
-		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	for (int i = 0; i < atoi(argv[2]); i++) {
 		fresh();
 		play();

@@ -44,7 +44,7 @@ static int get(void)
 
 static void op(int num, int delta, const char *flags)
 {
-	struct sembuf sop = { (unsigned short)num, (short)delta, 0 };
+	struct sembuf sop = {(unsigned short)num, (short)delta, 0};
 
 	if (strchr(flags, 'u'))
 		sop.sem_flg |= SEM_UNDO;
@@ -65,7 +65,7 @@ static int val(int num, int cmd)
 
 static void until(int num, int cmd, int want)
 {
-	struct timespec ms = { 0, 1000000 };
+	struct timespec ms = {0, 1000000};
 
 	for (int i = 0; i < 10000; i++) {
 		if (val(num, cmd) == want)
@@ -106,7 +106,7 @@ static int command(char **w)
 	}
 	if (!strcmp(w[0], "until") || !strcmp(w[0], "sleepers")) {
 		until(atoi(w[1]), w[0][0] == 'u' ? GETVAL : GETNCNT,
-		      atoi(w[2]));
+			atoi(w[2]));
 		return 3;
 	}
 	if (!strcmp(w[0], "pass")) {

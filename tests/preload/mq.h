@@ -24,7 +24,7 @@
 
 static inline mqd_t q_open(const char *name, int flags, long maxmsg, long size)
 {
-	struct mq_attr attr = { .mq_maxmsg = maxmsg, .mq_msgsize = size };
+	struct mq_attr attr = {.mq_maxmsg = maxmsg, .mq_msgsize = size};
 	mqd_t q = mq_open(name, flags | O_CREAT | O_EXCL, 0600, &attr);
 
 	if (q < 0) {

@@ -73,7 +73,7 @@ static void reused(void)
 	t_true(fd == n);
 	t_err(q_put(fd, "x", 1), EBADF);
 	t_err(mq_receive(fd, buf, 32, NULL), EBADF);
-	t_err(mq_getattr(fd, &(struct mq_attr){ 0 }), EBADF);
+	t_err(mq_getattr(fd, &(struct mq_attr){0}), EBADF);
 	t_eq(read(fd, buf, 32), 0);
 	t_eq(write(fd, buf, 32), 32);
 	close(fd);
@@ -145,11 +145,12 @@ static void file(void)
 
 static int send_fd(int sock, int fd)
 {
-	char c = 'x', room[CMSG_SPACE(sizeof(int))] = { 0 };
-	struct iovec iov = { &c, 1 };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1,
-			    .msg_control = room,
-			    .msg_controllen = sizeof(room) };
+	char c = 'x', room[CMSG_SPACE(sizeof(int))] = {0};
+	struct iovec iov = {&c, 1};
+	struct msghdr m = {.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = room,
+		.msg_controllen = sizeof(room)};
 	struct cmsghdr *h = CMSG_FIRSTHDR(&m);
 
 	h->cmsg_level = SOL_SOCKET;
@@ -162,10 +163,11 @@ static int send_fd(int sock, int fd)
 static int receive_fd(int sock)
 {
 	char c, room[CMSG_SPACE(sizeof(int))];
-	struct iovec iov = { &c, 1 };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1,
-			    .msg_control = room,
-			    .msg_controllen = sizeof(room) };
+	struct iovec iov = {&c, 1};
+	struct msghdr m = {.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = room,
+		.msg_controllen = sizeof(room)};
 	int fd = -1;
 
 	if (recvmsg(sock, &m, 0) != 1)
@@ -229,14 +231,14 @@ static void travel(const char *self)
 
 static int executed(void)
 {
-	struct pollfd p = { 70, POLLIN | POLLOUT, 0 };
+	struct pollfd p = {70, POLLIN | POLLOUT, 0};
 
 	t_begin();
 	t_eq(poll(&p, 1, 0), 1);
 	t_eq(p.revents, POLLIN | POLLOUT);
 	q_say(70);
 	t_eq(q_put(71, "from it", 3), 0);
-	t_err(mq_receive(71, (char[32]){ 0 }, 32, NULL), EBADF);
+	t_err(mq_receive(71, (char[32]){0}, 32, NULL), EBADF);
 	t_eq(q_put(70, "and again", 2), 0);
 	return t_failed;
 }

@@ -9,8 +9,7 @@ static char buf[8192];
 
 static void send_errors(void)
 {
-	struct timespec bad = { -1, 0 }, bad2 = { 0, 1000000000 },
-			past = { 1, 0 };
+	struct timespec bad = {-1, 0}, bad2 = {0, 1000000000}, past = {1, 0};
 	mqd_t q = q_open(NAME, O_WRONLY, 2, 16);
 
 	t_story("mq_send: errors in order");
@@ -39,7 +38,7 @@ static void send_errors(void)
 
 static void receive_errors(void)
 {
-	struct timespec bad = { -1, 0 }, past = { 1, 0 };
+	struct timespec bad = {-1, 0}, past = {1, 0};
 	unsigned prio = 5;
 	mqd_t q = q_open(NAME, RW, 4, 16);
 
@@ -124,8 +123,8 @@ static void order(void)
 
 static void sizes(void)
 {
-	static const int len[] = { 0, 1, 7, 8, 9, 63, 64, 65, 511, 512, 513,
-				   1000, 4096, 4097, 8191, 8192 };
+	static const int len[] = {0, 1, 7, 8, 9, 63, 64, 65, 511, 512, 513,
+		1000, 4096, 4097, 8191, 8192};
 	static char in[8192], out[8192];
 	mqd_t q = q_open(NAME, RW | NB, 4, 8192);
 

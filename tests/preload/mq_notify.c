@@ -31,7 +31,9 @@ static void line(mqd_t d, pid_t pid)
 		*at = 0;
 	}
 	t_say("     %zd %s%s", n, buf,
-		shown == 0 ? "nobody" : shown == pid ? "registrant" : "other");
+		shown == 0     ? "nobody"
+		: shown == pid ? "registrant"
+			       : "other");
 }
 
 static int reg(int how, int signo, int value)
@@ -47,7 +49,7 @@ static int reg(int how, int signo, int value)
 
 static void drain(void)
 {
-	struct timespec past = { 1, 0 };
+	struct timespec past = {1, 0};
 	char buf[32];
 
 	while (mq_timedreceive(q, buf, 32, NULL, &past) >= 0)

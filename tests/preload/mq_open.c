@@ -57,7 +57,7 @@ static void names(void)
 
 static void flags(void)
 {
-	struct mq_attr attr, bad = { .mq_maxmsg = -1 };
+	struct mq_attr attr, bad = {.mq_maxmsg = -1};
 	mqd_t q, r;
 
 	t_story("flags");
@@ -81,7 +81,7 @@ static void flags(void)
 	r = mq_open(NAME, O_WRONLY | O_EXCL | O_TRUNC);
 	t_eq(fcntl(r, F_GETFL), O_WRONLY);
 	t_eq(q_put(r, "x", 0), 0);
-	t_err(mq_receive(r, (char[8192]){ 0 }, 8192, NULL), EBADF);
+	t_err(mq_receive(r, (char[8192]){0}, 8192, NULL), EBADF);
 	t_eq(q_count(r), 1);
 	t_eq(mq_close(r), 0);
 	t_err(mq_close(r), EBADF);
@@ -89,14 +89,14 @@ static void flags(void)
 	q = mq_open(NAME, 3 | O_CREAT, 0600, NULL);
 	t_true(q >= 0);
 	t_err(q_put(q, "x", 0), EBADF);
-	t_err(mq_receive(q, (char[8192]){ 0 }, 8192, NULL), EBADF);
+	t_err(mq_receive(q, (char[8192]){0}, 8192, NULL), EBADF);
 	t_eq(q_count(q), 0);
 	q_done(q);
 }
 
 static void attributes(void)
 {
-	struct mq_attr attr = { 0 }, *volatile same = &attr;
+	struct mq_attr attr = {0}, *volatile same = &attr;
 	mqd_t q;
 
 	t_story("attributes");
@@ -136,7 +136,7 @@ static void attributes(void)
 	t_err(mq_setattr(q, NULL, (void *)8), EFAULT);
 	t_eq(mq_setattr(q, NULL, &attr), 0);
 	t_eq(attr.mq_flags, O_NONBLOCK);
-	t_err(mq_receive(q, (char[1]){ 0 }, 1, NULL), EAGAIN);
+	t_err(mq_receive(q, (char[1]){0}, 1, NULL), EAGAIN);
 	attr.mq_flags = 0;
 	t_err(mq_setattr(q, &attr, (void *)8), EFAULT);
 	t_eq(fcntl(q, F_GETFL), O_RDWR);
@@ -163,7 +163,8 @@ static void modes(void)
 	q_done(q);
 	umask(022);
 	q = mq_open(NAME, RW | O_CREAT, 0604, NULL);
-	AS(T_STRANGER, T_STRANGER) {
+	AS(T_STRANGER, T_STRANGER)
+	{
 		t_err(mq_open(NAME, O_RDWR), EACCES);
 		t_err(mq_open(NAME, O_WRONLY), EACCES);
 		r = mq_open(NAME, O_RDONLY);
@@ -183,7 +184,8 @@ static void modes(void)
 		t_eq(mq_unlink("/own"), 0);
 	}
 	t_eq(fchmod(q, 0666), 0);
-	AS(T_STRANGER, T_STRANGER) {
+	AS(T_STRANGER, T_STRANGER)
+	{
 		r = mq_open(NAME, O_RDWR);
 		t_true(r >= 0);
 		t_eq(q_put(r, "again", 3), 0);
@@ -194,7 +196,7 @@ static void modes(void)
 
 static void limits(void)
 {
-	struct mq_attr attr = { .mq_maxmsg = 10, .mq_msgsize = 8192 };
+	struct mq_attr attr = {.mq_maxmsg = 10, .mq_msgsize = 8192};
 	struct rlimit few;
 	char name[20];
 	mqd_t q[20], last;

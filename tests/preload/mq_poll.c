@@ -14,14 +14,15 @@ static const char *bits(int e)
 
 	sprintf(text, "%s%s%s", e & POLLIN ? "IN " : "",
 		e & POLLOUT ? "OUT " : "",
-		e & ~(POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM) ? "more" : "");
+		e & ~(POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM) ? "more"
+								  : "");
 	return text;
 }
 
 static void look(mqd_t d)
 {
-	struct pollfd p = { d, POLLIN | POLLOUT, 0 };
-	struct timeval none = { 0, 0 };
+	struct pollfd p = {d, POLLIN | POLLOUT, 0};
+	struct timeval none = {0, 0};
 	fd_set in, out;
 	int n;
 
@@ -37,7 +38,7 @@ static void look(mqd_t d)
 
 static void levels(long maxmsg)
 {
-	struct pollfd p = { .events = POLLIN };
+	struct pollfd p = {.events = POLLIN};
 	mqd_t r;
 
 	t_say("-- levels, maxmsg %ld", maxmsg);
@@ -78,12 +79,12 @@ static void levels(long maxmsg)
 
 static int told(void)
 {
-	struct pollfd p = { tell[0], POLLIN, 0 };
+	struct pollfd p = {tell[0], POLLIN, 0};
 	char c;
 
-	return poll(&p, 1, T_LIMIT * 500) == 1 && read(tell[0], &c, 1) == 1 ?
-		       c :
-		       -1;
+	return poll(&p, 1, T_LIMIT * 500) == 1 && read(tell[0], &c, 1) == 1
+		       ? c
+		       : -1;
 }
 
 static pid_t poller(short events)
@@ -91,7 +92,7 @@ static pid_t poller(short events)
 	pid_t pid = t_fork();
 
 	if (pid == 0) {
-		struct pollfd p = { q, events, 0 };
+		struct pollfd p = {q, events, 0};
 		int n = poll(&p, 1, -1);
 
 		_exit(n == 1 ? p.revents & 0x7f : 99);
@@ -131,14 +132,14 @@ static void wake(void)
 /* Two queues and a pipe in one set. */
 static void two_queues(void)
 {
-	struct epoll_event ev[4] = { 0 };
+	struct epoll_event ev[4] = {0};
 	mqd_t r;
 	int ep = epoll_create1(0);
 
 	t_story("two queues and a pipe in one epoll set");
 	q = q_open(NAME, RW | NB, 2, 32);
 	r = q_open("/other", RW | NB, 2, 32);
-	ev[0] = (struct epoll_event){ EPOLLIN, { .u32 = 1 } };
+	ev[0] = (struct epoll_event){EPOLLIN, {.u32 = 1}};
 	t_eq(epoll_ctl(ep, EPOLL_CTL_ADD, q, ev), 0);
 	ev[0].data.u32 = 2;
 	t_eq(epoll_ctl(ep, EPOLL_CTL_ADD, r, ev), 0);
@@ -157,7 +158,7 @@ static void two_queues(void)
 	q_say(r);
 	t_eq(epoll_wait(ep, ev, 4, -1), 1);
 	t_eq(ev[0].data.u32, 3);
-	t_eq(read(ask[0], (char[1]){ 0 }, 1), 1);
+	t_eq(read(ask[0], (char[1]){0}, 1), 1);
 	mq_close(r);
 	mq_unlink("/other");
 	q_done(q);
@@ -166,7 +167,7 @@ static void two_queues(void)
 
 static void edge(int ep, const char *what)
 {
-	struct epoll_event ev = { 0 };
+	struct epoll_event ev = {0};
 	int n = epoll_wait(ep, &ev, 1, 0);
 
 	t_say("     %s: %d %s", what, n, n == 1 ? bits(ev.events) : "");
@@ -174,7 +175,7 @@ static void edge(int ep, const char *what)
 
 static void edges(unsigned events)
 {
-	struct epoll_event ev = { events | EPOLLET, { 0 } };
+	struct epoll_event ev = {events | EPOLLET, {0}};
 	int ep = epoll_create1(0);
 
 	t_say("-- edges, asked for %s", bits(events));
@@ -188,7 +189,7 @@ static void edges(unsigned events)
 		edge(ep, "again");
 	}
 	for (int i = 0; i < 3; i++) {
-		mq_receive(q, (char[32]){ 0 }, 32, NULL);
+		mq_receive(q, (char[32]){0}, 32, NULL);
 		edge(ep, "received");
 		edge(ep, "again");
 	}
@@ -203,7 +204,7 @@ static void edges(unsigned events)
 /* A process that counts the edges it sees and tells of each. */
 static void edges_elsewhere(void)
 {
-	struct epoll_event ev = { EPOLLIN | EPOLLET, { 0 } };
+	struct epoll_event ev = {EPOLLIN | EPOLLET, {0}};
 	pid_t pid;
 	int ep;
 
@@ -239,7 +240,7 @@ static void sleepers(void)
 	a = poller(POLLIN);
 	b = t_fork();
 	if (b == 0)
-		_exit(mq_receive(q, (char[32]){ 0 }, 32, NULL) == 1 ? 0 : 1);
+		_exit(mq_receive(q, (char[32]){0}, 32, NULL) == 1 ? 0 : 1);
 	t_asleep(b);
 	t_eq(q_put(q, "x", 0), 0);
 	t_eq(t_join(b), 0);

@@ -56,7 +56,8 @@ static void hand_over(void)
 	t_eq(q_count(q), 0);
 	q_done(q);
 
-	t_story("Q2: a receive lets the first sender in, whatever its priority");
+	t_story("Q2: a receive lets the first sender in, whatever its "
+		"priority");
 	q = q_open(NAME, RW, 1, 32);
 	t_eq(q_put(q, "first", 3), 0);
 	a = sender("low", 1, 0);
@@ -152,8 +153,8 @@ static void timeouts(void)
 	until = t_in(30);
 	t_err(mq_timedreceive(q, buf, 32, NULL, &until), ETIMEDOUT);
 	clock_gettime(CLOCK_REALTIME, &now);
-	t_true(now.tv_sec > until.tv_sec || (now.tv_sec == until.tv_sec &&
-		now.tv_nsec >= until.tv_nsec));
+	t_true(now.tv_sec > until.tv_sec ||
+		(now.tv_sec == until.tv_sec && now.tv_nsec >= until.tv_nsec));
 	t_err(mq_timedreceive(q, buf, 32, NULL, &until), ETIMEDOUT);
 	t_eq(q_put(q, "x", 0), 0);
 	t_eq(mq_timedreceive(q, buf, 32, NULL, &until), 1);
@@ -172,8 +173,8 @@ static void timeouts(void)
 	until.tv_sec = LONG_MAX;
 	a = t_fork();
 	if (a == 0)
-		_exit(mq_timedreceive(q, buf, 32, NULL, &until) == 1 ? 0 :
-								       errno);
+		_exit(mq_timedreceive(q, buf, 32, NULL, &until) == 1 ? 0
+								     : errno);
 	t_asleep(a);
 	t_eq(q_put(q, "z", 0), 0);
 	t_eq(t_join(a), 0);
@@ -246,8 +247,8 @@ static void signals(void)
 		struct timespec until = t_in(60);
 
 		catch_with(count_it, SA_RESTART);
-		_exit(mq_timedreceive(q, buf, 32, NULL, &until) < 0 ? errno :
-								      0);
+		_exit(mq_timedreceive(q, buf, 32, NULL, &until) < 0 ? errno
+								    : 0);
 	}
 	t_asleep(a);
 	kill(a, SIGUSR1);
@@ -430,7 +431,7 @@ static void *close_it(void *arg)
 
 static void under_a_sleeper(void)
 {
-	struct mq_attr attr = { .mq_flags = O_NONBLOCK };
+	struct mq_attr attr = {.mq_flags = O_NONBLOCK};
 	char buf[32];
 	pthread_t thread;
 	mqd_t other;

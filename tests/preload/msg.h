@@ -42,25 +42,25 @@ static inline long m_recv(int id, size_t size, long type, int flg)
 }
 
 /* What msgrcv takes now, as "TYPE:TEXT" or the name of its errno. */
-static inline void m_takes_at(int line, int id, size_t size, long type, int flg,
-			      const char *want)
+static inline void m_takes_at(
+	int line, int id, size_t size, long type, int flg, const char *want)
 {
 	char got[300];
 	long ret = m_recv(id, size, type, flg | IPC_NOWAIT);
 
 	if (ret < 0)
 		snprintf(got, sizeof(got), "%s",
-			 errno == ENOMSG ? "ENOMSG" : t_errname(errno));
+			errno == ENOMSG ? "ENOMSG" : t_errname(errno));
 	else
 		snprintf(got, sizeof(got), "%ld:%.*s", m_buf.type,
-			 ret > 200 ? 200 : (int)ret, m_buf.text);
+			ret > 200 ? 200 : (int)ret, m_buf.text);
 	if (strcmp(got, want)) {
 		t_failed = 1;
 		t_say("FAIL line %d: msgrcv type %ld flags %#o: %s, want %s",
-		      line, type, (unsigned)flg, got, want);
+			line, type, (unsigned)flg, got, want);
 	} else {
 		t_say("ok   msgrcv type %ld flags %#o: %s", type, (unsigned)flg,
-		      got);
+			got);
 	}
 }
 
@@ -119,7 +119,7 @@ static inline void m_holds_at(int line, int id, int num, int bytes)
 	}
 	t_failed = 1;
 	t_say("FAIL line %d: %d messages, %d bytes, want %d, %d", line,
-	      (int)ds.msg_qnum, (int)ds.__msg_cbytes, num, bytes);
+		(int)ds.msg_qnum, (int)ds.__msg_cbytes, num, bytes);
 }
 
 #define m_holds(id, num, bytes) m_holds_at(__LINE__, id, num, bytes)
@@ -149,11 +149,11 @@ static inline void m_asleep(pid_t tid)
 		nr = -1;
 		if (m_proc(tid, "syscall", text, sizeof(text)))
 			sscanf(text, "%d", &nr);
-		state = m_proc(tid, "stat", text, sizeof(text)) ?
-				strrchr(text, ')') :
-				NULL;
+		state = m_proc(tid, "stat", text, sizeof(text))
+				? strrchr(text, ')')
+				: NULL;
 		if (state && state[2] == 'S' &&
-		    (nr == 69 || nr == 70 || nr == 202 || nr == 449))
+			(nr == 69 || nr == 70 || nr == 202 || nr == 449))
 			seen++;
 		else
 			seen = 0;
@@ -176,8 +176,8 @@ static inline pid_t m_sender(int id, long type, const char *text)
 	return pid;
 }
 
-static inline pid_t m_receiver(int id, size_t size, long type, int flg,
-			       const char *want)
+static inline pid_t m_receiver(
+	int id, size_t size, long type, int flg, const char *want)
 {
 	pid_t pid = t_fork();
 
@@ -187,9 +187,9 @@ static inline pid_t m_receiver(int id, size_t size, long type, int flg,
 		if (ret < 0)
 			_exit(errno);
 		_exit(ret == (long)strlen(want) &&
-				      !memcmp(m_buf.text, want, (size_t)ret) ?
-			      0 :
-			      97);
+					!memcmp(m_buf.text, want, (size_t)ret)
+				? 0
+				: 97);
 	}
 	m_asleep(pid);
 	return pid;
@@ -201,9 +201,9 @@ static inline int m_end(void)
 
 	memset(&info, 0, sizeof(info));
 	t_cond(__FILE__, __LINE__, "no queue is left behind",
-	       msgctl(0, MSG_INFO, (struct msqid_ds *)&info) == 0 &&
-		       info.msgpool == 0 && info.msgmap == 0 &&
-		       info.msgtql == 0);
+		msgctl(0, MSG_INFO, (struct msqid_ds *)&info) == 0 &&
+			info.msgpool == 0 && info.msgmap == 0 &&
+			info.msgtql == 0);
 	return t_failed ? 1 : 0;
 }
 

@@ -38,8 +38,8 @@ static void *run(void *arg)
 	else if (what == SEND_LONG)
 		ret = msgsnd(queue, &big, 8000, 0);
 	else
-		ret = msgrcv(queue, &b, sizeof(b.text),
-			     what == DISABLED ? 9 : 0, 0);
+		ret = msgrcv(
+			queue, &b, sizeof(b.text), what == DISABLED ? 9 : 0, 0);
 	if (what == DISABLED)
 		pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old);
 	pthread_cleanup_pop(0);
@@ -97,9 +97,9 @@ static void *receive_ever(void *arg)
 }
 
 /*
- * Send and cancel at once: what the receiver did not count must be in the queue.
- * On the kernel glibc may lose the message that arrives with the cancellation,
- * so the line is the same for both and only a shim is held to it.
+ * Send and cancel at once: what the receiver did not count must be in the
+ * queue. On the kernel glibc may lose the message that arrives with the
+ * cancellation, so the line is the same for both and only a shim is held to it.
  */
 static void together(void)
 {

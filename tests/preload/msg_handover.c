@@ -110,12 +110,12 @@ static void long_ones(void)
 	a = m_sender(id, 2, text);
 	b = m_sender(id, 3, text);
 	t_true(m_recv(id, 8192, 0, 0) == 8192 &&
-	       !memcmp(m_buf.text, text, 8192));
+		!memcmp(m_buf.text, text, 8192));
 	t_true(m_recv(id, 8192, 1, 0) == 8192);
 	t_true(m_recv(id, 8192, 2, 0) == 8192 &&
-	       !memcmp(m_buf.text, text, 8192));
+		!memcmp(m_buf.text, text, 8192));
 	t_true(m_recv(id, 8192, 3, 0) == 8192 &&
-	       !memcmp(m_buf.text, text, 8192));
+		!memcmp(m_buf.text, text, 8192));
 	t_eq(t_join(a), 0);
 	t_eq(t_join(b), 0);
 	m_rm(id);

@@ -7,9 +7,17 @@
 
 static void send_seven(int id)
 {
-	static const struct { long type; const char *text; } seven[] = {
-		{ 5, "a" }, { 3, "b" }, { 7, "c" }, { 3, "d" }, { 1, "e" },
-		{ 9, "f" }, { 1, "g" },
+	static const struct {
+		long type;
+		const char *text;
+	} seven[] = {
+		{5, "a"},
+		{3, "b"},
+		{7, "c"},
+		{3, "d"},
+		{1, "e"},
+		{9, "f"},
+		{1, "g"},
 	};
 
 	for (int i = 0; i < 7; i++)
@@ -98,10 +106,10 @@ static void fill(struct m_buf *b, size_t n, unsigned seed)
  * two queues, so that memory is used again by others. */
 static void contents(void)
 {
-	static const int at[] = { 0, 1, 7, 8, 9, 15, 16, 63, 64, 72, 73, 136,
+	static const int at[] = {0, 1, 7, 8, 9, 15, 16, 63, 64, 72, 73, 136,
 		200, 328, 456, 712, 1024, 1031, 1032, 1033, 2047, 2048, 2049,
-		4048, 4049, 4096, 4097, 8191, 8192 };
-	int q[2] = { m_queue(), m_queue() }, bad = 0;
+		4048, 4049, 4096, 4097, 8191, 8192};
+	int q[2] = {m_queue(), m_queue()}, bad = 0;
 	static struct m_buf out, in;
 
 	t_story("contents");
@@ -115,7 +123,7 @@ static void contents(void)
 			memset(&in, 0x5a, sizeof(in));
 			if (round % 3 == 1) /* a look before */
 				bad += msgrcv(id, &in, 8192, 0,
-					      MSG_COPY | IPC_NOWAIT) != n ||
+					       MSG_COPY | IPC_NOWAIT) != n ||
 				       memcmp(in.text, out.text, (size_t)n);
 			bad += msgrcv(id, &in, 8192, n + 1, 0) != n;
 			bad += in.type != n + 1 ||
@@ -132,7 +140,10 @@ static void contents(void)
 #define MODEL_MAX 200
 static void model(void)
 {
-	static struct { long type; int stamp; } have[MODEL_MAX];
+	static struct {
+		long type;
+		int stamp;
+	} have[MODEL_MAX];
 	int id = m_queue(), n = 0, bad = 0, stamp = 0;
 	unsigned rng = 1;
 
@@ -150,18 +161,22 @@ static void model(void)
 			m_buf.type = type;
 			memcpy(m_buf.text, &stamp, 4);
 			bad += msgsnd(id, &m_buf, 4 + (rng >> 20) % 60,
-				      IPC_NOWAIT) != 0;
+				       IPC_NOWAIT) != 0;
 			n++, stamp++;
 			continue;
 		}
-		want = (rng >> 16) % 3 == 0 ? 0 : (rng >> 16) % 3 == 1 ? type :
-									 -type;
+		want = (rng >> 16) % 3 == 0   ? 0
+		       : (rng >> 16) % 3 == 1 ? type
+					      : -type;
 		for (int j = 0; j < n; j++)
-			if (want == 0 ? found < 0 :
-			    want > 0  ? found < 0 && have[j].type == want :
-					have[j].type <= -want &&
-					 (found < 0 ||
-					  have[j].type < have[found].type))
+			if (want == 0 ? found < 0
+				: want > 0
+					? found < 0 && have[j].type == want
+					: have[j].type <= -want &&
+						  (found < 0 ||
+							  have[j].type <
+								  have[found]
+									  .type))
 				found = j;
 		if (found < 0) {
 			bad += m_recv(id, 100, want, IPC_NOWAIT) != -1 ||

@@ -121,7 +121,7 @@ static void stopped_is_last(void)
 /* Signals at any moment of many calls; a handler that uses the queue too. */
 static void storm(void)
 {
-	struct itimerval often = { { 0, 300 }, { 0, 300 } };
+	struct itimerval often = {{0, 300}, {0, 300}};
 	struct m_buf b;
 	int bad = 0;
 

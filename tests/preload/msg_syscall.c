@@ -8,7 +8,7 @@
 static void by_number(void)
 {
 	int id = (int)syscall(SYS_msgget, IPC_PRIVATE, 0600);
-	struct m_buf b = { 5, "by number" };
+	struct m_buf b = {5, "by number"};
 	struct msqid_ds ds;
 
 	t_true(id >= 0);
@@ -39,7 +39,7 @@ static void structs(void)
 		rest |= p[i];
 	t_true(rest == 0);
 	t_true(ds.msg_qnum == 1 && ds.__msg_cbytes == 3 &&
-	       ds.msg_qbytes == 16384);
+		ds.msg_qbytes == 16384);
 	t_true(ds.msg_perm.mode == 0600 && ds.msg_perm.cuid == getuid());
 	t_true(ds.msg_rtime == 0 && ds.msg_lrpid == 0 && ds.msg_stime > 0);
 	memset(&info, 0xaa, sizeof(info));
@@ -47,9 +47,9 @@ static void structs(void)
 	t_true(info.msgpool == 1 && info.msgmap == 1 && info.msgtql == 3);
 	t_eq(msgctl(0, IPC_INFO, (struct msqid_ds *)&info), 1);
 	t_true(info.msgpool == 512000 && info.msgmap == 16384 &&
-	       info.msgmax == 8192 && info.msgmnb == 16384 &&
-	       info.msgmni == 32000 && info.msgssz == 16 &&
-	       info.msgtql == 16384 && info.msgseg == 65535);
+		info.msgmax == 8192 && info.msgmnb == 16384 &&
+		info.msgmni == 32000 && info.msgssz == 16 &&
+		info.msgtql == 16384 && info.msgseg == 65535);
 	t_true(msgctl(1, MSG_STAT, &ds) == id);
 	t_true(msgctl(1, MSG_STAT_ANY, &ds) == id);
 	t_err(msgctl(0, MSG_STAT, &ds), EINVAL);
@@ -62,7 +62,8 @@ static void structs(void)
 	t_eq(m_set(id, 0, 0600, 0x100000064), 0);
 	t_true(m_stat(id).msg_qbytes == 100);
 	t_err(m_set(id, 0, 0600, 0xffffffff), EPERM);
-	AS(T_STRANGER, T_STRANGER) {
+	AS(T_STRANGER, T_STRANGER)
+	{
 		t_err(m_recv(id, 10, 0, IPC_NOWAIT), EACCES);
 		t_err(m_send(id, 1, "x", IPC_NOWAIT), EACCES);
 		t_err(msgctl(id, IPC_RMID, NULL), EPERM);
@@ -106,14 +107,18 @@ static void crowd(void)
 {
 	int id = m_queue(), bad = 0;
 	int *seen = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t pids[8];
 
 	t_story("a crowd");
 	for (int i = 0; i < 4; i++) {
 		pids[i] = t_fork();
 		if (pids[i] == 0) {
-			struct { long type; int n; char pad[1500]; } m;
+			struct {
+				long type;
+				int n;
+				char pad[1500];
+			} m;
 
 			for (m.n = 0; m.n < 3000; m.n++) {
 				m.type = i + 1;
@@ -126,11 +131,15 @@ static void crowd(void)
 	for (int i = 0; i < 4; i++) {
 		pids[4 + i] = t_fork();
 		if (pids[4 + i] == 0) {
-			struct { long type; int n; char pad[1500]; } m;
+			struct {
+				long type;
+				int n;
+				char pad[1500];
+			} m;
 
 			for (int k = 0; k < 3000; k++) {
 				if (msgrcv(id, &m, 1504, i + 1, 0) < 40 ||
-				    m.n != k || m.type != i + 1)
+					m.n != k || m.type != i + 1)
 					_exit(1);
 				__atomic_add_fetch(seen, 1, __ATOMIC_SEQ_CST);
 			}

@@ -9,10 +9,10 @@
  */
 #include "t.h"
 
-static struct timespec zero = { 0, 0 };
+static struct timespec zero = {0, 0};
 
-static void set_values(int id, unsigned short v0, unsigned short v1,
-		       unsigned short v2)
+static void set_values(
+	int id, unsigned short v0, unsigned short v1, unsigned short v2)
 {
 	t_eq(semctl(id, 0, SETALL, VALS(v0, v1, v2)), 0);
 }
@@ -33,7 +33,8 @@ static void earlier_seen_by_later(int id)
 	t_err(semtimedop(id, OPS({0, 1, 0}, {0, 0, 0}), &zero), EAGAIN);
 	t_row(id, GETVAL, "2 0 0");
 	t_eq(semop(id, OPS({0, -2, 0}, {1, 2, 0}, {0, 0, 0}, {1, -1, 0},
-			   {2, 7, 0})), 0);
+			       {2, 7, 0})),
+		0);
 	t_row(id, GETVAL, "0 1 7");
 	t_eq(semop(id, OPS({2, -7, 0}, {2, 3, 0}, {2, -3, 0}, {1, -1, 0})), 0);
 	t_row(id, GETVAL, "0 0 0");
@@ -145,7 +146,7 @@ static void long_arrays(void)
 
 	t_story("500 operations on 500 semaphores");
 	for (int i = 0; i < 500; i++)
-		ops[i] = (struct sembuf){ (unsigned short)(499 - i), 1, 0 };
+		ops[i] = (struct sembuf){(unsigned short)(499 - i), 1, 0};
 	t_eq(semop(id, ops, 500), 0);
 	t_eq(semop(id, ops, 500), 0);
 	for (int i = 0; i < 500; i++)
@@ -154,7 +155,7 @@ static void long_arrays(void)
 	t_story("the last of them fails");
 	for (int i = 0; i < 499; i++)
 		ops[i].sem_op = -2;
-	ops[499] = (struct sembuf){ 0, -3, NW };
+	ops[499] = (struct sembuf){0, -3, NW};
 	t_err(semop(id, ops, 500), EAGAIN);
 	for (int i = 0; i < 500; i++)
 		bad += semctl(id, i, GETVAL) != 2;
@@ -166,7 +167,7 @@ static void long_arrays(void)
 	t_true(bad == 0);
 	t_story("500 operations on one semaphore");
 	for (int i = 0; i < 500; i++)
-		ops[i] = (struct sembuf){ 3, i & 1 ? -64 : 65, 0 };
+		ops[i] = (struct sembuf){3, i & 1 ? -64 : 65, 0};
 	t_eq(semop(id, ops, 500), 0);
 	t_eq(semctl(id, 3, GETVAL), 250);
 	t_rm(id);
@@ -177,8 +178,9 @@ static void undo_within_one_call(void)
 	int id = t_set(1, NULL), child;
 
 	t_story("undo range within one call");
-	t_err(semop(id, OPS({0, 32767, U}, {0, -32767, 0}, {0, 1, U},
-			    {0, 1, U})), ERANGE);
+	t_err(semop(id,
+		      OPS({0, 32767, U}, {0, -32767, 0}, {0, 1, U}, {0, 1, U})),
+		ERANGE);
 	t_row(id, GETVAL, "0");
 	t_story("adj adds up within one call, and is undone at exit");
 	child = t_fork();

@@ -9,8 +9,8 @@
  */
 #include "t.h"
 
-static pid_t sleep_on(int id, int num, int cmd, int n, struct sembuf *ops,
-		      size_t n_ops)
+static pid_t sleep_on(
+	int id, int num, int cmd, int n, struct sembuf *ops, size_t n_ops)
 {
 	pid_t child = t_sleeper(id, ops, n_ops);
 
@@ -18,8 +18,7 @@ static pid_t sleep_on(int id, int num, int cmd, int n, struct sembuf *ops,
 	return child;
 }
 
-#define SLEEP(num, cmd, n, ...) \
-	sleep_on(id, num, cmd, n, OPS(__VA_ARGS__))
+#define SLEEP(num, cmd, n, ...) sleep_on(id, num, cmd, n, OPS(__VA_ARGS__))
 
 static void end(int id, pid_t w)
 {
@@ -49,8 +48,8 @@ static void only_the_blocking_one(void)
 	int id = t_set(4, VALS(1, 1, 0, 0)), w;
 
 	t_story("counted at the blocking operation only");
-	w = SLEEP(2, GETNCNT, 1, {0, -1, 0}, {1, -1, 0}, {2, -1, 0},
-		  {3, -1, 0});
+	w = SLEEP(
+		2, GETNCNT, 1, {0, -1, 0}, {1, -1, 0}, {2, -1, 0}, {3, -1, 0});
 	t_row(id, GETNCNT, "0 0 1 0");
 	t_row(id, GETZCNT, "0 0 0 0");
 	t_eq(semop(id, OPS({2, 1, 0})), 0);
@@ -170,7 +169,7 @@ static void not_stale_when_it_alters(void)
 
 static void timeout_and_removal(void)
 {
-	struct timespec ms = { 0, 2000000 };
+	struct timespec ms = {0, 2000000};
 	int id = t_set(1, NULL);
 
 	t_story("a timeout leaves no count");

@@ -16,8 +16,19 @@ static long ctl(int id, int num, int cmd, void *ptr)
 static void ids_and_commands(int id)
 {
 	static const int all[] = {
-		IPC_RMID, IPC_SET, IPC_STAT, IPC_INFO, GETPID, GETVAL, GETALL,
-		GETNCNT, GETZCNT, SETVAL, SETALL, SEM_STAT, SEM_INFO,
+		IPC_RMID,
+		IPC_SET,
+		IPC_STAT,
+		IPC_INFO,
+		GETPID,
+		GETVAL,
+		GETALL,
+		GETNCNT,
+		GETZCNT,
+		SETVAL,
+		SETALL,
+		SEM_STAT,
+		SEM_INFO,
 		SEM_STAT_ANY,
 	};
 	void *none = t_pages(1, PROT_NONE);
@@ -28,8 +39,8 @@ static void ids_and_commands(int id)
 		errno = 0;
 		wrong += ctl(-1, 0, all[i], none) != -1 || errno != EINVAL;
 		errno = 0;
-		wrong += ctl(INT_MIN, -1, all[i], none) != -1 ||
-			 errno != EINVAL;
+		wrong +=
+			ctl(INT_MIN, -1, all[i], none) != -1 || errno != EINVAL;
 	}
 	t_true(wrong == 0);
 	t_story("unknown commands");
@@ -83,8 +94,8 @@ static void one_value(int id)
 
 static void all_values(int id)
 {
-	unsigned short got[4] = { 9, 9, 9, 9 };
-	unsigned short big[3] = { 1, 2, 32768 };
+	unsigned short got[4] = {9, 9, 9, 9};
+	unsigned short big[3] = {1, 2, 32768};
 	char *cliff = t_cliff();
 	unsigned short *read_only = (void *)t_pages(1, PROT_READ);
 
@@ -224,7 +235,8 @@ static void info(int id)
 	t_eq(semctl(0, 0, SEM_INFO, &si), id);
 	t_eq(si.semusz, 1);
 	t_eq(si.semaem, 3);
-	AS(T_STRANGER, T_STRANGER) {
+	AS(T_STRANGER, T_STRANGER)
+	{
 		t_eq(semctl(0, 0, IPC_INFO, &si), id);
 		t_eq(semctl(0, 0, SEM_INFO, &si), id);
 	}
@@ -257,7 +269,8 @@ static void ipc_set(int id)
 	t_story("who may: owner and creator; others EPERM, whatever the mode");
 	ds.sem_perm.mode = 0666;
 	t_eq(semctl(id, 0, IPC_SET, &ds), 0);
-	AS(T_STRANGER, T_STRANGER) {
+	AS(T_STRANGER, T_STRANGER)
+	{
 		t_err(semctl(id, 0, IPC_SET, &ds), EPERM);
 		t_err(semctl(id, 0, IPC_RMID), EPERM);
 		t_err(semctl(id, 0, IPC_SET, NULL), EFAULT);
@@ -266,7 +279,8 @@ static void ipc_set(int id)
 		ds.sem_perm.uid = (uid_t)-1;
 		t_err(semctl(id, 0, IPC_SET, &ds), EPERM);
 	}
-	AS(1234, T_STRANGER) {
+	AS(1234, T_STRANGER)
+	{
 		ds.sem_perm.mode = 0604;
 		t_eq(semctl(id, 0, IPC_SET, &ds), 0);
 		ds.sem_perm.uid = 1235;
@@ -276,7 +290,7 @@ static void ipc_set(int id)
 	t_eq(t_stat(id).sem_perm.uid, 1235);
 	t_story("the group alone may not");
 	AS(T_STRANGER, 2345)
-		t_err(semctl(id, 0, IPC_SET, &ds), EPERM);
+	t_err(semctl(id, 0, IPC_SET, &ds), EPERM);
 	t_story("-1 is nobody; the buffer is read before the id is looked up");
 	ds.sem_perm.uid = (uid_t)-1;
 	t_err(semctl(id, 0, IPC_SET, &ds), EINVAL);
@@ -299,12 +313,13 @@ static void ipc_set(int id)
 static void strangers(int id)
 {
 	struct semid_ds ds = t_stat(id);
-	unsigned short v[3] = { 1, 1, 40000 };
+	unsigned short v[3] = {1, 1, 40000};
 
 	t_story("a stranger on 0600: permission in its place");
 	ds.sem_perm.mode = 0600;
 	t_eq(semctl(id, 0, IPC_SET, &ds), 0);
-	AS(T_STRANGER, T_STRANGER) {
+	AS(T_STRANGER, T_STRANGER)
+	{
 		t_err(semctl(id, 0, GETVAL), EACCES);
 		t_err(semctl(id, 9, GETVAL), EACCES);
 		t_err(semctl(id, 9, GETPID), EACCES);
@@ -324,7 +339,8 @@ static void strangers(int id)
 	t_story("0602: write only");
 	ds.sem_perm.mode = 0602;
 	t_eq(semctl(id, 0, IPC_SET, &ds), 0);
-	AS(T_STRANGER, T_STRANGER) {
+	AS(T_STRANGER, T_STRANGER)
+	{
 		t_err(semctl(id, 0, GETVAL), EACCES);
 		t_eq(semctl(id, 0, SETVAL, 1), 0);
 		t_err(semctl(id, 0, SETALL, v), ERANGE);
@@ -334,7 +350,8 @@ static void strangers(int id)
 	t_story("0604: read only");
 	ds.sem_perm.mode = 0604;
 	t_eq(semctl(id, 0, IPC_SET, &ds), 0);
-	AS(T_STRANGER, T_STRANGER) {
+	AS(T_STRANGER, T_STRANGER)
+	{
 		t_eq(semctl(id, 0, GETVAL), 1);
 		t_err(semctl(id, 9, GETVAL), EINVAL);
 		t_err(semctl(id, 0, SETVAL, 1), EACCES);

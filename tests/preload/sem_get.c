@@ -56,7 +56,8 @@ static void finding(void)
 	t_story("flag bits that mean nothing");
 	t_eq(semget(KEY, 5, 0100000 | SEM_UNDO | IPC_NOWAIT), 0);
 	t_story("a stranger on 0600");
-	AS(T_STRANGER, T_STRANGER) {
+	AS(T_STRANGER, T_STRANGER)
+	{
 		t_eq(semget(KEY, 5, 0), 0);
 		t_eq(semget(KEY, 0, IPC_CREAT), 0);
 		t_err(semget(KEY, 5, 0600), EACCES);
@@ -77,7 +78,8 @@ static void x_bits(void)
 	t_story("asking for x needs x: 0666 and a stranger");
 	ds.sem_perm.mode = 0666;
 	t_eq(semctl(0, 0, IPC_SET, &ds), 0);
-	AS(T_STRANGER, T_STRANGER) {
+	AS(T_STRANGER, T_STRANGER)
+	{
 		t_eq(semget(KEY, 5, 0666), 0);
 		t_eq(semget(KEY, 5, 0600), 0);
 		t_eq(semget(KEY, 5, 0006), 0);
@@ -90,7 +92,8 @@ static void x_bits(void)
 	ds.sem_perm.mode = 0605;
 	t_eq(semctl(0, 0, IPC_SET, &ds), 0);
 	t_story("0605: the three digits asked for are one");
-	AS(T_STRANGER, T_STRANGER) {
+	AS(T_STRANGER, T_STRANGER)
+	{
 		t_eq(semget(KEY, 5, 0500), 0);
 		t_eq(semget(KEY, 5, 0410), 0);
 		t_err(semget(KEY, 5, 0420), EACCES);
@@ -161,7 +164,7 @@ static void private_sets(void)
 
 static void keys(void)
 {
-	static const key_t keys[] = { 1, -1, INT_MAX, INT_MIN, 0x55550000 };
+	static const key_t keys[] = {1, -1, INT_MAX, INT_MIN, 0x55550000};
 	int id[5], wrong = 0;
 
 	t_story("keys of every sign");

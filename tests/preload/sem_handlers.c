@@ -16,8 +16,8 @@ static volatile pid_t sender;
 static int set, other_set;
 static __thread sigjmp_buf out;
 
-static void catch_info(int sig, void (*handler)(int, siginfo_t *, void *),
-		       int flags)
+static void catch_info(
+	int sig, void (*handler)(int, siginfo_t *, void *), int flags)
 {
 	struct sigaction action;
 
@@ -39,7 +39,7 @@ static void catch_with(int sig, void (*handler)(int), int flags)
 
 static void tick(int sig, long us)
 {
-	struct itimerval it = { { 0, us }, { 0, us } };
+	struct itimerval it = {{0, us}, {0, us}};
 
 	(void)sig;
 	setitimer(ITIMER_REAL, &it, NULL);
@@ -166,7 +166,7 @@ static void in_order(int sig, siginfo_t *info, void *uc)
 {
 	(void)uc;
 	wrong += info->si_signo != sig || info->si_code != SI_QUEUE ||
-		info->si_pid != sender;
+		 info->si_pid != sender;
 	wrong += info->si_value.sival_int != last_value + 1 && !any_order;
 	last_value = last_value + 1;
 	wrong += semop(set, OPS({2, 1, 0}, {1, 0, 0})) != 0;
@@ -192,13 +192,13 @@ static void real_time(void)
 	int w;
 
 	/*
-	 * To a thread: every one arrives, whole. Known difference: one that comes
-	 * while an earlier one is kept for the end of a section can overtake it,
-	 * so their order is not looked at.
+	 * To a thread: every one arrives, whole. Known difference: one that
+	 * comes while an earlier one is kept for the end of a section can
+	 * overtake it, so their order is not looked at.
 	 */
 	for (int to_thread = 0; to_thread < 2; to_thread++) {
-		t_story(to_thread ? "3000 real-time signals to a thread" :
-				    "3000 real-time signals to a process");
+		t_story(to_thread ? "3000 real-time signals to a thread"
+				  : "3000 real-time signals to a process");
 		sender = getpid();
 		any_order = to_thread;
 		w = t_fork();
@@ -215,12 +215,13 @@ static void real_time(void)
 		t_eq(semop(set, OPS({0, -1, 0})), 0);
 		for (int i = 1; i <= SIGNALS; i++) {
 			/* a few at once, then let them be taken */
-			while (queue_to(w, to_thread ? w : 0, SIGRTMIN + 3, i) &&
-			       errno == EAGAIN)
+			while (queue_to(
+				       w, to_thread ? w : 0, SIGRTMIN + 3, i) &&
+				errno == EAGAIN)
 				t_nap();
 			if (i % 8 == 0)
 				while (semctl(set, 2, GETVAL) < i - 8 &&
-				       kill(w, 0) == 0 && i < SIGNALS)
+					kill(w, 0) == 0 && i < SIGNALS)
 					sched_yield();
 		}
 		t_eq(t_join(w), 0);
@@ -249,16 +250,17 @@ static void one_shot(void)
 
 		for (int i = 0; i < 300; i++) {
 			catch_with(SIGALRM, once, SA_RESETHAND);
-			setitimer(ITIMER_REAL, &(struct itimerval){
-				{ 0, 0 }, { 0, 50 + i } }, NULL);
+			setitimer(ITIMER_REAL,
+				&(struct itimerval){{0, 0}, {0, 50 + i}}, NULL);
 			while (handled == i) {
 				wrong += semop(set, OPS({0, 1, U})) != 0;
 				wrong += semop(set, OPS({0, -1, U})) != 0;
 			}
 			sigaction(SIGALRM, NULL, &now);
 			wrong += now.sa_handler != SIG_DFL ||
-				((unsigned)now.sa_flags & (SA_RESETHAND |
-				SA_SIGINFO)) != SA_RESETHAND;
+				 ((unsigned)now.sa_flags &
+					 (SA_RESETHAND | SA_SIGINFO)) !=
+					 SA_RESETHAND;
 		}
 		t_true(handled == 300 && !wrong);
 		alarm(0);
@@ -310,7 +312,7 @@ static void other_calls(void)
 
 static void waits(void)
 {
-	struct timespec second = { 1, 0 }, none = { 0, 0 };
+	struct timespec second = {1, 0}, none = {0, 0};
 	struct signalfd_siginfo from_fd;
 	sigset_t usr, old;
 	siginfo_t info;
@@ -406,7 +408,7 @@ static void *jump_once(void *arg)
 
 static void jumps(void)
 {
-	static struct sembuf op = { 0, -1, SEM_UNDO };
+	static struct sembuf op = {0, -1, SEM_UNDO};
 	struct sembuf twenty[20];
 	volatile int n = 0;
 	int w;
@@ -415,19 +417,20 @@ static void jumps(void)
 	w = t_fork();
 	if (w == 0) {
 		for (int i = 0; i < 20; i++)
-			twenty[i] = (struct sembuf){ 1, (short)-1, U };
+			twenty[i] = (struct sembuf){1, (short)-1, U};
 		catch_with(SIGALRM, jump, 0);
 		while (n < 1000) {
 			if (sigsetjmp(out, 1) == 0) {
-				setitimer(ITIMER_REAL, &(struct itimerval){
-					{ 0, 5000 }, { 0, 150 + n % 50 } },
+				setitimer(ITIMER_REAL,
+					&(struct itimerval){
+						{0, 5000}, {0, 150 + n % 50}},
 					NULL);
 				semop(set, twenty, n % 3 ? 1 : 20);
 				_exit(96);
 			}
 			n = n + 1;
 		}
-		setitimer(ITIMER_REAL, &(struct itimerval){ 0 }, NULL);
+		setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
 		t_row(set, GETNCNT, "0 0 0");
 		t_eq(semop(set, OPS({0, 1, U}, {1, 1, 0})), 0);
 		t_eq(semop(set, OPS({0, -1, U}, {1, -1, 0})), 0);

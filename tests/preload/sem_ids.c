@@ -21,8 +21,8 @@ static void row(const char *what, const int *id, int n)
 	int len = 0;
 
 	for (int i = 0; i < n; i++)
-		len += snprintf(text + len, sizeof(text) - (size_t)len, " %d",
-				id[i]);
+		len += snprintf(
+			text + len, sizeof(text) - (size_t)len, " %d", id[i]);
 	t_say("%s:%s", what, text);
 }
 
@@ -43,7 +43,7 @@ static void one_after_another(void)
 
 static void stale(int old, int now)
 {
-	unsigned short v[1] = { 1 };
+	unsigned short v[1] = {1};
 	struct semid_ds ds;
 
 	t_true(old != now && old % 32768 == now % 32768);

@@ -49,9 +49,9 @@ static void list_fds(char *text, size_t size)
 	text[0] = '\0';
 	while (dir && (entry = readdir(dir)))
 		if (entry->d_name[0] != '.' &&
-		    atoi(entry->d_name) != dirfd(dir))
-			len += (size_t)snprintf(text + len, size - len, "%s ",
-						entry->d_name);
+			atoi(entry->d_name) != dirfd(dir))
+			len += (size_t)snprintf(
+				text + len, size - len, "%s ", entry->d_name);
 	if (dir)
 		closedir(dir);
 }
@@ -120,7 +120,7 @@ static void play_in_new_image(const char *part)
 
 static void new_images(void)
 {
-	char *args[] = { "sem_lifecycle", "add", id_text, NULL };
+	char *args[] = {"sem_lifecycle", "add", id_text, NULL};
 	pid_t child;
 
 	play_in_new_image("add");
@@ -141,7 +141,7 @@ static void new_images(void)
 
 	t_story("posix_spawn");
 	t_eq(posix_spawn(&child, "/proc/self/exe", NULL, NULL, args, environ),
-	     0);
+		0);
 	t_eq(t_join(child), 0);
 	t_row(set, GETVAL, "4 202 2");
 	t_pid_is(set, 0, child);
@@ -167,7 +167,7 @@ static void exit_handlers_here(void)
 
 static void without_descriptors(void)
 {
-	const struct rlimit nothing = { 0, 0 };
+	const struct rlimit nothing = {0, 0};
 	int child;
 
 	t_story("every descriptor closed");
@@ -229,7 +229,7 @@ static void forks(void)
 
 			if (next != 0)
 				_exit(t_join(next) +
-				      t_code(semop(set, OPS({0, 1, 0}))));
+					t_code(semop(set, OPS({0, 1, 0}))));
 		}
 		_exit(semctl(set, 0, GETVAL));
 	}

@@ -9,13 +9,13 @@
  */
 #include "t.h"
 
-static struct timespec zero = { 0, 0 };
-static struct timespec bad_nsec = { 0, 1000000000 };
-static struct timespec bad_sec = { -1, 0 };
+static struct timespec zero = {0, 0};
+static struct timespec bad_nsec = {0, 1000000000};
+static struct timespec bad_sec = {-1, 0};
 
 static void bad_timeout_pointer(int id)
 {
-	struct sembuf up = { 0, 1, 0 };
+	struct sembuf up = {0, 1, 0};
 	struct timespec *none = (void *)t_pages(1, PROT_NONE);
 	struct timespec *cliff = (void *)t_cliff();
 	struct timespec *half = (void *)((char *)cliff - 8);
@@ -46,11 +46,11 @@ static void number_of_operations(int id)
 {
 	static struct sembuf many[501];
 	size_t huge = (size_t)1 << 32;
-	struct sembuf up = { 0, 1, 0 };
+	struct sembuf up = {0, 1, 0};
 
 	t_story("the number of operations is found next");
 	for (int i = 0; i < 501; i++)
-		many[i] = (struct sembuf){ 0, 0, IPC_NOWAIT };
+		many[i] = (struct sembuf){0, 0, IPC_NOWAIT};
 	t_eq(semop(id, many, 500), 0);
 	t_err(semop(id, many, 501), E2BIG);
 	t_err(semop(id, many, 501 + huge), E2BIG);
@@ -99,16 +99,16 @@ static void bad_array_pointer(int id)
 	t_err(semtimedop(id, NULL, 1, &zero), EFAULT);
 
 	t_story("an array that crosses into an unmapped page");
-	*last = (struct sembuf){ 0, 1, 0 };
+	*last = (struct sembuf){0, 1, 0};
 	t_eq(semop(id, last, 1), 0);
 	t_err(semop(id, last, 2), EFAULT);
-	last[-1] = (struct sembuf){ 1, 1, 0 };
+	last[-1] = (struct sembuf){1, 1, 0};
 	t_err(semop(id, last - 1, 3), EFAULT);
 	t_eq(semop(id, last - 1, 2), 0);
 	t_err(semop(-1, last, 2), EFAULT);
 	t_err(semop(id, (void *)(cliff - 4096), 500 + 200), E2BIG);
 	for (int i = 0; i < 500; i++)
-		last[-i] = (struct sembuf){ 2, 0, 0 };
+		last[-i] = (struct sembuf){2, 0, 0};
 	t_eq(semop(id, last - 499, 500), 0);
 	t_err(semop(id, last - 498, 500), EFAULT);
 
@@ -120,13 +120,13 @@ static void bad_array_pointer(int id)
 
 static void bad_id_and_timeout(int id)
 {
-	struct sembuf up = { 0, 1, 0 };
-	struct sembuf wrong_num = { 4, 1, 0 };
-	struct sembuf zero_undo = { 0, 0, SEM_UNDO };
-	struct timespec nsec_minus = { 0, -1 };
-	struct timespec nsec_min = { 0, LONG_MIN };
-	struct timespec sec_min = { LONG_MIN, 0 };
-	struct timespec sec_max = { LONG_MAX, 999999999 };
+	struct sembuf up = {0, 1, 0};
+	struct sembuf wrong_num = {4, 1, 0};
+	struct sembuf zero_undo = {0, 0, SEM_UNDO};
+	struct timespec nsec_minus = {0, -1};
+	struct timespec nsec_min = {0, LONG_MIN};
+	struct timespec sec_min = {LONG_MIN, 0};
+	struct timespec sec_max = {LONG_MAX, 999999999};
 
 	t_story("then the id and the timeout's value");
 	t_err(semop(-1, &up, 1), EINVAL);
@@ -169,7 +169,8 @@ static void permission(int id)
 	t_story("then permission: a stranger on 0604");
 	ds.sem_perm.mode = 0604;
 	t_eq(semctl(id, 0, IPC_SET, &ds), 0);
-	AS(T_STRANGER, T_STRANGER) {
+	AS(T_STRANGER, T_STRANGER)
+	{
 		t_err(semop(id, OPS({4, 1, 0})), EFBIG);
 		t_err(semop(id, OPS({0, 1, 0}, {4, 1, 0})), EFBIG);
 		t_err(semop(id, OPS({0, 1, 0})), EACCES);
@@ -184,7 +185,8 @@ static void permission(int id)
 	t_story("write without read: 0602");
 	ds.sem_perm.mode = 0602;
 	t_eq(semctl(id, 0, IPC_SET, &ds), 0);
-	AS(T_STRANGER, T_STRANGER) {
+	AS(T_STRANGER, T_STRANGER)
+	{
 		t_err(semop(id, OPS({0, 0, 0})), EACCES);
 		t_err(semop(id, OPS({0, 0, 0}, {1, 0, 0})), EACCES);
 		t_eq(semop(id, OPS({0, 0, 0}, {0, 1, 0})), 0);
@@ -194,7 +196,8 @@ static void permission(int id)
 	t_story("nothing: 0600");
 	ds.sem_perm.mode = 0600;
 	t_eq(semctl(id, 0, IPC_SET, &ds), 0);
-	AS(T_STRANGER, T_STRANGER) {
+	AS(T_STRANGER, T_STRANGER)
+	{
 		t_err(semop(id, OPS({0, 0, 0})), EACCES);
 		t_err(semop(id, OPS({0, 1, 0})), EACCES);
 		t_err(semop(id, OPS({7, 0, 0})), EFBIG);
@@ -205,7 +208,7 @@ static void permission(int id)
 
 static void operations(int id)
 {
-	struct timespec ms = { 0, 1000000 };
+	struct timespec ms = {0, 1000000};
 
 	t_story("at last the operations");
 	t_err(semop(id, OPS({0, -1, NW})), EAGAIN);

@@ -37,11 +37,11 @@ static void can(const char *who, const char *want)
 		got[1] = '?';
 	/* semctl must agree */
 	if ((semctl(set, 0, GETVAL) == 0) != (got[0] == 'r') ||
-	    (semctl(set, 0, SETVAL, 0) == 0) != (got[1] == 'w'))
+		(semctl(set, 0, SETVAL, 0) == 0) != (got[1] == 'w'))
 		got[0] = got[1] = '!';
 	/* and semget, asked for just that */
 	if ((semget(0x7b01, 1, 0400) == set) != (got[0] == 'r') ||
-	    (semget(0x7b01, 1, 0002) == set) != (got[1] == 'w'))
+		(semget(0x7b01, 1, 0002) == set) != (got[1] == 'w'))
 		got[0] = got[1] = '#';
 	t_cond(__FILE__, __LINE__, who, strcmp(got, want) == 0);
 	if (strcmp(got, want) != 0)
@@ -51,13 +51,13 @@ static void can(const char *who, const char *want)
 static void in_groups(uid_t uid, gid_t gid, gid_t extra)
 {
 	if (setgroups(1, &extra) || setresgid(gid, gid, gid) ||
-	    setresuid(uid, uid, uid))
+		setresuid(uid, uid, uid))
 		_exit(98);
 }
 
 /* Run the check in a child of that identity; extra is a supplementary group */
-static void as(uid_t uid, gid_t gid, gid_t extra, const char *who,
-	       const char *want)
+static void as(
+	uid_t uid, gid_t gid, gid_t extra, const char *who, const char *want)
 {
 	int child = t_fork();
 
@@ -72,13 +72,20 @@ static void as(uid_t uid, gid_t gid, gid_t extra, const char *who,
 
 static void classes(void)
 {
-	static const struct { int mode; const char *owner, *group, *other; }
-	cases[] = {
-		{ 0600, "rw", "--", "--" }, { 0060, "--", "rw", "--" },
-		{ 0006, "--", "--", "rw" }, { 0066, "--", "rw", "rw" },
-		{ 0606, "rw", "--", "rw" }, { 0420, "r-", "-w", "--" },
-		{ 0246, "-w", "r-", "rw" }, { 0111, "--", "--", "--" },
-		{ 0777, "rw", "rw", "rw" }, { 0000, "--", "--", "--" },
+	static const struct {
+		int mode;
+		const char *owner, *group, *other;
+	} cases[] = {
+		{0600, "rw", "--", "--"},
+		{0060, "--", "rw", "--"},
+		{0006, "--", "--", "rw"},
+		{0066, "--", "rw", "rw"},
+		{0606, "rw", "--", "rw"},
+		{0420, "r-", "-w", "--"},
+		{0246, "-w", "r-", "rw"},
+		{0111, "--", "--", "--"},
+		{0777, "rw", "rw", "rw"},
+		{0000, "--", "--", "--"},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -101,8 +108,13 @@ static void classes(void)
 /* capset(2) by number: there is no libc function for it. */
 static int drop_capability(int number)
 {
-	struct { unsigned int version; int pid; } head = { 0x20080522, 0 };
-	struct { unsigned int effective, permitted, inheritable; } data[2];
+	struct {
+		unsigned int version;
+		int pid;
+	} head = {0x20080522, 0};
+	struct {
+		unsigned int effective, permitted, inheritable;
+	} data[2];
 
 	if (syscall(SYS_capget, &head, data) < 0)
 		return -1;
@@ -212,7 +224,7 @@ static void effective_ids(void)
 	child = t_fork();
 	if (child == 0) {
 		if (setgroups(0, NULL) || setresgid(9, 9, 9) ||
-		    setresuid(1000, 3000, 0))
+			setresuid(1000, 3000, 0))
 			_exit(98);
 		can("real uid owns", "--");
 		t_err(semctl(set, 0, IPC_RMID), EPERM);

@@ -37,7 +37,7 @@ static void catch_with(int sig, void (*handler)(int), int flags)
 /* Children that sleep in semop or semtimedop after some preparation. */
 static pid_t sleeper_with(void (*prepare)(int), int arg, short op)
 {
-	struct timespec hour = { 3600, 7 };
+	struct timespec hour = {3600, 7};
 	pid_t pid = t_fork();
 
 	if (pid == 0) {
@@ -64,7 +64,7 @@ static void catching(int arg)
 static void on_other_stack(int arg)
 {
 	static char stack[65536];
-	stack_t alt = { .ss_sp = stack, .ss_size = sizeof(stack) };
+	stack_t alt = {.ss_sp = stack, .ss_size = sizeof(stack)};
 
 	sigaltstack(&alt, NULL);
 	catch_with(SIGUSR1, count_it, SA_ONSTACK | (arg & 2 ? SA_RESTART : 0));
@@ -73,7 +73,9 @@ static void on_other_stack(int arg)
 static void eintr(void)
 {
 	static const char *const names[] = {
-		"semtimedop", "semop", "semtimedop, SA_RESTART",
+		"semtimedop",
+		"semop",
+		"semtimedop, SA_RESTART",
 		"semop, SA_RESTART",
 	};
 	int w;
@@ -116,7 +118,8 @@ static void ignored(void)
 {
 	int w;
 
-	t_story("signals that are ignored, by choice or by default, or blocked");
+	t_story("signals that are ignored, by choice or by default, or "
+		"blocked");
 	for (int arg = 0; arg < 2; arg++) {
 		w = sleeper_with(ignoring, arg, -1);
 		kill(w, SIGUSR1);
@@ -228,7 +231,7 @@ static void post(int sig)
 
 static void take(int sig)
 {
-	struct timespec ms = { 0, 1000000 };
+	struct timespec ms = {0, 1000000};
 
 	(void)sig;
 	seen_ret = semtimedop(set, OPS({0, -1, 0}), &ms);
@@ -323,8 +326,8 @@ static void only_count(int sig)
 
 static void alarms(void)
 {
-	struct itimerval tick = { { 0, 5000 }, { 0, 5000 } };
-	struct itimerval none = { { 0, 0 }, { 0, 0 } };
+	struct itimerval tick = {{0, 5000}, {0, 5000}};
+	struct itimerval none = {{0, 0}, {0, 0}};
 	int w;
 
 	t_story("a timeout by timer signal, with and without SA_RESTART");
@@ -347,8 +350,8 @@ static void alarms(void)
 
 static void timeouts(void)
 {
-	struct timespec ms = { 0, 20000000 }, t0, t1;
-	struct timespec big = { LONG_MAX, 999999999 };
+	struct timespec ms = {0, 20000000}, t0, t1;
+	struct timespec big = {LONG_MAX, 999999999};
 	long long ns;
 	int w;
 

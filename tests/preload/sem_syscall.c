@@ -17,8 +17,8 @@ static long op(int id, struct sembuf *ops, size_t n)
 	return syscall(SYS_semop, id, ops, n);
 }
 
-static long timedop(int id, struct sembuf *ops, size_t n,
-		    const struct timespec *timeout)
+static long timedop(
+	int id, struct sembuf *ops, size_t n, const struct timespec *timeout)
 {
 	return syscall(SYS_semtimedop, id, ops, n, timeout);
 }
@@ -30,7 +30,7 @@ static long ctl(int id, int num, int cmd, long arg)
 
 static void errors(int id)
 {
-	struct timespec zero = { 0, 0 }, bad = { 0, -1 };
+	struct timespec zero = {0, 0}, bad = {0, -1};
 	struct semid_ds ds;
 	struct seminfo si;
 

@@ -44,8 +44,8 @@ static void *take_many(void *arg)
 
 	(void)arg;
 	for (int i = 0; i < 500; i++)
-		ops[i] = (struct sembuf){ (unsigned short)(i % 8),
-					  i < 8 ? -1 : 0, 0 };
+		ops[i] = (struct sembuf){
+			(unsigned short)(i % 8), i < 8 ? -1 : 0, 0};
 	return (void *)(long)semop(set, ops, 500);
 }
 
@@ -100,8 +100,8 @@ static void as_a_mutex(void)
 	t_eq(semctl(set, 0, SETVAL, 1), 0);
 	guarded = 0;
 	for (long i = 0; i < 4; i++)
-		thread[i] = start(lock_and_count,
-				  (void *)(i & 1 ? (long)SEM_UNDO : 0));
+		thread[i] = start(
+			lock_and_count, (void *)(i & 1 ? (long)SEM_UNDO : 0));
 	for (int i = 0; i < 4; i++) {
 		pthread_join(thread[i], &result);
 		bad += result != NULL;
@@ -140,8 +140,8 @@ static void cancellation(void)
 	t_true(result == PTHREAD_CANCELED);
 	t_true(returned == 1);
 	val = semctl(set, 0, GETVAL);
-	t_true((ret == 0 && val == 0) || (ret == -1 && err == EINTR &&
-					  val == 1));
+	t_true((ret == 0 && val == 0) ||
+		(ret == -1 && err == EINTR && val == 1));
 	t_eq(semctl(set, 0, SETVAL, 0), 0);
 	t_eq(semctl(set, 0, GETNCNT), 0);
 
@@ -173,7 +173,7 @@ static void process_ends(void)
 			if (how == 1)
 				kill(getpid(), SIGKILL);
 			execl("/proc/self/exe", "sem_threads", "count", text,
-			      (char *)NULL);
+				(char *)NULL);
 			_exit(98);
 		}
 		t_eq(t_join(child), how == 1 ? 1000 + SIGKILL : 0);

@@ -18,9 +18,9 @@ static void *end_process(void *arg)
 }
 
 /* A child that runs the block and then ends by _exit with its failures. */
-#define ACTOR \
+#define ACTOR                                            \
 	for (pid_t t_who = t_fork(), t_once = 1; t_once; \
-	     t_once = t_as_end(t_who)) \
+		t_once = t_as_end(t_who))                \
 		if (t_who == 0)
 
 static void plain_exit(void)
@@ -47,8 +47,9 @@ static void plain_exit(void)
 	if (child == 0) {
 		t_eq(semop(id, OPS({0, -3, U}, {1, -1, U})), 0);
 		t_eq(semop(id, OPS({1, 1, U})), 0);
-		t_eq(t_join(t_sleeper(id, OPS({0, 1, 0}, {0, -1, 0},
-					      {1, -1, 0}, {1, 1, 0}))), 0);
+		t_eq(t_join(t_sleeper(id, OPS({0, 1, 0}, {0, -1, 0}, {1, -1, 0},
+						  {1, 1, 0}))),
+			0);
 		_exit(t_failed);
 	}
 	t_eq(t_join(child), 0);
@@ -61,10 +62,15 @@ static void plain_exit(void)
 static void ways_to_end(void)
 {
 	static const char *const names[] = {
-		"exit", "_exit", "SIGKILL", "SIGTERM", "SIGABRT", "SIGSEGV",
+		"exit",
+		"_exit",
+		"SIGKILL",
+		"SIGTERM",
+		"SIGABRT",
+		"SIGSEGV",
 		"_exit from a thread",
 	};
-	const struct rlimit no_core = { 0, 0 };
+	const struct rlimit no_core = {0, 0};
 	int id = t_set(1, NULL), ready = t_set(1, NULL), child;
 
 	t_story("whichever way a process ends");
@@ -86,8 +92,8 @@ static void ways_to_end(void)
 			if (way == 6) {
 				pthread_t thread;
 
-				pthread_create(&thread, NULL, end_process,
-					       NULL);
+				pthread_create(
+					&thread, NULL, end_process, NULL);
 			}
 			for (;;)
 				pause();
@@ -165,7 +171,8 @@ static void s14_s15_clamp_and_range(void)
 	int id = t_set(1, NULL);
 
 	t_story("S14: adj goes down to -32768; the exit clamps to 0");
-	ACTOR {
+	ACTOR
+	{
 		t_eq(semop(id, OPS({0, 32767, U})), 0);
 		t_eq(semop(id, OPS({0, -1, 0})), 0);
 		t_eq(semop(id, OPS({0, 1, U})), 0);
@@ -177,7 +184,8 @@ static void s14_s15_clamp_and_range(void)
 
 	t_story("S15: adj goes up to 32767; the exit clamps to 32767");
 	t_eq(semctl(id, 0, SETVAL, 32767), 0);
-	ACTOR {
+	ACTOR
+	{
 		t_eq(semop(id, OPS({0, -32767, U})), 0);
 		t_eq(semop(id, OPS({0, 1, 0})), 0);
 		t_err(semop(id, OPS({0, -1, U})), ERANGE);
@@ -186,13 +194,15 @@ static void s14_s15_clamp_and_range(void)
 	}
 	t_row(id, GETVAL, "32767");
 
-	t_story("the range counts within one call, and failing changes nothing");
-	ACTOR {
-		t_err(semop(id, OPS({0, -32767, U}, {0, 32767, 0},
-				    {0, -1, U})), ERANGE);
+	t_story("the range counts within one call, and failing changes "
+		"nothing");
+	ACTOR
+	{
+		t_err(semop(id, OPS({0, -32767, U}, {0, 32767, 0}, {0, -1, U})),
+			ERANGE);
 		t_row(id, GETVAL, "32767");
-		t_eq(semop(id, OPS({0, -32767, U}, {0, 32767, 0},
-				   {0, -1, 0})), 0);
+		t_eq(semop(id, OPS({0, -32767, U}, {0, 32767, 0}, {0, -1, 0})),
+			0);
 		t_eq(semop(id, OPS({0, 1, U}, {0, -1, U})), 0);
 	}
 	t_row(id, GETVAL, "32767");
@@ -201,7 +211,8 @@ static void s14_s15_clamp_and_range(void)
 	t_err(semop(id, OPS({0, -32768, U | NW})), EAGAIN);
 	t_story("a value that others took meanwhile is not waited for");
 	t_eq(semctl(id, 0, SETVAL, 0), 0);
-	ACTOR {
+	ACTOR
+	{
 		t_eq(semop(id, OPS({0, 5, U})), 0);
 		t_eq(t_join(t_sleeper(id, OPS({0, -3, 0}))), 0);
 	}
@@ -284,7 +295,7 @@ static void exec_keeps(void)
 		semop(id, OPS({1, -32767, U}));
 		semop(id, OPS({1, 1, 0}));
 		execl("/proc/self/exe", "sem_undo", "image", text,
-		      (char *)NULL);
+			(char *)NULL);
 		_exit(201);
 	}
 	t_eq(t_join(child), 81);
@@ -473,10 +484,14 @@ static void permission_does_not_matter(void)
 static void record_made_by_failure(void)
 {
 	static const char *const names[] = {
-		"no right", "no such semaphore", "would block",
-		"out of range", "timeout", "without SEM_UNDO",
+		"no right",
+		"no such semaphore",
+		"would block",
+		"out of range",
+		"timeout",
+		"without SEM_UNDO",
 	};
-	struct timespec zero = { 0, 0 };
+	struct timespec zero = {0, 0};
 	int id, child;
 
 	t_story("a failed call with SEM_UNDO sets otime when it exits");
@@ -517,7 +532,8 @@ static void wakes(void)
 {
 	int id = t_set(2, NULL), go = t_set(1, NULL), child, w, z;
 
-	t_story("what an exit gives back wakes sleepers, the whole set at once");
+	t_story("what an exit gives back wakes sleepers, the whole set at "
+		"once");
 	t_eq(semctl(id, 0, SETALL, VALS(2, 0)), 0);
 	child = t_fork();
 	if (child == 0) {
@@ -656,7 +672,7 @@ static void many_sets(void)
 	if (child == 0) {
 		for (int i = 0; i < 40; i++)
 			wrong += semop(ids[i], OPS({1, -2, U}, {2, -1, U},
-						   {0, 4, U})) != 0;
+						       {0, 4, U})) != 0;
 		for (int i = 0; i < 40; i += 7)
 			wrong += semctl(ids[i], 0, IPC_RMID) != 0;
 		_exit(wrong);

@@ -11,11 +11,10 @@
 #include "t.h"
 
 /* Fork a sleeper and wait until semaphore num counts n of its kind. */
-#define SLEEP(num, cmd, n, ...) \
-	sleep_on(id, num, cmd, n, OPS(__VA_ARGS__))
+#define SLEEP(num, cmd, n, ...) sleep_on(id, num, cmd, n, OPS(__VA_ARGS__))
 
-static pid_t sleep_on(int id, int num, int cmd, int n, struct sembuf *ops,
-		      size_t n_ops)
+static pid_t sleep_on(
+	int id, int num, int cmd, int n, struct sembuf *ops, size_t n_ops)
 {
 	pid_t child = t_sleeper(id, ops, n_ops);
 

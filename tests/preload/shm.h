@@ -56,8 +56,8 @@ static inline void s_rm(int id)
 /* Where nothing is mapped; a hole of n pages, kept free for the moment. */
 static inline char *s_hole(long n)
 {
-	char *p = mmap(NULL, n * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
-		-1, 0);
+	char *p = mmap(
+		NULL, n * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	munmap(p, n * PAGE);
 	return p;

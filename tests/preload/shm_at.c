@@ -26,14 +26,16 @@ static void errors(void)
 	t_err(shmdt(hole + 1), EINVAL);
 	t_err(shmdt(NULL), EINVAL);
 	t_err(shmdt((void *)-4096l), EINVAL);
-	AS(T_STRANGER, T_STRANGER) {
+	AS(T_STRANGER, T_STRANGER)
+	{
 		t_err(shmat(id, NULL, 0), EACCES);
 		t_err(shmat(id, NULL, SHM_RDONLY), EACCES);
 		t_err(shmat(id, (void *)1, 0), EINVAL);
 	}
 	s_rm(id);
 	id = shmget(IPC_PRIVATE, 1, 0604);
-	AS(T_STRANGER, T_STRANGER) {
+	AS(T_STRANGER, T_STRANGER)
+	{
 		void *p;
 
 		t_err(shmat(id, NULL, 0), EACCES);
@@ -186,7 +188,7 @@ static void pieces(void)
 	t_eq(munmap(p + PAGE, PAGE), 0);
 	s_nattch(id, 2);
 	t_eq(munmap(p, 5 * PAGE), 0);
-	t_err(shmctl(id, IPC_STAT, &(struct shmid_ds){ .shm_nattch = 0 }),
+	t_err(shmctl(id, IPC_STAT, &(struct shmid_ds){.shm_nattch = 0}),
 		EINVAL);
 }
 

@@ -209,7 +209,8 @@ static void threads(void)
 	s_nattch(id, 1);
 	p[0] = 1;
 	s_nattch(id, 1);
-	AS(0, 0) {
+	AS(0, 0)
+	{
 		s_nattch(id, 2);
 	}
 	s_nattch(id, 1);

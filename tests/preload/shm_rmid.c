@@ -99,7 +99,8 @@ static void strangers(void)
 	int id = s_seg(PAGE);
 
 	t_story("who may");
-	AS(T_STRANGER, T_STRANGER) {
+	AS(T_STRANGER, T_STRANGER)
+	{
 		struct shmid_ds ds;
 
 		t_err(shmctl(id, IPC_RMID, NULL), EPERM);

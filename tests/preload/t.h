@@ -55,9 +55,9 @@
 #define T_STRANGER 65534
 
 /* An operation array and its length: semop(id, OPS({0, -1, 0}, {1, 1, 0})) */
-#define OPS(...) \
-	(struct sembuf[]){ __VA_ARGS__ }, \
-	sizeof((struct sembuf[]){ __VA_ARGS__ }) / sizeof(struct sembuf)
+#define OPS(...)                        \
+	(struct sembuf[]){__VA_ARGS__}, \
+		sizeof((struct sembuf[]){__VA_ARGS__}) / sizeof(struct sembuf)
 
 #define NW IPC_NOWAIT
 #define U SEM_UNDO
@@ -65,8 +65,8 @@
 static volatile int t_failed;
 
 /* Print one line. */
-__attribute__((format(printf, 1, 2)))
-static inline void t_say(const char *fmt, ...)
+__attribute__((format(printf, 1, 2))) static inline void t_say(
+	const char *fmt, ...)
 {
 	char line[512];
 	va_list ap;
@@ -84,18 +84,34 @@ static inline void t_say(const char *fmt, ...)
 
 static inline const char *t_errname(int err)
 {
-	static const struct { int err; const char *name; } names[] = {
-		{ 0, "0" }, { EPERM, "EPERM" }, { ENOENT, "ENOENT" },
-		{ EINTR, "EINTR" }, { E2BIG, "E2BIG" }, { EAGAIN, "EAGAIN" },
-		{ ENOMEM, "ENOMEM" }, { EACCES, "EACCES" },
-		{ EBADF, "EBADF" }, { EFAULT, "EFAULT" },
-		{ EEXIST, "EEXIST" },
-		{ EINVAL, "EINVAL" }, { EFBIG, "EFBIG" }, { ENOSPC, "ENOSPC" },
-		{ EMSGSIZE, "EMSGSIZE" }, { ETIMEDOUT, "ETIMEDOUT" },
-		{ EBUSY, "EBUSY" }, { EMFILE, "EMFILE" },
-		{ ENAMETOOLONG, "ENAMETOOLONG" }, { ESPIPE, "ESPIPE" },
-		{ EOVERFLOW, "EOVERFLOW" },
-		{ ERANGE, "ERANGE" }, { EIDRM, "EIDRM" }, { ENOSYS, "ENOSYS" },
+	static const struct {
+		int err;
+		const char *name;
+	} names[] = {
+		{0, "0"},
+		{EPERM, "EPERM"},
+		{ENOENT, "ENOENT"},
+		{EINTR, "EINTR"},
+		{E2BIG, "E2BIG"},
+		{EAGAIN, "EAGAIN"},
+		{ENOMEM, "ENOMEM"},
+		{EACCES, "EACCES"},
+		{EBADF, "EBADF"},
+		{EFAULT, "EFAULT"},
+		{EEXIST, "EEXIST"},
+		{EINVAL, "EINVAL"},
+		{EFBIG, "EFBIG"},
+		{ENOSPC, "ENOSPC"},
+		{EMSGSIZE, "EMSGSIZE"},
+		{ETIMEDOUT, "ETIMEDOUT"},
+		{EBUSY, "EBUSY"},
+		{EMFILE, "EMFILE"},
+		{ENAMETOOLONG, "ENAMETOOLONG"},
+		{ESPIPE, "ESPIPE"},
+		{EOVERFLOW, "EOVERFLOW"},
+		{ERANGE, "ERANGE"},
+		{EIDRM, "EIDRM"},
+		{ENOSYS, "ENOSYS"},
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -113,7 +129,7 @@ static inline const char *t_basename(const char *path)
 
 /* Report a call's result; want_err 0 means that it should return want. */
 static inline void t_result(const char *file, int line, const char *what,
-			    long got, int got_err, long want, int want_err)
+	long got, int got_err, long want, int want_err)
 {
 	int good = got == want && got_err == want_err;
 
@@ -125,26 +141,29 @@ static inline void t_result(const char *file, int line, const char *what,
 		t_say("ok   %s: %ld", what, got);
 	else
 		t_say("FAIL %s:%d %s: got %ld errno %d %s, want %ld %s",
-		      t_basename(file), line, what, got, got_err,
-		      t_errname(got_err), want, t_errname(want_err));
+			t_basename(file), line, what, got, got_err,
+			t_errname(got_err), want, t_errname(want_err));
 }
 
-#define t_eq(expr, want) do {						\
-	long t_got;							\
-	errno = 0;							\
-	t_got = (long)(expr);						\
-	t_result(__FILE__, __LINE__, #expr, t_got, errno, (long)(want), 0); \
-} while (0)
+#define t_eq(expr, want)                                          \
+	do {                                                      \
+		long t_got;                                       \
+		errno = 0;                                        \
+		t_got = (long)(expr);                             \
+		t_result(__FILE__, __LINE__, #expr, t_got, errno, \
+			(long)(want), 0);                         \
+	} while (0)
 
-#define t_err(expr, err) do {						\
-	long t_got;							\
-	errno = 0;							\
-	t_got = (long)(expr);						\
-	t_result(__FILE__, __LINE__, #expr, t_got, errno, -1, (err));	\
-} while (0)
+#define t_err(expr, err)                                                      \
+	do {                                                                  \
+		long t_got;                                                   \
+		errno = 0;                                                    \
+		t_got = (long)(expr);                                         \
+		t_result(__FILE__, __LINE__, #expr, t_got, errno, -1, (err)); \
+	} while (0)
 
-static inline void t_cond(const char *file, int line, const char *what,
-			  int good)
+static inline void t_cond(
+	const char *file, int line, const char *what, int good)
 {
 	if (good) {
 		t_say("ok   %s", what);
@@ -156,10 +175,11 @@ static inline void t_cond(const char *file, int line, const char *what,
 
 #define t_true(cond) t_cond(__FILE__, __LINE__, #cond, !!(cond))
 /* A condition that is checked so often that only its failure is printed. */
-#define t_quiet(cond) do {						\
-	if (!(cond))							\
-		t_cond(__FILE__, __LINE__, #cond, 0);			\
-} while (0)
+#define t_quiet(cond)                                         \
+	do {                                                  \
+		if (!(cond))                                  \
+			t_cond(__FILE__, __LINE__, #cond, 0); \
+	} while (0)
 
 /* A heading in the transcript. */
 static inline void t_story(const char *text)
@@ -179,8 +199,8 @@ static inline int t_end(void)
 
 	memset(&info, 0, sizeof(info));
 	t_cond(__FILE__, __LINE__, "no set is left behind",
-	       semctl(0, 0, SEM_INFO, &info) == 0 && info.semusz == 0 &&
-	       info.semaem == 0);
+		semctl(0, 0, SEM_INFO, &info) == 0 && info.semusz == 0 &&
+			info.semaem == 0);
 	return t_failed ? 1 : 0;
 }
 
@@ -233,7 +253,7 @@ static inline pid_t t_sleeper(int id, struct sembuf *ops, size_t n_ops)
 /* A nap between two polls; its length decides nothing. */
 static inline void t_nap(void)
 {
-	struct timespec nap = { 0, 300000 };
+	struct timespec nap = {0, 300000};
 
 	nanosleep(&nap, NULL);
 }
@@ -263,13 +283,13 @@ static inline void t_wait_blocked(int id, int num, int cmd, int count)
 	char text[64];
 
 	snprintf(text, sizeof(text), "%s(%d) becomes %d",
-		 cmd == GETNCNT ? "N" : "Z", num, count);
+		cmd == GETNCNT ? "N" : "Z", num, count);
 	t_cond(__FILE__, __LINE__, text, t_poll(id, num, cmd, count));
 }
 
 /* Compare one number a semaphore, "0 1 2", as many as want has words. */
-static inline void t_row_at(const char *file, int line, int id, int cmd,
-			    const char *want)
+static inline void t_row_at(
+	const char *file, int line, int id, int cmd, const char *want)
 {
 	const char *name = cmd == GETVAL ? "V" : cmd == GETNCNT ? "N" : "Z";
 	int n = 1, len = 0, err = errno;
@@ -279,7 +299,7 @@ static inline void t_row_at(const char *file, int line, int id, int cmd,
 		n += *c == ' ';
 	for (int i = 0; i < n; i++)
 		len += snprintf(got + len, sizeof(got) - (size_t)len, "%s%d",
-				i ? " " : "", semctl(id, i, cmd));
+			i ? " " : "", semctl(id, i, cmd));
 	errno = err;
 	if (strcmp(got, want) == 0) {
 		t_say("ok   %s %s", name, got);
@@ -287,18 +307,20 @@ static inline void t_row_at(const char *file, int line, int id, int cmd,
 	}
 	t_failed = 1;
 	t_say("FAIL %s:%d %s %s, want %s", t_basename(file), line, name, got,
-	      want);
+		want);
 }
 
 #define t_row(id, cmd, want) t_row_at(__FILE__, __LINE__, id, cmd, want)
 
-#define t_pid_is(id, num, pid) do {					\
-	int t_num = (num);						\
-	char t_text[80];						\
-	snprintf(t_text, sizeof(t_text), "sempid(%d) == %s", t_num, #pid); \
-	t_cond(__FILE__, __LINE__, t_text,				\
-	       semctl(id, t_num, GETPID) == (pid));			\
-} while (0)
+#define t_pid_is(id, num, pid)                                              \
+	do {                                                                \
+		int t_num = (num);                                          \
+		char t_text[80];                                            \
+		snprintf(t_text, sizeof(t_text), "sempid(%d) == %s", t_num, \
+			#pid);                                              \
+		t_cond(__FILE__, __LINE__, t_text,                          \
+			semctl(id, t_num, GETPID) == (pid));                \
+	} while (0)
 
 /* A private set of n semaphores, mode 0600, values as given or 0. */
 static inline int t_set(int n, const unsigned short *vals)
@@ -312,7 +334,7 @@ static inline int t_set(int n, const unsigned short *vals)
 	return id;
 }
 
-#define VALS(...) ((unsigned short[]){ __VA_ARGS__ })
+#define VALS(...) ((unsigned short[]){__VA_ARGS__})
 
 static inline void t_rm(int id)
 {
@@ -338,7 +360,7 @@ static inline struct semid_ds t_stat(int id)
 static inline void t_become(uid_t uid, gid_t gid)
 {
 	if (setgroups(0, NULL) || setresgid(gid, gid, gid) ||
-	    setresuid(uid, uid, uid)) {
+		setresuid(uid, uid, uid)) {
 		t_say("FAIL cannot become %d", (int)uid);
 		_exit(98);
 	}
@@ -372,16 +394,16 @@ static inline pid_t t_as_begin(uid_t uid, gid_t gid)
 	return pid;
 }
 
-#define AS(uid, gid) \
+#define AS(uid, gid)                                                 \
 	for (pid_t t_who = t_as_begin(uid, gid), t_once = 1; t_once; \
-	     t_once = t_as_end(t_who)) \
+		t_once = t_as_end(t_who))                            \
 		if (t_who == 0)
 
 /* Fresh memory of n pages; and the page size, which is 4096 on x86. */
 static inline char *t_pages(int n, int prot)
 {
 	char *p = mmap(NULL, (size_t)n * 4096, prot,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (p == MAP_FAILED) {
 		t_say("FAIL mmap: errno %d", errno);

@@ -191,8 +191,8 @@ static int look(const char *path)
 	shmctl(0, SHM_INFO, (struct shmid_ds *)&info);
 	if (attached || left || info.used_ids || info.shm_tot) {
 		printf("FAIL attached %d, removed but there %d, in use %d, "
-		       "pages %lu\n", attached, left, info.used_ids,
-			info.shm_tot);
+		       "pages %lu\n",
+			attached, left, info.used_ids, info.shm_tot);
 		bad = 1;
 	}
 	if (path && !stat(path, &st)) {

@@ -17,7 +17,7 @@ TestSuite(heap, .init = unit_init, .timeout = 60);
 static struct ref *ref_at(u32 i)
 {
 	return (struct ref *)((char *)region_at(&me.region, EVENTS_OFF) +
-		i * 8);
+			      i * 8);
 }
 
 Test(heap, blocks_are_aligned_and_at_most_a_quarter_too_large)
@@ -41,7 +41,8 @@ Test(heap, class_sizes_are_the_block_sizes)
 	for (k = 0; k < 90; k++) {
 		cr_assert_eq(heap_block_size(heap_class_size(k)),
 			heap_class_size(k));
-		cr_assert(k == 0 || heap_class_size(k) > heap_class_size(k - 1));
+		cr_assert(
+			k == 0 || heap_class_size(k) > heap_class_size(k - 1));
 	}
 }
 
@@ -99,11 +100,11 @@ Test(heap, random_blocks_never_overlap)
 			continue;
 		}
 		for (j = 0; j < sizes[k] && j < 256; j++)
-			cr_assert_eq(((char *)region_at(&me.region,
-					     ref_at(k)->off))[j],
+			cr_assert_eq(((char *)region_at(
+					     &me.region, ref_at(k)->off))[j],
 				(char)k, "step %u seed %u", i, UNIT_SEED);
-		cr_assert_eq(((char *)region_at(&me.region,
-				     ref_at(k)->off))[sizes[k] - 1],
+		cr_assert_eq(((char *)region_at(
+				     &me.region, ref_at(k)->off))[sizes[k] - 1],
 			(char)k);
 		heap_free_at(&me, sizes[k], ref_at(k));
 		sizes[k] = 0;

@@ -79,8 +79,8 @@ Test(ids, random_creations_and_removals_equal_the_model)
 		if (unit_random() % 100 < ((i / 20000) % 2 ? 40u : 70u)) {
 			expected = model_take(m, &want);
 			got = take(&id);
-			cr_assert_eq(got, expected, "step %u seed %u", i,
-				UNIT_SEED);
+			cr_assert_eq(
+				got, expected, "step %u seed %u", i, UNIT_SEED);
 			cr_assert(got < 0 || id == want);
 		} else {
 			idx = unit_random() % 32768;

@@ -72,10 +72,10 @@ static void check(void)
 		low++;
 	while (high > 0 && !in_tree[high - 1])
 		high--;
-	cr_assert_eq(rbtree_first(&me, *root),
-		low < N ? &cell[low].node : NULL);
-	cr_assert_eq(rbtree_last(&me, *root),
-		high ? &cell[high - 1].node : NULL);
+	cr_assert_eq(
+		rbtree_first(&me, *root), low < N ? &cell[low].node : NULL);
+	cr_assert_eq(
+		rbtree_last(&me, *root), high ? &cell[high - 1].node : NULL);
 }
 
 Test(rbtree, random_changes_equal_the_model)
@@ -122,8 +122,8 @@ Test(rbtree, every_change_can_be_undone)
 		/* What is outside the tree may hold anything. */
 		for (u32 j = 0; j < 200; j++)
 			cr_assert(!in_tree[j] ||
-				!__builtin_memcmp(&image[j], &cell[j],
-					sizeof(image[j])));
+				  !__builtin_memcmp(&image[j], &cell[j],
+					  sizeof(image[j])));
 		change(i);
 		journal_commit(&me);
 	}

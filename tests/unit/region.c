@@ -36,10 +36,10 @@ static void dir_fini(void)
 TestSuite(region, .init = dir_init, .fini = dir_fini, .timeout = 30);
 
 /* A skipped test gets no .fini. */
-#define skip(reason)                                                           \
-	do {                                                                   \
-		dir_fini();                                                    \
-		cr_skip_test(reason);                                          \
+#define skip(reason)                  \
+	do {                          \
+		dir_fini();           \
+		cr_skip_test(reason); \
 	} while (0)
 
 static int map_it(struct region *r, int must_exist)
@@ -123,8 +123,8 @@ Test(region, sixteen_processes_at_once_make_one_registry)
 			(void)!read(fds[0], &byte, 1);
 			if (map_it(&r, 0))
 				_exit(1);
-			__atomic_fetch_add(&region_header(&r)->stamp, 1,
-				__ATOMIC_SEQ_CST);
+			__atomic_fetch_add(
+				&region_header(&r)->stamp, 1, __ATOMIC_SEQ_CST);
 			_exit(0);
 		}
 	}
@@ -375,9 +375,9 @@ static int map_in_other_pid_namespace(void)
 	if (pid == 0) {
 		struct region r;
 
-		_exit(map_it(&r, 0) == -EXDEV && strstr(why, "pid namespace") ?
-				0 :
-				1);
+		_exit(map_it(&r, 0) == -EXDEV && strstr(why, "pid namespace")
+				? 0
+				: 1);
 	}
 	waitpid(pid, &status, 0);
 	return WEXITSTATUS(status);

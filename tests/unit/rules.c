@@ -15,17 +15,15 @@ static struct slot *set_of_others(u32 mode)
 {
 	static struct slot s;
 
-	s = (struct slot){.uid = 10, .cuid = 11, .gid = 20, .cgid = 21,
-		.mode = mode};
+	s = (struct slot){
+		.uid = 10, .cuid = 11, .gid = 20, .cgid = 21, .mode = mode};
 	return &s;
 }
 
 static int allowed(u32 mode, u32 euid, u32 egid, u32 group, u32 want)
 {
-	struct cred cred = {.euid = euid,
-		.egid = egid,
-		.n_groups = 1,
-		.groups = {group}};
+	struct cred cred = {
+		.euid = euid, .egid = egid, .n_groups = 1, .groups = {group}};
 	struct caller c = me;
 	int err;
 
@@ -43,7 +41,8 @@ Test(rules, classes_are_owner_or_creator_then_group_then_others)
 	cr_assert(allowed(0400, 11, 1, 1, PERM_R), "the creator too");
 	cr_assert(allowed(0200, 10, 1, 1, PERM_W));
 	cr_assert_not(allowed(0200, 10, 1, 1, PERM_R));
-	cr_assert_not(allowed(0077, 10, 20, 1, PERM_R), "the first class rules");
+	cr_assert_not(
+		allowed(0077, 10, 20, 1, PERM_R), "the first class rules");
 	cr_assert(allowed(0040, me_real, 20, 1, PERM_R));
 	cr_assert(allowed(0040, me_real, 21, 1, PERM_R));
 	cr_assert(allowed(0040, me_real, 1, 20, PERM_R), "further groups");

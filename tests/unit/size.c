@@ -28,8 +28,8 @@ Test(size, a_keyed_set_of_one_semaphore_is_at_most_384_bytes, .timeout = 60)
 	cr_assert_eq(caller_enroll(&me), 0);
 	cr_assert_eq(fstat(fd, &before), 0);
 	for (i = 0; i < n; i++)
-		cr_assert_geq(sem_get(&me, 1000 + i, 1, 0600 | SEM_IPC_CREAT),
-			0);
+		cr_assert_geq(
+			sem_get(&me, 1000 + i, 1, 0600 | SEM_IPC_CREAT), 0);
 	cr_assert_eq(fstat(fd, &after), 0);
 	close(fd);
 	each = (after.st_blocks - before.st_blocks) * 512.0 / n;
