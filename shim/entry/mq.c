@@ -22,6 +22,9 @@
 #include "registry/guard.h"
 
 #undef mq_open
+#ifndef PATH_MAX /* clang's freestanding limits.h has none */
+#define PATH_MAX 4096
+#endif
 #define SIG_BLOCK_HOW 0
 #define SIG_SETMASK_HOW 2
 #define LIBC_SIGNALS (3ULL << 31) /* 32 and 33: cancellation, setxid */
