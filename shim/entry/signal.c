@@ -117,9 +117,14 @@ static __attribute__((noinline)) void deliver(int sig, siginfo_t *info,
 		return;
 	}
 	if (c->interrupt && !is_fault(sig, info)) {
-		wait_interrupted();
-		c->signal_flags = flags_of(sig);
-		c->interrupt(c);
+		/* Another signal may come before this one has done it. */
+		section_begin(c);
+		if (c->interrupt) {
+			wait_interrupted();
+			c->signal_flags = flags_of(sig);
+			c->interrupt(c);
+		}
+		section_end(c);
 	}
 	handler = __atomic_load_n(&host[sig], __ATOMIC_ACQUIRE);
 	if (handler)
