@@ -278,11 +278,15 @@ suite_crash() {
     for p in $(programs "$tests/crash") tests/crash/*.sh; do
         [[ -x $p ]] || continue
         found=1
+        mkdir -p "$work/crash"
         if ((full)); then
-            check "crash/$(basename "$p" .sh)" 7200 "$p"
+            check "crash/$(basename "$p" .sh)" 7200 env \
+                "IPCLIFT_REGISTRY=$work/crash/registry" "$p"
         else
-            check "crash/$(basename "$p" .sh)" 300 "$p" -q
+            check "crash/$(basename "$p" .sh)" 300 env \
+                "IPCLIFT_REGISTRY=$work/crash/registry" "$p" -q
         fi
+        rm -rf "$work/crash"
     done
     [[ -n $found ]] || skip crash "no tests/crash in this tree"
 }

@@ -226,7 +226,11 @@ static void finish_for_the_dead(struct caller *c)
 	json_object *faults = json_object_new_array();
 	size_t i;
 
-	check_region(&c->region, add_fault, faults);
+	if (caller_enroll(c) ||
+		check_region(&c->region, add_fault, faults) <= 0) {
+		json_object_put(faults);
+		return;
+	}
 	for (i = 0; i < json_object_array_length(faults); i++) {
 		json_object *o = json_object_array_get_idx(faults, i), *what,
 			    *at;
