@@ -15,6 +15,7 @@
 
 /* About five microseconds: the cost of one sleep and wake-up (SPIKES §7). */
 #define SPIN_PAUSES 200
+#define RESYNC_PAUSES 2500
 #define SETTLE_PAUSES 2000
 #define SETTLE_NS 1000000
 /* Without rseq every sleep has a timeout, which is what makes FUTEX_WAIT end
@@ -200,18 +201,35 @@ static int futex_sleep(struct waiter *w, u64 until_ns,
 		cs, SYS_NR_FUTEX_WAITV, (long)v, i, 0, (long)limit, 1);
 }
 
-/* The word while it is nobody's: spin, then announce the sleep. */
-static u32 spin_then_announce(struct waiter *w, int spin)
+/*
+ * Two partners that both fell asleep once would sleep for ever after: a wake-up
+ * on another CPU takes longer than the spin. So after 4, 16, 64... spins in
+ * vain one is long enough to outlast it, and brings them back in step.
+ */
+static int spin_budget(const struct caller *c)
 {
-	u32 seen = 0;
-	int i;
+	u32 n = c->spins_in_vain;
 
-	for (i = 0; spin && i < SPIN_PAUSES; i++) {
+	if (n < 4 || (n & (n - 1)) || !(n & 0x55555555u))
+		return SPIN_PAUSES;
+	return RESYNC_PAUSES;
+}
+
+/* The word while it is nobody's: spin, then announce the sleep. */
+static u32 spin_then_announce(struct caller *c, struct waiter *w, int spin)
+{
+	int i, pauses = spin ? spin_budget(c) : 0;
+	u32 seen = 0;
+
+	for (i = 0; i < pauses; i++) {
 		seen = atom_load_acquire(&w->word);
-		if (seen)
+		if (seen) {
+			c->spins_in_vain = 0;
 			return seen;
+		}
 		arch_pause();
 	}
+	c->spins_in_vain += pauses > 0;
 	seen = 0;
 	if (atom_cas(&w->word, &seen, SYS_WAITERS))
 		seen = SYS_WAITERS;
@@ -248,7 +266,7 @@ int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 			continue;
 		}
 		if (seen == 0)
-			seen = spin_then_announce(w, spin);
+			seen = spin_then_announce(c, w, spin);
 		if (seen == WAIT_WORD_DONE)
 			return 0;
 		if (seen & SYS_OWNER_DIED)
@@ -317,7 +335,7 @@ int wait_sleep_restart(struct caller *c, struct waiter *w,
 			continue;
 		}
 		if (seen == 0)
-			seen = spin_then_announce(w, spin);
+			seen = spin_then_announce(c, w, spin);
 		spin = 0;
 		if (seen == WAIT_WORD_DONE)
 			break;
