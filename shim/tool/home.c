@@ -85,7 +85,7 @@ int home_make_private(char *path)
 		err = -errno;
 	} else if (keeper_lock(fd)) {
 		err = -errno;
-		unlink(path);
+		home_remove(path);
 		close(fd);
 	}
 	close(dir);
@@ -193,6 +193,23 @@ static void sweep_one(int dir, const char *dir_path, const char *name)
 	if (!keeper_lock(fd) && !home_in_use(path, 1))
 		unlinkat(dir, name, 0);
 	close(fd);
+}
+
+void home_remove(const char *path)
+{
+	char dir[HOME_PATH_MAX + 8];
+	struct dirent *e;
+	DIR *d;
+
+	unlink(path);
+	snprintf(dir, sizeof(dir), "%s.mq", path);
+	d = opendir(dir);
+	if (!d)
+		return;
+	while ((e = readdir(d)))
+		unlinkat(dirfd(d), e->d_name, 0);
+	closedir(d);
+	rmdir(dir);
 }
 
 void home_sweep(void)

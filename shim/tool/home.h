@@ -38,6 +38,10 @@ int home_make_private(char *path);
  * or_may also if one was started with its name in the environment. */
 int home_in_use(const char *path, int or_may);
 
+/* Remove a registry's file, and the directory PATH.mq with the FIFOs of its
+ * message queues. */
+void home_remove(const char *path);
+
 /* Remove private registries that their keepers have left behind. */
 void home_sweep(void);
 

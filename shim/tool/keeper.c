@@ -64,7 +64,7 @@ static void remove_registry(const struct privacy *p)
 	/* Somebody we did not start may use it: as long as he wishes. */
 	while (home_in_use(p->path, 1))
 		nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
-	unlink(p->path);
+	home_remove(p->path);
 }
 
 /* Take the program's status, and every orphan's. 1 once all are gone. *ret is
@@ -158,7 +158,7 @@ static _Noreturn void keeper_start(struct privacy *p, char **argv)
 	if (p->program < 0) {
 		failure("fork: %s", strerror(errno));
 		note_send(p->note_fd, NOTE_LAST, 125);
-		unlink(p->path);
+		home_remove(p->path);
 		_exit(1);
 	}
 	/* The program stays where the terminal's signals reach it. */
@@ -234,7 +234,7 @@ int keeper_run(char **argv, int ours)
 	if (setenv("IPCLIFT_REGISTRY", p.path, 1) ||
 		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
 		failure("%s", strerror(errno));
-		unlink(p.path);
+		home_remove(p.path);
 		return ours;
 	}
 	sigfillset(&all);
@@ -252,7 +252,7 @@ int keeper_run(char **argv, int ours)
 	p.note_fd = pair[0];
 	if (p.keeper < 0) {
 		failure("fork: %s", strerror(errno));
-		unlink(p.path);
+		home_remove(p.path);
 		return ours;
 	}
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
