@@ -177,8 +177,8 @@ static void removal(void)
 {
 	mqd_t other, copy;
 	pid_t pid;
-	int pipes[2];
-	char c;
+	int pipes[2], ready[2];
+	char c, byte;
 
 	t_story("closing any descriptor of the queue takes it away");
 	t_eq(reg(SIGEV_SIGNAL, SIGUSR1, 1), 0);
@@ -228,14 +228,21 @@ static void removal(void)
 	}
 	t_story("exec closes the descriptor");
 	pipe(pipes);
+	pipe(ready);
 	pid = t_fork();
 	if (pid == 0) {
 		t_eq(reg(SIGEV_SIGNAL, SIGUSR1, 1), 0);
+		if (write(ready[1], "", 1) != 1)
+			_exit(1);
 		dup2(pipes[1], 1);
 		dup2(pipes[0], 0);
 		execl("/bin/cat", "cat", (char *)NULL);
 		_exit(1);
 	}
+	/* Not before the child has registered: we would be first. */
+	t_eq(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
 	for (int i = 0; i < 1000 && reg(SIGEV_NONE, 0, 0); i++)
 		t_nap();
 	line(q, getpid());
