@@ -74,8 +74,8 @@ struct caller {
 		u64 ident;
 		u64 n;
 	} streak[8];
-	u32 idx_mask;	/* of ids */
-	int may_borrow; /* bias_register succeeded */
+	u32 idx_mask;	   /* of ids */
+	int may_borrow;	   /* bias_register succeeded */
 	u32 spins_in_vain; /* wait.c */
 	/* Pages found readable lately (guard.h). */
 	uintptr_t stack_low, stack_high;
