@@ -1,97 +1,77 @@
 // SPDX-License-Identifier: MIT
 /*
- * The tree of priorities; see prioq.h. Colours are the low bit of `parent`; an
- * absent child is black. `dir` is 0 for the lower and 1 for the higher side.
+ * Priorities and their FIFOs; see prioq.h.
  */
 #include "index/prioq.h"
 #include "registry/heap.h"
 
-#define RED 1u
-#define HIGHER 1
+#define FIRST(ends) ((u32)(ends))
+#define LAST(ends) ((u32)((ends) >> 32))
+#define COUNT(len) (((u64)(len) << PRIOQ_N_SHIFT) + 1)
+#define LEAF_SIZE (64 * sizeof(u64))
 /* A chunk takes about this much. Arbitrary: small enough that the first
  * message of a queue is cheap, large enough that the table is short. */
 #define CHUNK_SIZE 32768u
 #define SHIFT_MAX 8u
+/* Arbitrary: a few calls' time, with two messages a level. */
+#define LEVELS_AHEAD 4u
 
-/* Queues of fewer items have no hints: their tree is in the cache. Arbitrary.
- */
-#define HINTS_FROM 256u
-#define HINTS_MAX 32768u
-
-static u32 n_hints(u32 cap)
-{
-	u32 n = HINTS_FROM;
-
-	if (cap < HINTS_FROM)
-		return 0;
-	while (n < cap && n < HINTS_MAX)
-		n *= 2;
-	return n;
-}
-
-static u64 chunks_size(u32 cap, u32 inline_data);
-
-static inline u32 *hint_at(const struct prioq *q, u32 prio)
-{
-	return (u32 *)((char *)q + q->hint_off) + (prio & q->hint_mask);
-}
+/* ---- memory ---- */
 
 static u32 item_stride(u32 inline_data)
 {
-	return sizeof(struct prio_item) + ((inline_data + 63) & ~63u);
+	return inline_data ? (inline_data + 63) & ~63u
+			   : (u32)sizeof(struct prio_block);
 }
 
 static u32 chunk_shift(u32 inline_data)
 {
+	u32 size = sizeof(struct prio_item) + item_stride(inline_data);
 	u32 shift = 0;
 
-	while (shift < SHIFT_MAX &&
-		(item_stride(inline_data) << (shift + 1)) <= CHUNK_SIZE)
+	while (shift < SHIFT_MAX && (size << (shift + 1)) <= CHUNK_SIZE)
 		shift++;
-	return shift;
-}
-
-u64 prioq_table_size(u32 cap, u32 inline_data)
-{
-	return chunks_size(cap, inline_data) + n_hints(cap) * sizeof(u32);
-}
-
-static u64 chunks_size(u32 cap, u32 inline_data)
-{
-	u32 shift = chunk_shift(inline_data);
-
-	return (((u64)cap + (1u << shift) - 1) >> shift) * sizeof(struct ref);
-}
-
-void prioq_init(struct prioq *q, u32 cap, u32 inline_data, u32 table_off)
-{
-	u64 n = chunks_size(cap, inline_data) / sizeof(struct ref), i;
-	u32 hints = n_hints(cap);
-
-	*q = (struct prioq){
-		.cap = cap,
-		.shift = chunk_shift(inline_data),
-		.stride = item_stride(inline_data),
-		.inline_data = inline_data,
-		.table_off = table_off,
-		.hint_off = table_off + chunks_size(cap, inline_data),
-		.hint_mask = hints ? hints - 1 : 0,
-	};
-	for (i = 0; i < hints; i++)
-		*hint_at(q, i) = 0;
-	for (i = 0; i < n; i++)
-		prioq_table(q)[i].off = 0;
+	/* Below it the bytes would not begin at a line. */
+	return shift < 3 ? 3 : shift;
 }
 
 static u64 chunk_size(const struct prioq *q)
 {
-	return (u64)q->stride << q->shift;
+	return (sizeof(struct prio_item) + (u64)q->stride) << q->shift;
 }
 
-int prioq_grow(struct caller *c, struct prioq *q)
+static u64 n_chunks(u32 cap, u32 shift)
+{
+	return ((u64)cap + (1u << shift) - 1) >> shift;
+}
+
+u64 prioq_table_size(u32 cap, u32 inline_data)
+{
+	return n_chunks(cap, chunk_shift(inline_data)) * sizeof(struct ref) +
+	       (u64)cap * sizeof(u32);
+}
+
+void prioq_init(struct prioq *q, u32 cap, u32 inline_data, u32 table_off)
+{
+	u32 shift = chunk_shift(inline_data), n = n_chunks(cap, shift), i;
+
+	*q = (struct prioq){
+		.cap = cap,
+		.shift = shift,
+		.stride = item_stride(inline_data),
+		.inline_data = inline_data,
+		.table_off = table_off,
+		.free_off = table_off + n * (u32)sizeof(struct ref),
+	};
+	for (i = 0; i < n; i++)
+		prioq_table(q)[i].off = 0;
+}
+
+static int add_chunk(struct caller *c, struct prioq *q)
 {
 	struct ref *chunk = &prioq_table(q)[q->made >> q->shift];
 	u32 n = 1u << q->shift, first = q->made + 1, i;
+	struct prio_block *block;
 	int err;
 
 	if (q->made >= q->cap)
@@ -102,291 +82,336 @@ int prioq_grow(struct caller *c, struct prioq *q)
 	err = chunk->off ? 0 : heap_alloc_at(c, chunk_size(q), chunk);
 	if (err)
 		return err;
+	block = region_at(&c->region,
+		chunk->off + (sizeof(struct prio_item) << q->shift));
 	for (i = 0; i < n; i++) {
-		u64 off = chunk->off + (u64)i * q->stride;
-		struct prio_item *item = region_at(&c->region, off);
-
-		*item = (struct prio_item){
-			.free_next = i + 1 < n ? first + i + 1 : q->free_item,
-			.node_free = i + 1 < n ? first + i + 1 : q->free_node,
-			.data = {q->inline_data ? off + sizeof(*item) : 0},
-			.cap = q->inline_data,
-		};
+		atom_store_release(
+			prioq_free_at(q, q->n_free + n - 1 - i), first + i);
+		if (!q->inline_data)
+			block[i] = (struct prio_block){{0}, 0};
 	}
 	journal_set32(c, &q->made, q->made + n);
-	journal_set32(c, &q->free_item, first);
-	journal_set32(c, &q->free_node, first);
+	journal_set32(c, &q->n_free, q->n_free + n);
 	journal_commit(c);
 	return 0;
 }
 
+static int add_levels(struct caller *c, struct prioq *q)
+{
+	struct prio_levels *lv;
+	int err;
+
+	heap_acquire(c);
+	err = heap_alloc_locked(c, sizeof(*lv), &q->levels);
+	if (err) {
+		journal_abort(c);
+	} else {
+		lv = prioq_levels(c, q);
+		__builtin_memset(lv, 0, sizeof(*lv));
+	}
+	journal_commit(c);
+	heap_release(c);
+	return err;
+}
+
+/* An unused leaf gets another place. The hand finds one soon: there are more
+ * leaves than items, or all 512. */
+static int move_leaf(struct caller *c, struct prioq *q, u32 to)
+{
+	struct prio_levels *lv = prioq_levels(c, q);
+	u32 i, at;
+
+	for (i = 0; i < PRIO_LEAVES; i++) {
+		at = (q->hand + i) % PRIO_LEAVES;
+		if (!lv->leaf[at].off || lv->live[at])
+			continue;
+		journal_set_ref(c, &lv->leaf[to], lv->leaf[at]);
+		journal_set64(c, &lv->leaf[at].off, 0);
+		journal_commit(c);
+		atom_store_release(&q->hand, (u16)(at + 1));
+		return 0;
+	}
+	return -ENOMEM;
+}
+
+static int add_leaf(struct caller *c, struct prioq *q, u32 at)
+{
+	struct ref *leaf = &prioq_levels(c, q)->leaf[at];
+	int err;
+
+	if (q->n_leaves > q->cap)
+		return move_leaf(c, q, at);
+	heap_acquire(c);
+	err = heap_alloc_locked(c, LEAF_SIZE, leaf);
+	if (err)
+		journal_abort(c);
+	else
+		journal_set16(c, &q->n_leaves, q->n_leaves + 1);
+	journal_commit(c);
+	heap_release(c);
+	return err;
+}
+
+int prioq_room_slow(struct caller *c, struct prioq *q, u32 prio)
+{
+	u32 low = prio < q->first ? prio : q->first;
+	int err = q->n_free ? 0 : add_chunk(c, q);
+
+	if (err || prio == q->first || !prioq_count(q))
+		return err;
+	if (!q->levels.off)
+		err = add_levels(c, q);
+	if (!err && !prioq_levels(c, q)->leaf[low / 64].off)
+		err = add_leaf(c, q, low / 64);
+	return err;
+}
+
+static void free_levels(struct caller *c, struct prioq *q)
+{
+	struct prio_levels *lv = prioq_levels(c, q);
+	u32 i;
+
+	if (!q->levels.off)
+		return;
+	for (i = 0; i < PRIO_LEAVES; i++)
+		if (lv->leaf[i].off)
+			heap_free_at(c, LEAF_SIZE, &lv->leaf[i]);
+	heap_free_at(c, sizeof(*lv), &q->levels);
+}
+
 void prioq_free(struct caller *c, struct prioq *q,
-	void (*drop)(struct caller *c, struct prio_item *item))
+	void (*drop)(struct caller *c, struct prio_block *block))
 {
 	struct ref *table = prioq_table(q);
-	u64 n = chunks_size(q->cap, q->inline_data) / sizeof(struct ref);
-	u32 per = 1u << q->shift, i, k;
+	u32 n = n_chunks(q->cap, q->shift), per = 1u << q->shift, i, k;
 
+	free_levels(c, q);
 	for (i = 0; i < n && table[i].off; i++) {
-		for (k = 0; drop && k < per && (i << q->shift) + k < q->made;
-			k++)
-			drop(c, prioq_at(c, q, (i << q->shift) + k + 1));
+		for (k = 0; !q->inline_data && k < per; k++)
+			if ((i << q->shift) + k < q->made)
+				drop(c, prioq_data(
+						c, q, (i << q->shift) + k + 1));
 	}
 	while (i-- > 0)
 		if (table[i].off)
 			heap_free_at(c, chunk_size(q), &table[i]);
 }
 
-/* ---- the tree ---- */
+/* ---- levels ---- */
 
-struct tree {
-	struct caller *c;
-	struct prioq *q;
-};
-
-static inline struct prio_item *at(const struct tree *t, u32 n)
+static inline u64 bit(u32 i)
 {
-	return prioq_at(t->c, t->q, n);
-}
-static inline u32 child(const struct tree *t, u32 n, int dir)
-{
-	return at(t, n)->child[dir];
-}
-static inline u32 parent(const struct tree *t, u32 n)
-{
-	return at(t, n)->parent >> 1;
-}
-static inline int is_red(const struct tree *t, u32 n)
-{
-	return n && (at(t, n)->parent & RED);
-}
-static inline void set_child(const struct tree *t, u32 n, int dir, u32 v)
-{
-	journal_set32(t->c, &at(t, n)->child[dir], v);
-}
-static inline void set_parent(const struct tree *t, u32 n, u32 p)
-{
-	u32 *word = &at(t, n)->parent;
-
-	journal_set32(t->c, word, p << 1 | (*word & RED));
-}
-static inline void paint(const struct tree *t, u32 n, u32 red)
-{
-	u32 *word = &at(t, n)->parent;
-
-	if ((*word & RED) != red)
-		journal_set32(t->c, word, (*word & ~RED) | red);
+	return 1ULL << (i % 64);
 }
 
-/* Let v stand where n stands below p (0 = at the root). */
-static void replace(const struct tree *t, u32 p, u32 n, u32 v)
+static inline u32 highest_bit(u64 word)
 {
-	if (p)
-		set_child(t, p, child(t, p, HIGHER) == n, v);
-	else
-		journal_set32(t->c, &t->q->root, v);
-	if (v)
-		set_parent(t, v, p);
+	return 63 - __builtin_clzll(word);
 }
 
-/* n goes down to side dir; its child of the other side takes its place. */
-static void rotate(const struct tree *t, u32 n, int dir)
+static inline u64 *fifo_at(
+	const struct caller *c, const struct prio_levels *lv, u32 prio)
 {
-	u32 up = child(t, n, !dir), inner = child(t, up, dir);
-
-	set_child(t, n, !dir, inner);
-	if (inner)
-		set_parent(t, inner, n);
-	replace(t, parent(t, n), n, up);
-	set_child(t, up, dir, n);
-	set_parent(t, n, up);
+	return (u64 *)(c->region.base + lv->leaf[prio / 64].off) + prio % 64;
 }
 
-static void insert_fix(const struct tree *t, u32 n)
+/* A priority that is not live becomes so. */
+static void level_add(
+	struct caller *c, struct prio_levels *lv, u32 prio, u64 ends)
 {
-	u32 p, g, uncle;
-	int dir;
+	u32 g = prio / 64, t = g / 64;
 
-	while ((p = parent(t, n)) && is_red(t, p)) {
-		g = parent(t, p);
-		dir = child(t, g, HIGHER) == p;
-		uncle = child(t, g, !dir);
-		if (is_red(t, uncle)) {
-			paint(t, p, 0);
-			paint(t, uncle, 0);
-			paint(t, g, RED);
-			n = g;
-			continue;
-		}
-		if (child(t, p, !dir) == n) {
-			rotate(t, p, dir);
-			p = n;
-		}
-		paint(t, p, 0);
-		paint(t, g, RED);
-		rotate(t, g, !dir);
-		break;
+	journal_set64(c, fifo_at(c, lv, prio), ends);
+	if (!lv->live[g]) {
+		if (!lv->top[t])
+			journal_set64(c, &lv->any, lv->any | bit(t));
+		journal_set64(c, &lv->top[t], lv->top[t] | bit(g));
 	}
-	paint(t, t->q->root, 0);
+	journal_set64(c, &lv->live[g], lv->live[g] | bit(prio));
 }
 
-/* The subtree n below p (n may be 0) lacks one black. */
-static void remove_fix(const struct tree *t, u32 n, u32 p)
+/* There is none left in the head: the highest of the others goes there. */
+static void pull_up(struct caller *c, struct prioq *q)
 {
-	u32 sibling;
-	int dir;
+	struct prio_levels *lv = prioq_levels(c, q);
+	u32 t = highest_bit(lv->any);
+	u32 g = t * 64 + highest_bit(lv->top[t]);
+	u32 prio = g * 64 + highest_bit(lv->live[g]);
 
-	while (p && !is_red(t, n)) {
-		dir = child(t, p, HIGHER) == n;
-		sibling = child(t, p, !dir);
-		if (is_red(t, sibling)) {
-			paint(t, sibling, 0);
-			paint(t, p, RED);
-			rotate(t, p, dir);
-			sibling = child(t, p, !dir);
-		}
-		if (!is_red(t, child(t, sibling, 0)) &&
-			!is_red(t, child(t, sibling, 1))) {
-			paint(t, sibling, RED);
-			n = p;
-			p = parent(t, n);
-			continue;
-		}
-		if (!is_red(t, child(t, sibling, !dir))) {
-			paint(t, child(t, sibling, dir), 0);
-			paint(t, sibling, RED);
-			rotate(t, sibling, !dir);
-			sibling = child(t, p, !dir);
-		}
-		paint(t, sibling, is_red(t, p));
-		paint(t, p, 0);
-		paint(t, child(t, sibling, !dir), 0);
-		rotate(t, p, dir);
+	journal_set64(c, &q->ends, *fifo_at(c, lv, prio));
+	journal_set32(c, &q->first, prio);
+	journal_set64(c, &lv->live[g], lv->live[g] & ~bit(prio));
+	if (lv->live[g])
 		return;
-	}
-	if (n)
-		paint(t, n, 0);
-}
-
-/* A node for prio, hung below p on side dir (p 0: the root). */
-static u32 node_add(const struct tree *t, u32 p, int dir, u32 prio)
-{
-	u32 n = t->q->free_node;
-	struct prio_item *node = at(t, n);
-
-	journal_set32(t->c, &t->q->free_node, node->node_free);
-	/* Journaled: this very operation may have taken the node off the tree,
-	 * and a rollback puts it back. */
-	journal_set32(t->c, &node->prio, prio);
-	journal_set32(t->c, &node->child[0], 0);
-	journal_set32(t->c, &node->child[1], 0);
-	journal_set32(t->c, &node->parent, p << 1 | RED);
-	if (p)
-		set_child(t, p, dir, n);
-	else
-		journal_set32(t->c, &t->q->root, n);
-	insert_fix(t, n);
-	return n;
-}
-
-/* The node of the highest priority has become empty. */
-static void node_remove_first(const struct tree *t)
-{
-	u32 n = t->q->first, p = parent(t, n), lower = child(t, n, 0), next;
-	struct prio_item *node = at(t, n);
-	int black = !is_red(t, n);
-
-	for (next = lower; next && child(t, next, HIGHER);)
-		next = child(t, next, HIGHER);
-	journal_set32(t->c, &t->q->first, next ? next : p);
-	replace(t, p, n, lower);
-	if (black)
-		remove_fix(t, lower, p);
-	atom_store_release(&node->node_free, t->q->free_node);
-	journal_set32(t->c, &t->q->free_node, n);
-}
-
-/* The node of prio, made if there is none. */
-static u32 node_for(const struct tree *t, u32 prio)
-{
-	u32 n = t->q->first, p = 0;
-	const struct prio_item *node;
-	int dir = 0;
-
-	if (!n) {
-		n = node_add(t, 0, 0, prio);
-		journal_set32(t->c, &t->q->first, n);
-		return n;
-	}
-	if (prio == at(t, n)->prio)
-		return n;
-	if (prio > at(t, n)->prio) {
-		n = node_add(t, n, HIGHER, prio);
-		journal_set32(t->c, &t->q->first, n);
-		return n;
-	}
-	n = t->q->hint_mask ? *hint_at(t->q, prio) : 0;
-	/* A node that has items is in the tree. */
-	if (n && at(t, n)->prio == prio && at(t, n)->head)
-		return n;
-	n = t->q->root;
-	do {
-		node = at(t, n);
-		if (node->prio == prio)
-			break;
-		dir = prio > node->prio;
-		p = n;
-		n = node->child[dir];
-	} while (n);
-	if (!n)
-		n = node_add(t, p, dir, prio);
-	if (t->q->hint_mask)
-		atom_store_release(hint_at(t->q, prio), n);
-	return n;
+	journal_set64(c, &lv->top[t], lv->top[t] & ~bit(g));
+	if (!lv->top[t])
+		journal_set64(c, &lv->any, lv->any & ~bit(t));
 }
 
 /* ---- items ---- */
 
+/* A FIFO with one item more. */
+static inline u64 fifo_with(
+	struct caller *c, struct prioq *q, u64 ends, u32 idx, int front)
+{
+	if (unlikely(front)) {
+		journal_set32(c, &prioq_at(c, q, idx)->next, FIRST(ends));
+		return PRIOQ_ENDS(idx, LAST(ends));
+	}
+	atom_store_release(&prioq_at(c, q, LAST(ends))->next, idx);
+	return PRIOQ_ENDS(FIRST(ends), idx);
+}
+
+/* Into the queue, which has others, and not at the highest priority. */
+static void insert_elsewhere(
+	struct caller *c, struct prioq *q, u32 idx, u32 prio, int front)
+{
+	struct prio_levels *lv = prioq_levels(c, q);
+	u64 *fifo;
+
+	if (prio > q->first) {
+		level_add(c, lv, q->first, q->ends);
+		journal_set32(c, &q->first, prio);
+		journal_set64(c, &q->ends, PRIOQ_ENDS(idx, idx));
+		return;
+	}
+	if (!(lv->live[prio / 64] & bit(prio))) {
+		level_add(c, lv, prio, PRIOQ_ENDS(idx, idx));
+		return;
+	}
+	fifo = fifo_at(c, lv, prio);
+	journal_set64(c, fifo, fifo_with(c, q, *fifo, idx, front));
+}
+
 void prioq_insert(
 	struct caller *c, struct prioq *q, u32 idx, u32 prio, int front)
 {
-	const struct tree t = {c, q};
-	struct prio_item *item = prioq_at(c, q, idx), *node;
+	if (likely(!prioq_count(q))) {
+		if (q->first != prio)
+			journal_set32(c, &q->first, prio);
+		journal_set64(c, &q->ends, PRIOQ_ENDS(idx, idx));
+	} else if (prio == q->first) {
+		journal_set64(
+			c, &q->ends, fifo_with(c, q, q->ends, idx, front));
+	} else {
+		insert_elsewhere(c, q, idx, prio, front);
+	}
+	journal_set64(c, &q->count, q->count + COUNT(prioq_at(c, q, idx)->len));
+}
 
-	if (!prioq_count(q) && q->first) {
-		/* The spare: what priority it had is nobody's concern. */
-		node = prioq_at(c, q, q->first);
-		if (node->prio != prio)
-			journal_set32(c, &node->prio, prio);
-	} else {
-		node = prioq_at(c, q, node_for(&t, prio));
-	}
-	if (!node->head) {
-		journal_set32(c, &node->tail, idx);
-		journal_set32(c, &node->head, idx);
-	} else if (front) {
-		atom_store_release(&item->next, node->head);
-		journal_set32(c, &node->head, idx);
-	} else {
-		atom_store_release(&prioq_at(c, q, node->tail)->next, idx);
-		journal_set32(c, &node->tail, idx);
-	}
-	journal_set64(
-		c, &q->count, q->count + ((u64)item->len << PRIOQ_N_SHIFT) + 1);
+/*
+ * Somebody who drains a queue is faster than memory, which here takes as long
+ * as some calls. Where items stand side by side in memory the CPU sees what
+ * comes; where each is elsewhere there are few to a priority, and the ends of a
+ * FIFO some levels below name them without a look at cold memory. Called when
+ * a level has become the first; of a longer FIFO each one fetches the next.
+ */
+static void fetch_ahead(const struct caller *c, const struct prioq *q,
+	const struct prio_levels *lv)
+{
+	u64 live = lv->live[q->first / 64], ends;
+	u32 n;
+
+	for (n = 1; n < LEVELS_AHEAD && live; n++)
+		live &= ~(1ULL << highest_bit(live));
+	if (!live)
+		return;
+	ends = *fifo_at(c, lv, (q->first & ~63u) + highest_bit(live));
+	prioq_fetch(c, q, FIRST(ends));
+	if (LAST(ends) != FIRST(ends))
+		prioq_fetch(c, q, LAST(ends));
 }
 
 u32 prioq_take(struct caller *c, struct prioq *q, u32 *ret_prio)
 {
-	const struct tree t = {c, q};
-	struct prio_item *node = prioq_at(c, q, q->first), *item;
-	u32 idx = node->head;
+	u32 idx = FIRST(q->ends), last = LAST(q->ends);
+	struct prio_item *item = prioq_at(c, q, idx);
 
-	item = prioq_at(c, q, idx);
-	*ret_prio = node->prio;
-	journal_set32(c, &node->head, idx == node->tail ? 0 : item->next);
-	journal_set64(
-		c, &q->count, q->count - ((u64)item->len << PRIOQ_N_SHIFT) - 1);
-	if (!node->head && prioq_count(q))
-		node_remove_first(&t);
+	*ret_prio = q->first;
+	journal_set64(c, &q->count, q->count - COUNT(item->len));
+	if (idx != last)
+		journal_set64(c, &q->ends, PRIOQ_ENDS(item->next, last));
+	else if (likely(!prioq_count(q))) {
+		journal_set64(c, &q->ends, 0);
+		return idx;
+	} else {
+		pull_up(c, q);
+		fetch_ahead(c, q, prioq_levels(c, q));
+	}
+	prioq_fetch(c, q, FIRST(q->ends));
 	return idx;
+}
+
+/* ---- the check ---- */
+
+struct tally {
+	u64 n, bytes;
+};
+
+/* 0 if the FIFO is no chain of items from first to last. */
+static int fifo_add(const struct caller *c, const struct prioq *q, u64 ends,
+	struct tally *sum)
+{
+	u32 idx = FIRST(ends);
+
+	for (;; idx = prioq_at(c, q, idx)->next) {
+		if (!idx || idx > q->made || ++sum->n > q->made)
+			return 0;
+		sum->bytes += prioq_at(c, q, idx)->len;
+		if (idx == LAST(ends))
+			return 1;
+	}
+}
+
+static int levels_valid(
+	const struct caller *c, const struct prioq *q, struct tally *sum)
+{
+	const struct prio_levels *lv = prioq_levels(c, q);
+	u32 g, b, n_leaves = 0;
+
+	for (g = 0; g < PRIO_LEAVES; g++) {
+		n_leaves += lv->leaf[g].off != 0;
+		if (!!(lv->top[g / 64] & bit(g)) != (lv->live[g] != 0) ||
+			(lv->live[g] && !lv->leaf[g].off))
+			return 0;
+		for (b = 0; b < 64; b++)
+			if ((lv->live[g] & bit(b)) &&
+				(g * 64 + b >= q->first ||
+					!fifo_add(c, q,
+						*fifo_at(c, lv, g * 64 + b),
+						sum)))
+				return 0;
+	}
+	for (g = 0; g < PRIO_LEAVES / 64; g++)
+		if (!!(lv->any & bit(g)) != (lv->top[g] != 0))
+			return 0;
+	return n_leaves == q->n_leaves;
+}
+
+/* Each item once in the stack. Quadratic; queues of tests are small. */
+static int stack_valid(const struct prioq *q)
+{
+	u32 i, k, idx;
+
+	for (i = 0; i < q->n_free; i++) {
+		idx = *prioq_free_at(q, i);
+		if (!idx || idx > q->made)
+			return 0;
+		for (k = 0; k < i; k++)
+			if (*prioq_free_at(q, k) == idx)
+				return 0;
+	}
+	return 1;
+}
+
+int prioq_valid(const struct caller *c, const struct prioq *q)
+{
+	struct tally sum = {0, 0};
+
+	if (prioq_count(q) ? !fifo_add(c, q, q->ends, &sum) : q->ends != 0)
+		return 0;
+	if (q->levels.off && !levels_valid(c, q, &sum))
+		return 0;
+	return sum.n == prioq_count(q) && sum.bytes == prioq_bytes(q) &&
+	       sum.n + q->n_free == q->made && stack_valid(q);
 }

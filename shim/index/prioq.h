@@ -1,30 +1,38 @@
 // SPDX-License-Identifier: MIT
 /*
- * A queue of items by priority, oldest first within one: a red-black tree of
- * the priorities in use, a FIFO of items each, the highest priority cached.
+ * A queue of items by priority, oldest first within one, in constant time at
+ * any depth.
  *
- * Nodes and items are named by indexes into chunks that are made when they are
- * needed. There are as many nodes as items, so a node is always to be had; and
- * when the last item goes its node stays in the tree, empty, as the one spare:
- * a queue that is empty most of the time never touches the tree.
+ * The FIFO of the highest priority stands in the head: while all items are of
+ * one priority nothing else is touched, and an empty queue remembers its last
+ * priority, so that one which is empty most of the time never is. The others
+ * stand in 512 leaves of 64 priorities, with three levels of bitmaps above (64
+ * to one) that tell the next lower one when the highest runs dry. Both are made
+ * when they are needed; of leaves there are never more than items, an unused
+ * one changes its place.
  *
- * A large queue has a table of hints besides, by which a message of a priority
- * that is in use finds its node without a descent through cold memory.
+ * A tree costs a queue of 65,528 messages of random priorities seven levels of
+ * cold memory a message; this costs the item, its leaf and its neighbour.
  *
- * Only the highest node is ever removed, so removal meets no node with two
- * children. The owner's lock is held everywhere. All changes are part of the
- * current operation (journaled), except those of prioq_grow.
+ * Items are named by indexes into chunks. The owner's lock is held everywhere.
+ * All changes are part of the current operation (journaled), except those of
+ * prioq_room.
  */
 #ifndef IPCLIFT_INDEX_PRIOQ_H
 #define IPCLIFT_INDEX_PRIOQ_H
 
 #include "registry/journal.h"
 
-/* Journal room for one insert and one take: 2 * 17 levels of the largest tree
- * recoloured by three, five rotations of seven words, links and counters. */
-#define PRIOQ_ENTRIES 176u
+#define PRIOQ_N_PRIOS 32768u
+/* Journal room for one insert and one take with their items. */
+#define PRIOQ_ENTRIES 24u
+
+/* So many items ahead are fetched into the cache: about what memory takes to
+ * answer, in calls. */
+#define PRIOQ_AHEAD 3u
 
 #define PRIOQ_N_SHIFT 20
+#define PRIOQ_ENDS(first, last) ((u64)(last) << 32 | (first))
 
 static inline u32 prioq_count(const struct prioq *q)
 {
@@ -35,9 +43,9 @@ static inline u64 prioq_bytes(const struct prioq *q)
 	return q->count >> PRIOQ_N_SHIFT;
 }
 
-/* Set up a queue of up to cap items of data_max bytes (0 = kept elsewhere);
- * the chunk table of prioq_table_size bytes follows at table_off. Nobody can
- * reach q yet. */
+/* Set up a queue of up to cap items of inline_data bytes (0 = kept elsewhere);
+ * its tables of prioq_table_size bytes follow at table_off. Nobody can reach q
+ * yet. */
 void prioq_init(struct prioq *q, u32 cap, u32 inline_data, u32 table_off);
 u64 prioq_table_size(u32 cap, u32 inline_data);
 
@@ -46,51 +54,119 @@ static inline struct ref *prioq_table(const struct prioq *q)
 	return (struct ref *)((char *)q + q->table_off);
 }
 
-/* Item or node idx, not 0. */
-static inline struct prio_item *prioq_at(
-	const struct caller *c, const struct prioq *q, u32 idx)
+static inline u32 *prioq_free_at(const struct prioq *q, u32 i)
+{
+	return (u32 *)((char *)q + q->free_off) + i;
+}
+/* The item that will be taken next; there is one. */
+static inline u32 prioq_next_free(const struct prioq *q)
+{
+	return *prioq_free_at(q, q->n_free - 1);
+}
+
+/* The chunk of item idx, not 0; and its place there. */
+static inline char *prioq_chunk(
+	const struct caller *c, const struct prioq *q, u32 idx, u32 *ret_at)
 {
 	u32 i = (idx - 1) < q->made ? idx - 1 : 0;
 
-	return (struct prio_item *)(c->region.base +
-				    prioq_table(q)[i >> q->shift].off +
-				    (u64)(i & ((1u << q->shift) - 1)) *
-					    q->stride);
+	*ret_at = i & ((1u << q->shift) - 1);
+	return c->region.base + prioq_table(q)[i >> q->shift].off;
+}
+static inline struct prio_item *prioq_at(
+	const struct caller *c, const struct prioq *q, u32 idx)
+{
+	u32 at;
+	char *chunk = prioq_chunk(c, q, idx, &at);
+
+	return (struct prio_item *)chunk + at;
+}
+/* The bytes of item idx, if they are inline; else its struct prio_block. */
+static inline void *prioq_data(
+	const struct caller *c, const struct prioq *q, u32 idx)
+{
+	u32 at;
+	char *chunk = prioq_chunk(c, q, idx, &at);
+
+	return chunk + (sizeof(struct prio_item) << q->shift) +
+	       (u64)at * q->stride;
 }
 
-/* Make sure that a free item exists. An operation of its own, so nothing may
- * be journaled; may take the heap lock. 0, -ENOMEM. */
-int prioq_grow(struct caller *c, struct prioq *q);
-static inline int prioq_room(struct caller *c, struct prioq *q)
+static inline struct prio_levels *prioq_levels(
+	const struct caller *c, const struct prioq *q)
 {
-	return likely(q->free_item) ? 0 : prioq_grow(c, q);
+	return (struct prio_levels *)(c->region.base + q->levels.off);
+}
+
+/* Make sure that an item of this priority can be inserted: that a free item
+ * exists, and a leaf for what has to go into one. Then so it can after a take.
+ * Operations of their own, so nothing may be journaled; may take the heap lock,
+ * prioq_is_room tells whether it has to. 0, -ENOMEM. */
+int prioq_room_slow(struct caller *c, struct prioq *q, u32 prio);
+static inline int prioq_is_room(
+	const struct caller *c, const struct prioq *q, u32 prio)
+{
+	u32 low = prio < q->first ? prio : q->first;
+
+	if (unlikely(!q->n_free))
+		return 0;
+	if (likely(prio == q->first || !prioq_count(q)))
+		return 1;
+	return q->levels.off && prioq_levels(c, q)->leaf[low / 64].off;
+}
+static inline int prioq_room(struct caller *c, struct prioq *q, u32 prio)
+{
+	return likely(prioq_is_room(c, q, prio)) ? 0
+						 : prioq_room_slow(c, q, prio);
+}
+
+/* An item that will be used soon: a deep queue is not in the cache. */
+static inline void prioq_fetch(
+	const struct caller *c, const struct prioq *q, u32 idx)
+{
+	u32 at;
+	char *chunk = prioq_chunk(c, q, idx, &at);
+
+	__builtin_prefetch((struct prio_item *)chunk + at, 1);
+	__builtin_prefetch(chunk + (sizeof(struct prio_item) << q->shift) +
+				   (u64)at * q->stride,
+		1);
 }
 
 /* Take a free item (there is one) and give one back. An operation that does
  * both takes first: what it wrote over could not be rolled back else. */
 static inline u32 prioq_item_alloc(struct caller *c, struct prioq *q)
 {
-	u32 idx = q->free_item;
+	u32 n = q->n_free;
 
-	journal_set32(c, &q->free_item, prioq_at(c, q, idx)->free_next);
-	return idx;
+	journal_set32(c, &q->n_free, n - 1);
+	if (n > PRIOQ_AHEAD)
+		prioq_fetch(c, q, *prioq_free_at(q, n - 1 - PRIOQ_AHEAD));
+	return *prioq_free_at(q, n - 1);
 }
 static inline void prioq_item_free(struct caller *c, struct prioq *q, u32 idx)
 {
-	atom_store_release(&prioq_at(c, q, idx)->free_next, q->free_item);
-	journal_set32(c, &q->free_item, idx);
+	/* Journaled: the place is that of an item that the same operation has
+	 * taken. */
+	journal_set32(c, prioq_free_at(q, q->n_free), idx);
+	journal_set32(c, &q->n_free, q->n_free + 1);
 }
 
-/* Put an item, whose len is set, behind (front: before) those of its
- * priority. */
+/* Put an item, whose len is set, behind (front: before) those of its priority,
+ * for which there is room. */
 void prioq_insert(
 	struct caller *c, struct prioq *q, u32 idx, u32 prio, int front);
 /* Take the first item of the highest priority out; count must not be 0. */
 u32 prioq_take(struct caller *c, struct prioq *q, u32 *ret_prio);
 
-/* Give the memory back, chunk by chunk; for each item `drop` first. Operations
- * of their own; may be run again after a crash. */
+/* Give the memory back, chunk by chunk; for each item `drop` first, if its
+ * bytes are elsewhere. Operations of their own; may be run again after a crash.
+ */
 void prioq_free(struct caller *c, struct prioq *q,
-	void (*drop)(struct caller *c, struct prio_item *item));
+	void (*drop)(struct caller *c, struct prio_block *block));
+
+/* 1 if everything agrees: bits, leaves, FIFOs, free list, counts. Read-only;
+ * for checks and tests. */
+int prioq_valid(const struct caller *c, const struct prioq *q);
 
 #endif

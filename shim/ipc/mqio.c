@@ -11,6 +11,7 @@
  * The commit point is the journal's; then the message is in (or out), the
  * partner's result is set, and the notification is due.
  */
+#include "base/copy.h"
 #include "ipc/mqueue.h"
 #include "registry/guard.h"
 #include "registry/heap.h"
@@ -47,12 +48,12 @@ int mq_own_block(struct caller *c, u64 need)
 
 /* Exchange an item's block with that of a waiter; part of the operation. */
 static void swap_blocks(
-	struct caller *c, struct prio_item *item, struct waiter *w)
+	struct caller *c, struct prio_block *block, struct waiter *w)
 {
-	u64 off = item->data.off, cap = item->cap;
+	u64 off = block->data.off, cap = block->cap;
 
-	journal_set64(c, &item->data.off, w->sops_ext.off);
-	journal_set64(c, &item->cap, w->sops_ext_cap);
+	journal_set64(c, &block->data.off, w->sops_ext.off);
+	journal_set64(c, &block->cap, w->sops_ext_cap);
 	journal_set64(c, &w->sops_ext.off, off);
 	journal_set64(c, &w->sops_ext_cap, cap);
 }
@@ -62,43 +63,59 @@ static inline char *bytes_at(const struct caller *c, struct ref data)
 	return region_at(&c->region, data.off);
 }
 
-/* Copy len <= MQ_COPY_MAX bytes; both have room up to the next multiple of 8.
- */
-static inline void copy_small(char *to, const char *from, u32 len)
+/* The bytes of an item, which are no more than MQ_COPY_MAX or its own block. */
+static inline char *item_bytes(
+	const struct caller *c, const struct mqueue *q, u32 idx)
 {
-	u32 i;
+	void *data = prioq_data(c, &q->msgs, idx);
 
-	for (i = 0; i < len; i += 8)
-		__builtin_memcpy(to + i, from + i, 8);
+	if (likely(q->msgs.inline_data))
+		return data;
+	return bytes_at(c, ((struct prio_block *)data)->data);
+}
+
+/* 1 if a message can be inserted without the heap. */
+static inline int is_room(
+	const struct caller *c, const struct mqueue *q, u32 len, u32 prio)
+{
+	const struct prio_block *block;
+
+	if (unlikely(!prioq_is_room(c, &q->msgs, prio)))
+		return 0;
+	/* The block of a large one comes with it. */
+	if (likely(q->msgs.inline_data) || !len || len > MQ_COPY_MAX)
+		return 1;
+	block = prioq_data(c, &q->msgs, prioq_next_free(&q->msgs));
+	return block->data.off && block->cap >= len;
 }
 
 /* Before an operation that inserts len bytes: a free item with room. */
-static int item_room(struct caller *c, struct mqueue *q, u32 len)
+static int item_room(struct caller *c, struct mqueue *q, u32 len, u32 prio)
 {
-	struct prio_item *item;
-	int err = prioq_room(c, &q->msgs);
+	struct prio_block *block;
+	int err;
 
-	if (err || len > MQ_COPY_MAX)
-		return err;
-	item = prioq_at(c, &q->msgs, q->msgs.free_item);
-	if (likely(item->data.off && item->cap >= len))
+	if (likely(is_room(c, q, len, prio)))
 		return 0;
-	return block_make(c, &item->data, &item->cap, MQ_COPY_MAX);
+	err = prioq_room(c, &q->msgs, prio);
+	if (err || is_room(c, q, len, prio))
+		return err;
+	block = prioq_data(c, &q->msgs, prioq_next_free(&q->msgs));
+	return block_make(c, &block->data, &block->cap, MQ_COPY_MAX);
 }
 
 /* Insert a message whose bytes are at small, or in w's block. */
-static void insert(struct caller *c, struct mqueue *q, const struct mq_msg *m,
-	struct waiter *w, int front)
+static inline void insert(struct caller *c, struct mqueue *q,
+	const struct mq_msg *m, struct waiter *w, int front)
 {
 	u32 idx = prioq_item_alloc(c, &q->msgs);
-	struct prio_item *item = prioq_at(c, &q->msgs, idx);
 
-	if (m->len > MQ_COPY_MAX)
-		swap_blocks(c, item, w);
+	if (unlikely(m->len > MQ_COPY_MAX))
+		swap_blocks(c, prioq_data(c, &q->msgs, idx), w);
 	else if (m->len)
-		copy_small(bytes_at(c, item->data),
+		copy_bytes(item_bytes(c, q, idx),
 			m->small ? m->small : bytes_at(c, w->sops_ext), m->len);
-	atom_store_release(&item->len, m->len);
+	atom_store_release(&prioq_at(c, &q->msgs, idx)->len, m->len);
 	prioq_insert(c, &q->msgs, idx, m->prio, front);
 }
 
@@ -115,13 +132,21 @@ static void hand_over(struct caller *c, struct mqueue *q, struct waiter *w,
 		journal_set64(c, &own->sops_ext.off, off);
 		journal_set64(c, &own->sops_ext_cap, cap);
 	} else if (m->len) {
-		copy_small(bytes_at(c, w->sops_ext),
+		copy_bytes(bytes_at(c, w->sops_ext),
 			m->small ? m->small : bytes_at(c, own->sops_ext),
 			m->len);
 	}
 	atom_store_release(&w->msg_prio, m->prio);
 	mq_waiter_remove(c, &q->receivers, w, m->len);
 	wait_grant(c, w);
+}
+
+static inline void stamp(struct mqueue *q)
+{
+	s64 now = sys_realtime_coarse_ns();
+
+	if (unlikely(q->mtime != now))
+		atom_store_release(&q->mtime, now);
 }
 
 int mq_try_send(struct caller *c, const struct mq_desc *d, struct mqueue *q,
@@ -133,7 +158,6 @@ int mq_try_send(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	int err;
 
 	if (unlikely(w)) {
-		q->cpu = sys_cpu();
 		hand_over(c, q, w, m);
 		journal_commit(c);
 		return 0;
@@ -143,14 +167,14 @@ int mq_try_send(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 			mq_fifo_settle(q, d->fd);
 		return BLOCKED;
 	}
-	err = item_room(c, q, m->len);
+	err = item_room(c, q, m->len, m->prio);
 	if (unlikely(err))
 		return err;
 	insert(c, q, m, wait_own(c), 0);
 	if (n == 0 && unlikely(q->notify.state == MQ_NOTIFY_ARMED))
 		mq_notify_fire(c, q);
 	mq_ready(q, d->fd, n + 1);
-	atom_store_release(&q->mtime, sys_realtime_coarse_ns());
+	stamp(q);
 	journal_commit(c);
 	if (unlikely(q->notify.state == MQ_NOTIFY_FIRING))
 		mq_notify_finish(c, q);
@@ -169,11 +193,29 @@ static void let_sender_in(struct caller *c, struct mqueue *q, struct waiter *w)
 	wait_grant(c, w);
 }
 
+/* Take the first message out; part of the operation. Its item is to be freed
+ * once nothing else is taken. */
+static inline u32 take_first(
+	struct caller *c, struct mqueue *q, struct mq_msg *ret, char *small)
+{
+	u32 idx = prioq_take(c, &q->msgs, &ret->prio);
+
+	ret->len = prioq_at(c, &q->msgs, idx)->len;
+	ret->small = NULL;
+	if (likely(ret->len <= MQ_COPY_MAX)) {
+		if (likely(ret->len))
+			copy_bytes(small, item_bytes(c, q, idx), ret->len);
+		ret->small = small;
+	} else {
+		swap_blocks(c, prioq_data(c, &q->msgs, idx), wait_own(c));
+	}
+	return idx;
+}
+
 int mq_try_receive(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	struct mq_msg *ret, char *small)
 {
 	u32 n = prioq_count(&q->msgs), idx;
-	struct prio_item *item;
 	struct waiter *w = NULL;
 
 	if (unlikely(n == 0)) {
@@ -184,30 +226,68 @@ int mq_try_receive(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	if (unlikely(q->senders.head)) {
 		w = mq_first_waiter(c, &q->senders);
 		/* Without room it stays asleep, as if there were none. */
-		if (w && item_room(c, q, w->msg_len))
+		if (w && item_room(c, q, w->msg_len, w->msg_prio))
 			w = NULL;
 	}
-	idx = prioq_take(c, &q->msgs, &ret->prio);
-	item = prioq_at(c, &q->msgs, idx);
-	ret->len = item->len;
-	ret->small = NULL;
-	if (likely(ret->len <= MQ_COPY_MAX)) {
-		if (ret->len)
-			copy_small(small, bytes_at(c, item->data), ret->len);
-		ret->small = small;
-	} else {
-		swap_blocks(c, item, wait_own(c));
-	}
-	if (unlikely(w)) {
-		q->cpu = sys_cpu();
+	idx = take_first(c, q, ret, small);
+	if (unlikely(w))
 		let_sender_in(c, q, w);
-	} else {
+	else
 		mq_ready(q, d->fd, n - 1);
-	}
 	prioq_item_free(c, &q->msgs, idx);
-	atom_store_release(&q->mtime, sys_realtime_coarse_ns());
+	stamp(q);
 	journal_commit(c);
 	return 0;
+}
+
+/* ---- on a queue that is lent to us ---- */
+
+#define NOT_LENT 2
+
+/* Nobody sleeps there. What needs the heap or a system call takes the lock. */
+static inline int lent_send(struct caller *c, const struct mq_desc *d,
+	struct mqueue *q, const struct mq_msg *m)
+{
+	int fits;
+
+	if (!loan_enter(c, d->s, d->ident))
+		return NOT_LENT;
+	fits = prioq_count(&q->msgs) < q->maxmsg && !q->polled &&
+	       q->notify.state == MQ_NOTIFY_NONE &&
+	       is_room(c, q, m->len, m->prio);
+	if (likely(fits)) {
+		insert(c, q, m, wait_own(c), 0);
+		stamp(q);
+		journal_commit(c);
+	}
+	loan_leave(c, d->s);
+	return likely(fits) ? 0 : NOT_LENT;
+}
+
+static inline int lent_receive(struct caller *c, const struct mq_desc *d,
+	struct mqueue *q, struct mq_msg *ret, char *small)
+{
+	int some;
+
+	if (!loan_enter(c, d->s, d->ident))
+		return NOT_LENT;
+	some = prioq_count(&q->msgs) && !q->polled;
+	if (likely(some)) {
+		prioq_item_free(c, &q->msgs, take_first(c, q, ret, small));
+		stamp(q);
+		journal_commit(c);
+	}
+	loan_leave(c, d->s);
+	return likely(some) ? 0 : NOT_LENT;
+}
+
+/* Lock held and given back, after a try. */
+static inline void release(
+	struct caller *c, const struct mq_desc *d, struct mqueue *q)
+{
+	if (likely(!q->receivers.head && !q->senders.head))
+		loan_consider(c, d->s, &q->loan);
+	lock_release(c, &d->s->lock);
 }
 
 void mq_put_back(struct caller *c, const struct mq_desc *d, u32 len, u32 prio)
@@ -221,7 +301,7 @@ void mq_put_back(struct caller *c, const struct mq_desc *d, u32 len, u32 prio)
 	w = mq_first_waiter(c, &q->receivers);
 	if (w) {
 		hand_over(c, q, w, &m);
-	} else if (!item_room(c, q, len)) {
+	} else if (!item_room(c, q, len, prio)) {
 		insert(c, q, &m, wait_own(c), 1);
 		mq_ready(q, d->fd, prioq_count(&q->msgs));
 	}
@@ -231,20 +311,19 @@ void mq_put_back(struct caller *c, const struct mq_desc *d, u32 len, u32 prio)
 
 /* ---- the calls ---- */
 
-static inline void copy_in(char *to, const void *user, u64 len)
+static inline int send_once(struct caller *c, const struct mq_desc *d,
+	struct mqueue *q, const struct mq_msg *m)
 {
-	const volatile char *from = user;
+	int err = lent_send(c, d, q, m);
 
-	if (likely(len == 64)) {
-		__builtin_memcpy(to, user, 64);
-		return;
-	}
-	if (len > 64) {
-		__builtin_memcpy(to, user, len);
-		return;
-	}
-	while (len--)
-		*to++ = *from++;
+	if (likely(err != NOT_LENT))
+		return err;
+	err = mq_lock(c, d);
+	if (unlikely(err))
+		return err;
+	err = mq_try_send(c, d, q, m);
+	release(c, d, q);
+	return err;
 }
 
 /* The block is filled and handed on in one section: a handler that sends would
@@ -258,12 +337,8 @@ static __attribute__((noinline)) int send_large(struct caller *c,
 	section_begin(c);
 	err = mq_own_block(c, m->len);
 	if (!err) {
-		__builtin_memcpy(mq_own_bytes(c), user, m->len);
-		err = mq_lock(c, d);
-	}
-	if (!err) {
-		err = mq_try_send(c, d, mq_body(c, d->s), m);
-		lock_release(c, &d->s->lock);
+		copy_bytes(mq_own_bytes(c), user, m->len);
+		err = send_once(c, d, mq_body(c, d->s), m);
 	}
 	if (err == BLOCKED)
 		err = mq_sleep_send(c, d, m, timeout);
@@ -290,13 +365,9 @@ int mqueue_send(struct caller *c, const struct mq_desc *d, const void *user,
 		return -EFAULT;
 	if (unlikely(len > MQ_COPY_MAX))
 		return send_large(c, d, user, &m, timeout);
-	copy_in(small, user, len);
+	copy_bytes(small, user, len);
 	m.small = small;
-	err = mq_lock(c, d);
-	if (unlikely(err))
-		return err;
-	err = mq_try_send(c, d, q, &m);
-	lock_release(c, &d->s->lock);
+	err = send_once(c, d, q, &m);
 	if (likely(err != BLOCKED))
 		return err;
 	section_begin(c);
@@ -315,13 +386,29 @@ void mq_deliver(struct caller *c, struct mq_msg *m)
 		return;
 	}
 	if (m->len)
-		copy_in(m->user, m->small ? m->small : mq_own_bytes(c), m->len);
+		copy_bytes(
+			m->user, m->small ? m->small : mq_own_bytes(c), m->len);
 	if (!m->user_prio)
 		return;
 	if (unlikely(guard_target(c, m->user_prio, sizeof(*m->user_prio))))
 		m->ret = -EFAULT;
 	else
 		__builtin_memcpy(m->user_prio, &m->prio, sizeof(m->prio));
+}
+
+static inline int receive_once(struct caller *c, const struct mq_desc *d,
+	struct mqueue *q, struct mq_msg *m, char *small)
+{
+	int err = lent_receive(c, d, q, m, small);
+
+	if (likely(err != NOT_LENT))
+		return err;
+	err = mq_lock(c, d);
+	if (unlikely(err))
+		return err;
+	err = mq_try_receive(c, d, q, m, small);
+	release(c, d, q);
+	return err;
 }
 
 long mqueue_receive(struct caller *c, const struct mq_desc *d, void *user,
@@ -342,13 +429,9 @@ long mqueue_receive(struct caller *c, const struct mq_desc *d, void *user,
 	/* Until a large message is out of the own block, a handler must not
 	 * make a call that uses it. */
 	section_begin(c);
-	err = mq_lock(c, d);
-	if (likely(!err)) {
-		err = mq_try_receive(c, d, q, &m, small);
-		lock_release(c, &d->s->lock);
-		if (unlikely(err == BLOCKED))
-			err = mq_sleep_receive(c, d, &m, small, timeout);
-	}
+	err = receive_once(c, d, q, &m, small);
+	if (unlikely(err == BLOCKED))
+		err = mq_sleep_receive(c, d, &m, small, timeout);
 	if (unlikely(!err && !m.small && !m.delivered))
 		mq_deliver(c, &m);
 	section_end(c);

@@ -44,12 +44,15 @@ static u32 slot_idx(const struct caller *c, const struct slot *s)
 
 void mq_lock_any(struct caller *c, struct slot *s)
 {
+	int died = lock_acquire(c, &s->lock);
 	struct mqueue *q;
 
-	if (likely(!lock_acquire(c, &s->lock)))
+	if (likely(!died && !s->bias))
 		return;
 	q = s->ident & IDENT_LIVE ? mq_body(c, s) : NULL;
-	if (q && q->notify.state == MQ_NOTIFY_FIRING)
+	if (s->bias)
+		loan_end(c, s, q ? &q->loan : NULL);
+	if (died && q && q->notify.state == MQ_NOTIFY_FIRING)
 		mq_notify_finish(c, q);
 }
 
@@ -64,10 +67,10 @@ int mq_lock(struct caller *c, const struct mq_desc *d)
 
 /* ---- removal ---- */
 
-static void drop_data(struct caller *c, struct prio_item *item)
+static void drop_block(struct caller *c, struct prio_block *block)
 {
-	if (item->data.off)
-		heap_free_at(c, item->cap, &item->data);
+	if (block->data.off)
+		heap_free_at(c, block->cap, &block->data);
 }
 
 /* Both locks are held, the slot's is released. */
@@ -78,7 +81,7 @@ static void remove_rest(struct caller *c, struct slot *s)
 	u64 size, off;
 
 	if (q) {
-		prioq_free(c, &q->msgs, q->msgs.inline_data ? NULL : drop_data);
+		prioq_free(c, &q->msgs, drop_block);
 		mq_fifo_unlink(c, q->token);
 	}
 	heap_acquire(c);

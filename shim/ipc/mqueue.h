@@ -21,6 +21,7 @@
 
 #include "index/ids.h"
 #include "index/prioq.h"
+#include "ipc/loan.h"
 #include "registry/lock.h"
 #include "registry/wait.h"
 
@@ -123,6 +124,7 @@ void mq_watch(struct caller *c, const struct mq_desc *d, u32 bits);
 #define MQ_COPY_MAX 512u
 /* Journal entries of a receive that lets a sender through. */
 #define MQ_ENTRIES (PRIOQ_ENTRIES + 32u)
+_Static_assert(PRIOQ_N_PRIOS == MQ_N_PRIOS, "priorities");
 #define BLOCKED 1
 
 static inline struct mqueue *mq_body(
@@ -130,8 +132,9 @@ static inline struct mqueue *mq_body(
 {
 	return region_span(&c->region, s->body, sizeof(struct mqueue));
 }
-/* Take the queue's lock and finish what a dead owner left; mq_lock: -EBADF if
- * it is not the queue of ident any more (the lock is then not held). */
+/* Take the queue's lock, back from whom it is lent to, and finish what a dead
+ * owner left; mq_lock: -EBADF if it is not the queue of ident any more (the
+ * lock is then not held). */
 void mq_lock_any(struct caller *c, struct slot *s);
 int mq_lock(struct caller *c, const struct mq_desc *d);
 

@@ -249,7 +249,7 @@ static s32 sleep_queued(
  * spinning. Only wakers store theirs (mqio.c). */
 static int should_spin(const struct mqueue *q)
 {
-	return q->cpu != sys_cpu();
+	return q->cpu[0] != sys_cpu();
 }
 
 /* Slot lock held and released. */

@@ -33,41 +33,6 @@
 static const unsigned char class_units[MSG_CLASSES] = {
 	1, 2, 3, 4, 6, 8, 12, 17};
 
-void msg_copy(void *dst, const void *src, u64 n)
-{
-	typedef struct {
-		u64 v[4];
-	} __attribute__((packed, aligned(1), may_alias)) block;
-	typedef u64 __attribute__((aligned(1), may_alias)) word;
-	char *d = dst;
-	const char *s = src;
-
-	if (n > 256) {
-		__asm__ volatile("rep movsb"
-				 : "+D"(d), "+S"(s), "+c"(n)
-				 :
-				 : "memory");
-		return;
-	}
-	/* The barriers keep the compiler from calling memcpy instead. */
-	for (; n >= sizeof(block); n -= sizeof(block)) {
-		*(block *)d = *(const block *)s;
-		d += sizeof(block);
-		s += sizeof(block);
-		atom_compiler_barrier();
-	}
-	for (; n >= sizeof(word); n -= sizeof(word)) {
-		*(word *)d = *(const word *)s;
-		d += sizeof(word);
-		s += sizeof(word);
-		atom_compiler_barrier();
-	}
-	for (; n; n--) {
-		*d++ = *s++;
-		atom_compiler_barrier();
-	}
-}
-
 /* ---- payload blocks ---- */
 
 static u64 tier_cap(u32 where)

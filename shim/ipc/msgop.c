@@ -165,7 +165,7 @@ static __attribute__((noinline)) int send_small(struct caller *c, s32 id,
 {
 	char text[MSG_INLINE];
 
-	msg_copy(text, user, p->size);
+	copy_bytes(text, user, p->size);
 	p->text = text;
 	return send_parcel(c, id, p, flg, cancellable);
 }
@@ -181,7 +181,8 @@ static __attribute__((noinline)) int send_large(struct caller *c, s32 id,
 	section_begin(c);
 	err = msgmem_own_block(c, p->where, p->size);
 	if (!err) {
-		msg_copy(msgmem_block(c, msg_own_blocks(c), p->where, p->size),
+		copy_bytes(
+			msgmem_block(c, msg_own_blocks(c), p->where, p->size),
 			user, p->size);
 		err = send_parcel(c, id, p, flg, cancellable);
 		if (p->where == MSG_IN_BIG)
@@ -255,7 +256,7 @@ static s64 copy_out(
 		ret = -EFAULT;
 	} else {
 		*(user_type *)r->user = p->type;
-		msg_copy(r->user + TYPE_SIZE, text, n);
+		copy_bytes(r->user + TYPE_SIZE, text, n);
 	}
 	if (p->where == MSG_IN_BIG)
 		msgmem_drop_big(c);
@@ -460,7 +461,7 @@ static s64 copy_slice(struct caller *c, struct msgqueue *q,
 	n = m->size - at->done;
 	if (n > COPY_SLICE && !whole)
 		n = COPY_SLICE;
-	msg_copy(p->text + at->done, from + at->done, n);
+	copy_bytes(p->text + at->done, from + at->done, n);
 	at->done += n;
 	return at->done < m->size ? AGAIN : 0;
 }

@@ -381,7 +381,7 @@ static int hand_payload(
 		if (!text)
 			return -ENOMEM;
 		/* Read by the receiver only once it is granted. */
-		msg_copy(text, p->text, p->size);
+		copy_bytes(text, p->text, p->size);
 		return 0;
 	}
 	if (p->where == MSG_IN_BIG) {
@@ -459,7 +459,7 @@ int msgqueue_send(
 	atom_store_release(&m->size, (u32)p->size);
 	atom_store_release(&m->stamp, stamp);
 	if (p->where == MSG_IN_CELL)
-		msg_copy(m->text, p->text, p->size);
+		copy_bytes(m->text, p->text, p->size);
 	else
 		msgmem_block_in(c, q, m);
 	if (likely(pid))
@@ -483,7 +483,7 @@ void msgqueue_take(
 	p->where = msgmem_where(m->size);
 	unlink_msg(c, q, m);
 	if (p->where == MSG_IN_CELL)
-		msg_copy(p->text, m->text, p->size);
+		copy_bytes(p->text, m->text, p->size);
 	else
 		msgmem_block_out(c, q, m);
 	msgmem_give(c, q, m);

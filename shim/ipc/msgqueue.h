@@ -6,6 +6,7 @@
 #ifndef IPCLIFT_IPC_MSGQUEUE_H
 #define IPCLIFT_IPC_MSGQUEUE_H
 
+#include "base/copy.h"
 #include "index/rbtree.h"
 #include "ipc/msg.h"
 #include "registry/wait.h"
@@ -67,9 +68,6 @@ static inline struct msg_blocks *msg_own_blocks(const struct caller *c)
 {
 	return &region_thread(&c->region, c->thread)->blocks;
 }
-
-/* Copy of a payload: short ones without the start-up cost of rep movsb. */
-void msg_copy(void *dst, const void *src, u64 n);
 
 /* ---- msgmem.c ---- */
 

@@ -79,13 +79,13 @@ struct caller {
 	u32 spins_in_vain; /* wait.c */
 	/* Pages found readable lately (guard.h). */
 	uintptr_t stack_low, stack_high;
-	uintptr_t good_page[8];
+	uintptr_t good_page[16];
 	/* Pages of the tables that surely have room (caller_room). */
 	u64 room_page[8];
 	/* list_op_pending as the host had it, when we came in a signal handler
 	 * in the middle of one of its robust mutex operations (lock.h). */
 	void *host_pending;
-	uintptr_t good_write_page[8];
+	uintptr_t good_write_page[16];
 	/* The own undo records used lately (undo.h), by slot index. */
 	struct {
 		u64 ident;

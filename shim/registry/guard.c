@@ -13,8 +13,18 @@ void guard_forget(struct caller *c)
 	u32 i;
 
 	c->stack_low = c->stack_high = 0;
-	for (i = 0; i < 8; i++)
+	for (i = 0; i < 16; i++)
 		c->good_page[i] = c->good_write_page[i] = ~0UL;
+}
+
+/* Who stood there moves to its other place. */
+static void remember(uintptr_t *good, uintptr_t page)
+{
+	uintptr_t old = good[page % 8];
+
+	if (old != ~0UL)
+		good[guard_other_place(old)] = old;
+	good[page % 8] = page;
 }
 
 int guard_readable_slow(struct caller *c, const void *p, size_t len)
@@ -36,7 +46,7 @@ int guard_readable_slow(struct caller *c, const void *p, size_t len)
 		return 0;
 	}
 	page = at / SYS_PAGE;
-	c->good_page[page % 8] = page;
+	remember(c->good_page, page);
 	return 0;
 }
 
@@ -58,7 +68,7 @@ static int range_sane(uintptr_t at, size_t len)
 	       at + len <= ARCH_USER_TOP;
 }
 
-int guard_source(struct caller *c, const void *p, size_t len)
+int guard_source_slow(struct caller *c, const void *p, size_t len)
 {
 	uintptr_t at = (uintptr_t)p, page, last;
 
@@ -73,16 +83,16 @@ int guard_source(struct caller *c, const void *p, size_t len)
 	if (last - page >= 8)
 		return sys_readable(p, len) ? 0 : -EFAULT;
 	for (; page <= last; page++) {
-		if (likely(c->good_page[page % 8] == page))
+		if (guard_known(c->good_page, page))
 			continue;
 		if (!sys_readable((void *)(page * SYS_PAGE), 1))
 			return -EFAULT;
-		c->good_page[page % 8] = page;
+		remember(c->good_page, page);
 	}
 	return 0;
 }
 
-int guard_target(struct caller *c, void *p, size_t len)
+int guard_target_slow(struct caller *c, void *p, size_t len)
 {
 	uintptr_t at = (uintptr_t)p, page, last;
 
@@ -95,11 +105,11 @@ int guard_target(struct caller *c, void *p, size_t len)
 	if (last - page >= 8)
 		return sys_writable(p, len) ? 0 : -EFAULT;
 	for (; page <= last; page++) {
-		if (likely(c->good_write_page[page % 8] == page))
+		if (guard_known(c->good_write_page, page))
 			continue;
 		if (!sys_writable((void *)(page * SYS_PAGE), 1))
 			return -EFAULT;
-		c->good_write_page[page % 8] = page;
+		remember(c->good_write_page, page);
 	}
 	return 0;
 }

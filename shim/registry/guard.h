@@ -9,8 +9,9 @@
  *   - addresses below 64 KiB or beyond the user half are refused outright;
  *   - anything between this frame and the highest stack page seen good is on
  *     the thread's own stack: two compares;
- *   - a page among the eight found good last: one compare (the cache is
- *     indexed by page number);
+ *   - a page among those found good last: one compare or two (each page has
+ *     two places in a table of sixteen, so that no two buffers push each other
+ *     out all the time);
  *   - else a system call asks (base/sys.c), and the answer is remembered.
  * A remembered page that the host unmaps afterwards gives SIGSEGV instead of
  * EFAULT when it is passed again.
@@ -22,6 +23,17 @@
 
 #define GUARD_LOWEST 65536UL
 
+static inline u32 guard_other_place(uintptr_t page)
+{
+	return 8 + (page / 8 ^ page / 64) % 8;
+}
+/* Is the page in this table of good ones? */
+static inline int guard_known(const uintptr_t *good, uintptr_t page)
+{
+	return likely(good[page % 8] == page) ||
+	       good[guard_other_place(page)] == page;
+}
+
 /* 0 or -EFAULT: may len bytes at p be read? The answer for a range that is
  * not in the cache costs a system call a page. */
 int guard_readable_slow(struct caller *c, const void *p, size_t len);
@@ -32,8 +44,8 @@ static inline int guard_readable(struct caller *c, const void *p, size_t len)
 	if (likely(at >= c->stack_low && at + len <= c->stack_high &&
 		    at + len >= at))
 		return 0;
-	if (likely(c->good_page[page % 8] == page &&
-		    at % SYS_PAGE + len <= SYS_PAGE))
+	if (likely(len <= SYS_PAGE - at % SYS_PAGE) &&
+		guard_known(c->good_page, page))
 		return 0;
 	return guard_readable_slow(c, p, len);
 }
@@ -47,8 +59,29 @@ int guard_writable(struct caller *c, void *p, size_t len);
 /* The same for payloads of several pages, with the answers of both kinds
  * remembered: no system call for the buffers used lately. Ranges of more than
  * eight pages are always asked for. len 0 is always good. */
-int guard_source(struct caller *c, const void *p, size_t len);
-int guard_target(struct caller *c, void *p, size_t len);
+int guard_source_slow(struct caller *c, const void *p, size_t len);
+int guard_target_slow(struct caller *c, void *p, size_t len);
+static inline int guard_source(struct caller *c, const void *p, size_t len)
+{
+	uintptr_t at = (uintptr_t)p;
+
+	if (likely(at >= c->stack_low && at + len <= c->stack_high &&
+		    at + len >= at))
+		return 0;
+	if (likely(len <= SYS_PAGE - at % SYS_PAGE) &&
+		guard_known(c->good_page, at / SYS_PAGE))
+		return 0;
+	return guard_source_slow(c, p, len);
+}
+static inline int guard_target(struct caller *c, void *p, size_t len)
+{
+	uintptr_t at = (uintptr_t)p;
+
+	if (likely(len <= SYS_PAGE - at % SYS_PAGE) &&
+		guard_known(c->good_write_page, at / SYS_PAGE))
+		return 0;
+	return guard_target_slow(c, p, len);
+}
 
 /* Copy in; 0 or -EFAULT. */
 int guard_read(struct caller *c, void *dst, const void *src, size_t len);

@@ -33,7 +33,7 @@
 #include <stdint.h>
 
 #define LAYOUT_MAGIC 0x7466696c63706900ULL /* "\0ipclift" */
-#define LAYOUT_VERSION 3u
+#define LAYOUT_VERSION 4u
 
 typedef uint64_t u64;
 typedef int64_t s64;
@@ -507,53 +507,68 @@ struct shm_state {
 };
 
 /*
- * struct prio_item: the two things that one index of a prioq names (prioq.h):
- * an item (a message: next, len, data, cap) and a tree node (a priority with
- * its FIFO of items). All under the owner's lock; what is reachable changes by
- * the journal, what is free or don't-care by plain stores:
- * field       plain while
- * child,parent,prio,head,tail   never
- * next        the item is free or the tail of its FIFO
- * *_free, free_next   always: they count on a free list only
- * len         the item is free
- * data, cap   (journaled, except a first allocation into data)
+ * struct loan: who uses an object's lock; hints, plain stores under it, any
+ * value is right (ipc/loan.h).
  */
-struct prio_item {
-	u32 child[2]; /* lower, higher priorities; 0 = none */
-	u32 parent;   /* node << 1 | red */
-	u32 prio;
-	u32 head, tail; /* FIFO of items; head 0 = empty */
-	u32 node_free;	/* next free node */
-	u32 next;	/* next item of the FIFO */
-	u32 free_next;	/* next free item */
-	u32 len;
-	struct ref data; /* bytes of the message, cap of them */
-	u64 cap;
-	u64 pad;
+struct loan {
+	u32 user;    /* thread that took the lock last */
+	u32 streak;  /* how often in a row */
+	u32 backoff; /* times the object was taken back for another thread */
 };
-_Static_assert(sizeof(struct prio_item) == 64, "prio_item size");
 
 /*
- * struct prioq: head of the tree and of the free lists. Items stand in chunks
- * of 1 << shift, made when they are needed; the table of chunks lies table_off
- * bytes after this struct. Owner's lock, journaled.
+ * struct prio_item: a message of a prioq. What a free one holds, and next of
+ * the last one of a FIFO, mean nothing and are written plainly; else journaled.
+ */
+struct prio_item {
+	u32 next; /* of the FIFO */
+	u32 len;
+};
+_Static_assert(sizeof(struct prio_item) == 8, "prio_item size");
+
+/* Bytes that an item has elsewhere. Journaled, except a first allocation. */
+struct prio_block {
+	struct ref data;
+	u64 cap;
+};
+
+/*
+ * struct prioq: head of the queue. Items stand in chunks of 1 << shift, made
+ * when they are needed: their struct prio_item, then stride bytes for each. The
+ * table of chunks lies table_off bytes after this struct, and behind it the
+ * stack of free items, u32 each. Owner's lock, journaled; above n_free the
+ * stack means nothing.
  */
 struct prioq {
-	u32 root;
-	u32 first; /* node of the highest priority */
-	u32 free_item, free_node;
+	u64 count; /* bytes << 20 | items in the queue */
+	u64 ends;  /* FIFO of the highest priority: last << 32 | first */
+	u32 first; /* the highest priority; of an empty queue, the last used */
+	u32 n_free;
 	u32 made, cap; /* items that exist, that may exist */
 	u32 shift;
+	u32 stride;
+	u32 inline_data; /* bytes an item has room for; 0: a prio_block */
 	u32 table_off;
-	u32 stride;	 /* bytes an item takes in its chunk */
-	u32 inline_data; /* bytes of data that follow each item, or 0 */
-	u64 count;	 /* bytes << 20 | items in the queue */
-	/* u32 hints behind the table: where the node of a priority was last.
-	 * Plain stores; a hint counts if the node still says so. */
-	u32 hint_off;
-	u32 hint_mask; /* 0 = there are none */
+	u32 free_off;	   /* the stack, as table_off */
+	u16 n_leaves, hand;
+	struct ref levels; /* struct prio_levels; 0 until it is needed */
 };
-_Static_assert(sizeof(struct prioq) == 56, "prioq size");
+_Static_assert(sizeof(struct prioq) == 64, "prioq size");
+
+#define PRIO_LEAVES 512u
+
+/*
+ * struct prio_levels: all priorities but the highest. A leaf holds the FIFOs
+ * (as prioq.ends) of 64 priorities; what it says of one that is not live means
+ * nothing. Bits: live, of 64 priorities each; top, of those words that are not
+ * 0; any, of those words of top. Journaled.
+ */
+struct prio_levels {
+	u64 any;
+	u64 top[PRIO_LEAVES / 64];
+	u64 live[PRIO_LEAVES];
+	struct ref leaf[PRIO_LEAVES]; /* u64[64]; 0 = none */
+};
 
 #define MQ_NAME_MAX 255
 /* mqueue.polled */
@@ -588,8 +603,10 @@ struct mq_notify {
  *   level     slot lock, plain: UNKNOWN while the FIFO is being changed
  *   polled    slot lock, plain, bits are only added
  *   *time     slot lock, plain: each is one store
+ *   user, cpu hints: the last sender and the last receiver, where they ran
  *   unlinked, orphan_next   facility's lock
  *   name..table_off         written before the queue can be found
+ * What every call looks at is in the first two lines.
  */
 struct mqueue {
 	struct prioq msgs;
@@ -598,10 +615,11 @@ struct mqueue {
 	struct wait_queue receivers, senders;
 	u32 polled;
 	u32 level; /* packets in the FIFO: 0 empty, 1 some, 2 full */
-	u32 cpu;   /* hint: where the last waker ran */
-	u32 pad;
-	s64 mtime, atime, ctime; /* ns; st_atime is max(atime, mtime).. */
-	struct mq_notify notify;
+	s64 mtime;
+	struct loan loan;
+	struct mq_notify notify; /* its state still in the second line */
+	s64 atime, ctime;	 /* ns; st_atime is max(atime, mtime).. */
+	u32 user[2], cpu[2];
 	u32 unlinked;
 	u32 orphan_next; /* slot idx + 1 */
 	u32 ruid;	 /* who is charged */
@@ -612,6 +630,7 @@ struct mqueue {
 	u64 body_size;
 	char name[MQ_NAME_MAX + 1];
 };
+_Static_assert(__builtin_offsetof(struct mqueue, notify) < 128, "mqueue lines");
 
 /*
  * struct rbtree_node: see index/rbtree.h. up carries the colour in its top
