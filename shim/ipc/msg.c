@@ -195,7 +195,8 @@ static void add_up(struct caller *c, u32 highest, struct msg_info *ret)
 			continue;
 		count = atom_load_acquire(&msg_body(c, s)->count);
 		/* Not what a dead or a busy owner has half done. */
-		if (lock_busy(&s->lock) && !msg_lock(c, s, ident)) {
+		if ((lock_busy(&s->lock) || s->lock.bias_busy) &&
+			!msg_lock(c, s, ident)) {
 			count = msg_body(c, s)->count;
 			lock_release(c, &s->lock);
 		}

@@ -305,6 +305,27 @@ void msgmem_give(struct caller *c, struct msgqueue *q, struct msg *m)
 			STATE_USED(state)));
 }
 
+int msgmem_is_room(const struct msgqueue *q, u64 size)
+{
+	return q->class[class_of(size)].room != 0;
+}
+
+int msgmem_trim_due(
+	const struct caller *c, const struct msgqueue *q, const struct msg *m)
+{
+	const struct msg_chunk *ch = chunk_at(c, m->chunk);
+	int empty = MSG_NUM(q->count) == 1;
+	u32 most = empty ? WARM_EMPTY : WARM_BUSY, t, where;
+
+	where = msgmem_where(m->size);
+	for (t = 0; t < MSG_TIERS; t++)
+		if (unlikely(q->n_warm[t] + (t == where) > most))
+			return 1;
+	return empty ? q->n_large != 0
+		     : STATE_LIVE(ch->state) == 1 &&
+			       q->class[ch->class].n_chunks > 1;
+}
+
 static void warm_trim(struct caller *c, struct msgqueue *q, u32 most)
 {
 	struct ref block;

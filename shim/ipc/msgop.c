@@ -116,6 +116,37 @@ static s32 send_wait(struct caller *c, struct slot *s, struct msgqueue *q,
 	return sleep_run(c, &sl, 0);
 }
 
+/* ---- on a queue that is lent to us (loan.h) ---- */
+
+#define NOT_LENT 2
+
+/* Nobody sleeps there. What needs the heap, or has to be refused, takes the
+ * lock. */
+static inline int lent_send(
+	struct caller *c, struct slot *s, u64 ident, const struct parcel *p)
+{
+	struct msgqueue *q;
+	int fits;
+
+	if (!loan_enter(c, s, ident))
+		return NOT_LENT;
+	q = msg_body(c, s);
+	fits = q && msg_fits(q, p->size) &&
+	       msgmem_is_room(
+		       q, p->where == MSG_IN_CELL ? p->size : MSG_INLINE + 1);
+	if (likely(fits))
+		msgqueue_put_lent(c, q, p);
+	loan_leave(c, s);
+	return likely(fits) ? 0 : NOT_LENT;
+}
+
+static inline void release(struct caller *c, struct slot *s, struct msgqueue *q)
+{
+	if (likely(!q->receivers.head && !q->senders.head && !q->pending))
+		loan_consider(c, s, &q->loan);
+	lock_release(c, &s->lock);
+}
+
 static int send_parcel(
 	struct caller *c, s32 id, struct parcel *p, s32 flg, int cancellable)
 {
@@ -130,6 +161,9 @@ static int send_parcel(
 	for (;;) {
 		err = perm_check(c, s, PERM_W);
 		if (unlikely(err))
+			return err;
+		err = lent_send(c, s, ident, p);
+		if (likely(err != NOT_LENT))
 			return err;
 		err = msg_lock(c, s, ident);
 		if (unlikely(err))
@@ -156,7 +190,7 @@ static int send_parcel(
 			return -EIDRM;
 	}
 	err = msgqueue_send(c, q, p, c->pid);
-	lock_release(c, &s->lock);
+	release(c, s, q);
 	return err;
 }
 
@@ -342,6 +376,27 @@ struct tries {
 	int spun;
 };
 
+/* The request on a queue that is lent to us: 1 if p holds the message. */
+static inline int lent_receive(struct caller *c, struct slot *s, u64 ident,
+	const struct request *r, struct parcel *p)
+{
+	struct msgqueue *q;
+	struct msg *m;
+	int can;
+
+	if (!loan_enter(c, s, ident))
+		return 0;
+	q = msg_body(c, s);
+	m = q ? msgqueue_select(c, q, r->mode, r->want) : NULL;
+	can = m && (m->size <= r->size || (r->mode & MSG_TAKE_CUT)) &&
+	      (m->size <= MSG_INLINE || !msg_own_blocks(c)->big.off) &&
+	      !msgmem_trim_due(c, q, m);
+	if (likely(can))
+		msgqueue_take_lent(c, q, m, p);
+	loan_leave(c, s);
+	return can;
+}
+
 /* One try under the lock, which is released; in a section. A length, -errno, or
  * SLEEP_RETRY: from the access check on. */
 static s64 receive_once(struct caller *c, struct slot *s, u64 ident,
@@ -354,6 +409,8 @@ static s64 receive_once(struct caller *c, struct slot *s, u64 ident,
 	struct msg *m;
 	s64 ret;
 
+	if (lent_receive(c, s, ident, r, &p))
+		return copy_out(c, r, &p);
 	ret = msg_lock(c, s, ident);
 	if (unlikely(ret))
 		return ret;
@@ -372,7 +429,7 @@ static s64 receive_once(struct caller *c, struct slot *s, u64 ident,
 		} else {
 			msgqueue_take(c, q, m, &p);
 		}
-		lock_release(c, &s->lock);
+		release(c, s, q);
 		return ret ? ret : copy_out(c, r, &p);
 	}
 	if (r->flg & MSG_IPC_NOWAIT) {

@@ -23,14 +23,15 @@
 
 void msg_lock_any(struct caller *c, struct slot *s)
 {
+	int died = lock_acquire(c, &s->lock);
 	struct msgqueue *q;
 
-	if (likely(!lock_acquire(c, &s->lock)))
+	if (likely(!died && !s->bias))
 		return;
-	if (!(atom_load_acquire(&s->ident) & IDENT_LIVE))
-		return;
-	q = msg_body(c, s);
-	if (q && q->pending)
+	q = atom_load_acquire(&s->ident) & IDENT_LIVE ? msg_body(c, s) : NULL;
+	if (s->bias)
+		loan_end(c, s, q ? &q->loan : NULL);
+	if (died && q && q->pending)
 		msgqueue_wake(c, q);
 }
 
@@ -442,23 +443,19 @@ static int deliver(
 	return 0;
 }
 
-int msgqueue_send(
-	struct caller *c, struct msgqueue *q, struct parcel *p, u32 pid)
+/* Into the queue; an operation of its own. pid 0: a message put back. */
+static inline int put(
+	struct caller *c, struct msgqueue *q, const struct parcel *p, u32 pid)
 {
-	struct msg *m;
-	u64 stamp = p->stamp ? p->stamp : ++q->stamp;
-
-	p->stamp = stamp;
-	if (q->receivers.head && deliver(c, q, p, pid))
-		return 0;
-	m = msgmem_take(
+	struct msg *m = msgmem_take(
 		c, q, p->where == MSG_IN_CELL ? p->size : MSG_INLINE + 1);
+
 	if (unlikely(!m))
 		return -ENOMEM;
 	atom_store_release(&m->node.key, p->type);
 	atom_store_release(&m->size, (u32)p->size);
-	atom_store_release(&m->stamp, stamp);
-	if (p->where == MSG_IN_CELL)
+	atom_store_release(&m->stamp, p->stamp);
+	if (likely(p->where == MSG_IN_CELL))
 		copy_bytes(m->text, p->text, p->size);
 	else
 		msgmem_block_in(c, q, m);
@@ -472,9 +469,29 @@ int msgqueue_send(
 	return 0;
 }
 
+int msgqueue_send(
+	struct caller *c, struct msgqueue *q, struct parcel *p, u32 pid)
+{
+	if (!p->stamp)
+		p->stamp = ++q->stamp;
+	if (q->receivers.head && deliver(c, q, p, pid))
+		return 0;
+	return put(c, q, p, pid);
+}
+
+void msgqueue_put_lent(
+	struct caller *c, struct msgqueue *q, const struct parcel *p)
+{
+	struct parcel stamped = *p;
+
+	stamped.stamp = ++q->stamp;
+	put(c, q, &stamped, c->pid);
+}
+
 /* ---- receiving ---- */
 
-void msgqueue_take(
+/* Part of an operation. */
+static inline void take_out(
 	struct caller *c, struct msgqueue *q, struct msg *m, struct parcel *p)
 {
 	p->type = m->node.key;
@@ -482,12 +499,25 @@ void msgqueue_take(
 	p->stamp = m->stamp;
 	p->where = msgmem_where(m->size);
 	unlink_msg(c, q, m);
-	if (p->where == MSG_IN_CELL)
+	if (likely(p->where == MSG_IN_CELL))
 		copy_bytes(p->text, m->text, p->size);
 	else
 		msgmem_block_out(c, q, m);
 	msgmem_give(c, q, m);
 	note_received(c, q, c->pid);
+}
+
+void msgqueue_take_lent(
+	struct caller *c, struct msgqueue *q, struct msg *m, struct parcel *p)
+{
+	take_out(c, q, m, p);
+	journal_commit(c);
+}
+
+void msgqueue_take(
+	struct caller *c, struct msgqueue *q, struct msg *m, struct parcel *p)
+{
+	take_out(c, q, m, p);
 	if (unlikely(q->senders.head))
 		journal_set32(c, &q->pending, q->pending | MSG_PEND_SENDERS);
 	journal_commit(c);

@@ -8,6 +8,7 @@
 
 #include "base/copy.h"
 #include "index/rbtree.h"
+#include "ipc/loan.h"
 #include "ipc/msg.h"
 #include "registry/wait.h"
 
@@ -83,8 +84,10 @@ int msgmem_own_block(struct caller *c, u32 where, u64 size);
 void msgmem_drop_big(struct caller *c);
 
 /* A cell for a message of this size, as the first part of an operation: the
- * journal is empty when it is called. NULL: no memory. */
+ * journal is empty when it is called. NULL: no memory. msgmem_is_room: 1 if
+ * that needs no heap. */
 struct msg *msgmem_take(struct caller *c, struct msgqueue *q, u64 size);
+int msgmem_is_room(const struct msgqueue *q, u64 size);
 /* Give a cell back, as part of an operation. */
 void msgmem_give(struct caller *c, struct msgqueue *q, struct msg *m);
 /* Swap the payload of a message that leaves into the own block, and back: part
@@ -94,6 +97,9 @@ void msgmem_block_in(struct caller *c, struct msgqueue *q, struct msg *m);
 /* After the commit of an operation that gave the cell m back: return memory
  * that is not needed. Operations of their own. */
 void msgmem_trim(struct caller *c, struct msgqueue *q, struct msg *m);
+/* 0 if it would find nothing to do after m, still in the queue, has left. */
+int msgmem_trim_due(
+	const struct caller *c, const struct msgqueue *q, const struct msg *m);
 /* Return everything; may be cut off and run again. */
 void msgmem_free_all(struct caller *c, struct msgqueue *q);
 
@@ -109,8 +115,9 @@ void msg_finish_removal(struct caller *c);
 
 /* ---- msgqueue.c ---- */
 
-/* Take the lock, whatever stands in the slot, and finish what a dead owner
- * left; and only if the object is still that of ident (-EIDRM). */
+/* Take the lock, whatever stands in the slot, back from whom it is lent to, and
+ * finish what a dead owner left; and only if the object is still that of ident
+ * (-EIDRM). */
 void msg_lock_any(struct caller *c, struct slot *s);
 int msg_lock(struct caller *c, struct slot *s, u64 ident);
 /* Note where we run as a sender or receiver (MSG_Q_*), if another was the last
@@ -139,6 +146,13 @@ int msgqueue_send(
 /* Take m out for the caller; its payload ends in p. An operation of its own,
  * followed by waking senders. */
 void msgqueue_take(
+	struct caller *c, struct msgqueue *q, struct msg *m, struct parcel *p);
+/* Both on a queue that is lent to us, so that nobody sleeps there; room in
+ * msgmem_is_room is known, and what msgmem_trim_due says is done by the caller.
+ */
+void msgqueue_put_lent(
+	struct caller *c, struct msgqueue *q, const struct parcel *p);
+void msgqueue_take_lent(
 	struct caller *c, struct msgqueue *q, struct msg *m, struct parcel *p);
 
 /* Queue the own waiter; an operation of its own. */

@@ -716,7 +716,8 @@ struct msgqueue {
 	s64 stime, rtime;
 	struct wait_queue receivers, senders;
 	struct ref new_chunk; /* between heap_alloc and its use */
-	u32 n_large;	      /* chunks beyond the smallest size */
+	struct loan loan;
+	u32 n_large; /* chunks beyond the smallest size */
 	u32 pad;
 	u32 user[2]; /* hints: the last sender and the last receiver, */
 	u32 cpu[2];  /* and where they ran */
