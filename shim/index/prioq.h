@@ -34,9 +34,11 @@
 #define PRIOQ_N_SHIFT 20
 #define PRIOQ_ENDS(first, last) ((u64)(last) << 32 | (first))
 
+#define PRIOQ_N(count) ((u32)(count) & ((1u << PRIOQ_N_SHIFT) - 1))
+
 static inline u32 prioq_count(const struct prioq *q)
 {
-	return q->count & ((1u << PRIOQ_N_SHIFT) - 1);
+	return PRIOQ_N(q->count);
 }
 static inline u64 prioq_bytes(const struct prioq *q)
 {

@@ -286,7 +286,7 @@ static inline void release(
 	struct caller *c, const struct mq_desc *d, struct mqueue *q)
 {
 	if (likely(!q->receivers.head && !q->senders.head))
-		loan_consider(c, d->s, &q->loan);
+		loan_consider(c, d->s, &q->users);
 	lock_release(c, &d->s->lock);
 }
 
@@ -321,6 +321,7 @@ static inline int send_once(struct caller *c, const struct mq_desc *d,
 	err = mq_lock(c, d);
 	if (unlikely(err))
 		return err;
+	users_note(c, d->s, &q->users, USER_SENDER);
 	err = mq_try_send(c, d, q, m);
 	release(c, d, q);
 	return err;
@@ -406,6 +407,7 @@ static inline int receive_once(struct caller *c, const struct mq_desc *d,
 	err = mq_lock(c, d);
 	if (unlikely(err))
 		return err;
+	users_note(c, d->s, &q->users, USER_RECEIVER);
 	err = mq_try_receive(c, d, q, m, small);
 	release(c, d, q);
 	return err;

@@ -51,7 +51,7 @@ void mq_lock_any(struct caller *c, struct slot *s)
 		return;
 	q = s->ident & IDENT_LIVE ? mq_body(c, s) : NULL;
 	if (s->bias)
-		loan_end(c, s, q ? &q->loan : NULL);
+		loan_end(c, s, q ? &q->users : NULL);
 	if (died && q && q->notify.state == MQ_NOTIFY_FIRING)
 		mq_notify_finish(c, q);
 }

@@ -2,22 +2,20 @@
 /*
  * Sleeping senders and receivers (KERNEL-SEMANTICS §7.6, §1.9).
  *
- * The structure is that of semop.c: a sleeper's record stands in a queue of the
- * object, the waker performs its operation and grants; a handler of the host
- * runs only after the sleeper has left the queue. Two things differ: a handler
- * with SA_RESTART begins the call again, and a cancelled thread gives back what
- * it was handed meanwhile.
+ * The sleep itself is that of sleep.h: the waker performs the sleeper's
+ * operation and grants. A handler with SA_RESTART begins the call again, and a
+ * cancelled thread gives back what it was handed meanwhile.
  *
  * Order: by scheduling priority at the time of falling asleep, then arrival.
  * To ask for it costs two system calls, and it matters only to the second
  * sleeper; so the first leaves its own open (SCHED_UNKNOWN), and who comes
  * behind it asks for both.
  */
+#include "base/copy.h"
 #include "ipc/mqueue.h"
-#include "registry/cancel.h"
+#include "ipc/sleep.h"
 
 #define F_GETFL 3
-#define SA_RESTART 0x10000000UL
 #define SCHED_UNKNOWN 0u
 /* sched_prio: 1 deadline, 2..100 real-time 99..1, 101..140 nice -20..19. */
 #define SCHED_RT_BASE 101u
@@ -103,179 +101,112 @@ static void queue_insert(
 
 /* ---- the sleep ---- */
 
-/* On the sleeper's stack: where the outcome goes if a handler of the host runs
- * (and perhaps never returns) while it sleeps. */
-struct sleep_state {
-	struct caller *c;
+/* msg: what a receiver gets; NULL of a sender. */
+struct mq_sleeper {
+	struct sleeper sl; /* first */
 	const struct mq_desc *d;
-	struct mq_msg *msg; /* of a receiver, else NULL */
-	char *small;
-	int finished;
-	s32 result;
-	struct cancel_scope scope;
+	struct mq_msg *msg;
 };
 
-static struct wait_queue *queue_of(struct mqueue *q, int receiving)
+static struct wait_queue *queue_of(struct mqueue *q, u32 kind)
 {
-	return receiving ? &q->receivers : &q->senders;
+	return kind == USER_RECEIVER ? &q->receivers : &q->senders;
 }
 
-/* Leave the queue with `result` unless somebody was faster; the waiter's own
- * result is then final. */
-static s32 leave_queue(struct sleep_state *st, s32 result)
+static void class_remove(
+	struct caller *c, struct slot *s, struct waiter *w, s32 result)
 {
-	struct caller *c = st->c;
-	struct waiter *w = wait_own(c);
-	struct mqueue *q;
+	struct mqueue *q = mq_body(c, s);
 
-	mq_lock_any(c, st->d->s);
-	q = mq_body(c, st->d->s);
-	if (w->state == WAIT_QUEUED && q) {
-		mq_waiter_remove(c, queue_of(q, st->msg != NULL), w, result);
-		journal_commit(c);
-		atom_store_release(&w->word, WAIT_WORD_DONE);
-	}
-	lock_release(c, &st->d->s->lock);
-	wait_settle(w);
-	return w->result;
+	if (q)
+		mq_waiter_remove(c, queue_of(q, w->kind), w, result);
 }
 
-static void finish(struct sleep_state *st, s32 result)
+/* A receiver was handed a message: out of the own block with it, all the way to
+ * where it belongs. */
+static s32 class_finish(struct caller *c, struct sleeper *sl, s32 result)
 {
-	struct waiter *w = wait_own(st->c);
+	struct mq_msg *m = ((struct mq_sleeper *)sl)->msg;
 
-	st->c->interrupt = NULL;
-	st->result = leave_queue(st, result);
-	wait_end(st->c, w);
-	atom_store_release(&w->word, WAIT_WORD_DONE);
-	st->finished = 1;
-}
-
-/* A receiver was handed a message: out of the own block with it, if it is
- * small, else (now) all the way to where it belongs. */
-static void take_message(struct sleep_state *st, int now)
-{
-	struct caller *c = st->c;
-	struct mq_msg *m = st->msg;
-
-	m->len = st->result;
+	if (result < 0 || !m)
+		return result;
+	m->len = result;
 	m->prio = wait_own(c)->msg_prio;
 	m->small = NULL;
-	if (m->len <= MQ_COPY_MAX) {
-		__builtin_memcpy(st->small, mq_own_bytes(c), m->len);
-		m->small = st->small;
-	} else if (now) {
-		mq_deliver(c, m);
-	}
-	st->result = 0;
+	mq_deliver(c, m);
+	return 0;
 }
 
-/* caller.interrupt: a handler is about to run in this thread. What was handed
- * over before is kept, and out of the handler's way. */
-static void interrupt_sleep(struct caller *c)
+static void class_abandon(struct caller *c, struct sleeper *sl, s32 result)
 {
-	struct sleep_state *st = c->interrupt_arg;
+	struct mq_sleeper *ms = (struct mq_sleeper *)sl;
 
-	cancel_deny(&st->scope);
-	section_begin(c);
-	finish(st, c->signal_flags & SA_RESTART ? -MQ_ERESTART : -EINTR);
-	if (st->msg && st->result >= 0)
-		take_message(st, 1);
-	section_end(c);
+	if (result >= 0 && ms->msg)
+		mq_put_back(c, ms->d, result, wait_own(c)->msg_prio);
 }
 
-/* The thread is cancelled in its sleep. musl calls us with the stack as the
- * cancel signal found it, which may be off by eight. */
-static __attribute__((force_align_arg_pointer)) void cancelled(void *arg)
-{
-	struct sleep_state *st = arg;
-	struct caller *c = st->c;
-
-	section_begin(c);
-	if (!st->finished) {
-		finish(st, -EINTR);
-		if (st->msg && st->result >= 0)
-			mq_put_back(
-				c, st->d, st->result, wait_own(c)->msg_prio);
-	}
-	section_end(c);
-}
-
-/* The waker of our grant died: the lock's recovery has decided. */
-static void after_waker_death(struct sleep_state *st)
-{
-	struct waiter *w = wait_own(st->c);
-
-	mq_lock_any(st->c, st->d->s);
-	atom_store_release(
-		&w->word, w->state == WAIT_QUEUED ? 0 : WAIT_WORD_DONE);
-	lock_release(st->c, &st->d->s->lock);
-}
-
-static s32 sleep_queued(
-	struct sleep_state *st, const struct sys_timespec *timeout, int spin)
-{
-	struct caller *c = st->c;
-	struct waiter *w = wait_own(c);
-	int err;
-
-	cancel_begin(&st->scope, cancelled, st);
-	section_end(c);
-	while (!st->finished) {
-		err = wait_sleep_restart(c, w, timeout, spin, &st->scope);
-		spin = 0;
-		if (st->finished || err == 0)
-			break;
-		section_begin(c);
-		if (err == -EOWNERDEAD)
-			after_waker_death(st);
-		else
-			leave_queue(st, err);
-		section_end(c);
-	}
-	section_begin(c);
-	cancel_end(&st->scope);
-	c->interrupt = NULL;
-	if (!st->finished) {
-		st->result = w->result;
-		wait_end(c, w);
-		if (st->msg && st->result >= 0)
-			take_message(st, 0);
-	}
-	return st->result;
-}
-
-/* The partner of the last hand-over ran on another CPU than ours: worth
- * spinning. Only wakers store theirs (mqio.c). */
-static int should_spin(const struct mqueue *q)
-{
-	return q->cpu[0] != sys_cpu();
-}
+static const struct sleep_class mq_class = {
+	.lock = mq_lock_any,
+	.remove = class_remove,
+	.finish = class_finish,
+	.abandon = class_abandon,
+	.restart = -MQ_ERESTART,
+};
 
 /* Slot lock held and released. */
-static s32 sleep_in(struct sleep_state *st, struct mqueue *q,
+static s32 sleep_in(struct caller *c, struct mqueue *q, struct mq_sleeper *ms,
 	const struct sys_timespec *timeout)
 {
-	struct caller *c = st->c;
 	struct waiter *w = wait_own(c);
-	struct slot *s = st->d->s;
-	int spin;
+	struct slot *s = ms->d->s;
 
+	ms->sl.k = &mq_class;
+	ms->sl.slot = s;
+	ms->sl.deadline = timeout;
+	ms->sl.cancellable = 1;
+	ms->sl.stay = 1;
 	w->slot_idx = s - region_slot(&c->region, FAC_MQ, 0);
 	w->facility = FAC_MQ;
-	w->kind = st->msg != NULL;
+	w->kind = ms->msg ? USER_RECEIVER : USER_SENDER;
 	w->pid = c->pid;
-	w->ident = st->d->ident;
+	w->ident = ms->d->ident;
 	w->stamp = atom_add(&caller_header(c)->stamp, 1);
 	w->since = sys_realtime_sec();
 	wait_begin(c, w);
-	queue_insert(c, queue_of(q, st->msg != NULL), w);
+	queue_insert(c, queue_of(q, w->kind), w);
 	journal_commit(c);
-	spin = should_spin(q);
-	c->interrupt_arg = st;
-	c->interrupt = interrupt_sleep;
+	sleep_arm(c, &ms->sl);
 	lock_release(c, &s->lock);
-	return sleep_queued(st, timeout, spin);
+	section_end(c);
+	return sleep_run(c, &ms->sl);
+}
+
+/* ---- looking before ---- */
+
+static int look_some(u64 count, u64 arg)
+{
+	return PRIOQ_N(count) > arg;
+}
+static int look_room(u64 count, u64 arg)
+{
+	return PRIOQ_N(count) < arg;
+}
+
+/* The partner runs on another CPU: look for a while. No lock is held; hints are
+ * read and written. */
+static void look(struct caller *c, struct mqueue *q, u32 kind)
+{
+	struct sleep_look l = {&q->msgs.count,
+		atom_load_relaxed(&q->msgs.count), look_some, 0, 0};
+
+	if (!users_elsewhere(c, &q->users, kind))
+		return;
+	if (kind == USER_SENDER) {
+		l.enough = look_room;
+		l.arg = q->maxmsg;
+	}
+	if (!l.enough(l.seen, l.arg))
+		sleep_spin(c, &l);
 }
 
 /* What a call that cannot go on returns instead of sleeping, or 0. */
@@ -302,7 +233,7 @@ static int may_sleep(
 int mq_sleep_send(struct caller *c, const struct mq_desc *d,
 	const struct mq_msg *m, const struct sys_timespec *timeout)
 {
-	struct sleep_state st = {.c = c, .d = d};
+	struct mq_sleeper ms = {.d = d};
 	struct mqueue *q = mq_body(c, d->s);
 	int err = may_sleep(d, timeout);
 
@@ -311,7 +242,8 @@ int mq_sleep_send(struct caller *c, const struct mq_desc *d,
 	if (err)
 		return err;
 	if (m->small)
-		__builtin_memcpy(mq_own_bytes(c), m->small, m->len);
+		copy_bytes(mq_own_bytes(c), m->small, m->len);
+	look(c, q, USER_SENDER);
 	err = mq_lock(c, d);
 	if (err)
 		return err;
@@ -322,18 +254,20 @@ int mq_sleep_send(struct caller *c, const struct mq_desc *d,
 	}
 	wait_own(c)->msg_len = m->len;
 	wait_own(c)->msg_prio = m->prio;
-	return sleep_in(&st, q, timeout);
+	return sleep_in(c, q, &ms, timeout);
 }
 
 int mq_sleep_receive(struct caller *c, const struct mq_desc *d,
 	struct mq_msg *ret, char *small, const struct sys_timespec *timeout)
 {
-	struct sleep_state st = {.c = c, .d = d, .msg = ret, .small = small};
+	struct mq_sleeper ms = {.d = d, .msg = ret};
 	struct mqueue *q = mq_body(c, d->s);
 	int err = may_sleep(d, timeout);
 
 	if (!err)
 		err = mq_own_block(c, MQ_COPY_MAX);
+	if (!err)
+		look(c, q, USER_RECEIVER);
 	if (!err)
 		err = mq_lock(c, d);
 	if (err)
@@ -343,5 +277,5 @@ int mq_sleep_receive(struct caller *c, const struct mq_desc *d,
 		lock_release(c, &d->s->lock);
 		return err;
 	}
-	return sleep_in(&st, q, timeout);
+	return sleep_in(c, q, &ms, timeout);
 }

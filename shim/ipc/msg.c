@@ -56,6 +56,14 @@ static void class_empty(struct caller *c, struct slot *s)
 	msgmem_free_all(c, q);
 }
 
+static void class_alarm(struct caller *c, struct slot *s)
+{
+	struct msgqueue *q = msg_body(c, s);
+
+	if (q)
+		msgqueue_alarm_all(c, q);
+}
+
 static const struct object_class msg_class = {
 	.facility = FAC_MSG,
 	.admit = class_admit,
@@ -66,6 +74,7 @@ static const struct object_class msg_class = {
 	.weight = class_weight,
 	.empty = class_empty,
 	.lock = msg_lock_any,
+	.alarm = class_alarm,
 };
 
 int msg_get(struct caller *c, s32 key, s32 flg)
@@ -175,6 +184,7 @@ int msg_set(struct caller *c, s32 id, u32 uid, u32 gid, u32 mode, u64 qbytes)
 	journal_set64(c, &q->qbytes, (u32)qbytes);
 	journal_set64(c, (u64 *)&s->ctime, sys_realtime_sec());
 	journal_set32(c, &q->pending, MSG_PEND_RECEIVERS | MSG_PEND_SENDERS);
+	msgqueue_alarm(c, q);
 	journal_commit(c);
 	msgqueue_wake(c, q);
 	lock_release(c, &s->lock);

@@ -285,6 +285,7 @@ struct msg *msgmem_take(struct caller *c, struct msgqueue *q, u64 size)
 		list_push(c, &cl->full, ch);
 	}
 	atom_store_release(&m->chunk, rbtree_link(c, ch));
+	c->msg_fetch[1] = ch;
 	return m;
 }
 
@@ -293,6 +294,8 @@ void msgmem_give(struct caller *c, struct msgqueue *q, struct msg *m)
 	struct msg_chunk *ch = chunk_at(c, m->chunk);
 	struct msg_class *cl = &q->class[ch->class];
 	u64 state = ch->state;
+
+	c->msg_fetch[1] = ch;
 
 	if (unlikely(chunk_is_full(ch))) {
 		list_remove(c, &cl->full, ch);

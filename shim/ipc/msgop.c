@@ -34,40 +34,70 @@ static void class_remove(
 		msgqueue_dequeue(c, q, w, result);
 }
 
+/* ---- what both calls look for before they sleep ---- */
+
 /*
- * The partner runs on another CPU: most often it is just about to do what we
- * wait for. Looking for that from outside costs neither side the waiting list;
- * and a sender that waits for half a queue of room goes on in long runs instead
- * of a message at a time. About what one sleep and wake-up costs, then we
- * queue.
+ * Two that work at one queue without pause, each on its CPU, would take its
+ * lines from each other at every message. A sender that streams (so many in a
+ * row, and nothing received) and its receiver take turns instead: the receiver
+ * waits while the queue fills, the sender while it runs dry, and each then has
+ * the queue for some dozens of messages. The arbitrary bounds of a turn are
+ * eighths of the queue; it also ends where nothing moves between two looks.
  */
-#define SPIN_PAUSES 200
+#define STREAM_FROM 8u
 
-/* Each look takes the line from the partner: so look rarer and rarer. */
-static void await(const struct msgqueue *q, u64 seen, u64 room)
+static int look_any(u64 count, u64 arg)
 {
-	int i, next = 1;
-	u64 count;
+	(void)count, (void)arg;
+	return 1;
+}
+static int look_filled(u64 count, u64 arg)
+{
+	return MSG_BYTES(count) >= arg;
+}
+static int look_room(u64 count, u64 arg)
+{
+	return MSG_BYTES(count) <= arg;
+}
 
-	for (i = 0; i < SPIN_PAUSES; i++) {
-		arch_pause();
-		if (i < next)
-			continue;
-		next = next * 3 / 2 + 1;
-		count = atom_load_relaxed(&q->count);
-		if (room ? MSG_BYTES(count) <= room : count != seen)
-			return;
+static int await_message(struct caller *c, const struct msgqueue *q, u64 seen)
+{
+	struct sleep_look look = {&q->count, seen, look_any, 0, 0};
+
+	if (atom_load_relaxed(&q->users.streaming)) {
+		look.enough = look_filled;
+		look.arg = q->qbytes / 8 * 7;
+		look.batch = 1;
 	}
+	return sleep_spin(c, &look);
 }
 
-static void await_change(const struct msgqueue *q, u64 seen)
+static int await_room(
+	struct caller *c, const struct msgqueue *q, u64 seen, u64 size)
 {
-	await(q, seen, 0);
+	struct sleep_look look = {&q->count, seen, look_room,
+		size < q->qbytes ? q->qbytes - size : 0, 0};
+
+	if (c->sent_in_row >= STREAM_FROM) {
+		look.arg = q->qbytes / 8;
+		look.batch = 1;
+	}
+	return sleep_spin(c, &look);
 }
 
-static void await_room(const struct msgqueue *q)
+/* The receiver has begun to drain what we stream. No lock is held. */
+static __attribute__((noinline)) void await_turn(
+	struct caller *c, const struct slot *s)
 {
-	await(q, 0, q->qbytes / 2 + 1);
+	const struct msgqueue *q = msg_body(c, s);
+	const struct users *u = &q->users;
+	u32 last = atom_load_relaxed(&s->lock.journal);
+
+	if (!q || last == c->thread || last != u->thread[USER_RECEIVER] ||
+		u->cpu[USER_RECEIVER] == u->cpu[USER_SENDER])
+		return;
+	sleep_batch(&(struct sleep_look){
+		&q->count, 0, look_room, q->qbytes / 8, 1});
 }
 
 static void enqueue(struct caller *c, struct slot *s, struct msgqueue *q,
@@ -113,7 +143,7 @@ static s32 send_wait(struct caller *c, struct slot *s, struct msgqueue *q,
 	lock_release(c, &s->lock);
 	if (sl.stay)
 		section_end(c);
-	return sleep_run(c, &sl, 0);
+	return sleep_run(c, &sl);
 }
 
 /* ---- on a queue that is lent to us (loan.h) ---- */
@@ -143,8 +173,19 @@ static inline int lent_send(
 static inline void release(struct caller *c, struct slot *s, struct msgqueue *q)
 {
 	if (likely(!q->receivers.head && !q->senders.head && !q->pending))
-		loan_consider(c, s, &q->loan);
+		loan_consider(c, s, &q->users);
 	lock_release(c, &s->lock);
+}
+
+/* Lock held, after a send. */
+static inline void note_streaming(struct caller *c, struct msgqueue *q)
+{
+	u32 streaming = c->sent_in_row >= STREAM_FROM;
+
+	if (!streaming)
+		c->sent_in_row++;
+	if (unlikely(q->users.streaming != streaming))
+		atom_store_release(&q->users.streaming, streaming);
 }
 
 static int send_parcel(
@@ -152,7 +193,7 @@ static int send_parcel(
 {
 	struct msgqueue *q;
 	struct slot *s;
-	u64 ident;
+	u64 ident, seen;
 	int err, spun = 0;
 
 	s = ids_find(c, FAC_MSG, id, &ident);
@@ -165,21 +206,24 @@ static int send_parcel(
 		err = lent_send(c, s, ident, p);
 		if (likely(err != NOT_LENT))
 			return err;
+		if (unlikely(c->sent_in_row >= STREAM_FROM))
+			await_turn(c, s);
 		err = msg_lock(c, s, ident);
 		if (unlikely(err))
 			return err;
 		q = msg_body(c, s);
-		msg_user(c, q, MSG_Q_SENDER);
+		users_note(c, s, &q->users, USER_SENDER);
 		if (likely(msg_fits(q, p->size)))
 			break;
 		if (flg & MSG_IPC_NOWAIT) {
 			lock_release(c, &s->lock);
 			return -EAGAIN;
 		}
-		if (!spun && msg_partner_elsewhere(c, q, MSG_Q_SENDER)) {
+		if (!spun && users_elsewhere(c, &q->users, USER_SENDER)) {
+			seen = q->count;
 			lock_release(c, &s->lock);
-			await_room(q);
 			spun = 1;
+			await_room(c, q, seen, p->size);
 			continue;
 		}
 		spun = 0;
@@ -190,6 +234,7 @@ static int send_parcel(
 			return -EIDRM;
 	}
 	err = msgqueue_send(c, q, p, c->pid);
+	note_streaming(c, q);
 	release(c, s, q);
 	return err;
 }
@@ -365,7 +410,7 @@ static s64 receive_wait(struct caller *c, struct slot *s, struct msgqueue *q,
 	lock_release(c, &s->lock);
 	/* A handler may run from here on; see receive_section. */
 	section_end(c);
-	return sleep_run(c, &rv.sl, 0);
+	return sleep_run(c, &rv.sl);
 }
 
 #define AGAIN 1
@@ -415,7 +460,8 @@ static s64 receive_once(struct caller *c, struct slot *s, u64 ident,
 	if (unlikely(ret))
 		return ret;
 	q = msg_body(c, s);
-	msg_user(c, q, MSG_Q_RECEIVER);
+	users_note(c, s, &q->users, USER_RECEIVER);
+	c->sent_in_row = 0;
 	m = msgqueue_select(c, q, r->mode, r->want);
 	if (likely(m)) {
 		if (unlikely(m->size > r->size && !(r->mode & MSG_TAKE_CUT))) {
@@ -441,12 +487,12 @@ static s64 receive_once(struct caller *c, struct slot *s, u64 ident,
 		ret = prepare_sleep(c);
 		return ret ? ret : SLEEP_RETRY;
 	}
-	if (!t->spun && msg_partner_elsewhere(c, q, MSG_Q_RECEIVER)) {
+	if (!t->spun && users_elsewhere(c, &q->users, USER_RECEIVER)) {
 		u64 seen = q->count;
 
 		lock_release(c, &s->lock);
-		await_change(q, seen);
 		t->spun = 1;
+		await_message(c, q, seen);
 		return SLEEP_RETRY;
 	}
 	*t = (struct tries){.slept = 1};

@@ -30,24 +30,21 @@ void msg_lock_any(struct caller *c, struct slot *s)
 		return;
 	q = atom_load_acquire(&s->ident) & IDENT_LIVE ? msg_body(c, s) : NULL;
 	if (s->bias)
-		loan_end(c, s, q ? &q->loan : NULL);
+		loan_end(c, s, q ? &q->users : NULL);
 	if (died && q && q->pending)
 		msgqueue_wake(c, q);
-}
-
-void msg_user_slow(struct caller *c, struct msgqueue *q, u32 kind)
-{
-	q->user[kind] = c->thread;
-	q->cpu[kind] = sys_cpu();
 }
 
 int msg_lock(struct caller *c, struct slot *s, u64 ident)
 {
 	u64 off = atom_load_relaxed(&s->body.off);
 
-	/* Both lines change in every call; fetch them at once. */
+	/* All these change in every call; a partner on another CPU has them. */
 	if (likely(off))
 		__builtin_prefetch(region_at(&c->region, off), 1);
+	__builtin_prefetch(c->msg_fetch[0], 1);
+	__builtin_prefetch((const char *)c->msg_fetch[0] + 64, 1);
+	__builtin_prefetch(c->msg_fetch[1], 1);
 	msg_lock_any(c, s);
 	if (unlikely(
 		    atom_load_acquire(&s->ident) != ident || !msg_body(c, s))) {
@@ -55,16 +52,6 @@ int msg_lock(struct caller *c, struct slot *s, u64 ident)
 		return -EIDRM;
 	}
 	return 0;
-}
-
-int msg_partner_elsewhere(struct caller *c, struct msgqueue *q, u32 kind)
-{
-	u32 cpu = sys_cpu(), other = !kind;
-
-	q->user[kind] = c->thread;
-	q->cpu[kind] = cpu;
-	return q->user[other] && q->user[other] != c->thread &&
-	       q->cpu[other] != cpu;
 }
 
 /* ---- order ---- */
@@ -309,12 +296,41 @@ static void dismiss(
 	journal_commit(c);
 }
 
+/* Whoever is let through last, so that our death wakes one as long as somebody
+ * is missing; ours to end. */
+static void alarm_last(struct caller *c, struct msgqueue *q, u32 who, int all)
+{
+	struct waiter *w = NULL;
+
+	if (who & MSG_PEND_SENDERS)
+		for (w = wait_at(c, q->senders.tail);
+			w && (wait_dead(w) ||
+				     !(all || msg_fits(q, w->msg.max_size)));)
+			w = wait_at(c, w->prev);
+	if (!w && (who & MSG_PEND_RECEIVERS))
+		for (w = wait_at(c, q->receivers.tail); w && wait_dead(w);)
+			w = wait_at(c, w->prev);
+	if (w)
+		wait_alarm(c, w);
+}
+
+void msgqueue_alarm(struct caller *c, struct msgqueue *q)
+{
+	alarm_last(c, q, q->pending, 0);
+}
+
+void msgqueue_alarm_all(struct caller *c, struct msgqueue *q)
+{
+	alarm_last(c, q, MSG_PEND_SENDERS | MSG_PEND_RECEIVERS, 1);
+}
+
 void msgqueue_dismiss_all(struct caller *c, struct msgqueue *q, s32 result)
 {
 	while (q->receivers.head)
 		dismiss(c, q, wait_at(c, q->receivers.head), result);
 	while (q->senders.head)
 		dismiss(c, q, wait_at(c, q->senders.head), result);
+	wait_alarm_end(c);
 }
 
 /*
@@ -342,6 +358,7 @@ void msgqueue_wake(struct caller *c, struct msgqueue *q)
 	if (q->pending & MSG_PEND_SENDERS)
 		wake_senders(c, q);
 	atom_store_release(&q->pending, 0);
+	wait_alarm_end(c);
 }
 
 /* ---- sending ---- */
@@ -466,6 +483,7 @@ static inline int put(
 	journal_set64(c, &q->count, q->count + COUNT(p->size));
 	note_sent(c, q, pid);
 	journal_commit(c);
+	c->msg_fetch[0] = m;
 	return 0;
 }
 
@@ -505,6 +523,7 @@ static inline void take_out(
 		msgmem_block_out(c, q, m);
 	msgmem_give(c, q, m);
 	note_received(c, q, c->pid);
+	c->msg_fetch[0] = m;
 }
 
 void msgqueue_take_lent(
@@ -518,8 +537,10 @@ void msgqueue_take(
 	struct caller *c, struct msgqueue *q, struct msg *m, struct parcel *p)
 {
 	take_out(c, q, m, p);
-	if (unlikely(q->senders.head))
+	if (unlikely(q->senders.head)) {
 		journal_set32(c, &q->pending, q->pending | MSG_PEND_SENDERS);
+		msgqueue_alarm(c, q);
+	}
 	journal_commit(c);
 	msgmem_trim(c, q, m);
 	if (unlikely(q->pending))

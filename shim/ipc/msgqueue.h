@@ -41,10 +41,10 @@ enum {
 #define MSG_PEND_SENDERS 1u
 #define MSG_PEND_RECEIVERS 2u
 
-/* waiter.kind */
+/* waiter.kind; and of struct users */
 enum {
-	MSG_Q_RECEIVER,
-	MSG_Q_SENDER,
+	MSG_Q_SENDER = USER_SENDER,
+	MSG_Q_RECEIVER = USER_RECEIVER,
 };
 
 /* A message on its way in or out. */
@@ -120,16 +120,6 @@ void msg_finish_removal(struct caller *c);
  * (-EIDRM). */
 void msg_lock_any(struct caller *c, struct slot *s);
 int msg_lock(struct caller *c, struct slot *s, u64 ident);
-/* Note where we run as a sender or receiver (MSG_Q_*), if another was the last
- * one; and 1 if the last other thread ran on another CPU than ours. */
-void msg_user_slow(struct caller *c, struct msgqueue *q, u32 kind);
-static inline void msg_user(struct caller *c, struct msgqueue *q, u32 kind)
-{
-	if (unlikely(q->user[kind] != c->thread))
-		msg_user_slow(c, q, kind);
-}
-int msg_partner_elsewhere(struct caller *c, struct msgqueue *q, u32 kind);
-
 static inline int msg_fits(const struct msgqueue *q, u64 size)
 {
 	return MSG_BYTES(q->count) + size <= q->qbytes &&
@@ -161,8 +151,13 @@ void msgqueue_enqueue(struct caller *c, struct slot *s, struct msgqueue *q,
 /* Take any waiter out with a result: part of an operation. */
 void msgqueue_dequeue(
 	struct caller *c, struct msgqueue *q, struct waiter *w, s32 result);
-/* Wake what msgqueue.pending says. */
+/* Before the commit of an operation that sets msgqueue.pending: if we die
+ * behind it, somebody who sleeps is woken and does the rest. Then msgqueue_wake
+ * wakes what pending says. */
+void msgqueue_alarm(struct caller *c, struct msgqueue *q);
 void msgqueue_wake(struct caller *c, struct msgqueue *q);
+/* The same before the commit of a removal; dismiss_all ends it. */
+void msgqueue_alarm_all(struct caller *c, struct msgqueue *q);
 /* End every sleeper with a result (RMID). */
 void msgqueue_dismiss_all(struct caller *c, struct msgqueue *q, s32 result);
 

@@ -1,15 +1,101 @@
 // SPDX-License-Identifier: MIT
 /*
- * Sleeping; see sleep.h. The waiter's protocol is in registry/wait.h.
+ * Sleeping, and looking before; see sleep.h. The waiter's protocol is in
+ * registry/wait.h.
  */
 #include "ipc/sleep.h"
 #include "registry/journal.h"
 
-/* As in registry/wait.c: about the cost of one sleep and wake-up. */
+#define SA_RESTART 0x10000000UL
+
+/* As in registry/wait.c: about the cost of one sleep and wake-up; and enough to
+ * outlast one on another CPU. */
 #define SPIN_PAUSES 200
-/* How long a sleeper may miss a wake-up whose sender died between its commit
- * and its look at the sleepers. */
-#define SLICE_NS 50000000ULL
+#define RESYNC_PAUSES 2500
+/* So often in vain, and looking is left to few. Arbitrary. */
+#define VAIN_MAX 4u
+#define RESYNC_FIRST 16u
+#define RESYNC_LAST 4096u
+/* Between two looks at a stream: some messages' time. Arbitrary. */
+#define BATCH_PAUSES 12
+
+/* ---- looking ---- */
+
+/*
+ * Two partners that both fell asleep once would sleep for ever after: a wake-up
+ * on another CPU takes longer than a short spin. So now and then one is long
+ * enough to outlast it, and brings them back in step; rarer and rarer if that
+ * does not last, for then there are others who need the CPU.
+ */
+static int spin_budget(struct caller *c)
+{
+	u32 n = c->spin.vain;
+
+	if (n < VAIN_MAX)
+		return SPIN_PAUSES;
+	if (!c->spin.resync_at)
+		c->spin.resync_at = RESYNC_FIRST;
+	return n >= c->spin.resync_at ? RESYNC_PAUSES : 0;
+}
+
+static void spin_done(struct caller *c, int pauses, int found)
+{
+	if (pauses == RESYNC_PAUSES) {
+		if (c->spin.resync_at < RESYNC_LAST)
+			c->spin.resync_at *= 4;
+		/* One chance to go on in step. */
+		c->spin.vain = found ? VAIN_MAX - 1 : VAIN_MAX;
+	} else if (!found) {
+		c->spin.vain++;
+	} else {
+		c->spin.vain = 0;
+		c->spin.resync_at = RESYNC_FIRST;
+	}
+}
+
+void sleep_batch(const struct sleep_look *look)
+{
+	u64 word = atom_load_relaxed(look->word), was;
+	int i;
+
+	do {
+		was = word;
+		for (i = 0; i < BATCH_PAUSES; i++)
+			arch_pause();
+		word = atom_load_relaxed(look->word);
+	} while (word != was && !look->enough(word, look->arg));
+}
+
+int sleep_spin(struct caller *c, const struct sleep_look *look)
+{
+	int pauses = spin_budget(c), i, next = 1;
+	u64 word;
+
+	if (!pauses) {
+		c->spin.vain++;
+		return 0;
+	}
+	/* Each look takes the line from the partner: so rarer and rarer. */
+	for (i = 0; i < pauses; i++) {
+		arch_pause();
+		if (i < next)
+			continue;
+		next = i + (i < 24 ? i / 2 : 12) + 1;
+		word = atom_load_relaxed(look->word);
+		if (word == look->seen)
+			continue;
+		if (look->batch)
+			sleep_batch(look);
+		else if (!look->enough(word, look->arg))
+			continue;
+		spin_done(c, pauses, 1);
+		return 1;
+	}
+	spin_done(c, pauses, 0);
+	return 0;
+}
+
+/* ---- sleeping ---- */
 
 /* Leave the queue with `result` unless somebody was faster; the waiter's own
  * result is then final. */
@@ -39,13 +125,14 @@ static void record_done(struct caller *c)
 static void interrupt_sleep(struct caller *c)
 {
 	struct sleeper *sl = c->interrupt_arg;
-	s32 result;
+	s32 intr = -EINTR, result;
 
-	if (sl->cancellable)
-		cancel_deny(&sl->scope);
+	cancel_deny(&sl->scope);
 	section_begin(c);
 	c->interrupt = NULL;
-	result = leave_queue(c, sl, -EINTR);
+	if (sl->k->restart && (c->signal_flags & SA_RESTART))
+		intr = sl->k->restart;
+	result = leave_queue(c, sl, intr);
 	if (result == SLEEP_RETRY)
 		result = -EINTR;
 	sl->result = sl->k->finish(c, sl, result);
@@ -71,41 +158,53 @@ static __attribute__((force_align_arg_pointer)) void cancelled(void *arg)
 	section_end(c);
 }
 
-/* The waker of our grant died, or it is time to look: taking the lock repairs
- * what a dead owner left, and tells whether we still wait. */
-static void look_again(struct caller *c, struct sleeper *sl, int waker_died)
+/*
+ * A waker died: taking the lock repairs what it left, and tells whether we
+ * still wait. If the object is gone it died removing it, and others may still
+ * be queued there: we are the one whom its death woke.
+ */
+static void after_waker_death(struct caller *c, struct sleeper *sl)
 {
 	struct waiter *w = wait_own(c);
 	int removed;
 
 	sl->k->lock(c, sl->slot);
-	if (waker_died)
-		atom_store_release(
-			&w->word, w->state == WAIT_QUEUED ? 0 : WAIT_WORD_DONE);
-	removed = w->state == WAIT_QUEUED &&
-		  atom_load_acquire(&sl->slot->ident) != w->ident;
+	atom_store_release(
+		&w->word, w->state == WAIT_QUEUED ? 0 : WAIT_WORD_DONE);
+	removed = atom_load_acquire(&sl->slot->ident) != w->ident;
 	lock_release(c, &sl->slot->lock);
-	/* Still queued on what is gone: its remover died. */
-	if (removed)
+	if (removed && sl->k->finish_removal)
 		sl->k->finish_removal(c);
 }
 
-static void sleep_loop(struct caller *c, struct sleeper *sl)
+/* One sleep; as wait_sleep. */
+static int sleep_once(struct caller *c, struct sleeper *sl)
 {
 	struct waiter *w = wait_own(c);
 	int err;
 
+	if (sl->k->restart)
+		return wait_sleep_restart(c, w, sl->deadline, 0, &sl->scope);
+	cancel_allow(&sl->scope);
+	err = wait_sleep(c, w, 0, 0, 0, NULL);
+	cancel_deny(&sl->scope);
+	return err;
+}
+
+static void sleep_loop(struct caller *c, struct sleeper *sl)
+{
+	int err;
+
 	while (!sl->finished) {
-		if (sl->cancellable)
-			cancel_allow(&sl->scope);
-		err = wait_sleep(c, w, 0, SLICE_NS, 0, NULL);
-		if (sl->cancellable)
-			cancel_deny(&sl->scope);
+		err = sleep_once(c, sl);
 		if (sl->finished || err == 0)
 			break;
+		/* An old kernel's slice is over. */
+		if (err == -EAGAIN)
+			continue;
 		section_begin(c);
-		if (err == -EOWNERDEAD || err == -EAGAIN)
-			look_again(c, sl, err == -EOWNERDEAD);
+		if (err == -EOWNERDEAD)
+			after_waker_death(c, sl);
 		else
 			/* Stopped and continued: the kernel restarts the call,
 			 * access check, place in the queue and all. */
@@ -124,25 +223,10 @@ void sleep_arm(struct caller *c, struct sleeper *sl)
 	c->interrupt = interrupt_sleep;
 }
 
-/* 1 once the waker has come. */
-static int spin_for(const struct waiter *w)
-{
-	int i;
-
-	for (i = 0; i < SPIN_PAUSES; i++) {
-		if (atom_load_acquire(&w->word))
-			return 1;
-		arch_pause();
-	}
-	return 0;
-}
-
-s32 sleep_run(struct caller *c, struct sleeper *sl, int spin)
+s32 sleep_run(struct caller *c, struct sleeper *sl)
 {
 	struct waiter *w = wait_own(c);
 
-	if (spin)
-		spin_for(w);
 	if (atom_load_acquire(&w->word) == WAIT_WORD_DONE) {
 		;
 	} else if (sl->cancellable) {

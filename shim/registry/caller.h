@@ -77,6 +77,17 @@ struct caller {
 	u32 idx_mask;	   /* of ids */
 	int may_borrow;	   /* bias_register succeeded */
 	u32 spins_in_vain; /* wait.c */
+	struct {	   /* ipc/sleep.c */
+		u32 vain, resync_at;
+	} spin;
+	/* Calls on one queue in a row under its lock (ipc/loan.h). */
+	struct {
+		u64 ident;
+		u64 n;
+	} alone[8];
+	u32 sent_in_row; /* messages since one was received (ipc/msgop.c) */
+	const void *msg_fetch[2]; /* the cell and chunk used last, to be fetched
+				   * with the queue */
 	/* Pages found readable lately (guard.h). */
 	uintptr_t stack_low, stack_high;
 	uintptr_t good_page[16];

@@ -507,13 +507,14 @@ struct shm_state {
 };
 
 /*
- * struct loan: who uses an object's lock; hints, plain stores under it, any
- * value is right (ipc/loan.h).
+ * struct users: hints about who uses a queue, plain stores under its lock, any
+ * value is right (ipc/loan.h). By kind: 0 those who send, 1 those who receive.
  */
-struct loan {
-	u32 user;    /* thread that took the lock last */
-	u32 streak;  /* how often in a row */
-	u32 backoff; /* times the object was taken back for another thread */
+struct users {
+	u32 thread[2]; /* the last one, 0 = none yet */
+	u32 cpu[2];    /* and where it ran */
+	u32 backoff;   /* times the lock was taken back for another thread */
+	u32 streaming; /* the sender is at it without pause */
 };
 
 /*
@@ -603,7 +604,7 @@ struct mq_notify {
  *   level     slot lock, plain: UNKNOWN while the FIFO is being changed
  *   polled    slot lock, plain, bits are only added
  *   *time     slot lock, plain: each is one store
- *   user, cpu hints: the last sender and the last receiver, where they ran
+ *   users     hints
  *   unlinked, orphan_next   facility's lock
  *   name..table_off         written before the queue can be found
  * What every call looks at is in the first two lines.
@@ -616,10 +617,9 @@ struct mqueue {
 	u32 polled;
 	u32 level; /* packets in the FIFO: 0 empty, 1 some, 2 full */
 	s64 mtime;
-	struct loan loan;
 	struct mq_notify notify; /* its state still in the second line */
 	s64 atime, ctime;	 /* ns; st_atime is max(atime, mtime).. */
-	u32 user[2], cpu[2];
+	struct users users;
 	u32 unlinked;
 	u32 orphan_next; /* slot idx + 1 */
 	u32 ruid;	 /* who is charged */
@@ -701,7 +701,7 @@ struct msg_class {
 
 /*
  * struct msgqueue: the body of a message queue. All under the slot's lock and
- * journaled, except stamp (gaps do no harm), class[].idle (a hint) and the
+ * journaled, except stamp (gaps do no harm), class[].idle and users (hints), the
  * clearing of pending (sleepers may be looked at twice). count, the times and
  * pids are also read without the lock.
  */
@@ -716,11 +716,9 @@ struct msgqueue {
 	s64 stime, rtime;
 	struct wait_queue receivers, senders;
 	struct ref new_chunk; /* between heap_alloc and its use */
-	struct loan loan;
+	struct users users;
 	u32 n_large; /* chunks beyond the smallest size */
 	u32 pad;
-	u32 user[2]; /* hints: the last sender and the last receiver, */
-	u32 cpu[2];  /* and where they ran */
 	struct msg_class class[MSG_CLASSES];
 	struct ref warm[MSG_TIERS]; /* free payload blocks, linked */
 	u32 n_warm[MSG_TIERS];
