@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# msg_points.sh - build the shim with a crash point before each store to shared
-# memory, and run msg_points under it with a registry of its own.
+# queue_points.sh - build the shim with a crash point before each store to
+# shared memory, and run msg_points and mq_points under it, each with a registry
+# of its own, which must be whole afterwards.
 #
-#   CC=gcc msg_points.sh [-q]
-#
-# Always whole: it takes seconds, so -q (fewer runs) changes nothing.
+#	CC=gcc queue_points.sh [-q]		-q: fewer runs with two deaths
 
 set -eu
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cc=${CC-cc}
-dir=$(mktemp -d -p /dev/shm msg_points.XXXXXX)
+tool=${IPCLIFT_TOOL-$root/build/shim/tool/ipclift}
+dir=$(mktemp -d -p /dev/shm queue_points.XXXXXX)
 trap 'rm -rf "$dir"' EXIT
 
 cat >"$dir/point.c" <<'END'
@@ -36,6 +36,10 @@ sed 's/^\tmsgget;/\tcrash_arm;\n&/' "$root/shim/entry/exports.map" >"$dir/map"
 	-shared -nostdlib -nodefaultlibs -Wl,--version-script="$dir/map" \
 	-o "$dir/shim.so" "$dir/point.c" \
 	"$root"/shim/{base,registry,index,ipc,entry}/*.c
-"$cc" -O1 -Wall -Wextra -o "$dir/msg_points" "$root/tests/crash/msg_points.c"
-LD_PRELOAD=$dir/shim.so IPCLIFT_REGISTRY=$dir/registry timeout 300 \
-	"$dir/msg_points"
+for program in msg_points mq_points; do
+	"$cc" -O1 -Wall -Wextra -o "$dir/$program" \
+		"$root/tests/crash/$program.c" -lrt
+	LD_PRELOAD=$dir/shim.so IPCLIFT_REGISTRY=$dir/$program.registry \
+		timeout 600 "$dir/$program" "$@"
+	"$tool" check --registry "$dir/$program.registry"
+done
