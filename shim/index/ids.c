@@ -8,6 +8,8 @@
  */
 #include "index/ids.h"
 
+const char *const facility_names[N_FAC] = {"sem", "msg", "shm", "mq"};
+
 /* First word of each level within the facility's bitmap area. */
 static const u32 level_start[IDX_LEVELS] = {
 	0,
@@ -63,6 +65,22 @@ static u32 find_free(struct caller *c, enum facility f, u32 from)
 			return IDX_MAX;
 		word = ~*level_word(c, f, level, pos / 64);
 	}
+}
+
+u32 ids_next(struct caller *c, enum facility f, u32 from)
+{
+	u32 max = atom_load_relaxed(&caller_header(c)->ids[f].max_idx);
+	u64 word;
+
+	for (; from <= max && from < IDX_MAX; from = (from | 63) + 1) {
+		if (word_room(c, f, 0, from))
+			break;
+		word = atom_load_relaxed(level_word(c, f, 0, from / 64)) &
+		       (~0ULL << from % 64);
+		if (word)
+			return (from & ~63u) + __builtin_ctzll(word);
+	}
+	return IDX_MAX;
 }
 
 static void mark(struct caller *c, enum facility f, u32 idx, int used)

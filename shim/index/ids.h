@@ -13,6 +13,9 @@
 
 #define IDS_ENTRIES 12u
 
+/* "sem", "msg", "shm", "mq". */
+extern const char *const facility_names[N_FAC];
+
 static inline u32 ids_shift(const struct caller *c)
 {
 	return caller_header(c)->idx_bits;
@@ -60,6 +63,11 @@ static inline struct slot *ids_find(
 int ids_alloc_locked(
 	struct caller *c, enum facility f, u32 *ret_idx, s32 *ret_id);
 void ids_free_locked(struct caller *c, enum facility f, u32 idx);
+
+/* The first idx >= from that is in use, or IDX_MAX: for walking over all
+ * objects. No lock needed; reads the bitmap only, not the slots between, which
+ * may be holes of the file. */
+u32 ids_next(struct caller *c, enum facility f, u32 from);
 
 /* The highest idx in use, 0 if none (for *_INFO). Facility lock held. */
 u32 ids_highest_locked(struct caller *c, enum facility f);

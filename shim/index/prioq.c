@@ -137,6 +137,22 @@ void prioq_free(struct caller *c, struct prioq *q,
 			heap_free_at(c, chunk_size(q), &table[i]);
 }
 
+u32 prioq_lower(const struct caller *c, const struct prioq *q, u32 node)
+{
+	u32 n = prioq_at(c, q, node)->child[!HIGHER], up;
+
+	if (n) {
+		while ((up = prioq_at(c, q, n)->child[HIGHER]))
+			n = up;
+		return n;
+	}
+	/* Up until we come from the higher side. */
+	while ((up = prioq_at(c, q, node)->parent >> 1) &&
+		prioq_at(c, q, up)->child[HIGHER] != node)
+		node = up;
+	return up;
+}
+
 /* ---- the tree ---- */
 
 struct tree {

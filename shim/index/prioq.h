@@ -88,6 +88,10 @@ void prioq_insert(
 /* Take the first item of the highest priority out; count must not be 0. */
 u32 prioq_take(struct caller *c, struct prioq *q, u32 *ret_prio);
 
+/* The node of the next lower priority, 0 if there is none: with first, a walk
+ * over all in the order in which they are taken. A node may be empty. */
+u32 prioq_lower(const struct caller *c, const struct prioq *q, u32 node);
+
 /* Give the memory back, chunk by chunk; for each item `drop` first. Operations
  * of their own; may be run again after a crash. */
 void prioq_free(struct caller *c, struct prioq *q,

@@ -559,6 +559,24 @@ int mqueue_unlink(struct caller *c, const char *name, size_t name_len)
 	return err;
 }
 
+int mq_find_name(
+	struct caller *c, const char *name, size_t len, struct mq_desc *ret)
+{
+	struct slot *s;
+	int err = name_check(name, len);
+
+	if (!err)
+		err = mq_enter(c);
+	if (err)
+		return err;
+	fac_lock(c);
+	s = find(c, name, len);
+	if (s)
+		*ret = (struct mq_desc){.s = s, .ident = s->ident, .fd = -1};
+	fac_unlock(c);
+	return s ? 0 : -ENOENT;
+}
+
 int mq_find_inode(struct caller *c, u64 dev, u64 ino, struct mq_desc *ret)
 {
 	u32 idx, n = table(c)->max_idx;

@@ -72,6 +72,11 @@ int mqueue_unlink(struct caller *c, const char *name, size_t name_len);
  * socket. */
 int mq_find_inode(struct caller *c, u64 dev, u64 ino, struct mq_desc *ret);
 
+/* The queue of this name: 0 with *ret (fd -1, access not set), or -ENOENT,
+ * -ENOMEM, -ENAMETOOLONG, -EACCES for what can be no name. */
+int mq_find_name(
+	struct caller *c, const char *name, size_t len, struct mq_desc *ret);
+
 /* Before close(2) of a descriptor by this process, and after it. */
 void mq_closing(struct caller *c, const struct mq_desc *d);
 void mq_closed(struct caller *c, const struct mq_desc *d);

@@ -82,7 +82,7 @@ static int attach(struct caller *c, struct slot *s, u64 ident, u64 addr,
 		e->ident = ident;
 		e->slot_idx = s - region_slot(&c->region, FAC_SHM, 0);
 		e->rec = region_off(&c->region, rec);
-		shm_record_link(c, t, s, rec, e->addr, 1, c->pid);
+		shm_record_link(c, t, s, rec, e, 1, c->pid);
 	}
 	lock_release(c, &s->lock);
 	return err;

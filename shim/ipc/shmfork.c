@@ -24,7 +24,7 @@ static void copy_records(struct caller *c, struct task *t, u32 pid)
 		s = region_slot(&c->region, FAC_SHM, e->slot_idx);
 		lock_acquire(c, &s->lock);
 		if (s->ident == e->ident)
-			shm_record_link(c, t, s, rec, e->addr,
+			shm_record_link(c, t, s, rec, e,
 				shm_entry_count(c->shm, e), pid);
 		lock_release(c, &s->lock);
 	}
@@ -164,9 +164,9 @@ static void bind_entries(struct caller *c)
 		e->rec = 0;
 	for (rec = shm_attach_at(c, own->shm_head); rec;
 		rec = shm_attach_at(c, rec->task_next)) {
-		e = rec->ident
-			    ? shm_entry_unbound(c->shm, rec->addr, rec->ident)
-			    : NULL;
+		e = rec->ident ? shm_entry_unbound(c->shm,
+					 SHM_ATTACH_ADDR(rec->addr), rec->ident)
+			       : NULL;
 		if (e)
 			e->rec = region_off(&c->region, rec);
 		else if (rec->ident)
@@ -183,7 +183,7 @@ static void bind_entries(struct caller *c)
 		e->rec = region_off(&c->region, rec);
 		lock_acquire(c, &s->lock);
 		if (s->ident == e->ident)
-			shm_record_link(c, own, s, rec, e->addr,
+			shm_record_link(c, own, s, rec, e,
 				shm_entry_count(c->shm, e), c->pid);
 		lock_release(c, &s->lock);
 	}

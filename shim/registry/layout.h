@@ -33,7 +33,7 @@
 #include <stdint.h>
 
 #define LAYOUT_MAGIC 0x7466696c63706900ULL /* "\0ipclift" */
-#define LAYOUT_VERSION 3u
+#define LAYOUT_VERSION 4u
 
 typedef uint64_t u64;
 typedef int64_t s64;
@@ -62,7 +62,7 @@ struct ref {
 struct lock {
 	u32 word;
 	u32 journal;	   /* thread index of the owner's journal */
-	u64 count;	   /* times taken; odd sampling for lock-free readers */
+	u64 count;	   /* times taken (lock_count); never goes back */
 	u32 n_found_held;  /* cnt_lock: an acquirer found it held */
 	u32 n_held_wanted; /* cnt_hold: wanted by others while held */
 	u64 robust_prev;   /* +24: written by libc code only */
@@ -484,8 +484,10 @@ struct shm_attach {
 	struct ref seg_next, seg_prev;
 	u32 count; /* mapping fragments */
 	u32 epoch; /* program image that made it */
-	u64 addr;
+	u64 addr;  /* where it began; SHM_ATTACH_RDONLY besides */
 };
+#define SHM_ATTACH_RDONLY 1ULL
+#define SHM_ATTACH_ADDR(addr) ((addr) & ~SHM_ATTACH_RDONLY)
 
 /* Size classes of runs: four to a power of two, up to 2^34 pages. */
 #define SHM_CLASSES 136u
