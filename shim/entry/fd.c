@@ -28,6 +28,7 @@
 #include <sys/select.h>
 #include <sys/stat.h>
 #include "entry/fd.h"
+#include "ipc/render.h"
 #include "registry/cancel.h"
 #include "registry/guard.h"
 
@@ -348,6 +349,7 @@ long entry_read(int fd, void *buf, size_t len)
 {
 	struct fd_entry *e = fd_entry(fd);
 	char line[MQ_STATUS_SIZE];
+	struct mq_status st;
 	struct mq_desc d;
 	int err, n;
 	struct caller *c = process_get(&err);
@@ -357,9 +359,10 @@ long entry_read(int fd, void *buf, size_t len)
 	fd_desc(c, fd, e, &d);
 	if (d.access != MQ_O_RDONLY && d.access != MQ_O_RDWR)
 		return -EBADF;
-	n = mq_status(c, &d, line);
-	if (n < 0)
-		return n;
+	err = mq_status(c, &d, &st);
+	if (err)
+		return err;
+	n = render_mq_line(&st, line);
 	if (e->pos >= (u32)n || at_end(fd))
 		return 0;
 	n -= e->pos;

@@ -116,8 +116,13 @@ int mq_chmod(struct caller *c, const struct mq_desc *d, u32 mode);
 int mq_chown(struct caller *c, const struct mq_desc *d, u32 uid, u32 gid);
 /* atime and ctime are now. */
 void mq_touch(struct caller *c, const struct mq_desc *d);
-/* The status line (§9.2) into buf[MQ_STATUS_SIZE]; its length. */
-int mq_status(struct caller *c, const struct mq_desc *d, char *buf);
+/* What the queue's file says when it is read (§9.2). notify* and signo are 0
+ * while nobody is registered. */
+struct mq_status {
+	u64 bytes;
+	u32 notify, signo, notify_pid;
+};
+int mq_status(struct caller *c, const struct mq_desc *d, struct mq_status *ret);
 /* Somebody polls: MQ_POLLED_*. From now on the FIFO is kept in step. */
 void mq_watch(struct caller *c, const struct mq_desc *d, u32 bits);
 

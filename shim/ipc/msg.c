@@ -98,6 +98,8 @@ int msg_stat(
 		return -EINVAL;
 	if (by == MSG_BY_ID) {
 		s = ids_find(c, FAC_MSG, id, &ident);
+	} else if (!ids_used(c, FAC_MSG, (u32)id & ids_mask(c))) {
+		s = NULL;
 	} else {
 		s = ids_slot(c, FAC_MSG, id);
 		ident = atom_load_acquire(&s->ident);
@@ -188,7 +190,8 @@ static void add_up(struct caller *c, u32 highest, struct msg_info *ret)
 	struct slot *s;
 	u32 i;
 
-	for (i = 0; i <= highest; i++) {
+	for (i = ids_next(c, FAC_MSG, 0); i <= highest;
+		i = ids_next(c, FAC_MSG, i + 1)) {
 		s = region_slot(&c->region, FAC_MSG, i);
 		ident = atom_load_acquire(&s->ident);
 		if (!(ident & IDENT_LIVE) || !msg_body(c, s))

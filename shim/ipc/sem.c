@@ -436,7 +436,7 @@ int sem_stat(
 		return -EINVAL;
 	if (by == SEM_BY_ID) {
 		s = ids_find(c, FAC_SEM, id, &ident);
-	} else if (!ids_in_range(c, FAC_SEM, id)) {
+	} else if (!ids_used(c, FAC_SEM, (u32)id & ids_mask(c))) {
 		s = NULL;
 	} else {
 		s = ids_slot(c, FAC_SEM, id);

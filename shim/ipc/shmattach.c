@@ -340,13 +340,13 @@ static int creator_gone(const struct shm_segment *seg)
 
 static void sweep_forced(struct caller *c)
 {
-	u32 idx, max = caller_header(c)->ids[FAC_SHM].max_idx;
 	struct shm_segment *seg;
 	struct slot *s;
 	u64 ident;
+	u32 idx = 0;
 	int gone;
 
-	for (idx = 0; idx <= max; idx++) {
+	for (; (idx = ids_next(c, FAC_SHM, idx)) < IDX_MAX; idx++) {
 		s = slot_of(c, idx);
 		ident = atom_load_acquire(&s->ident);
 		if (!(ident & IDENT_LIVE) || shm_settle(c, s, ident, &seg))

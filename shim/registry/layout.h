@@ -33,7 +33,7 @@
 #include <stdint.h>
 
 #define LAYOUT_MAGIC 0x7466696c63706900ULL /* "\0ipclift" */
-#define LAYOUT_VERSION 4u
+#define LAYOUT_VERSION 5u
 
 typedef uint64_t u64;
 typedef int64_t s64;
@@ -127,13 +127,17 @@ _Static_assert(sizeof(struct slot) == 128, "slot size");
 #define IDX_BITS_EXTENDED 24
 #define IDX_MAX (1u << IDX_BITS_EXTENDED)
 #define IDX_LEVELS 4
+/* Pages of level 0, of this many idx each. */
+#define IDX_PER_PAGE 32768u
+#define IDX_PAGES (IDX_MAX / IDX_PER_PAGE)
 #define IDX_WORDS (IDX_MAX / 64 + IDX_MAX / 4096 + IDX_MAX / 262144 + 1)
 
 /*
  * struct id_table: the allocator's state and the key table of one facility.
  * All fields: written under the facility's lock, journaled, except key_seq
- * (odd while a writer is inside; repair makes it even) and the next_id of a
- * control file, which is one store.
+ * (odd while a writer is inside; repair makes it even), the next_id of a
+ * control file, which is one store, and pages: a bit is set before anything is
+ * marked there, and never cleared.
  */
 struct id_table {
 	u32 in_use;
@@ -148,6 +152,8 @@ struct id_table {
 	u32 key_seq;
 	u32 gen;	 /* generation of the next object */
 	u32 slots_ready; /* pages of slots below are reserved; only grows */
+	u64 pages[IDX_PAGES / 64]; /* pages of the bitmap's level 0 that were
+				    * ever used; the others are holes */
 };
 
 /* Limits, as the sysctl files show them. Each field is one store. */
