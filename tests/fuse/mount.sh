@@ -117,7 +117,7 @@ while (1) {
     $n++;
 }
 PERL
-shim perl "$work/worker.pl" >"$work/count" 2>&1 &
+env LD_PRELOAD="$IPCLIFT_SHIM" perl "$work/worker.pl" >"$work/count" 2>&1 &
 worker=$!
 children+=($worker)
 for ((i = 0; i < 10; i++)); do
@@ -169,7 +169,7 @@ stale() { # stale WHAT WORD-IN-THE-LOG
 for fate in removed replaced; do
     : >"$work/log"
     mount_view "$m"
-    shim perl "$work/worker.pl" >"$work/count" 2>&1 &
+    env LD_PRELOAD="$IPCLIFT_SHIM" perl "$work/worker.pl" >"$work/count" 2>&1 &
     worker=$!
     children+=($worker)
     wait_for 5 grep -qw $worker "$m/tasks"

@@ -89,6 +89,7 @@ wait_for() {
         sleep 0.02
     done
 }
+# In the background its pid would be a shell's: give env LD_PRELOAD there.
 shim() {
     LD_PRELOAD=$IPCLIFT_SHIM "$@"
 }

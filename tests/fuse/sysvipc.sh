@@ -80,6 +80,7 @@ shim perl -e 'use IPC::SysV qw(:all); semctl($_, 0, IPC_RMID, 0) for 100 .. 199'
 cat <&5 >"$work/rest"
 is "one snapshot for one reading" \
     "$(wc -c <"$work/rest")" "$(($(wc -c <"$work/whole") - 1000))"
+exec 5<&-
 is "at the beginning again: a new one" "$(perl -e 'open my $f, "<", $ARGV[0];
     my @a = <$f>; system @ARGV[1 .. $#ARGV]; seek $f, 0, 0; my @b = <$f>;
     print @a - @b' "$m/sysvipc/sem" env LD_PRELOAD="$IPCLIFT_SHIM" perl -e '
