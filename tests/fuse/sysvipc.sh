@@ -11,20 +11,27 @@
 m=$work/view
 mount_view "$m" create,limits=kernel,allow_other
 
-# Replace pids and times, each in the width that the kernel prints it in: a
-# blank and five columns, or more if it is longer; a blank and ten.
-mask() { # mask FILE PIDS
-    perl -e 'my %pid = map { $_ => 1 } split " ", $ARGV[1];
-        open my $f, "<", $ARGV[0] or die; my $bad = 0;
+# Replace the pids (of those in the list) and times of a file, in their columns,
+# each in the width that the kernel prints it in: a blank and five columns, or
+# more if it is longer; a blank and ten. What is not so wide stays.
+mask() { # mask FILE KIND PIDS
+    perl -e 'my ($file, $kind, $pids) = @ARGV;
+        my %pid = map { $_ => 1 } split " ", $pids;
+        my %columns = (sem => [[], [8, 9]], msg => [[5, 6], [11, 12, 13]],
+            shm => [[4, 5], [11, 12, 13]]);
+        my %pids = map { $_ => 1 } @{$columns{$kind}[0]};
+        my %times = map { $_ => 1 } @{$columns{$kind}[1]};
+        open my $f, "<", $file or die;
         while (<$f>) {
-            s{( +)(\d+)(?=[ \n])}{ my ($all, $n) = ($1 . $2, $2);
-                my $width = $pid{$n} ? 5 : $n =~ /^1[6-9]\d{8}$/ ? 10 : 0;
-                my $len = length($n) > $width ? length($n) : $width;
-                $width && length($all) >= $len + 1
-                    ? " " x (length($all) - $len - 1) .
-                        ($width == 5 ? " PID!!" : " TIME!!!!!!")
-                    : $all }ge;
-            print }' "$1" "$2"
+            my $at = -1;
+            s{( *)(\d+|-\d+)}{ my ($blanks, $n) = ($1, $2); $at++;
+                my $width = $pids{$at} && $pid{$n} ? 5
+                    : $times{$at} && $n > 1600000000 ? 10 : 0;
+                my $pad = length($n) < $width ? $width - length($n) : 0;
+                $width && length($blanks) > $pad
+                    ? substr($blanks, $pad) . ($width == 5 ? "PID" : "TIME")
+                    : "$blanks$n" }ge unless $. == 1;
+            print }' "$1" "$2" "$3"
 }
 dump() { # dump NAME DIR COMMAND...: run it, then keep what DIR says meanwhile
     local name=$1 dir=$2 line f
@@ -34,7 +41,7 @@ dump() { # dump NAME DIR COMMAND...: run it, then keep what DIR says meanwhile
     read -r line <&"${side[0]}"
     for f in sem msg shm; do
         cat "$dir/$f" >"$work/$name.$f"
-        mask "$work/$name.$f" "$line" >"$work/$name.$f.masked"
+        mask "$work/$name.$f" $f "$line" >"$work/$name.$f.masked"
     done
     echo >&"${side[1]}"
     # shellcheck disable=SC2154
@@ -55,7 +62,7 @@ for seed in 1 2 3; do
     is "seed $seed: rows enough" "$(($(wc -l <"$work/view.sem") > 20 && $(
         wc -l <"$work/view.msg") > 20 && $(wc -l <"$work/view.shm") > 20))" 1
     is "seed $seed: pids are shown" \
-        "$(grep -c 'PID!!' "$work/view.shm.masked" | head -c 1 | tr 1-9 1)" 1
+        "$(($(grep -c PID "$work/view.shm.masked") > 5))" 1
     fusermount3 -u "$work/new.view"
     wait_for 5 eval '[[ -z $(mounter_of "$work/new.view") ]]'
 done
