@@ -159,6 +159,15 @@ __attribute__((visibility("hidden"), used)) long syscall_fd(
 	return process_return(sys_call(nr, a, b, c, d, e, f));
 }
 
+/* Calls that map, unmap or change mappings; fork and a clone like it. */
+__attribute__((visibility("hidden"), used)) long syscall_mapping(
+	long nr, long a, long b, long c, long d, long e, long f)
+{
+	if (nr == __NR_fork || nr == __NR_clone)
+		return process_return(entry_fork(nr, a, b, c, d, e));
+	return process_return(entry_mapping(nr, a, b, c, d, e, f));
+}
+
 /* 64..66 semget, semop, semctl; 220 semtimedop; 68..71 msgget, msgsnd, msgrcv,
  * msgctl; 29..31 shmget, shmat, shmctl; 67 shmdt; 58 vfork. */
 __asm__(".text\n"
@@ -185,6 +194,10 @@ __asm__(".text\n"
 	"	movabsq $0x300800089, %rax\n"
 	"	btq %rdi, %rax\n"
 	"	jc syscall_fd\n"
+	/* mmap mprotect munmap mremap madvise */
+	"	movq $0x12000e00, %rax\n"
+	"	btq %rdi, %rax\n"
+	"	jc syscall_mapping\n"
 	"2:	cmpq $72, %rdi\n"
 	"	je syscall_fd\n"
 	"	cmpq $233, %rdi\n"
@@ -204,6 +217,23 @@ __asm__(".text\n"
 	"	je syscall_watched\n"
 	"	cmpq $58, %rdi\n"
 	"	je process_vfork\n"
+	"	cmpq $57, %rdi\n"
+	"	je syscall_mapping\n"
+	/* clone: not with CLONE_VM, not on another stack */
+	"	cmpq $56, %rdi\n"
+	"	jne 3f\n"
+	"	testq $0x100, %rsi\n"
+	"	jnz 3f\n"
+	"	testq %rdx, %rdx\n"
+	"	jz syscall_mapping\n"
+	/* mlock munlock mlockall; remap_file_pages; mlock2 */
+	"3:	leaq -149(%rdi), %rax\n"
+	"	cmpq $2, %rax\n"
+	"	jbe syscall_mapping\n"
+	"	cmpq $216, %rdi\n"
+	"	je syscall_mapping\n"
+	"	cmpq $325, %rdi\n"
+	"	je syscall_mapping\n"
 	"	movq %rdi, %rax\n"
 	"	movq %rsi, %rdi\n"
 	"	movq %rdx, %rsi\n"

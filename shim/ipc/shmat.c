@@ -129,7 +129,7 @@ int shm_at(struct caller *c, s32 id, u64 addr, s32 flg, u64 *ret_addr)
 		*ret_addr = e->addr;
 		if (flg & SHM_REMAP_FLAG)
 			shm_host_changed_locked(
-				c, e->addr, e->pages * SYS_PAGE, SHM_CUT_GONE);
+				c, e->addr, e->pages * SYS_PAGE, SHM_GONE);
 		shm_entry_insert(c->shm, e);
 	} else if (e) {
 		shm_entry_drop(c->shm, e);
