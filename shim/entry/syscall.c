@@ -8,7 +8,7 @@
 #undef _FILE_OFFSET_BITS
 #include <fcntl.h>
 #include "entry/process.h"
-#include "entry/fd.h"
+#include "entry/procfs.h"
 #include "entry/sysv.h"
 
 __attribute__((visibility("hidden"), used)) long syscall_served(
@@ -120,12 +120,47 @@ __attribute__((visibility("hidden"), used)) long syscall_mq(
 	return process_return(ret);
 }
 
-/* Calls on descriptors that may be queues. */
+/* Calls on paths that may be the kernel's files about IPC, and on their
+ * descriptors. */
+static long on_procfs(long nr, long a, long b, long c, long d)
+{
+	int fd = (int)a, ours = fd_is_proc(fd);
+
+	switch (nr) {
+	case __NR_open:
+		return procfs_open((char *)a, (int)b);
+	case __NR_creat:
+		return procfs_open((char *)a, O_CREAT | O_WRONLY | O_TRUNC);
+	case __NR_openat:
+		return procfs_open((char *)b, (int)c);
+	case __NR_access:
+		return procfs_access((char *)a, (int)b);
+	case __NR_faccessat:
+		return procfs_access((char *)b, (int)c);
+	case __NR_read:
+		return ours ? procfs_read(fd, (void *)b, c) : PROCFS_PASS;
+	case __NR_write:
+		return ours ? procfs_write(fd, (void *)b, c) : PROCFS_PASS;
+	case __NR_writev:
+		return ours ? procfs_writev(fd, (void *)b, c) : PROCFS_PASS;
+	case __NR_pread64:
+		return ours ? procfs_pread(fd, (void *)b, c, d) : PROCFS_PASS;
+	case __NR_pwrite64:
+		return ours ? procfs_pwrite(fd, (void *)b, c, d) : PROCFS_PASS;
+	default:
+		return PROCFS_PASS;
+	}
+}
+
+/* Calls on descriptors that may be queues or files of procfs.h. */
 __attribute__((visibility("hidden"), used)) long syscall_fd(
 	long nr, long a, long b, long c, long d, long e, long f)
 {
 	int mq = fd_is_mq((int)a);
+	long ret = on_procfs(nr, a, b, c, d);
 
+	if (unlikely(ret != PROCFS_PASS))
+		return process_return(ret);
 	switch (nr) {
 	case __NR_read:
 		if (mq)
@@ -188,10 +223,11 @@ __asm__(".text\n"
 	"	leaq -240(%rdi), %rax\n"
 	"	cmpq $5, %rax\n"
 	"	jbe syscall_mq\n"
-	/* read close poll select dup dup2 */
+	/* read write open close poll, pread64 pwrite64 writev access, select,
+	 * dup dup2 */
 	"	cmpq $33, %rdi\n"
 	"	ja 2f\n"
-	"	movabsq $0x300800089, %rax\n"
+	"	movabsq $0x300b6008f, %rax\n"
 	"	btq %rdi, %rax\n"
 	"	jc syscall_fd\n"
 	/* mmap mprotect munmap mremap madvise */
@@ -201,6 +237,13 @@ __asm__(".text\n"
 	"2:	cmpq $72, %rdi\n"
 	"	je syscall_fd\n"
 	"	cmpq $233, %rdi\n"
+	"	je syscall_fd\n"
+	/* creat openat faccessat */
+	"	cmpq $85, %rdi\n"
+	"	je syscall_fd\n"
+	"	cmpq $257, %rdi\n"
+	"	je syscall_fd\n"
+	"	cmpq $269, %rdi\n"
 	"	je syscall_fd\n"
 	/* pselect6 ppoll; dup3; close_range */
 	"	leaq -270(%rdi), %rax\n"

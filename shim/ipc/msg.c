@@ -3,6 +3,7 @@
  * Message queues: creation, removal, and the commands of msgctl(2)
  * (KERNEL-SEMANTICS §5.1, §5.5, §5.6).
  */
+#include "ipc/controlfile.h"
 #include "ipc/limits.h"
 #include "ipc/msgqueue.h"
 #include "ipc/object.h"
@@ -141,6 +142,7 @@ int msg_stat(
 /* msgmnb is a ceiling that only makes IPC_SET fail: `roomy` has none. */
 static int may_set_qbytes(struct caller *c, u32 qbytes)
 {
+	controlfile_drain(c);
 	if (qbytes <= (u32)limits(c)->msgmnb ||
 		caller_header(c)->profile == LIMITS_ROOMY)
 		return 0;
@@ -217,6 +219,7 @@ int msg_info(struct caller *c, int totals, struct msg_info *ret)
 
 	if (err)
 		return err;
+	controlfile_drain(c);
 	object_fac_lock(c, &msg_class);
 	*ret = (struct msg_info){
 		.msgpool = totals ? (s32)t->in_use : 512000,

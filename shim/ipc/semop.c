@@ -12,6 +12,7 @@
 #include "ipc/perm.h"
 #include "ipc/semop.h"
 #include "ipc/reap.h"
+#include "ipc/controlfile.h"
 #include "ipc/limits.h"
 #include "registry/bias.h"
 #include "registry/guard.h"
@@ -507,6 +508,10 @@ int sem_op_slow(struct caller *c, s32 id, const struct sop *user, u32 n,
 
 	if (timeout && guard_read(c, &t, timeout, sizeof(t)))
 		return -EFAULT;
+	if (unlikely(n > opm)) {
+		controlfile_drain(c);
+		opm = caller_header(c)->limits.semopm;
+	}
 	if (n > opm)
 		return limit_hit(c, LIMIT_SEMOPM, opm, -E2BIG);
 	if (n == 0)

@@ -5,6 +5,7 @@
  */
 #include "ipc/shm.h"
 #include "index/keyhash.h"
+#include "ipc/controlfile.h"
 #include "ipc/limits.h"
 #include "ipc/perm.h"
 #include "ipc/shmattach.h"
@@ -202,6 +203,7 @@ static int ready(struct caller *c)
 	struct header *h = caller_header(c);
 	int err = caller_enroll(c);
 
+	controlfile_drain(c);
 	if (!err && unlikely(h->shm.doomed || h->limits.shm_rmid_forced))
 		shm_sweep(c);
 	return err;

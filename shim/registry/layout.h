@@ -33,7 +33,7 @@
 #include <stdint.h>
 
 #define LAYOUT_MAGIC 0x7466696c63706900ULL /* "\0ipclift" */
-#define LAYOUT_VERSION 5u
+#define LAYOUT_VERSION 6u
 
 typedef uint64_t u64;
 typedef int64_t s64;
@@ -743,6 +743,19 @@ struct heap {
 };
 
 /*
+ * struct control_file: a control file that some process has open for writing
+ * (ipc/controlfile.h). Written under control_lock while its bit in
+ * header.control_open is 0; setting the bit is the commit.
+ */
+struct control_file {
+	u64 token[2]; /* its name beside the registry */
+	u32 which;    /* index in sysctl_files */
+	u32 pad;
+};
+/* Open at the same time, arbitrary; one each bit of header.control_open. */
+#define CONTROL_FILES 32u
+
+/*
  * struct header. Identity: written once by the creator before magic. Counters:
  * see their structs. The four identity checks are in region.c.
  */
@@ -763,7 +776,7 @@ struct header {
 	struct id_table ids[N_FAC];
 	struct lock fac_lock[N_FAC];
 	struct lock repair_lock;
-	struct lock task_lock;
+	struct lock control_lock; /* of control[] */
 	struct heap heap;
 	u32 task_high; /* tasks ever used are below this */
 	u32 task_hint;
@@ -776,7 +789,8 @@ struct header {
 	struct shm_state shm;
 	u64 mq_fifo[2]; /* token of a FIFO made for a queue not yet there */
 	u32 mq_orphans; /* queues unlinked but open: slot idx + 1, 0 = none */
-	u32 pad;
+	u32 control_open; /* bits: which of control[] are in use */
+	struct control_file control[CONTROL_FILES];
 };
 #define HEADER_SIZE 65536ULL
 _Static_assert(sizeof(struct header) <= HEADER_SIZE, "header size");
