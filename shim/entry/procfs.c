@@ -5,8 +5,10 @@
  * These very paths and no other spelling (not relative ones, not by way of a
  * link): the three of /proc/sysvipc and those of ipc/sysctl.h in
  * /proc/sys/kernel and /proc/sys/fs/mqueue, as long as the facility is routed
- * here. Everything else goes to libc's own definition, after one comparison of
- * the first bytes. Nothing of the registry is touched before such a path.
+ * here. libc's own call is always made, and unless its path is one of these
+ * that is all: no pointer is looked at that the kernel has not found good, and
+ * nothing of the registry is touched. (Opening the kernel's own of these files
+ * changes nothing.)
  *
  * What the program gets is a descriptor of its own; we keep none:
  *   - for reading, a memfd with the text of the moment. It reads, seeks and
@@ -35,13 +37,9 @@
 #include "entry/procfile.h"
 #include "ipc/controlfile.h"
 #include "ipc/perm.h"
-#include "registry/cancel.h"
-#include "registry/guard.h"
 
 #define F_PATH 010000000
 #define F_TMPFILE 020000000
-/* The longest path of ours is shorter. */
-#define NAME_CAP 64
 #define TEXT_STEP 4096
 #define RLIMIT_FSIZE_NR 1
 
@@ -78,28 +76,6 @@ static int file_find(const char *path)
 	return f ? PROC_SYSVIPC + (int)(f - sysctl_files) : -1;
 }
 
-/* The caller's path, if it begins like one of ours, copied to name; 0 if not
- * or if it cannot be read. */
-static int copy_path(const char *path, char *name)
-{
-	static const char prefix[] = "/proc/sys";
-	struct caller *c = &process_caller;
-	uintptr_t at = (uintptr_t)path;
-	size_t n;
-
-	for (n = 0; n < NAME_CAP; n++) {
-		if ((n == 0 || (at + n) % SYS_PAGE == 0) &&
-			guard_readable(c, path + n, 1))
-			return 0;
-		name[n] = path[n];
-		if (n < sizeof(prefix) - 1 && name[n] != prefix[n])
-			return 0;
-		if (!name[n])
-			return 1;
-	}
-	return 0;
-}
-
 static enum facility file_facility(int which)
 {
 	return which < PROC_SYSVIPC ? (enum facility)which
@@ -109,13 +85,14 @@ static enum facility file_facility(int which)
 /* The number of a path that is to be answered here, or -1. */
 static int file_of(const char *path)
 {
-	char name[NAME_CAP];
-	int which;
+	int which = file_find(path);
 
-	if (likely(!copy_path(path, name)))
-		return -1;
-	which = file_find(name);
 	return which >= 0 && process_routes(file_facility(which)) ? which : -1;
+}
+
+int procfs_is_ours(const char *path)
+{
+	return file_of(path) >= 0;
 }
 
 /* ---- opening ---- */
@@ -240,17 +217,13 @@ static long open_file(struct caller *c, int which, int flags, u32 *ret_at)
 	return open_text(c, which, flags);
 }
 
-long procfs_open(const char *path, int flags)
+static long open_ours(int which, int flags)
 {
-	int which = file_of(path), err = 0;
-	struct caller *c;
 	u32 at = PROC_NO_FILE;
+	int err = 0;
+	struct caller *c = process_get(&err);
 	long fd;
 
-	if (likely(which < 0) || (flags & F_PATH))
-		return PROCFS_PASS;
-	cancel_test();
-	c = process_get(&err);
 	if (!c)
 		return -err;
 	controlfile_drain(c);
@@ -267,13 +240,37 @@ long procfs_open(const char *path, int flags)
 	return fd;
 }
 
-long procfs_access(const char *path, int mode)
+long procfs_open_slow(const char *path, int flags, long fd)
 {
-	int which = file_of(path), err = 0;
+	int which = file_of(path);
+
+	if (which < 0 || (flags & F_PATH))
+		return fd;
+	if (fd >= 0)
+		sys_call(__NR_close, fd);
+	return open_ours(which, flags);
+}
+
+int procfs_opened_slow(const char *path, int flags, int fd, int before)
+{
+	long ret = procfs_open_slow(path, flags, fd);
+
+	if (ret == fd)
+		return fd;
+	*__errno_location() = before;
+	return (int)process_return(ret);
+}
+
+long procfs_access(const char *path, int mode, long ret)
+{
+	int which, err = 0;
 	struct caller *c;
 
-	if (likely(which < 0) || (mode & ~(R_OK | W_OK | X_OK)))
-		return PROCFS_PASS;
+	if (likely(!procfs_readable(ret) || !procfs_prefix(path)))
+		return ret;
+	which = file_of(path);
+	if (which < 0)
+		return ret;
 	if (mode & X_OK)
 		return -EACCES;
 	if (!(mode & W_OK))
@@ -302,38 +299,82 @@ long procfs_access(const char *path, int mode)
 
 typedef int (*open_fn)(const char *, int, ...);
 typedef int (*openat_fn)(int, const char *, int, ...);
+typedef int (*creat_fn)(const char *, mode_t);
+typedef int (*access_fn)(const char *, int);
+typedef int (*faccessat_fn)(int, const char *, int, int);
 
-/* Where a libc has no such name, it is the plain one. */
+/* libc's own, or the plain call where it has no such name. */
 static int open_on(void **next, const char *name, const char *path, int flags,
 	unsigned mode)
 {
+	int before = *__errno_location(), fd;
 	open_fn real = (open_fn)process_next(next, name);
 
 	if (likely(real != NULL))
-		return real(path, flags, mode);
-	return (int)process_return(sys_call(__NR_open, path, flags, mode));
+		fd = real(path, flags, mode);
+	else
+		fd = (int)process_return(
+			sys_call(__NR_open, path, flags, mode));
+	return procfs_opened(path, flags, fd, before);
 }
 
 static int openat_on(void **next, const char *name, int dir, const char *path,
 	int flags, unsigned mode)
 {
+	int before = *__errno_location(), fd;
 	openat_fn real = (openat_fn)process_next(next, name);
 
 	if (likely(real != NULL))
-		return real(dir, path, flags, mode);
-	return (int)process_return(
-		sys_call(__NR_openat, dir, path, flags, mode));
+		fd = real(dir, path, flags, mode);
+	else
+		fd = (int)process_return(
+			sys_call(__NR_openat, dir, path, flags, mode));
+	return procfs_opened(path, flags, fd, before);
+}
+
+static int creat_on(
+	void **next, const char *name, const char *path, mode_t mode)
+{
+	int before = *__errno_location(), fd;
+	creat_fn real = (creat_fn)process_next(next, name);
+
+	if (likely(real != NULL))
+		fd = real(path, mode);
+	else
+		fd = (int)process_return(sys_call(__NR_creat, path, mode));
+	return procfs_opened(path, O_CREAT | O_WRONLY | O_TRUNC, fd, before);
+}
+
+/* The answer of libc or the kernel was ret; errno was before. */
+static int access_answer(const char *path, int mode, int ret, int before)
+{
+	long was = ret ? -*__errno_location() : 0;
+	long is = procfs_access(path, mode, was);
+
+	if (likely(is == was))
+		return ret;
+	*__errno_location() = before;
+	return (int)process_return(is);
+}
+
+static int access_on(void **next, const char *name, const char *path, int mode)
+{
+	int before = *__errno_location(), ret;
+	access_fn real = (access_fn)process_next(next, name);
+
+	if (likely(real != NULL))
+		ret = real(path, mode);
+	else
+		ret = (int)process_return(sys_call(__NR_access, path, mode));
+	return access_answer(path, mode, ret, before);
 }
 
 #define OPEN_LIKE(name)                                          \
 	EXPORT int name(const char *path, int flags, ...)        \
 	{                                                        \
 		static void *next;                               \
-		long fd = procfs_open(path, flags);              \
 		MODE_ARGUMENT(flags, mode);                      \
                                                                  \
-		if (unlikely(fd != PROCFS_PASS))                 \
-			return (int)process_return(fd);          \
 		return open_on(&next, #name, path, flags, mode); \
 	}
 
@@ -341,11 +382,8 @@ static int openat_on(void **next, const char *name, int dir, const char *path,
 	EXPORT int name(int dir, const char *path, int flags, ...)      \
 	{                                                               \
 		static void *next;                                      \
-		long fd = procfs_open(path, flags);                     \
 		MODE_ARGUMENT(flags, mode);                             \
                                                                         \
-		if (unlikely(fd != PROCFS_PASS))                        \
-			return (int)process_return(fd);                 \
 		return openat_on(&next, #name, dir, path, flags, mode); \
 	}
 
@@ -354,10 +392,7 @@ static int openat_on(void **next, const char *name, int dir, const char *path,
 	EXPORT int name(const char *path, int flags)          \
 	{                                                     \
 		static void *next;                            \
-		long fd = procfs_open(path, flags);           \
                                                               \
-		if (unlikely(fd != PROCFS_PASS))              \
-			return (int)process_return(fd);       \
 		return open_on(&next, #name, path, flags, 0); \
 	}
 
@@ -365,27 +400,24 @@ static int openat_on(void **next, const char *name, int dir, const char *path,
 	EXPORT int name(int dir, const char *path, int flags)        \
 	{                                                            \
 		static void *next;                                   \
-		long fd = procfs_open(path, flags);                  \
                                                                      \
-		if (unlikely(fd != PROCFS_PASS))                     \
-			return (int)process_return(fd);              \
 		return openat_on(&next, #name, dir, path, flags, 0); \
 	}
 
-#define CREAT_LIKE(name)                                                   \
-	EXPORT int name(const char *path, mode_t mode)                     \
-	{                                                                  \
-		static void *next;                                         \
-		int (*real)(const char *, mode_t);                         \
-		long fd = procfs_open(path, O_CREAT | O_WRONLY | O_TRUNC); \
-                                                                           \
-		if (unlikely(fd != PROCFS_PASS))                           \
-			return (int)process_return(fd);                    \
-		real = (int (*)(const char *, mode_t))process_next(        \
-			&next, #name);                                     \
-		return real ? real(path, mode)                             \
-			    : (int)process_return(                         \
-				      sys_call(__NR_creat, path, mode));   \
+#define CREAT_LIKE(name)                                   \
+	EXPORT int name(const char *path, mode_t mode)     \
+	{                                                  \
+		static void *next;                         \
+                                                           \
+		return creat_on(&next, #name, path, mode); \
+	}
+
+#define ACCESS_LIKE(name)                                   \
+	EXPORT int name(const char *path, int mode)         \
+	{                                                   \
+		static void *next;                          \
+                                                            \
+		return access_on(&next, #name, path, mode); \
 	}
 
 OPEN_LIKE(open)
@@ -398,22 +430,6 @@ OPENAT_2_LIKE(__openat_2)
 OPENAT_2_LIKE(__openat64_2)
 CREAT_LIKE(creat)
 CREAT_LIKE(creat64)
-
-#define ACCESS_LIKE(name)                                                      \
-	EXPORT int name(const char *path, int mode)                            \
-	{                                                                      \
-		static void *next;                                             \
-		int (*real)(const char *, int);                                \
-		long ret = procfs_access(path, mode);                          \
-                                                                               \
-		if (unlikely(ret != PROCFS_PASS))                              \
-			return (int)process_return(ret);                       \
-		real = (int (*)(const char *, int))process_next(&next, #name); \
-		return real ? real(path, mode)                                 \
-			    : (int)process_return(                             \
-				      sys_call(__NR_access, path, mode));      \
-	}
-
 ACCESS_LIKE(access)
 ACCESS_LIKE(eaccess)
 ACCESS_LIKE(euidaccess)
@@ -421,14 +437,13 @@ ACCESS_LIKE(euidaccess)
 EXPORT int faccessat(int dir, const char *path, int mode, int flags)
 {
 	static void *next;
-	int (*real)(int, const char *, int, int);
-	long ret = procfs_access(path, mode);
+	int before = *__errno_location(), ret;
+	faccessat_fn real = (faccessat_fn)process_next(&next, "faccessat");
 
-	if (unlikely(ret != PROCFS_PASS))
-		return (int)process_return(ret);
-	real = (int (*)(int, const char *, int, int))process_next(
-		&next, "faccessat");
-	return real ? real(dir, path, mode, flags)
-		    : (int)process_return(
-			      sys_call(__NR_faccessat, dir, path, mode));
+	if (likely(real != NULL))
+		ret = real(dir, path, mode, flags);
+	else
+		ret = (int)process_return(
+			sys_call(__NR_faccessat, dir, path, mode));
+	return access_answer(path, mode, ret, before);
 }

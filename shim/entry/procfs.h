@@ -7,6 +7,7 @@
 #ifndef IPCLIFT_ENTRY_PROCFS_H
 #define IPCLIFT_ENTRY_PROCFS_H
 
+#include <errno.h>
 #include "entry/fd.h"
 
 /* Not ours: to be passed on as it is. */
@@ -16,11 +17,43 @@
  * counts. */
 extern int procfs_used __attribute__((visibility("hidden")));
 
-/* open(2) of an absolute path: a descriptor, -errno, or PROCFS_PASS. path is
- * the caller's, unchecked. Anything but the very paths costs one comparison. */
-long procfs_open(const char *path, int flags);
-/* access(2). */
-long procfs_access(const char *path, int mode);
+/*
+ * The kernel was asked to open path and has answered fd (or -errno): the
+ * descriptor or -errno that the program gets instead if path is one of ours.
+ * path is the caller's. For any other one comparison.
+ */
+long procfs_open_slow(const char *path, int flags, long fd);
+/* 0 if the kernel may not have looked at the path, so that we must not. */
+static inline int procfs_readable(long ret)
+{
+	return ret != -EFAULT && ret != -EINVAL;
+}
+static inline int procfs_prefix(const char *path)
+{
+	return path[0] == '/' && path[1] == 'p' && path[2] == 'r' &&
+	       path[3] == 'o' && path[4] == 'c' && path[5] == '/' &&
+	       path[6] == 's' && path[7] == 'y' && path[8] == 's';
+}
+static inline long procfs_open(const char *path, int flags, long fd)
+{
+	if (likely(!procfs_readable(fd) || !procfs_prefix(path)))
+		return fd;
+	return procfs_open_slow(path, flags, fd);
+}
+/* The same by libc's convention, for a call before which errno was `before`. */
+int procfs_opened_slow(const char *path, int flags, int fd, int before);
+static inline int procfs_opened(const char *path, int flags, int fd, int before)
+{
+	if (unlikely(fd < 0 && !procfs_readable(-*__errno_location())))
+		return fd;
+	return likely(!procfs_prefix(path))
+		       ? fd
+		       : procfs_opened_slow(path, flags, fd, before);
+}
+/* 1 if the path, which has the prefix, is one of ours. */
+int procfs_is_ours(const char *path);
+/* The same for access(2): 0 or -errno. */
+long procfs_access(const char *path, int mode, long ret);
 
 /* On a descriptor with FD_PROC; PROCFS_PASS: the kernel has the answer. */
 long procfs_read(int fd, void *buf, size_t len);

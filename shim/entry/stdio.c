@@ -30,13 +30,14 @@ extern FILE *fdopen(int, const char *) __attribute__((weak));
 extern int fileno(FILE *) __attribute__((weak));
 extern int ferror(FILE *) __attribute__((weak));
 
-/* The flags of open(2) that a mode of fopen(3) means, or -1. */
+typedef FILE *(*fopen_fn)(const char *, const char *);
+
+/* The flags of open(2) that a mode of fopen(3), which libc has found good,
+ * means. */
 static int mode_flags(const char *mode)
 {
 	int flags;
 
-	if (*mode != 'r' && *mode != 'w' && *mode != 'a')
-		return -1;
 	flags = *mode == 'r'   ? O_RDONLY
 		: *mode == 'w' ? O_WRONLY | O_CREAT | O_TRUNC
 			       : O_WRONLY | O_CREAT | O_APPEND;
@@ -51,38 +52,37 @@ static int mode_flags(const char *mode)
 	return flags;
 }
 
-/* fopen(3): 1 with *ret if the path is ours. */
-static int open_stream(const char *path, const char *mode, FILE **ret)
+/* libc has answered f; errno was `before`. */
+static FILE *opened(const char *path, const char *mode, FILE *f, int before)
 {
-	int flags = mode_flags(mode);
-	long fd = flags < 0 || !fdopen ? PROCFS_PASS : procfs_open(path, flags);
+	int flags, fd;
 
-	if (likely(fd == PROCFS_PASS))
-		return 0;
-	*ret = NULL;
-	if (process_return(fd) < 0)
-		return 1;
-	*ret = fdopen((int)fd, mode);
-	if (!*ret)
-		entry_close((int)fd);
-	return 1;
+	if (!f && !procfs_readable(-*__errno_location()))
+		return f;
+	if (likely(!procfs_prefix(path)) || !procfs_is_ours(path) || !fdopen)
+		return f;
+	flags = mode_flags(mode);
+	if (f)
+		fclose(f);
+	*__errno_location() = before;
+	fd = (int)process_return(procfs_open_slow(path, flags, -ENOENT));
+	f = fd < 0 ? NULL : fdopen(fd, mode);
+	if (fd >= 0 && !f)
+		entry_close(fd);
+	return f;
 }
 
-#define FOPEN_LIKE(name)                                        \
-	EXPORT FILE *name(const char *path, const char *mode)   \
-	{                                                       \
-		static void *next;                              \
-		FILE *(*real)(const char *, const char *);      \
-		FILE *f;                                        \
-                                                                \
-		if (unlikely(open_stream(path, mode, &f)))      \
-			return f;                               \
-		real = (FILE * (*)(const char *, const char *)) \
-			process_next(&next, #name);             \
-		if (likely(real != NULL))                       \
-			return real(path, mode);                \
-		*__errno_location() = ENOSYS;                   \
-		return NULL;                                    \
+#define FOPEN_LIKE(name)                                                     \
+	EXPORT FILE *name(const char *path, const char *mode)                \
+	{                                                                    \
+		static void *next;                                           \
+		int before = *__errno_location();                            \
+		fopen_fn real = (fopen_fn)process_next(&next, #name);        \
+                                                                             \
+		if (likely(real != NULL))                                    \
+			return opened(path, mode, real(path, mode), before); \
+		*__errno_location() = ENOSYS;                                \
+		return NULL;                                                 \
 	}
 
 FOPEN_LIKE(fopen)
@@ -158,17 +158,27 @@ static int flushed(FILE *f, int ret)
 FFLUSH_LIKE(fflush)
 FFLUSH_LIKE(fflush_unlocked)
 
-/* libc closes the number by itself. */
-static int close_stream(FILE *f, int (*real)(FILE *))
+/* libc is about to close the number by itself: what fd_closed_proc takes, and
+ * the result of the last fflush in *ret; 0 if it is none of ours. */
+static int close_begin(FILE *f, u64 *ret_ident, int *ret)
 {
-	int fd = stream_fd(f), ret, error;
-	u64 ident;
+	int fd = stream_fd(f);
 
 	if (fd < 0)
+		return 0;
+	*ret = fflush(f);
+	*ret_ident = fd_forget_proc(fd);
+	return 1;
+}
+
+static int close_stream(FILE *f, int (*real)(FILE *))
+{
+	int ret = 0, error;
+	u64 ident;
+
+	if (!close_begin(f, &ident, &ret))
 		return real(f);
-	ret = fflush(f);
 	error = *__errno_location();
-	ident = fd_forget_proc(fd);
 	if (real(f) && !ret) {
 		ret = EOF;
 		error = *__errno_location();
@@ -188,3 +198,56 @@ EXPORT int fclose(FILE *f)
 		return EOF;
 	return likely(!procfs_used) ? real(f) : close_stream(f, real);
 }
+
+/* libc has opened the kernel's file on f: put ours under the same number. */
+static FILE *reopened(const char *path, const char *mode, FILE *f, int before)
+{
+	int flags = mode_flags(mode);
+	long fd = procfs_open_slow(path, flags, -ENOENT);
+
+	if (fd >= 0) {
+		entry_dup3(__NR_dup3, (int)fd, fileno(f), flags & O_CLOEXEC);
+		entry_close((int)fd);
+		*__errno_location() = before;
+		return f;
+	}
+	fclose(f);
+	process_return(fd);
+	return NULL;
+}
+
+typedef FILE *(*freopen_fn)(const char *, const char *, FILE *);
+
+static FILE *freopen_on(void **next, const char *name, const char *path,
+	const char *mode, FILE *f)
+{
+	freopen_fn real = (freopen_fn)process_next(next, name);
+	int before = *__errno_location(), ret, ours = 0;
+	u64 ident;
+
+	if (unlikely(!real)) {
+		*__errno_location() = ENOSYS;
+		return NULL;
+	}
+	/* Without a path it changes the mode of what is open. */
+	if (unlikely(procfs_used) && path)
+		ours = close_begin(f, &ident, &ret);
+	f = real(path, mode, f);
+	if (ours)
+		fd_closed_proc(ident);
+	if (likely(!f || !path || !procfs_prefix(path)) ||
+		!procfs_is_ours(path))
+		return f;
+	return reopened(path, mode, f, before);
+}
+
+#define FREOPEN_LIKE(name)                                             \
+	EXPORT FILE *name(const char *path, const char *mode, FILE *f) \
+	{                                                              \
+		static void *next;                                     \
+                                                                       \
+		return freopen_on(&next, #name, path, mode, f);        \
+	}
+
+FREOPEN_LIKE(freopen)
+FREOPEN_LIKE(freopen64)

@@ -120,33 +120,41 @@ __attribute__((visibility("hidden"), used)) long syscall_mq(
 	return process_return(ret);
 }
 
-/* Calls on paths that may be the kernel's files about IPC, and on their
- * descriptors. */
-static long on_procfs(long nr, long a, long b, long c, long d)
+/* Calls on paths that may be the kernel's files about IPC. */
+__attribute__((visibility("hidden"), used)) long syscall_path(
+	long nr, long a, long b, long c, long d)
 {
-	int fd = (int)a, ours = fd_is_proc(fd);
+	long ret = sys_call(nr, a, b, c, d);
 
 	switch (nr) {
 	case __NR_open:
-		return procfs_open((char *)a, (int)b);
+		return process_return(procfs_open((char *)a, (int)b, ret));
 	case __NR_creat:
-		return procfs_open((char *)a, O_CREAT | O_WRONLY | O_TRUNC);
+		return process_return(procfs_open(
+			(char *)a, O_CREAT | O_WRONLY | O_TRUNC, ret));
 	case __NR_openat:
-		return procfs_open((char *)b, (int)c);
+		return process_return(procfs_open((char *)b, (int)c, ret));
 	case __NR_access:
-		return procfs_access((char *)a, (int)b);
-	case __NR_faccessat:
-		return procfs_access((char *)b, (int)c);
+		return process_return(procfs_access((char *)a, (int)b, ret));
+	default: /* faccessat */
+		return process_return(procfs_access((char *)b, (int)c, ret));
+	}
+}
+
+/* Calls on such a file's descriptor. */
+static long on_procfs(long nr, int fd, long b, long c, long d)
+{
+	switch (nr) {
 	case __NR_read:
-		return ours ? procfs_read(fd, (void *)b, c) : PROCFS_PASS;
+		return procfs_read(fd, (void *)b, c);
 	case __NR_write:
-		return ours ? procfs_write(fd, (void *)b, c) : PROCFS_PASS;
+		return procfs_write(fd, (void *)b, c);
 	case __NR_writev:
-		return ours ? procfs_writev(fd, (void *)b, c) : PROCFS_PASS;
+		return procfs_writev(fd, (void *)b, (int)c);
 	case __NR_pread64:
-		return ours ? procfs_pread(fd, (void *)b, c, d) : PROCFS_PASS;
+		return procfs_pread(fd, (void *)b, c, d);
 	case __NR_pwrite64:
-		return ours ? procfs_pwrite(fd, (void *)b, c, d) : PROCFS_PASS;
+		return procfs_pwrite(fd, (void *)b, c, d);
 	default:
 		return PROCFS_PASS;
 	}
@@ -157,8 +165,10 @@ __attribute__((visibility("hidden"), used)) long syscall_fd(
 	long nr, long a, long b, long c, long d, long e, long f)
 {
 	int mq = fd_is_mq((int)a);
-	long ret = on_procfs(nr, a, b, c, d);
+	long ret = PROCFS_PASS;
 
+	if (unlikely(fd_is_proc((int)a)))
+		ret = on_procfs(nr, (int)a, b, c, d);
 	if (unlikely(ret != PROCFS_PASS))
 		return process_return(ret);
 	switch (nr) {
@@ -223,11 +233,21 @@ __asm__(".text\n"
 	"	leaq -240(%rdi), %rax\n"
 	"	cmpq $5, %rax\n"
 	"	jbe syscall_mq\n"
-	/* read write open close poll, pread64 pwrite64 writev access, select,
-	 * dup dup2 */
+	/* open access creat openat faccessat */
+	"	cmpq $2, %rdi\n"
+	"	je syscall_path\n"
+	"	cmpq $21, %rdi\n"
+	"	je syscall_path\n"
+	"	cmpq $85, %rdi\n"
+	"	je syscall_path\n"
+	"	cmpq $257, %rdi\n"
+	"	je syscall_path\n"
+	"	cmpq $269, %rdi\n"
+	"	je syscall_path\n"
+	/* read write close poll, pread64 pwrite64 writev, select, dup dup2 */
 	"	cmpq $33, %rdi\n"
 	"	ja 2f\n"
-	"	movabsq $0x300b6008f, %rax\n"
+	"	movabsq $0x30096008b, %rax\n"
 	"	btq %rdi, %rax\n"
 	"	jc syscall_fd\n"
 	/* mmap mprotect munmap mremap madvise */
@@ -237,13 +257,6 @@ __asm__(".text\n"
 	"2:	cmpq $72, %rdi\n"
 	"	je syscall_fd\n"
 	"	cmpq $233, %rdi\n"
-	"	je syscall_fd\n"
-	/* creat openat faccessat */
-	"	cmpq $85, %rdi\n"
-	"	je syscall_fd\n"
-	"	cmpq $257, %rdi\n"
-	"	je syscall_fd\n"
-	"	cmpq $269, %rdi\n"
 	"	je syscall_fd\n"
 	/* pselect6 ppoll; dup3; close_range */
 	"	leaq -270(%rdi), %rax\n"
