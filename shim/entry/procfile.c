@@ -225,9 +225,17 @@ void procfs_stat(int fd, struct stat *st)
 {
 	const struct fd_entry *e = fd_entry(fd);
 	int which = proc_which(e->ident);
+	char path[PROC_PATH_CAP];
+	struct stat kernels;
 
 	if ((u32)st->st_ino != e->ident >> 32)
 		return;
+	/* Device and inode too: cp compares them with those of the path. */
+	proc_path(which, path);
+	if (!sys_call(__NR_stat, path, &kernels)) {
+		*st = kernels;
+		return;
+	}
 	st->st_mode = S_IFREG |
 		      (which < PROC_SYSVIPC ? 0444 : proc_sysctl(which)->mode);
 	st->st_nlink = 1;

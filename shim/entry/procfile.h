@@ -38,6 +38,9 @@ static inline u32 proc_at(u64 ident)
 	return ident >> 8 & 0xff;
 }
 
+/* The file's path in /proc. */
+#define PROC_PATH_CAP 64
+void proc_path(int which, char path[PROC_PATH_CAP]);
 /* Note a descriptor that was just opened. */
 void proc_enter(struct caller *c, int fd, int which, u32 at, u32 access);
 /* Fill a memfd with the text of now: 0 or -errno. */

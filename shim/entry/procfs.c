@@ -76,6 +76,17 @@ static int file_find(const char *path)
 	return f ? PROC_SYSVIPC + (int)(f - sysctl_files) : -1;
 }
 
+void proc_path(int which, char path[PROC_PATH_CAP])
+{
+	const char *dir =
+		which < PROC_SYSVIPC ? "/proc/sysvipc/" : "/proc/sys/";
+	size_t n = str_add(path, PROC_PATH_CAP, 0, dir);
+
+	str_add(path, PROC_PATH_CAP, n,
+		which < PROC_SYSVIPC ? sysvipc_names[which]
+				     : proc_sysctl(which)->path);
+}
+
 static enum facility file_facility(int which)
 {
 	return which < PROC_SYSVIPC ? (enum facility)which
