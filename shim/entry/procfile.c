@@ -50,10 +50,7 @@ static long proc_get(int fd, struct proc *ret)
 	ret->e = e;
 	ret->which = proc_which(ident);
 	ret->access = e->info & FD_ACCESS;
-	if (!ret->c)
-		return -err;
-	controlfile_drain(ret->c);
-	return 0;
+	return ret->c ? 0 : -err;
 }
 
 /* ---- reading ---- */

@@ -3,6 +3,7 @@
  * Text of the control files; see sysctl.h.
  */
 #include "ipc/sysctl.h"
+#include "ipc/controlfile.h"
 #include "ipc/perm.h"
 #include "ipc/row.h"
 
@@ -85,7 +86,7 @@ size_t sysctl_text(
 	return r.len;
 }
 
-s64 sysctl_read(const struct caller *c, const struct sysctl_file *f, s64 offset,
+s64 sysctl_read(struct caller *c, const struct sysctl_file *f, s64 offset,
 	char *buf, u64 count)
 {
 	char text[SYSCTL_TEXT_MAX];
@@ -95,6 +96,7 @@ s64 sysctl_read(const struct caller *c, const struct sysctl_file *f, s64 offset,
 		return -ENOMEM;
 	if (offset)
 		return 0;
+	controlfile_drain(c);
 	len = sysctl_text(c, f, text);
 	if (len > count)
 		len = count;
@@ -235,5 +237,6 @@ s64 sysctl_write(struct caller *c, const struct sysctl_file *f, s64 offset,
 {
 	if (!may_write(c, f))
 		return -EPERM;
+	controlfile_drain(c);
 	return sysctl_store(c, f, offset, text, count);
 }

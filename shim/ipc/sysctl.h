@@ -41,11 +41,14 @@ int sysctl_access(struct caller *c, const struct sysctl_file *f, u32 want);
 size_t sysctl_text(
 	const struct caller *c, const struct sysctl_file *f, char *buf);
 
+/* In both below what others have written and nobody has applied yet comes
+ * first (controlfile.h), so no lock may be held. */
+
 /*
  * pread(2): min(count, length) bytes at offset 0, none beyond. -ENOMEM for 4
  * MiB and more. buf is the caller's own memory.
  */
-s64 sysctl_read(const struct caller *c, const struct sysctl_file *f, s64 offset,
+s64 sysctl_read(struct caller *c, const struct sysctl_file *f, s64 offset,
 	char *buf, u64 count);
 
 /*
