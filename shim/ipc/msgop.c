@@ -192,15 +192,6 @@ static __attribute__((noinline)) int send_large(struct caller *c, s32 id,
 	return err;
 }
 
-/* Too long, and the limit is not one that was just raised. */
-static int too_long(struct caller *c, u64 size)
-{
-	if (likely(size <= (u64)caller_header(c)->limits.msgmax))
-		return 0;
-	controlfile_drain(c);
-	return size > (u64)caller_header(c)->limits.msgmax;
-}
-
 int msg_send(struct caller *c, s32 id, const void *user, u64 size, s32 flg,
 	int cancellable)
 {
@@ -211,7 +202,9 @@ int msg_send(struct caller *c, s32 id, const void *user, u64 size, s32 flg,
 	if (unlikely(guard_source(c, user, TYPE_SIZE)))
 		return -EFAULT;
 	p.type = *(const user_type *)user;
-	if (unlikely((s64)size < 0 || too_long(c, size) || id < 0))
+	controlfile_drain(c);
+	if (unlikely((s64)size < 0 ||
+		     size > (u64)caller_header(c)->limits.msgmax || id < 0))
 		return -EINVAL;
 	if (unlikely(p.type < 1))
 		return -EINVAL;

@@ -504,14 +504,12 @@ int sem_op_slow(struct caller *c, s32 id, const struct sop *user, u32 n,
 	struct request r = {.a = {NULL, n, c->pid, NULL}};
 	struct sys_timespec t;
 	struct sop buf[LOCAL_SOPS];
-	u32 opm = caller_header(c)->limits.semopm;
+	u32 opm;
 
+	controlfile_drain(c);
+	opm = caller_header(c)->limits.semopm;
 	if (timeout && guard_read(c, &t, timeout, sizeof(t)))
 		return -EFAULT;
-	if (unlikely(n > opm)) {
-		controlfile_drain(c);
-		opm = caller_header(c)->limits.semopm;
-	}
 	if (n > opm)
 		return limit_hit(c, LIMIT_SEMOPM, opm, -E2BIG);
 	if (n == 0)
