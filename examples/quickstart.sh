@@ -33,8 +33,8 @@ stop() {
 # ---- 1 ----------------------------------------------------------------------
 
 step "1. Install what is missing, and build"
-packages="gcc libc6-dev pkg-config meson ninja-build libjson-c-dev perl
-    util-linux fakeroot dpkg"
+packages="gcc libc6-dev pkg-config meson ninja-build libjson-c-dev libfuse3-dev
+    fuse3 libjemalloc-dev perl util-linux fakeroot dpkg"
 missing=
 for p in $packages; do
     dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null |

@@ -13,6 +13,7 @@
 #	preload	  plain programs, on the kernel and under the shim: same output
 #	musl	  the same programs built by musl-gcc
 #	scenario  scripts of tests/preload that start programs of the system
+#	fuse	  the mount: scripts of tests/fuse
 #	crash	  a process stopped for good at every store to shared memory
 #	race	  storms: processes killed, stopped and signalled at random
 #	model	  random calls, kernel and shim side by side
@@ -25,9 +26,9 @@
 # said. The last line is "N passed, N failed", with ", N skipped" if any; the
 # exit status is 1 if one failed, 2 if the tests could not be run.
 #
-# A scenario script or crash test gets IPCLIFT_SHIM, IPCLIFT_TOOL (the command)
-# and IPCLIFT_TESTS (build/tests) and exits with 0, with 77 for "skipped", the
-# reason being its last line, or with anything else.
+# A scenario script or crash test gets IPCLIFT_SHIM, IPCLIFT_TOOL (the command),
+# IPCLIFT_FUSE (the mount) and IPCLIFT_TESTS (build/tests) and exits with 0, with
+# 77 for "skipped", the reason being its last line, or with anything else.
 
 set -u
 cd "$(dirname "$0")/.." || exit 2
@@ -39,7 +40,7 @@ usage() {
     sed -n '4,/^$/s/^# \{0,1\}//p' "$0"
 }
 
-all_suites=(build unit preload musl scenario crash race model clean)
+all_suites=(build unit preload musl scenario fuse crash race model clean)
 install=1
 suites=()
 for arg; do
@@ -86,7 +87,8 @@ if ((EUID)); then
 fi
 
 packages=(gcc libc6-dev pkg-config meson ninja-build libjson-c-dev
-    libcriterion-dev musl-tools perl util-linux procps python3)
+    libfuse3-dev fuse3 libjemalloc-dev libcriterion-dev musl-tools perl util-linux
+    procps python3)
 
 need_packages() {
     local missing=()
@@ -148,8 +150,9 @@ check() {
     local name=$1 limit=$2 status from=$SECONDS
     shift 2
     "${sudo[@]}" env "$mark" "IPCLIFT_SHIM=$shim" "IPCLIFT_TOOL=$tool" \
-        "IPCLIFT_TESTS=$tests" "TMPDIR=$work" "IPCLIFT_TEST_DIR=$work" \
-        "FULL=$full" timeout -k 10 "$limit" "$@" >"$log" 2>&1 </dev/null
+        "IPCLIFT_FUSE=$mounter" "IPCLIFT_TESTS=$tests" "TMPDIR=$work" \
+        "IPCLIFT_TEST_DIR=$work" "FULL=$full" \
+        timeout -k 10 "$limit" "$@" >"$log" 2>&1 </dev/null
     status=$?
     case $status in
     0) ok "$name$( ((SECONDS - from > 9)) && echo " ($((SECONDS - from)) s)")" ;;
@@ -161,6 +164,7 @@ check() {
 
 shim=$root/build/shim/libipclift.so
 tool=$root/build/shim/tool/ipclift
+mounter=$root/build/fuse/ipclift-fuse
 tests=$root/build/tests
 sudo=()
 
@@ -270,6 +274,19 @@ suite_scenario() {
         # The runner and what the scripts share are no scenarios.
         [[ $p != */pair.sh && $p != */guest.sh ]] || continue
         check "scenario/$(basename "$p" .sh)" 180 bash "$p"
+    done
+}
+
+suite_fuse() {
+    local p why sudo=("${as_root[@]}")
+    why=$(namespaces) || {
+        skip fuse "$why"
+        return
+    }
+    for p in tests/fuse/*.sh; do
+        # What the scripts share is no test.
+        [[ $p != */mounted.sh ]] || continue
+        check "fuse/$(basename "$p" .sh)" 180 bash "$p"
     done
 }
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * The calls on descriptors that matter to a message queue, and the table of the
- * process's queues.
+ * The calls on descriptors that matter to a message queue or a file of
+ * procfs.h, and the table of the process's own of both.
  *
- * The table is private memory, two levels by number, made by the first
- * mq_open; a fork child has its own copy. An entry is written where a queue's
- * descriptor comes to be (mq_open, dup, fcntl) and cleared before a number is
- * closed or replaced, so a number that was closed and now names a file is never
- * taken for a queue. A descriptor that came over exec or a socket is not in it:
- * it is recognised by the inode of its FIFO at the first mq_* call, or poll in
- * a process that has used queues.
+ * The table is private memory, two levels by number, made by the first mq_open
+ * or procfs_open; a fork child has its own copy. An entry is written where a
+ * descriptor comes to be (mq_open, open, dup, fcntl) and cleared before a
+ * number is closed or replaced, so a number that was closed and now names a
+ * file is never taken for a queue. A descriptor that came over exec or a socket
+ * is not in it: it is recognised by the inode of its FIFO at the first mq_*
+ * call, or poll in a process that has used queues.
  *
  * In a vfork child the table is the parent's: it is used but not changed.
  *
@@ -28,6 +28,8 @@
 #include <sys/select.h>
 #include <sys/stat.h>
 #include "entry/fd.h"
+#include "entry/procfile.h"
+#include "ipc/controlfile.h"
 #include "registry/cancel.h"
 #include "registry/guard.h"
 
@@ -100,12 +102,42 @@ void fd_enter(struct caller *c, const struct mq_desc *d)
 		entry_set(e, d->ident, FD_MQ | d->access, 0);
 }
 
+void fd_enter_proc(struct caller *c, int fd, u64 ident, u32 access)
+{
+	struct fd_entry *e;
+
+	if (c->pid != process_page.pid)
+		return;
+	e = entry_make(fd);
+	if (e)
+		entry_set(e, ident, FD_PROC | access, 0);
+}
+
+u64 fd_forget_proc(int fd)
+{
+	u64 ident = fd_entry(fd)->ident;
+
+	entry_clear(fd);
+	return ident;
+}
+
+long fd_closed_proc(u64 ident)
+{
+	struct caller *c = table_owner();
+
+	if (!c || proc_at(ident) == PROC_NO_FILE)
+		return 0;
+	return controlfile_commit(c, proc_at(ident));
+}
+
 int fd_lookup_slow(struct caller *c, int fd, struct mq_desc *ret)
 {
 	struct stat st;
 	struct fd_entry *e;
 	long sig;
 
+	if (fd_is_proc(fd))
+		return -EBADF;
 	fd_used = 1;
 	if (sys_call(__NR_fstat, fd, &st))
 		return -EBADF;
@@ -130,41 +162,60 @@ int fd_lookup_slow(struct caller *c, int fd, struct mq_desc *ret)
 
 /* ---- close, dup ---- */
 
-/* fd is about to be closed or replaced: 1 if it is a queue, with *ret. */
-static int closing(int fd, struct mq_desc *ret)
+/* A served number that is going away. */
+struct closing {
+	u32 kind; /* FD_MQ, FD_PROC, or 0 */
+	u64 ident;
+	struct mq_desc mq;
+};
+
+/* fd is about to be closed or replaced. */
+static void close_begin(int fd, struct closing *ret)
 {
 	struct caller *c;
 
-	if (likely(!fd_is_mq(fd))) {
+	ret->kind = 0;
+	if (likely(!fd_is_served(fd))) {
 		entry_clear(fd);
-		return 0;
+		return;
 	}
 	c = table_owner();
 	if (!c)
-		return 0;
-	fd_desc(c, fd, fd_entry(fd), ret);
+		return;
+	ret->kind = fd_entry(fd)->info & (FD_MQ | FD_PROC);
+	if (ret->kind == FD_PROC) {
+		ret->ident = fd_forget_proc(fd);
+		return;
+	}
+	fd_desc(c, fd, fd_entry(fd), &ret->mq);
 	entry_clear(fd);
-	mq_closing(c, ret);
-	return 1;
+	mq_closing(c, &ret->mq);
 }
 
-static void closed(const struct mq_desc *d)
+/* It is: 0, or the error of what was written to it. */
+static long close_end(const struct closing *k)
 {
-	struct caller *c = table_owner();
+	struct caller *c;
 
+	if (likely(!k->kind))
+		return 0;
+	if (k->kind == FD_PROC)
+		return fd_closed_proc(k->ident);
+	c = table_owner();
 	if (c)
-		mq_closed(c, d);
+		mq_closed(c, &k->mq);
+	return 0;
 }
 
 long entry_close(int fd)
 {
-	struct mq_desc d;
-	int mq = closing(fd, &d);
-	long ret = sys_call(__NR_close, fd);
+	struct closing k;
+	long ret, err;
 
-	if (unlikely(mq))
-		closed(&d);
-	return ret;
+	close_begin(fd, &k);
+	ret = sys_call(__NR_close, fd);
+	err = close_end(&k);
+	return ret ? ret : err;
 }
 
 /* `to` is now what fd is. */
@@ -172,7 +223,7 @@ static void copy_entry(int fd, int to)
 {
 	struct fd_entry *from = fd_entry(fd), *e;
 
-	if (likely(!from || !(from->info & FD_MQ))) {
+	if (likely(!fd_is_served(fd))) {
 		entry_clear(to);
 		return;
 	}
@@ -185,8 +236,7 @@ static void copy_entry(int fd, int to)
 
 long entry_dup3(long nr, int fd, int to, int flags)
 {
-	struct mq_desc d;
-	int mq = 0;
+	struct closing k = {0};
 	long ret;
 
 	if (nr == __NR_dup) {
@@ -196,34 +246,31 @@ long entry_dup3(long nr, int fd, int to, int flags)
 		return ret;
 	}
 	/* A failure leaves `to` as it is: fd must be open. */
-	if (fd != to && fd_is_mq(to) && sys_call(__NR_fcntl, fd, F_GETFD) >= 0)
-		mq = closing(to, &d);
+	if (fd != to && fd_is_served(to) &&
+		sys_call(__NR_fcntl, fd, F_GETFD) >= 0)
+		close_begin(to, &k);
 	ret = sys_call(nr, fd, to, flags);
 	if (ret >= 0 && fd != to)
 		copy_entry(fd, ret);
-	if (mq)
-		closed(&d);
+	close_end(&k);
 	return ret;
 }
 
 long entry_close_range(unsigned first, unsigned last, int flags)
 {
-	struct mq_desc d;
 	unsigned fd;
-	long ret;
 
 	if (first > last || (flags & CLOSE_RANGE_CLOEXEC_FLAG))
 		return sys_call(NR_CLOSE_RANGE, first, last, flags);
 	for (fd = first; fd <= last && fd < FD_CHUNK * FD_CHUNKS; fd++) {
 		if (!fd_entry(fd))
 			fd |= FD_CHUNK - 1;
-		else if (fd_is_mq(fd))
+		else if (fd_is_served(fd))
 			entry_close(fd);
 		else
-			closing(fd, &d);
+			entry_clear(fd);
 	}
-	ret = sys_call(NR_CLOSE_RANGE, first, last, flags);
-	return ret;
+	return sys_call(NR_CLOSE_RANGE, first, last, flags);
 }
 
 EXPORT int close(int fd)
@@ -312,6 +359,10 @@ static int fcntl_by(fcntl_fn real, int fd, int cmd, long arg)
 		   : (int)process_return(sys_call(__NR_fcntl, fd, cmd, arg));
 	if ((cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC) && ret >= 0)
 		copy_entry(fd, ret);
+	/* A memfd is open for both. */
+	if (cmd == F_GETFL && ret >= 0 && fd_is_proc(fd))
+		ret = (ret & ~(int)MQ_O_ACCMODE) |
+		      (int)(fd_entry(fd)->info & FD_ACCESS);
 	return ret;
 }
 
@@ -348,6 +399,7 @@ long entry_read(int fd, void *buf, size_t len)
 {
 	struct fd_entry *e = fd_entry(fd);
 	char line[MQ_STATUS_SIZE];
+	struct mq_status st;
 	struct mq_desc d;
 	int err, n;
 	struct caller *c = process_get(&err);
@@ -357,9 +409,10 @@ long entry_read(int fd, void *buf, size_t len)
 	fd_desc(c, fd, e, &d);
 	if (d.access != MQ_O_RDONLY && d.access != MQ_O_RDWR)
 		return -EBADF;
-	n = mq_status(c, &d, line);
-	if (n < 0)
-		return n;
+	err = mq_status(c, &d, &st);
+	if (err)
+		return err;
+	n = render_mq_line(&st, line);
 	if (e->pos >= (u32)n || at_end(fd))
 		return 0;
 	n -= e->pos;
@@ -380,10 +433,14 @@ typedef ssize_t (*read_fn)(int, void *, size_t);
 EXPORT ssize_t read(int fd, void *buf, size_t len)
 {
 	static void *next;
+	long ret = PROCFS_PASS;
 	read_fn real;
 
-	if (unlikely(fd_is_mq(fd)))
-		return process_return(entry_read(fd, buf, len));
+	if (unlikely(fd_is_served(fd)))
+		ret = fd_is_mq(fd) ? entry_read(fd, buf, len)
+				   : procfs_read(fd, buf, len);
+	if (unlikely(ret != PROCFS_PASS))
+		return process_return(ret);
 	real = (read_fn)process_next(&next, "read");
 	return real ? real(fd, buf, len)
 		    : process_return(sys_call(__NR_read, fd, buf, len));
@@ -395,8 +452,8 @@ EXPORT ssize_t __read_chk(int fd, void *buf, size_t len, size_t size)
 	static void *next;
 	read_chk_fn real = (read_chk_fn)process_next(&next, "__read_chk");
 
-	if (unlikely(fd_is_mq(fd) && len <= size))
-		return process_return(entry_read(fd, buf, len));
+	if (unlikely(fd_is_served(fd) && len <= size))
+		return read(fd, buf, len);
 	return real ? real(fd, buf, len, size) : read(fd, buf, len);
 }
 
@@ -413,8 +470,12 @@ static long stat_of(int fd, struct stat *to)
 	struct caller *c;
 	int err;
 
-	if (likely(ret || !fd_is_mq(fd)))
+	if (likely(ret || !fd_is_served(fd)))
 		return ret;
+	if (fd_is_proc(fd)) {
+		procfs_stat(fd, to);
+		return ret;
+	}
 	c = process_get(&err);
 	if (!c)
 		return ret;
@@ -498,7 +559,7 @@ static void watch(int fd, u32 bits)
 	struct caller *c;
 	int err;
 
-	if (fd < 0 || (e && (e->info & FD_OTHER)))
+	if (fd < 0 || (e && (e->info & (FD_OTHER | FD_PROC))))
 		return;
 	c = process_get(&err);
 	if (c && !fd_lookup(c, fd, &d))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which of the process's descriptors are message queues, and the calls on
- * descriptors by their raw convention (-errno), for syscall().
+ * Which of the process's descriptors are message queues or files of procfs.h,
+ * and the calls on descriptors by their raw convention (-errno), for
+ * syscall().
  */
 #ifndef IPCLIFT_ENTRY_FD_H
 #define IPCLIFT_ENTRY_FD_H
@@ -12,11 +13,12 @@
 #define FD_ACCESS 3u /* MQ_O_ACCMODE */
 #define FD_MQ 4u     /* ident and FD_ACCESS count */
 #define FD_OTHER 8u  /* looked at for poll, and no queue */
+#define FD_PROC 16u  /* of procfs.h: ident (procfile.h) and FD_ACCESS count */
 
 struct fd_entry {
 	u64 ident;
 	u32 info; /* 0 = not known */
-	u32 pos;  /* of read(2) */
+	u32 pos;  /* of read(2); FD_PROC: 1 once it was read */
 };
 
 #define FD_CHUNK 1024u
@@ -39,6 +41,21 @@ static inline int fd_is_mq(int fd)
 	struct fd_entry *e = fd_entry(fd);
 
 	return unlikely(e && (e->info & FD_MQ));
+}
+
+static inline int fd_is_proc(int fd)
+{
+	struct fd_entry *e = fd_entry(fd);
+
+	return unlikely(e && (e->info & FD_PROC));
+}
+
+/* Of either kind: one load for the calls that serve both. */
+static inline int fd_is_served(int fd)
+{
+	struct fd_entry *e = fd_entry(fd);
+
+	return unlikely(e && (e->info & (FD_MQ | FD_PROC)));
 }
 
 static inline void fd_desc(const struct caller *c, int fd,
@@ -65,6 +82,14 @@ static inline int fd_lookup(struct caller *c, int fd, struct mq_desc *ret)
 
 /* mq_open has made a descriptor. */
 void fd_enter(struct caller *c, const struct mq_desc *d);
+
+/* procfs.c has made one. */
+void fd_enter_proc(struct caller *c, int fd, u64 ident, u32 access);
+/* A number with FD_PROC is about to be closed by libc, or is another file by
+ * now. Returns what fd_closed_proc takes afterwards. */
+u64 fd_forget_proc(int fd);
+/* After that: apply what was written. 0 or -errno. */
+long fd_closed_proc(u64 ident);
 
 long entry_close(int fd);
 long entry_dup3(long nr, int fd, int to, int flags);

@@ -6,10 +6,15 @@
  */
 #include <sys/types.h>
 #include "entry/process.h"
+#include "entry/sysv.h"
 #include "ipc/shmfork.h"
 #include "ipc/shmmap.h"
 
 typedef pid_t (*fork_fn)(void);
+struct fork_call {
+	fork_fn real; /* or NULL: the system call */
+	long nr, args[5];
+};
 struct termios;
 struct winsize;
 
@@ -17,46 +22,69 @@ extern int openpty(int *, int *, char *, const struct termios *,
 	const struct winsize *) __attribute__((weak));
 extern int login_tty(int) __attribute__((weak));
 
-static pid_t fork_by(fork_fn real)
+static long do_fork(const struct fork_call *call)
+{
+	const long *a = call->args;
+
+	if (call->real)
+		return call->real();
+	return sys_call(call->nr, a[0], a[1], a[2], a[3], a[4]);
+}
+
+static long fork_by(const struct fork_call *call)
 {
 	struct shm_fork f = {0, 0};
 	struct caller *c;
 	int err = 0;
-	pid_t pid;
+	long pid;
 
-	if (!real) {
-		*__errno_location() = ENOSYS;
-		return -1;
-	}
 	/* In a vfork child the table is the parent's. */
 	if (likely(!process_shm()->n_used) || process_page.pid != sys_getpid())
-		return real();
+		return do_fork(call);
 	c = process_get(&err);
 	if (c)
 		shm_fork_prepare(c, &f);
-	pid = real();
+	pid = do_fork(call);
 	if (pid == 0) {
 		process_fork = &f;
 		process_get(&err);
 		process_fork = NULL;
 	} else if (c) {
-		shm_fork_parent(c, &f, pid);
+		shm_fork_parent(c, &f, (s32)pid);
 	}
 	return pid;
+}
+
+static pid_t fork_libc(void *real)
+{
+	struct fork_call call = {(fork_fn)real, 0, {0}};
+
+	if (!real) {
+		*__errno_location() = ENOSYS;
+		return -1;
+	}
+	return (pid_t)fork_by(&call);
+}
+
+long entry_fork(long nr, long a, long b, long c, long d, long e)
+{
+	struct fork_call call = {NULL, nr, {a, b, c, d, e}};
+
+	return fork_by(&call);
 }
 
 EXPORT pid_t fork(void)
 {
 	static void *next;
 
-	return fork_by((fork_fn)process_next(&next, "fork"));
+	return fork_libc(process_next(&next, "fork"));
 }
 
 EXPORT pid_t _Fork(void)
 {
 	static void *next;
 
-	return fork_by((fork_fn)process_next(&next, "_Fork"));
+	return fork_libc(process_next(&next, "_Fork"));
 }
 
 /* As libc's, but through our fork. */

@@ -18,6 +18,7 @@
 #include <stdarg.h>
 #include "entry/fd.h"
 #include "entry/sysv.h"
+#include "ipc/controlfile.h"
 #include "registry/cancel.h"
 #include "registry/guard.h"
 
@@ -65,6 +66,7 @@ long entry_mq_open(const char *name, int oflag, unsigned mode, const void *attr)
 
 	if (!c)
 		return -err;
+	controlfile_drain(c);
 	if (attr && guard_read(c, &given, attr, sizeof(given)))
 		return -EFAULT;
 	len = name_length(c, name);

@@ -8,7 +8,7 @@
 #undef _FILE_OFFSET_BITS
 #include <fcntl.h>
 #include "entry/process.h"
-#include "entry/fd.h"
+#include "entry/procfs.h"
 #include "entry/sysv.h"
 
 __attribute__((visibility("hidden"), used)) long syscall_served(
@@ -120,12 +120,57 @@ __attribute__((visibility("hidden"), used)) long syscall_mq(
 	return process_return(ret);
 }
 
-/* Calls on descriptors that may be queues. */
+/* Calls on paths that may be the kernel's files about IPC. */
+__attribute__((visibility("hidden"), used)) long syscall_path(
+	long nr, long a, long b, long c, long d)
+{
+	long ret = sys_call(nr, a, b, c, d);
+
+	switch (nr) {
+	case __NR_open:
+		return process_return(procfs_open((char *)a, (int)b, ret));
+	case __NR_creat:
+		return process_return(procfs_open(
+			(char *)a, O_CREAT | O_WRONLY | O_TRUNC, ret));
+	case __NR_openat:
+		return process_return(procfs_open((char *)b, (int)c, ret));
+	case __NR_access:
+		return process_return(procfs_access((char *)a, (int)b, ret));
+	default: /* faccessat */
+		return process_return(procfs_access((char *)b, (int)c, ret));
+	}
+}
+
+/* Calls on such a file's descriptor. */
+static long on_procfs(long nr, int fd, long b, long c, long d)
+{
+	switch (nr) {
+	case __NR_read:
+		return procfs_read(fd, (void *)b, c);
+	case __NR_write:
+		return procfs_write(fd, (void *)b, c);
+	case __NR_writev:
+		return procfs_writev(fd, (void *)b, (int)c);
+	case __NR_pread64:
+		return procfs_pread(fd, (void *)b, c, d);
+	case __NR_pwrite64:
+		return procfs_pwrite(fd, (void *)b, c, d);
+	default:
+		return PROCFS_PASS;
+	}
+}
+
+/* Calls on descriptors that may be queues or files of procfs.h. */
 __attribute__((visibility("hidden"), used)) long syscall_fd(
 	long nr, long a, long b, long c, long d, long e, long f)
 {
 	int mq = fd_is_mq((int)a);
+	long ret = PROCFS_PASS;
 
+	if (unlikely(fd_is_proc((int)a)))
+		ret = on_procfs(nr, (int)a, b, c, d);
+	if (unlikely(ret != PROCFS_PASS))
+		return process_return(ret);
 	switch (nr) {
 	case __NR_read:
 		if (mq)
@@ -159,6 +204,15 @@ __attribute__((visibility("hidden"), used)) long syscall_fd(
 	return process_return(sys_call(nr, a, b, c, d, e, f));
 }
 
+/* Calls that map, unmap or change mappings; fork and a clone like it. */
+__attribute__((visibility("hidden"), used)) long syscall_mapping(
+	long nr, long a, long b, long c, long d, long e, long f)
+{
+	if (nr == __NR_fork || nr == __NR_clone)
+		return process_return(entry_fork(nr, a, b, c, d, e));
+	return process_return(entry_mapping(nr, a, b, c, d, e, f));
+}
+
 /* 64..66 semget, semop, semctl; 220 semtimedop; 68..71 msgget, msgsnd, msgrcv,
  * msgctl; 29..31 shmget, shmat, shmctl; 67 shmdt; 58 vfork. */
 __asm__(".text\n"
@@ -179,12 +233,27 @@ __asm__(".text\n"
 	"	leaq -240(%rdi), %rax\n"
 	"	cmpq $5, %rax\n"
 	"	jbe syscall_mq\n"
-	/* read close poll select dup dup2 */
+	/* open access creat openat faccessat */
+	"	cmpq $2, %rdi\n"
+	"	je syscall_path\n"
+	"	cmpq $21, %rdi\n"
+	"	je syscall_path\n"
+	"	cmpq $85, %rdi\n"
+	"	je syscall_path\n"
+	"	cmpq $257, %rdi\n"
+	"	je syscall_path\n"
+	"	cmpq $269, %rdi\n"
+	"	je syscall_path\n"
+	/* read write close poll, pread64 pwrite64 writev, select, dup dup2 */
 	"	cmpq $33, %rdi\n"
 	"	ja 2f\n"
-	"	movabsq $0x300800089, %rax\n"
+	"	movabsq $0x30096008b, %rax\n"
 	"	btq %rdi, %rax\n"
 	"	jc syscall_fd\n"
+	/* mmap mprotect munmap mremap madvise */
+	"	movq $0x12000e00, %rax\n"
+	"	btq %rdi, %rax\n"
+	"	jc syscall_mapping\n"
 	"2:	cmpq $72, %rdi\n"
 	"	je syscall_fd\n"
 	"	cmpq $233, %rdi\n"
@@ -204,6 +273,23 @@ __asm__(".text\n"
 	"	je syscall_watched\n"
 	"	cmpq $58, %rdi\n"
 	"	je process_vfork\n"
+	"	cmpq $57, %rdi\n"
+	"	je syscall_mapping\n"
+	/* clone: not with CLONE_VM, not on another stack */
+	"	cmpq $56, %rdi\n"
+	"	jne 3f\n"
+	"	testq $0x100, %rsi\n"
+	"	jnz 3f\n"
+	"	testq %rdx, %rdx\n"
+	"	jz syscall_mapping\n"
+	/* mlock munlock mlockall; remap_file_pages; mlock2 */
+	"3:	leaq -149(%rdi), %rax\n"
+	"	cmpq $2, %rax\n"
+	"	jbe syscall_mapping\n"
+	"	cmpq $216, %rdi\n"
+	"	je syscall_mapping\n"
+	"	cmpq $325, %rdi\n"
+	"	je syscall_mapping\n"
 	"	movq %rdi, %rax\n"
 	"	movq %rsi, %rdi\n"
 	"	movq %rdx, %rsi\n"

@@ -33,4 +33,9 @@ long entry_msgrcv(
 	int id, void *msg, size_t size, long type, int flg, int cancellable);
 long entry_msgctl(int id, int cmd, void *buf);
 
+/* The calls of mapping.c by number; fork, or clone without CLONE_VM and without
+ * a stack of the child's own (fork.c). */
+long entry_mapping(long nr, long a, long b, long c, long d, long e, long f);
+long entry_fork(long nr, long a, long b, long c, long d, long e);
+
 #endif

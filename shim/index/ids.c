@@ -8,6 +8,8 @@
  */
 #include "index/ids.h"
 
+const char *const facility_names[N_FAC] = {"sem", "msg", "shm", "mq"};
+
 /* First word of each level within the facility's bitmap area. */
 static const u32 level_start[IDX_LEVELS] = {
 	0,
@@ -65,11 +67,21 @@ static u32 find_free(struct caller *c, enum facility f, u32 from)
 	}
 }
 
+/* The page is reserved (room_for); facility's lock held. */
+static void note_page(struct caller *c, enum facility f, u32 page)
+{
+	u64 *map = &caller_header(c)->ids[f].pages[page / 64];
+
+	if (unlikely(!(*map >> page % 64 & 1)))
+		atom_store_release(map, *map | 1ULL << page % 64);
+}
+
 static void mark(struct caller *c, enum facility f, u32 idx, int used)
 {
 	int level;
 	u32 pos = idx;
 
+	note_page(c, f, idx / IDX_PER_PAGE);
 	for (level = 0; level < IDX_LEVELS; level++, pos /= 64) {
 		u64 *word = level_word(c, f, level, pos / 64);
 		u64 old = *word, bit = 1ULL << pos % 64;
@@ -184,22 +196,81 @@ void ids_free_locked(struct caller *c, enum facility f, u32 idx)
 	journal_set32(c, &t->in_use, t->in_use - 1);
 }
 
+/* The words of level 0 on a page that was used, else NULL. */
+static const u64 *page_words(const struct caller *c, enum facility f, u32 page)
+{
+	const u64 *map = caller_header(c)->ids[f].pages;
+
+	if (!(atom_load_acquire(&map[page / 64]) >> page % 64 & 1))
+		return NULL;
+	return level_word(c, f, 0, page * (IDX_PER_PAGE / 64));
+}
+
+int ids_used(const struct caller *c, enum facility f, u32 idx)
+{
+	const u64 *words = page_words(c, f, idx / IDX_PER_PAGE);
+
+	return words &&
+	       (atom_load_relaxed(&words[idx % IDX_PER_PAGE / 64]) >> idx % 64 &
+		       1);
+}
+
+/* The lowest used idx of a page that is >= from, both within it, or
+ * IDX_PER_PAGE. */
+static u32 next_on_page(const u64 *words, u32 from)
+{
+	u32 word = from / 64;
+	u64 bits = atom_load_relaxed(&words[word]) & (~0ULL << from % 64);
+
+	while (!bits) {
+		if (++word == IDX_PER_PAGE / 64)
+			return IDX_PER_PAGE;
+		bits = atom_load_relaxed(&words[word]);
+	}
+	return word * 64 + __builtin_ctzll(bits);
+}
+
+u32 ids_next(struct caller *c, enum facility f, u32 from)
+{
+	u32 max = atom_load_acquire(&caller_header(c)->ids[f].max_idx);
+	u32 page, at, first = from % IDX_PER_PAGE;
+
+	for (page = from / IDX_PER_PAGE; page <= max / IDX_PER_PAGE;
+		page++, first = 0) {
+		const u64 *words = page_words(c, f, page);
+
+		at = words ? next_on_page(words, first) : IDX_PER_PAGE;
+		if (at < IDX_PER_PAGE)
+			return page * IDX_PER_PAGE + at;
+	}
+	return IDX_MAX;
+}
+
+/* The highest used idx of a page, or -1. */
+static int last_on_page(const u64 *words)
+{
+	int word;
+
+	for (word = IDX_PER_PAGE / 64 - 1; word >= 0; word--)
+		if (words[word])
+			return word * 64 + 63 - __builtin_clzll(words[word]);
+	return -1;
+}
+
 u32 ids_highest_locked(struct caller *c, enum facility f)
 {
 	struct id_table *t = &caller_header(c)->ids[f];
-	u32 word = t->max_idx / 64, idx = 0;
+	int page = t->max_idx / IDX_PER_PAGE, at = -1;
+	const u64 *words;
 
-	for (;; word--) {
-		u64 bits = *level_word(c, f, 0, word);
-
-		if (bits) {
-			idx = word * 64 + 63 - __builtin_clzll(bits);
-			break;
-		}
-		if (word == 0)
-			break;
+	for (; page >= 0 && at < 0; page--) {
+		words = page_words(c, f, page);
+		at = words ? last_on_page(words) : -1;
 	}
-	/* Not journaled: a lower bound that is still right. */
-	atom_store_release(&t->max_idx, idx);
-	return idx;
+	if (at < 0)
+		return 0;
+	at += (page + 1) * IDX_PER_PAGE;
+	/* Not journaled: an upper bound that is still right. */
+	atom_store_release(&t->max_idx, (u32)at);
+	return at;
 }

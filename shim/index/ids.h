@@ -13,6 +13,9 @@
 
 #define IDS_ENTRIES 12u
 
+/* "sem", "msg", "shm", "mq". */
+extern const char *const facility_names[N_FAC];
+
 static inline u32 ids_shift(const struct caller *c)
 {
 	return caller_header(c)->idx_bits;
@@ -60,6 +63,16 @@ static inline struct slot *ids_find(
 int ids_alloc_locked(
 	struct caller *c, enum facility f, u32 *ret_idx, s32 *ret_id);
 void ids_free_locked(struct caller *c, enum facility f, u32 idx);
+
+/*
+ * The lowest idx in use that is >= from, or IDX_MAX. Touches no hole of the
+ * file, however far apart the objects stand; 4,096 words of bitmap at most for
+ * each idx found in a dense table, one page for each 32,768 idx in any. Without
+ * the facility's lock the answer is of no single moment: look at slot.ident.
+ */
+u32 ids_next(struct caller *c, enum facility f, u32 from);
+/* 1 if idx is in use (the low bits of an id). Touches no hole. */
+int ids_used(const struct caller *c, enum facility f, u32 idx);
 
 /* The highest idx in use, 0 if none (for *_INFO). Facility lock held. */
 u32 ids_highest_locked(struct caller *c, enum facility f);

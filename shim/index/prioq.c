@@ -342,6 +342,43 @@ u32 prioq_take(struct caller *c, struct prioq *q, u32 *ret_prio)
 	return idx;
 }
 
+/* ---- the walk ---- */
+
+/* The highest priority below prio that has items in its leaf, or -1. */
+static s32 live_below(const struct prio_levels *lv, u32 prio)
+{
+	u64 live = lv->live[prio / 64] & (bit(prio) - 1);
+	s32 g = (s32)(prio / 64);
+
+	while (!live && --g >= 0)
+		live = lv->live[g];
+	return live ? g * 64 + (s32)highest_bit(live) : -1;
+}
+
+int prioq_walk_next(
+	const struct caller *c, const struct prioq *q, struct prioq_walk *walk)
+{
+	const struct prio_levels *lv = prioq_levels(c, q);
+	s32 prio;
+
+	if (walk->item && walk->item != LAST(walk->ends)) {
+		walk->item = prioq_at(c, q, walk->item)->next;
+		return walk->item != 0;
+	}
+	if (!walk->item) {
+		walk->prio = q->first;
+		walk->ends = q->ends;
+	} else {
+		prio = q->levels.off ? live_below(lv, walk->prio) : -1;
+		if (prio < 0)
+			return 0;
+		walk->prio = (u32)prio;
+		walk->ends = *fifo_at(c, lv, walk->prio);
+	}
+	walk->item = FIRST(walk->ends);
+	return walk->item != 0;
+}
+
 /* ---- the check ---- */
 
 struct tally {

@@ -161,6 +161,15 @@ void prioq_insert(
 /* Take the first item of the highest priority out; count must not be 0. */
 u32 prioq_take(struct caller *c, struct prioq *q, u32 *ret_prio);
 
+/* A walk over all items in the order in which they are taken: 1 with walk->item
+ * and ->prio, or 0 at the end. Begins with a walk of zeros. */
+struct prioq_walk {
+	u32 item, prio;
+	u64 ends;
+};
+int prioq_walk_next(
+	const struct caller *c, const struct prioq *q, struct prioq_walk *walk);
+
 /* Give the memory back, chunk by chunk; for each item `drop` first, if its
  * bytes are elsewhere. Operations of their own; may be run again after a crash.
  */

@@ -126,11 +126,18 @@ static int present(struct check *k, const void *p)
 	return 1;
 }
 
+/* Level 0 is 2 MiB: what was never used of it is 0 and stays a hole. */
 static u64 bitmap_word(struct check *k, u32 f, u32 level, u32 word)
 {
+	u32 page = word / (IDX_PER_PAGE / 64);
 	u64 *at = (u64 *)region_at(&k->region, BITMAP_OFF((u64)f)) +
 		  level_start[level] + word;
 
+	if (level == 0 &&
+		!(region_header(&k->region)->ids[f].pages[page / 64] >>
+				page % 64 &
+			1))
+		return 0;
 	return present(k, at) ? *at : 0;
 }
 

@@ -41,3 +41,25 @@ int limit_hit(struct caller *c, enum limit which, u64 value, int error)
 	event_add(c, EVENT_LIMIT, which, value);
 	return error;
 }
+
+const char *limit_name(u64 which)
+{
+	static const char *const names[] = {
+		[LIMIT_SEMMNI] = "semmni",
+		[LIMIT_SEMMNS] = "semmns",
+		[LIMIT_SEMMSL] = "semmsl",
+		[LIMIT_SEMOPM] = "semopm",
+		[LIMIT_MSGMNI] = "msgmni",
+		[LIMIT_SHMMNI] = "shmmni",
+		[LIMIT_SHMALL] = "shmall",
+		[LIMIT_SHMMAX] = "shmmax",
+		[LIMIT_QUEUES_MAX] = "queues_max",
+		[LIMIT_MSG_MAX] = "msg_max",
+		[LIMIT_MSGSIZE_MAX] = "msgsize_max",
+		[LIMIT_RLIMIT_MSGQUEUE] = "RLIMIT_MSGQUEUE",
+	};
+
+	return which < sizeof(names) / sizeof(names[0]) && names[which]
+		       ? names[which]
+		       : "?";
+}

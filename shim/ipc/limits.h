@@ -28,6 +28,9 @@ enum limit {
 	LIMIT_RLIMIT_MSGQUEUE,
 };
 
+/* Its name, as in control.h; "?" if there is no such limit. */
+const char *limit_name(u64 which);
+
 /* The limits a new registry starts with. idx_bits as in struct header. */
 void limits_init(struct limits *ret, enum limits_profile profile, u32 idx_bits);
 

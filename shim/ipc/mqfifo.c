@@ -9,16 +9,14 @@
  * and before the commit: should we die between, a poller is woken once too
  * often, never too seldom.
  *
- * Its name is 128 random bits that only those know who map the registry, in a
- * directory that everybody may search and write but not list: so a process that
- * gave up its privileges after it mapped the registry can still open queues,
- * and nobody else can reach them. What the FIFO lends us besides: its readers
+ * Its name is random (sidefile.h). What the FIFO lends us besides: its readers
  * are the queue's descriptors (open(O_WRONLY|O_NONBLOCK) is ENXIO when there
  * are none), O_NONBLOCK is that of the open file description, shared by dup and
  * fork, and so is F_SETSIG, in which we keep the access mode: the FIFO itself
  * must be open for both ways.
  */
 #include "ipc/mqueue.h"
+#include "ipc/sidefile.h"
 
 #define O_CLOEXEC 02000000
 #define O_NOFOLLOW 0400000
@@ -30,8 +28,6 @@
 #define S_IFIFO 0010000
 #define FIONREAD 0x541b
 #define TWO_SLOTS 8192
-#define PATH_CAP 4160
-#define DIR_MODE 01733
 
 struct sys_stat64 {
 	u64 dev, ino, nlink;
@@ -39,47 +35,9 @@ struct sys_stat64 {
 	u64 rest[14];
 };
 
-static size_t fifo_dir(const struct caller *c, char *path)
-{
-	size_t n = str_add(path, PATH_CAP, 0, c->region.path);
-
-	return str_add(path, PATH_CAP, n, ".mq");
-}
-
-static void fifo_path(const struct caller *c, const u64 token[2], char *path)
-{
-	static const char digits[] = "0123456789abcdef";
-	size_t n = fifo_dir(c, path);
-	int i;
-
-	n = str_add(path, PATH_CAP, n, "/");
-	if (n + 33 > PATH_CAP)
-		return;
-	for (i = 0; i < 32; i++)
-		path[n++] = digits[token[i / 16] >> (i % 16 * 4) & 15];
-	path[n] = 0;
-}
-
-static int make_dir(const struct caller *c)
-{
-	char dir[PATH_CAP];
-	int err;
-
-	fifo_dir(c, dir);
-	err = sys_call(__NR_mkdir, dir, DIR_MODE);
-	if (!err)
-		return sys_call(__NR_chmod, dir, DIR_MODE);
-	return err == -EEXIST ? 0 : err;
-}
-
 void mq_fifo_unlink(struct caller *c, const u64 token[2])
 {
-	char path[PATH_CAP];
-
-	if (!c->region.path[0] || !token[0])
-		return;
-	fifo_path(c, token, path);
-	sys_call(__NR_unlink, path);
+	sidefile_unlink(c, token);
 }
 
 static int set_up(int fd, u32 oflag)
@@ -129,7 +87,7 @@ void mq_fifo_prepare(struct caller *c)
 	if (likely(atom_load_relaxed(&tried)) || !c->region.path[0])
 		return;
 	__atomic_store_n(&tried, 1, __ATOMIC_RELAXED);
-	make_dir(c);
+	sidefile_make_dir(c);
 }
 
 /* The name may lead to something else than our FIFO only if somebody else owns
@@ -137,12 +95,12 @@ void mq_fifo_prepare(struct caller *c)
 static int open_named(
 	struct caller *c, const u64 token[2], u32 oflag, struct sys_stat64 *ret)
 {
-	char path[PATH_CAP];
+	char path[SIDEFILE_PATH_CAP];
 	int fd;
 
 	if (!c->region.path[0] || !token[0])
 		return -ENOENT;
-	fifo_path(c, token, path);
+	sidefile_path(c, token, path);
 	fd = sys_call(__NR_open, path,
 		MQ_O_RDWR | O_CLOEXEC | O_NOFOLLOW | (oflag & MQ_O_NONBLOCK));
 	if (fd < 0)
@@ -175,15 +133,15 @@ int mq_fifo_open(struct caller *c, const struct mqueue *q, u32 oflag)
 
 static int make_named(struct caller *c, const u64 token[2])
 {
-	char path[PATH_CAP];
+	char path[SIDEFILE_PATH_CAP];
 	int err, tries;
 
 	if (!c->region.path[0])
 		return -ENOENT;
-	fifo_path(c, token, path);
+	sidefile_path(c, token, path);
 	for (tries = 0; tries < 2; tries++) {
 		err = sys_call(__NR_mknod, path, S_IFIFO | 0777, 0);
-		if (err != -ENOENT || make_dir(c))
+		if (err != -ENOENT || sidefile_make_dir(c))
 			break;
 	}
 	return err;
@@ -196,8 +154,7 @@ int mq_fifo_make(struct caller *c, u32 oflag, struct mq_fifo *ret)
 	u64 *token = ret->token;
 	int fd;
 
-	if (sys_call(__NR_getrandom, token, 16, 0) != 16 || !token[0])
-		token[0] = sys_monotonic_ns() | 1, token[1] = c->tid;
+	sidefile_name(c, token);
 	/* Noted first: who finds it there after our death unlinks the FIFO. */
 	atom_store_release(&h->mq_fifo[1], token[1]);
 	atom_store_release(&h->mq_fifo[0], token[0]);
@@ -226,12 +183,12 @@ int mq_fifo_make(struct caller *c, u32 oflag, struct mq_fifo *ret)
 
 int mq_fifo_unused(struct caller *c, const u64 token[2])
 {
-	char path[PATH_CAP];
+	char path[SIDEFILE_PATH_CAP];
 	int fd;
 
 	if (!c->region.path[0] || !token[0])
 		return 0;
-	fifo_path(c, token, path);
+	sidefile_path(c, token, path);
 	fd = sys_call(__NR_open, path, MQ_O_WRONLY | MQ_O_NONBLOCK | O_CLOEXEC);
 	if (fd >= 0)
 		sys_call(__NR_close, fd);

@@ -562,6 +562,24 @@ int mqueue_unlink(struct caller *c, const char *name, size_t name_len)
 	return err;
 }
 
+int mq_find_name(
+	struct caller *c, const char *name, size_t len, struct mq_desc *ret)
+{
+	struct slot *s;
+	int err = name_check(name, len);
+
+	if (!err)
+		err = mq_enter(c);
+	if (err)
+		return err;
+	fac_lock(c);
+	s = find(c, name, len);
+	if (s)
+		*ret = (struct mq_desc){.s = s, .ident = s->ident, .fd = -1};
+	fac_unlock(c);
+	return s ? 0 : -ENOENT;
+}
+
 int mq_find_inode(struct caller *c, u64 dev, u64 ino, struct mq_desc *ret)
 {
 	u32 idx, n = table(c)->max_idx;
@@ -662,26 +680,11 @@ void mq_touch(struct caller *c, const struct mq_desc *d)
 	atom_store_release(&q->ctime, now);
 }
 
-/* v in a field of width, a blank behind. */
-static size_t field(char *buf, size_t n, const char *label, u64 v, size_t width)
-{
-	size_t from;
-
-	n = str_add(buf, MQ_STATUS_SIZE, n, label);
-	from = n;
-	n = str_add_u64(buf, MQ_STATUS_SIZE, n, v);
-	while (n < from + width)
-		n = str_add(buf, MQ_STATUS_SIZE, n, " ");
-	return n;
-}
-
-int mq_status(struct caller *c, const struct mq_desc *d, char *buf)
+int mq_status(struct caller *c, const struct mq_desc *d, struct mq_status *ret)
 {
 	struct mqueue *q = mq_body(c, d->s);
 	const struct mq_notify *notify;
 	int err = q ? mq_enter(c) : -EBADF;
-	size_t n = 0;
-	int armed;
 
 	if (!err)
 		err = mq_lock(c, d);
@@ -689,13 +692,12 @@ int mq_status(struct caller *c, const struct mq_desc *d, char *buf)
 		return err;
 	mq_notify_drop_dead(c, q);
 	notify = &q->notify;
-	armed = notify->state == MQ_NOTIFY_ARMED;
-	n = field(buf, n, "QSIZE:", prioq_bytes(&q->msgs), 10);
-	n = field(buf, n, " NOTIFY:", armed ? notify->how : 0, 5);
-	n = field(buf, n,
-		" SIGNO:", armed && notify->how == 0 ? notify->signo : 0, 5);
-	n = field(buf, n, " NOTIFY_PID:", armed ? notify->pid : 0, 6);
-	n = str_add(buf, MQ_STATUS_SIZE, n, "\n");
+	*ret = (struct mq_status){.bytes = prioq_bytes(&q->msgs)};
+	if (notify->state == MQ_NOTIFY_ARMED) {
+		ret->notify = notify->how;
+		ret->signo = notify->how == 0 ? notify->signo : 0;
+		ret->notify_pid = notify->pid;
+	}
 	lock_release(c, &d->s->lock);
-	return n;
+	return 0;
 }

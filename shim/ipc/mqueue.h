@@ -73,6 +73,11 @@ int mqueue_unlink(struct caller *c, const char *name, size_t name_len);
  * socket. */
 int mq_find_inode(struct caller *c, u64 dev, u64 ino, struct mq_desc *ret);
 
+/* The queue of this name: 0 with *ret (fd -1, access not set), or -ENOENT,
+ * -ENOMEM, -ENAMETOOLONG, -EACCES for what can be no name. */
+int mq_find_name(
+	struct caller *c, const char *name, size_t len, struct mq_desc *ret);
+
 /* Before close(2) of a descriptor by this process, and after it. */
 void mq_closing(struct caller *c, const struct mq_desc *d);
 void mq_closed(struct caller *c, const struct mq_desc *d);
@@ -112,8 +117,13 @@ int mq_chmod(struct caller *c, const struct mq_desc *d, u32 mode);
 int mq_chown(struct caller *c, const struct mq_desc *d, u32 uid, u32 gid);
 /* atime and ctime are now. */
 void mq_touch(struct caller *c, const struct mq_desc *d);
-/* The status line (§9.2) into buf[MQ_STATUS_SIZE]; its length. */
-int mq_status(struct caller *c, const struct mq_desc *d, char *buf);
+/* What the queue's file says when it is read (§9.2). notify* and signo are 0
+ * while nobody is registered. */
+struct mq_status {
+	u64 bytes;
+	u32 notify, signo, notify_pid;
+};
+int mq_status(struct caller *c, const struct mq_desc *d, struct mq_status *ret);
 /* Somebody polls: MQ_POLLED_*. From now on the FIFO is kept in step. */
 void mq_watch(struct caller *c, const struct mq_desc *d, u32 bits);
 

@@ -102,7 +102,7 @@ static void queue_insert(
 /* ---- the sleep ---- */
 
 /* msg: what a receiver gets; NULL of a sender. */
-struct mq_sleeper {
+struct mq_sleep {
 	struct sleeper sl; /* first */
 	const struct mq_desc *d;
 	struct mq_msg *msg;
@@ -126,7 +126,7 @@ static void class_remove(
  * where it belongs. */
 static s32 class_finish(struct caller *c, struct sleeper *sl, s32 result)
 {
-	struct mq_msg *m = ((struct mq_sleeper *)sl)->msg;
+	struct mq_msg *m = ((struct mq_sleep *)sl)->msg;
 
 	if (result < 0 || !m)
 		return result;
@@ -139,7 +139,7 @@ static s32 class_finish(struct caller *c, struct sleeper *sl, s32 result)
 
 static void class_abandon(struct caller *c, struct sleeper *sl, s32 result)
 {
-	struct mq_sleeper *ms = (struct mq_sleeper *)sl;
+	struct mq_sleep *ms = (struct mq_sleep *)sl;
 
 	if (result >= 0 && ms->msg)
 		mq_put_back(c, ms->d, result, wait_own(c)->msg_prio);
@@ -154,7 +154,7 @@ static const struct sleep_class mq_class = {
 };
 
 /* Slot lock held and released. */
-static s32 sleep_in(struct caller *c, struct mqueue *q, struct mq_sleeper *ms,
+static s32 sleep_in(struct caller *c, struct mqueue *q, struct mq_sleep *ms,
 	const struct sys_timespec *timeout)
 {
 	struct waiter *w = wait_own(c);
@@ -233,7 +233,7 @@ static int may_sleep(
 int mq_sleep_send(struct caller *c, const struct mq_desc *d,
 	const struct mq_msg *m, const struct sys_timespec *timeout)
 {
-	struct mq_sleeper ms = {.d = d};
+	struct mq_sleep ms = {.d = d};
 	struct mqueue *q = mq_body(c, d->s);
 	int err = may_sleep(d, timeout);
 
@@ -260,7 +260,7 @@ int mq_sleep_send(struct caller *c, const struct mq_desc *d,
 int mq_sleep_receive(struct caller *c, const struct mq_desc *d,
 	struct mq_msg *ret, char *small, const struct sys_timespec *timeout)
 {
-	struct mq_sleeper ms = {.d = d, .msg = ret};
+	struct mq_sleep ms = {.d = d, .msg = ret};
 	struct mqueue *q = mq_body(c, d->s);
 	int err = may_sleep(d, timeout);
 

@@ -3,6 +3,7 @@
  * Message queues: creation, removal, and the commands of msgctl(2)
  * (KERNEL-SEMANTICS §5.1, §5.5, §5.6).
  */
+#include "ipc/controlfile.h"
 #include "ipc/limits.h"
 #include "ipc/msgqueue.h"
 #include "ipc/object.h"
@@ -107,6 +108,8 @@ int msg_stat(
 		return -EINVAL;
 	if (by == MSG_BY_ID) {
 		s = ids_find(c, FAC_MSG, id, &ident);
+	} else if (!ids_used(c, FAC_MSG, (u32)id & ids_mask(c))) {
+		s = NULL;
 	} else {
 		s = ids_slot(c, FAC_MSG, id);
 		ident = atom_load_acquire(&s->ident);
@@ -148,6 +151,7 @@ int msg_stat(
 /* msgmnb is a ceiling that only makes IPC_SET fail: `roomy` has none. */
 static int may_set_qbytes(struct caller *c, u32 qbytes)
 {
+	controlfile_drain(c);
 	if (qbytes <= (u32)limits(c)->msgmnb ||
 		caller_header(c)->profile == LIMITS_ROOMY)
 		return 0;
@@ -198,7 +202,8 @@ static void add_up(struct caller *c, u32 highest, struct msg_info *ret)
 	struct slot *s;
 	u32 i;
 
-	for (i = 0; i <= highest; i++) {
+	for (i = ids_next(c, FAC_MSG, 0); i <= highest;
+		i = ids_next(c, FAC_MSG, i + 1)) {
 		s = region_slot(&c->region, FAC_MSG, i);
 		ident = atom_load_acquire(&s->ident);
 		if (!(ident & IDENT_LIVE) || !msg_body(c, s))
@@ -225,6 +230,7 @@ int msg_info(struct caller *c, int totals, struct msg_info *ret)
 
 	if (err)
 		return err;
+	controlfile_drain(c);
 	object_fac_lock(c, &msg_class);
 	*ret = (struct msg_info){
 		.msgpool = totals ? (s32)t->in_use : 512000,

@@ -7,6 +7,7 @@
  * and to a block that the thread owns (msgmem.c). From the choice of a message
  * until it is in the caller's buffer no signal handler runs, as in the kernel.
  */
+#include "ipc/controlfile.h"
 #include "ipc/msgqueue.h"
 #include "ipc/perm.h"
 #include "ipc/sleep.h"
@@ -281,6 +282,7 @@ int msg_send(struct caller *c, s32 id, const void *user, u64 size, s32 flg,
 	if (unlikely(guard_source(c, user, TYPE_SIZE)))
 		return -EFAULT;
 	p.type = *(const user_type *)user;
+	controlfile_drain(c);
 	if (unlikely((s64)size < 0 ||
 		     size > (u64)caller_header(c)->limits.msgmax || id < 0))
 		return -EINVAL;

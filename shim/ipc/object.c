@@ -4,6 +4,7 @@
  */
 #include "ipc/object.h"
 #include "index/keyhash.h"
+#include "ipc/controlfile.h"
 #include "ipc/kernelkey.h"
 #include "ipc/limits.h"
 #include "ipc/perm.h"
@@ -157,6 +158,7 @@ int object_get(struct caller *c, const struct object_class *k, s32 key,
 	ret = caller_enroll(c);
 	if (ret)
 		return ret;
+	controlfile_drain(c);
 	if (key && kernelkey_taken(c, k->facility, key)) {
 		event_add(c, EVENT_KERNEL_KEY, k->facility, (u32)key);
 		if (flg & OBJ_EXCL)

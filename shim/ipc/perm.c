@@ -46,9 +46,14 @@ static u32 read_caps(void)
 static void cred_read(struct cred *cred)
 {
 	u32 groups[64];
-	long n = sys_call(__NR_getgroups, 64, groups);
+	long n;
 	u32 i;
 
+	if (cred->read) {
+		cred->read(cred);
+		return;
+	}
+	n = sys_call(__NR_getgroups, 64, groups);
 	cred->caps = read_caps();
 	cred->egid = sys_call(__NR_getegid);
 	cred->n_groups = n < 0 ? GROUPS_UNKNOWN : (u32)n;
@@ -77,8 +82,9 @@ static int in_many_groups(u32 gid)
 	return found;
 }
 
-static int in_group(const struct cred *cred, u32 gid)
+int perm_in_group(const struct cred *cred, u32 gid)
 {
+	const u32 *groups = cred->many ? cred->many : cred->groups;
 	u32 i;
 
 	if (cred->egid == gid)
@@ -86,7 +92,7 @@ static int in_group(const struct cred *cred, u32 gid)
 	if (cred->n_groups == GROUPS_UNKNOWN)
 		return in_many_groups(gid);
 	for (i = 0; i < cred->n_groups; i++)
-		if (cred->groups[i] == gid)
+		if (groups[i] == gid)
 			return 1;
 	return 0;
 }
@@ -97,7 +103,7 @@ static int granted(const struct cred *cred, const struct slot *s, u32 want)
 
 	if (cred->euid == s->uid || cred->euid == s->cuid)
 		mode >>= 6;
-	else if (in_group(cred, s->gid) || in_group(cred, s->cgid))
+	else if (perm_in_group(cred, s->gid) || perm_in_group(cred, s->cgid))
 		mode >>= 3;
 	return !(want & ~mode & 7) || (cred->caps & CRED_IPC_OWNER);
 }
@@ -120,7 +126,7 @@ int perm_check_file(struct caller *c, const struct slot *s, u32 want)
 	cred_read(cred);
 	if (cred->euid == s->uid)
 		mode >>= 6;
-	else if (in_group(cred, s->gid))
+	else if (perm_in_group(cred, s->gid))
 		mode >>= 3;
 	if (!(want & ~mode & 7) || (cred->caps & CRED_DAC_OVERRIDE))
 		return 0;

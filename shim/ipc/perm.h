@@ -49,6 +49,8 @@ int perm_owner_file(struct caller *c, const struct slot *s);
 int perm_owner(struct caller *c, const struct slot *s);
 /* The cached credentials, valid. */
 const struct cred *perm_cred(struct caller *c);
+/* 1 if it is one of theirs, supplementary ones included. */
+int perm_in_group(const struct cred *cred, u32 gid);
 /* 1 if the process has the capability now. */
 int perm_capable(struct caller *c, u32 cap);
 

@@ -3,6 +3,7 @@
  * Semaphore sets: creation, removal, and the commands of semctl(2)
  * (KERNEL-SEMANTICS §4.1, §4.7-4.9).
  */
+#include "ipc/controlfile.h"
 #include "ipc/limits.h"
 #include "ipc/object.h"
 #include "ipc/perm.h"
@@ -105,8 +106,10 @@ void sem_finish_removal(struct caller *c)
 
 int sem_get(struct caller *c, s32 key, s32 nsems, s32 flg)
 {
-	s32 max = limits(c)->semmsl;
+	s32 max;
 
+	controlfile_drain(c);
+	max = limits(c)->semmsl;
 	if (unlikely(nsems < 0 || nsems > max))
 		return nsems < 0 ? -EINVAL
 				 : limit_hit(c, LIMIT_SEMMSL, max, -EINVAL);
@@ -436,7 +439,7 @@ int sem_stat(
 		return -EINVAL;
 	if (by == SEM_BY_ID) {
 		s = ids_find(c, FAC_SEM, id, &ident);
-	} else if (!ids_in_range(c, FAC_SEM, id)) {
+	} else if (!ids_used(c, FAC_SEM, (u32)id & ids_mask(c))) {
 		s = NULL;
 	} else {
 		s = ids_slot(c, FAC_SEM, id);
@@ -507,6 +510,7 @@ int sem_info(struct caller *c, int totals, struct sem_info *ret)
 
 	if (err)
 		return err;
+	controlfile_drain(c);
 	object_fac_lock(c, &sem_class);
 	*ret = (struct sem_info){
 		.semmap = 1024000000,

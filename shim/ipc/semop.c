@@ -12,6 +12,7 @@
 #include "ipc/perm.h"
 #include "ipc/semop.h"
 #include "ipc/reap.h"
+#include "ipc/controlfile.h"
 #include "ipc/limits.h"
 #include "registry/bias.h"
 #include "registry/guard.h"
@@ -503,8 +504,10 @@ int sem_op_slow(struct caller *c, s32 id, const struct sop *user, u32 n,
 	struct request r = {.a = {NULL, n, c->pid, NULL}};
 	struct sys_timespec t;
 	struct sop buf[LOCAL_SOPS];
-	u32 opm = caller_header(c)->limits.semopm;
+	u32 opm;
 
+	controlfile_drain(c);
+	opm = caller_header(c)->limits.semopm;
 	if (timeout && guard_read(c, &t, timeout, sizeof(t)))
 		return -EFAULT;
 	if (n > opm)

@@ -5,6 +5,7 @@
  */
 #include "ipc/shm.h"
 #include "index/keyhash.h"
+#include "ipc/controlfile.h"
 #include "ipc/limits.h"
 #include "ipc/perm.h"
 #include "ipc/shmattach.h"
@@ -202,6 +203,7 @@ static int ready(struct caller *c)
 	struct header *h = caller_header(c);
 	int err = caller_enroll(c);
 
+	controlfile_drain(c);
 	if (!err && unlikely(h->shm.doomed || h->limits.shm_rmid_forced))
 		shm_sweep(c);
 	return err;
@@ -282,6 +284,8 @@ static struct slot *find(
 
 	if (by == SHM_BY_ID)
 		return ids_find(c, FAC_SHM, id, ret_ident);
+	if (!ids_used(c, FAC_SHM, (u32)id & ids_mask(c)))
+		return NULL;
 	s = ids_slot(c, FAC_SHM, id);
 	*ret_ident = atom_load_acquire(&s->ident);
 	return *ret_ident & IDENT_LIVE ? s : NULL;
@@ -362,12 +366,12 @@ int shm_set_perm(struct caller *c, s32 id, u32 uid, u32 gid, u32 mode)
 /* Pages that this user has locked, over all segments. */
 static u64 locked_by(struct caller *c, u32 uid)
 {
-	u32 idx, max = caller_header(c)->ids[FAC_SHM].max_idx;
+	u32 idx = 0;
 	const struct shm_segment *seg;
 	const struct slot *s;
 	u64 pages = 0;
 
-	for (idx = 0; idx <= max; idx++) {
+	for (; (idx = ids_next(c, FAC_SHM, idx)) < IDX_MAX; idx++) {
 		s = region_slot(&c->region, FAC_SHM, idx);
 		seg = shm_body(c, s);
 		if ((s->ident & IDENT_LIVE) && (s->mode & SHM_MODE_LOCKED) &&
@@ -433,25 +437,29 @@ int shm_set_locked(struct caller *c, s32 id, int lock)
 	return err;
 }
 
-/* Resident pages of all segments; those not used yet may have a pool's. */
+/* A segment not used yet may have a pool's pages: they are not its. */
+u64 shm_resident(struct caller *c, u32 idx)
+{
+	const struct slot *s = region_slot(&c->region, FAC_SHM, idx);
+	u64 ident = atom_load_acquire(&s->ident), off, pages;
+	const struct shm_segment *seg = shm_body(c, s);
+
+	if (!(ident & IDENT_LIVE) || !seg || !seg->atime)
+		return 0;
+	off = seg->off;
+	pages = seg->pages;
+	if (atom_load_acquire(&s->ident) != ident)
+		return 0;
+	return shm_map_resident(c, off, pages);
+}
+
 static u64 resident(struct caller *c)
 {
-	u32 idx, max = caller_header(c)->ids[FAC_SHM].max_idx;
-	struct shm_segment *seg;
-	struct slot *s;
-	u64 found = 0, ident, off, pages;
+	u64 found = 0;
+	u32 idx = 0;
 
-	for (idx = 0; idx <= max; idx++) {
-		s = region_slot(&c->region, FAC_SHM, idx);
-		ident = atom_load_acquire(&s->ident);
-		seg = shm_body(c, s);
-		if (!(ident & IDENT_LIVE) || !seg || !seg->atime)
-			continue;
-		off = seg->off;
-		pages = seg->pages;
-		if (atom_load_acquire(&s->ident) == ident)
-			found += shm_map_resident(c, off, pages);
-	}
+	for (; (idx = ids_next(c, FAC_SHM, idx)) < IDX_MAX; idx++)
+		found += shm_resident(c, idx);
 	return found;
 }
 

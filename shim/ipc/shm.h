@@ -49,6 +49,9 @@ int shm_set_perm(struct caller *c, s32 id, u32 uid, u32 gid, u32 mode);
 int shm_remove(struct caller *c, s32 id);
 /* SHM_LOCK, SHM_UNLOCK. */
 int shm_set_locked(struct caller *c, s32 id, int lock);
+/* Pages in memory of the segment that stands at idx, which must be in use; 0
+ * before its first attachment. Some system calls. */
+u64 shm_resident(struct caller *c, u32 idx);
 /* totals: SHM_INFO, which counts the resident pages. Returns the highest index
  * in use. */
 int shm_info(struct caller *c, int totals, struct shm_totals *ret);

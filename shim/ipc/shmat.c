@@ -82,7 +82,7 @@ static int attach(struct caller *c, struct slot *s, u64 ident, u64 addr,
 		e->ident = ident;
 		e->slot_idx = s - region_slot(&c->region, FAC_SHM, 0);
 		e->rec = region_off(&c->region, rec);
-		shm_record_link(c, t, s, rec, e->addr, 1, c->pid);
+		shm_record_link(c, t, s, rec, e, 1, c->pid);
 	}
 	lock_release(c, &s->lock);
 	return err;
@@ -129,7 +129,7 @@ int shm_at(struct caller *c, s32 id, u64 addr, s32 flg, u64 *ret_addr)
 		*ret_addr = e->addr;
 		if (flg & SHM_REMAP_FLAG)
 			shm_host_changed_locked(
-				c, e->addr, e->pages * SYS_PAGE, SHM_CUT_GONE);
+				c, e->addr, e->pages * SYS_PAGE, SHM_GONE);
 		shm_entry_insert(c->shm, e);
 	} else if (e) {
 		shm_entry_drop(c->shm, e);

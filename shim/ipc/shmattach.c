@@ -66,7 +66,7 @@ struct shm_attach *shm_record_new(struct caller *c, struct task *t)
 }
 
 void shm_record_link(struct caller *c, struct task *t, struct slot *s,
-	struct shm_attach *rec, u64 addr, u32 count, u32 pid)
+	struct shm_attach *rec, const struct shm_entry *e, u32 count, u32 pid)
 {
 	struct shm_segment *seg = shm_body(c, s);
 	struct shm_attach *first = shm_attach_at(c, seg->attach_all);
@@ -77,7 +77,8 @@ void shm_record_link(struct caller *c, struct task *t, struct slot *s,
 	atom_store_release(&rec->task, (u32)(t - region_task(&c->region, 0)));
 	atom_store_release(&rec->count, count);
 	atom_store_release(&rec->epoch, t->epoch);
-	atom_store_release(&rec->addr, addr);
+	atom_store_release(
+		&rec->addr, e->addr | (e->read_only ? SHM_ATTACH_RDONLY : 0));
 	atom_store_release(&rec->seg_prev.off, 0);
 	atom_store_release(&rec->seg_next.off, seg->attach_all.off);
 	journal_set_ref(c, &t->shm_free, rec->free_next);
@@ -339,13 +340,13 @@ static int creator_gone(const struct shm_segment *seg)
 
 static void sweep_forced(struct caller *c)
 {
-	u32 idx, max = caller_header(c)->ids[FAC_SHM].max_idx;
 	struct shm_segment *seg;
 	struct slot *s;
 	u64 ident;
+	u32 idx = 0;
 	int gone;
 
-	for (idx = 0; idx <= max; idx++) {
+	for (; (idx = ids_next(c, FAC_SHM, idx)) < IDX_MAX; idx++) {
 		s = slot_of(c, idx);
 		ident = atom_load_acquire(&s->ident);
 		if (!(ident & IDENT_LIVE) || shm_settle(c, s, ident, &seg))

@@ -41,10 +41,10 @@ static inline struct shm_attach *shm_attach_at(
 
 /* A record that is not in use (t->shm_free), or NULL without memory. */
 struct shm_attach *shm_record_new(struct caller *c, struct task *t);
-/* Put it to use for an attachment at addr: nattch, atime, lpid. The slot's
- * lock is held; an operation of its own. */
+/* Put it to use for the attachment e: nattch, atime, lpid. The slot's lock is
+ * held; an operation of its own. */
 void shm_record_link(struct caller *c, struct task *t, struct slot *s,
-	struct shm_attach *rec, u64 addr, u32 count, u32 pid);
+	struct shm_attach *rec, const struct shm_entry *e, u32 count, u32 pid);
 /* The opposite: nattch, dtime, lpid; takes the slot's lock. 1 if nobody has
  * the segment any more and it is to be destroyed for that. */
 int shm_record_unlink(

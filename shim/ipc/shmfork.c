@@ -13,10 +13,11 @@ static void copy_records(struct caller *c, struct task *t, u32 pid)
 	struct shm_attach *rec;
 	struct shm_entry *e;
 	struct slot *s;
-	u32 at = 0;
+	u32 at = 0, n;
 
 	while ((e = shm_entry_each(c->shm, &at))) {
-		if (!e->ident)
+		n = e->ident ? shm_entry_count_fork(c->shm, e) : 0;
+		if (!n)
 			continue;
 		rec = shm_record_new(c, t);
 		if (!rec)
@@ -24,8 +25,7 @@ static void copy_records(struct caller *c, struct task *t, u32 pid)
 		s = region_slot(&c->region, FAC_SHM, e->slot_idx);
 		lock_acquire(c, &s->lock);
 		if (s->ident == e->ident)
-			shm_record_link(c, t, s, rec, e->addr,
-				shm_entry_count(c->shm, e), pid);
+			shm_record_link(c, t, s, rec, e, n, pid);
 		lock_release(c, &s->lock);
 	}
 }
@@ -164,9 +164,9 @@ static void bind_entries(struct caller *c)
 		e->rec = 0;
 	for (rec = shm_attach_at(c, own->shm_head); rec;
 		rec = shm_attach_at(c, rec->task_next)) {
-		e = rec->ident
-			    ? shm_entry_unbound(c->shm, rec->addr, rec->ident)
-			    : NULL;
+		e = rec->ident ? shm_entry_unbound(c->shm,
+					 SHM_ATTACH_ADDR(rec->addr), rec->ident)
+			       : NULL;
 		if (e)
 			e->rec = region_off(&c->region, rec);
 		else if (rec->ident)
@@ -183,10 +183,31 @@ static void bind_entries(struct caller *c)
 		e->rec = region_off(&c->region, rec);
 		lock_acquire(c, &s->lock);
 		if (s->ident == e->ident)
-			shm_record_link(c, own, s, rec, e->addr,
+			shm_record_link(c, own, s, rec, e,
 				shm_entry_count(c->shm, e), c->pid);
 		lock_release(c, &s->lock);
 	}
+}
+
+/* What the host kept from its children (MADV_DONTFORK) is not there. */
+static void drop_unforked(struct caller *c, struct shm_entry *e)
+{
+	struct shm_process *p = c->shm;
+	u64 from, to;
+	u32 i;
+
+	for (i = e->frags; i; i = p->frags[i].next) {
+		from = p->frags[i].from;
+		to = p->frags[i].to;
+		if (from == to || !(p->frags[i].attr & SHM_ATTR_DONTFORK))
+			continue;
+		if (e->kind != SHM_DUPLICATE)
+			shm_restore_home(c, e->addr + from * SYS_PAGE,
+				(to - from) * SYS_PAGE);
+		p->frags[i].to = from;
+	}
+	if (!shm_entry_count(p, e))
+		shm_entry_remove(p, e);
 }
 
 /* What another thread of the parent was in the middle of. */
@@ -208,6 +229,9 @@ static void finish_changes(struct caller *c)
 			p->tried[i] = HOME_UNKNOWN;
 	if (p->cap)
 		shm_table_rebuild(p);
+	for (i = 1; i < p->high; i++)
+		if (p->entries[i].state == SHM_USED && p->entries[i].frags)
+			drop_unforked(c, &p->entries[i]);
 }
 
 void shm_fork_child(struct caller *c, const struct shm_fork *f)

@@ -6,25 +6,26 @@
 #include "ipc/shmhost.h"
 
 /* One attachment, of whose range [from, to) pages changed. */
-static void changed(
-	struct caller *c, struct shm_entry *e, u64 from, u64 to, int prot)
+static void changed(struct caller *c, struct shm_entry *e, u64 from, u64 to,
+	struct shm_change change)
 {
 	struct shm_process *p = c->shm;
 	struct shm_attach *rec = region_at(&c->region, e->rec);
 	u64 ident = e->ident;
-	int gone = prot == SHM_CUT_GONE;
 	u32 n;
 
 	if (!ident) { /* the host's own mapping */
-		if (gone && from == 0 && to == e->pages)
+		if (change.gone && from == 0 && to == e->pages)
 			shm_entry_remove(p, e);
 		return;
 	}
-	if (shm_entry_cut(p, e, from, to, prot) <= 0)
+	if ((change.clear | change.set) & ~SHM_ATTR_PROT)
+		p->unlike = e->unlike = 1;
+	if (shm_entry_cut(p, e, from, to, change) <= 0)
 		return;
 	n = shm_entry_count(p, e);
 	if (n) {
-		shm_record_recount(c, rec, n, n > rec->count, gone);
+		shm_record_recount(c, rec, n, n > rec->count, change.gone);
 		return;
 	}
 	shm_entry_remove(p, e);
@@ -33,7 +34,8 @@ static void changed(
 		c->shm->last_gone = 1;
 }
 
-void shm_host_changed_locked(struct caller *c, u64 addr, u64 len, int prot)
+void shm_host_changed_locked(
+	struct caller *c, u64 addr, u64 len, struct shm_change change)
 {
 	struct shm_entry *e;
 	u64 end = addr + len, from, to, size;
@@ -47,7 +49,7 @@ void shm_host_changed_locked(struct caller *c, u64 addr, u64 len, int prot)
 		from = addr > e->addr ? addr - e->addr : 0;
 		to = end < e->addr + size ? end - e->addr : size;
 		changed(c, e, from / SYS_PAGE, (to + SYS_PAGE - 1) / SYS_PAGE,
-			prot);
+			change);
 	}
 }
 
@@ -138,9 +140,56 @@ long shm_host_protect(struct caller *c, u64 addr, u64 len, int prot)
 	err = there(c, addr, len) ? sys_call(__NR_mprotect, addr, len, prot)
 				  : -ENOMEM;
 	if (!err)
-		shm_host_changed_locked(c, addr, len, prot);
+		shm_host_changed_locked(c, addr, len,
+			(struct shm_change){
+				0, SHM_ATTR_PROT, (u32)prot & SHM_ATTR_PROT});
 	end(c);
 	return err;
+}
+
+long shm_host_advise(struct caller *c, long nr, u64 addr, u64 len, u64 arg,
+	struct shm_change change)
+{
+	u64 first = addr & ~(SYS_PAGE - 1);
+	u64 size = (addr - first + len + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
+	long err;
+
+	if (!size || first + size < first || !begin(c, first, size))
+		return sys_call(nr, addr, len, arg);
+	err = there(c, first, size) ? sys_call(nr, addr, len, arg) : -ENOMEM;
+	if (!err)
+		shm_host_changed_locked(c, first, size, change);
+	end(c);
+	return err;
+}
+
+struct shm_change shm_host_advice(int advice)
+{
+	u32 order = SHM_ATTR_RANDOM | SHM_ATTR_SEQUENTIAL;
+	u32 huge = SHM_ATTR_HUGE | SHM_ATTR_NOHUGE;
+
+	switch (advice) {
+	case 0: /* MADV_NORMAL */
+		return (struct shm_change){0, order, 0};
+	case 1: /* MADV_RANDOM */
+		return (struct shm_change){0, order, SHM_ATTR_RANDOM};
+	case 2: /* MADV_SEQUENTIAL */
+		return (struct shm_change){0, order, SHM_ATTR_SEQUENTIAL};
+	case 10: /* MADV_DONTFORK */
+		return (struct shm_change){0, 0, SHM_ATTR_DONTFORK};
+	case 11: /* MADV_DOFORK */
+		return (struct shm_change){0, SHM_ATTR_DONTFORK, 0};
+	case 14: /* MADV_HUGEPAGE */
+		return (struct shm_change){0, huge, SHM_ATTR_HUGE};
+	case 15: /* MADV_NOHUGEPAGE */
+		return (struct shm_change){0, huge, SHM_ATTR_NOHUGE};
+	case 16: /* MADV_DONTDUMP */
+		return (struct shm_change){0, 0, SHM_ATTR_DONTDUMP};
+	case 17: /* MADV_DODUMP */
+		return (struct shm_change){0, SHM_ATTR_DONTDUMP, 0};
+	default:
+		return (struct shm_change){0, 0, 0};
+	}
 }
 
 /* Call f for the parts of the range within the home mappings. */
@@ -176,18 +225,20 @@ void shm_host_mapped(struct caller *c, u64 addr, u64 len)
 {
 	if (!begin(c, addr, len))
 		return;
-	shm_host_changed_locked(c, addr, len, SHM_CUT_GONE);
+	shm_host_changed_locked(c, addr, len, SHM_GONE);
 	in_homes(c, addr, len, add_guest);
 	end(c);
 }
 
 static void close_home(struct caller *c, u64 addr, u64 len)
 {
+	const struct shm_process *p = c->shm;
 	const struct shm_entry *e;
 	u32 at = 0;
 
-	while (c->shm->n_guests && (e = shm_entry_each(c->shm, &at)))
-		if (e->kind == SHM_GUEST && e->addr < addr + len &&
+	while ((p->n_guests || p->unlike) && (e = shm_entry_each(c->shm, &at)))
+		if ((e->kind == SHM_GUEST || e->unlike) &&
+			e->addr < addr + len &&
 			e->addr + e->pages * SYS_PAGE > addr) {
 			shm_restore_home(c, addr, len);
 			return;
@@ -238,7 +289,7 @@ long shm_host_unmap(struct caller *c, u64 addr, u64 len)
 	err = unmap_outside(c, addr, len);
 	if (!err) {
 		in_homes(c, addr, len, close_home);
-		shm_host_changed_locked(c, addr, len, SHM_CUT_GONE);
+		shm_host_changed_locked(c, addr, len, SHM_GONE);
 	}
 	end(c);
 	return err;

@@ -144,8 +144,8 @@ static char *duplicate_pages(
 	char *home = home_of(c, read_only, off, len), *p, *moved;
 
 	/* The source's whole range need not be mapped, its first page must, and
-	 * be ours. */
-	if (home && !c->shm->n_guests) {
+	 * be ours; the copy gets the flags that the host gave it. */
+	if (home && !c->shm->n_guests && !c->shm->unlike) {
 		p = duplicate(home, len, to);
 		if (!failed(p) || (long)p != -EFAULT)
 			return p;
@@ -160,6 +160,11 @@ static char *duplicate_pages(
 	return moved;
 }
 
+static struct shm_piece *piece_of(struct shm_process *p, const char *home)
+{
+	return &p->pieces[((u64)home >> 12) * 0x9e3779b97f4a7c15ULL >> 56];
+}
+
 /*
  * mprotect of a part of a mapping splits it, and taking the access away again
  * merges it: four times the cost of changing a mapping as a whole. So a home
@@ -168,8 +173,7 @@ static char *duplicate_pages(
  */
 static void keep_apart(struct shm_process *p, char *home, u64 len)
 {
-	struct shm_piece *piece =
-		&p->pieces[((u64)home >> 12) * 0x9e3779b97f4a7c15ULL >> 56];
+	struct shm_piece *piece = piece_of(p, home);
 
 	if (likely(piece->at == home && piece->len == len))
 		return;
@@ -231,6 +235,38 @@ static int map_duplicate(struct caller *c, struct shm_entry *e, void *to)
 	return 0;
 }
 
+long shm_map_part(
+	struct caller *c, struct shm_entry *e, u64 from, u64 n, void *to)
+{
+	u64 len = n * SYS_PAGE;
+	int guest = to && shm_in_home(c->shm, (u64)to, len), reserved = 0;
+	char *p;
+	long err;
+
+	/* What duplicate_pages maps for a moment must not come to lie there. */
+	if (to)
+		reserved =
+			sys_mmap(to, len, PROT_NONE,
+				MAP_RESERVE | MAP_FIXED_NOREPLACE, -1, 0) == to;
+	p = duplicate_pages(c, e->read_only, e->off + from * SYS_PAGE, len, to);
+	if (failed(p)) {
+		if (reserved)
+			sys_call(__NR_munmap, to, len);
+		return (long)p;
+	}
+	err = sys_call(__NR_mprotect, p, len, e->prot);
+	if (err) {
+		if (guest)
+			shm_restore_home(c, (u64)p, len);
+		else
+			sys_call(__NR_munmap, p, len);
+		return err;
+	}
+	e->addr = (u64)p - from * SYS_PAGE;
+	e->kind = guest ? SHM_GUEST : SHM_DUPLICATE;
+	return (long)p;
+}
+
 /* A place within a home mapping where nothing is attached counts as free. */
 static int free_in_home(struct shm_process *p, u64 addr, u64 len)
 {
@@ -288,12 +324,23 @@ int shm_map(struct caller *c, struct shm_entry *e, int fixed, int replace)
 	return map_duplicate(c, e, NULL);
 }
 
+static void forget_pieces(struct shm_process *p, u64 addr, u64 len)
+{
+	struct shm_piece *piece = p->pieces;
+
+	for (; piece < p->pieces + SHM_PIECES; piece++)
+		if (piece->at && (u64)piece->at < addr + len &&
+			(u64)piece->at + piece->len > addr)
+			piece->at = NULL;
+}
+
 void shm_restore_home(struct caller *c, u64 addr, u64 len)
 {
 	struct shm_process *p = c->shm;
 	int i;
 	char *q;
 
+	forget_pieces(p, addr, len);
 	for (i = 0; i < 2; i++) {
 		u64 off = addr - (u64)p->home[i];
 
@@ -302,13 +349,15 @@ void shm_restore_home(struct caller *c, u64 addr, u64 len)
 			continue;
 		q = far_map(c, i, REGION_SIZE + off, len);
 		if (failed(q))
-			continue;
+			break;
 		sys_call(__NR_mprotect, q, len, PROT_NONE);
-		if (failed((void *)sys_call(__NR_mremap, q, len, len,
+		if (!failed((void *)sys_call(__NR_mremap, q, len, len,
 			    MREMAP_MAYMOVE | MREMAP_FIXED, addr)))
-			sys_call(__NR_munmap, q, len);
-		return;
+			return;
+		sys_call(__NR_munmap, q, len);
 	}
+	/* Then it is nobody's; map_home finds out. */
+	sys_call(__NR_munmap, addr, len);
 }
 
 static void unmap_range(
@@ -320,9 +369,9 @@ static void unmap_range(
 		return;
 	if (e->kind == SHM_DUPLICATE) {
 		sys_call(__NR_munmap, addr, len);
-	} else if (e->kind == SHM_GUEST ||
+	} else if (e->kind == SHM_GUEST || e->unlike ||
 		   sys_call(__NR_mprotect, addr, len, PROT_NONE)) {
-		sys_call(__NR_munmap, addr, len);
+		/* In one step: a thread of the host's may be mapping. */
 		shm_restore_home(c, addr, len);
 	}
 }

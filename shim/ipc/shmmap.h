@@ -59,18 +59,39 @@ struct shm_entry {
 	u32 slot_idx;
 	u32 next;  /* hash chain or list of the unused: index, 0 = end */
 	u32 state; /* enum shm_entry_state */
-	unsigned char kind, read_only, prot, pad;
+	/* unlike: at home, but with flags that a home must not keep */
+	unsigned char kind, read_only, prot, unlike;
 	/* What is left of it, if not the whole: index of its first fragment. */
 	u32 frags;
 	u32 pad1;
 };
 
+/* What a fragment differs in from its neighbours: its protection, and what the
+ * host set by madvise and mlock. */
+#define SHM_ATTR_PROT 0xffu
+#define SHM_ATTR_LOCKED 0x100u
+#define SHM_ATTR_ONFAULT 0x200u
+#define SHM_ATTR_DONTFORK 0x400u
+#define SHM_ATTR_DONTDUMP 0x800u
+#define SHM_ATTR_RANDOM 0x1000u
+#define SHM_ATTR_SEQUENTIAL 0x2000u
+#define SHM_ATTR_HUGE 0x4000u
+#define SHM_ATTR_NOHUGE 0x8000u
+#define SHM_ATTR_ELSEWHERE 0x10000u /* shows other pages of the segment */
+
 /* Pages [from, to) of an attachment, still mapped. */
 struct shm_frag {
 	u64 from, to;
 	u32 next; /* 0 = end */
-	u32 prot;
+	u32 attr; /* SHM_ATTR_* */
 };
+
+/* What the host did to pages: unmapped or replaced them, or changed attributes.
+ */
+struct shm_change {
+	u32 gone, clear, set;
+};
+#define SHM_GONE ((struct shm_change){1, 0, 0})
 
 /* Homes that are mappings of their own at the moment. */
 #define SHM_PIECES 256u
@@ -90,6 +111,7 @@ struct shm_process {
 	struct shm_frag *frags;
 	u32 frag_cap, frag_high, frag_unused;
 	struct shm_piece pieces[SHM_PIECES];
+	u32 unlike;	    /* some attachment was, once */
 	u32 last_gone;	    /* a segment lost its last attachment: sweep */
 	u64 low, high_addr; /* all attachments ever made lie between */
 };
@@ -111,14 +133,17 @@ struct shm_entry *shm_entry_unbound(struct shm_process *p, u64 addr, u64 ident);
 struct shm_entry *shm_entry_each(struct shm_process *p, u32 *at);
 /* After fork: make the hash anew. */
 void shm_table_rebuild(struct shm_process *p);
-/* Number of fragments. */
+/* Number of fragments; of those that a fork child will have. */
 u32 shm_entry_count(const struct shm_process *p, const struct shm_entry *e);
-/* Pages [from, to) of the attachment were unmapped (SHM_CUT_GONE) or got the
- * protection prot. 1 if the number of its fragments may have changed, -ENOMEM.
- */
-#define SHM_CUT_GONE (-1)
-int shm_entry_cut(
-	struct shm_process *p, struct shm_entry *e, u64 from, u64 to, int prot);
+u32 shm_entry_count_fork(
+	const struct shm_process *p, const struct shm_entry *e);
+/* Pages [from, to) of the attachment were changed. 1 if the number of its
+ * fragments may be another one now, -ENOMEM. */
+int shm_entry_cut(struct shm_process *p, struct shm_entry *e, u64 from, u64 to,
+	struct shm_change change);
+/* The fragment that page lies in: its attributes, or -1 if it is unmapped. */
+s64 shm_entry_attr(
+	const struct shm_process *p, const struct shm_entry *e, u64 page);
 /* 1 if pages [from, to) of it are all still mapped. */
 int shm_entry_covers(const struct shm_process *p, const struct shm_entry *e,
 	u64 from, u64 to);
@@ -133,7 +158,13 @@ int shm_entry_covers(const struct shm_process *p, const struct shm_entry *e,
  */
 int shm_map(struct caller *c, struct shm_entry *e, int fixed, int replace);
 void shm_unmap(struct caller *c, const struct shm_entry *e);
-/* Make a piece of a home mapping what it was: ours, without access. */
+/* Map n pages of the segment from page `from` on at `to` (replacing what is
+ * there), or anywhere: the address or -errno. e says which pages, and gets
+ * addr, where its page 0 would be, and kind. The own task's lock is held. */
+long shm_map_part(
+	struct caller *c, struct shm_entry *e, u64 from, u64 n, void *to);
+/* Make a piece of a home mapping, whatever is mapped there now, what it was:
+ * ours, without access. Without memory for that it is left unmapped. */
 void shm_restore_home(struct caller *c, u64 addr, u64 len);
 /* Zero pages that may hold what a segment before left; e is mapped. 0 or
  * -ENOMEM. */

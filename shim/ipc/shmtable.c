@@ -194,7 +194,32 @@ u32 shm_entry_count(const struct shm_process *p, const struct shm_entry *e)
 	return n;
 }
 
-static u32 frag_new(struct shm_process *p, u64 from, u64 to, u32 prot, u32 next)
+u32 shm_entry_count_fork(const struct shm_process *p, const struct shm_entry *e)
+{
+	u32 i = e->frags, n = 0;
+
+	if (!i)
+		return 1;
+	for (; i; i = p->frags[i].next)
+		n += p->frags[i].to > p->frags[i].from &&
+		     !(p->frags[i].attr & SHM_ATTR_DONTFORK);
+	return n;
+}
+
+s64 shm_entry_attr(
+	const struct shm_process *p, const struct shm_entry *e, u64 page)
+{
+	u32 i = e->frags;
+
+	if (!i)
+		return page < e->pages ? e->prot : -1;
+	for (; i; i = p->frags[i].next)
+		if (page >= p->frags[i].from && page < p->frags[i].to)
+			return p->frags[i].attr;
+	return -1;
+}
+
+static u32 frag_new(struct shm_process *p, u64 from, u64 to, u32 attr, u32 next)
 {
 	struct shm_frag *f;
 	u32 i = p->frag_unused, cap;
@@ -215,7 +240,7 @@ static u32 frag_new(struct shm_process *p, u64 from, u64 to, u32 prot, u32 next)
 		}
 		i = p->frag_high++;
 	}
-	p->frags[i] = (struct shm_frag){from, to, next, prot};
+	p->frags[i] = (struct shm_frag){from, to, next, attr};
 	return i;
 }
 
@@ -223,7 +248,7 @@ static u32 frag_new(struct shm_process *p, u64 from, u64 to, u32 prot, u32 next)
 static u32 split(struct shm_process *p, u32 i, u64 page)
 {
 	struct shm_frag *f = &p->frags[i];
-	u32 rest = frag_new(p, page, f->to, f->prot, f->next);
+	u32 rest = frag_new(p, page, f->to, f->attr, f->next);
 
 	if (rest) {
 		f = &p->frags[i]; /* may have moved */
@@ -235,45 +260,51 @@ static u32 split(struct shm_process *p, u32 i, u64 page)
 
 /*
  * The kernel does not join fragments again, but where a part at the edge of one
- * gets its neighbour's protection it moves the border. 1 if that was all.
+ * becomes like its neighbour it moves the border. 1 if that was all.
  */
 static int move_border(
-	struct shm_process *p, u32 prev, u32 i, u64 from, u64 to, int prot)
+	struct shm_process *p, u32 prev, u32 i, u64 from, u64 to, u32 attr)
 {
 	struct shm_frag *f = &p->frags[i];
 	struct shm_frag *left = prev ? &p->frags[prev] : NULL;
 	struct shm_frag *right = f->next ? &p->frags[f->next] : NULL;
 
-	if (prot == SHM_CUT_GONE)
-		return 0;
 	if (from <= f->from && to < f->to && left && left->to == f->from &&
-		left->from < left->to && left->prot == (u32)prot) {
+		left->from < left->to && left->attr == attr) {
 		left->to = f->from = to;
 		return 1;
 	}
 	if (from > f->from && to >= f->to && right && right->from == f->to &&
-		right->from < right->to && right->prot == (u32)prot) {
+		right->from < right->to && right->attr == attr) {
 		right->from = f->to = from;
 		return 1;
 	}
 	return 0;
 }
 
-int shm_entry_cut(
-	struct shm_process *p, struct shm_entry *e, u64 from, u64 to, int prot)
+static u32 attr_after(u32 attr, struct shm_change change)
+{
+	return (attr & ~change.clear) | change.set;
+}
+
+int shm_entry_cut(struct shm_process *p, struct shm_entry *e, u64 from, u64 to,
+	struct shm_change change)
 {
 	int changed = 0;
-	u32 i, prev = 0;
+	u32 i, prev = 0, attr;
 
 	if (!e->frags)
 		e->frags = frag_new(p, 0, e->pages, e->prot, 0);
 	if (!e->frags)
 		return -ENOMEM;
 	for (i = e->frags; i; prev = i, i = p->frags[i].next) {
+		attr = attr_after(p->frags[i].attr, change);
 		if (p->frags[i].from >= to || p->frags[i].to <= from ||
-			p->frags[i].from == p->frags[i].to ||
-			p->frags[i].prot == (u32)prot ||
-			move_border(p, prev, i, from, to, prot))
+			p->frags[i].from == p->frags[i].to)
+			continue;
+		if (!change.gone &&
+			(p->frags[i].attr == attr ||
+				move_border(p, prev, i, from, to, attr)))
 			continue;
 		if (from > p->frags[i].from) {
 			i = split(p, i, from);
@@ -286,9 +317,9 @@ int shm_entry_cut(
 		}
 		if (!i)
 			return -ENOMEM;
-		p->frags[i].prot = (u32)prot;
+		p->frags[i].attr = attr;
 		/* An empty fragment stands for what is unmapped. */
-		if (prot == SHM_CUT_GONE) {
+		if (change.gone) {
 			p->frags[i].to = p->frags[i].from;
 			changed = 1;
 		}

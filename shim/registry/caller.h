@@ -22,6 +22,11 @@ struct cred {
 	u32 n_groups; /* in groups; GROUPS_UNKNOWN = ask the kernel */
 	u32 caps;     /* CRED_* */
 	u32 groups[64];
+	/* Who reads them anew before anybody is refused: NULL for the process's
+	 * own, else on behalf of somebody else (the mount), who keeps all
+	 * groups in `many`. */
+	void (*read)(struct cred *cred);
+	const u32 *many;
 };
 
 /* Signals that arrived inside a section and could not be queued again; more

@@ -22,3 +22,15 @@ void event_add(struct caller *c, enum event_code code, u64 arg0, u64 arg1)
 	atom_store_release(&e->arg[1], arg1);
 	atom_store_release(&e->seq, seq);
 }
+
+int event_get(const struct region *r, u64 seq, struct event *ret)
+{
+	const struct event *e =
+		(const struct event *)region_at(r, EVENTS_OFF) + seq % N_EVENTS;
+
+	if (atom_load_acquire(&e->seq) != seq)
+		return 0;
+	*ret = *e;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return atom_load_relaxed(&e->seq) == seq;
+}

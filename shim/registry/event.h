@@ -16,7 +16,12 @@ enum event_code {
 	EVENT_KERNEL_KEY, /* arg0 = facility, arg1 = key that the kernel has */
 	EVENT_DETACHED,	  /* arg0 = pid whose attachments were dropped */
 	EVENT_NO_ROOM,	  /* arg0 = pages asked for, arg1 = pages left */
+	EVENT_REFUSED,	  /* arg0 = control file, arg1 = errno of its text */
 };
+
+/* Copy the event with this sequence number (1 .. header.event_seq) out: 1, or
+ * 0 if it is being written or was overwritten. */
+int event_get(const struct region *r, u64 seq, struct event *ret);
 
 void event_add(struct caller *c, enum event_code code, u64 arg0, u64 arg1);
 

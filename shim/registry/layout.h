@@ -33,7 +33,7 @@
 #include <stdint.h>
 
 #define LAYOUT_MAGIC 0x7466696c63706900ULL /* "\0ipclift" */
-#define LAYOUT_VERSION 4u
+#define LAYOUT_VERSION 7u
 
 typedef uint64_t u64;
 typedef int64_t s64;
@@ -62,7 +62,7 @@ struct ref {
 struct lock {
 	u32 word;
 	u32 journal;	   /* thread index of the owner's journal */
-	u64 count;	   /* times taken; odd sampling for lock-free readers */
+	u64 count;	   /* times taken (lock_count); never goes back */
 	u32 n_found_held;  /* cnt_lock: an acquirer found it held */
 	u32 n_held_wanted; /* cnt_hold: wanted by others while held */
 	u64 robust_prev;   /* +24: written by libc code only */
@@ -127,13 +127,17 @@ _Static_assert(sizeof(struct slot) == 128, "slot size");
 #define IDX_BITS_EXTENDED 24
 #define IDX_MAX (1u << IDX_BITS_EXTENDED)
 #define IDX_LEVELS 4
+/* Pages of level 0, of this many idx each. */
+#define IDX_PER_PAGE 32768u
+#define IDX_PAGES (IDX_MAX / IDX_PER_PAGE)
 #define IDX_WORDS (IDX_MAX / 64 + IDX_MAX / 4096 + IDX_MAX / 262144 + 1)
 
 /*
  * struct id_table: the allocator's state and the key table of one facility.
  * All fields: written under the facility's lock, journaled, except key_seq
- * (odd while a writer is inside; repair makes it even) and the next_id of a
- * control file, which is one store.
+ * (odd while a writer is inside; repair makes it even), the next_id of a
+ * control file, which is one store, and pages: a bit is set before anything is
+ * marked there, and never cleared.
  */
 struct id_table {
 	u32 in_use;
@@ -148,6 +152,8 @@ struct id_table {
 	u32 key_seq;
 	u32 gen;	 /* generation of the next object */
 	u32 slots_ready; /* pages of slots below are reserved; only grows */
+	u64 pages[IDX_PAGES / 64]; /* pages of the bitmap's level 0 that were
+				    * ever used; the others are holes */
 };
 
 /* Limits, as the sysctl files show them. Each field is one store. */
@@ -484,8 +490,10 @@ struct shm_attach {
 	struct ref seg_next, seg_prev;
 	u32 count; /* mapping fragments */
 	u32 epoch; /* program image that made it */
-	u64 addr;
+	u64 addr;  /* where it began; SHM_ATTACH_RDONLY besides */
 };
+#define SHM_ATTACH_RDONLY 1ULL
+#define SHM_ATTACH_ADDR(addr) ((addr) & ~SHM_ATTACH_RDONLY)
 
 /* Size classes of runs: four to a power of two, up to 2^34 pages. */
 #define SHM_CLASSES 136u
@@ -753,6 +761,19 @@ struct heap {
 };
 
 /*
+ * struct control_file: a control file that some process has open for writing
+ * (ipc/controlfile.h). Written under control_lock while its bit in
+ * header.control_open is 0; setting the bit is the commit.
+ */
+struct control_file {
+	u64 token[2]; /* its name beside the registry */
+	u32 which;    /* index in sysctl_files */
+	u32 pad;
+};
+/* Open at the same time, arbitrary; one each bit of header.control_open. */
+#define CONTROL_FILES 32u
+
+/*
  * struct header. Identity: written once by the creator before magic. Counters:
  * see their structs. The four identity checks are in region.c.
  */
@@ -773,7 +794,7 @@ struct header {
 	struct id_table ids[N_FAC];
 	struct lock fac_lock[N_FAC];
 	struct lock repair_lock;
-	struct lock task_lock;
+	struct lock control_lock; /* of control[] */
 	struct heap heap;
 	u32 task_high; /* tasks ever used are below this */
 	u32 task_hint;
@@ -786,7 +807,8 @@ struct header {
 	struct shm_state shm;
 	u64 mq_fifo[2]; /* token of a FIFO made for a queue not yet there */
 	u32 mq_orphans; /* queues unlinked but open: slot idx + 1, 0 = none */
-	u32 pad;
+	u32 control_open; /* bits: which of control[] are in use */
+	struct control_file control[CONTROL_FILES];
 };
 #define HEADER_SIZE 65536ULL
 _Static_assert(sizeof(struct header) <= HEADER_SIZE, "header size");

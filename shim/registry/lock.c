@@ -89,6 +89,8 @@ int lock_acquire(struct caller *c, struct lock *lock)
 	c->held[n] = lock;
 	c->n_held = n + 1;
 	if (unlikely(seen & SYS_OWNER_DIED)) {
+		/* The hold of the dead is no measure of anything. */
+		atom_store_release(&lock->taken_ns, 0);
 		recover_lock(c, lock);
 		died = 1;
 	}

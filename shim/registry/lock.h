@@ -49,6 +49,16 @@ void lock_release(struct caller *c, struct lock *lock);
  */
 void lock_pass_on(struct caller *c, struct lock *lock);
 
+/* Times taken since the last reset (ipc/lockview.h). The word itself never goes
+ * back, for lock-free readers compare it: a reset goes on to the next multiple
+ * of 2^48. */
+#define LOCK_COUNT_BITS 48
+static inline u64 lock_count(const struct lock *lock)
+{
+	return atom_load_relaxed(&lock->count) &
+	       ((1ULL << LOCK_COUNT_BITS) - 1);
+}
+
 /* 1 if somebody holds it or died holding it: a lock-free reader must not
  * trust what it read. */
 static inline int lock_busy(const struct lock *lock)

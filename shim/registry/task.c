@@ -487,3 +487,27 @@ void task_free_locked(struct caller *c, struct task *t)
 	(void)c;
 	atom_store_release(&t->claim, 0);
 }
+
+u32 task_next(const struct caller *c, u32 from)
+{
+	const u32 per_page = SYS_PAGE / sizeof(struct task);
+	unsigned char there = 0;
+	int known = 0;
+
+	for (; from < N_TASKS; from++) {
+		struct task *t = region_task(&c->region, from);
+
+		if (from % per_page == 0)
+			known = 0;
+		if (!known++ &&
+			sys_call(__NR_mincore,
+				(uintptr_t)t & ~(uintptr_t)(SYS_PAGE - 1),
+				SYS_PAGE, &there))
+			there = 1;
+		if (!(there & 1))
+			from |= per_page - 1;
+		else if (atom_load_acquire(&t->claim))
+			return from;
+	}
+	return N_TASKS;
+}

@@ -45,6 +45,10 @@ int task_gone(const struct caller *c, const struct task *t);
  * 0 if only the thread of the lifeline ended (or it cannot be told). */
 int task_changed_image(const struct task *t);
 
+/* The first index >= from of a task that is claimed, or N_TASKS: for walking
+ * over all. Pages of the table that were never used are not read. */
+u32 task_next(const struct caller *c, u32 from);
+
 /* Claim a slot for a child to be forked (TASK_NASCENT, with the parent's pid
  * and start); 0 if the table is full. */
 u32 task_claim_nascent(struct caller *c);

@@ -2,7 +2,7 @@
 # Bash completion of ipclift.
 _ipclift() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-    local commands="run ls show rm gc get set check waits events doctor" i
+    local commands="run ls show rm gc get set check waits events mount doctor" i
     local home=/dev/shm/ipclift-$UID
 
     COMPREPLY=()
@@ -46,6 +46,10 @@ _ipclift() {
     get | set)
         [[ ${COMP_WORDS[1]} == get ]] && options+=" --json"
         options+=" $(ipclift get --json 2>/dev/null | sed -n 's/^ *"\(.*\)":.*/\1/p')"
+        ;;
+    mount)
+        options+=" -o --foreground"
+        mapfile -t COMPREPLY < <(compgen -d -- "$cur")
         ;;
     doctor)
         mapfile -t COMPREPLY < <(compgen -c -- "$cur")

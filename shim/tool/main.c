@@ -16,6 +16,7 @@
 
 #include "tool/care.h"
 #include "tool/home.h"
+#include "tool/mount.h"
 #include "tool/objects.h"
 #include "tool/run.h"
 #include "tool/waits.h"
@@ -31,6 +32,7 @@ static const struct command *const commands[] = {
 	&check_command,
 	&waits_command,
 	&events_command,
+	&mount_command,
 	&doctor_command,
 };
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -130,6 +132,8 @@ int main(int argc, char **argv)
 	for (i = 0; i < N_COMMANDS; i++)
 		if (!strcmp(argv[1], commands[i]->name))
 			break;
+	if (i == N_COMMANDS && mount_is_helper(argc, argv))
+		return mount_helper(argv);
 	if (i == N_COMMANDS)
 		return usage_error("unknown command '%s'", argv[1]);
 	current = commands[i];

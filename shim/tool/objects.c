@@ -74,8 +74,8 @@ static int print_proc(struct caller *c)
 	u32 idx = 0;
 	s64 n;
 
-	fputs(render_sem_head(), stdout);
-	while ((n = render_sem_rows(c, &idx, buf, sizeof(buf))) > 0)
+	fputs(render_head(FAC_SEM), stdout);
+	while ((n = render_rows(c, FAC_SEM, &idx, buf, sizeof(buf))) > 0)
 		fwrite(buf, 1, (size_t)n, stdout);
 	return n < 0 ? failure("%s", strerror((int)-n)) : EXIT_OK;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ipc/shmmap.h"
 #include "tool/home.h"
 
 int view_options(int argc, char **argv, const char *allowed, struct view *ret)
@@ -100,6 +101,8 @@ struct caller *view_open(struct view *v)
 {
 	static struct caller caller;
 	static struct cred cred = {.euid = ~0u};
+	/* Removing a segment needs a mapping of its pages for a moment. */
+	static struct shm_process shm;
 	const struct region_options options = {
 		.idx_bits = IDX_BITS_NORMAL, .must_exist = 1};
 	char why[512];
@@ -109,6 +112,7 @@ struct caller *view_open(struct view *v)
 		return NULL;
 	}
 	caller.cred = &cred;
+	caller.shm = &shm;
 	caller.generation = 1;
 	caller_refresh(&caller);
 	return &caller;

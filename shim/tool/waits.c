@@ -2,11 +2,8 @@
 /*
  * Who waits for whom, deadlocks among them, and the event ring.
  *
- * A process waits for another if it sleeps on a decrement of a semaphore to
- * which the other's death would add (SEM_UNDO): the one who took a lock and
- * has not given it back. Locks taken without SEM_UNDO have no holder that
- * anybody knows of. The sets are looked at one after the other, so a circle is
- * shown only if it is still there at a second look.
+ * What waiting for somebody means is in ipc/waitview.h. A circle is shown only
+ * if it is still there at a second look.
  */
 #include "tool/waits.h"
 
@@ -15,133 +12,72 @@
 #include <string.h>
 
 #include "ipc/limits.h"
-#include "ipc/semview.h"
+#include "ipc/waitview.h"
 #include "registry/event.h"
 #include "tool/registry.h"
 #include "tool/table.h"
 
-#define ROWS_MAX 1024 /* arbitrary: holders and sleepers looked at in a set */
-
-struct edge {
-	u32 from, to; /* pids; to 0: nobody known */
-	s32 id;
-	u32 num;
-	s64 since;
-	int in_circle;
-};
-
+/* Two readings: what only the first has is no deadlock. */
 struct graph {
-	struct edge *edges;
-	size_t n, cap;
+	struct wait_edge *edges;
+	u32 n;
 };
 
-static int add_edge(struct graph *g, struct edge e)
+static int read_edges(struct caller *c, struct graph *g)
 {
-	if (g->n == g->cap) {
-		size_t cap = g->cap ? 2 * g->cap : 64;
-		void *p = realloc(g->edges, cap * sizeof(e));
+	u32 cap = g->n ? g->n : 64;
+	s32 n = 0;
 
-		if (!p)
+	do {
+		free(g->edges);
+		cap = (u32)n > cap ? (u32)n + 64 : cap;
+		g->edges = calloc(cap, sizeof(*g->edges));
+		if (!g->edges)
 			return failure("out of memory");
-		g->edges = p;
-		g->cap = cap;
-	}
-	g->edges[g->n++] = e;
+		n = wait_edges(c, g->edges, cap);
+	} while (n > (s32)cap);
+	if (n < 0)
+		return failure("%s", strerror(-n));
+	g->n = (u32)n;
 	return 0;
 }
 
-static int add_set(struct caller *c, struct graph *g, s32 id)
+/* What it sleeps on: "sem 5.2", "msg 3", "mq 0". */
+static json_object *edge_object(const struct wait_edge *e)
 {
-	static struct sem_sleeper sleepers[ROWS_MAX];
-	static struct sem_holder holders[ROWS_MAX];
-	s32 n = sem_sleepers(c, id, sleepers, ROWS_MAX), m, i, k;
-	int err = 0;
-
-	if (n <= 0)
-		return 0;
-	m = sem_holders(c, id, holders, ROWS_MAX);
-	for (i = 0; i < n && i < ROWS_MAX && !err; i++) {
-		const struct sem_sleeper *s = &sleepers[i];
-		struct edge e = {s->pid, 0, id, s->op.num, s->since, 0};
-		size_t before = g->n;
-
-		for (k = 0; k < m && k < ROWS_MAX && !err; k++) {
-			if (s->op.op >= 0 || holders[k].num != s->op.num ||
-				holders[k].adj <= 0)
-				continue;
-			e.to = holders[k].pid;
-			err = add_edge(g, e);
-		}
-		e.to = 0;
-		if (!err && g->n == before)
-			err = add_edge(g, e);
-	}
-	return err;
+	if (e->facility == FAC_SEM)
+		return json_text("sem %d.%u", e->id, e->num);
+	return json_text("%s %d", facility_names[e->facility], e->id);
 }
 
-static int read_graph(struct caller *c, struct graph *g)
+static json_object *edge_what(const struct wait_edge *e)
 {
-	struct sem_info info;
-	struct sem_stat st;
-	int highest = sem_info(c, 1, &info), idx, err = 0;
+	static const char *const names[] = {[WAIT_FOR_ZERO] = "0",
+		[WAIT_FOR_MESSAGE] = "message",
+		[WAIT_FOR_ROOM] = "room"};
 
-	g->n = 0;
-	if (highest < 0)
-		return failure("%s", strerror(-highest));
-	for (idx = 0; idx <= highest && !err; idx++)
-		if (sem_stat(c, idx, SEM_BY_IDX_ANY, &st) >= 0)
-			err = add_set(c, g, st.id);
-	return err;
+	if (e->what == WAIT_FOR_UNITS)
+		return json_text("%d", -e->op);
+	return json_text("%s", names[e->what]);
 }
 
-/* Can pid be reached from `at`? left bounds the walk. */
-static int reaches(const struct graph *g, u32 at, u32 pid, size_t left)
-{
-	size_t i;
-
-	for (i = 0; i < g->n; i++) {
-		if (g->edges[i].from != at || !g->edges[i].to)
-			continue;
-		if (g->edges[i].to == pid)
-			return 1;
-		if (left && reaches(g, g->edges[i].to, pid, left - 1))
-			return 1;
-	}
-	return 0;
-}
-
-#define CIRCLE_MAX 8 /* arbitrary: longer circles are not looked for */
-
-static size_t mark_circles(struct graph *g)
-{
-	size_t i, n = 0;
-
-	for (i = 0; i < g->n; i++) {
-		struct edge *e = &g->edges[i];
-
-		e->in_circle =
-			e->to && (e->to == e->from || reaches(g, e->to, e->from,
-							      CIRCLE_MAX - 2));
-		n += (size_t)e->in_circle;
-	}
-	return n;
-}
-
-static json_object *edge_row(const struct edge *e)
+static json_object *edge_row(const struct wait_edge *e)
 {
 	json_object *o = json_object_new_object();
 
-	json_object_object_add(o, "pid", json_object_new_int((int)e->from));
+	json_object_object_add(o, "pid", json_object_new_int((int)e->pid));
+	json_object_object_add(o, "tid", json_object_new_int((int)e->tid));
 	json_object_object_add(
-		o, "command", json_text("%s", process_name(e->from)));
-	json_object_object_add(o, "sem", json_text("%d.%u", e->id, e->num));
-	json_object_object_add(
-		o, "holder", e->to ? json_object_new_int((int)e->to) : NULL);
+		o, "command", json_text("%s", process_name(e->pid)));
+	json_object_object_add(o, "on", edge_object(e));
+	json_object_object_add(o, "for", edge_what(e));
+	json_object_object_add(o, "holder",
+		e->holder ? json_object_new_int((int)e->holder) : NULL);
 	json_object_object_add(o, "holder_command",
-		e->to ? json_text("%s", process_name(e->to)) : NULL);
+		e->holder ? json_text("%s", process_name(e->holder)) : NULL);
 	json_object_object_add(o, "since", json_time(e->since));
 	json_object_object_add(
-		o, "deadlock", json_object_new_boolean(e->in_circle));
+		o, "deadlock", json_object_new_boolean((int)e->in_circle));
 	return o;
 }
 
@@ -153,7 +89,7 @@ static void print_deadlocks(const struct graph *g)
 	for (i = 0; i < g->n; i++)
 		if (g->edges[i].in_circle)
 			printf("  %u waits for %u at semaphore %u of set %d\n",
-				g->edges[i].from, g->edges[i].to,
+				g->edges[i].pid, g->edges[i].holder,
 				g->edges[i].num, g->edges[i].id);
 	puts("End one of them (kill PID): its SEM_UNDO lets the other go on.");
 }
@@ -161,9 +97,10 @@ static void print_deadlocks(const struct graph *g)
 static int waits_main(int argc, char **argv)
 {
 	static const struct column columns[] = {{"PID", "pid", '>'},
-		{"COMMAND", "command", '<'}, {"SEM", "sem", '<'},
-		{"HELD BY", "holder", '>'}, {"COMMAND", "holder_command", '<'},
-		{"SINCE", "since", '<'}, {0}};
+		{"COMMAND", "command", '<'}, {"ON", "on", '<'},
+		{"FOR", "for", '<'}, {"HELD BY", "holder", '>'},
+		{"COMMAND", "holder_command", '<'}, {"SINCE", "since", '<'},
+		{0}};
 	struct graph g = {0};
 	size_t i, circles = 0;
 	json_object *rows;
@@ -178,10 +115,10 @@ static int waits_main(int argc, char **argv)
 	c = view_open(&v);
 	if (!c)
 		return EXIT_FAILED;
-	err = read_graph(c, &g);
-	if (!err && mark_circles(&g)) {
-		err = read_graph(c, &g);
-		circles = mark_circles(&g);
+	err = read_edges(c, &g);
+	if (!err && wait_circles(g.edges, g.n)) {
+		err = read_edges(c, &g);
+		circles = err ? 0 : wait_circles(g.edges, g.n);
 	}
 	if (err)
 		return err;
@@ -204,11 +141,12 @@ const struct command waits_command = {
 	.name = "waits",
 	.summary = "list who waits for whom, and deadlocks",
 	.help = "usage: ipclift waits [OPTIONS]\n\n"
-		"List every process that sleeps on a semaphore (SET.NUMBER), "
-		"and\n"
-		"who holds it: whose death would give it back (SEM_UNDO). "
-		"Exit\n"
-		"status 1 if some wait for each other.\n\n"
+		"List every thread that sleeps in a call: on which object "
+		"(sem\n"
+		"SET.NUMBER), for what, and who holds it, that is, whose death "
+		"would\n"
+		"give it back (SEM_UNDO). Exit status 1 if some wait for each "
+		"other.\n\n"
 		"  --json           as a JSON array\n"
 		"  --registry PATH  look at this registry\n"
 		"  --name NAME      or at this named one\n",
@@ -216,28 +154,6 @@ const struct command waits_command = {
 };
 
 /* ---- events ---- */
-
-static const char *limit_name(u64 limit)
-{
-	static const char *const names[] = {
-		[LIMIT_SEMMNI] = "semmni",
-		[LIMIT_SEMMNS] = "semmns",
-		[LIMIT_SEMMSL] = "semmsl",
-		[LIMIT_SEMOPM] = "semopm",
-		[LIMIT_MSGMNI] = "msgmni",
-		[LIMIT_SHMMNI] = "shmmni",
-		[LIMIT_SHMALL] = "shmall",
-		[LIMIT_SHMMAX] = "shmmax",
-		[LIMIT_QUEUES_MAX] = "queues_max",
-		[LIMIT_MSG_MAX] = "msg_max",
-		[LIMIT_MSGSIZE_MAX] = "msgsize_max",
-		[LIMIT_RLIMIT_MSGQUEUE] = "RLIMIT_MSGQUEUE",
-	};
-
-	return limit < sizeof(names) / sizeof(names[0]) && names[limit]
-		       ? names[limit]
-		       : "?";
-}
 
 static json_object *event_text(const struct event *e)
 {

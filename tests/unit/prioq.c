@@ -133,6 +133,21 @@ static u32 priority(u32 spread)
 	return n == 32768 ? unit_random() % n : 700 + unit_random() % n * 31;
 }
 
+/* All of it, in the order in which it would be taken. */
+static void check_walk(void)
+{
+	struct prioq_walk walk = {0, 0, 0};
+	u32 n = 0, last = PRIOQ_N_PRIOS;
+
+	while (prioq_walk_next(&me, q, &walk)) {
+		if (n++ == 0)
+			cr_assert_eq(walk.item, held[best()].idx);
+		cr_assert_leq(walk.prio, last);
+		last = walk.prio;
+	}
+	cr_assert_eq(n, n_held);
+}
+
 static void check(void)
 {
 	u64 bytes = 0;
@@ -143,6 +158,7 @@ static void check(void)
 	cr_assert_eq(prioq_count(q), n_held);
 	cr_assert_eq(prioq_bytes(q), bytes);
 	cr_assert(prioq_valid(&me, q));
+	check_walk();
 }
 
 static void change(u32 round, u32 most)

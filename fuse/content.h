@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the files of the mount say: makers of texts, for the table of tree.c.
+ *
+ * Each takes the locks that it needs for one object at a time, and no longer
+ * than to copy what it shows. All return 0 or -errno: what the views of ipc/
+ * return, -ENOENT for an object that is gone.
+ */
+#ifndef IPCLIFT_FUSE_CONTENT_H
+#define IPCLIFT_FUSE_CONTENT_H
+
+#include "tree.h"
+
+/* sysvipc/sem, msg, shm: the kernel's bytes. */
+int content_sysvipc(struct caller *c, enum facility fac, struct text *t);
+
+/* About all (views.c). */
+make_view content_tasks, content_waits, content_events, content_stats,
+	content_locks;
+/* "reset", "on", "off" written to locks: the bytes taken, or -EINVAL. */
+s64 content_set_locks(struct caller *c, const char *text, size_t n);
+
+/* About one object (parts.c). */
+make_part content_sem_stat, content_sem_values, content_sem_holders,
+	content_sem_waiters;
+make_part content_msg_stat, content_msg_messages, content_msg_waiters;
+make_part content_shm_stat, content_shm_attachments;
+
+/* The status line of a queue. */
+int content_queue(struct caller *c, const struct node *n, struct text *t);
+
+/* Bytes that a segment has. No lock. */
+u64 content_data_size(const struct caller *c, const struct slot *s);
+
+/* Bytes of a segment from offset on, into buf: how many there are, 0 beyond
+ * the end, -ENOENT when it is gone. */
+ssize_t content_data(struct caller *c, const struct node *n, char *buf,
+	size_t size, u64 offset);
+
+#endif

@@ -1,0 +1,626 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The requests of the kernel; see ops.h.
+ *
+ * The low-level interface of libfuse, on purpose: an inode number says what it
+ * names (tree.h), so no path is built, parsed or remembered for each request,
+ * and no table of inodes lives as long as the mount; each open file has its own
+ * text, made once; and the short count of a sysctl write is ours to answer.
+ *
+ * Files are opened with direct I/O: they have no size, as procfs has it, and
+ * the kernel hands us each read and write with its offset. Nothing is cached
+ * about what can change.
+ */
+#define FUSE_USE_VERSION 312
+#include "ops.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fuse_lowlevel.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statfs.h>
+
+#include "content.h"
+#include "ipc/mqueue.h"
+#include "ipc/msg.h"
+#include "ipc/sem.h"
+#include "ipc/shm.h"
+#include "ipc/sysctl.h"
+#include "source.h"
+#include "tree.h"
+
+/* Seconds the kernel may believe in a directory that is always there.
+ * Arbitrary: it saves look-ups, no more. */
+#define FIXED_TIMEOUT 60.0
+/* Bytes read of a segment at a time. Arbitrary: what cat asks for. */
+#define DATA_MAX (128u << 10)
+
+/* An open file or directory. Threads of a program may share it. */
+struct file {
+	struct node node;
+	pthread_mutex_t lock; /* of what follows */
+	int made;
+	struct text text; /* of a directory: packed struct entry */
+};
+
+struct entry {
+	u64 ino;
+	u32 is_dir;
+	u32 len;
+	char name[]; /* zero-terminated, padded to 8 */
+};
+
+/* ---- who asks ---- */
+
+struct request {
+	struct caller *c;
+	struct requester *who;
+	struct node node;
+};
+
+static struct requester *requester_of(fuse_req_t req)
+{
+	static __thread struct requester who;
+	const struct fuse_ctx *ctx = fuse_req_ctx(req);
+
+	requester_init(&who, ctx->uid, ctx->gid, ctx->pid);
+	return &who;
+}
+
+/* 0 with *ret, or -errno: the registry is gone, or no such inode. */
+static int request_begin(fuse_req_t req, fuse_ino_t ino, struct request *ret)
+{
+	int err = source_check();
+
+	if (!err)
+		err = node_decode(ino, &ret->node);
+	if (err)
+		return err;
+	ret->who = requester_of(req);
+	ret->c = source_caller(ret->who);
+	return 0;
+}
+
+static void reply_error(fuse_req_t req, int err)
+{
+	fuse_reply_err(req, -err);
+}
+
+/* ---- names and attributes ---- */
+
+static double timeout_of(const struct node *n)
+{
+	return n->fixed && node_is_dir(n) ? FIXED_TIMEOUT : 0;
+}
+
+static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct fuse_entry_param e = {0};
+	struct request r;
+	struct node n;
+	int err = request_begin(req, parent, &r);
+
+	if (!err)
+		err = node_lookup(r.c, &r.node, name, &n);
+	if (!err)
+		err = node_stat(r.c, &n, &e.attr);
+	if (err) {
+		reply_error(req, err);
+		return;
+	}
+	e.ino = n.ino;
+	e.entry_timeout = timeout_of(&n);
+	fuse_reply_entry(req, &e);
+}
+
+/* The root answers even if the registry is gone, so that it can be
+ * unmounted. */
+static void op_getattr(
+	fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct request r;
+	struct stat st;
+	int err = request_begin(req, ino, &r);
+
+	(void)fi;
+	if (err == -ESTALE && ino == NODE_ROOT) {
+		st = (struct stat){.st_ino = NODE_ROOT,
+			.st_mode = S_IFDIR | 0555,
+			.st_nlink = 2,
+			.st_uid = source_uid(),
+			.st_gid = source_gid()};
+		err = 0;
+	} else if (!err) {
+		err = node_stat(r.c, &r.node, &st);
+	}
+	if (err)
+		reply_error(req, err);
+	else
+		fuse_reply_attr(req, &st, 0);
+}
+
+static void op_access(fuse_req_t req, fuse_ino_t ino, int mask)
+{
+	struct request r;
+	u32 want = (mask & R_OK ? PERM_R : 0) | (mask & W_OK ? PERM_W : 0);
+	int err = request_begin(req, ino, &r);
+
+	if (!err)
+		err = node_access(r.c, r.who, &r.node, want);
+	if (!err && (mask & X_OK) && !node_is_dir(&r.node))
+		err = -EACCES;
+	reply_error(req, err);
+}
+
+static int queue_desc(const struct request *r, struct mq_desc *ret)
+{
+	*ret = (struct mq_desc){0};
+	ret->s = node_slot(r->c, &r->node, &ret->ident);
+	return ret->s ? 0 : -ENOENT;
+}
+
+/* chmod and chown are a queue's; a size may be given to all that may be
+ * written, and changes nothing. */
+static int set_attributes(
+	struct request *r, const struct stat *attr, int to_set)
+{
+	const int all =
+		FUSE_SET_ATTR_MODE | FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID;
+	struct mq_desc d;
+	int err = 0;
+
+	if (to_set & FUSE_SET_ATTR_SIZE)
+		err = node_access(r->c, r->who, &r->node, PERM_W);
+	if (err || !(to_set & all))
+		return err;
+	if (r->node.kind != NODE_QUEUE)
+		return -EPERM;
+	err = queue_desc(r, &d);
+	if (!err && (to_set & FUSE_SET_ATTR_MODE))
+		err = mq_chmod(r->c, &d, attr->st_mode & 07777);
+	if (!err && (to_set & (FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID)))
+		err = mq_chown(r->c, &d,
+			to_set & FUSE_SET_ATTR_UID ? attr->st_uid : ~0u,
+			to_set & FUSE_SET_ATTR_GID ? attr->st_gid : ~0u);
+	return err;
+}
+
+static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
+	int to_set, struct fuse_file_info *fi)
+{
+	struct request r;
+	struct stat st;
+	int err = request_begin(req, ino, &r);
+
+	/* Whoever has it open for writing may truncate it. */
+	if (fi)
+		to_set &= ~FUSE_SET_ATTR_SIZE;
+	if (!err)
+		err = set_attributes(&r, attr, to_set);
+	if (!err)
+		err = node_stat(r.c, &r.node, &st);
+	if (err)
+		reply_error(req, err);
+	else
+		fuse_reply_attr(req, &st, 0);
+}
+
+static void op_statfs(fuse_req_t req, fuse_ino_t ino)
+{
+	struct statvfs st = {
+		.f_bsize = 4096, .f_frsize = 4096, .f_namemax = MQ_NAME_MAX};
+
+	(void)ino;
+	fuse_reply_statfs(req, &st);
+}
+
+/* ---- open files ---- */
+
+static struct file *file_new(const struct node *n)
+{
+	struct file *f = calloc(1, sizeof(*f));
+
+	if (f) {
+		f->node = *n;
+		pthread_mutex_init(&f->lock, NULL);
+	}
+	return f;
+}
+
+static struct file *file_of(const struct fuse_file_info *fi)
+{
+	return (struct file *)(uintptr_t)fi->fh;
+}
+
+static void file_free(struct file *f)
+{
+	pthread_mutex_destroy(&f->lock);
+	text_deinit(&f->text);
+	free(f);
+}
+
+static u32 wanted_rights(int flags)
+{
+	static const u32 rights[] = {PERM_R, PERM_W, PERM_R | PERM_W, 0};
+
+	return rights[flags & O_ACCMODE];
+}
+
+static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct request r;
+	struct file *f;
+	int err = request_begin(req, ino, &r);
+
+	if (!err)
+		err = node_access(
+			r.c, r.who, &r.node, wanted_rights(fi->flags));
+	if (err) {
+		reply_error(req, err);
+		return;
+	}
+	f = file_new(&r.node);
+	if (!f) {
+		reply_error(req, -ENOMEM);
+		return;
+	}
+	fi->fh = (uintptr_t)f;
+	fi->direct_io = 1;
+	if (fuse_reply_open(req, fi))
+		file_free(f);
+}
+
+static void op_release(
+	fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	(void)ino;
+	file_free(file_of(fi));
+	reply_error(req, 0);
+}
+
+/* ---- reading ---- */
+
+static int make_text(struct caller *c, const struct node *n, struct text *t)
+{
+	int err;
+
+	switch (n->kind) {
+	case NODE_SYSVIPC:
+		err = content_sysvipc(c, n->fac, t);
+		break;
+	case NODE_VIEW:
+	case NODE_LOCKS:
+		err = n->view(c, t);
+		break;
+	case NODE_QUEUE:
+		err = content_queue(c, n, t);
+		break;
+	default: {
+		u64 ident;
+
+		/* It may be gone since it was opened. */
+		err = node_slot(c, n, &ident) ? n->part(c, n->id, t) : -ENOENT;
+		/* Gone while it was looked at. */
+		if (err == -EINVAL || err == -EIDRM)
+			err = -ENOENT;
+	}
+	}
+	return !err && t->failed ? -ENOMEM : err;
+}
+
+/* The text of an open file: made when it is first read from the beginning, and
+ * made anew when somebody goes back there. Its lock is held. */
+static int file_text(struct file *f, struct caller *c, off_t offset)
+{
+	int err = 0;
+
+	if (f->made && offset)
+		return 0;
+	f->text.len = 0;
+	f->text.failed = 0;
+	err = make_text(c, &f->node, &f->text);
+	f->made = !err;
+	return err;
+}
+
+static void read_text(fuse_req_t req, struct file *f, struct caller *c,
+	size_t size, off_t offset)
+{
+	size_t at, n;
+	int err;
+
+	pthread_mutex_lock(&f->lock);
+	err = file_text(f, c, offset);
+	if (err) {
+		reply_error(req, err);
+	} else {
+		at = (size_t)offset < f->text.len ? (size_t)offset
+						  : f->text.len;
+		n = f->text.len - at;
+		fuse_reply_buf(req, f->text.buf + at, n < size ? n : size);
+	}
+	pthread_mutex_unlock(&f->lock);
+}
+
+static void read_sysctl(fuse_req_t req, const struct node *n, struct caller *c,
+	size_t size, off_t offset)
+{
+	char buf[SYSCTL_TEXT_MAX];
+	s64 len = sysctl_read(c, n->sysctl, offset, buf,
+		size < sizeof(buf) ? size : sizeof(buf));
+
+	if (len < 0)
+		reply_error(req, (int)len);
+	else
+		fuse_reply_buf(req, buf, (size_t)len);
+}
+
+static void read_data(fuse_req_t req, const struct node *n, struct caller *c,
+	size_t size, off_t offset)
+{
+	char *buf;
+	ssize_t len;
+
+	if (size > DATA_MAX)
+		size = DATA_MAX;
+	buf = malloc(size ? size : 1);
+	len = buf ? content_data(c, n, buf, size, (u64)offset) : -ENOMEM;
+	if (len < 0)
+		reply_error(req, (int)len);
+	else
+		fuse_reply_buf(req, buf, (size_t)len);
+	free(buf);
+}
+
+static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
+	struct fuse_file_info *fi)
+{
+	struct file *f = file_of(fi);
+	struct request r;
+	int err = request_begin(req, ino, &r);
+
+	if (err)
+		reply_error(req, err);
+	else if (f->node.kind == NODE_SYSCTL)
+		read_sysctl(req, &f->node, r.c, size, offset);
+	else if (f->node.kind == NODE_DATA)
+		read_data(req, &f->node, r.c, size, offset);
+	else
+		read_text(req, f, r.c, size, offset);
+}
+
+/* ---- writing ---- */
+
+static s64 write_node(struct request *r, const struct node *n, const char *buf,
+	size_t size, off_t offset)
+{
+	switch (n->kind) {
+	case NODE_SYSCTL:
+		return sysctl_write(r->c, n->sysctl, offset, buf, size);
+	case NODE_LOCKS:
+		return offset ? (s64)size : content_set_locks(r->c, buf, size);
+	case NODE_QUEUE:
+		return -EINVAL;
+	default:
+		return -EIO;
+	}
+}
+
+static void op_write(fuse_req_t req, fuse_ino_t ino, const char *buf,
+	size_t size, off_t offset, struct fuse_file_info *fi)
+{
+	struct file *f = file_of(fi);
+	struct request r;
+	s64 n = request_begin(req, ino, &r);
+
+	if (!n)
+		n = write_node(&r, &f->node, buf, size, offset);
+	if (n < 0)
+		reply_error(req, (int)n);
+	else
+		fuse_reply_write(req, (size_t)n);
+}
+
+/* ---- directories ---- */
+
+static int add_entry(void *arg, const char *name, u64 ino, int is_dir)
+{
+	size_t len = strlen(name) + 1;
+	size_t size = (sizeof(struct entry) + len + 7) & ~(size_t)7;
+	struct entry *e = (struct entry *)text_room(arg, size);
+
+	if (!e)
+		return -ENOMEM;
+	*e = (struct entry){ino, (u32)is_dir, (u32)size};
+	memcpy(e->name, name, len);
+	((struct text *)arg)->len += size;
+	return 0;
+}
+
+static int make_list(struct caller *c, const struct node *dir, struct text *t)
+{
+	int err = add_entry(t, ".", dir->ino, 1);
+
+	if (!err)
+		err = add_entry(t, "..", NODE_ROOT, 1);
+	return err ? err : node_list(c, dir, add_entry, t);
+}
+
+static void op_opendir(
+	fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct file *f = NULL;
+	struct request r;
+	int err = request_begin(req, ino, &r);
+
+	if (!err) {
+		f = file_new(&r.node);
+		err = f ? make_list(r.c, &r.node, &f->text) : -ENOMEM;
+	}
+	if (err) {
+		if (f)
+			file_free(f);
+		reply_error(req, err);
+		return;
+	}
+	fi->fh = (uintptr_t)f;
+	if (fuse_reply_open(req, fi))
+		file_free(f);
+}
+
+/* An offset is one in the list, which does not change; rewinding needs the
+ * list anew only for those who open the directory again. */
+static void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size,
+	off_t offset, struct fuse_file_info *fi)
+{
+	const struct file *f = file_of(fi);
+	char *buf = malloc(size);
+	size_t at = (size_t)offset, n = 0, len;
+
+	(void)ino;
+	if (!buf) {
+		reply_error(req, -ENOMEM);
+		return;
+	}
+	while (at < f->text.len) {
+		const struct entry *e =
+			(const struct entry *)(f->text.buf + at);
+		struct stat st = {.st_ino = e->ino,
+			.st_mode = e->is_dir ? S_IFDIR : S_IFREG};
+
+		at += e->len;
+		len = fuse_add_direntry(
+			req, buf + n, size - n, e->name, &st, (off_t)at);
+		if (len > size - n)
+			break;
+		n += len;
+	}
+	fuse_reply_buf(req, buf, n);
+	free(buf);
+}
+
+/* ---- removing ---- */
+
+static void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct request r;
+	struct node n;
+	int err = request_begin(req, parent, &r);
+
+	if (!err && r.node.kind == NODE_QUEUES)
+		err = mqueue_unlink(r.c, name, strlen(name));
+	else if (!err && !(err = node_lookup(r.c, &r.node, name, &n)))
+		err = n.kind == NODE_SYSCTL ? -EACCES : -EPERM;
+	reply_error(req, err);
+}
+
+static int remove_object(struct caller *c, const struct node *n)
+{
+	u64 ident;
+	int err = 0;
+
+	if (!node_slot(c, n, &ident))
+		return -ENOENT;
+	if (n->fac == FAC_SEM)
+		err = sem_remove(c, n->id);
+	else if (n->fac == FAC_MSG)
+		err = msg_remove(c, n->id);
+	else
+		err = shm_remove(c, n->id);
+	return err == -EINVAL || err == -EIDRM ? -ENOENT : err;
+}
+
+static void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct request r;
+	struct node n;
+	int err = request_begin(req, parent, &r);
+
+	if (!err)
+		err = node_lookup(r.c, &r.node, name, &n);
+	if (!err && n.kind == NODE_OBJECT)
+		err = remove_object(r.c, &n);
+	else if (!err)
+		err = node_is_dir(&n) ? -EPERM : -ENOTDIR;
+	reply_error(req, err);
+}
+
+/* ---- what the tree does not have ---- */
+
+/* procfs and mqueue differ in the error. */
+static void refuse_new(fuse_req_t req, fuse_ino_t parent)
+{
+	struct request r;
+	int err = request_begin(req, parent, &r);
+
+	if (!err)
+		err = r.node.kind == NODE_QUEUES ? -EPERM : -ENOENT;
+	reply_error(req, err);
+}
+
+static void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
+	mode_t mode, dev_t dev)
+{
+	(void)name, (void)mode, (void)dev;
+	refuse_new(req, parent);
+}
+
+static void op_mkdir(
+	fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
+{
+	(void)name, (void)mode;
+	refuse_new(req, parent);
+}
+
+static void op_symlink(
+	fuse_req_t req, const char *link, fuse_ino_t parent, const char *name)
+{
+	(void)link, (void)name;
+	refuse_new(req, parent);
+}
+
+static void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
+	fuse_ino_t new_parent, const char *new_name, unsigned flags)
+{
+	(void)name, (void)new_parent, (void)new_name, (void)flags;
+	refuse_new(req, parent);
+}
+
+static void op_link(
+	fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name)
+{
+	(void)ino, (void)name;
+	refuse_new(req, parent);
+}
+
+static void op_create(fuse_req_t req, fuse_ino_t parent, const char *name,
+	mode_t mode, struct fuse_file_info *fi)
+{
+	(void)name, (void)mode, (void)fi;
+	refuse_new(req, parent);
+}
+
+const struct fuse_lowlevel_ops ops = {
+	.lookup = op_lookup,
+	.getattr = op_getattr,
+	.setattr = op_setattr,
+	.access = op_access,
+	.statfs = op_statfs,
+	.open = op_open,
+	.read = op_read,
+	.write = op_write,
+	.release = op_release,
+	.opendir = op_opendir,
+	.readdir = op_readdir,
+	.releasedir = op_release,
+	.unlink = op_unlink,
+	.rmdir = op_rmdir,
+	.mknod = op_mknod,
+	.mkdir = op_mkdir,
+	.symlink = op_symlink,
+	.rename = op_rename,
+	.link = op_link,
+	.create = op_create,
+};

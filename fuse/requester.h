@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+/*
+ * On whose behalf a request is served: the process that made it, not the mount.
+ *
+ * FUSE tells its file system uid and gid. Supplementary groups and
+ * capabilities are read from /proc only when uid and gid alone would refuse;
+ * the process waits for our answer meanwhile, so they are its own. They count
+ * only if it is in our user namespace (or we cannot see that it is not).
+ */
+#ifndef IPCLIFT_FUSE_REQUESTER_H
+#define IPCLIFT_FUSE_REQUESTER_H
+
+#include <sys/types.h>
+
+#include "ipc/perm.h"
+
+struct requester {
+	struct cred cred; /* first: cred_read gets its address */
+	pid_t pid;	  /* of the thread; 0 = not in our pid namespace */
+	int known;	  /* groups and capabilities were read */
+	u32 *many;	  /* all its groups, malloced */
+};
+
+/* Start anew for a request of this process. */
+void requester_init(struct requester *r, uid_t uid, gid_t gid, pid_t pid);
+/* Give its memory back. */
+void requester_deinit(struct requester *r);
+
+/*
+ * Rights on a file of so many mode bits that belongs to uid and gid, as procfs
+ * grants them for sysctl files: the owner's, else the group's, else the
+ * others', and no capability helps. want: PERM_R, PERM_W. 0 or -EACCES.
+ */
+int requester_may(struct requester *r, u32 mode, u32 uid, u32 gid, u32 want);
+/* 1 if it has one of these capabilities (CRED_*). */
+int requester_capable(struct requester *r, u32 caps);
+
+#endif

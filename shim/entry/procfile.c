@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The calls on descriptors of the kernel's files about IPC; see procfs.c.
+ *
+ * The file offset is that of the descriptor itself, shared by dup and fork.
+ */
+#undef _FILE_OFFSET_BITS
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include "entry/procfile.h"
+#include "ipc/controlfile.h"
+#include "registry/guard.h"
+
+/* The kernel looks no further in one write. */
+#define TEXT_MAX 4095
+#define IOV_MOST 1024
+
+struct proc {
+	struct caller *c;
+	struct fd_entry *e;
+	int which;
+	u32 access;
+};
+
+void proc_enter(struct caller *c, int fd, int which, u32 at, u32 access)
+{
+	struct stat st;
+
+	if (!sys_call(__NR_fstat, fd, &st))
+		fd_enter_proc(c, fd, proc_ident(st.st_ino, which, at), access);
+}
+
+/* 0 with *ret; PROCFS_PASS if the number is another file by now; -errno. */
+static long proc_get(int fd, struct proc *ret)
+{
+	struct fd_entry *e = fd_entry(fd);
+	u64 ident = e->ident;
+	struct stat st;
+	int err = 0;
+
+	if (sys_call(__NR_fstat, fd, &st) || !S_ISREG(st.st_mode) ||
+		(u32)st.st_ino != ident >> 32) {
+		fd_forget_proc(fd);
+		return PROCFS_PASS;
+	}
+	ret->c = process_get(&err);
+	ret->e = e;
+	ret->which = proc_which(ident);
+	ret->access = e->info & FD_ACCESS;
+	return ret->c ? 0 : -err;
+}
+
+/* ---- reading ---- */
+
+static int may_read(const struct proc *p)
+{
+	return p->access == O_RDONLY || p->access == O_RDWR;
+}
+
+static long read_control(const struct proc *p, void *buf, size_t len, s64 off)
+{
+	char text[SYSCTL_TEXT_MAX];
+	s64 n = sysctl_read(p->c, proc_sysctl(p->which), off, text, len);
+
+	if (n <= 0)
+		return n;
+	if (guard_writable(p->c, buf, (size_t)n))
+		return -EFAULT;
+	__builtin_memcpy(buf, text, (size_t)n);
+	return n;
+}
+
+long procfs_read(int fd, void *buf, size_t len)
+{
+	struct proc p;
+	long err = proc_get(fd, &p);
+	s64 off, n;
+
+	if (err)
+		return err;
+	if (!may_read(&p))
+		return -EBADF;
+	off = sys_call(__NR_lseek, fd, 0, SEEK_CUR);
+	if (p.which < PROC_SYSVIPC) {
+		if (off == 0 && p.e->pos)
+			proc_snapshot(p.c, fd, p.which);
+		p.e->pos = 1;
+		return PROCFS_PASS;
+	}
+	n = read_control(&p, buf, len, off);
+	if (n > 0)
+		sys_call(__NR_lseek, fd, n, SEEK_CUR);
+	return n;
+}
+
+long procfs_pread(int fd, void *buf, size_t len, s64 off)
+{
+	struct proc p;
+	long err = proc_get(fd, &p);
+
+	if (err)
+		return err;
+	if (off < 0)
+		return -EINVAL;
+	if (!may_read(&p))
+		return -EBADF;
+	return p.which < PROC_SYSVIPC ? PROCFS_PASS
+				      : read_control(&p, buf, len, off);
+}
+
+/* ---- writing ---- */
+
+static long may_write(const struct proc *p)
+{
+	if (p->access != O_WRONLY && p->access != O_RDWR)
+		return -EBADF;
+	return p->which < PROC_SYSVIPC ? -EIO : 0;
+}
+
+/* off < 0: at the file offset, which moves. text is ours or checked. */
+static long write_text(
+	const struct proc *p, int fd, const char *text, size_t len, s64 off)
+{
+	int moves = off < 0;
+	s64 n;
+
+	if (moves)
+		off = sys_call(__NR_lseek, fd, 0, SEEK_CUR);
+	n = sysctl_write(p->c, proc_sysctl(p->which), off, text, len);
+	if (moves && n > 0)
+		sys_call(__NR_lseek, fd, n, SEEK_CUR);
+	return n;
+}
+
+static long write_at(int fd, const void *buf, size_t len, s64 off)
+{
+	struct proc p;
+	long err = proc_get(fd, &p);
+
+	if (!err)
+		err = may_write(&p);
+	if (err)
+		return err;
+	if (guard_source(p.c, buf, len < TEXT_MAX ? len : TEXT_MAX))
+		return -EFAULT;
+	return write_text(&p, fd, buf, len, off);
+}
+
+long procfs_write(int fd, const void *buf, size_t len)
+{
+	return write_at(fd, buf, len, -1);
+}
+
+long procfs_pwrite(int fd, const void *buf, size_t len, s64 off)
+{
+	return off < 0 ? -EINVAL : write_at(fd, buf, len, off);
+}
+
+/* The pieces as one text, as the kernel takes them: the first bytes into text,
+ * and the length of all, or -errno. */
+static s64 gather(struct caller *c, const struct iovec *iov, int n, char *text)
+{
+	size_t len = 0, part, i;
+	s64 total = 0;
+	int k;
+
+	if (n < 0 || n > IOV_MOST)
+		return -EINVAL;
+	if (guard_source(c, iov, (size_t)n * sizeof(*iov)))
+		return -EFAULT;
+	for (k = 0; k < n; k++) {
+		part = iov[k].iov_len;
+		if ((ssize_t)part < 0 ||
+			__builtin_add_overflow(total, (s64)part, &total))
+			return -EINVAL;
+		if (part > TEXT_MAX - len)
+			part = TEXT_MAX - len;
+		if (guard_source(c, iov[k].iov_base, part))
+			return -EFAULT;
+		for (i = 0; i < part; i++)
+			text[len++] = ((const char *)iov[k].iov_base)[i];
+	}
+	return total;
+}
+
+long procfs_writev(int fd, const void *iov, int n)
+{
+	char text[TEXT_MAX];
+	struct proc p;
+	long err = proc_get(fd, &p);
+	s64 total;
+
+	if (!err)
+		err = may_write(&p);
+	if (err)
+		return err;
+	total = gather(p.c, iov, n, text);
+	if (total < 0)
+		return total;
+	return write_text(&p, fd, text, (size_t)total, -1);
+}
+
+long procfs_commit(int fd)
+{
+	struct fd_entry *e = fd_entry(fd);
+	int err = 0;
+	u32 at = proc_at(e->ident);
+	struct caller *c;
+
+	if (at == PROC_NO_FILE)
+		return 0;
+	c = process_get(&err);
+	return c ? controlfile_commit(c, at) : 0;
+}
+
+/* ---- fstat ---- */
+
+void procfs_stat(int fd, struct stat *st)
+{
+	const struct fd_entry *e = fd_entry(fd);
+	int which = proc_which(e->ident);
+	char path[PROC_PATH_CAP];
+	struct stat kernels;
+
+	if ((u32)st->st_ino != e->ident >> 32)
+		return;
+	/* Device and inode too: cp compares them with those of the path. */
+	proc_path(which, path);
+	if (!sys_call(__NR_stat, path, &kernels)) {
+		*st = kernels;
+		return;
+	}
+	st->st_mode = S_IFREG |
+		      (which < PROC_SYSVIPC ? 0444 : proc_sysctl(which)->mode);
+	st->st_nlink = 1;
+	st->st_uid = st->st_gid = 0;
+	st->st_size = 0;
+	st->st_blksize = 1024;
+	st->st_blocks = 0;
+}
+
+/* ---- the names ---- */
+
+#undef pread
+#undef pread64
+#undef pwrite
+#undef pwrite64
+
+typedef ssize_t (*write_fn)(int, const void *, size_t);
+typedef ssize_t (*writev_fn)(int, const struct iovec *, int);
+typedef ssize_t (*pread_fn)(int, void *, size_t, off_t);
+typedef ssize_t (*pread_chk_fn)(int, void *, size_t, off_t, size_t);
+typedef ssize_t (*pwrite_fn)(int, const void *, size_t, off_t);
+
+EXPORT ssize_t write(int fd, const void *buf, size_t len)
+{
+	static void *next;
+	long ret = PROCFS_PASS;
+	write_fn real;
+
+	if (unlikely(fd_is_proc(fd)))
+		ret = procfs_write(fd, buf, len);
+	if (unlikely(ret != PROCFS_PASS))
+		return process_return(ret);
+	real = (write_fn)process_next(&next, "write");
+	return real ? real(fd, buf, len)
+		    : process_return(sys_call(__NR_write, fd, buf, len));
+}
+
+EXPORT ssize_t writev(int fd, const struct iovec *iov, int n)
+{
+	static void *next;
+	long ret = PROCFS_PASS;
+	writev_fn real;
+
+	if (unlikely(fd_is_proc(fd)))
+		ret = procfs_writev(fd, iov, n);
+	if (unlikely(ret != PROCFS_PASS))
+		return process_return(ret);
+	real = (writev_fn)process_next(&next, "writev");
+	return real ? real(fd, iov, n)
+		    : process_return(sys_call(__NR_writev, fd, iov, n));
+}
+
+#define PREAD_LIKE(name)                                                 \
+	EXPORT ssize_t name(int fd, void *buf, size_t len, off_t off)    \
+	{                                                                \
+		static void *next;                                       \
+		long ret = PROCFS_PASS;                                  \
+		pread_fn real;                                           \
+                                                                         \
+		if (unlikely(fd_is_proc(fd)))                            \
+			ret = procfs_pread(fd, buf, len, off);           \
+		if (unlikely(ret != PROCFS_PASS))                        \
+			return process_return(ret);                      \
+		real = (pread_fn)process_next(&next, #name);             \
+		return real ? real(fd, buf, len, off)                    \
+			    : process_return(sys_call(                   \
+				      __NR_pread64, fd, buf, len, off)); \
+	}
+
+#define PREAD_CHK_LIKE(name)                                           \
+	EXPORT ssize_t name(                                           \
+		int fd, void *buf, size_t len, off_t off, size_t size) \
+	{                                                              \
+		static void *next;                                     \
+		long ret = PROCFS_PASS;                                \
+		pread_chk_fn real;                                     \
+                                                                       \
+		if (unlikely(fd_is_proc(fd) && len <= size))           \
+			ret = procfs_pread(fd, buf, len, off);         \
+		if (unlikely(ret != PROCFS_PASS))                      \
+			return process_return(ret);                    \
+		real = (pread_chk_fn)process_next(&next, #name);       \
+		return real ? real(fd, buf, len, off, size)            \
+			    : pread(fd, buf, len, off);                \
+	}
+
+#define PWRITE_LIKE(name)                                                   \
+	EXPORT ssize_t name(int fd, const void *buf, size_t len, off_t off) \
+	{                                                                   \
+		static void *next;                                          \
+		long ret = PROCFS_PASS;                                     \
+		pwrite_fn real;                                             \
+                                                                            \
+		if (unlikely(fd_is_proc(fd)))                               \
+			ret = procfs_pwrite(fd, buf, len, off);             \
+		if (unlikely(ret != PROCFS_PASS))                           \
+			return process_return(ret);                         \
+		real = (pwrite_fn)process_next(&next, #name);               \
+		return real ? real(fd, buf, len, off)                       \
+			    : process_return(sys_call(                      \
+				      __NR_pwrite64, fd, buf, len, off));   \
+	}
+
+PREAD_LIKE(pread)
+PREAD_LIKE(pread64)
+PREAD_CHK_LIKE(__pread_chk)
+PREAD_CHK_LIKE(__pread64_chk)
+PWRITE_LIKE(pwrite)
+PWRITE_LIKE(pwrite64)

@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The paths of /proc that show and steer IPC, opened by a program.
+ *
+ * These very paths and no other spelling (not relative ones, not by way of a
+ * link): the three of /proc/sysvipc and those of ipc/sysctl.h in
+ * /proc/sys/kernel and /proc/sys/fs/mqueue, as long as the facility is routed
+ * here. libc's own call is always made, and unless its path is one of these
+ * that is all: no pointer is looked at that the kernel has not found good, and
+ * nothing of the registry is touched. (Opening the kernel's own of these files
+ * changes nothing.)
+ *
+ * What the program gets is a descriptor of its own; we keep none:
+ *   - for reading, a memfd with the text of the moment. It reads, seeks and
+ *     stats in every libc function and every program that inherits it. read(2)
+ *     through the shim is finer: of a control file it gives what the kernel
+ *     gives at each offset, at the time of the read; a sysvipc file that is
+ *     read again from the start is made anew.
+ *   - for writing, an empty file beside the registry. write(2) through the shim
+ *     goes to the control at once, with the kernel's count or error, and leaves
+ *     nothing in the file. What libc writes by itself (stdio, dprintf) or what
+ *     a program without the shim writes appears there and is taken over as
+ *     ipc/controlfile.h tells: by this process at fflush, fclose, close and
+ *     dup2 at the latest, where an error is reported too.
+ *
+ * Seen different from the kernel: SEEK_END and /proc/self/fd tell of a memfd
+ * or a file; stdio's rewind of a stream gives the old text; a program that
+ * inherits the descriptor for writing does not learn of errors, and reads
+ * nothing through one opened for both.
+ */
+#undef _FILE_OFFSET_BITS
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <unistd.h>
+#include "entry/procfs.h"
+#include "entry/procfile.h"
+#include "ipc/controlfile.h"
+#include "ipc/perm.h"
+
+#define F_PATH 010000000
+#define F_TMPFILE 020000000
+#define TEXT_STEP 4096
+#define RLIMIT_FSIZE_NR 1
+
+int procfs_used;
+
+/* ---- names ---- */
+
+static const char *const sysvipc_names[] = {"sem", "msg", "shm"};
+
+/* The rest of path behind a prefix, or NULL. */
+static const char *behind(const char *path, const char *prefix)
+{
+	while (*prefix)
+		if (*path++ != *prefix++)
+			return NULL;
+	return path;
+}
+
+/* A file's number, or -1. */
+static int file_find(const char *path)
+{
+	const struct sysctl_file *f;
+	const char *name = behind(path, "/proc/sysvipc/");
+	int i;
+
+	if (name) {
+		for (i = 0; i < PROC_SYSVIPC; i++)
+			if (str_equal(name, sysvipc_names[i]))
+				return i;
+		return -1;
+	}
+	name = behind(path, "/proc/sys/");
+	f = name ? sysctl_find(name) : NULL;
+	return f ? PROC_SYSVIPC + (int)(f - sysctl_files) : -1;
+}
+
+void proc_path(int which, char path[PROC_PATH_CAP])
+{
+	const char *dir =
+		which < PROC_SYSVIPC ? "/proc/sysvipc/" : "/proc/sys/";
+	size_t n = str_add(path, PROC_PATH_CAP, 0, dir);
+
+	str_add(path, PROC_PATH_CAP, n,
+		which < PROC_SYSVIPC ? sysvipc_names[which]
+				     : proc_sysctl(which)->path);
+}
+
+static enum facility file_facility(int which)
+{
+	return which < PROC_SYSVIPC ? (enum facility)which
+				    : proc_sysctl(which)->facility;
+}
+
+/* The number of a path that is to be answered here, or -1. */
+static int file_of(const char *path)
+{
+	int which = file_find(path);
+
+	return which >= 0 && process_routes(file_facility(which)) ? which : -1;
+}
+
+int procfs_is_ours(const char *path)
+{
+	return file_of(path) >= 0;
+}
+
+/* ---- opening ---- */
+
+static u32 wanted(int flags)
+{
+	static const u32 want[] = {
+		PERM_R, PERM_W, PERM_R | PERM_W, PERM_R | PERM_W};
+
+	return want[flags & O_ACCMODE];
+}
+
+static int may_open(struct caller *c, int which, u32 want)
+{
+	if (which >= PROC_SYSVIPC)
+		return sysctl_access(c, proc_sysctl(which), want);
+	return (want & PERM_W) && !perm_capable(c, CRED_DAC_OVERRIDE) ? -EACCES
+								      : 0;
+}
+
+/* What the kernel refuses of such a file by the flags alone. */
+static int flags_refused(int flags)
+{
+	if ((flags & F_TMPFILE) || (flags & O_DIRECT))
+		return -EINVAL;
+	if ((flags & O_CREAT) && (flags & O_EXCL))
+		return -EEXIST;
+	return flags & O_DIRECTORY ? -ENOTDIR : 0;
+}
+
+/* SIGXFSZ would kill a host that knows nothing of this file. */
+static u64 file_size_limit(void)
+{
+	u64 limit[2] = {~0ULL, 0};
+
+	sys_call(__NR_prlimit64, 0, RLIMIT_FSIZE_NR, NULL, limit);
+	return limit[0];
+}
+
+/* Text to the end of a memfd that has *size bytes: 0 or -errno. The offset
+ * stays. */
+static int append(int fd, const char *text, size_t n, u64 *size, u64 limit)
+{
+	long done;
+
+	if (*size + n > limit)
+		return -EFBIG;
+	for (; n; n -= (size_t)done, text += done, *size += (u64)done) {
+		done = sys_call(__NR_pwrite64, fd, text, n, *size);
+		if (done == -EINTR)
+			done = 0;
+		if (done < 0)
+			return (int)done;
+	}
+	return 0;
+}
+
+static int append_rows(
+	struct caller *c, int fd, int which, u64 *size, u64 limit)
+{
+	enum facility f = file_facility(which);
+	const char *head = render_head(f);
+	char text[TEXT_STEP];
+	u32 idx = 0;
+	s64 n = 0;
+	int err = append(fd, head, str_len(head), size, limit);
+
+	while (!err) {
+		n = render_rows(c, f, &idx, text, sizeof(text));
+		if (n <= 0)
+			return (int)n;
+		err = append(fd, text, (size_t)n, size, limit);
+	}
+	return err;
+}
+
+int proc_snapshot(struct caller *c, int fd, int which)
+{
+	u64 limit = file_size_limit(), size = 0;
+	char text[SYSCTL_TEXT_MAX];
+	size_t n;
+	int err;
+
+	if (which < PROC_SYSVIPC) {
+		err = append_rows(c, fd, which, &size, limit);
+	} else {
+		n = sysctl_text(c, proc_sysctl(which), text);
+		err = append(fd, text, n, &size, limit);
+	}
+	if (!err)
+		err = (int)sys_call(__NR_ftruncate, fd, size);
+	return err;
+}
+
+static int open_text(struct caller *c, int which, int flags)
+{
+	const char *name = which < PROC_SYSVIPC ? sysvipc_names[which]
+						: proc_sysctl(which)->path;
+	int fd = (int)sys_call(
+		    __NR_memfd_create, name, flags & O_CLOEXEC ? 1 : 0),
+	    err;
+
+	if (fd < 0)
+		return fd;
+	err = proc_snapshot(c, fd, which);
+	if (err) {
+		sys_call(__NR_close, fd);
+		return err;
+	}
+	if (flags & O_NONBLOCK)
+		sys_call(__NR_fcntl, fd, F_SETFL, O_NONBLOCK);
+	return fd;
+}
+
+static long open_file(struct caller *c, int which, int flags, u32 *ret_at)
+{
+	u32 access = (u32)flags & O_ACCMODE;
+
+	if (which >= PROC_SYSVIPC && (access == O_WRONLY || access == O_RDWR))
+		return controlfile_open(
+			c, (u32)(which - PROC_SYSVIPC), (u32)flags, ret_at);
+	return open_text(c, which, flags);
+}
+
+static long open_ours(int which, int flags)
+{
+	u32 at = PROC_NO_FILE;
+	int err = 0;
+	struct caller *c = process_get(&err);
+	long fd;
+
+	if (!c)
+		return -err;
+	controlfile_drain(c);
+	err = flags_refused(flags);
+	if (!err)
+		err = may_open(c, which, wanted(flags));
+	if (err)
+		return err;
+	fd = open_file(c, which, flags, &at);
+	if (fd >= 0) {
+		procfs_used = 1;
+		proc_enter(c, (int)fd, which, at, (u32)flags & O_ACCMODE);
+	}
+	return fd;
+}
+
+long procfs_open_slow(const char *path, int flags, long fd)
+{
+	int which = file_of(path);
+
+	if (which < 0 || (flags & F_PATH))
+		return fd;
+	if (fd >= 0)
+		sys_call(__NR_close, fd);
+	return open_ours(which, flags);
+}
+
+int procfs_opened_slow(const char *path, int flags, int fd, int before)
+{
+	long ret = procfs_open_slow(path, flags, fd);
+
+	if (ret == fd)
+		return fd;
+	*__errno_location() = before;
+	return (int)process_return(ret);
+}
+
+long procfs_access(const char *path, int mode, long ret)
+{
+	int which, err = 0;
+	struct caller *c;
+
+	if (likely(!procfs_readable(ret) || !procfs_prefix(path)))
+		return ret;
+	which = file_of(path);
+	if (which < 0)
+		return ret;
+	if (mode & X_OK)
+		return -EACCES;
+	if (!(mode & W_OK))
+		return 0;
+	c = process_get(&err);
+	return c ? may_open(c, which, PERM_W) : -err;
+}
+
+/* ---- the names ---- */
+
+#undef open
+#undef open64
+#undef openat
+#undef openat64
+#undef creat
+#undef creat64
+
+/* The mode is passed on whether or not it was given, as libc does. */
+#define MODE_ARGUMENT(last, mode)    \
+	va_list ap;                  \
+	unsigned mode;               \
+                                     \
+	va_start(ap, last);          \
+	mode = va_arg(ap, unsigned); \
+	va_end(ap)
+
+typedef int (*open_fn)(const char *, int, ...);
+typedef int (*openat_fn)(int, const char *, int, ...);
+typedef int (*creat_fn)(const char *, mode_t);
+typedef int (*access_fn)(const char *, int);
+typedef int (*faccessat_fn)(int, const char *, int, int);
+
+/* libc's own, or the plain call where it has no such name. */
+static int open_on(void **next, const char *name, const char *path, int flags,
+	unsigned mode)
+{
+	int before = *__errno_location(), fd;
+	open_fn real = (open_fn)process_next(next, name);
+
+	if (likely(real != NULL))
+		fd = real(path, flags, mode);
+	else
+		fd = (int)process_return(
+			sys_call(__NR_open, path, flags, mode));
+	return procfs_opened(path, flags, fd, before);
+}
+
+static int openat_on(void **next, const char *name, int dir, const char *path,
+	int flags, unsigned mode)
+{
+	int before = *__errno_location(), fd;
+	openat_fn real = (openat_fn)process_next(next, name);
+
+	if (likely(real != NULL))
+		fd = real(dir, path, flags, mode);
+	else
+		fd = (int)process_return(
+			sys_call(__NR_openat, dir, path, flags, mode));
+	return procfs_opened(path, flags, fd, before);
+}
+
+static int creat_on(
+	void **next, const char *name, const char *path, mode_t mode)
+{
+	int before = *__errno_location(), fd;
+	creat_fn real = (creat_fn)process_next(next, name);
+
+	if (likely(real != NULL))
+		fd = real(path, mode);
+	else
+		fd = (int)process_return(sys_call(__NR_creat, path, mode));
+	return procfs_opened(path, O_CREAT | O_WRONLY | O_TRUNC, fd, before);
+}
+
+/* The answer of libc or the kernel was ret; errno was before. */
+static int access_answer(const char *path, int mode, int ret, int before)
+{
+	long was = ret ? -*__errno_location() : 0;
+	long is = procfs_access(path, mode, was);
+
+	if (likely(is == was))
+		return ret;
+	*__errno_location() = before;
+	return (int)process_return(is);
+}
+
+static int access_on(void **next, const char *name, const char *path, int mode)
+{
+	int before = *__errno_location(), ret;
+	access_fn real = (access_fn)process_next(next, name);
+
+	if (likely(real != NULL))
+		ret = real(path, mode);
+	else
+		ret = (int)process_return(sys_call(__NR_access, path, mode));
+	return access_answer(path, mode, ret, before);
+}
+
+#define OPEN_LIKE(name)                                          \
+	EXPORT int name(const char *path, int flags, ...)        \
+	{                                                        \
+		static void *next;                               \
+		MODE_ARGUMENT(flags, mode);                      \
+                                                                 \
+		return open_on(&next, #name, path, flags, mode); \
+	}
+
+#define OPENAT_LIKE(name)                                               \
+	EXPORT int name(int dir, const char *path, int flags, ...)      \
+	{                                                               \
+		static void *next;                                      \
+		MODE_ARGUMENT(flags, mode);                             \
+                                                                        \
+		return openat_on(&next, #name, dir, path, flags, mode); \
+	}
+
+/* glibc's checked forms have no mode: they are called without O_CREAT. */
+#define OPEN_2_LIKE(name)                                     \
+	EXPORT int name(const char *path, int flags)          \
+	{                                                     \
+		static void *next;                            \
+                                                              \
+		return open_on(&next, #name, path, flags, 0); \
+	}
+
+#define OPENAT_2_LIKE(name)                                          \
+	EXPORT int name(int dir, const char *path, int flags)        \
+	{                                                            \
+		static void *next;                                   \
+                                                                     \
+		return openat_on(&next, #name, dir, path, flags, 0); \
+	}
+
+#define CREAT_LIKE(name)                                   \
+	EXPORT int name(const char *path, mode_t mode)     \
+	{                                                  \
+		static void *next;                         \
+                                                           \
+		return creat_on(&next, #name, path, mode); \
+	}
+
+#define ACCESS_LIKE(name)                                   \
+	EXPORT int name(const char *path, int mode)         \
+	{                                                   \
+		static void *next;                          \
+                                                            \
+		return access_on(&next, #name, path, mode); \
+	}
+
+OPEN_LIKE(open)
+OPEN_LIKE(open64)
+OPENAT_LIKE(openat)
+OPENAT_LIKE(openat64)
+OPEN_2_LIKE(__open_2)
+OPEN_2_LIKE(__open64_2)
+OPENAT_2_LIKE(__openat_2)
+OPENAT_2_LIKE(__openat64_2)
+CREAT_LIKE(creat)
+CREAT_LIKE(creat64)
+ACCESS_LIKE(access)
+ACCESS_LIKE(eaccess)
+ACCESS_LIKE(euidaccess)
+
+EXPORT int faccessat(int dir, const char *path, int mode, int flags)
+{
+	static void *next;
+	int before = *__errno_location(), ret;
+	faccessat_fn real = (faccessat_fn)process_next(&next, "faccessat");
+
+	if (likely(real != NULL))
+		ret = real(dir, path, mode, flags);
+	else
+		ret = (int)process_return(
+			sys_call(__NR_faccessat, dir, path, mode));
+	return access_answer(path, mode, ret, before);
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The kernel's files about IPC, answered from the registry: what paths they
+ * are, opening them, and the calls on their descriptors by the raw convention
+ * (-errno).
+ */
+#ifndef IPCLIFT_ENTRY_PROCFS_H
+#define IPCLIFT_ENTRY_PROCFS_H
+
+#include <errno.h>
+#include "entry/fd.h"
+
+/* Not ours: to be passed on as it is. */
+#define PROCFS_PASS (-0x7fffffffL)
+
+/* 1 in a process that has opened one of the files; what it inherits over fork
+ * counts. */
+extern int procfs_used __attribute__((visibility("hidden")));
+
+/*
+ * The kernel was asked to open path and has answered fd (or -errno): the
+ * descriptor or -errno that the program gets instead if path is one of ours.
+ * path is the caller's. For any other one comparison.
+ */
+long procfs_open_slow(const char *path, int flags, long fd);
+/* 0 if the kernel may not have looked at the path, so that we must not. */
+static inline int procfs_readable(long ret)
+{
+	return ret != -EFAULT && ret != -EINVAL;
+}
+static inline int procfs_prefix(const char *path)
+{
+	return path[0] == '/' && path[1] == 'p' && path[2] == 'r' &&
+	       path[3] == 'o' && path[4] == 'c' && path[5] == '/' &&
+	       path[6] == 's' && path[7] == 'y' && path[8] == 's';
+}
+static inline long procfs_open(const char *path, int flags, long fd)
+{
+	if (likely(!procfs_readable(fd) || !procfs_prefix(path)))
+		return fd;
+	return procfs_open_slow(path, flags, fd);
+}
+/* The same by libc's convention, for a call before which errno was `before`. */
+int procfs_opened_slow(const char *path, int flags, int fd, int before);
+static inline int procfs_opened(const char *path, int flags, int fd, int before)
+{
+	if (unlikely(fd < 0 && !procfs_readable(-*__errno_location())))
+		return fd;
+	return likely(!procfs_prefix(path))
+		       ? fd
+		       : procfs_opened_slow(path, flags, fd, before);
+}
+/* 1 if the path, which has the prefix, is one of ours. */
+int procfs_is_ours(const char *path);
+/* The same for access(2): 0 or -errno. */
+long procfs_access(const char *path, int mode, long ret);
+
+/* On a descriptor with FD_PROC; PROCFS_PASS: the kernel has the answer. */
+long procfs_read(int fd, void *buf, size_t len);
+long procfs_pread(int fd, void *buf, size_t len, s64 off);
+long procfs_write(int fd, const void *buf, size_t len);
+long procfs_pwrite(int fd, const void *buf, size_t len, s64 off);
+long procfs_writev(int fd, const void *iov, int n);
+/* Make what fstat(2) says look like the kernel's file. */
+struct stat;
+void procfs_stat(int fd, struct stat *st);
+
+/* Apply what libc itself wrote to a descriptor (ipc/controlfile.h): 0 or the
+ * error that the write had. */
+long procfs_commit(int fd);
+
+#endif

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Streams on the kernel's files about IPC.
+ *
+ * libc reads and writes a stream without calling anything that could be
+ * interposed, so only the beginning and the end of it are caught: fopen makes a
+ * stream on the descriptor of procfs.c, and what a stream has written is
+ * applied when it is flushed or closed (bash's echo writes so, as does tee). An
+ * error of the text is that of the fflush or fclose, and the stream has its
+ * error flag set, which is what bash looks at.
+ *
+ * In a process that opened no such file, fflush and fclose cost one load.
+ */
+#undef _FILE_OFFSET_BITS
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include "entry/procfs.h"
+#include "ipc/controlfile.h"
+
+#undef fopen
+#undef fopen64
+#undef freopen
+#undef freopen64
+#undef fflush
+#undef fclose
+#undef fflush_unlocked
+
+extern FILE *fdopen(int, const char *) __attribute__((weak));
+extern int fileno(FILE *) __attribute__((weak));
+extern int ferror(FILE *) __attribute__((weak));
+
+typedef FILE *(*fopen_fn)(const char *, const char *);
+
+/* The flags of open(2) that a mode of fopen(3), which libc has found good,
+ * means. */
+static int mode_flags(const char *mode)
+{
+	int flags;
+
+	flags = *mode == 'r'   ? O_RDONLY
+		: *mode == 'w' ? O_WRONLY | O_CREAT | O_TRUNC
+			       : O_WRONLY | O_CREAT | O_APPEND;
+	for (mode++; *mode && *mode != ','; mode++) {
+		if (*mode == '+')
+			flags = (flags & ~O_ACCMODE) | O_RDWR;
+		else if (*mode == 'x')
+			flags |= O_EXCL;
+		else if (*mode == 'e')
+			flags |= O_CLOEXEC;
+	}
+	return flags;
+}
+
+/* libc has answered f; errno was `before`. */
+static FILE *opened(const char *path, const char *mode, FILE *f, int before)
+{
+	int flags, fd;
+
+	if (!f && !procfs_readable(-*__errno_location()))
+		return f;
+	if (likely(!procfs_prefix(path)) || !procfs_is_ours(path) || !fdopen)
+		return f;
+	flags = mode_flags(mode);
+	if (f)
+		fclose(f);
+	*__errno_location() = before;
+	fd = (int)process_return(procfs_open_slow(path, flags, -ENOENT));
+	f = fd < 0 ? NULL : fdopen(fd, mode);
+	if (fd >= 0 && !f)
+		entry_close(fd);
+	return f;
+}
+
+#define FOPEN_LIKE(name)                                                     \
+	EXPORT FILE *name(const char *path, const char *mode)                \
+	{                                                                    \
+		static void *next;                                           \
+		int before = *__errno_location();                            \
+		fopen_fn real = (fopen_fn)process_next(&next, #name);        \
+                                                                             \
+		if (likely(real != NULL))                                    \
+			return opened(path, mode, real(path, mode), before); \
+		*__errno_location() = ENOSYS;                                \
+		return NULL;                                                 \
+	}
+
+FOPEN_LIKE(fopen)
+FOPEN_LIKE(fopen64)
+
+/* ---- what a stream wrote ---- */
+
+/* The descriptor of a stream on one of our files, or -1. */
+static int stream_fd(FILE *f)
+{
+	int fd;
+
+	if (likely(!procfs_used) || !f || !fileno)
+		return -1;
+	fd = fileno(f);
+	return fd >= 0 && fd_is_proc(fd) ? fd : -1;
+}
+
+/*
+ * ferror(3) is to say so. Both libcs have their flags in the first word of a
+ * FILE, and the same bit for this: glibc's has been inlined into programs
+ * since 1997, musl's is checked by looking.
+ */
+static void mark_error(FILE *f)
+{
+	unsigned *flags = (unsigned *)f, before = *flags;
+
+	if (!ferror)
+		return;
+	*flags = before | 0x20;
+	if (!ferror(f))
+		*flags = before;
+}
+
+static int failed(FILE *f, long err)
+{
+	if (f)
+		mark_error(f);
+	*__errno_location() = (int)-err;
+	return EOF;
+}
+
+/* A stream was flushed. */
+static int flushed(FILE *f, int ret)
+{
+	int fd = stream_fd(f), err = 0;
+	struct caller *c;
+	long error;
+
+	if (!f) {
+		c = process_get(&err);
+		if (c)
+			controlfile_drain(c);
+		return ret;
+	}
+	if (fd < 0)
+		return ret;
+	error = procfs_commit(fd);
+	return error && !ret ? failed(f, error) : ret;
+}
+
+#define FFLUSH_LIKE(name)                                            \
+	EXPORT int name(FILE *f)                                     \
+	{                                                            \
+		static void *next;                                   \
+		int (*real)(FILE *) =                                \
+			(int (*)(FILE *))process_next(&next, #name); \
+		int ret = real ? real(f) : 0;                        \
+                                                                     \
+		return likely(!procfs_used) ? ret : flushed(f, ret); \
+	}
+
+FFLUSH_LIKE(fflush)
+FFLUSH_LIKE(fflush_unlocked)
+
+/* libc is about to close the number by itself: what fd_closed_proc takes, and
+ * the result of the last fflush in *ret; 0 if it is none of ours. */
+static int close_begin(FILE *f, u64 *ret_ident, int *ret)
+{
+	int fd = stream_fd(f);
+
+	if (fd < 0)
+		return 0;
+	*ret = fflush(f);
+	*ret_ident = fd_forget_proc(fd);
+	return 1;
+}
+
+static int close_stream(FILE *f, int (*real)(FILE *))
+{
+	int ret = 0, error;
+	u64 ident;
+
+	if (!close_begin(f, &ident, &ret))
+		return real(f);
+	error = *__errno_location();
+	if (real(f) && !ret) {
+		ret = EOF;
+		error = *__errno_location();
+	}
+	fd_closed_proc(ident);
+	if (ret)
+		*__errno_location() = error;
+	return ret;
+}
+
+EXPORT int fclose(FILE *f)
+{
+	static void *next;
+	int (*real)(FILE *) = (int (*)(FILE *))process_next(&next, "fclose");
+
+	if (unlikely(!real))
+		return EOF;
+	return likely(!procfs_used) ? real(f) : close_stream(f, real);
+}
+
+/* libc has opened the kernel's file on f: put ours under the same number. */
+static FILE *reopened(const char *path, const char *mode, FILE *f, int before)
+{
+	int flags = mode_flags(mode);
+	long fd = procfs_open_slow(path, flags, -ENOENT);
+
+	if (fd >= 0) {
+		entry_dup3(__NR_dup3, (int)fd, fileno(f), flags & O_CLOEXEC);
+		entry_close((int)fd);
+		*__errno_location() = before;
+		return f;
+	}
+	fclose(f);
+	process_return(fd);
+	return NULL;
+}
+
+typedef FILE *(*freopen_fn)(const char *, const char *, FILE *);
+
+static FILE *freopen_on(void **next, const char *name, const char *path,
+	const char *mode, FILE *f)
+{
+	freopen_fn real = (freopen_fn)process_next(next, name);
+	int before = *__errno_location(), ret, ours = 0;
+	u64 ident;
+
+	if (unlikely(!real)) {
+		*__errno_location() = ENOSYS;
+		return NULL;
+	}
+	/* Without a path it changes the mode of what is open. */
+	if (unlikely(procfs_used) && path)
+		ours = close_begin(f, &ident, &ret);
+	f = real(path, mode, f);
+	if (ours)
+		fd_closed_proc(ident);
+	if (likely(!f || !path || !procfs_prefix(path)) ||
+		!procfs_is_ours(path))
+		return f;
+	return reopened(path, mode, f, before);
+}
+
+#define FREOPEN_LIKE(name)                                             \
+	EXPORT FILE *name(const char *path, const char *mode, FILE *f) \
+	{                                                              \
+		static void *next;                                     \
+                                                                       \
+		return freopen_on(&next, #name, path, mode, f);        \
+	}
+
+FREOPEN_LIKE(freopen)
+FREOPEN_LIKE(freopen64)

@@ -1,0 +1,505 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The views that the command and the mount are made of: what they tell is what
+ * the calls did.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "ipc/lockview.h"
+#include "ipc/mqview.h"
+#include "ipc/msgview.h"
+#include "ipc/shmmap.h"
+#include "ipc/shmview.h"
+#include "ipc/taskview.h"
+#include "ipc/waitview.h"
+#include "registry/event.h"
+#include "unit.h"
+
+static struct shm_process process;
+
+static void init(void)
+{
+	unit_init();
+	me.shm = &process;
+}
+
+static void fini(void)
+{
+	char dir[80];
+
+	snprintf(dir, sizeof(dir), "%s.mq", me.region.path);
+	rmdir(dir);
+	unit_fini();
+}
+
+TestSuite(views, .init = init, .fini = fini, .timeout = 60);
+
+/* A child that runs fn and ends; it is asleep (seen by `asleep`) when this
+ * returns. */
+static pid_t sleeper(void (*fn)(s32 id), s32 id, u32 n_queued)
+{
+	pid_t pid = fork();
+	u32 i, n = 0;
+
+	if (!pid) {
+		unit_forked();
+		fn(id);
+		_exit(0);
+	}
+	while (n != n_queued)
+		for (i = 1, n = 0; i < caller_header(&me)->thread_high; i++)
+			n += atom_load_acquire(&region_thread(&me.region, i)
+							->waiter.state) ==
+			     WAIT_QUEUED;
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+Test(views, walking_over_objects_leaves_holes_out)
+{
+	struct header *h = caller_header(&me);
+	s32 a = sem_get(&me, 0, 1, 0600), b;
+	u32 at = 0, seen[4], n = 0;
+
+	atom_store_release(&h->ids[FAC_SEM].next_id, 20000);
+	b = sem_get(&me, 0, 1, 0600);
+	cr_assert_eq(b, 20000);
+	while ((at = ids_next(&me, FAC_SEM, at)) < IDX_MAX && n < 4)
+		seen[n++] = at++;
+	cr_assert_eq(n, 2);
+	cr_expect_eq(seen[0], (u32)a);
+	cr_expect_eq(seen[1], 20000);
+	cr_expect_eq(ids_next(&me, FAC_MSG, 0), IDX_MAX);
+	sem_remove(&me, b);
+	cr_expect_eq(ids_next(&me, FAC_SEM, 1), IDX_MAX);
+}
+
+static void send(s32 id, s64 type, u64 size)
+{
+	static char buf[8192 + 8];
+
+	*(s64 *)buf = type;
+	cr_assert_eq(msg_send(&me, id, buf, size, 0, 0), 0);
+}
+
+Test(views, messages_of_a_queue_in_their_order)
+{
+	s32 id = msg_get(&me, 0, 0600);
+	struct msg_entry e[4];
+
+	cr_expect_eq(msg_entries(&me, id, e, 4), 0);
+	send(id, 7, 100);
+	send(id, 3, 5000);
+	send(id, 7, 0);
+	cr_assert_eq(msg_entries(&me, id, e, 2), 3);
+	cr_expect_eq(e[1].type, 3);
+	cr_assert_eq(msg_entries(&me, id, e, 4), 3);
+	cr_expect_eq(e[0].type, 7);
+	cr_expect_eq(e[0].size, 100);
+	cr_expect_eq(e[1].size, 5000);
+	cr_expect_eq(e[2].type, 7);
+	cr_expect_eq(e[2].size, 0);
+	cr_expect_eq(msg_entries(&me, id + 1, e, 4), -EINVAL);
+	msg_remove(&me, id);
+}
+
+static void receive_up_to_5(s32 id)
+{
+	char buf[72];
+
+	msg_receive(&me, id, buf, 64, -5, 0, 0);
+}
+
+static void send_much(s32 id)
+{
+	static char buf[8192 + 8];
+
+	*(s64 *)buf = 9;
+	msg_send(&me, id, buf, 8000, 0, 0);
+	msg_send(&me, id, buf, 8001, 0, 0);
+	msg_send(&me, id, buf, 8002, 0, 0);
+}
+
+Test(views, who_sleeps_on_a_message_queue_and_what_for)
+{
+	s32 id = msg_get(&me, 0, 0600);
+	struct msg_sleeper s[4];
+	struct wait_edge w[4];
+	pid_t in = sleeper(receive_up_to_5, id, 1), out;
+
+	out = sleeper(send_much, id, 2);
+	cr_assert_eq(msg_sleepers(&me, id, s, 4), 2);
+	cr_expect_eq(s[0].pid, (u32)in);
+	cr_expect_eq(s[0].tid, (u32)in);
+	cr_expect_eq(s[0].want, MSG_WANT_UP_TO);
+	cr_expect_eq(s[0].type, 5);
+	cr_expect_eq(s[0].size, 64);
+	cr_expect_leq(s[0].since, sys_realtime_sec());
+	cr_expect_geq(s[0].since, sys_realtime_sec() - 50);
+	cr_expect_eq(s[1].pid, (u32)out);
+	cr_expect_eq(s[1].want, MSG_WANT_ROOM);
+	cr_expect_eq(s[1].type, 9);
+	cr_expect_eq(s[1].size, 8002);
+	cr_assert_eq(wait_edges(&me, w, 4), 2);
+	cr_expect_eq(w[0].facility, FAC_MSG);
+	cr_expect_eq(w[0].what, WAIT_FOR_MESSAGE);
+	cr_expect_eq(w[0].id, id);
+	cr_expect_eq(w[0].holder, 0);
+	cr_expect_eq(w[1].what, WAIT_FOR_ROOM);
+	cr_expect_eq(wait_circles(w, 2), 0);
+	end(in);
+	cr_expect_eq(msg_sleepers(&me, id, s, 4), 1, "the dead are left out");
+	end(out);
+	msg_remove(&me, id);
+}
+
+Test(views, attachments_of_a_segment)
+{
+	s32 id = shm_get(&me, 0, 3 * SYS_PAGE, 0600);
+	struct shm_attachment a[4];
+	u64 at, ro;
+
+	cr_expect_eq(shm_attachments(&me, id, a, 4), 0);
+	cr_assert_eq(shm_at(&me, id, 0, 0, &at), 0);
+	cr_assert_eq(shm_at(&me, id, 0, SHM_RDONLY_FLAG, &ro), 0);
+	cr_assert_eq(shm_attachments(&me, id, a, 4), 2);
+	/* The latest is first. */
+	cr_expect_eq(a[0].pid, (u32)getpid());
+	cr_expect_eq(a[0].count, 1);
+	cr_expect_eq(a[0].addr, ro);
+	cr_expect_eq(a[0].read_only, 1);
+	cr_expect_eq(a[1].addr, at);
+	cr_expect_eq(a[1].read_only, 0);
+	cr_assert_eq(shm_dt(&me, ro), 0);
+	cr_expect_eq(shm_attachments(&me, id, a, 4), 1);
+	shm_dt(&me, at);
+	shm_remove(&me, id);
+}
+
+/* The file is unlinked: by way of /proc. */
+static int registry_fd(void)
+{
+	char line[512], path[64] = "";
+	FILE *f = fopen("/proc/self/maps", "r");
+	unsigned long from, to;
+
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "%lx-%lx", &from, &to) == 2 &&
+			from == (unsigned long)me.region.base)
+			snprintf(path, sizeof(path),
+				"/proc/self/map_files/%lx-%lx", from, to);
+	fclose(f);
+	return open(path, O_RDWR);
+}
+
+Test(views, bytes_of_a_segment_without_attaching_it)
+{
+	s32 id = shm_get(&me, 0, 2 * SYS_PAGE + 10, 0600);
+	char buf[2 * SYS_PAGE], *p;
+	int fd = registry_fd();
+	struct shm_stat st;
+	u64 at;
+
+	if (fd < 0)
+		cr_skip_test("/proc/self/map_files needs root");
+	cr_assert_eq(shm_copy(&me, id, fd, 0, buf, 16, 0), 16);
+	cr_expect_eq(buf[3], 0);
+	cr_assert_eq(shm_at(&me, id, 0, 0, &at), 0);
+	p = (char *)at;
+	p[SYS_PAGE] = 'x';
+	p[2 * SYS_PAGE + 9] = 'y';
+	cr_assert_eq(shm_copy(&me, id, fd, SYS_PAGE, buf, 4, 0), 4);
+	cr_expect_eq(buf[0], 'x');
+	cr_expect_eq(shm_copy(&me, id, fd, 2 * SYS_PAGE + 5, buf, 100, 0), 5);
+	cr_expect_eq(buf[4], 'y');
+	cr_expect_eq(shm_copy(&me, id, fd, 3 * SYS_PAGE, buf, 100, 0), 0);
+	cr_expect_eq(shm_copy(&me, id, fd, 1, "z", 1, 1), 1);
+	cr_expect_eq(p[1], 'z');
+	shm_dt(&me, at);
+	shm_remove(&me, id);
+	/* Its pages are another's now: nothing shows through. */
+	id = shm_get(&me, 0, 2 * SYS_PAGE + 10, 0600);
+	cr_expect_eq(shm_copy(&me, id, fd, SYS_PAGE, buf, 4, 0), 4);
+	cr_expect_eq(buf[0], 0);
+	cr_expect_eq(shm_copy(&me, id, fd, 0, "w", 1, 1), 1);
+	cr_expect_eq(shm_copy(&me, id, fd, 0, buf, 4, 0), 4);
+	cr_expect_eq(buf[0], 'w');
+	cr_expect_eq(buf[1], 0);
+	cr_assert_eq(shm_stat(&me, id, SHM_BY_ID, &st), 0);
+	cr_expect_neq(st.atime, 0, "written, so used");
+	shm_remove(&me, id);
+	id = shm_get(&me, 0, 2 * SYS_PAGE + 10, 0600);
+	cr_assert_eq(shm_at(&me, id, 0, 0, &at), 0);
+	cr_expect_eq(*(char *)at, 0, "what was written is not seen again");
+	shm_dt(&me, at);
+	shm_remove(&me, id);
+	close(fd);
+}
+
+static void receive_posix(s32 unused)
+{
+	struct mq_view v;
+	char buf[64];
+
+	(void)unused;
+	cr_assert_eq(mq_view_find(&me, "two", 3, &v), 1);
+	v.desc.fd = open("/dev/null", O_RDWR);
+	mqueue_receive(&me, &v.desc, buf, sizeof(buf), NULL, NULL);
+}
+
+Test(views, posix_queues_by_walk_and_by_name)
+{
+	static const u32 prios[] = {3, 9, 3, 0, 9};
+	const struct mq_limits_attr attr = {5, 64};
+	struct mq_desc one, two;
+	struct mq_sleeper s[2];
+	struct mq_entry e[8];
+	struct mq_view v;
+	u32 at = 0, i;
+	pid_t pid;
+
+	cr_assert_geq(mqueue_open(&me, "one", 3, MQ_O_RDWR | MQ_O_CREAT, 0640,
+			      &attr, &one),
+		0);
+	cr_assert_geq(mqueue_open(&me, "two", 3, MQ_O_RDWR | MQ_O_CREAT, 0600,
+			      &attr, &two),
+		0);
+	for (i = 0; i < 5; i++)
+		cr_assert_eq(mqueue_send(&me, &one, "abcdefgh", i + 1, prios[i],
+				     NULL),
+			0);
+	cr_assert_eq(mq_view_next(&me, &at, &v), 1);
+	cr_expect_str_eq(v.name, "one");
+	cr_expect_eq(v.curmsgs, 5);
+	cr_expect_eq(v.qsize, 15);
+	cr_expect_eq(v.maxmsg, 5);
+	cr_expect_eq(v.mode & 0700, 0600);
+	cr_expect_eq(v.notify_how, MQ_VIEW_NOBODY);
+	cr_assert_eq(mq_entries(&me, &v.desc, e, 8), 5);
+	/* Priorities 9 9 3 3 0; lengths tell the order of sending. */
+	cr_expect(e[0].prio == 9 && e[0].len == 2);
+	cr_expect(e[1].prio == 9 && e[1].len == 5);
+	cr_expect(e[2].prio == 3 && e[2].len == 1);
+	cr_expect(e[3].prio == 3 && e[3].len == 3);
+	cr_expect(e[4].prio == 0 && e[4].len == 4);
+	cr_assert_eq(mq_view_next(&me, &at, &v), 1);
+	cr_expect_str_eq(v.name, "two");
+	cr_expect_eq(mq_view_next(&me, &at, &v), 0);
+	pid = sleeper(receive_posix, 0, 1);
+	cr_assert_eq(mq_view_find(&me, "two", 3, &v), 1);
+	cr_expect_eq(v.n_receivers, 1);
+	cr_expect_eq(v.n_senders, 0);
+	cr_assert_eq(mq_sleepers(&me, &v.desc, s, 2), 1);
+	cr_expect_eq(s[0].pid, (u32)pid);
+	cr_expect_eq(s[0].sending, 0);
+	end(pid);
+	cr_expect_eq(mq_view_find(&me, "none", 4, &v), 0);
+	cr_expect_eq(mq_in_use(&me, &one), 1);
+	mqueue_unlink(&me, "one", 3);
+	at = 0;
+	cr_assert_eq(mq_view_next(&me, &at, &v), 1);
+	cr_expect_eq(v.unlinked, 1);
+	close(one.fd);
+	mq_closed(&me, &one);
+	cr_expect_eq(mq_entries(&me, &one, e, 8), -EBADF);
+	close(two.fd);
+	mqueue_unlink(&me, "two", 3);
+	at = 0;
+	cr_expect_eq(mq_view_next(&me, &at, &v), 0);
+}
+
+Test(views, priorities_in_a_large_random_queue)
+{
+	const struct mq_limits_attr attr = {10, 8};
+	struct mq_entry e[512];
+	struct mq_desc d;
+	u32 i;
+
+	caller_header(&me)->limits.mq_msg_max = 512;
+	cr_assert_geq(mqueue_open(&me, "q", 1, MQ_O_RDWR | MQ_O_CREAT, 0600,
+			      &(struct mq_limits_attr){512, attr.msgsize}, &d),
+		0);
+	for (i = 0; i < 512; i++)
+		cr_assert_eq(mqueue_send(&me, &d, "12345678", 1 + i % 8,
+				     unit_random() % 300, NULL),
+			0);
+	cr_assert_eq(mq_entries(&me, &d, e, 512), 512);
+	for (i = 0; i < 512; i++) {
+		char buf[8];
+		u32 prio;
+		long n = mqueue_receive(&me, &d, buf, 8, &prio, NULL);
+
+		cr_assert(n == (long)e[i].len && prio == e[i].prio,
+			"message %u: %ld of %u, not %u of %u", i, n, prio,
+			e[i].len, e[i].prio);
+	}
+	close(d.fd);
+	mqueue_unlink(&me, "q", 1);
+}
+
+Test(views, tasks_and_what_hangs_on_them)
+{
+	s32 set = sem_get(&me, 0, 1, 0600), seg = shm_get(&me, 0, 1, 0600);
+	struct sop up = {0, 1, SEM_FLG_UNDO};
+	struct task_view v;
+	u32 at = 0;
+	u64 addr;
+	pid_t pid;
+
+	cr_assert_eq(task_view_next(&me, &at, &v), 1);
+	cr_expect_eq(v.pid, (u32)getpid());
+	cr_expect_eq(v.state, TASK_LIVE);
+	cr_expect_eq(v.n_threads, 1);
+	cr_expect_eq(v.n_undo, 0);
+	cr_expect_eq(v.life, TASK_LIFE_NONE);
+	cr_expect_eq(task_view_next(&me, &at, &v), 0);
+	sem_op(&me, set, &up, 1, NULL);
+	shm_at(&me, seg, 0, 0, &addr);
+	at = 0;
+	cr_assert_eq(task_view_next(&me, &at, &v), 1);
+	cr_expect_eq(v.n_undo, 1);
+	cr_expect_eq(v.n_attach, 1);
+	cr_expect_eq(v.life, TASK_LIFE_LINKED);
+	cr_expect_eq(v.life_tid, (u32)getpid());
+	cr_expect_eq(v.gone, 0);
+	pid = fork();
+	if (!pid) {
+		unit_forked();
+		sem_op(&me, set, &up, 1, NULL);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+	at = 0;
+	do
+		cr_assert_eq(task_view_next(&me, &at, &v), 1);
+	while (v.pid != (u32)pid);
+	cr_expect_eq(v.gone, 1);
+	cr_expect_eq(v.n_undo, 1);
+	cr_expect_eq(v.life, TASK_LIFE_FIRED);
+	shm_dt(&me, addr);
+	shm_remove(&me, seg);
+	sem_remove(&me, set);
+}
+
+static int find_lock(const char *name, struct lock_view *ret)
+{
+	struct lock_cursor at = {0};
+
+	while (lock_view_next(&me, &at, ret))
+		if (str_equal(ret->name, name))
+			return 1;
+	return 0;
+}
+
+Test(views, locks_are_counted_timed_and_reset)
+{
+	s32 id = msg_get(&me, 0, 0600), i;
+	struct lock_view before, v;
+
+	cr_assert(find_lock("msg", &v));
+	cr_expect_eq(v.class, LOCK_FACILITY);
+	cr_assert(find_lock("heap", &v));
+	send(id, 1, 1);
+	cr_assert(find_lock("msg 0", &before));
+	cr_expect_eq(before.class, LOCK_OBJECT);
+	cr_expect_eq(before.total_ns, 0, "profiling is off");
+	for (i = 0; i < 10; i++)
+		send(id, 1, 1);
+	cr_assert(find_lock("msg 0", &v));
+	cr_expect_eq(v.count, before.count + 10);
+	cr_assert_eq(lock_view_profile(&me, 1), 0);
+	cr_expect_not(find_lock("msg 0", &v), "reset");
+	cr_expect_not(find_lock("heap", &v));
+	for (i = 0; i < 10; i++)
+		send(id, 1, 1);
+	cr_assert(find_lock("msg 0", &v));
+	cr_expect_eq(v.count, 10);
+	cr_expect_gt(v.total_ns, 0);
+	cr_expect_leq(v.max_ns, v.total_ns);
+	cr_expect_geq(v.max_ns, v.total_ns / 10);
+	cr_assert_eq(lock_view_profile(&me, 0), 0);
+	send(id, 1, 1);
+	cr_assert(find_lock("msg 0", &before));
+	cr_expect_eq(before.total_ns, v.total_ns);
+	msg_remove(&me, id);
+	cr_assert(find_lock("msg #0", &v));
+}
+
+Test(views, a_circle_of_waiting_is_told_from_a_chain)
+{
+	struct wait_edge e[] = {
+		{.pid = 1, .holder = 2},
+		{.pid = 2, .holder = 3},
+		{.pid = 3, .holder = 1},
+		{.pid = 4, .holder = 1},
+		{.pid = 5, .holder = 0},
+		{.pid = 6, .holder = 6},
+		{.pid = 7, .holder = 8},
+		{.pid = 8, .holder = 9},
+	};
+	u32 i;
+
+	cr_expect_eq(wait_circles(e, 8), 4);
+	for (i = 0; i < 8; i++)
+		cr_expect_eq(e[i].in_circle, i < 3 || i == 5, "edge %u", i);
+	cr_expect_eq(wait_circles(e, 2), 0);
+}
+
+static s32 pair_of_locks[2];
+
+static void take_second_first(s32 unused)
+{
+	struct sop down = {0, -1, SEM_FLG_UNDO};
+
+	(void)unused;
+	sem_op(&me, pair_of_locks[1], &down, 1, NULL);
+	sem_op(&me, pair_of_locks[0], &down, 1, NULL);
+}
+
+Test(views, who_waits_for_whom)
+{
+	struct sop down = {0, -1, SEM_FLG_UNDO};
+	struct wait_edge e[4];
+	pid_t pid;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		pair_of_locks[i] = sem_get(&me, 0, 1, 0600);
+		sem_setval(&me, pair_of_locks[i], 0, 1);
+	}
+	sem_op(&me, pair_of_locks[0], &down, 1, NULL);
+	pid = sleeper(take_second_first, 0, 1);
+	cr_assert_eq(wait_edges(&me, e, 4), 1);
+	cr_expect_eq(e[0].pid, (u32)pid);
+	cr_expect_eq(e[0].facility, FAC_SEM);
+	cr_expect_eq(e[0].what, WAIT_FOR_UNITS);
+	cr_expect_eq(e[0].op, -1);
+	cr_expect_eq(e[0].id, pair_of_locks[0]);
+	cr_expect_eq(e[0].holder, (u32)getpid());
+	end(pid);
+	for (i = 0; i < 2; i++)
+		sem_remove(&me, pair_of_locks[i]);
+}
+
+Test(views, an_event_is_read_whole_or_not)
+{
+	struct event e;
+	u64 seq;
+
+	limit_hit(&me, LIMIT_SEMMNI, 5, -ENOSPC);
+	seq = caller_header(&me)->event_seq;
+	cr_assert_eq(event_get(&me.region, seq, &e), 1);
+	cr_expect_eq(e.code, EVENT_LIMIT);
+	cr_expect_eq(e.pid, (u32)getpid());
+	cr_expect_str_eq(limit_name(e.arg[0]), "semmni");
+	cr_expect_eq(event_get(&me.region, seq + N_EVENTS, &e), 0);
+	cr_expect_str_eq(limit_name(1000), "?");
+}
