@@ -188,6 +188,23 @@ int ids_alloc_locked(
 	return 0;
 }
 
+void ids_prefetch_next(const struct caller *c, enum facility f)
+{
+	const struct id_table *t = &caller_header(c)->ids[f];
+	u32 from = atom_load_relaxed(&t->cursor);
+	u64 word;
+	struct slot *s;
+
+	if (from >= atom_load_relaxed(&t->slots_ready))
+		return;
+	word = ~*level_word(c, f, 0, from / 64) & (~0ULL << from % 64);
+	if (!word)
+		return;
+	s = region_slot(&c->region, f, (from & ~63u) + __builtin_ctzll(word));
+	__builtin_prefetch(&s->lock, 1);
+	__builtin_prefetch(&s->ident, 1);
+}
+
 void ids_free_locked(struct caller *c, enum facility f, u32 idx)
 {
 	struct id_table *t = &caller_header(c)->ids[f];

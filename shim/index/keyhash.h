@@ -22,10 +22,21 @@ struct slot *keyhash_find(
 	struct caller *c, enum facility f, s32 key, u64 *ret_ident);
 struct slot *keyhash_find_locked(struct caller *c, enum facility f, s32 key);
 
+/* Changes with every key that comes or goes: a key that was not found is still
+ * not there, if the facility's lock is held and this is as it was before the
+ * search. */
+static inline u32 keyhash_seq(const struct caller *c, enum facility f)
+{
+	return atom_load_acquire(&caller_header(c)->ids[f].key_seq);
+}
+
 /* The next object behind s with the same key: for keys that are hashes of
  * names, where several may stand. */
 struct slot *keyhash_next_locked(
 	struct caller *c, enum facility f, const struct slot *s);
+
+/* Ask the CPU for the key's bucket: a hint, no lock. */
+void keyhash_prefetch(const struct caller *c, enum facility f, s32 key);
 
 /* Which of n_buckets a key belongs to (check.c). */
 u32 keyhash_bucket(s32 key, u32 n_buckets);

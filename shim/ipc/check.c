@@ -234,7 +234,7 @@ static void check_keys(struct check *k, u32 f, u32 n_live)
 
 	if (t->key_seq & 1)
 		check_failed(k, INV_KEY_SEQ, "key_seq", t->key_seq, f);
-	if (t->n_buckets < 1 || t->n_buckets > 1u << h->idx_bits) {
+	if (t->n_buckets < 1 || t->n_buckets > IDX_MAX) {
 		check_failed(k, INV_BUCKETS, "n_buckets", t->n_buckets, f);
 		return;
 	}
@@ -258,6 +258,24 @@ static void check_keys(struct check *k, u32 f, u32 n_live)
 	/* A message queue that is unlinked but open lives on without a name. */
 	if ((n != n_live && f != FAC_MQ) || n != t->n_keys)
 		check_failed(k, INV_N_KEYS, "in chains, n_keys", n, t->n_keys);
+}
+
+/* Bodies kept for the next objects. */
+static void check_stock(struct check *k, const struct stock *stock, u32 f)
+{
+	u32 i, n;
+
+	for (i = 0; i < STOCK_CLASSES; i++) {
+		struct ref at = stock->head[i];
+		u64 *link;
+
+		for (n = 0; at.off && n <= stock->n[i]; n++) {
+			link = check_block(k, at, (i + 1) * 64);
+			at.off = link ? *link : 0;
+		}
+		if (n != stock->n[i] || n > STOCK_DEPTH)
+			check_failed(k, INV_STOCK, "facility, blocks", f, n);
+	}
 }
 
 /* ---- threads and tasks ---- */
@@ -355,6 +373,7 @@ int check_region(const struct region *region, check_report *report, void *arg)
 		return -ENOMEM;
 	for (f = 0; f < N_FAC; f++) {
 		check_keys(&k, f, check_slots(&k, f));
+		check_stock(&k, &h->ids[f].bodies, f);
 		check_lock(&k, &h->fac_lock[f], "facility", f);
 		if (h->removing[f])
 			check_failed(&k, INV_REMOVING, "facility", f,

@@ -133,6 +133,17 @@ _Static_assert(sizeof(struct slot) == 128, "slot size");
 #define IDX_WORDS (IDX_MAX / 64 + IDX_MAX / 4096 + IDX_MAX / 262144 + 1)
 
 /*
+ * struct stock: small free blocks (registry/stock.h), by size class of 64
+ * bytes. Journaled, under the lock of what it belongs to.
+ */
+#define STOCK_CLASSES 4u
+#define STOCK_DEPTH 64u
+struct stock {
+	struct ref head[STOCK_CLASSES];
+	u32 n[STOCK_CLASSES];
+};
+
+/*
  * struct id_table: the allocator's state and the key table of one facility.
  * All fields: written under the facility's lock, journaled, except key_seq
  * (odd while a writer is inside; repair makes it even), the next_id of a
@@ -154,6 +165,7 @@ struct id_table {
 	u32 slots_ready; /* pages of slots below are reserved; only grows */
 	u64 pages[IDX_PAGES / 64]; /* pages of the bitmap's level 0 that were
 				    * ever used; the others are holes */
+	struct stock bodies; /* of removed objects */
 };
 
 /* Limits, as the sysctl files show them. Each field is one store. */
