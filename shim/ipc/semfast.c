@@ -276,12 +276,15 @@ static inline int op_fast(struct caller *c, s32 id, const struct sop *user)
 	struct slot *s;
 	struct sem *sem;
 	struct sop op;
+	int ret;
 
 	if (unlikely(guard_readable(c, user, sizeof(op))))
 		return NOT_FAST;
 	op = *user;
 	s = ids_find(c, FAC_SEM, id, &ident);
 	if (unlikely(!s || op.num >= s->size))
+		return NOT_FAST;
+	if (unlikely(!caller_header(c)->limits.semopm))
 		return NOT_FAST;
 	if (unlikely(perm_check(c, s, op.op ? PERM_W : PERM_R)))
 		return NOT_FAST;
@@ -297,9 +300,14 @@ static inline int op_fast(struct caller *c, s32 id, const struct sop *user)
 			       : one_biased(c, s, ident, sem, &op);
 	if (unlikely(op.flg & SEM_FLG_UNDO))
 		return NOT_FAST;
-	if (unlikely(streak_is_ripe(c, ident)))
+	if (likely(!streak_is_ripe(c, ident))) {
+		ret = one_cas(c, ident, s, sem, &op);
+		if (likely(ret != NOT_FAST))
+			return ret;
+	}
+	if (unlikely(atom_load_relaxed(&s->ident) != ident))
 		return NOT_FAST;
-	return one_cas(c, ident, s, sem, &op);
+	return sem_op_one(c, s, ident, &op);
 }
 
 /* Everything but the shortest way, kept apart so that its frame is not set up

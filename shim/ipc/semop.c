@@ -357,7 +357,7 @@ static int op_locked(
 	struct caller *c, struct slot *s, u64 ident, struct request *r)
 {
 	struct sleep_state st = {s, 0, 0};
-	struct wait_watch watch = {0};
+	struct wait_watch watch;
 	struct semset *set;
 	u32 i, op = 0, gone;
 	int err, spin, undo_about;
@@ -384,6 +384,11 @@ static int op_locked(
 		break;
 	}
 	note_operator(c, set);
+	if (set->n_waiters == 1 && r->a.n == 1 && !r->undo &&
+		sem_hand_over(c, set, r->a.sops)) {
+		sem_unlock(c, s);
+		return 0;
+	}
 	for (i = 0; i < r->a.n; i++)
 		sem_own(&sem_array(set)[r->a.sops[i].num]);
 	err = array_try(c, set, &r->a, &op);
@@ -402,12 +407,26 @@ static int op_locked(
 	}
 	enqueue(c, s, set, &r->a, op, r->alter);
 	undo_about = set->undo_all.off != 0;
+	watch.n = 0;
 	undo_watch(c, set, &watch);
 	spin = should_spin(set);
 	c->interrupt_arg = &st;
 	c->interrupt = interrupt_sleep;
 	sem_unlock(c, s);
 	return sleep_queued(c, &st, r->deadline_ns, spin, &watch, &undo_about);
+}
+
+int sem_op_one(
+	struct caller *c, struct slot *s, u64 ident, const struct sop *op)
+{
+	struct request r = {.a = {op, 1, c->pid, NULL},
+		.alter = op->op != 0,
+		.max_num = op->num};
+	int err = caller_enroll(c);
+
+	if (likely(!err))
+		err = journal_reserve(c, array_entries(1, 0));
+	return unlikely(err) ? err : op_locked(c, s, ident, &r);
 }
 
 static int op_checked(struct caller *c, s32 id, struct request *r)
