@@ -3,7 +3,8 @@
  * Keys to objects: linear hashing over the reserved bucket array.
  *
  * A bucket is the head of a chain of slots (slot.next, idx + 1). One bucket is
- * split for every key added beyond one a bucket, one is merged when keys go:
+ * splits are made for every key added, so that chains are mostly one long, and
+ * merges when keys go:
  * lookup, insert and remove are O(1), with no rehash pause.
  *
  * Lookup takes no lock: it reads between two equal even values of key_seq. A

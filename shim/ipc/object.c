@@ -12,7 +12,8 @@
 #include "registry/heap.h"
 #include "registry/stock.h"
 
-#define CREATE_ENTRIES (IDS_ENTRIES + KEYHASH_ENTRIES + HEAP_ENTRIES + STOCK_ENTRIES + 8)
+#define CREATE_ENTRIES \
+	(IDS_ENTRIES + KEYHASH_ENTRIES + HEAP_ENTRIES + STOCK_ENTRIES + 8)
 
 static struct lock *fac_lock(struct caller *c, const struct object_class *k)
 {

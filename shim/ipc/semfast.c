@@ -38,7 +38,7 @@ static __attribute__((noinline)) void one_stamped(
 }
 
 /* A single operation without undo on a set that is lent to us. */
-static inline int one_biased(struct caller *c, struct slot *s, u64 ident,
+HOT static inline int one_biased(struct caller *c, struct slot *s, u64 ident,
 	struct sem *sem, const struct sop *op)
 {
 	s64 now;
@@ -227,7 +227,7 @@ static __attribute__((noinline)) int any_biased(
 }
 
 /* A word that nobody owns: one compare-and-swap. */
-static inline int one_cas(struct caller *c, u64 ident, struct slot *s,
+HOT static inline int one_cas(struct caller *c, u64 ident, struct slot *s,
 	struct sem *sem, const struct sop *op)
 {
 	u64 gen = (u64)IDENT_GEN(ident) << 40;
@@ -270,7 +270,7 @@ static inline int streak_is_ripe(struct caller *c, u64 ident)
 }
 
 /* The ways without a lock; NOT_FAST if this call is not for them. */
-static inline int op_fast(struct caller *c, s32 id, const struct sop *user)
+HOT static inline int op_fast(struct caller *c, s32 id, const struct sop *user)
 {
 	u64 ident, body;
 	struct slot *s;
@@ -328,7 +328,7 @@ static __attribute__((noinline)) int op_not_fast(struct caller *c, s32 id,
 	return sem_op_slow(c, id, user, n, timeout);
 }
 
-int sem_op(struct caller *c, s32 id, const struct sop *user, u32 n,
+HOT int sem_op(struct caller *c, s32 id, const struct sop *user, u32 n,
 	const struct sys_timespec *timeout)
 {
 	int ret;

@@ -51,8 +51,7 @@ void queue_remove(
  * waits for nothing more, both operations at once, committed, and 1; else 0,
  * nothing changed. Slot lock held, set->n_waiters is 1.
  */
-int sem_hand_over(
-	struct caller *c, struct semset *set, const struct sop *op);
+int sem_hand_over(struct caller *c, struct semset *set, const struct sop *op);
 
 /* One call: its array and what a look at it tells. */
 struct request {
@@ -78,7 +77,8 @@ static inline void request_scan(struct request *r)
 }
 
 /* One operation without undo or timeout, for which all checks were made: under
- * the lock, asleep if need be. s stands in the table, op is no user's memory. */
+ * the lock, asleep if need be. s stands in the table, op is no user's memory.
+ */
 int sem_op_one(
 	struct caller *c, struct slot *s, u64 ident, const struct sop *op);
 

@@ -187,7 +187,7 @@ static int array_try_long(struct caller *c, struct semset *set,
 }
 
 /* One operation without undo, the usual case. */
-static inline int one_try(
+HOT static inline int one_try(
 	struct caller *c, struct semset *set, const struct array *a)
 {
 	struct sem *sem = &sem_array(set)[a->sops->num];
@@ -208,7 +208,7 @@ static inline int one_try(
 	return 0;
 }
 
-int array_try(struct caller *c, struct semset *set, const struct array *a,
+HOT int array_try(struct caller *c, struct semset *set, const struct array *a,
 	u32 *ret_op)
 {
 	struct plan p;
@@ -248,7 +248,8 @@ static const struct sop *waiter_sops(const struct caller *c, struct waiter *w)
 
 /* ---- queues ---- */
 
-static struct wait_queue *queue_of(struct semset *set, const struct waiter *w)
+HOT static struct wait_queue *queue_of(
+	struct semset *set, const struct waiter *w)
 {
 	struct sem *sem = &sem_array(set)[w->queue_num];
 
@@ -264,7 +265,7 @@ static struct wait_queue *queue_of(struct semset *set, const struct waiter *w)
 	}
 }
 
-void queue_append(struct caller *c, struct semset *set, struct waiter *w)
+HOT void queue_append(struct caller *c, struct semset *set, struct waiter *w)
 {
 	struct wait_queue *q = queue_of(set, w);
 	u32 idx = wait_index(c, w);
@@ -280,7 +281,7 @@ void queue_append(struct caller *c, struct semset *set, struct waiter *w)
 	journal_set32(c, &w->state, WAIT_QUEUED);
 }
 
-void queue_remove(
+HOT void queue_remove(
 	struct caller *c, struct semset *set, struct waiter *w, s32 result)
 {
 	struct wait_queue *q = queue_of(set, w);
@@ -596,7 +597,7 @@ static void alter_pass(
 
 /* The set's only sleeper, if it waits in this semaphore's queue for a single
  * decrement without undo and is alive; else NULL. */
-static struct waiter *sole_taker(
+HOT static struct waiter *sole_taker(
 	const struct caller *c, struct semset *set, struct sem *sem)
 {
 	struct waiter *w = wait_at(c, sem->alter.head);
@@ -612,7 +613,8 @@ static struct waiter *sole_taker(
  * the operation lets it through. One commit for both, so nothing is pending in
  * between and nobody needs to be alarmed.
  */
-int sem_hand_over(struct caller *c, struct semset *set, const struct sop *op)
+HOT int sem_hand_over(
+	struct caller *c, struct semset *set, const struct sop *op)
 {
 	struct sem *sem = &sem_array(set)[op->num];
 	struct waiter *w = sole_taker(c, set, sem);
@@ -624,8 +626,8 @@ int sem_hand_over(struct caller *c, struct semset *set, const struct sop *op)
 	now = sys_realtime_sec();
 	if (unlikely(SEM_OTIME(sem->hi) != now))
 		journal_set64(c, &sem->hi, hi_stamp(sem->hi, now));
-	journal_set64(c, &sem->lo,
-		lo_make(sem->lo, value + w->sops[0].op, w->pid));
+	journal_set64(
+		c, &sem->lo, lo_make(sem->lo, value + w->sops[0].op, w->pid));
 	queue_remove(c, set, w, 0);
 	wait_grant(c, w);
 	journal_commit(c);
