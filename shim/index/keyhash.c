@@ -135,8 +135,9 @@ void keyhash_write_begin(struct caller *c, enum facility f)
 {
 	struct id_table *t = &caller_header(c)->ids[f];
 
+	/* No fence: every store that follows is a release store, so whoever
+	 * reads one of them (acquire) also sees the odd number. */
 	atom_store_release(&t->key_seq, t->key_seq | 1);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
 void keyhash_write_end(struct caller *c, enum facility f)

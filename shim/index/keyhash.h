@@ -2,10 +2,10 @@
 /*
  * Keys to objects: linear hashing over the reserved bucket array.
  *
- * A bucket is the head of a chain of slots (slot.next, idx + 1). One bucket is
- * splits are made for every key added, so that chains are mostly one long, and
- * merges when keys go:
- * lookup, insert and remove are O(1), with no rehash pause.
+ * A bucket is the head of a chain of slots (slot.next, idx + 1). With every key
+ * that is added some buckets are split, so that chains are mostly one long;
+ * some are merged when keys go. Lookup, insert and remove are O(1), with no
+ * rehash pause.
  *
  * Lookup takes no lock: it reads between two equal even values of key_seq. A
  * writer that died leaves it odd, and the reader then goes by the lock.
@@ -48,8 +48,8 @@ void keyhash_write_begin(struct caller *c, enum facility f);
 void keyhash_write_end(struct caller *c, enum facility f);
 void keyhash_repair(struct caller *c, enum facility f);
 
-/* Before an insert and after a remove was committed: split or merge one bucket
- * if it is time. An operation of its own; inside the bracket. */
+/* Before an insert and after a remove was committed: split or merge buckets if
+ * it is time. Operations of their own; inside the bracket. */
 void keyhash_grow_locked(struct caller *c, enum facility f);
 void keyhash_shrink_locked(struct caller *c, enum facility f);
 

@@ -260,24 +260,6 @@ static void check_keys(struct check *k, u32 f, u32 n_live)
 		check_failed(k, INV_N_KEYS, "in chains, n_keys", n, t->n_keys);
 }
 
-/* Bodies kept for the next objects. */
-static void check_stock(struct check *k, const struct stock *stock, u32 f)
-{
-	u32 i, n;
-
-	for (i = 0; i < STOCK_CLASSES; i++) {
-		struct ref at = stock->head[i];
-		u64 *link;
-
-		for (n = 0; at.off && n <= stock->n[i]; n++) {
-			link = check_block(k, at, (i + 1) * 64);
-			at.off = link ? *link : 0;
-		}
-		if (n != stock->n[i] || n > STOCK_DEPTH)
-			check_failed(k, INV_STOCK, "facility, blocks", f, n);
-	}
-}
-
 /* ---- threads and tasks ---- */
 
 static void check_threads(struct check *k)
@@ -373,7 +355,6 @@ int check_region(const struct region *region, check_report *report, void *arg)
 		return -ENOMEM;
 	for (f = 0; f < N_FAC; f++) {
 		check_keys(&k, f, check_slots(&k, f));
-		check_stock(&k, &h->ids[f].bodies, f);
 		check_lock(&k, &h->fac_lock[f], "facility", f);
 		if (h->removing[f])
 			check_failed(&k, INV_REMOVING, "facility", f,

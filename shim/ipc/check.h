@@ -29,7 +29,6 @@ enum invariant {
 	INV_BLOCK = 20, /* blocks are aligned, below bump, and disjoint */
 	INV_LEAK = 21,	/* every byte below bump is in a block */
 	INV_USED = 22,	/* used = bytes of live blocks */
-	INV_STOCK = 24, /* a stock holds as many blocks as it says */
 	INV_BUMP = 23,	/* bump <= reserved <= the region's end */
 	/* threads, tasks, locks */
 	INV_JOURNAL = 30, /* journals are empty */
