@@ -263,6 +263,18 @@ HOT static void note_operator(struct caller *c, struct semset *set)
 	set->last_cpu = sys_cpu();
 }
 
+/* For the owner's way only, and with both rights: else every call looks. */
+static void note_loan(
+	struct caller *c, struct slot *s, struct sem *sems, s32 id)
+{
+	struct lent *l = &c->lent[(u32)id % 8];
+	u32 euid = c->cred->euid;
+
+	*l = (struct lent){0};
+	if ((euid == s->uid || euid == s->cuid) && (s->mode & 0600) == 0600)
+		*l = (struct lent){id, s->size, s, sems, euid};
+}
+
 /*
  * The lock is held and the set quiet: lend it to a caller that has long been
  * the only one (bias.h). Its words are owned from then on.
@@ -291,6 +303,8 @@ HOT static void consider_lending(
 			return;
 	}
 	bias_lend(c, s);
+	if (s->bias == c->bias_id)
+		note_loan(c, s, sems, IDENT_ID(ident));
 }
 
 /* The partner is on another CPU than ours: worth spinning for it. */

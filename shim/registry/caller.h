@@ -82,6 +82,18 @@ struct caller {
 		u64 ident;
 		u64 n;
 	} streak[8];
+	/* Semaphore sets lent to this thread (bias.h), by the low bits of their
+	 * id: what an operation needs, looked up when each was lent. Good as
+	 * long as the slot's bias is bias_id, since whatever changes a set
+	 * takes it back first, and lending its slot again overwrites the
+	 * entry; and as long as the process has the same euid. */
+	struct lent {
+		s32 id;
+		u32 n; /* semaphores; 0: empty */
+		struct slot *slot;
+		struct sem *sems;
+		u32 euid;
+	} lent[8];
 	u32 idx_mask;	   /* of ids */
 	int may_borrow;	   /* bias_register succeeded */
 	u32 spins_in_vain; /* wait.c */
