@@ -282,7 +282,7 @@ struct msg *msgmem_take(struct caller *c, struct msgqueue *q, u64 size)
 		list_push(c, &cl->full, ch);
 	}
 	atom_store_release(&m->chunk, rbtree_link(c, ch));
-	c->msg_fetch[1] = ch;
+	c->fetch[1] = ch;
 	return m;
 }
 
@@ -292,7 +292,7 @@ void msgmem_give(struct caller *c, struct msgqueue *q, struct msg *m)
 	struct msg_class *cl = &q->class[ch->class];
 	u64 state = ch->state;
 
-	c->msg_fetch[1] = ch;
+	c->fetch[1] = ch;
 
 	if (unlikely(chunk_is_full(ch))) {
 		list_remove(c, &cl->full, ch);
