@@ -28,6 +28,7 @@
 #include <sys/select.h>
 #include <sys/stat.h>
 #include "entry/fd.h"
+#include "entry/mqfile.h"
 #include "entry/procfile.h"
 #include "ipc/controlfile.h"
 #include "registry/cancel.h"
@@ -37,9 +38,14 @@
 #define F_SETSIG 10
 #define F_GETSIG 11
 #endif
+#ifndef F_SETPIPE_SZ
+#define F_SETPIPE_SZ 1031
+#define F_GETPIPE_SZ 1032
+#endif
 _Static_assert(sizeof(struct stat) == sizeof(struct stat64), "stat");
 /* And O_LARGEFILE, O_NOFOLLOW. */
 #define HIDDEN_FLAGS (MQ_O_DIRECT | 0100000 | 0400000)
+#define O_ASYNC_FLAG 020000
 #define CLOSE_RANGE_CLOEXEC_FLAG 4
 #define NR_CLOSE_RANGE 436
 
@@ -149,6 +155,10 @@ int fd_lookup_slow(struct caller *c, int fd, struct mq_desc *ret)
 		return -EBADF;
 	}
 	sig = sys_call(__NR_fcntl, fd, F_GETSIG);
+	/* Opened by somebody else (/proc/PID/fd), in one direction: what keeps
+	 * it in step for poll needs both. */
+	if (sys_call(__NR_fcntl, fd, F_GETFL) % 4 != MQ_O_RDWR)
+		return -EBADF;
 	ret->fd = fd;
 	ret->access = sig >= MQ_FIFO_SIG && sig <= MQ_FIFO_SIG + 7
 			      ? (sig - MQ_FIFO_SIG) & MQ_O_ACCMODE
@@ -329,10 +339,17 @@ long entry_fcntl(int fd, int cmd, long arg)
 			      (e->info & FD_ACCESS);
 		return ret;
 	case F_SETFL:
-		return sys_call(__NR_fcntl, fd, cmd, arg | MQ_O_DIRECT);
+		if (arg & MQ_O_DIRECT)
+			return -EINVAL;
+		/* A queue's file knows no O_ASYNC; a FIFO would signal. */
+		return sys_call(__NR_fcntl, fd, cmd,
+			(arg & ~(long)O_ASYNC_FLAG) | MQ_O_DIRECT);
 	case F_GETSIG:
 	case F_SETSIG:
 		return 0;
+	case F_GETPIPE_SZ:
+	case F_SETPIPE_SZ:
+		return -EBADF;
 	case F_SETFD:
 		c = arg & FD_CLOEXEC ? NULL : table_owner();
 		if (c) {
@@ -385,50 +402,6 @@ FCNTL_LIKE(fcntl64)
 
 /* ---- read, fstat, fchmod, fchown ---- */
 
-/* The file offset belongs to the description, which dup and fork share; a FIFO
- * has none. That it is at the end is kept where the access mode is; an offset
- * in the middle only by number. */
-static int at_end(int fd)
-{
-	long sig = sys_call(__NR_fcntl, fd, F_GETSIG);
-
-	return sig >= MQ_FIFO_SIG + MQ_FIFO_READ && sig <= MQ_FIFO_SIG + 7;
-}
-
-long entry_read(int fd, void *buf, size_t len)
-{
-	struct fd_entry *e = fd_entry(fd);
-	char line[MQ_STATUS_SIZE];
-	struct mq_status st;
-	struct mq_desc d;
-	int err, n;
-	struct caller *c = process_get(&err);
-
-	if (!c)
-		return -err;
-	fd_desc(c, fd, e, &d);
-	if (d.access != MQ_O_RDONLY && d.access != MQ_O_RDWR)
-		return -EBADF;
-	err = mq_status(c, &d, &st);
-	if (err)
-		return err;
-	n = render_mq_line(&st, line);
-	if (e->pos >= (u32)n || at_end(fd))
-		return 0;
-	n -= e->pos;
-	if (len >= (size_t)n)
-		sys_call(__NR_fcntl, fd, F_SETSIG,
-			MQ_FIFO_SIG + MQ_FIFO_READ + d.access);
-	if (len < (size_t)n)
-		n = len;
-	if (guard_writable(c, buf, n))
-		return -EFAULT;
-	__builtin_memcpy(buf, line + e->pos, n);
-	e->pos += n;
-	mq_touch(c, &d);
-	return n;
-}
-
 typedef ssize_t (*read_fn)(int, void *, size_t);
 EXPORT ssize_t read(int fd, void *buf, size_t len)
 {
@@ -437,7 +410,7 @@ EXPORT ssize_t read(int fd, void *buf, size_t len)
 	read_fn real;
 
 	if (unlikely(fd_is_served(fd)))
-		ret = fd_is_mq(fd) ? entry_read(fd, buf, len)
+		ret = fd_is_mq(fd) ? mqfile_read(fd, buf, len)
 				   : procfs_read(fd, buf, len);
 	if (unlikely(ret != PROCFS_PASS))
 		return process_return(ret);
@@ -457,43 +430,16 @@ EXPORT ssize_t __read_chk(int fd, void *buf, size_t len, size_t size)
 	return real ? real(fd, buf, len, size) : read(fd, buf, len);
 }
 
-static struct timespec to_timespec(s64 ns)
-{
-	return (struct timespec){ns / 1000000000, ns % 1000000000};
-}
-
 static long stat_of(int fd, struct stat *to)
 {
 	long ret = sys_call(__NR_fstat, fd, to);
-	struct mq_stat st;
-	struct mq_desc d;
-	struct caller *c;
-	int err;
 
 	if (likely(ret || !fd_is_served(fd)))
 		return ret;
-	if (fd_is_proc(fd)) {
+	if (fd_is_proc(fd))
 		procfs_stat(fd, to);
-		return ret;
-	}
-	c = process_get(&err);
-	if (!c)
-		return ret;
-	fd_desc(c, fd, fd_entry(fd), &d);
-	if (mq_stat(c, &d, &st))
-		return ret;
-	to->st_ino = st.ino;
-	to->st_mode = S_IFREG | st.mode;
-	to->st_uid = st.uid;
-	to->st_gid = st.gid;
-	to->st_nlink = st.nlink;
-	to->st_rdev = 0;
-	to->st_size = MQ_STATUS_SIZE;
-	to->st_blksize = 4096;
-	to->st_blocks = 0;
-	to->st_atim = to_timespec(st.atime);
-	to->st_mtim = to_timespec(st.mtime);
-	to->st_ctim = to_timespec(st.ctime);
+	else
+		mqfile_stat(fd, to);
 	return 0;
 }
 

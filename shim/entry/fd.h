@@ -94,9 +94,8 @@ long fd_closed_proc(u64 ident);
 long entry_close(int fd);
 long entry_dup3(long nr, int fd, int to, int flags);
 long entry_close_range(unsigned first, unsigned last, int flags);
-/* fcntl and read on a queue's descriptor. */
+/* fcntl on a queue's descriptor. */
 long entry_fcntl(int fd, int cmd, long arg);
-long entry_read(int fd, void *buf, size_t len);
 /* Somebody polls these. */
 struct pollfd;
 void entry_watch_poll(const void *fds, unsigned long n);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include "entry/mqfile.h"
 #include "entry/procfile.h"
 #include "ipc/controlfile.h"
 #include "registry/guard.h"
@@ -261,8 +262,9 @@ EXPORT ssize_t write(int fd, const void *buf, size_t len)
 	long ret = PROCFS_PASS;
 	write_fn real;
 
-	if (unlikely(fd_is_proc(fd)))
-		ret = procfs_write(fd, buf, len);
+	if (unlikely(fd_is_served(fd)))
+		ret = fd_is_mq(fd) ? mqfile_write(fd)
+				   : procfs_write(fd, buf, len);
 	if (unlikely(ret != PROCFS_PASS))
 		return process_return(ret);
 	real = (write_fn)process_next(&next, "write");
@@ -276,8 +278,9 @@ EXPORT ssize_t writev(int fd, const struct iovec *iov, int n)
 	long ret = PROCFS_PASS;
 	writev_fn real;
 
-	if (unlikely(fd_is_proc(fd)))
-		ret = procfs_writev(fd, iov, n);
+	if (unlikely(fd_is_served(fd)))
+		ret = fd_is_mq(fd) ? mqfile_write(fd)
+				   : procfs_writev(fd, iov, n);
 	if (unlikely(ret != PROCFS_PASS))
 		return process_return(ret);
 	real = (writev_fn)process_next(&next, "writev");
@@ -285,55 +288,58 @@ EXPORT ssize_t writev(int fd, const struct iovec *iov, int n)
 		    : process_return(sys_call(__NR_writev, fd, iov, n));
 }
 
-#define PREAD_LIKE(name)                                                 \
-	EXPORT ssize_t name(int fd, void *buf, size_t len, off_t off)    \
-	{                                                                \
-		static void *next;                                       \
-		long ret = PROCFS_PASS;                                  \
-		pread_fn real;                                           \
-                                                                         \
-		if (unlikely(fd_is_proc(fd)))                            \
-			ret = procfs_pread(fd, buf, len, off);           \
-		if (unlikely(ret != PROCFS_PASS))                        \
-			return process_return(ret);                      \
-		real = (pread_fn)process_next(&next, #name);             \
-		return real ? real(fd, buf, len, off)                    \
-			    : process_return(sys_call(                   \
-				      __NR_pread64, fd, buf, len, off)); \
+#define PREAD_LIKE(name)                                                      \
+	EXPORT ssize_t name(int fd, void *buf, size_t len, off_t off)         \
+	{                                                                     \
+		static void *next;                                            \
+		long ret = PROCFS_PASS;                                       \
+		pread_fn real;                                                \
+                                                                              \
+		if (unlikely(fd_is_served(fd)))                               \
+			ret = fd_is_mq(fd) ? mqfile_pread(fd, buf, len, off)  \
+					   : procfs_pread(fd, buf, len, off); \
+		if (unlikely(ret != PROCFS_PASS))                             \
+			return process_return(ret);                           \
+		real = (pread_fn)process_next(&next, #name);                  \
+		return real ? real(fd, buf, len, off)                         \
+			    : process_return(sys_call(                        \
+				      __NR_pread64, fd, buf, len, off));      \
 	}
 
-#define PREAD_CHK_LIKE(name)                                           \
-	EXPORT ssize_t name(                                           \
-		int fd, void *buf, size_t len, off_t off, size_t size) \
-	{                                                              \
-		static void *next;                                     \
-		long ret = PROCFS_PASS;                                \
-		pread_chk_fn real;                                     \
-                                                                       \
-		if (unlikely(fd_is_proc(fd) && len <= size))           \
-			ret = procfs_pread(fd, buf, len, off);         \
-		if (unlikely(ret != PROCFS_PASS))                      \
-			return process_return(ret);                    \
-		real = (pread_chk_fn)process_next(&next, #name);       \
-		return real ? real(fd, buf, len, off, size)            \
-			    : pread(fd, buf, len, off);                \
+#define PREAD_CHK_LIKE(name)                                                  \
+	EXPORT ssize_t name(                                                  \
+		int fd, void *buf, size_t len, off_t off, size_t size)        \
+	{                                                                     \
+		static void *next;                                            \
+		long ret = PROCFS_PASS;                                       \
+		pread_chk_fn real;                                            \
+                                                                              \
+		if (unlikely(fd_is_served(fd) && len <= size))                \
+			ret = fd_is_mq(fd) ? mqfile_pread(fd, buf, len, off)  \
+					   : procfs_pread(fd, buf, len, off); \
+		if (unlikely(ret != PROCFS_PASS))                             \
+			return process_return(ret);                           \
+		real = (pread_chk_fn)process_next(&next, #name);              \
+		return real ? real(fd, buf, len, off, size)                   \
+			    : pread(fd, buf, len, off);                       \
 	}
 
-#define PWRITE_LIKE(name)                                                   \
-	EXPORT ssize_t name(int fd, const void *buf, size_t len, off_t off) \
-	{                                                                   \
-		static void *next;                                          \
-		long ret = PROCFS_PASS;                                     \
-		pwrite_fn real;                                             \
-                                                                            \
-		if (unlikely(fd_is_proc(fd)))                               \
-			ret = procfs_pwrite(fd, buf, len, off);             \
-		if (unlikely(ret != PROCFS_PASS))                           \
-			return process_return(ret);                         \
-		real = (pwrite_fn)process_next(&next, #name);               \
-		return real ? real(fd, buf, len, off)                       \
-			    : process_return(sys_call(                      \
-				      __NR_pwrite64, fd, buf, len, off));   \
+#define PWRITE_LIKE(name)                                                      \
+	EXPORT ssize_t name(int fd, const void *buf, size_t len, off_t off)    \
+	{                                                                      \
+		static void *next;                                             \
+		long ret = PROCFS_PASS;                                        \
+		pwrite_fn real;                                                \
+                                                                               \
+		if (unlikely(fd_is_served(fd)))                                \
+			ret = fd_is_mq(fd) ? mqfile_write(fd)                  \
+					   : procfs_pwrite(fd, buf, len, off); \
+		if (unlikely(ret != PROCFS_PASS))                              \
+			return process_return(ret);                            \
+		real = (pwrite_fn)process_next(&next, #name);                  \
+		return real ? real(fd, buf, len, off)                          \
+			    : process_return(sys_call(                         \
+				      __NR_pwrite64, fd, buf, len, off));      \
 	}
 
 PREAD_LIKE(pread)

@@ -8,6 +8,7 @@
 #undef _FILE_OFFSET_BITS
 #include <fcntl.h>
 #include "entry/process.h"
+#include "entry/mqfile.h"
 #include "entry/procfs.h"
 #include "entry/sysv.h"
 
@@ -174,7 +175,8 @@ __attribute__((visibility("hidden"), used)) long syscall_fd(
 	switch (nr) {
 	case __NR_read:
 		if (mq)
-			return process_return(entry_read((int)a, (void *)b, c));
+			return process_return(
+				mqfile_read((int)a, (void *)b, c));
 		break;
 	case __NR_close:
 		return process_return(entry_close((int)a));

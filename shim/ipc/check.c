@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: MIT
 /*
  * The invariants that all facilities share: ids, keys, heap, locks, journals,
- * tasks; see check.h. Sets are checked in semcheck.c.
+ * tasks; see check.h. Objects are checked in semcheck.c, msgcheck.c, shmcheck.c
+ * and mqcheck.c.
  *
  * Nothing in the registry is written, and pages that were never used are not
  * read (a read would make them). Every loop is bounded by a count that was
  * checked before, so a registry full of nonsense is only many violations.
  */
 #include "ipc/check.h"
+#include "ipc/mqueue.h"
+#include "ipc/msgqueue.h"
+#include "ipc/shmattach.h"
 #include "ipc/undo.h"
 #include "registry/heap.h"
 
 #define UNIT 64u
+#define CHAIN_MOST (1u << 24) /* arbitrary: records of one task */
 
 void check_failed(
 	struct check *k, enum invariant which, const char *what, u64 a, u64 b)
@@ -19,6 +24,32 @@ void check_failed(
 	k->n_violations++;
 	if (k->report)
 		k->report(k->arg, which, what, a, b);
+}
+
+void check_failed_sum(
+	struct check *k, enum invariant which, const char *what, u64 a, u64 b)
+{
+	if (!k->c) {
+		check_failed(k, which, what, a, b);
+		return;
+	}
+	/* More of them say nothing new. */
+	if (k->n_sums == CHECK_SUMS)
+		return;
+	k->sums[k->n_sums].which = which;
+	k->sums[k->n_sums].what = what;
+	k->sums[k->n_sums].a = a;
+	k->sums[k->n_sums++].b = b;
+}
+
+/* The registry was quiet: they count. */
+static void report_sums(struct check *k)
+{
+	u32 i;
+
+	for (i = 0; i < k->n_sums; i++)
+		check_failed(k, k->sums[i].which, k->sums[i].what, k->sums[i].a,
+			k->sums[i].b);
 }
 
 void check_lock(
@@ -31,23 +62,96 @@ void check_lock(
 		check_failed(k, INV_LOCK, what, which, word);
 }
 
+/* ---- locks of check_live ---- */
+
+/* A lock that needs no repair beyond its journal. */
+static void take(struct check *k, struct lock *lock)
+{
+	k->n_taken++;
+	lock_acquire(k->c, lock);
+}
+
+/* The facility's lock, with removals of the dead finished. */
+static void begin_facility(struct check *k, u32 f)
+{
+	struct caller *c = k->c;
+	struct mq_desc none;
+
+	if (!c)
+		return;
+	if (f == FAC_SEM)
+		sem_finish_removal(c);
+	else if (f == FAC_MSG)
+		msg_finish_removal(c);
+	else if (f == FAC_MQ)
+		mq_find_name(c, "-", 1, &none);
+	else
+		object_fac_lock(c, &shm_class);
+	if (f == FAC_SHM)
+		object_fac_unlock(c, &shm_class);
+	k->n_taken++;
+	take(k, &caller_header(c)->fac_lock[f]);
+}
+
+static void end_facility(struct check *k, u32 f)
+{
+	if (k->c)
+		lock_release(k->c, &caller_header(k->c)->fac_lock[f]);
+}
+
+static void begin_object(struct check *k, u32 f, struct slot *s)
+{
+	if (!k->c)
+		return;
+	k->n_taken++;
+	if (f == FAC_SEM)
+		sem_lock_any(k->c, s);
+	else if (f == FAC_MSG)
+		msg_lock_any(k->c, s);
+	else if (f == FAC_MQ)
+		mq_lock_any(k->c, s);
+	else
+		lock_acquire(k->c, &s->lock);
+}
+
+static void end_object(struct check *k, u32 f, struct slot *s)
+{
+	if (!k->c)
+		return;
+	if (f == FAC_SEM)
+		sem_unlock(k->c, s);
+	else
+		lock_release(k->c, &s->lock);
+}
+
 /* ---- heap ---- */
 
-/* Mark the units of a block; 0 if it is not a block of its own. */
+/* Is it a block of the heap as it is now? */
+static int in_heap(const struct check *k, u64 off, u64 block)
+{
+	u64 bump = atom_load_acquire(&region_header(&k->region)->heap.bump);
+
+	return off >= HEAP_OFF && off % UNIT == 0 && block && off <= bump &&
+	       block <= bump - off;
+}
+
+/* Mark the units of a block; 0 if it is not a block of its own. While programs
+ * work that may be so: it was made after the look began, or was somebody
+ * else's then. */
 static int mark_block(struct check *k, u64 off, u64 block)
 {
-	u64 bump = region_header(&k->region)->heap.bump, unit, end;
+	u64 unit = (off - HEAP_OFF) / UNIT, end = unit + block / UNIT;
 
-	if (off < HEAP_OFF || off % UNIT || block == 0 || off + block > bump) {
-		check_failed(k, INV_BLOCK, "block out of the heap", off, block);
+	if (off + block > k->bump) {
+		check_failed_sum(
+			k, INV_BLOCK, "block beyond the heap", off, block);
 		return 0;
 	}
-	unit = (off - HEAP_OFF) / UNIT;
-	for (end = unit + block / UNIT; unit < end; unit++) {
+	for (; unit < end; unit++) {
 		u64 bit = 1ULL << unit % 64;
 
 		if (k->map[unit / 64] & bit) {
-			check_failed(
+			check_failed_sum(
 				k, INV_BLOCK, "blocks overlap", off, block);
 			return 0;
 		}
@@ -61,8 +165,14 @@ void *check_block(struct check *k, struct ref ref, u64 size)
 	u64 block = heap_block_size(size);
 
 	k->used += block;
-	return mark_block(k, ref.off, block) ? region_at(&k->region, ref.off)
-					     : NULL;
+	if (!in_heap(k, ref.off, block)) {
+		check_failed(
+			k, INV_BLOCK, "block out of the heap", ref.off, block);
+		return NULL;
+	}
+	return mark_block(k, ref.off, block) || k->c
+		       ? region_at(&k->region, ref.off)
+		       : NULL;
 }
 
 static void check_free_lists(struct check *k)
@@ -71,19 +181,24 @@ static void check_free_lists(struct check *k)
 	u64 off, block;
 	u32 i;
 
+	if (k->c)
+		take(k, &heap->lock);
 	for (i = 0; i < HEAP_CLASSES; i++) {
 		block = heap_class_size(i);
 		off = heap->free_head[i];
 		/* A cycle overlaps itself. */
-		while (off && mark_block(k, off, block))
+		while (off && in_heap(k, off, block) &&
+			mark_block(k, off, block))
 			off = *(u64 *)region_at(&k->region, off);
 	}
+	if (k->c)
+		lock_release(k->c, &heap->lock);
 }
 
 static void check_leaks(struct check *k)
 {
 	struct heap *heap = &region_header(&k->region)->heap;
-	u64 units = (heap->bump - HEAP_OFF) / UNIT, i, first = 0, n = 0;
+	u64 units = (k->bump - HEAP_OFF) / UNIT, i, first = 0, n = 0;
 
 	for (i = 0; i < units; i++) {
 		if (k->map[i / 64] >> i % 64 & 1)
@@ -91,10 +206,10 @@ static void check_leaks(struct check *k)
 		first = n++ ? first : HEAP_OFF + i * UNIT;
 	}
 	if (n)
-		check_failed(k, INV_LEAK, "bytes in no block, first at",
+		check_failed_sum(k, INV_LEAK, "bytes in no block, first at",
 			n * UNIT, first);
 	if (heap->used != k->used)
-		check_failed(
+		check_failed_sum(
 			k, INV_USED, "used is, should be", heap->used, k->used);
 }
 
@@ -162,10 +277,19 @@ static void check_object(struct check *k, u32 f, u32 idx, struct slot *s)
 
 	if (((u32)IDENT_ID(s->ident) & mask) != idx || !IDENT_GEN(s->ident))
 		check_failed(k, INV_SLOT, "idx, ident", idx, s->ident);
-	if (f == FAC_SEM)
+	switch (f) {
+	case FAC_SEM:
 		check_semset(k, idx, s);
-	else
-		k->foreign = 1;
+		break;
+	case FAC_MSG:
+		check_msgqueue(k, idx, s);
+		break;
+	case FAC_SHM:
+		check_shm_segment(k, idx, s);
+		break;
+	default:
+		check_mqueue(k, idx, s);
+	}
 }
 
 /* Returns live slots with keys. */
@@ -192,11 +316,13 @@ static u32 check_slots(struct check *k, u32 f)
 		/* Who removed it and died at the very end left nothing else. */
 		if (!(s->ident & IDENT_LIVE))
 			continue;
-		check_lock(k, &s->lock, "object", idx);
 		n++;
 		n_keys += s->key != 0;
 		total += s->size;
+		begin_object(k, f, s);
+		check_lock(k, &s->lock, "object", idx);
 		check_object(k, f, idx, s);
+		end_object(k, f, s);
 	}
 	if (n != t->in_use)
 		check_failed(
@@ -256,11 +382,27 @@ static void check_keys(struct check *k, u32 f, u32 n_live)
 		if (present(k, &buckets[b]) && buckets[b])
 			check_failed(k, INV_BUCKETS, "bucket not in use", b, f);
 	/* A message queue that is unlinked but open lives on without a name. */
-	if ((n != n_live && f != FAC_MQ) || n != t->n_keys)
+	if (f == FAC_MQ)
+		n_live -= k->n_orphans;
+	if (n != n_live || n != t->n_keys)
 		check_failed(k, INV_N_KEYS, "in chains, n_keys", n, t->n_keys);
 }
 
 /* ---- threads and tasks ---- */
+
+static void check_thread_blocks(struct check *k, const struct thread *th)
+{
+	const struct msg_blocks *b = &th->blocks;
+	u32 t;
+
+	if (th->waiter.sops_ext.off)
+		check_block(k, th->waiter.sops_ext, th->waiter.sops_ext_cap);
+	for (t = 0; t < MSG_TIERS; t++)
+		if (b->tier[t].off)
+			check_block(k, b->tier[t], 2048ULL << t);
+	if (b->big.off)
+		check_block(k, b->big, b->big_cap);
+}
 
 static void check_threads(struct check *k)
 {
@@ -274,7 +416,7 @@ static void check_threads(struct check *k)
 			region_span(&k->region, j->ext, sizeof(*x));
 
 		if (j->n)
-			check_failed(
+			check_failed_sum(
 				k, INV_JOURNAL, "thread, entries", i, j->n);
 		if (x)
 			check_block(k, j->ext, journal_ext_size(x->cap));
@@ -283,32 +425,23 @@ static void check_threads(struct check *k)
 		else if (x && th->spare.off && x->old.off)
 			check_block(k, x->old, x->old_size);
 		if (th->spare.off && sys_call(__NR_kill, th->tid, 0) != -ESRCH)
-			check_failed(k, INV_SPARE, "thread", i, th->spare.off);
-		if (th->waiter.sops_ext.off)
-			check_block(k, th->waiter.sops_ext,
-				th->waiter.sops_ext_cap);
-		/* Message payload: nobody counts those blocks. */
-		if (th->blocks.tier[0].off || th->blocks.tier[1].off ||
-			th->blocks.tier[2].off || th->blocks.big.off)
-			k->foreign = 1;
+			check_failed_sum(
+				k, INV_SPARE, "thread", i, th->spare.off);
+		check_thread_blocks(k, th);
 		if (th->tid && th->waiter.state == WAIT_QUEUED)
 			k->n_queued--;
 	}
 }
 
-static void check_task(struct check *k, u32 i)
+static void check_undo_records(struct check *k, u32 i, const struct task *t)
 {
-	struct task *t = region_task(&k->region, i);
-	struct undo *u;
 	struct ref ref = t->undo_head;
+	struct undo *u;
+	u32 n;
 
-	check_lock(k, &t->lock, "task", i);
-	if (!t->claim && (ref.off || t->spare.off))
-		check_failed(k, INV_TASK, "free task", i, ref.off);
-	if (t->spare.off)
-		check_block(k, t->spare, t->spare_size);
-	while ((u = region_span(&k->region, ref, sizeof(*u)))) {
-		if (!check_block(k, ref, undo_size(u->cap)))
+	for (n = 0; n < CHAIN_MOST; n++) {
+		u = region_span(&k->region, ref, sizeof(*u));
+		if (!u || !check_block(k, ref, undo_size(u->cap)))
 			return;
 		if (u->task != i)
 			check_failed(k, INV_UNDO_CHAIN, "task, record's", i,
@@ -319,64 +452,226 @@ static void check_task(struct check *k, u32 i)
 	}
 }
 
+static void check_task(struct check *k, u32 i)
+{
+	struct task *t = region_task(&k->region, i);
+
+	if (k->c)
+		take(k, &t->lock);
+	check_lock(k, &t->lock, "task", i);
+	if (!t->claim && (t->undo_head.off || t->spare.off || t->shm_head.off))
+		check_failed(k, INV_TASK, "free task", i, t->undo_head.off);
+	if (t->spare.off)
+		check_block(k, t->spare, t->spare_size);
+	check_undo_records(k, i, t);
+	check_shm_records(k, i, t);
+	if (k->c)
+		lock_release(k->c, &t->lock);
+}
+
 /* Only pages that are there: the table is large and mostly never used. */
-static void check_tasks(struct check *k)
+static void each_task(
+	const struct region *r, void (*fn)(void *arg, u32 i), void *arg)
 {
 	const u32 per_page = SYS_PAGE / sizeof(struct task);
 	unsigned char there[N_TASKS / (SYS_PAGE / sizeof(struct task))];
 	u32 page, i;
 
-	if (sys_call(__NR_mincore, region_at(&k->region, TASKS_OFF),
+	if (sys_call(__NR_mincore, region_at(r, TASKS_OFF),
 		    N_TASKS * sizeof(struct task), there))
 		return;
 	for (page = 0; page < N_TASKS / per_page; page++)
 		for (i = 0; (there[page] & 1) && i < per_page; i++)
-			check_task(k, page * per_page + i);
+			fn(arg, page * per_page + i);
+}
+
+static void check_one_task(void *arg, u32 i)
+{
+	struct check *k = arg;
+	const struct task *t = region_task(&k->region, i);
+
+	/* What was never used needs no lock. */
+	if (!k->c || t->claim || t->lock.count)
+		check_task(k, i);
+}
+
+/* ---- sleepers ---- */
+
+void check_sleepers(struct check *k, struct check_sleepers *w)
+{
+	u32 at = w->q->head, prev = 0, n = 0;
+	u64 stamp = 0;
+
+	w->n_live = 0;
+	for (; at && at < N_THREADS && n < N_THREADS; n++) {
+		const struct waiter *p = &region_thread(&k->region, at)->waiter;
+
+		if (p->prev != prev || (w->by_stamp && p->stamp <= stamp)) {
+			check_failed(k, INV_QUEUE, "links or order, idx, kind",
+				w->idx, w->kind);
+			break;
+		}
+		if (p->state != WAIT_QUEUED || p->ident != w->ident ||
+			p->facility != w->facility || p->slot_idx != w->idx ||
+			p->kind != w->kind)
+			check_failed(k, INV_QUEUE, "wrong member, idx, kind",
+				w->idx, w->kind);
+		w->n_live += !wait_dead(p);
+		stamp = p->stamp;
+		prev = at;
+		at = p->next;
+	}
+	if (at || w->q->tail != prev)
+		check_failed(k, INV_QUEUE, "tail, idx, kind", w->idx, w->kind);
+	k->n_queued += n;
+}
+
+/* ---- is it quiet? ---- */
+
+struct stamp {
+	struct check *k;
+	u64 count;
+	int busy;
+};
+
+static void stamp_lock(struct stamp *st, const struct lock *lock)
+{
+	st->count += atom_load_acquire(&lock->count);
+	st->busy |= (atom_load_acquire(&lock->word) & ~SYS_WAITERS) ||
+		    atom_load_acquire(&lock->bias_busy);
+}
+
+static void stamp_task(void *arg, u32 i)
+{
+	struct stamp *st = arg;
+
+	stamp_lock(st, &region_task(&st->k->region, i)->lock);
+}
+
+/* How often all locks together were taken, and whether anybody is inside. */
+static void stamp_take(struct stamp *st)
+{
+	struct header *h = caller_header(st->k->c);
+	u32 f, i;
+
+	st->count = 0;
+	st->busy = 0;
+	for (f = 0; f < N_FAC; f++) {
+		stamp_lock(st, &h->fac_lock[f]);
+		for (i = 0; (i = ids_next(st->k->c, f, i)) < IDX_MAX; i++)
+			stamp_lock(
+				st, &region_slot(&st->k->region, f, i)->lock);
+	}
+	stamp_lock(st, &h->heap.lock);
+	stamp_lock(st, &h->repair_lock);
+	each_task(&st->k->region, stamp_task, st);
+	for (i = 1; i < h->thread_high && i < N_THREADS; i++)
+		if (atom_load_acquire(
+			    &region_thread(&st->k->region, i)->journal.n))
+			st->busy = 1;
 }
 
 /* ---- all ---- */
 
+static void check_facility(struct check *k, u32 f)
+{
+	struct header *h = region_header(&k->region);
+
+	begin_facility(k, f);
+	check_keys(k, f, check_slots(k, f));
+	check_lock(k, &h->fac_lock[f], "facility", f);
+	if (h->removing[f])
+		check_failed(
+			k, INV_REMOVING, "facility", f, h->removing[f] - 1);
+	if (f == FAC_SHM)
+		check_shm_state(k);
+	if (f == FAC_MQ)
+		check_orphans(k);
+	end_facility(k, f);
+}
+
+static void look(struct check *k)
+{
+	struct header *h = region_header(&k->region);
+	u32 f;
+
+	for (f = 0; f < N_FAC; f++)
+		check_facility(k, f);
+	check_lock(k, &h->heap.lock, "heap", 0);
+	check_lock(k, &h->repair_lock, "repair", 0);
+	check_threads(k);
+	each_task(&k->region, check_one_task, k);
+	if (k->n_queued)
+		check_failed_sum(k, INV_N_WAITERS, "waiters in no queue",
+			-k->n_queued, 0);
+	if (k->n_bound)
+		check_failed_sum(k, INV_UNDO_CHAIN,
+			"in sets' lists, not in tasks'", k->n_bound, 0);
+	if (k->n_attached)
+		check_failed_sum(k, INV_SHM_RECORD,
+			"in segments' lists, not in tasks'", k->n_attached, 0);
+	check_free_lists(k);
+	check_leaks(k);
+}
+
+/* What all looks begin with: 1 if there is nothing to look at, the heap's
+ * bounds being nonsense (reported); -ENOMEM. */
+static int begin(struct check *k)
+{
+	const struct heap *heap = &region_header(&k->region)->heap;
+	u64 bump = heap->bump, reserved = heap->reserved;
+
+	if (bump < HEAP_OFF || bump > reserved || reserved > REGION_SIZE ||
+		bump % UNIT) {
+		check_failed(k, INV_BUMP, "bump, reserved", bump, reserved);
+		return 1;
+	}
+	k->bump = bump;
+	k->map_len = (bump - HEAP_OFF) / UNIT / 8 + SYS_PAGE + CHECK_ROOM;
+	k->room = sys_mmap(NULL, k->map_len, 3, 0x22, -1, 0);
+	if ((unsigned long)k->room > -4096UL)
+		return -ENOMEM;
+	k->map = (u64 *)((char *)k->room + CHECK_ROOM);
+	return 0;
+}
+
+static void end(struct check *k)
+{
+	sys_call(__NR_munmap, k->room, k->map_len);
+}
+
 int check_region(const struct region *region, check_report *report, void *arg)
 {
 	struct check k = {.region = *region, .report = report, .arg = arg};
-	struct header *h = region_header(region);
-	u64 bump = h->heap.bump, len;
-	u32 f;
+	int err = begin(&k);
 
-	if (bump < HEAP_OFF || bump > h->heap.reserved ||
-		h->heap.reserved > REGION_SIZE || bump % UNIT) {
-		check_failed(
-			&k, INV_BUMP, "bump, reserved", bump, h->heap.reserved);
-		return k.n_violations;
-	}
-	len = (bump - HEAP_OFF) / UNIT / 8 + SYS_PAGE;
-	k.map = sys_mmap(NULL, len, 3, 0x22, -1, 0);
-	if ((unsigned long)k.map > -4096UL)
-		return -ENOMEM;
-	for (f = 0; f < N_FAC; f++) {
-		check_keys(&k, f, check_slots(&k, f));
-		check_lock(&k, &h->fac_lock[f], "facility", f);
-		if (h->removing[f])
-			check_failed(&k, INV_REMOVING, "facility", f,
-				h->removing[f] - 1);
-	}
-	check_lock(&k, &h->heap.lock, "heap", 0);
-	check_lock(&k, &h->repair_lock, "repair", 0);
-	check_threads(&k);
-	check_tasks(&k);
-	/* Blocks of other facilities (runs of pages, payload) outlive their
-	 * objects; nobody counts them yet. */
-	for (f = FAC_MSG; f < N_FAC; f++)
-		k.foreign |= h->ids[f].gen > 1;
-	if (k.n_queued && !k.foreign)
-		check_failed(&k, INV_N_WAITERS, "waiters in no queue",
-			-k.n_queued, 0);
-	if (k.n_bound)
-		check_failed(&k, INV_UNDO_CHAIN,
-			"in sets' lists, not in tasks'", k.n_bound, 0);
-	check_free_lists(&k);
-	if (!k.foreign)
-		check_leaks(&k);
-	sys_call(__NR_munmap, k.map, len);
-	return k.n_violations;
+	if (err)
+		return err < 0 ? err : (int)k.n_violations;
+	look(&k);
+	end(&k);
+	return (int)k.n_violations;
+}
+
+int check_live(
+	struct caller *c, check_report *report, void *arg, int *ret_quiet)
+{
+	struct check k = {
+		.region = c->region, .c = c, .report = report, .arg = arg};
+	struct stamp before = {.k = &k}, after = {.k = &k};
+	int err = caller_enroll(c);
+
+	*ret_quiet = 0;
+	if (!err)
+		err = begin(&k);
+	if (err)
+		return err < 0 ? err : (int)k.n_violations;
+	stamp_take(&before);
+	look(&k);
+	stamp_take(&after);
+	*ret_quiet = !before.busy && !after.busy &&
+		     after.count - before.count == k.n_taken;
+	if (*ret_quiet)
+		report_sums(&k);
+	end(&k);
+	return (int)k.n_violations;
 }

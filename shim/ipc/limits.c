@@ -38,7 +38,8 @@ void limits_init(struct limits *l, enum limits_profile profile, u32 idx_bits)
 
 int limit_hit(struct caller *c, enum limit which, u64 value, int error)
 {
-	event_add(c, EVENT_LIMIT, which, value);
+	/* A program that tries again and again would push all else out. */
+	event_add_once(c, EVENT_LIMIT, which, value);
 	return error;
 }
 

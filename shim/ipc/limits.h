@@ -34,7 +34,7 @@ const char *limit_name(u64 which);
 /* The limits a new registry starts with. idx_bits as in struct header. */
 void limits_init(struct limits *ret, enum limits_profile profile, u32 idx_bits);
 
-/* Report a hit in the event ring; returns error. */
+/* Report a hit in the event ring, once per cause; returns error. */
 int limit_hit(struct caller *c, enum limit which, u64 value, int error);
 
 #endif

@@ -343,7 +343,8 @@ static int admit(struct caller *c, struct creation *n)
 			return limit_hit(c,
 				n->maxmsg > msg_max ? LIMIT_MSG_MAX
 						    : LIMIT_MSGSIZE_MAX,
-				n->maxmsg, -EINVAL);
+				n->maxmsg > msg_max ? msg_max : size_max,
+				-EINVAL);
 		if (n->maxmsg > MQ_HARD_MAXMSG || n->msgsize > MQ_HARD_MSGSIZE)
 			return -EINVAL;
 	}

@@ -285,6 +285,6 @@ int shm_promise_check(struct caller *c, u64 pages)
 		if (st->promised + pages <= left)
 			return 0;
 	}
-	event_add(c, EVENT_NO_ROOM, pages, left);
+	event_add_once(c, EVENT_NO_ROOM, pages, left);
 	return -ENOMEM;
 }

@@ -34,3 +34,15 @@ int event_get(const struct region *r, u64 seq, struct event *ret)
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return atom_load_relaxed(&e->seq) == seq;
 }
+
+void event_add_once(struct caller *c, enum event_code code, u64 arg0, u64 arg1)
+{
+	struct event last;
+	u64 seq = atom_load_acquire(&caller_header(c)->event_seq);
+
+	if (seq && event_get(&c->region, seq, &last) && last.pid == c->pid &&
+		last.code == (u32)code && last.arg[0] == arg0 &&
+		last.arg[1] == arg1)
+		return;
+	event_add(c, code, arg0, arg1);
+}

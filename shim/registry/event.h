@@ -24,5 +24,7 @@ enum event_code {
 int event_get(const struct region *r, u64 seq, struct event *ret);
 
 void event_add(struct caller *c, enum event_code code, u64 arg0, u64 arg1);
+/* The same, unless the latest event says just that of the same process. */
+void event_add_once(struct caller *c, enum event_code code, u64 arg0, u64 arg1);
 
 #endif

@@ -3,9 +3,9 @@
  * Making a caller: the thread's robust list, its task and its thread record.
  *
  * Records of the dead are taken over by whoever needs one: a thread record if
- * its journal is empty and its waiter idle, a task if it has no undo records.
- * What still has something to repair or undo is left to those who come across
- * it through the object.
+ * its journal is empty and its waiter idle, a task if it has no undo records
+ * and no segment attached. What still has something to repair or undo is left
+ * to those who come across it through the object.
  */
 #include "registry/task.h"
 #include "registry/bias.h"
@@ -107,6 +107,38 @@ static int claim_alive(const struct task *t, u64 claim)
 	return same_start(now, t->start);
 }
 
+static struct shm_attach *attach_at(const struct caller *c, struct ref ref)
+{
+	return region_span(&c->region, ref, sizeof(struct shm_attach));
+}
+
+/* Attachment records that no segment has: all that is left of a task whose
+ * reaper died while it freed them. */
+static int records_unused(const struct caller *c, const struct task *t)
+{
+	const struct shm_attach *rec;
+
+	for (rec = attach_at(c, t->shm_head); rec;
+		rec = attach_at(c, rec->task_next))
+		if (rec->ident)
+			return 0;
+	return 1;
+}
+
+/* Make them the stock of the new owner. May be cut off and run again. */
+static void records_keep(struct caller *c, struct task *t)
+{
+	struct ref at, free = {0};
+	struct shm_attach *rec;
+
+	atom_store_release(&t->shm_free.off, 0);
+	for (at = t->shm_head; (rec = attach_at(c, at)); at = rec->task_next) {
+		atom_store_release(&rec->free_next.off, free.off);
+		free = at;
+	}
+	atom_store_release(&t->shm_free.off, free.off);
+}
+
 /*
  * Take a dead task over. Under its lock, for what can be seen without it may be
  * taken back yet: a reaper is inside, or died there.
@@ -116,10 +148,12 @@ static int task_inherit(struct caller *c, struct task *t, u64 claim)
 	int ok;
 
 	lock_acquire(c, &t->lock);
-	ok = !t->undo_head.off && !t->shm_head.off &&
+	ok = !t->undo_head.off && records_unused(c, t) &&
 	     atom_load_acquire(&t->claim) == claim;
 	if (ok && t->spare.off)
 		heap_free_at(c, t->spare_size, &t->spare);
+	if (ok)
+		records_keep(c, t);
 	ok = ok && atom_cas(&t->claim, &claim, (u64)c->pid);
 	lock_release(c, &t->lock);
 	return ok;
@@ -138,8 +172,8 @@ static int task_try(struct caller *c, u32 idx, u64 start, u64 mm)
 	if (!claim) {
 		if (!atom_cas(&t->claim, &claim, (u64)c->pid))
 			return 0;
-	} else if (t->undo_head.off || t->shm_head.off ||
-		   claim_alive(t, claim) || !task_inherit(c, t, claim)) {
+	} else if (t->undo_head.off || claim_alive(t, claim) ||
+		   !task_inherit(c, t, claim)) {
 		return 0;
 	}
 	atom_store_release(&t->start, start);

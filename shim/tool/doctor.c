@@ -13,37 +13,50 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "tool/care.h"
+#include "index/keyhash.h"
 #include "tool/home.h"
+#include "tool/objects.h"
+#include "tool/probe.h"
 #include "tool/registry.h"
 #include "tool/run.h"
+#include "tool/table.h"
+
+static int quick;
+
+static const struct option_spec options[] = {
+	{"quick", 'q', NULL, &quick, "do not try calls on kernel and shim"},
+	{0},
+};
 
 static int n_faults, n_warnings;
 
 static void good(const char *what, const char *detail)
 {
-	printf("ok    %s%s%s\n", what, detail ? ": " : "",
-		detail ? detail : "");
+	printf("%sok%s    %s%s%s\n", colour('g'), colour(0), what,
+		detail ? ": " : "", detail ? detail : "");
+}
+
+static void say_mend(const char *mend)
+{
+	if (mend)
+		printf("      -> %s\n", mend);
 }
 
 /* A fault keeps programs from being served; mend may be NULL. */
 static void bad(const char *what, const char *mend)
 {
 	n_faults++;
-	printf("FAULT %s\n", what);
-	if (mend)
-		printf("      -> %s\n", mend);
+	printf("%sFAULT%s %s\n", colour('r'), colour(0), what);
+	say_mend(mend);
 }
 
 static void warn(const char *what, const char *mend)
 {
 	n_warnings++;
-	printf("warn  %s\n", what);
-	if (mend)
-		printf("      -> %s\n", mend);
+	printf("%swarn%s  %s\n", colour('y'), colour(0), what);
+	say_mend(mend);
 }
 
 /* ---- the machine ---- */
@@ -122,88 +135,190 @@ static void check_logind(void)
 
 /* ---- the shim ---- */
 
-/* Run ourselves under the shim: the child sees in its own mappings whether the
- * loader has taken the library. */
-static int shim_loaded(void)
-{
-	char line[1024];
-	FILE *f = fopen("/proc/self/maps", "re");
-	int found = 0;
-
-	while (f && !found && fgets(line, sizeof(line), f))
-		found = strstr(line, "/libipclift.so") != NULL;
-	if (f)
-		fclose(f);
-	return found;
-}
-
-static void check_shim(void)
+static const char *check_shim(void)
 {
 	const char *shim = run_find_shim();
-	int status = -1;
-	pid_t pid;
+	const char *preload = getenv("LD_PRELOAD");
+	char text[16];
 
 	if (!shim) {
 		bad("libipclift.so is neither beside this program nor "
 		    "installed",
 			"meson install -C build");
+		return NULL;
+	}
+	if (probe_run(shim, PROBE_LOADED, NULL, text, sizeof(text))) {
+		bad("the loader does not preload the library",
+			"is it for this machine, and readable? "
+			"ldd libipclift.so");
+		return NULL;
+	}
+	good("library", shim);
+	if (preload && strstr(preload, "libipclift.so") &&
+		!strstr(preload, shim))
+		warn("LD_PRELOAD names another libipclift.so than this one",
+			"unset LD_PRELOAD; ipclift run sets it");
+	return shim;
+}
+
+/* ---- the same calls on both ---- */
+
+static char *next_line(char **text)
+{
+	char *line = *text;
+
+	if (!*line)
+		return NULL;
+	*text = strchrnul(line, '\n');
+	if (**text)
+		*(*text)++ = 0;
+	return line;
+}
+
+static void compare(char *kernel, char *shim)
+{
+	char *a, *b, text[200];
+	int n = 0, differ = 0;
+
+	while ((a = next_line(&kernel)) && (b = next_line(&shim))) {
+		n++;
+		if (!strcmp(a, b))
+			continue;
+		differ++;
+		printf("      kernel  %s\n      shim    %s\n", a, b);
+	}
+	if (a || *shim) {
+		bad("the shim did not come to the end of the calls", NULL);
+	} else if (differ) {
+		snprintf(text, sizeof(text),
+			"%d of %d calls do on the shim what they do not do on "
+			"the kernel",
+			differ, n);
+		bad(text, "see the lines above; please report them");
+	} else {
+		snprintf(text, sizeof(text),
+			"%d calls do the same on kernel and shim", n);
+		good(text, NULL);
+	}
+}
+
+static double speed(const char *shim, const char *what)
+{
+	char text[64];
+	double ns = 0;
+
+	if (probe_run(shim, what, "0", text, sizeof(text)) ||
+		sscanf(text, "ns %lf", &ns) != 1)
+		return 0;
+	return ns;
+}
+
+static void compare_speed(const char *shim)
+{
+	static const struct {
+		const char *probe, *name;
+	} work[] = {{PROBE_SEMOP, "a semop pair"},
+		{PROBE_MSG, "a msgsnd, msgrcv pair"},
+		{PROBE_MQ, "a mq_send, mq_receive pair"}};
+	char text[120];
+	size_t i;
+
+	for (i = 0; i < 3; i++) {
+		double kernel = speed(NULL, work[i].probe);
+		double own = speed(shim, work[i].probe);
+
+		if (kernel == 0 || own == 0)
+			continue;
+		snprintf(text, sizeof(text), "%.0f ns, in the kernel %.0f ns",
+			own, kernel);
+		if (own < kernel)
+			good(work[i].name, text);
+		else
+			warn("the shim is not faster here", NULL);
+	}
+}
+
+static void check_calls(const char *shim)
+{
+	static char kernel[16384], own[16384];
+
+	if (probe_run(NULL, PROBE_PARITY, NULL, kernel, sizeof(kernel))) {
+		warn("calls cannot be tried on this kernel", NULL);
 		return;
 	}
-	pid = fork();
-	if (!pid) {
-		setenv("LD_PRELOAD", shim, 1);
-		execl("/proc/self/exe", "ipclift", "doctor", "--probe", NULL);
-		_exit(126);
+	if (probe_run(shim, PROBE_PARITY, NULL, own, sizeof(own))) {
+		bad("a program under the shim does not come to its end",
+			"IPCLIFT_LOG=stderr ipclift run -- ipcs");
+		return;
 	}
-	if (pid > 0)
-		waitpid(pid, &status, 0);
-	if (status)
-		bad("the loader does not preload the library", NULL);
-	else
-		good("library", shim);
+	compare(kernel, own);
+	compare_speed(shim);
 }
 
 /* ---- the registry ---- */
 
-static void check_registry(struct view *v)
+/* NULL if there is none that can be used. */
+static struct caller *check_registry(const char *path)
 {
+	static struct caller *c;
 	struct region region = {0};
-	const struct region_options options = {.must_exist = 1};
+	const struct region_options existing = {.must_exist = 1};
 	char why[512];
-	int err = region_map(&region, v->path, &options, why, sizeof(why));
+	int err = region_map(&region, path, &existing, why, sizeof(why));
 
-	if (!err)
-		good("registry", v->path);
-	else if (err == -ENOENT)
-		good("registry, to be made on first use", v->path);
-	else
-		bad(why, "use another: IPCLIFT_REGISTRY or --registry");
+	if (!err) {
+		good("registry", path);
+		c = registry_open_path(path, NULL);
+	} else if (err == -ENOENT) {
+		good("registry, to be made on first use", path);
+	} else {
+		bad(why, err == -ESTALE || err == -EPROTO || err == -EINVAL
+				 ? "remove the file, or use another: "
+				   "IPCLIFT_REGISTRY or --registry"
+				 : "use another: IPCLIFT_REGISTRY or "
+				   "--registry");
+	}
+	return c;
 }
 
 /* Programs that are not served may be at work on the same keys. */
-static void check_kernel_objects(void)
+static void check_kernel_objects(struct caller *c)
 {
-	static const char *const files[] = {
-		"/proc/sysvipc/sem", "/proc/sysvipc/msg", "/proc/sysvipc/shm"};
-	char line[512], text[128];
-	unsigned n = 0, i;
+	char path[40], line[512], text[160];
+	unsigned n = 0, same = 0;
+	enum facility f;
+	u64 ident;
 
-	for (i = 0; i < 3; i++) {
-		FILE *f = fopen(files[i], "re");
+	for (f = FAC_SEM; f <= FAC_SHM; f++) {
+		FILE *file;
 		int key;
 
-		while (f && fgets(line, sizeof(line), f))
-			n += sscanf(line, "%d", &key) == 1 && key;
-		if (f)
-			fclose(f);
+		snprintf(path, sizeof(path), "/proc/sysvipc/%s",
+			facility_names[f]);
+		file = fopen(path, "re");
+		while (file && fgets(line, sizeof(line), file)) {
+			if (sscanf(line, "%d", &key) != 1 || !key)
+				continue;
+			n++;
+			same += c && keyhash_find(c, f, key, &ident) != NULL;
+		}
+		if (file)
+			fclose(file);
 	}
-	if (!n)
-		return;
-	snprintf(text, sizeof(text),
-		"the kernel holds %u objects with keys: their programs are "
-		"not served",
-		n);
-	warn(text, "ipcs shows them; start all users of a key alike");
+	if (same) {
+		snprintf(text, sizeof(text),
+			"%u keys stand for an object of the kernel and for one "
+			"of the registry",
+			same);
+		warn(text, "ipcs shows the kernel's; start all users of a key "
+			   "alike, remove the rest by ipcrm");
+	} else if (n) {
+		snprintf(text, sizeof(text),
+			"the kernel holds %u objects with keys: their programs "
+			"are not served",
+			n);
+		warn(text, "ipcs shows them; start all users of a key alike");
+	}
 }
 
 /* ---- a program ---- */
@@ -280,49 +395,56 @@ static void check_program(const char *name)
 	close(fd);
 }
 
+static int verdict(void)
+{
+	if (n_faults)
+		printf("\n%sVerdict%s: not served until the %d fault%s "
+		       "mended.\n",
+			colour('b'), colour(0), n_faults,
+			n_faults > 1 ? "s are" : " is");
+	else
+		printf("\n%sVerdict%s: programs are served here%s.\n",
+			colour('b'), colour(0),
+			n_warnings ? "; mind the warnings" : "");
+	return n_faults ? EXIT_FAILED : EXIT_OK;
+}
+
 static int doctor_main(int argc, char **argv)
 {
-	struct view v;
-	int err;
+	const char *path, *shim;
+	struct caller *c;
 
-	if (argc == 2 && !strcmp(argv[1], "--probe"))
-		return !shim_loaded();
-	err = view_options(argc, argv, "", &v);
-	if (err)
-		return err < 0 ? EXIT_OK : err;
-	if (v.argc > 1)
+	if (argc > 1)
 		return usage_error("one program at a time");
-	if ((err = view_path(&v)))
-		return err;
+	path = registry_path();
+	if (!path)
+		return EXIT_USAGE;
 	check_kernel();
 	check_shm();
 	check_limits();
 	check_logind();
-	/* The probe's line comes after what is printed so far. */
-	fflush(stdout);
-	check_shim();
-	check_registry(&v);
-	check_kernel_objects();
-	if (v.argc)
-		check_program(v.argv[0]);
-	if (n_faults)
-		printf("\nVerdict: not served until the %d fault%s mended.\n",
-			n_faults, n_faults > 1 ? "s are" : " is");
-	else
-		printf("\nVerdict: programs are served here%s.\n",
-			n_warnings ? "; mind the warnings" : "");
-	return n_faults ? EXIT_FAILED : EXIT_OK;
+	shim = check_shim();
+	c = check_registry(path);
+	check_kernel_objects(c);
+	if (argc)
+		check_program(argv[0]);
+	if (shim && !quick)
+		check_calls(shim);
+	return verdict();
 }
 
 const struct command doctor_command = {
 	.name = "doctor",
 	.summary = "find out why a program is not served",
-	.help = "usage: ipclift doctor [OPTIONS] [PROGRAM]\n\n"
-		"Look at what programs need to be served: kernel, /dev/shm,\n"
-		"limits, library, registry; and whether PROGRAM can be. Each\n"
-		"fault comes with the command that mends it. Exit status 1 if\n"
-		"there is one.\n\n"
-		"  --registry PATH  look at this registry\n"
-		"  --name NAME      or at this named one\n",
+	.usage = "[OPTIONS] [PROGRAM]",
+	.about = "Look at what programs need to be served: kernel, /dev/shm, "
+		 "limits, library,\n"
+		 "registry, keys that the kernel has too; and whether PROGRAM "
+		 "can be. Then try\n"
+		 "the same calls on kernel and shim, and their speed. Each "
+		 "fault comes with the\n"
+		 "command that mends it. Exit status 1 if there is one.",
+	.options = options,
+	.is = COMMAND_ON_REGISTRY,
 	.main = doctor_main,
 };

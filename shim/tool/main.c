@@ -9,17 +9,14 @@
  */
 #include "tool/command.h"
 
-#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "tool/care.h"
 #include "tool/home.h"
 #include "tool/mount.h"
-#include "tool/objects.h"
-#include "tool/run.h"
-#include "tool/waits.h"
+#include "tool/probe.h"
+#include "tool/registry.h"
 
 static const struct command *const commands[] = {
 	&run_command,
@@ -29,10 +26,15 @@ static const struct command *const commands[] = {
 	&gc_command,
 	&get_command,
 	&set_command,
-	&check_command,
 	&waits_command,
+	&locks_command,
+	&tasks_command,
 	&events_command,
+	&check_command,
+	&save_command,
+	&restore_command,
 	&mount_command,
+	&bench_command,
 	&doctor_command,
 };
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -73,20 +75,31 @@ int failure(const char *fmt, ...)
 	return EXIT_FAILED;
 }
 
-int option_error(int c, char **argv)
+int no_words(int argc, char **argv)
 {
-	const char *arg = argv[optind - 1];
-
-	if (c == ':')
-		return usage_error("option '%s' needs a value", arg);
-	if (optopt && strncmp(arg, "--", 2) != 0)
-		return usage_error("unknown option '-%c'", optopt);
-	return usage_error("unknown option '%s'", arg);
+	return argc ? usage_error("'%s' is one word too many", argv[0]) : 0;
 }
 
-int print_help(void)
+static const struct option_spec *shared_options(const struct command *c)
 {
-	fputs(current->help, stdout);
+	return c->is & COMMAND_ON_REGISTRY ? registry_options : NULL;
+}
+
+static int print_help(const struct command *c)
+{
+	const char *form = c->usage, *end;
+	const char *lead = "usage:";
+
+	for (; *form; form = *end ? end + 1 : end) {
+		end = strchrnul(form, '\n');
+		printf("%s ipclift %s %.*s\n", lead, c->name, (int)(end - form),
+			form);
+		lead = "      ";
+	}
+	printf("\n%s\n\n", c->about);
+	options_help(c->options, shared_options(c), stdout);
+	if (c->more)
+		printf("\n%s\n", c->more);
 	return EXIT_OK;
 }
 
@@ -95,10 +108,12 @@ static int print_overview(void)
 	size_t i;
 
 	puts("usage: ipclift COMMAND [OPTIONS] [ARGS]\n\n"
-	     "System V IPC in user space: run programs on a registry in shared "
-	     "memory\n"
-	     "instead of the kernel's objects, and look after that "
-	     "registry.\n\n"
+	     "System V IPC and POSIX message queues in user space: run "
+	     "programs "
+	     "on a\n"
+	     "registry in shared memory instead of the kernel's objects, and "
+	     "look after\n"
+	     "that registry.\n\n"
 	     "Commands:");
 	for (i = 0; i < N_COMMANDS; i++)
 		printf("  %-8s %s\n", commands[i]->name, commands[i]->summary);
@@ -107,17 +122,28 @@ static int print_overview(void)
 	     "  --version  the version\n\n"
 	     "Environment:\n"
 	     "  IPCLIFT_REGISTRY  the registry's file (default "
-	     "/dev/shm/ipclift-<uid>/default)\n\n"
+	     "/dev/shm/ipclift-<uid>/default)\n"
+	     "  NO_COLOR          no colours, even on a terminal\n\n"
 	     "The manual page ipclift(1) has it all.");
 	return EXIT_OK;
+}
+
+static int run_current(int argc, char **argv)
+{
+	int first, err;
+
+	err = options_parse(argc, argv, current->options,
+		shared_options(current), (current->is & COMMAND_STOPS) != 0,
+		&first);
+	if (err < 0)
+		return print_help(current);
+	return err ? err : current->main(argc - first, argv + first);
 }
 
 int main(int argc, char **argv)
 {
 	size_t i;
 
-	/* getopt_long prints lines of its own otherwise. */
-	opterr = 0;
 	if (argc < 2)
 		return usage_error("which command?");
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
@@ -127,6 +153,8 @@ int main(int argc, char **argv)
 		puts("ipclift " IPCLIFT_VERSION);
 		return EXIT_OK;
 	}
+	if (!strcmp(argv[1], "--probe"))
+		return probe_main(argc - 2, argv + 2);
 	if (argv[1][0] == '-')
 		return usage_error("unknown option '%s'", argv[1]);
 	for (i = 0; i < N_COMMANDS; i++)
@@ -138,5 +166,5 @@ int main(int argc, char **argv)
 		return usage_error("unknown command '%s'", argv[1]);
 	current = commands[i];
 	home_sweep();
-	return current->main(argc - 1, argv + 1);
+	return run_current(argc - 1, argv + 1);
 }

@@ -8,8 +8,6 @@
 
 #include "tool/command.h"
 
-extern const struct command mount_command;
-
 /*
  * Is this mount.fuse(8) speaking? It takes the type behind "fuse." for a
  * program, and starts it as: ipclift SOURCE DIR -o OPTIONS. Asked only if

@@ -1,462 +1,312 @@
 // SPDX-License-Identifier: MIT
 /*
- * ls, show, rm and gc on the sets of a registry.
- *
- * Which of them exist is asked as ipcs asks the kernel: the highest index, then
- * each index in turn.
+ * Walking, finding, describing and removing objects; see objects.h.
  */
 #include "tool/objects.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "ipc/render.h"
-#include "ipc/semview.h"
-#include "tool/home.h"
+#include "ipc/shmattach.h"
 #include "tool/registry.h"
 #include "tool/table.h"
 
-#define EACH_OPTION_HELP                                     \
-	"  --registry PATH  look at this registry\n"         \
-	"  --name NAME      or at this named one (default: " \
-	"IPCLIFT_REGISTRY,\n"                                \
-	"                   else /dev/shm/ipclift-<uid>/default)\n"
+int kind_parse(const char *word)
+{
+	int f;
 
-/* Call fn for each set; stops at its first result that is not 0. */
-static int each_set(struct caller *c,
-	int (*fn)(struct caller *c, const struct sem_stat *st, void *arg),
+	for (f = 0; f < N_FAC; f++)
+		if (!strcmp(facility_names[f], word))
+			return f;
+	return -1;
+}
+
+unsigned kinds_parse(int argc, char **argv)
+{
+	unsigned kinds = 0;
+	int i, kind;
+
+	for (i = 0; i < argc; i++) {
+		kind = kind_parse(argv[i]);
+		if (kind < 0) {
+			usage_error(
+				"'%s' is none of sem, msg, shm, mq", argv[i]);
+			return 0;
+		}
+		kinds |= 1u << kind;
+	}
+	return kinds ? kinds : 15;
+}
+
+/* ---- walking ---- */
+
+/* What stands at an index: 1, or 0. */
+static int stat_at(
+	struct caller *c, enum facility kind, s32 idx, struct object *o)
+{
+	switch (kind) {
+	case FAC_SEM:
+		if (sem_stat(c, idx, SEM_BY_IDX_ANY, &o->sem) < 0)
+			return 0;
+		o->id = o->sem.id;
+		o->key = o->sem.key;
+		return 1;
+	case FAC_MSG:
+		if (msg_stat(c, idx, MSG_BY_IDX_ANY, &o->msg) < 0)
+			return 0;
+		o->id = o->msg.id;
+		o->key = o->msg.key;
+		return 1;
+	case FAC_SHM:
+		if (shm_stat(c, idx, SHM_BY_IDX_ANY, &o->shm) < 0)
+			return 0;
+		o->id = o->shm.id;
+		o->key = o->shm.key;
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+static int next_mq(struct caller *c, u32 *at, struct object *ret)
+{
+	int got = mq_view_next(c, at, &ret->mq);
+
+	if (got > 0)
+		ret->id = (s32)ret->mq.idx;
+	return got;
+}
+
+int object_next(
+	struct caller *c, enum facility kind, u32 *at, struct object *ret)
+{
+	u32 idx;
+	int err;
+
+	*ret = (struct object){.kind = kind};
+	if (kind == FAC_MQ)
+		return next_mq(c, at, ret);
+	err = caller_enroll(c);
+	if (err)
+		return err;
+	while ((idx = ids_next(c, kind, *at)) < IDX_MAX) {
+		*at = idx + 1;
+		if (stat_at(c, kind, (s32)idx, ret))
+			return 1;
+	}
+	return 0;
+}
+
+int object_each(struct caller *c, unsigned kinds,
+	int (*fn)(struct caller *c, const struct object *o, void *arg),
 	void *arg)
 {
-	struct sem_info info;
-	struct sem_stat st;
-	int highest = sem_info(c, 1, &info), idx, err = 0;
+	struct object o;
+	int f, got, err = 0;
+	u32 at;
 
-	if (highest < 0)
-		return failure("%s", strerror(-highest));
-	for (idx = 0; idx <= highest && !err; idx++)
-		if (sem_stat(c, idx, SEM_BY_IDX_ANY, &st) >= 0)
-			err = fn(c, &st, arg);
-	return err;
-}
-
-/* ---- ls ---- */
-
-static json_object *set_row(const struct sem_stat *st)
-{
-	json_object *o = json_object_new_object();
-
-	json_object_object_add(o, "kind", json_object_new_string("sem"));
-	json_object_object_add(
-		o, "key", json_text("0x%08x", (unsigned)st->key));
-	json_object_object_add(o, "id", json_object_new_int(st->id));
-	json_object_object_add(o, "owner", json_user(st->uid));
-	json_object_object_add(o, "perms", json_text("%03o", st->mode));
-	json_object_object_add(o, "nsems", json_object_new_int((int)st->nsems));
-	json_object_object_add(o, "used", json_time(st->otime));
-	json_object_object_add(o, "changed", json_time(st->ctime));
-	return o;
-}
-
-static int add_set(struct caller *c, const struct sem_stat *st, void *arg)
-{
-	(void)c;
-	json_object_array_add(arg, set_row(st));
-	return 0;
-}
-
-/* As a program that reads /proc/sysvipc/sem would see it. */
-static int print_proc(struct caller *c)
-{
-	static char buf[65536];
-	u32 idx = 0;
-	s64 n;
-
-	fputs(render_head(FAC_SEM), stdout);
-	while ((n = render_rows(c, FAC_SEM, &idx, buf, sizeof(buf))) > 0)
-		fwrite(buf, 1, (size_t)n, stdout);
-	return n < 0 ? failure("%s", strerror((int)-n)) : EXIT_OK;
-}
-
-static int ls_main(int argc, char **argv)
-{
-	static const struct column columns[] = {{"KIND", "kind", '<'},
-		{"KEY", "key", '<'}, {"ID", "id", '>'}, {"OWNER", "owner", '<'},
-		{"PERMS", "perms", '>'}, {"NSEMS", "nsems", '>'},
-		{"LAST USED", "used", '<'}, {0}};
-	json_object *rows;
-	struct caller *c;
-	struct view v;
-	int err = view_options(argc, argv, "jp", &v);
-
-	if (err)
-		return err < 0 ? EXIT_OK : err;
-	if (v.json && v.proc)
-		return usage_error("--json and --proc exclude each other");
-	if ((err = view_no_arguments(&v)) || (err = view_path(&v)))
-		return err;
-	c = view_open(&v);
-	if (!c)
-		return EXIT_FAILED;
-	if (v.proc)
-		return print_proc(c);
-	rows = json_object_new_array();
-	err = each_set(c, add_set, rows);
-	if (!err && v.json) {
-		json_print(rows);
-	} else if (!err) {
-		table_print(columns, rows);
-		json_object_put(rows);
+	for (f = 0; f < N_FAC && !err; f++) {
+		for (at = 0, got = kinds >> f & 1; got > 0 && !err;) {
+			got = object_next(c, (enum facility)f, &at, &o);
+			if (got > 0)
+				err = fn(c, &o, arg);
+		}
+		if (got < 0)
+			return failure("%s", strerror(-got));
 	}
 	return err;
 }
 
-const struct command ls_command = {
-	.name = "ls",
-	.summary = "list the objects of a registry",
-	.help = "usage: ipclift ls [OPTIONS]\n\n"
-		"List the objects of a registry.\n\n"
-		"  --json           as a JSON array\n"
-		"  --proc           as /proc/sysvipc/sem prints "
-		"it\n" EACH_OPTION_HELP,
-	.main = ls_main,
-};
+/* ---- finding ---- */
 
-/* ---- show ---- */
-
-/* "sem 5" or "5". */
-static int parse_id(const struct view *v, int *ret)
+static int find_mq(struct caller *c, const char *word, struct object *ret)
 {
-	char **arg = v->argv;
+	int got;
+
+	word += *word == '/';
+	got = mq_view_find(c, word, strlen(word), &ret->mq);
+	if (got <= 0)
+		return failure("mq /%s: %s", word,
+			got ? strerror(-got) : "no such queue");
+	ret->id = (s32)ret->mq.idx;
+	return 0;
+}
+
+int object_word(enum facility kind, const char *word)
+{
 	unsigned long long id;
-	int n = v->argc;
 
-	if (n && !strcmp(arg[0], "sem"))
-		arg++, n--;
-	if (n != 1)
-		return usage_error("name one object: sem ID");
-	if (parse_number(arg[0], 0, 0x7fffffff, &id))
-		return usage_error("'%s' is no id", arg[0]);
-	*ret = (int)id;
+	if (kind == FAC_MQ)
+		return word[*word == '/'] ? 0
+					  : usage_error("a queue has a name");
+	return parse_number(word, 0, 0x7fffffff, &id)
+		       ? usage_error("'%s' is no id", word)
+		       : 0;
+}
+
+int object_find(struct caller *c, enum facility kind, const char *word,
+	struct object *ret)
+{
+	static const char *const what[] = {"set", "queue", "segment", ""};
+	unsigned long long id;
+	int err;
+
+	*ret = (struct object){.kind = kind};
+	err = object_word(kind, word);
+	if (err)
+		return err;
+	if (kind == FAC_MQ)
+		return find_mq(c, word, ret);
+	parse_number(word, 0, 0x7fffffff, &id);
+	ret->id = (s32)id;
+	if (kind == FAC_SEM)
+		err = sem_stat(c, ret->id, SEM_BY_ID, &ret->sem);
+	else if (kind == FAC_MSG)
+		err = msg_stat(c, ret->id, MSG_BY_ID, &ret->msg);
+	else
+		err = shm_stat(c, ret->id, SHM_BY_ID, &ret->shm);
+	if (err == -EINVAL)
+		return failure("%s %d: no such %s", facility_names[kind],
+			ret->id, what[kind]);
+	if (err)
+		return failure("%s %d: %s", facility_names[kind], ret->id,
+			strerror(-err));
+	ret->key = kind == FAC_SEM   ? ret->sem.key
+		   : kind == FAC_MSG ? ret->msg.key
+				     : ret->shm.key;
 	return 0;
 }
 
-static json_object *values_of(struct caller *c, const struct sem_stat *st)
+const char *object_name(const struct object *o)
 {
-	json_object *rows = json_object_new_array();
-	u32 i;
+	static char names[2][MQ_NAME_MAX + 16];
+	static int turn;
+	char *name = names[turn++ % 2];
 
-	for (i = 0; i < st->nsems; i++) {
-		json_object *o = json_object_new_object();
-		int pid = sem_getpid(c, st->id, (s32)i);
-
-		json_object_object_add(o, "num", json_object_new_int((int)i));
-		json_object_object_add(o, "value",
-			json_object_new_int(sem_getval(c, st->id, (s32)i)));
-		json_object_object_add(o, "ncnt",
-			json_object_new_int(sem_getncnt(c, st->id, (s32)i)));
-		json_object_object_add(o, "zcnt",
-			json_object_new_int(sem_getzcnt(c, st->id, (s32)i)));
-		json_object_object_add(o, "pid", json_object_new_int(pid));
-		json_object_object_add(o, "command",
-			pid > 0 ? json_text("%s", process_name((unsigned)pid))
-				: NULL);
-		json_object_array_add(rows, o);
-	}
-	return rows;
+	if (o->kind == FAC_MQ)
+		snprintf(name, sizeof(names[0]), "mq /%s", o->mq.name);
+	else
+		snprintf(name, sizeof(names[0]), "%s %d",
+			facility_names[o->kind], o->id);
+	return name;
 }
 
-static json_object *holders_of(struct caller *c, s32 id)
+/* ---- removing ---- */
+
+int object_destroy(struct caller *c, const struct object *o)
 {
-	static struct sem_holder holders[1024];
-	json_object *rows = json_object_new_array();
-	s32 n = sem_holders(c, id, holders, 1024), i;
+	int err;
 
-	for (i = 0; i < n && i < 1024; i++) {
-		json_object *o = json_object_new_object();
-
-		json_object_object_add(
-			o, "pid", json_object_new_int((int)holders[i].pid));
-		json_object_object_add(
-			o, "num", json_object_new_int((int)holders[i].num));
-		json_object_object_add(
-			o, "undo", json_text("%+d", holders[i].adj));
-		json_object_object_add(o, "command",
-			json_text("%s", process_name(holders[i].pid)));
-		json_object_array_add(rows, o);
+	switch (o->kind) {
+	case FAC_SEM:
+		err = sem_remove(c, o->id);
+		break;
+	case FAC_MSG:
+		err = msg_remove(c, o->id);
+		break;
+	case FAC_SHM:
+		err = shm_remove(c, o->id);
+		break;
+	default:
+		/* One without a name goes when the last process closes it. */
+		if (o->mq.unlinked)
+			return 0;
+		err = mqueue_unlink(c, o->mq.name, o->mq.name_len);
 	}
-	return rows;
-}
-
-static json_object *sleepers_of(struct caller *c, s32 id)
-{
-	static struct sem_sleeper sleepers[1024];
-	json_object *rows = json_object_new_array();
-	s32 n = sem_sleepers(c, id, sleepers, 1024), i;
-
-	for (i = 0; i < n && i < 1024; i++) {
-		const struct sem_sleeper *s = &sleepers[i];
-		json_object *o = json_object_new_object();
-
-		json_object_object_add(
-			o, "pid", json_object_new_int((int)s->pid));
-		json_object_object_add(
-			o, "tid", json_object_new_int((int)s->tid));
-		json_object_object_add(
-			o, "num", json_object_new_int(s->op.num));
-		json_object_object_add(o, "op", json_text("%+d", s->op.op));
-		json_object_object_add(o, "since", json_time(s->since));
-		json_object_object_add(
-			o, "command", json_text("%s", process_name(s->pid)));
-		json_object_array_add(rows, o);
-	}
-	return rows;
-}
-
-static void show_tables(json_object *set)
-{
-	static const struct column values[] = {{"NUM", "num", '>'},
-		{"VALUE", "value", '>'}, {"WAIT", "ncnt", '>'},
-		{"WAIT FOR 0", "zcnt", '>'}, {"LAST PID", "pid", '>'},
-		{"COMMAND", "command", '<'}, {0}};
-	static const struct column holders[] = {{"PID", "pid", '>'},
-		{"NUM", "num", '>'}, {"AT ITS DEATH", "undo", '>'},
-		{"COMMAND", "command", '<'}, {0}};
-	static const struct column sleepers[] = {{"PID", "pid", '>'},
-		{"THREAD", "tid", '>'}, {"NUM", "num", '>'},
-		{"OPERATION", "op", '>'}, {"SINCE", "since", '<'},
-		{"COMMAND", "command", '<'}, {0}};
-	static const struct {
-		const char *field, *title;
-		const struct column *columns;
-	} parts[] = {{"values", NULL, values},
-		{"holders", "Who holds (SEM_UNDO):", holders},
-		{"waiters", "Who waits:", sleepers}};
-	size_t i;
-
-	printf("sem %s, key %s, owner %s, perms %s\nlast used %s, changed %s\n",
-		json_object_get_string(json_object_object_get(set, "id")),
-		json_object_get_string(json_object_object_get(set, "key")),
-		json_object_get_string(json_object_object_get(set, "owner")),
-		json_object_get_string(json_object_object_get(set, "perms")),
-		json_object_get_string(json_object_object_get(set, "used"))
-			?: "never",
-		json_object_get_string(json_object_object_get(set, "changed")));
-	for (i = 0; i < 3; i++) {
-		json_object *rows = json_object_object_get(set, parts[i].field);
-
-		if (!json_object_array_length(rows))
-			continue;
-		puts("");
-		if (parts[i].title)
-			puts(parts[i].title);
-		table_print(parts[i].columns, rows);
-	}
-}
-
-static int show_main(int argc, char **argv)
-{
-	struct sem_stat st;
-	json_object *set;
-	struct caller *c;
-	struct view v;
-	int err = view_options(argc, argv, "j", &v), id;
-
-	if (err)
-		return err < 0 ? EXIT_OK : err;
-	if ((err = parse_id(&v, &id)) || (err = view_path(&v)))
-		return err;
-	c = view_open(&v);
-	if (!c)
-		return EXIT_FAILED;
-	err = sem_stat(c, id, SEM_BY_ID, &st);
-	if (err)
-		return failure("sem %d: %s", id,
-			err == -EINVAL ? "no such set" : strerror(-err));
-	set = set_row(&st);
-	json_object_object_add(set, "values", values_of(c, &st));
-	json_object_object_add(set, "holders", holders_of(c, id));
-	json_object_object_add(set, "waiters", sleepers_of(c, id));
-	if (v.json) {
-		json_print(set);
-	} else {
-		show_tables(set);
-		json_object_put(set);
-	}
-	return EXIT_OK;
-}
-
-const struct command show_command = {
-	.name = "show",
-	.summary = "show one object: values, who holds, who waits",
-	.help = "usage: ipclift show [OPTIONS] [sem] ID\n\n"
-		"Show a set: its semaphores, the processes whose death would\n"
-		"give something back (SEM_UNDO), and those that sleep on "
-		"it.\n\n"
-		"  --json           as a JSON object\n" EACH_OPTION_HELP,
-	.main = show_main,
-};
-
-/* ---- rm ---- */
-
-static int remove_set(struct caller *c, s32 id)
-{
-	int err = sem_remove(c, id);
-
 	if (!err)
 		return 0;
-	return failure("sem %d: %s", id,
-		err == -EINVAL	? "no such set"
+	return failure("%s: %s", object_name(o),
+		err == -EINVAL || err == -ENOENT ? "it is gone already"
 		: err == -EPERM ? "only its owner may remove it"
 				: strerror(-err));
 }
 
-/* Goes on after a set that it may not remove. */
-static int remove_each(struct caller *c, const struct sem_stat *st, void *arg)
-{
-	int *failed = arg;
+/* ---- describing ---- */
 
-	*failed |= remove_set(c, st->id);
-	return 0;
+static void add_perm(json_object *row, u32 uid, u32 mode)
+{
+	field_user(row, "owner", uid);
+	field_text(row, "perms", "%03o", mode & 0777);
 }
 
-static int remove_key(struct caller *c, const char *text, s32 key)
+static void add_sem(json_object *row, const struct sem_stat *st)
 {
-	int id = sem_get(c, key, 0, 0);
-
-	if (id < 0)
-		return failure("key %s: %s", text,
-			id == -ENOENT ? "no such set" : strerror(-id));
-	return remove_set(c, id);
+	add_perm(row, st->uid, st->mode);
+	field_int(row, "nsems", st->nsems);
+	field_text(row, "holds", "%u semaphore%s", st->nsems,
+		st->nsems > 1 ? "s" : "");
+	field_time(row, "used", st->otime);
+	field_time(row, "changed", st->ctime);
 }
 
-static int rm_main(int argc, char **argv)
+static void add_msg(json_object *row, const struct msg_stat *st)
 {
-	struct caller *c;
-	struct view v;
-	int err = view_options(argc, argv, "ak", &v), id = 0, failed = 0;
-	unsigned long long key = 1;
-
-	if (err)
-		return err < 0 ? EXIT_OK : err;
-	if (v.all || v.key)
-		err = v.all && v.key ? usage_error("--all and --key exclude "
-						   "each other")
-				     : view_no_arguments(&v);
-	else
-		err = parse_id(&v, &id);
-	if (v.key && !err &&
-		(parse_number(v.key, -2147483648LL, 0xffffffffULL, &key) ||
-			!(u32)key))
-		return usage_error("--key: '%s' is no key", v.key);
-	if (err || (err = view_path(&v)))
-		return err;
-	c = view_open(&v);
-	if (!c)
-		return EXIT_FAILED;
-	if (v.key)
-		return remove_key(c, v.key, (s32)key);
-	if (!v.all)
-		return remove_set(c, id);
-	err = each_set(c, remove_each, &failed);
-	return err ? err : failed;
+	add_perm(row, st->uid, st->mode);
+	field_uint(row, "messages", st->qnum);
+	field_uint(row, "bytes", st->cbytes);
+	field_uint(row, "qbytes", st->qbytes);
+	field_text(row, "holds", "%llu msg, %s of %s",
+		(unsigned long long)st->qnum, human_bytes(st->cbytes),
+		human_bytes(st->qbytes));
+	field_int(row, "lspid", st->lspid);
+	field_int(row, "lrpid", st->lrpid);
+	field_time(row, "used", st->stime > st->rtime ? st->stime : st->rtime);
+	field_time(row, "changed", st->ctime);
 }
 
-const struct command rm_command = {
-	.name = "rm",
-	.summary = "remove objects",
-	.help = "usage: ipclift rm [OPTIONS] [sem] ID\n"
-		"       ipclift rm [OPTIONS] --key KEY\n"
-		"       ipclift rm [OPTIONS] --all\n\n"
-		"Remove a set, by its id or key, or all of them. Who sleeps "
-		"on\n"
-		"it is woken with EIDRM.\n\n"
-		"  --key KEY        the set with this key\n"
-		"  --all            every set\n" EACH_OPTION_HELP,
-	.main = rm_main,
-};
-
-/* ---- gc ---- */
-
-struct gc {
-	int dry_run, failed, nobody;
-	unsigned n;
-};
-
-static int pid_alive(u32 pid)
+static void add_shm(json_object *row, const struct shm_stat *st)
 {
-	return !kill((pid_t)pid, 0) || errno != ESRCH;
+	int doomed = (st->mode & SHM_MODE_DEST) != 0;
+
+	add_perm(row, st->uid, st->mode);
+	field_uint(row, "size", st->size);
+	field_uint(row, "nattch", st->nattch);
+	field_bool(row, "removed", doomed);
+	field_bool(row, "locked", (st->mode & SHM_MODE_LOCKED) != 0);
+	field_text(row, "holds", "%s, %llu attached%s", human_bytes(st->size),
+		(unsigned long long)st->nattch, doomed ? ", removed" : "");
+	field_int(row, "cpid", st->cpid);
+	field_int(row, "lpid", st->lpid);
+	field_time(row, "used", st->atime > st->dtime ? st->atime : st->dtime);
+	field_time(row, "changed", st->ctime);
 }
 
-/* Some process is known to have used it, and none of those lives. */
-static int abandoned(struct caller *c, const struct sem_stat *st)
+static void add_mq(json_object *row, const struct mq_view *v)
 {
-	struct sem_holder holder;
-	struct sem_sleeper sleeper;
-	int known = 0, pid;
-	u32 i;
+	add_perm(row, v->uid, v->mode);
+	field_int(row, "messages", v->curmsgs);
+	field_uint(row, "bytes", v->qsize);
+	field_int(row, "maxmsg", v->maxmsg);
+	field_int(row, "msgsize", v->msgsize);
+	field_bool(row, "unlinked", (int)v->unlinked);
+	field_text(row, "holds", "%u msg of %u, each %s%s", v->curmsgs,
+		v->maxmsg, human_bytes(v->msgsize),
+		v->unlinked ? ", unlinked" : "");
+	field_time(row, "used", v->mtime / 1000000000);
+	field_time(row, "changed", v->ctime / 1000000000);
+}
 
-	for (i = 0; i < st->nsems; i++) {
-		pid = sem_getpid(c, st->id, (s32)i);
-		if (pid < 0 || (pid > 0 && pid_alive((u32)pid)))
-			return 0;
-		known |= pid > 0;
+json_object *object_row(const struct object *o)
+{
+	json_object *row = json_object_new_object();
+
+	field_text(row, "kind", "%s", facility_names[o->kind]);
+	if (o->kind == FAC_MQ) {
+		field_text(row, "name", "/%s", o->mq.name);
+		field_text(row, "label", "/%s", o->mq.name);
+		field_null(row, "key");
+		add_mq(row, &o->mq);
+		return row;
 	}
-	/* The dead ones' undo was applied when it was asked for. */
-	return known && sem_holders(c, st->id, &holder, 1) == 0 &&
-	       sem_sleepers(c, st->id, &sleeper, 1) == 0;
+	field_int(row, "id", o->id);
+	field_text(row, "label", "%d", o->id);
+	field_text(row, "key", "0x%08x", (unsigned)o->key);
+	if (o->kind == FAC_SEM)
+		add_sem(row, &o->sem);
+	else if (o->kind == FAC_MSG)
+		add_msg(row, &o->msg);
+	else
+		add_shm(row, &o->shm);
+	return row;
 }
-
-static int gc_each(struct caller *c, const struct sem_stat *st, void *arg)
-{
-	struct gc *gc = arg;
-
-	if (!gc->nobody && !abandoned(c, st))
-		return 0;
-	gc->n++;
-	printf("%s sem %d, key 0x%08x\n",
-		gc->dry_run ? "would remove" : "removed", st->id,
-		(unsigned)st->key);
-	if (!gc->dry_run)
-		gc->failed |= remove_set(c, st->id);
-	return 0;
-}
-
-static int gc_main(int argc, char **argv)
-{
-	struct gc gc = {0};
-	struct caller *c;
-	struct view v;
-	int err = view_options(argc, argv, "d", &v);
-
-	if (err)
-		return err < 0 ? EXIT_OK : err;
-	if ((err = view_no_arguments(&v)) || (err = view_path(&v)))
-		return err;
-	/* Before we stand in its table ourselves. */
-	gc.nobody = !home_in_use(v.path, 0);
-	gc.dry_run = v.dry_run;
-	c = view_open(&v);
-	if (!c)
-		return EXIT_FAILED;
-	err = each_set(c, gc_each, &gc);
-	if (!err && !gc.n)
-		puts("nothing to remove");
-	return err ? err : gc.failed;
-}
-
-const struct command gc_command = {
-	.name = "gc",
-	.summary = "remove objects whose every user is dead",
-	.help = "usage: ipclift gc [OPTIONS]\n\n"
-		"Remove the sets that nobody uses any more: processes are "
-		"known\n"
-		"that used them, by the last operation on each semaphore, and\n"
-		"none of those lives, holds undo or sleeps there. If no "
-		"process\n"
-		"is on the registry at all: every set.\n\n"
-		"  --dry-run        only say which\n" EACH_OPTION_HELP,
-	.main = gc_main,
-};

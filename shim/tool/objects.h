@@ -1,12 +1,57 @@
 // SPDX-License-Identifier: MIT
 /*
- * Commands on objects: ls, show, rm, gc.
+ * Objects of all four kinds, as the commands name, walk and show them.
  */
 #ifndef IPCLIFT_TOOL_OBJECTS_H
 #define IPCLIFT_TOOL_OBJECTS_H
 
-#include "tool/command.h"
+#include <json-c/json.h>
 
-extern const struct command ls_command, show_command, rm_command, gc_command;
+#include "ipc/mqview.h"
+#include "ipc/msg.h"
+#include "ipc/sem.h"
+#include "ipc/shm.h"
+
+struct object {
+	enum facility kind;
+	s32 id; /* of a POSIX queue: its index */
+	s32 key;
+	union {
+		struct sem_stat sem;
+		struct msg_stat msg;
+		struct shm_stat shm;
+		struct mq_view mq;
+	};
+};
+
+/* "sem", "msg", "shm", "mq"; -1 if it is none of them. */
+int kind_parse(const char *word);
+/* Words that each are a kind, as bits (all four if there are none); 0 after a
+ * usage error. */
+unsigned kinds_parse(int argc, char **argv);
+
+/* The next object of a kind at index *at or above: 1, 0 at the end, -errno.
+ * What an object says is one moment of it. */
+int object_next(
+	struct caller *c, enum facility kind, u32 *at, struct object *ret);
+/* Call fn for each object of these kinds; stops at its first result that is
+ * not 0 and returns it. */
+int object_each(struct caller *c, unsigned kinds,
+	int (*fn)(struct caller *c, const struct object *o, void *arg),
+	void *arg);
+/* Can the word name an object of the kind? 0, or EXIT_USAGE after a message. */
+int object_word(enum facility kind, const char *word);
+/* The object that a word names: an id, a queue's name with or without its
+ * slash. 0, or an exit status after a message. */
+int object_find(struct caller *c, enum facility kind, const char *word,
+	struct object *ret);
+/* "sem 5", "mq /jobs". Two buffers in turn. */
+const char *object_name(const struct object *o);
+
+/* IPC_RMID or mq_unlink: 0, or EXIT_FAILED after a message. */
+int object_destroy(struct caller *c, const struct object *o);
+
+/* What ls says of it. */
+json_object *object_row(const struct object *o);
 
 #endif

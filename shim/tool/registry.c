@@ -5,109 +5,68 @@
 #include "tool/registry.h"
 
 #include <errno.h>
-#include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "ipc/perm.h"
 #include "ipc/shmmap.h"
 #include "tool/home.h"
 
-int view_options(int argc, char **argv, const char *allowed, struct view *ret)
-{
-	static const struct option known[] = {
-		{"registry", required_argument, NULL, 'r'},
-		{"name", required_argument, NULL, 'n'},
-		{"help", no_argument, NULL, 'h'},
-		{"json", no_argument, NULL, 'j'},
-		{"all", no_argument, NULL, 'a'},
-		{"dry-run", no_argument, NULL, 'd'},
-		{"key", required_argument, NULL, 'k'},
-		{"proc", no_argument, NULL, 'p'},
-	};
-	struct option options[9] = {0};
-	size_t i, n = 0;
-	int c;
+static const char *option_registry, *option_name;
 
-	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (i < 3 || strchr(allowed, known[i].val))
-			options[n++] = known[i];
-	*ret = (struct view){0};
-	while ((c = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-		switch (c) {
-		case 'r':
-			ret->registry = optarg;
-			break;
-		case 'n':
-			ret->name = optarg;
-			break;
-		case 'k':
-			ret->key = optarg;
-			break;
-		case 'j':
-			ret->json = 1;
-			break;
-		case 'a':
-			ret->all = 1;
-			break;
-		case 'p':
-			ret->proc = 1;
-			break;
-		case 'd':
-			ret->dry_run = 1;
-			break;
-		case 'h':
-			print_help();
-			return -1;
-		default:
-			return option_error(c, argv);
-		}
-	}
-	ret->argc = argc - optind;
-	ret->argv = argv + optind;
-	return 0;
+const struct option_spec registry_options[] = {
+	{"registry", 0, "PATH", &option_registry, "look at this registry"},
+	{"name", 0, "NAME", &option_name,
+		"or at this named one (default: IPCLIFT_REGISTRY,\n"
+		"else /dev/shm/ipclift-<uid>/default)"},
+	{0},
+};
+
+int registry_is_named(void)
+{
+	return option_registry || option_name;
 }
 
-int view_no_arguments(const struct view *v)
+const char *registry_path(void)
 {
-	return v->argc ? usage_error("'%s' is one word too many", v->argv[0])
-		       : 0;
-}
-
-int view_path(struct view *v)
-{
+	static char path[4096];
 	const char *env = getenv("IPCLIFT_REGISTRY"), *fault;
-	char home[HOME_PATH_MAX];
 
-	if (v->registry && v->name)
-		return usage_error("--registry and --name exclude each other");
-	fault = v->name ? home_name_fault(v->name) : NULL;
-	if (fault)
-		return usage_error("--name: '%.80s' %s", v->name, fault);
-	if (v->registry || (!v->name && env && *env)) {
-		snprintf(v->path, sizeof(v->path), "%s",
-			v->registry ? v->registry : env);
-		return 0;
+	if (option_registry && option_name) {
+		usage_error("--registry and --name exclude each other");
+		return NULL;
 	}
-	snprintf(
-		home, sizeof(home), "/dev/shm/ipclift-%u", (unsigned)geteuid());
-	snprintf(v->path, sizeof(v->path), "%s/%s", home,
-		v->name ? v->name : "default");
-	return 0;
+	fault = option_name ? home_name_fault(option_name) : NULL;
+	if (fault) {
+		usage_error("--name: '%.80s' %s", option_name, fault);
+		return NULL;
+	}
+	if (option_registry || (!option_name && env && *env))
+		snprintf(path, sizeof(path), "%s",
+			option_registry ? option_registry : env);
+	else
+		snprintf(path, sizeof(path), "/dev/shm/ipclift-%u/%s",
+			(unsigned)geteuid(),
+			option_name ? option_name : "default");
+	return path;
 }
 
-struct caller *view_open(struct view *v)
+struct caller *registry_open_path(
+	const char *path, const struct region_options *options)
 {
 	static struct caller caller;
 	static struct cred cred = {.euid = ~0u};
 	/* Removing a segment needs a mapping of its pages for a moment. */
 	static struct shm_process shm;
-	const struct region_options options = {
+	static const struct region_options existing = {
 		.idx_bits = IDX_BITS_NORMAL, .must_exist = 1};
 	char why[512];
 
-	if (region_map(&caller.region, v->path, &options, why, sizeof(why))) {
+	if (region_map(&caller.region, path, options ? options : &existing, why,
+		    sizeof(why))) {
 		failure("%s", why);
 		return NULL;
 	}
@@ -116,6 +75,15 @@ struct caller *view_open(struct view *v)
 	caller.generation = 1;
 	caller_refresh(&caller);
 	return &caller;
+}
+
+struct caller *registry_open(int *ret)
+{
+	const char *path = registry_path();
+	struct caller *c = path ? registry_open_path(path, NULL) : NULL;
+
+	*ret = c ? EXIT_OK : path ? EXIT_FAILED : EXIT_USAGE;
+	return c;
 }
 
 int parse_number(const char *text, long long min, unsigned long long max,
@@ -154,4 +122,9 @@ const char *process_name(unsigned pid)
 		fclose(f);
 	name[strcspn(name, "\n")] = 0;
 	return name;
+}
+
+int process_alive(unsigned pid)
+{
+	return !kill((pid_t)pid, 0) || errno != ESRCH;
 }

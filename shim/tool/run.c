@@ -10,7 +10,6 @@
 #include "tool/run.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,41 +19,34 @@
 #include "tool/home.h"
 #include "tool/keeper.h"
 
-static const char help[] =
-	"usage: ipclift run [OPTIONS] [--] CMD [ARGS]\n\n"
-	"Start CMD with its IPC calls served from a registry in shared "
-	"memory.\n"
-	"All programs on the same registry see the same objects.\n\n"
-	"Which registry (the default is /dev/shm/ipclift-<uid>/default, or "
-	"what\n"
-	"IPCLIFT_REGISTRY says):\n"
-	"  --registry PATH   the file PATH, made on first use\n"
-	"  --name NAME       /dev/shm/ipclift-<uid>/NAME, made on first use\n"
-	"  --private         a fresh one, removed with every object in it "
-	"when\n"
-	"                    the last process that uses it ends\n\n"
-	"What it serves, and how a new registry is made:\n"
-	"  --route LIST      the facilities served: of sem,msg,shm,mq, or "
-	"those\n"
-	"                    left to the kernel: -shm (default: all are "
-	"served)\n"
-	"  --limits PROFILE  kernel: exactly Linux's limits; roomy (default):\n"
-	"                    limits that only make calls fail are lifted\n"
-	"  --ids MODE        normal (default) or extended: room for 32,768 or\n"
-	"                    16,777,216 objects of a kind\n"
-	"  --help            this text\n\n"
-	"The exit status is CMD's; 128+n with --private if signal n killed "
-	"it;\n"
-	"127 if there is no CMD, 126 if it cannot be run, 125 if the registry "
-	"or\n"
-	"the shim cannot be used, 2 for a wrong option.\n";
-
 /* Our own failures, as env(1) and timeout(1) have it. */
 #define EXIT_OURS 125
 
-struct run_options {
+static struct run_options {
 	const char *registry, *name, *route, *limits, *ids;
 	int private;
+} given;
+
+static const struct option_spec options[] = {
+	{"registry", 0, "PATH", &given.registry,
+		"the file PATH, made on first use"},
+	{"name", 0, "NAME", &given.name,
+		"/dev/shm/ipclift-<uid>/NAME, made on first use"},
+	{"private", 0, NULL, &given.private,
+		"a fresh one, removed with every object in it\n"
+		"when the last process that uses it ends"},
+	{"route", 0, "LIST", &given.route,
+		"the facilities served: of sem,msg,shm,mq, or\n"
+		"those left to the kernel: -shm (default: all)"},
+	{"limits", 0, "PROFILE", &given.limits,
+		"of a registry that is made: kernel, exactly\n"
+		"Linux's limits; or roomy (default): limits that\n"
+		"only make calls fail are lifted"},
+	{"ids", 0, "MODE", &given.ids,
+		"of a registry that is made: normal (default) or\n"
+		"extended: room for 32,768 or 16,777,216 objects\n"
+		"of a kind"},
+	{0},
 };
 
 /* ---- the shim ---- */
@@ -149,52 +141,6 @@ static int check_options(const struct run_options *o)
 	return o->route ? check_route(o->route) : 0;
 }
 
-/* -1: help was asked for. Else 0 or EXIT_USAGE. */
-static int parse(int argc, char **argv, struct run_options *ret)
-{
-	static const struct option long_options[] = {
-		{"registry", required_argument, NULL, 'r'},
-		{"name", required_argument, NULL, 'n'},
-		{"private", no_argument, NULL, 'p'},
-		{"route", required_argument, NULL, 'R'},
-		{"limits", required_argument, NULL, 'l'},
-		{"ids", required_argument, NULL, 'i'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
-	};
-	int c;
-
-	while ((c = getopt_long(argc, argv, "+:h", long_options, NULL)) != -1) {
-		switch (c) {
-		case 'r':
-			ret->registry = optarg;
-			break;
-		case 'n':
-			ret->name = optarg;
-			break;
-		case 'p':
-			ret->private = 1;
-			break;
-		case 'R':
-			ret->route = optarg;
-			break;
-		case 'l':
-			ret->limits = optarg;
-			break;
-		case 'i':
-			ret->ids = optarg;
-			break;
-		case 'h':
-			return -1;
-		default:
-			return option_error(c, argv);
-		}
-	}
-	if (optind == argc)
-		return usage_error("which program?");
-	return check_options(ret);
-}
-
 /* ---- the registry ---- */
 
 /* The program may change its directory before its first call. */
@@ -269,21 +215,33 @@ int run_exec(char **argv)
 
 static int run_main(int argc, char **argv)
 {
-	struct run_options o = {0};
-	int err = parse(argc, argv, &o);
+	int err = argc ? check_options(&given) : usage_error("which program?");
 
 	if (err)
-		return err < 0 ? print_help() : err;
-	if (set_environment(&o))
+		return err;
+	if (set_environment(&given))
 		return EXIT_OURS;
-	if (o.private)
-		return keeper_run(argv + optind, EXIT_OURS);
-	return run_exec(argv + optind);
+	if (given.private)
+		return keeper_run(argv, EXIT_OURS);
+	return run_exec(argv);
 }
 
 const struct command run_command = {
 	.name = "run",
 	.summary = "start a program under the shim",
-	.help = help,
+	.usage = "[OPTIONS] [--] CMD [ARGS]",
+	.about = "Start CMD with its IPC calls served from a registry in "
+		 "shared memory.\n"
+		 "All programs on the same registry see the same objects. "
+		 "Which registry:\n"
+		 "the default is /dev/shm/ipclift-<uid>/default, or what "
+		 "IPCLIFT_REGISTRY says.",
+	.more = "The exit status is CMD's; 128+n with --private if signal n "
+		"killed it;\n"
+		"127 if there is no CMD, 126 if it cannot be run, 125 if the "
+		"registry or\n"
+		"the shim cannot be used, 2 for a wrong option.",
+	.options = options,
+	.is = COMMAND_STOPS,
 	.main = run_main,
 };

@@ -7,8 +7,6 @@
 
 #include "tool/command.h"
 
-extern const struct command run_command;
-
 /* The path of libipclift.so: beside this program in the build tree, else
  * where it is installed. NULL (and errno) if it is in neither place. */
 const char *run_find_shim(void);

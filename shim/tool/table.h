@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
  * What a command shows, as an aligned table or as JSON. The same calls make
- * both: a list of rows, each of cells with a name.
+ * both: a list of rows, each of cells with a name. JSON has raw numbers; a
+ * table says the same so that people can read it.
  */
 #ifndef IPCLIFT_TOOL_TABLE_H
 #define IPCLIFT_TOOL_TABLE_H
 
 #include <json-c/json.h>
 
-/* One column: its heading, the name in JSON, and '<' or '>' for its side. */
+/* One column: its heading, the name in JSON, and how it is shown: '<' or '>'
+ * its side; 'b' bytes ("1.5 KiB"), right; 's' what a long table is cut at, left
+ * (at most one of these; else the last column is). */
 struct column {
 	const char *heading;
 	const char *field;
@@ -16,16 +19,33 @@ struct column {
 };
 
 /* Rows are JSON objects in an array, with the columns' fields (other fields
- * are for JSON only). Prints on stdout; the last column is cut at 80. */
+ * are for JSON only). Prints on stdout, at most 80 columns wide if one can be
+ * cut. */
 void table_print(const struct column *columns, json_object *rows);
 /* Pretty JSON on stdout, and drops it. */
 void json_print(json_object *value);
+/* One of both; drops the rows. */
+void rows_print(const struct column *columns, json_object *rows, int json);
 
-/* "2026-11-21 10:12:33", "-" for 0. */
-json_object *json_time(long long seconds);
-/* A user's name, or his number. */
-json_object *json_user(unsigned uid);
-json_object *json_text(const char *fmt, ...)
-	__attribute__((format(printf, 1, 2)));
+/* "1.5 KiB", "17 B". Four buffers in turn. */
+const char *human_bytes(unsigned long long n);
+
+/* Escape sequences around text on a terminal, else "": 'b' bold, 'r' red, 'y'
+ * yellow, 'g' green, 0 back to normal. NO_COLOR turns them off. */
+const char *colour(char which);
+
+/* Fields of a row. */
+void field_int(json_object *row, const char *field, long long value);
+void field_uint(json_object *row, const char *field, unsigned long long value);
+void field_text(json_object *row, const char *field, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void field_null(json_object *row, const char *field);
+void field_bool(json_object *row, const char *field, int value);
+/* "2026-11-21 10:12:33"; null for 0. */
+void field_time(json_object *row, const char *field, long long seconds);
+/* The user's name, or his number. */
+void field_user(json_object *row, const char *field, unsigned uid);
+/* pid, and the name of the process as `command`. */
+void field_process(json_object *row, unsigned pid);
 
 #endif

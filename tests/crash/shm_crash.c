@@ -7,8 +7,8 @@
  * prepares, arms the counter and does the operation; it dies at store n = 1, 2,
  * ... until the operation comes to its end. After each death the parent looks:
  * nobody is attached, no segment is left that was removed, the rest can be
- * removed, then nothing is in use, nothing promised; and a new segment can be
- * made, is zero, attached and removed.
+ * removed, then nothing is in use, nothing promised; a new segment can be made,
+ * is zero, attached and removed; and all invariants hold (ipc/check.h).
  *
  *	gcc -DIPCLIFT_CRASH -D_GNU_SOURCE -Ishim -mcx16 -O1 -fno-builtin \
  *		-fno-stack-protector -ftls-model=initial-exec \
@@ -24,6 +24,10 @@
 #include <sys/shm.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "entry/process.h"
+#include "ipc/check.h"
+#include "ipc/reap.h"
+#include "ipc/taskview.h"
 
 #define SIZE (3 * 4096)
 #define KEY 0x5c4a5400
@@ -95,6 +99,27 @@ static void piece(void)
 	munmap(at + 4096, 4096);
 }
 
+/* Another process had it attached twice, and died: looking drops that. */
+static void dead_attached(void)
+{
+	pid_t pid;
+
+	with_segment();
+	pid = fork();
+	if (!pid) {
+		shmat(id, NULL, 0);
+		shmat(id, NULL, SHM_RDONLY);
+		kill(getpid(), SIGKILL);
+	}
+	waitpid(pid, NULL, 0);
+}
+static void reap(void)
+{
+	struct shmid_ds ds;
+
+	shmctl(id, IPC_STAT, &ds);
+}
+
 static const struct op {
 	const char *name;
 	void (*prepare)(void);
@@ -109,6 +134,7 @@ static const struct op {
 	{"last detach", doomed, detach},
 	{"fork", attached, fork_child},
 	{"unmap a piece", attached, piece},
+	{"reap", dead_attached, reap},
 };
 
 static int look(const char *name, long n)
@@ -144,6 +170,33 @@ static int look(const char *name, long n)
 	return bad;
 }
 
+static void on_violation(
+	void *arg, enum invariant which, const char *what, u64 a, u64 b)
+{
+	printf("FAIL %s: invariant %d: %s %llu %llu\n", (const char *)arg,
+		(int)which, what, (unsigned long long)a, (unsigned long long)b);
+}
+
+/* As `ipclift check`: those that are dead first. */
+static int whole(const char *name)
+{
+	struct task_view t;
+	struct caller *c;
+	u32 at = 0;
+	int err, quiet = 0, n = 0, looks;
+
+	c = process_get(&err);
+	while (c && task_view_next(c, &at, &t) > 0)
+		if (t.gone || t.state == TASK_NASCENT)
+			reap_task(c, t.idx);
+	/* The first look may have something to repair; the second has not. */
+	for (looks = 0; c && looks < 2 && !n && !quiet; looks++)
+		n = check_live(c, on_violation, (void *)name, &quiet);
+	if (!quiet)
+		printf("FAIL %s: not quiet\n", name);
+	return !n && quiet;
+}
+
 int main(void)
 {
 	int failed = 0;
@@ -168,6 +221,7 @@ int main(void)
 			}
 			waitpid(pid, &status, 0);
 			failed |= look(ops[k].name, n) != 0;
+			failed |= !whole(ops[k].name);
 		} while (!WIFEXITED(status) && n < 2000);
 		printf("%s %s: %ld crash points\n", failed ? "FAIL" : "ok",
 			ops[k].name, n - 1);

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# tool_view.sh - the commands that look at a registry and steer it: ls, show,
-# rm, gc, get, set, check, doctor. What they tell is compared with what the
+# tool_view.sh - the commands that look at a registry and steer it, on sets: ls,
+# show, waits, rm, gc, get, set, events, check, doctor. The other kinds are in
+# tool_objects.sh. What they tell is compared with what the
 # programs on that registry did, and with the kernel's own /proc/sysvipc/sem.
 # Runs in an IPC namespace of its own.
 
@@ -30,12 +31,16 @@ status() {
 }
 
 # ---- no registry, wrong words
-for command in ls "show 1" "rm 1" gc get "set semmni=1" check; do
+for command in ls "show sem 1" "rm sem 1" gc get "set semmni=1" check waits \
+    locks tasks events "save $work/file"; do
     # shellcheck disable=SC2086 # words
     is "$command without a registry" "$(status "$ipclift" $command)" 1
 done
 for command in "ls x" "ls --bogus" show "show x" rm "rm --all 5" "rm --key x" \
-    "gc x" "ls --json --proc" "doctor a b" "ls --name a/b"; do
+    "gc x" "ls --json --proc" "doctor a b" "ls --name a/b" "show sem" "rm sem" \
+    "show mq" "rm 5" "rm sem x" "rm --key 1 x" save "restore a b" "set semmni" \
+    "locks --on --off" "waits --json --dot" "ls --json=x" "ls --name" "ls mq --proc" \
+    "check x" "bench x" "tasks x"; do
     is "$command is no usage" "$(status "$ipclift" $command)" 2
     is "$command: one line" "$(wc -l <"$work/err") $(wc -c <"$work/out")" "1 0"
 done
@@ -77,7 +82,7 @@ mkfifo "$work/go"
     open my $go, "<", shift; <$go>; kill TERM => -$$' "$work/go" &
 holder=$!
 for ((i = 0; i < 500; i++)); do
-    "$ipclift" show 0 --json >"$work/json"
+    "$ipclift" show sem 0 --json >"$work/json"
     grep -q '"-4"' "$work/json" && break
     sleep 0.02
 done
@@ -92,7 +97,7 @@ is "check in use" "$(status "$ipclift" check) $(<"$work/out")" \
 is "gc leaves what is used" "$("$ipclift" gc)" "nothing to remove"
 kill -KILL $holder
 wait $holder 2>/dev/null
-is "undo of the killed" "$("$ipclift" show 0 --json | perl -MJSON::PP -e '
+is "undo of the killed" "$("$ipclift" show sem 0 --json | perl -MJSON::PP -e '
     local $/; my $s = decode_json(<STDIN>);
     print $s->{values}[1]{value}, " ", scalar @{$s->{holders}}')" "2 0"
 
@@ -123,7 +128,7 @@ is "waits, then" "$(status "$ipclift" waits)" 0
 is "rm by id" "$(status "$ipclift" rm sem 4)" 0
 is "rm again" "$(status "$ipclift" rm sem 4)" 1
 is "rm by key" "$(status "$ipclift" rm --key 4661)" 0
-is "a sleeper is woken by rm" "$(status "$ipclift" rm 0)" 0
+is "a sleeper is woken by rm" "$(status "$ipclift" rm sem 0)" 0
 for ((i = 0; i < 500; i++)); do
     [[ $("$ipclift" gc --dry-run | wc -l) == 2 ]] && break
     sleep 0.02
@@ -139,7 +144,11 @@ is "it holds" "$("$ipclift" run -- perl -e 'use IPC::SysV qw(IPC_PRIVATE);
     my $id = semget(IPC_PRIVATE, 1, 0600); my $no = semget(IPC_PRIVATE, 1, 0600);
     print "$id ", defined $no ? "made" : $!')" "32770 No space left on device"
 is "events tell of the limit" "$("$ipclift" events |
-    grep -c 'limit semmni=1 (ipclift set semmni=...)')" 1
+    grep -c 'limit semmni=1: ipclift set semmni=N')" 1
+is "and who asked" "$("$ipclift" events --json | perl -MJSON::PP -e '
+    local $/; my @e = grep { $_->{limit} } @{decode_json(<STDIN>)};
+    print scalar @e, " $e[0]{limit} $e[0]{value} $e[0]{remedy}"')" \
+    "1 semmni 1 ipclift set semmni=N"
 is "get" "$("$ipclift" get --json semmni sem_next_id | tr -d ' \n')" \
     '{"semmni":1,"sem_next_id":-1}'
 is "out of range" "$(status "$ipclift" set semmni=32769)" 1
@@ -164,8 +173,8 @@ is "verdict" "$(tail -n 1 "$work/out")" \
     "Verdict: not served until the 1 fault is mended."
 
 # ---- help
-for command in run ls show rm gc get set check doctor \
-    waits events; do
+for command in run ls show rm gc get set check doctor waits events locks \
+    tasks save restore bench mount; do
     is "$command --help" "$(status "$ipclift" $command --help) $(
         head -c 14 "$work/out")" "0 usage: ipclift"
     is "$command --help fits" "$(awk 'length > 80' "$work/out")" ""

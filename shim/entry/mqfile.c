@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What a program may do with a queue's descriptor beside mq_*: it is a regular
+ * file there, of 80 bytes, from which the status line is read.
+ *
+ * The file offset belongs to the description, which dup and fork share; a FIFO
+ * has none. That it is at the line's end is kept where the access mode is; an
+ * offset in the middle only by number.
+ *
+ * Not served: a size other than 80 after ftruncate, splice and its kin, ioctl.
+ */
+#undef _FILE_OFFSET_BITS
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include "entry/mqfile.h"
+#include "ipc/render.h"
+#include "registry/guard.h"
+
+#ifndef F_SETSIG
+#define F_SETSIG 10
+#define F_GETSIG 11
+#endif
+#define NR_STATX 332
+
+static struct caller *desc_of(int fd, struct mq_desc *ret, int *ret_errno)
+{
+	struct caller *c = process_get(ret_errno);
+
+	if (c)
+		fd_desc(c, fd, fd_entry(fd), ret);
+	return c;
+}
+
+static int may_read(const struct mq_desc *d)
+{
+	return d->access == MQ_O_RDONLY || d->access == MQ_O_RDWR;
+}
+
+static int may_write(const struct mq_desc *d)
+{
+	return d->access == MQ_O_WRONLY || d->access == MQ_O_RDWR;
+}
+
+/* ---- the offset ---- */
+
+static int at_end(int fd)
+{
+	long sig = sys_call(__NR_fcntl, fd, F_GETSIG);
+
+	return sig >= MQ_FIFO_SIG + MQ_FIFO_READ && sig <= MQ_FIFO_SIG + 7;
+}
+
+/* n is the length of the line. */
+static u32 offset(int fd, u32 n)
+{
+	u32 pos = fd_entry(fd)->pos;
+
+	if (at_end(fd))
+		return pos > n ? pos : n;
+	return pos < n ? pos : 0;
+}
+
+static void set_offset(const struct mq_desc *d, u32 pos, u32 n)
+{
+	int end = pos >= n;
+
+	if (end != at_end(d->fd))
+		sys_call(__NR_fcntl, d->fd, F_SETSIG,
+			MQ_FIFO_SIG + (end ? MQ_FIFO_READ : 0) + d->access);
+	fd_entry(d->fd)->pos = pos;
+}
+
+/* ---- reading and writing ---- */
+
+/* The status line: its length, or -errno. */
+static long line_of(
+	struct caller *c, const struct mq_desc *d, char line[MQ_STATUS_SIZE])
+{
+	struct mq_status st;
+	int err = mq_status(c, d, &st);
+
+	return err ? err : (long)render_mq_line(&st, line);
+}
+
+static long copy_from(struct caller *c, const struct mq_desc *d,
+	const char *line, size_t n, void *buf, size_t len)
+{
+	if (len > n)
+		len = n;
+	if (guard_writable(c, buf, len))
+		return -EFAULT;
+	__builtin_memcpy(buf, line, len);
+	mq_touch(c, d);
+	return (long)len;
+}
+
+long mqfile_read(int fd, void *buf, size_t len)
+{
+	char line[MQ_STATUS_SIZE];
+	struct mq_desc d;
+	struct caller *c;
+	int err = 0;
+	long n, ret;
+	u32 pos;
+
+	c = desc_of(fd, &d, &err);
+	if (!c)
+		return -err;
+	if (!may_read(&d))
+		return -EBADF;
+	n = line_of(c, &d, line);
+	if (n < 0)
+		return n;
+	pos = offset(fd, (u32)n);
+	if (pos >= (u32)n)
+		return 0;
+	ret = copy_from(c, &d, line + pos, (size_t)n - pos, buf, len);
+	if (ret > 0)
+		set_offset(&d, pos + (u32)ret, (u32)n);
+	return ret;
+}
+
+long mqfile_pread(int fd, void *buf, size_t len, s64 off)
+{
+	char line[MQ_STATUS_SIZE];
+	struct mq_desc d;
+	struct caller *c;
+	int err = 0;
+	long n;
+
+	c = desc_of(fd, &d, &err);
+	if (!c)
+		return -err;
+	if (off < 0)
+		return -EINVAL;
+	if (!may_read(&d))
+		return -EBADF;
+	n = line_of(c, &d, line);
+	if (n < 0)
+		return n;
+	if (off >= n)
+		return 0;
+	return copy_from(c, &d, line + off, (size_t)(n - off), buf, len);
+}
+
+long mqfile_write(int fd)
+{
+	struct mq_desc d;
+	int err = 0;
+
+	if (!desc_of(fd, &d, &err))
+		return -err;
+	return may_write(&d) ? -EINVAL : -EBADF;
+}
+
+static long seek_from(int whence, u32 pos, s64 off)
+{
+	switch (whence) {
+	case SEEK_SET:
+		return off;
+	case SEEK_CUR:
+		return (s64)pos + off;
+	case SEEK_END:
+		return MQ_STATUS_SIZE + off;
+	case SEEK_DATA:
+		return (u64)off < MQ_STATUS_SIZE ? off : -ENXIO;
+	case SEEK_HOLE:
+		return (u64)off < MQ_STATUS_SIZE ? MQ_STATUS_SIZE : -ENXIO;
+	default:
+		return -EINVAL;
+	}
+}
+
+long mqfile_lseek(int fd, s64 off, int whence)
+{
+	char line[MQ_STATUS_SIZE];
+	struct mq_desc d;
+	struct caller *c;
+	int err = 0;
+	long n, to;
+
+	c = desc_of(fd, &d, &err);
+	if (!c)
+		return -err;
+	n = line_of(c, &d, line);
+	if (n < 0)
+		return n;
+	to = seek_from(whence, offset(fd, (u32)n), off);
+	if (to == -ENXIO)
+		return to;
+	if (to < 0)
+		return -EINVAL;
+	/* Beyond that it is the end all the same. */
+	set_offset(&d, to < 1l << 30 ? (u32)to : 1u << 30, (u32)n);
+	return to;
+}
+
+/* ---- stat ---- */
+
+static struct timespec to_timespec(s64 ns)
+{
+	return (struct timespec){ns / 1000000000, ns % 1000000000};
+}
+
+static int queue_stat(int fd, struct mq_stat *ret)
+{
+	struct mq_desc d;
+	int err = 0;
+	struct caller *c = desc_of(fd, &d, &err);
+
+	return c ? mq_stat(c, &d, ret) : -err;
+}
+
+void mqfile_stat(int fd, struct stat *to)
+{
+	struct mq_stat st;
+
+	if (queue_stat(fd, &st))
+		return;
+	to->st_ino = st.ino;
+	to->st_mode = S_IFREG | st.mode;
+	to->st_uid = st.uid;
+	to->st_gid = st.gid;
+	to->st_nlink = st.nlink;
+	to->st_rdev = 0;
+	to->st_size = MQ_STATUS_SIZE;
+	to->st_blksize = 4096;
+	to->st_blocks = 0;
+	to->st_atim = to_timespec(st.atime);
+	to->st_mtim = to_timespec(st.mtime);
+	to->st_ctim = to_timespec(st.ctime);
+}
+
+static struct statx_timestamp to_statx_time(s64 ns)
+{
+	return (struct statx_timestamp){
+		.tv_sec = ns / 1000000000,
+		.tv_nsec = (u32)(ns % 1000000000),
+	};
+}
+
+static void fill_statx(int fd, struct statx *to)
+{
+	struct mq_stat st;
+
+	if (queue_stat(fd, &st))
+		return;
+	to->stx_ino = st.ino;
+	to->stx_mode = (u16)(S_IFREG | st.mode);
+	to->stx_uid = st.uid;
+	to->stx_gid = st.gid;
+	to->stx_nlink = st.nlink;
+	to->stx_size = MQ_STATUS_SIZE;
+	to->stx_blksize = 4096;
+	to->stx_blocks = 0;
+	to->stx_atime = to_statx_time(st.atime);
+	to->stx_mtime = to_statx_time(st.mtime);
+	to->stx_ctime = to_statx_time(st.ctime);
+}
+
+/* The kernel has read the path already. */
+static int is_queue_itself(int fd, const char *path, int flags)
+{
+	return unlikely((flags & AT_EMPTY_PATH) && fd_is_mq(fd)) &&
+	       (!path || !*path);
+}
+
+static long stat_at(int fd, const char *path, struct stat *to, int flags)
+{
+	long ret = sys_call(__NR_newfstatat, fd, path, to, flags);
+
+	if (!ret && is_queue_itself(fd, path, flags))
+		mqfile_stat(fd, to);
+	return ret;
+}
+
+/* Not the compiler's idea of what may be NULL. */
+#pragma GCC diagnostic ignored "-Wnonnull-compare"
+
+EXPORT int fstatat(int fd, const char *path, struct stat *to, int flags)
+{
+	return (int)process_return(stat_at(fd, path, to, flags));
+}
+
+EXPORT int fstatat64(int fd, const char *path, struct stat64 *to, int flags)
+{
+	return (int)process_return(stat_at(fd, path, (struct stat *)to, flags));
+}
+
+EXPORT int __fxstatat(
+	int version, int fd, const char *path, void *to, int flags)
+{
+	(void)version;
+	return (int)process_return(stat_at(fd, path, to, flags));
+}
+
+EXPORT int __fxstatat64(
+	int version, int fd, const char *path, void *to, int flags)
+{
+	(void)version;
+	return (int)process_return(stat_at(fd, path, to, flags));
+}
+
+typedef int (*statx_fn)(int, const char *, int, unsigned, struct statx *);
+EXPORT int statx(
+	int fd, const char *path, int flags, unsigned mask, struct statx *to)
+{
+	static void *next;
+	statx_fn real = (statx_fn)process_next(&next, "statx");
+	int ret = real ? real(fd, path, flags, mask, to)
+		       : (int)process_return(
+				 sys_call(NR_STATX, fd, path, flags, mask, to));
+
+	if (!ret && is_queue_itself(fd, path, flags))
+		fill_statx(fd, to);
+	return ret;
+}
+
+/* ---- the other names ---- */
+
+static long seek(int fd, off_t off, int whence)
+{
+	return process_return(unlikely(fd_is_mq(fd))
+				      ? mqfile_lseek(fd, off, whence)
+				      : sys_call(__NR_lseek, fd, off, whence));
+}
+
+#undef lseek
+#undef lseek64
+#undef ftruncate
+#undef ftruncate64
+
+EXPORT off_t lseek(int fd, off_t off, int whence)
+{
+	return seek(fd, off, whence);
+}
+
+EXPORT off_t lseek64(int fd, off_t off, int whence)
+{
+	return seek(fd, off, whence);
+}
+
+static long truncate_to(int fd, off_t size)
+{
+	struct mq_desc d;
+	int err = 0;
+
+	if (likely(!fd_is_mq(fd)))
+		return sys_call(__NR_ftruncate, fd, size);
+	if (!desc_of(fd, &d, &err))
+		return -err;
+	return size < 0 || !may_write(&d) ? -EINVAL : 0;
+}
+
+EXPORT int ftruncate(int fd, off_t size)
+{
+	return (int)process_return(truncate_to(fd, size));
+}
+
+EXPORT int ftruncate64(int fd, off_t size)
+{
+	return (int)process_return(truncate_to(fd, size));
+}
+
+/* Pieces are filled in turn, until one is not. */
+static long read_pieces(int fd, const struct iovec *iov, int n)
+{
+	long ret, total = 0;
+	int i;
+
+	if (n < 0 || n > 1024)
+		return -EINVAL;
+	for (i = 0; i < n; i++) {
+		ret = mqfile_read(fd, iov[i].iov_base, iov[i].iov_len);
+		if (ret < 0)
+			return total ? total : ret;
+		total += ret;
+		if ((size_t)ret < iov[i].iov_len)
+			break;
+	}
+	return total;
+}
+
+typedef ssize_t (*readv_fn)(int, const struct iovec *, int);
+EXPORT ssize_t readv(int fd, const struct iovec *iov, int n)
+{
+	static void *next;
+	readv_fn real;
+
+	if (unlikely(fd_is_mq(fd)))
+		return process_return(read_pieces(fd, iov, n));
+	real = (readv_fn)process_next(&next, "readv");
+	return real ? real(fd, iov, n)
+		    : process_return(sys_call(__NR_readv, fd, iov, n));
+}

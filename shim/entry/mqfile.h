@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A queue's descriptor as the regular file that it is in the kernel
+ * (KERNEL-SEMANTICS §7.10). fd is one with FD_MQ; results are -errno.
+ */
+#ifndef IPCLIFT_ENTRY_MQFILE_H
+#define IPCLIFT_ENTRY_MQFILE_H
+
+#include <sys/stat.h>
+#include "entry/fd.h"
+
+long mqfile_read(int fd, void *buf, size_t len);
+long mqfile_pread(int fd, void *buf, size_t len, s64 off);
+/* Whatever writes: -EINVAL, or -EBADF. */
+long mqfile_write(int fd);
+long mqfile_lseek(int fd, s64 off, int whence);
+/* What fstat(2) said of the FIFO becomes what it says of the queue. */
+void mqfile_stat(int fd, struct stat *to);
+
+#endif

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+/*
+ * ipclift locks: Kennaway's table of every lock.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ipc/lockview.h"
+#include "tool/registry.h"
+#include "tool/table.h"
+
+#define SHOWN 20 /* arbitrary: fits a screen */
+
+static int as_json, all, reset, on, off;
+
+static const struct option_spec options[] = {
+	{"on", 0, NULL, &on, "take times from now on (and reset)"},
+	{"off", 0, NULL, &off, "do not take times any more"},
+	{"reset", 0, NULL, &reset, "set all to 0"},
+	{"all", 'a', NULL, &all, "every lock, not only the busiest 20"},
+	{"json", 0, NULL, &as_json, "every lock, as a JSON array"},
+	{0},
+};
+
+struct list {
+	struct lock_view *at;
+	size_t n, cap;
+};
+
+static int read_locks(struct caller *c, struct list *l)
+{
+	struct lock_cursor at = {0};
+	struct lock_view v;
+
+	while (lock_view_next(c, &at, &v)) {
+		if (l->n == l->cap) {
+			size_t cap = l->cap ? 2 * l->cap : 64;
+			void *p = realloc(l->at, cap * sizeof(v));
+
+			if (!p)
+				return failure("out of memory");
+			l->at = p;
+			l->cap = cap;
+		}
+		l->at[l->n++] = v;
+	}
+	return 0;
+}
+
+/* Those that others waited for come first, then those used most. */
+static int compare(const void *a, const void *b)
+{
+	const struct lock_view *x = a, *y = b;
+
+	if (x->cnt_lock != y->cnt_lock)
+		return x->cnt_lock < y->cnt_lock ? 1 : -1;
+	if (x->count != y->count)
+		return x->count < y->count ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+static json_object *lock_row(const struct lock_view *v)
+{
+	json_object *row = json_object_new_object();
+
+	field_uint(row, "max", v->max_ns);
+	field_uint(row, "total", v->total_ns);
+	field_uint(row, "count", v->count);
+	field_uint(row, "avg", v->count ? v->total_ns / v->count : 0);
+	field_uint(row, "cnt_hold", v->cnt_hold);
+	field_uint(row, "cnt_lock", v->cnt_lock);
+	field_text(row, "name", "%s", v->name);
+	if (v->owner)
+		field_int(row, "owner", v->owner);
+	else
+		field_null(row, "owner");
+	return row;
+}
+
+static int print_locks(struct caller *c)
+{
+	static const struct column columns[] = {{"max", "max", '>'},
+		{"total", "total", '>'}, {"count", "count", '>'},
+		{"avg", "avg", '>'}, {"cnt_hold", "cnt_hold", '>'},
+		{"cnt_lock", "cnt_lock", '>'}, {"name", "name", '<'}, {0}};
+	json_object *rows = json_object_new_array();
+	struct list l = {0};
+	int timed = caller_header(c)->profiling != 0;
+	size_t i;
+
+	if (read_locks(c, &l))
+		return EXIT_FAILED;
+	if (l.n)
+		qsort(l.at, l.n, sizeof(*l.at), compare);
+	for (i = 0; i < l.n && (as_json || all || i < SHOWN); i++)
+		json_object_array_add(rows, lock_row(&l.at[i]));
+	rows_print(columns, rows, as_json);
+	if (!as_json && i < l.n)
+		printf("and %zu locks more (--all)\n", l.n - i);
+	if (!as_json && !timed)
+		puts("times are not taken: ipclift locks --on");
+	free(l.at);
+	return EXIT_OK;
+}
+
+static int locks_main(int argc, char **argv)
+{
+	struct caller *c;
+	int err = no_words(argc, argv);
+
+	if (!err && on + off + reset > 1)
+		err = usage_error("--on, --off and --reset exclude each other");
+	c = err ? NULL : registry_open(&err);
+	if (!c)
+		return err;
+	if (!on && !off && !reset)
+		return print_locks(c);
+	err = reset ? lock_view_reset(c) : lock_view_profile(c, on);
+	return err ? failure("%s", strerror(-err)) : EXIT_OK;
+}
+
+const struct command locks_command = {
+	.name = "locks",
+	.summary = "show what every lock cost",
+	.usage = "[OPTIONS]",
+	.about =
+		"Show the locks of a registry, those that were waited for "
+		"most first:\n"
+		"  max       longest hold, in ns (times: only with --on)\n"
+		"  total     all holds together\n"
+		"  count     how often it was taken\n"
+		"  avg       total / count\n"
+		"  cnt_hold  takers that had to sleep until it was given back\n"
+		"  cnt_lock  takers that found it held\n"
+		"  name      sem, msg, shm, mq: making and removing objects; "
+		"sem "
+		"5: an\n"
+		"            object; sem #5: one that is gone; task PID; heap",
+	.options = options,
+	.is = COMMAND_ON_REGISTRY,
+	.main = locks_main,
+};

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+/*
+ * This program as a plain user of IPC: doctor and bench run it once on the
+ * kernel and once under the shim, and compare what it prints.
+ */
+#ifndef IPCLIFT_TOOL_PROBE_H
+#define IPCLIFT_TOOL_PROBE_H
+
+#include <stddef.h>
+
+/* The child's side: ipclift --probe WHAT [NUMBER]. Returns the exit status. */
+int probe_main(int argc, char **argv);
+
+/*
+ * Run a probe: in a fresh IPC namespace on the kernel if we may have one; or,
+ * with shim (the library's path), on a fresh private registry. What it prints
+ * to ret, cut at cap - 1. Its exit status, -1 if it could not be run.
+ */
+int probe_run(const char *shim, const char *what, const char *number, char *ret,
+	size_t cap);
+
+/* Probes, each a line on stdout "ns NUMBER" but for parity. */
+#define PROBE_LOADED "loaded" /* exit 0 if the shim is in our mappings */
+#define PROBE_PARITY "parity" /* a line a call: what it did */
+#define PROBE_CREATE "create" /* a semget that makes, of NUMBER keys */
+#define PROBE_LOOKUP "lookup" /* one that finds */
+#define PROBE_IDS "ids"	      /* semop on ids 1 and NUMBER at random */
+#define PROBE_SEMOP "semop"   /* a pair down and up */
+#define PROBE_MSG "msg"	      /* a pair msgsnd and msgrcv of 64 bytes */
+#define PROBE_MQ "mq"	      /* a pair mq_send, mq_receive, NUMBER in it */
+
+#endif

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+/*
+ * ipclift rm and gc: objects go.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ipc/semview.h"
+#include "ipc/msgview.h"
+#include "ipc/shmview.h"
+#include "tool/home.h"
+#include "tool/objects.h"
+#include "tool/registry.h"
+
+/* ---- rm ---- */
+
+static int rm_all;
+static const char *rm_key;
+
+static const struct option_spec rm_options[] = {
+	{"key", 0, "KEY", &rm_key,
+		"those with this key (0x... is hexadecimal)"},
+	{"all", 0, NULL, &rm_all, "all of these kinds, or of every kind"},
+	{0},
+};
+
+struct removal {
+	s32 key; /* 0: any */
+	int n, failed;
+};
+
+/* Goes on after one that it may not remove. */
+static int remove_each(struct caller *c, const struct object *o, void *arg)
+{
+	struct removal *r = arg;
+
+	if (r->key && (o->kind == FAC_MQ || o->key != r->key))
+		return 0;
+	r->n++;
+	r->failed |= object_destroy(c, o);
+	return 0;
+}
+
+static int remove_many(struct caller *c, unsigned kinds, s32 key)
+{
+	struct removal r = {.key = key};
+	int err = object_each(c, kinds, remove_each, &r);
+
+	if (!err && key && !r.n)
+		return failure("key %s: no such object", rm_key);
+	return err ? err : r.failed;
+}
+
+static int remove_named(int argc, char **argv)
+{
+	int kind = argc ? kind_parse(argv[0]) : -1, i, err, failed = 0;
+	struct object o;
+	struct caller *c;
+
+	if (kind < 0 || argc < 2)
+		return usage_error("name a kind and its objects: sem ID");
+	for (i = 1; i < argc; i++)
+		if (object_word((enum facility)kind, argv[i]))
+			return EXIT_USAGE;
+	c = registry_open(&err);
+	if (!c)
+		return err;
+	for (i = 1; i < argc; i++) {
+		err = object_find(c, (enum facility)kind, argv[i], &o);
+		failed |= err ? err : object_destroy(c, &o);
+	}
+	return failed;
+}
+
+static int rm_main(int argc, char **argv)
+{
+	unsigned long long key = 0;
+	unsigned kinds;
+	struct caller *c;
+	int err;
+
+	if (!rm_all && !rm_key)
+		return remove_named(argc, argv);
+	if (rm_all && rm_key)
+		return usage_error("--all and --key exclude each other");
+	kinds = kinds_parse(argc, argv);
+	if (!kinds)
+		return EXIT_USAGE;
+	if (rm_key &&
+		(parse_number(rm_key, -2147483648LL, 0xffffffffULL, &key) ||
+			!(u32)key))
+		return usage_error("--key: '%s' is no key", rm_key);
+	c = registry_open(&err);
+	return c ? remove_many(c, kinds, (s32)key) : err;
+}
+
+const struct command rm_command = {
+	.name = "rm",
+	.summary = "remove objects",
+	.usage = "[OPTIONS] KIND ID|NAME...\n"
+		 "[OPTIONS] --key KEY [KIND...]\n"
+		 "[OPTIONS] --all [KIND...]",
+	.about = "Remove objects: sem, msg, shm by their ids, mq by their "
+		 "names. Who sleeps\n"
+		 "on a set or queue is woken with EIDRM; a segment goes when "
+		 "the last\n"
+		 "process detaches it, a POSIX queue when the last one closes "
+		 "it.",
+	.options = rm_options,
+	.is = COMMAND_ON_REGISTRY,
+	.main = rm_main,
+};
+
+/* ---- gc ---- */
+
+static int gc_dry_run;
+
+static const struct option_spec gc_options[] = {
+	{"dry-run", 'n', NULL, &gc_dry_run, "only say which"},
+	{0},
+};
+
+struct gc {
+	int failed, nobody;
+	unsigned n;
+};
+
+static int is_dead(u32 pid)
+{
+	return pid && !process_alive(pid);
+}
+
+/* Some process is known to have used it, and none of those lives. The undo of
+ * the dead was applied when its state was asked for. */
+static int sem_abandoned(struct caller *c, const struct sem_stat *st)
+{
+	struct sem_holder holder;
+	struct sem_sleeper sleeper;
+	int known = 0, pid;
+	u32 i;
+
+	for (i = 0; i < st->nsems; i++) {
+		pid = sem_getpid(c, st->id, (s32)i);
+		if (pid < 0 || (pid > 0 && process_alive((u32)pid)))
+			return 0;
+		known |= pid > 0;
+	}
+	return known && sem_holders(c, st->id, &holder, 1) == 0 &&
+	       sem_sleepers(c, st->id, &sleeper, 1) == 0;
+}
+
+static int msg_abandoned(struct caller *c, const struct msg_stat *st)
+{
+	struct msg_sleeper sleeper;
+
+	return (st->lspid || st->lrpid) && (!st->lspid || is_dead(st->lspid)) &&
+	       (!st->lrpid || is_dead(st->lrpid)) &&
+	       msg_sleepers(c, st->id, &sleeper, 1) == 0;
+}
+
+static int shm_abandoned(const struct shm_stat *st)
+{
+	return !st->nattch && is_dead(st->cpid) &&
+	       (!st->lpid || is_dead(st->lpid));
+}
+
+static int abandoned(struct caller *c, const struct object *o)
+{
+	switch (o->kind) {
+	case FAC_SEM:
+		return sem_abandoned(c, &o->sem);
+	case FAC_MSG:
+		return msg_abandoned(c, &o->msg);
+	case FAC_SHM:
+		return shm_abandoned(&o->shm);
+	default:
+		return !mq_in_use(c, &o->mq.desc);
+	}
+}
+
+static int gc_each(struct caller *c, const struct object *o, void *arg)
+{
+	struct gc *gc = arg;
+
+	int err = 0;
+
+	if (!gc->nobody && !abandoned(c, o))
+		return 0;
+	gc->n++;
+	if (!gc_dry_run)
+		err = object_destroy(c, o);
+	gc->failed |= err;
+	if (err)
+		return 0;
+	printf("%s %s", gc_dry_run ? "would remove" : "removed",
+		object_name(o));
+	if (o->kind != FAC_MQ)
+		printf(", key 0x%08x", (unsigned)o->key);
+	putchar('\n');
+	return 0;
+}
+
+static int gc_main(int argc, char **argv)
+{
+	unsigned kinds = kinds_parse(argc, argv);
+	const char *path = registry_path();
+	struct gc gc = {0};
+	struct caller *c;
+	int err;
+
+	if (!kinds || !path)
+		return EXIT_USAGE;
+	/* Before we stand in its table ourselves. */
+	gc.nobody = !home_in_use(path, 0);
+	c = registry_open(&err);
+	if (!c)
+		return err;
+	err = object_each(c, kinds, gc_each, &gc);
+	if (!err && !gc.n)
+		puts("nothing to remove");
+	return err ? err : gc.failed;
+}
+
+const struct command gc_command = {
+	.name = "gc",
+	.summary = "remove objects whose every user is dead",
+	.usage = "[OPTIONS] [KIND...]",
+	.about = "Remove the objects that nobody uses any more:\n"
+		 "  sem  processes are known that did the last operation on a "
+		 "semaphore of\n"
+		 "       it, none of them lives, nobody holds undo or sleeps "
+		 "there\n"
+		 "  msg  the last sender and the last receiver (one is known) "
+		 "are dead,\n"
+		 "       nobody sleeps there\n"
+		 "  shm  nobody has it attached; its creator and the last one "
+		 "who did are\n"
+		 "       dead\n"
+		 "  mq   no process has it open\n"
+		 "If no process is on the registry at all: every object.",
+	.options = gc_options,
+	.is = COMMAND_ON_REGISTRY,
+	.main = gc_main,
+};

@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: MIT
+/*
+ * ipclift restore: a saved registry is made again; see savefile.h.
+ *
+ * The file is read whole and its sum compared before anything is changed. While
+ * objects are made all limits are off; ids are had by way of *_next_id.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ipc/control.h"
+#include "ipc/limits.h"
+#include "ipc/shmattach.h"
+#include "ipc/shmview.h"
+#include "registry/region.h"
+#include "tool/home.h"
+#include "tool/objects.h"
+#include "tool/registry.h"
+#include "tool/savefile.h"
+
+static int force;
+
+static const struct option_spec options[] = {
+	{"force", 'f', NULL, &force,
+		"first remove what is in the registry, even if\n"
+		"programs use it"},
+	{0},
+};
+
+struct reader {
+	const char *path;
+	const char *bytes;
+	u64 size;
+	struct caller *c;
+	int registry; /* descriptor of its file */
+	u64 n_objects;
+};
+
+/* ---- the file ---- */
+
+static int bad_file(const struct reader *r, const char *why)
+{
+	return failure("%s: %s", r->path, why);
+}
+
+/* The record at *at, which goes on to the next; NULL at the end. */
+static const struct save_record *next_record(const struct reader *r, u64 *at)
+{
+	const struct save_record *rec = (const void *)(r->bytes + *at);
+
+	if (r->size - *at < sizeof(*rec) || rec->size % 8 ||
+		rec->size > r->size - *at - sizeof(*rec))
+		return NULL;
+	*at += sizeof(*rec) + rec->size;
+	return rec;
+}
+
+static const void *payload(const struct save_record *rec)
+{
+	return rec + 1;
+}
+
+/* Whole, of a version that we know, and what its sum says? */
+static int check_file(const struct reader *r)
+{
+	const struct save_head *head = (const void *)r->bytes;
+	const struct save_record *rec = NULL;
+	u64 at = sizeof(*head), sum;
+
+	if (r->size < sizeof(*head) || memcmp(head->magic, SAVE_MAGIC, 8) != 0)
+		return bad_file(r, "was not made by ipclift save");
+	if (head->order != SAVE_ORDER || head->version != SAVE_VERSION)
+		return bad_file(r, "is of another version or machine");
+	do
+		rec = next_record(r, &at);
+	while (rec && rec->type != SAVE_END);
+	if (!rec || rec->size != 8 || at != r->size)
+		return bad_file(r, "is cut off or damaged");
+	sum = save_sum(SAVE_SUM_START, r->bytes, r->size - 8);
+	if (sum != *(const u64 *)payload(rec))
+		return bad_file(r, "is damaged: its checksum is wrong");
+	if (head->idx_bits != IDX_BITS_NORMAL &&
+		head->idx_bits != IDX_BITS_EXTENDED)
+		return bad_file(r, "is damaged: ids of no known size");
+	return 0;
+}
+
+static int map_file(struct reader *r, const char *path)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	r->path = path;
+	if (fd < 0 || fstat(fd, &st))
+		return failure("%s: %s", path, strerror(errno));
+	r->size = (u64)st.st_size;
+	r->bytes = r->size ? mmap(NULL, r->size, PROT_READ, MAP_PRIVATE, fd, 0)
+			   : "";
+	close(fd);
+	if (r->bytes == MAP_FAILED)
+		return failure("%s: %s", path, strerror(errno));
+	return check_file(r);
+}
+
+/* ---- limits and ids ---- */
+
+static void lift_limits(struct caller *c)
+{
+	struct limits *l = &caller_header(c)->limits;
+
+	limits_init(l, LIMITS_ROOMY, caller_header(c)->idx_bits);
+	l->semmsl = 65535;
+	l->semmns = INT_MAX;
+	l->msgmax = INT_MAX;
+	l->msgmnb = INT_MAX;
+	l->shmmax = l->shmall = ~0ULL;
+	l->shm_rmid_forced = 0;
+	l->mq_queues_max = INT_MAX;
+}
+
+static int restore_limit(struct reader *r, const struct save_limit *l)
+{
+	const struct control *k;
+	char name[sizeof(l->name) + 1];
+
+	snprintf(name, sizeof(name), "%.*s", (int)sizeof(l->name), l->name);
+	if (!strcmp(name, "mq_rlimit")) {
+		caller_header(r->c)->limits.mq_rlimit = l->value != 0;
+		return 0;
+	}
+	k = control_find(name);
+	if (!k || control_set(r->c, k, l->value))
+		return failure("limit %s: not of this registry", name);
+	return 0;
+}
+
+/* ---- objects ---- */
+
+static int lost(const struct save_object *o, const char *why)
+{
+	return failure("%s %d: %s", facility_names[o->kind], o->id, why);
+}
+
+static void wish(struct caller *c, enum facility f, s32 id)
+{
+	atom_store_release(&caller_header(c)->ids[f].next_id, id);
+}
+
+/* What *get returned: the id wished, or why not. */
+static int made(const struct save_object *o, int id)
+{
+	if (id < 0)
+		return lost(o, strerror(-id));
+	if (id != o->id)
+		return lost(o, "its id or key is taken: does another program "
+			       "make objects?");
+	return 0;
+}
+
+static int restore_sem(struct reader *r, const struct save_object *o, u64 size)
+{
+	const struct dump_sem *sems = (const void *)(o + 1);
+	int err;
+
+	if (size != (u64)o->n * sizeof(*sems))
+		return lost(o, "damaged");
+	wish(r->c, FAC_SEM, o->id);
+	err = made(o, sem_get(r->c, o->key, (s32)o->n, 01600));
+	if (!err && load_sems(r->c, o->id, sems, o->n))
+		err = lost(o, "its values cannot be set");
+	return err;
+}
+
+/* Each message behind `at`: 0 at the end, -1 if they are damaged. */
+static int next_message(
+	const char *from, u64 size, u64 *at, const struct dump_message **ret)
+{
+	const struct dump_message *m = (const void *)(from + *at);
+
+	if (*at == size)
+		return 0;
+	if (size - *at < sizeof(*m) || m->size > size ||
+		dump_message_room(m->size) > size - *at)
+		return -1;
+	*at += dump_message_room(m->size);
+	*ret = m;
+	return 1;
+}
+
+static int restore_messages(struct reader *r, const struct save_object *o,
+	const char *from, u64 size)
+{
+	const struct dump_message *m;
+	u64 at = 0;
+	char *buf;
+	int got, err = 0;
+
+	while (!err && (got = next_message(from, size, &at, &m)) > 0) {
+		/* struct msgbuf: the type, then the text. */
+		buf = malloc(8 + m->size);
+		if (!buf)
+			return lost(o, strerror(ENOMEM));
+		memcpy(buf, &m->type, 8);
+		memcpy(buf + 8, m + 1, m->size);
+		err = msg_send(r->c, o->id, buf, m->size, MSG_IPC_NOWAIT, 0);
+		free(buf);
+	}
+	return err ? lost(o, strerror(-err)) : got < 0 ? lost(o, "damaged") : 0;
+}
+
+static int restore_msg(struct reader *r, const struct save_object *o, u64 size)
+{
+	const struct dump_msgqueue *q = (const void *)(o + 1);
+	struct dump_msgqueue open = {.qbytes = 0xffffffff};
+	int err;
+
+	if (size < sizeof(*q))
+		return lost(o, "damaged");
+	wish(r->c, FAC_MSG, o->id);
+	err = made(o, msg_get(r->c, o->key, 01600));
+	if (!err && load_msgqueue(r->c, o->id, &open))
+		err = lost(o, "cannot be filled");
+	if (!err)
+		err = restore_messages(
+			r, o, (const char *)(q + 1), size - sizeof(*q));
+	if (!err && load_msgqueue(r->c, o->id, q))
+		err = lost(o, "its times cannot be set");
+	return err;
+}
+
+#define SHM_NORESERVE_FLAG 010000
+
+static int restore_shm(struct reader *r, const struct save_object *o, u64 size)
+{
+	const struct dump_segment *p = (const void *)(o + 1);
+	int err;
+
+	if (size != sizeof(*p))
+		return lost(o, "damaged");
+	wish(r->c, FAC_SHM, o->id);
+	err = made(o, shm_get(r->c, o->key, o->size,
+			      01600 | (p->noreserve ? SHM_NORESERVE_FLAG : 0)));
+	if (!err && load_segment(r->c, o->id, p))
+		err = lost(o, "its times cannot be set");
+	return err;
+}
+
+static int restore_data(struct reader *r, const struct save_data *d, u64 size)
+{
+	const char *from = (const char *)(d + 1);
+	u64 done = 0;
+	s64 n;
+
+	/* The last slice is padded: what is beyond the segment is nothing. */
+	while (done < size) {
+		n = shm_copy(r->c, d->id, r->registry, d->off + done,
+			(char *)from + done, size - done, 1);
+		if (n < 0)
+			return failure("shm %d: %s", d->id, strerror((int)-n));
+		if (n == 0)
+			break;
+		done += (u64)n;
+	}
+	return 0;
+}
+
+static int fill_mq(struct reader *r, const struct save_object *o,
+	const struct mq_desc *d, const char *from, u64 size)
+{
+	static const struct sys_timespec past = {0, 0};
+	const struct dump_message *m;
+	u64 at = 0;
+	int got, err = 0;
+
+	while (!err && (got = next_message(from, size, &at, &m)) > 0)
+		err = mqueue_send(r->c, d, m + 1, m->size, (u32)m->type, &past);
+	return err ? lost(o, strerror(-err)) : got < 0 ? lost(o, "damaged") : 0;
+}
+
+static int restore_mq(struct reader *r, const struct save_object *o, u64 size)
+{
+	const struct {
+		struct dump_mqueue q;
+		char name[SAVE_NAME];
+	} *head = (const void *)(o + 1);
+	const struct mq_limits_attr attr = {o->n, (s64)o->size};
+	struct mq_desc d;
+	int fd, err;
+
+	if (size < sizeof(*head) || head->name[SAVE_NAME - 1])
+		return lost(o, "damaged");
+	/* O_CREAT | O_EXCL | O_RDWR */
+	fd = mqueue_open(
+		r->c, head->name, strlen(head->name), 0302, 0600, &attr, &d);
+	if (fd < 0)
+		return failure("mq /%s: %s", head->name, strerror(-fd));
+	err = fill_mq(r, o, &d, (const char *)(head + 1), size - sizeof(*head));
+	if (!err && load_mqueue(r->c, &d, &o->perm, &head->q))
+		err = lost(o, "its owner cannot be set");
+	mq_closing(r->c, &d);
+	close(fd);
+	mq_closed(r->c, &d);
+	return err;
+}
+
+static int restore_object(
+	struct reader *r, const struct save_object *o, u64 size)
+{
+	int err;
+
+	if (size < sizeof(*o) || o->kind >= N_FAC)
+		return bad_file(r, "has an object of no known kind");
+	size -= sizeof(*o);
+	r->n_objects++;
+	if (o->kind == FAC_MQ)
+		return restore_mq(r, o, size);
+	err = o->kind == FAC_SEM   ? restore_sem(r, o, size)
+	      : o->kind == FAC_MSG ? restore_msg(r, o, size)
+				   : restore_shm(r, o, size);
+	if (!err && load_perm(r->c, (enum facility)o->kind, o->id, &o->perm))
+		err = lost(o, "its owner cannot be set");
+	return err;
+}
+
+/* ---- all ---- */
+
+/* Objects and their data; then limits and ids, which they must not disturb. */
+static int restore_all(struct reader *r)
+{
+	const struct save_record *rec;
+	const struct save_ids *ids;
+	u64 at = sizeof(struct save_head);
+	int err = 0;
+
+	lift_limits(r->c);
+	while (!err && (rec = next_record(r, &at))) {
+		if (rec->type == SAVE_OBJECT)
+			err = restore_object(r, payload(rec), rec->size);
+		else if (rec->type == SAVE_DATA &&
+			 rec->size >= sizeof(struct save_data))
+			err = restore_data(r, payload(rec),
+				rec->size - sizeof(struct save_data));
+	}
+	at = sizeof(struct save_head);
+	while ((rec = next_record(r, &at))) {
+		if (rec->type == SAVE_LIMIT &&
+			rec->size == sizeof(struct save_limit))
+			err |= restore_limit(r, payload(rec));
+		ids = payload(rec);
+		if (rec->type == SAVE_IDS && rec->size == sizeof(*ids) &&
+			ids->kind < N_FAC &&
+			load_ids(r->c, (enum facility)ids->kind, &ids->ids))
+			err |= failure("ids of %s: not of this registry",
+				facility_names[ids->kind]);
+	}
+	return err;
+}
+
+static int count_one(struct caller *c, const struct object *o, void *arg)
+{
+	(void)c, (void)o;
+	++*(u64 *)arg;
+	return 0;
+}
+
+static int remove_one(struct caller *c, const struct object *o, void *arg)
+{
+	(void)arg;
+	return object_destroy(c, o);
+}
+
+/* Nothing may be there already. */
+static int make_room(struct reader *r, const struct save_head *head)
+{
+	u64 n = 0;
+	int err;
+
+	if (caller_header(r->c)->idx_bits != head->idx_bits)
+		return failure("the registry has ids of another size: remove "
+			       "it, or use another");
+	err = object_each(r->c, 15, count_one, &n);
+	if (err || !n)
+		return err;
+	if (!force)
+		return failure("the registry holds %llu objects: --force "
+			       "removes them first",
+			(unsigned long long)n);
+	return object_each(r->c, 15, remove_one, NULL);
+}
+
+/* The registry is made if there is none, with ids as they were. */
+static int open_target(struct reader *r, const struct save_head *head)
+{
+	const char *path = registry_path();
+	char home[HOME_PATH_MAX];
+	struct region_options made = {
+		.idx_bits = head->idx_bits, .profile = head->profile};
+	int fd;
+
+	if (!path)
+		return EXIT_USAGE;
+	fd = home_open(0, home);
+	if (fd == -ENOENT && !strncmp(path, home, strlen(home)))
+		fd = home_open(1, home);
+	if (fd >= 0)
+		close(fd);
+	limits_init(&made.limits, made.profile, made.idx_bits);
+	r->c = registry_open_path(path, &made);
+	if (!r->c)
+		return EXIT_FAILED;
+	r->registry = open(path, O_RDWR | O_CLOEXEC);
+	return r->registry < 0 ? failure("%s: %s", path, strerror(errno)) : 0;
+}
+
+static int restore_main(int argc, char **argv)
+{
+	struct reader r = {0};
+	const struct save_head *head;
+	int err;
+
+	if (argc != 1)
+		return usage_error("name one file");
+	err = map_file(&r, argv[0]);
+	if (err)
+		return err;
+	head = (const void *)r.bytes;
+	err = open_target(&r, head);
+	if (!err)
+		err = make_room(&r, head);
+	if (!err)
+		err = restore_all(&r);
+	if (!err)
+		printf("%llu objects\n", (unsigned long long)r.n_objects);
+	return err;
+}
+
+const struct command restore_command = {
+	.name = "restore",
+	.summary = "make a saved registry again",
+	.usage = "[OPTIONS] FILE",
+	.about = "Make the objects of a file that ipclift save wrote, with "
+		 "their ids, in a\n"
+		 "registry that is empty, or is made. Ids go on where they "
+		 "stopped. The file's\n"
+		 "checksum is compared before anything is changed. Processes "
+		 "are not part of\n"
+		 "it: no SEM_UNDO, nobody attached, asleep or notified.",
+	.options = options,
+	.is = COMMAND_ON_REGISTRY,
+	.main = restore_main,
+};
