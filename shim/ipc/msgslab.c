@@ -45,9 +45,9 @@ static u32 *label(struct msg_slab *s, u32 tier, u32 i)
 
 /* ---- lists; part of an operation ---- */
 
-static void room_push(struct caller *c, u32 tier, struct msg_slab *s)
+static void list_push(struct caller *c, u32 *head, struct msg_slab *s)
 {
-	u32 *head = &slabs(c)->room[tier], link = slab_link(c, s);
+	u32 link = slab_link(c, s);
 
 	journal_set32(c, &s->next, *head);
 	journal_set32(c, &s->prev, 0);
@@ -56,25 +56,25 @@ static void room_push(struct caller *c, u32 tier, struct msg_slab *s)
 	journal_set32(c, head, link);
 }
 
-static void room_remove(struct caller *c, u32 tier, struct msg_slab *s)
+static void list_remove(struct caller *c, u32 *head, struct msg_slab *s)
 {
 	if (s->prev)
 		journal_set32(c, &slab_at(c, s->prev)->next, s->next);
 	else
-		journal_set32(c, &slabs(c)->room[tier], s->next);
+		journal_set32(c, head, s->next);
 	if (s->next)
 		journal_set32(c, &slab_at(c, s->next)->prev, s->prev);
 }
 
 /* To the end of the list: the empty one is taken last. */
-static void room_append(struct caller *c, u32 tier, struct msg_slab *s)
+static void list_append(struct caller *c, u32 *head, struct msg_slab *s)
 {
-	struct msg_slab *last = slab_at(c, slabs(c)->room[tier]);
+	struct msg_slab *last = slab_at(c, *head);
 
 	while (last && last->next)
 		last = slab_at(c, last->next);
 	if (!last) {
-		room_push(c, tier, s);
+		list_push(c, head, s);
 		return;
 	}
 	journal_set32(c, &s->next, 0);
@@ -98,7 +98,7 @@ static int add_slab(struct caller *c, u32 tier)
 	*s = (struct msg_slab){0};
 	for (i = 0; i < n_blocks(tier); i++)
 		*label(s, tier, i) = slab_link(c, s);
-	room_push(c, tier, s);
+	list_push(c, &all->room[tier], s);
 	journal_set64(c, &all->moving.off, 0);
 	return 0;
 }
@@ -119,8 +119,10 @@ static int alloc_locked(struct caller *c, u32 tier, struct ref *ret)
 	if (all->idle[tier] == slab_link(c, s))
 		journal_set32(c, &all->idle[tier], 0);
 	journal_set64(c, &s->used, s->used | 1ULL << i);
-	if (s->used == all_used(tier))
-		room_remove(c, tier, s);
+	if (s->used == all_used(tier)) {
+		list_remove(c, &all->room[tier], s);
+		list_push(c, &all->full[tier], s);
+	}
 	journal_set64(
 		c, &ret->off, region_off(&c->region, label(s, tier, i)) + LINE);
 	return 0;
@@ -152,15 +154,17 @@ static u64 free_locked(struct caller *c, u32 tier, struct ref *ref)
 	i = ((char *)at - (char *)(s + 1)) / (msgslab_cap(tier) + LINE);
 	if (i >= n_blocks(tier) || !(s->used >> i & 1))
 		return 0;
-	if (s->used == all_used(tier))
-		room_push(c, tier, s);
+	if (s->used == all_used(tier)) {
+		list_remove(c, &all->full[tier], s);
+		list_push(c, &all->room[tier], s);
+	}
 	journal_set64(c, &s->used, s->used & ~(1ULL << i));
 	journal_set64(c, &ref->off, 0);
 	if (s->used)
 		return 0;
-	room_remove(c, tier, s);
+	list_remove(c, &all->room[tier], s);
 	if (!all->idle[tier]) {
-		room_append(c, tier, s);
+		list_append(c, &all->room[tier], s);
 		journal_set32(c, &all->idle[tier], slab_link(c, s));
 		return 0;
 	}

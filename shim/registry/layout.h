@@ -33,7 +33,7 @@
 #include <stdint.h>
 
 #define LAYOUT_MAGIC 0x7466696c63706900ULL /* "\0ipclift" */
-#define LAYOUT_VERSION 7u
+#define LAYOUT_VERSION 8u
 
 typedef uint64_t u64;
 typedef int64_t s64;
@@ -747,6 +747,7 @@ struct msg_slab {
 _Static_assert(sizeof(struct msg_slab) == 64, "msg slab size");
 struct msg_slabs {
 	u32 room[MSG_TIERS]; /* slabs with a free block: offset by 64 */
+	u32 full[MSG_TIERS];
 	u32 idle[MSG_TIERS]; /* the one of them that is empty, or 0 */
 	struct ref moving;   /* between the heap and its use */
 };

@@ -91,6 +91,8 @@ static struct msg *message(const struct msgqueue *q, u32 n)
 Test(check, message_queues)
 {
 	struct limits *l = &caller_header(&me)->limits;
+	struct msg_slabs *all = &caller_header(&me)->msg_slabs;
+	struct msg_slab *slab;
 	struct msgqueue *q;
 	struct msg_chunk *ch;
 	struct msg *m;
@@ -155,6 +157,15 @@ Test(check, message_queues)
 	DAMAGE(ch->prev, 5, INV_MSG_CHUNK);
 	DAMAGE(q->class[1].n_chunks, 2, INV_MSG_CHUNK);
 	DAMAGE(q->class[1].room, 0, INV_LEAK);
+	slab = (struct msg_slab *)msg_at(&me, all->room[2]);
+	DAMAGE(all->room[2], 0, INV_LEAK);
+	DAMAGE(all->idle[2], all->room[2], INV_MSG_SLAB);
+	DAMAGE(all->moving.off, 64, INV_MSG_SLAB);
+	DAMAGE(slab->used, slab->used | 1 << 10, INV_LEAK);
+	DAMAGE(slab->used, slab->used & ~1ULL, INV_BLOCK);
+	DAMAGE(slab->used, slab->used | 1ULL << 40, INV_MSG_SLAB);
+	DAMAGE(slab->prev, 5, INV_MSG_SLAB);
+	DAMAGE(*(u32 *)(slab + 1), 5, INV_MSG_SLAB);
 	/* The next to last received stands in the free list. */
 	receive(id, 3);
 	DAMAGE(ch->state, ch->state & 0xffffffff, INV_MSG_CELL);
