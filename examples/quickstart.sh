@@ -230,7 +230,7 @@ cat <<END
       build/shim/tool/ipclift run --name work -- YOUR-PROGRAM
   What is in it, who holds and who waits:
       build/shim/tool/ipclift ls --name work
-      build/shim/tool/ipclift show --name work ID
+      build/shim/tool/ipclift show --name work sem ID
   All benchmarks, kernel beside shim:
       sudo tests/bench/compare --shim build/shim/libipclift.so
   All tests:

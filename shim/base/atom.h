@@ -58,6 +58,10 @@ static inline void atom_compiler_barrier(void)
 	__asm__ volatile("" ::: "memory");
 }
 
+/* Linked side by side: after a switch of processes each page of code that a
+ * call passes through costs a miss of the TLB. */
+#define HOT __attribute__((hot))
+
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 

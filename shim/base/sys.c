@@ -380,9 +380,25 @@ uint64_t sys_monotonic_ns(void)
 	return ts.sec * 1000000000ULL + ts.nsec;
 }
 
-unsigned sys_cpu(void)
+/* Of glibc 2.35 and later, for its rseq(2) registration of each thread. */
+extern const long __rseq_offset __attribute__((weak));
+extern const unsigned __rseq_size __attribute__((weak));
+
+HOT struct sys_rseq *sys_rseq_of_libc(void)
 {
+	if (!&__rseq_size || !&__rseq_offset || !__rseq_size)
+		return NULL;
+	return (struct sys_rseq *)(arch_thread_pointer() + __rseq_offset);
+}
+
+HOT unsigned sys_cpu(void)
+{
+	const struct sys_rseq *area = sys_rseq_of_libc();
 	unsigned cpu = 0;
+
+	/* Kept up by the kernel: no call into the vDSO's pages. */
+	if (likely(area && (int)area->cpu >= 0))
+		return area->cpu;
 
 	vdso_ready();
 	vdso_getcpu(&cpu, NULL, NULL);

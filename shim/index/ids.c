@@ -144,6 +144,7 @@ static int choose_cyclic(
 }
 
 #define SLOTS_A_PAGE ((u32)(SYS_PAGE / sizeof(struct slot)))
+_Static_assert(BODY_SIZE == sizeof(struct slot), "pages of bodies, of slots");
 
 /* All pages that the new object touches. slots_ready is a watermark, so that
  * only the first object of a page asks; it is right whoever dies. */
@@ -157,6 +158,10 @@ static int room_for(struct caller *c, enum facility f, u32 idx)
 		return 0;
 	err = caller_room(
 		c, region_slot(&c->region, f, idx), sizeof(struct slot));
+	if (!err && f == FAC_SEM)
+		err = caller_room(c,
+			region_at(&c->region, BODIES_OFF + idx * BODY_SIZE),
+			BODY_SIZE);
 	for (level = 0; level < IDX_LEVELS && !err; level++) {
 		pos /= 64;
 		err = caller_room(c, level_word(c, f, level, pos), 8);
@@ -186,6 +191,18 @@ int ids_alloc_locked(
 	if (*ret_idx > t->max_idx)
 		journal_set32(c, &t->max_idx, *ret_idx);
 	return 0;
+}
+
+u32 ids_next_hint(const struct caller *c, enum facility f)
+{
+	const struct id_table *t = &caller_header(c)->ids[f];
+	u32 from = atom_load_relaxed(&t->cursor);
+	u64 word;
+
+	if (from >= atom_load_relaxed(&t->slots_ready))
+		return 0;
+	word = ~*level_word(c, f, 0, from / 64) & (~0ULL << from % 64);
+	return word ? (from & ~63u) + __builtin_ctzll(word) : 0;
 }
 
 void ids_free_locked(struct caller *c, enum facility f, u32 idx)

@@ -62,6 +62,8 @@ static inline struct slot *ids_find(
  * 0, or -ENOSPC when no idx is free. */
 int ids_alloc_locked(
 	struct caller *c, enum facility f, u32 *ret_idx, s32 *ret_id);
+/* The idx that the next object probably gets; no lock. */
+u32 ids_next_hint(const struct caller *c, enum facility f);
 void ids_free_locked(struct caller *c, enum facility f, u32 idx);
 
 /*

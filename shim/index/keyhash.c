@@ -13,6 +13,9 @@
 /* Arbitrary: chains of this length do not occur by chance with one key a
  * bucket, and a journal for them would be large; such a split is left out. */
 #define SPLIT_MAX 1024
+/* Each slot that a chain leads over is a miss of the caches, and a bucket is
+ * four bytes. */
+#define BUCKETS_A_KEY 4u
 
 static u32 hash(s32 key)
 {
@@ -43,6 +46,13 @@ u32 keyhash_bucket(s32 key, u32 n_buckets)
 static u32 *bucket(const struct caller *c, enum facility f, u32 b)
 {
 	return (u32 *)region_at(&c->region, BUCKETS_OFF((u64)f)) + b;
+}
+
+void keyhash_prefetch(const struct caller *c, enum facility f, s32 key)
+{
+	u32 n = atom_load_relaxed(&caller_header(c)->ids[f].n_buckets);
+
+	__builtin_prefetch(bucket(c, f, bucket_of(hash(key), n)), 1);
 }
 
 static struct slot *walk(
@@ -125,8 +135,9 @@ void keyhash_write_begin(struct caller *c, enum facility f)
 {
 	struct id_table *t = &caller_header(c)->ids[f];
 
+	/* No fence: every store that follows is a release store, so whoever
+	 * reads one of them (acquire) also sees the odd number. */
 	atom_store_release(&t->key_seq, t->key_seq | 1);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
 void keyhash_write_end(struct caller *c, enum facility f)
@@ -152,15 +163,13 @@ static void push(struct caller *c, enum facility f, u32 b, u32 idx)
 	journal_set32(c, head, idx + 1);
 }
 
-void keyhash_grow_locked(struct caller *c, enum facility f)
+static void split(struct caller *c, enum facility f)
 {
 	struct id_table *t = &caller_header(c)->ids[f];
 	u32 n = t->n_buckets, len = 0;
 	u32 from, at, *link;
 	struct slot *s;
 
-	if (t->n_keys < n || n >= 1u << caller_header(c)->idx_bits)
-		return;
 	from = bucket_of(n, n);
 	for (at = *bucket(c, f, from); at; at = s->next, len++)
 		s = region_slot(&c->region, f, at - 1);
@@ -183,16 +192,23 @@ void keyhash_grow_locked(struct caller *c, enum facility f)
 	journal_commit(c);
 }
 
-void keyhash_shrink_locked(struct caller *c, enum facility f)
+void keyhash_grow_locked(struct caller *c, enum facility f)
+{
+	const struct id_table *t = &caller_header(c)->ids[f];
+	u32 i;
+
+	for (i = 0; i < BUCKETS_A_KEY && t->n_buckets < IDX_MAX &&
+		    t->n_keys * BUCKETS_A_KEY >= t->n_buckets;
+		i++)
+		split(c, f);
+}
+
+static void merge(struct caller *c, enum facility f)
 {
 	struct id_table *t = &caller_header(c)->ids[f];
 	u32 last = t->n_buckets - 1;
 	u32 to, *tail;
 
-	/* Half-empty before it shrinks, so that a key that comes and goes does
-	 * not split and merge each time. */
-	if (t->n_buckets <= 1 || t->n_keys >= t->n_buckets / 2)
-		return;
 	to = bucket_of(last, last);
 	tail = bucket(c, f, to);
 	while (*tail)
@@ -201,6 +217,19 @@ void keyhash_shrink_locked(struct caller *c, enum facility f)
 	journal_set32(c, bucket(c, f, last), 0);
 	journal_set32(c, &t->n_buckets, last);
 	journal_commit(c);
+}
+
+void keyhash_shrink_locked(struct caller *c, enum facility f)
+{
+	const struct id_table *t = &caller_header(c)->ids[f];
+	u32 i;
+
+	/* Half-empty before it shrinks, so that a key that comes and goes does
+	 * not split and merge each time. */
+	for (i = 0; i < BUCKETS_A_KEY && t->n_buckets > 1 &&
+		    t->n_keys * BUCKETS_A_KEY < t->n_buckets / 2;
+		i++)
+		merge(c, f);
 }
 
 void keyhash_insert_locked(struct caller *c, enum facility f, u32 idx)

@@ -2,9 +2,10 @@
 /*
  * Keys to objects: linear hashing over the reserved bucket array.
  *
- * A bucket is the head of a chain of slots (slot.next, idx + 1). One bucket is
- * split for every key added beyond one a bucket, one is merged when keys go:
- * lookup, insert and remove are O(1), with no rehash pause.
+ * A bucket is the head of a chain of slots (slot.next, idx + 1). With every key
+ * that is added some buckets are split, so that chains are mostly one long;
+ * some are merged when keys go. Lookup, insert and remove are O(1), with no
+ * rehash pause.
  *
  * Lookup takes no lock: it reads between two equal even values of key_seq. A
  * writer that died leaves it odd, and the reader then goes by the lock.
@@ -22,10 +23,21 @@ struct slot *keyhash_find(
 	struct caller *c, enum facility f, s32 key, u64 *ret_ident);
 struct slot *keyhash_find_locked(struct caller *c, enum facility f, s32 key);
 
+/* Changes with every key that comes or goes: a key that was not found is still
+ * not there, if the facility's lock is held and this is as it was before the
+ * search. */
+static inline u32 keyhash_seq(const struct caller *c, enum facility f)
+{
+	return atom_load_acquire(&caller_header(c)->ids[f].key_seq);
+}
+
 /* The next object behind s with the same key: for keys that are hashes of
  * names, where several may stand. */
 struct slot *keyhash_next_locked(
 	struct caller *c, enum facility f, const struct slot *s);
+
+/* Ask the CPU for the key's bucket: a hint, no lock. */
+void keyhash_prefetch(const struct caller *c, enum facility f, s32 key);
 
 /* Which of n_buckets a key belongs to (check.c). */
 u32 keyhash_bucket(s32 key, u32 n_buckets);
@@ -36,8 +48,8 @@ void keyhash_write_begin(struct caller *c, enum facility f);
 void keyhash_write_end(struct caller *c, enum facility f);
 void keyhash_repair(struct caller *c, enum facility f);
 
-/* Before an insert and after a remove was committed: split or merge one bucket
- * if it is time. An operation of its own; inside the bracket. */
+/* Before an insert and after a remove was committed: split or merge buckets if
+ * it is time. Operations of their own; inside the bracket. */
 void keyhash_grow_locked(struct caller *c, enum facility f);
 void keyhash_shrink_locked(struct caller *c, enum facility f);
 

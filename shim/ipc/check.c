@@ -361,7 +361,7 @@ static void check_keys(struct check *k, u32 f, u32 n_live)
 
 	if (t->key_seq & 1)
 		check_failed(k, INV_KEY_SEQ, "key_seq", t->key_seq, f);
-	if (t->n_buckets < 1 || t->n_buckets > 1u << h->idx_bits) {
+	if (t->n_buckets < 1 || t->n_buckets > IDX_MAX) {
 		check_failed(k, INV_BUCKETS, "n_buckets", t->n_buckets, f);
 		return;
 	}

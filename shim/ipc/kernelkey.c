@@ -97,7 +97,7 @@ int kernelkey_taken(struct caller *c, enum facility f, s32 key)
 
 	if (f > FAC_SHM)
 		return 0;
-	now = sys_monotonic_ns();
+	now = sys_realtime_coarse_ns();
 	if (now - atom_load_relaxed(fresh) < KERNELKEY_FRESH_NS)
 		return 0;
 	if (sys_call(__NR_prctl, PR_GET_SECCOMP))

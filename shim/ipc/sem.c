@@ -52,8 +52,14 @@ static void class_init(struct caller *c, struct slot *s, u64 gen, u64 size)
 	u64 i;
 
 	*set = (struct semset){.pass_pending = 0};
-	for (i = 0; i < size; i++)
-		sems[i] = (struct sem){.hi = gen << 40};
+	for (i = 0; i < size; i++) {
+		/* First what makes a fast operation on the set that was here
+		 * before fail, then what it compares with. */
+		atom_store_release(&sems[i].hi, gen << 40);
+		atom_store_release(&sems[i].lo, 0);
+		sems[i].alter = sems[i].zero = (struct wait_queue){0, 0};
+		sems[i].calm = 0;
+	}
 }
 
 static u64 class_weight(u64 size)
@@ -91,6 +97,7 @@ static const struct object_class sem_class = {
 	.max_objects = class_max,
 	.max_limit = LIMIT_SEMMNI,
 	.body_size = class_body_size,
+	.has_bodies = 1,
 	.init = class_init,
 	.weight = class_weight,
 	.empty = class_empty,
@@ -229,7 +236,7 @@ int sem_getval(struct caller *c, s32 id, s32 num)
 	if (unlikely(!s || (u32)num >= s->size || perm_check(c, s, PERM_R)))
 		return getval_slow(c, id, num);
 	body = atom_load_relaxed(&s->body.off);
-	if (unlikely(body < HEAP_OFF))
+	if (unlikely(body < BODIES_OFF))
 		return getval_slow(c, id, num);
 	lo = atom_load_acquire((u64 *)region_at(
 		&c->region, body + sizeof(struct semset) +

@@ -128,14 +128,23 @@ static void check_undo(
 			set->n_adj, n_adj);
 }
 
+/* At its own place if it fits there, else in the heap. */
+static struct semset *check_body(struct check *k, u32 idx, const struct slot *s)
+{
+	u64 size = sizeof(struct semset) + (u64)s->size * sizeof(struct sem);
+
+	if (!s->size || s->size > 65536)
+		return NULL;
+	if (size > BODY_SIZE)
+		return check_block(k, s->body, size);
+	return s->body.off == BODIES_OFF + idx * BODY_SIZE
+		       ? region_at(&k->region, s->body.off)
+		       : NULL;
+}
+
 void check_semset(struct check *k, u32 idx, struct slot *s)
 {
-	struct semset *set =
-		s->size && s->size <= 65536
-			? check_block(k, s->body,
-				  sizeof(struct semset) +
-					  (u64)s->size * sizeof(struct sem))
-			: NULL;
+	struct semset *set = check_body(k, idx, s);
 	u32 i, n = 0;
 
 	if (!set) {

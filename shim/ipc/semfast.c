@@ -38,7 +38,7 @@ static __attribute__((noinline)) void one_stamped(
 }
 
 /* A single operation without undo on a set that is lent to us. */
-static inline int one_biased(struct caller *c, struct slot *s, u64 ident,
+HOT static inline int one_biased(struct caller *c, struct slot *s, u64 ident,
 	struct sem *sem, const struct sop *op)
 {
 	s64 now;
@@ -227,7 +227,7 @@ static __attribute__((noinline)) int any_biased(
 }
 
 /* A word that nobody owns: one compare-and-swap. */
-static inline int one_cas(struct caller *c, u64 ident, struct slot *s,
+HOT static inline int one_cas(struct caller *c, u64 ident, struct slot *s,
 	struct sem *sem, const struct sop *op)
 {
 	u64 gen = (u64)IDENT_GEN(ident) << 40;
@@ -270,12 +270,13 @@ static inline int streak_is_ripe(struct caller *c, u64 ident)
 }
 
 /* The ways without a lock; NOT_FAST if this call is not for them. */
-static inline int op_fast(struct caller *c, s32 id, const struct sop *user)
+HOT static inline int op_fast(struct caller *c, s32 id, const struct sop *user)
 {
 	u64 ident, body;
 	struct slot *s;
 	struct sem *sem;
 	struct sop op;
+	int ret;
 
 	if (unlikely(guard_readable(c, user, sizeof(op))))
 		return NOT_FAST;
@@ -283,10 +284,12 @@ static inline int op_fast(struct caller *c, s32 id, const struct sop *user)
 	s = ids_find(c, FAC_SEM, id, &ident);
 	if (unlikely(!s || op.num >= s->size))
 		return NOT_FAST;
+	if (unlikely(!caller_header(c)->limits.semopm))
+		return NOT_FAST;
 	if (unlikely(perm_check(c, s, op.op ? PERM_W : PERM_R)))
 		return NOT_FAST;
 	body = atom_load_relaxed(&s->body.off);
-	if (unlikely(body < HEAP_OFF))
+	if (unlikely(body < BODIES_OFF))
 		return NOT_FAST;
 	sem = (struct sem *)((char *)region_at(&c->region, body) +
 			     sizeof(struct semset)) +
@@ -297,9 +300,14 @@ static inline int op_fast(struct caller *c, s32 id, const struct sop *user)
 			       : one_biased(c, s, ident, sem, &op);
 	if (unlikely(op.flg & SEM_FLG_UNDO))
 		return NOT_FAST;
-	if (unlikely(streak_is_ripe(c, ident)))
+	if (likely(!streak_is_ripe(c, ident))) {
+		ret = one_cas(c, ident, s, sem, &op);
+		if (likely(ret != NOT_FAST))
+			return ret;
+	}
+	if (unlikely(atom_load_relaxed(&s->ident) != ident))
 		return NOT_FAST;
-	return one_cas(c, ident, s, sem, &op);
+	return sem_op_one(c, s, ident, &op);
 }
 
 /* Everything but the shortest way, kept apart so that its frame is not set up
@@ -320,7 +328,7 @@ static __attribute__((noinline)) int op_not_fast(struct caller *c, s32 id,
 	return sem_op_slow(c, id, user, n, timeout);
 }
 
-int sem_op(struct caller *c, s32 id, const struct sop *user, u32 n,
+HOT int sem_op(struct caller *c, s32 id, const struct sop *user, u32 n,
 	const struct sys_timespec *timeout)
 {
 	int ret;

@@ -55,7 +55,7 @@ static __attribute__((noinline)) void take_back(
 	bias_end(s);
 }
 
-void sem_lock_any(struct caller *c, struct slot *s)
+HOT void sem_lock_any(struct caller *c, struct slot *s)
 {
 	struct semset *set;
 
@@ -72,7 +72,7 @@ void sem_lock_any(struct caller *c, struct slot *s)
 		sem_pass(c, s, set, NULL, 0);
 }
 
-int sem_lock(struct caller *c, struct slot *s, u64 ident)
+HOT int sem_lock(struct caller *c, struct slot *s, u64 ident)
 {
 	sem_lock_any(c, s);
 	if (likely(atom_load_acquire(&s->ident) == ident))
@@ -81,7 +81,7 @@ int sem_lock(struct caller *c, struct slot *s, u64 ident)
 	return -EIDRM;
 }
 
-void sem_unlock(struct caller *c, struct slot *s)
+HOT void sem_unlock(struct caller *c, struct slot *s)
 {
 	lock_release(c, &s->lock);
 }
@@ -179,7 +179,7 @@ static void after_waker_death(struct caller *c, struct slot *s)
 }
 
 /* Sleep until the queued waiter is done; its result. */
-static s32 sleep_queued(struct caller *c, struct sleep_state *st,
+HOT static s32 sleep_queued(struct caller *c, struct sleep_state *st,
 	u64 deadline_ns, int spin, struct wait_watch *watch, int *undo_about)
 {
 	struct waiter *w = wait_own(c);
@@ -215,7 +215,7 @@ static s32 sleep_queued(struct caller *c, struct sleep_state *st,
 }
 
 /* Fill the own waiter and queue it; slot lock held, room reserved. */
-static void enqueue(struct caller *c, struct slot *s, struct semset *set,
+HOT static void enqueue(struct caller *c, struct slot *s, struct semset *set,
 	const struct array *a, u32 block_op, int alter)
 {
 	struct waiter *w = wait_own(c);
@@ -251,7 +251,7 @@ static void enqueue(struct caller *c, struct slot *s, struct semset *set,
  * Who operated on the set last, and on which CPU the last other one did: the
  * partner of a hand-over. Hints; under the lock.
  */
-static void note_operator(struct caller *c, struct semset *set)
+HOT static void note_operator(struct caller *c, struct semset *set)
 {
 	if (likely(set->last_tid == c->tid)) {
 		set->streak++;
@@ -267,7 +267,7 @@ static void note_operator(struct caller *c, struct semset *set)
  * The lock is held and the set quiet: lend it to a caller that has long been
  * the only one (bias.h). Its words are owned from then on.
  */
-static void consider_lending(
+HOT static void consider_lending(
 	struct caller *c, struct slot *s, struct semset *set, u64 ident)
 {
 	u32 backoff = set->bias_backoff < 6 ? set->bias_backoff : 6;
@@ -294,7 +294,7 @@ static void consider_lending(
 }
 
 /* The partner is on another CPU than ours: worth spinning for it. */
-static int should_spin(struct semset *set)
+HOT static int should_spin(struct semset *set)
 {
 	set->last_cpu = sys_cpu();
 	return set->partner_cpu != set->last_cpu;
@@ -302,9 +302,16 @@ static int should_spin(struct semset *set)
 
 /* ---- the call ---- */
 
-static void stay_calm(struct semset *set, struct sem *sem)
+/* Somebody sleeps whom a change of this semaphore may concern. */
+static inline int has_sleepers(const struct semset *set, const struct sem *sem)
 {
-	if (set->n_waiters || set->n_adj) {
+	return sem->alter.head || sem->zero.head || set->complex.head ||
+	       set->zero_arrays.head;
+}
+
+HOT static void stay_calm(struct semset *set, struct sem *sem)
+{
+	if (has_sleepers(set, sem) || set->n_adj) {
 		sem->calm = 0;
 	} else if (++sem->calm >= CALM_LIMIT) {
 		sem->calm = 0;
@@ -312,14 +319,24 @@ static void stay_calm(struct semset *set, struct sem *sem)
 	}
 }
 
+/* An array concerns every sleeper of the set, to keep it simple. */
+static inline int must_pass(const struct semset *set, const struct request *r)
+{
+	if (!r->alter || !set->n_waiters)
+		return 0;
+	return r->a.n > 1 ||
+	       has_sleepers(
+		       set, &sem_array((struct semset *)set)[r->a.sops[0].num]);
+}
+
 /* The array was applied: commit it and let others through. */
-static void finish(struct caller *c, struct slot *s, struct semset *set,
+HOT static void finish(struct caller *c, struct slot *s, struct semset *set,
 	const struct request *r)
 {
 	u16 nums[MAX_DIRTY];
 	u32 i;
 
-	if (r->alter && set->n_waiters) {
+	if (must_pass(set, r)) {
 		int all = r->a.n > MAX_DIRTY;
 
 		for (i = 0; i < r->a.n && !all; i++)
@@ -353,11 +370,11 @@ static int prepare(struct caller *c, const struct request *r)
 	return heap_alloc_at(c, need, &w->sops_ext);
 }
 
-static int op_locked(
+HOT static int op_locked(
 	struct caller *c, struct slot *s, u64 ident, struct request *r)
 {
 	struct sleep_state st = {s, 0, 0};
-	struct wait_watch watch = {0};
+	struct wait_watch watch;
 	struct semset *set;
 	u32 i, op = 0, gone;
 	int err, spin, undo_about;
@@ -384,6 +401,11 @@ static int op_locked(
 		break;
 	}
 	note_operator(c, set);
+	if (set->n_waiters == 1 && r->a.n == 1 && !r->undo &&
+		sem_hand_over(c, set, r->a.sops)) {
+		sem_unlock(c, s);
+		return 0;
+	}
 	for (i = 0; i < r->a.n; i++)
 		sem_own(&sem_array(set)[r->a.sops[i].num]);
 	err = array_try(c, set, &r->a, &op);
@@ -402,12 +424,26 @@ static int op_locked(
 	}
 	enqueue(c, s, set, &r->a, op, r->alter);
 	undo_about = set->undo_all.off != 0;
+	watch.n = 0;
 	undo_watch(c, set, &watch);
 	spin = should_spin(set);
 	c->interrupt_arg = &st;
 	c->interrupt = interrupt_sleep;
 	sem_unlock(c, s);
 	return sleep_queued(c, &st, r->deadline_ns, spin, &watch, &undo_about);
+}
+
+HOT int sem_op_one(
+	struct caller *c, struct slot *s, u64 ident, const struct sop *op)
+{
+	struct request r = {.a = {op, 1, c->pid, NULL},
+		.alter = op->op != 0,
+		.max_num = op->num};
+	int err = caller_enroll(c);
+
+	if (likely(!err))
+		err = journal_reserve(c, array_entries(1, 0));
+	return unlikely(err) ? err : op_locked(c, s, ident, &r);
 }
 
 static int op_checked(struct caller *c, s32 id, struct request *r)

@@ -46,6 +46,13 @@ void queue_append(struct caller *c, struct semset *set, struct waiter *w);
 void queue_remove(
 	struct caller *c, struct semset *set, struct waiter *w, s32 result);
 
+/*
+ * A single increment without undo while one thread sleeps on the set: if that
+ * waits for nothing more, both operations at once, committed, and 1; else 0,
+ * nothing changed. Slot lock held, set->n_waiters is 1.
+ */
+int sem_hand_over(struct caller *c, struct semset *set, const struct sop *op);
+
 /* One call: its array and what a look at it tells. */
 struct request {
 	struct array a;
@@ -68,6 +75,12 @@ static inline void request_scan(struct request *r)
 			r->max_num = op->num;
 	}
 }
+
+/* One operation without undo or timeout, for which all checks were made: under
+ * the lock, asleep if need be. s stands in the table, op is no user's memory.
+ */
+int sem_op_one(
+	struct caller *c, struct slot *s, u64 ident, const struct sop *op);
 
 /* The whole of semtimedop, with every check in its order. */
 int sem_op_slow(struct caller *c, s32 id, const struct sop *user, u32 n,

@@ -186,13 +186,39 @@ static int array_try_long(struct caller *c, struct semset *set,
 	return 0;
 }
 
-int array_try(struct caller *c, struct semset *set, const struct array *a,
+/* One operation without undo, the usual case. */
+HOT static inline int one_try(
+	struct caller *c, struct semset *set, const struct array *a)
+{
+	struct sem *sem = &sem_array(set)[a->sops->num];
+	s32 op = a->sops->op, value = SEM_VALUE(sem->lo);
+	s64 now;
+
+	if (op == 0 && value)
+		return BLOCKED;
+	value += op;
+	if (value < 0)
+		return BLOCKED;
+	if (value > SEMVMX)
+		return -ERANGE;
+	now = sys_realtime_sec();
+	if (unlikely(SEM_OTIME(sem->hi) != now))
+		journal_set64(c, &sem->hi, hi_stamp(sem->hi, now));
+	journal_set64(c, &sem->lo, lo_make(sem->lo, value, a->pid));
+	return 0;
+}
+
+HOT int array_try(struct caller *c, struct semset *set, const struct array *a,
 	u32 *ret_op)
 {
 	struct plan p;
 	s32 nonzero;
 	int err;
 
+	if (likely(a->n == 1 && !a->undo)) {
+		*ret_op = 0;
+		return one_try(c, set, a);
+	}
 	if (unlikely(a->n > PLAN_MAX))
 		return array_try_long(c, set, a, ret_op);
 	err = plan_make(set, a, &p, ret_op);
@@ -222,7 +248,8 @@ static const struct sop *waiter_sops(const struct caller *c, struct waiter *w)
 
 /* ---- queues ---- */
 
-static struct wait_queue *queue_of(struct semset *set, const struct waiter *w)
+HOT static struct wait_queue *queue_of(
+	struct semset *set, const struct waiter *w)
 {
 	struct sem *sem = &sem_array(set)[w->queue_num];
 
@@ -238,7 +265,7 @@ static struct wait_queue *queue_of(struct semset *set, const struct waiter *w)
 	}
 }
 
-void queue_append(struct caller *c, struct semset *set, struct waiter *w)
+HOT void queue_append(struct caller *c, struct semset *set, struct waiter *w)
 {
 	struct wait_queue *q = queue_of(set, w);
 	u32 idx = wait_index(c, w);
@@ -254,7 +281,7 @@ void queue_append(struct caller *c, struct semset *set, struct waiter *w)
 	journal_set32(c, &w->state, WAIT_QUEUED);
 }
 
-void queue_remove(
+HOT void queue_remove(
 	struct caller *c, struct semset *set, struct waiter *w, s32 result)
 {
 	struct wait_queue *q = queue_of(set, w);
@@ -375,6 +402,13 @@ struct dirty {
 	u16 nums[MAX_DIRTY];
 };
 
+/* Not an initializer: that would clear all of nums. */
+static inline void dirty_init(struct dirty *d, int all)
+{
+	d->n = 0;
+	d->all = all;
+}
+
 static void dirty_add(struct dirty *d, u32 num)
 {
 	u32 i;
@@ -474,8 +508,10 @@ static void after_success(struct caller *c, struct slot *s, struct semset *set,
 	struct waiter *w, struct dirty *d)
 {
 	const struct sop *sops = waiter_sops(c, w);
-	struct dirty touched = {0, 0, {0}};
+	struct dirty touched;
 	u32 i;
+
+	dirty_init(&touched, 0);
 
 	for (i = 0; i < w->n_sops; i++) {
 		dirty_add(&touched, sops[i].num);
@@ -559,12 +595,52 @@ static void alter_pass(
 	}
 }
 
+/* The set's only sleeper, if it waits in this semaphore's queue for a single
+ * decrement without undo and is alive; else NULL. */
+HOT static struct waiter *sole_taker(
+	const struct caller *c, struct semset *set, struct sem *sem)
+{
+	struct waiter *w = wait_at(c, sem->alter.head);
+
+	if (set->n_waiters != 1 || !w || w->n_sops != 1 || w->undo.off ||
+		wait_dead(w))
+		return NULL;
+	return w;
+}
+
+/*
+ * What array_try, sem_alarm and sem_pass come to when there is one sleeper and
+ * the operation lets it through. One commit for both, so nothing is pending in
+ * between and nobody needs to be alarmed.
+ */
+HOT int sem_hand_over(
+	struct caller *c, struct semset *set, const struct sop *op)
+{
+	struct sem *sem = &sem_array(set)[op->num];
+	struct waiter *w = sole_taker(c, set, sem);
+	s32 value = SEM_VALUE(sem->lo) + op->op;
+	s64 now;
+
+	if (!w || op->op <= 0 || value > SEMVMX || value + w->sops[0].op < 0)
+		return 0;
+	now = sys_realtime_sec();
+	if (unlikely(SEM_OTIME(sem->hi) != now))
+		journal_set64(c, &sem->hi, hi_stamp(sem->hi, now));
+	journal_set64(
+		c, &sem->lo, lo_make(sem->lo, value + w->sops[0].op, w->pid));
+	queue_remove(c, set, w, 0);
+	wait_grant(c, w);
+	journal_commit(c);
+	return 1;
+}
+
 void sem_pass(struct caller *c, struct slot *s, struct semset *set,
 	const u16 *nums, u32 n)
 {
-	struct dirty d = {0, nums == NULL, {0}};
+	struct dirty d;
 	u32 i;
 
+	dirty_init(&d, nums == NULL);
 	for (i = 0; i < n; i++)
 		dirty_add(&d, nums[i]);
 	if (set->n_waiters) {

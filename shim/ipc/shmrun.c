@@ -221,7 +221,9 @@ static u64 table_pages(struct caller *c)
 	u32 f;
 
 	for (f = 0; f < N_FAC; f++)
-		bytes += (u64)h->ids[f].max_idx * (sizeof(struct slot) + 4);
+		bytes += (u64)h->ids[f].max_idx *
+			 (sizeof(struct slot) + 4 +
+				 (f == FAC_SEM ? BODY_SIZE : 0));
 	return bytes / SYS_PAGE + SLACK_PAGES;
 }
 

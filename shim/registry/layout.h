@@ -13,7 +13,8 @@
  *              journal and its waiter
  *   EVENTS     struct event[]: a ring
  *   FACILITY   for sem, msg, shm each: slots (objects), key buckets, bitmap
- *   HEAP       everything of variable size
+ *   BODIES     by idx: the body of a set of one semaphore
+ *   HEAP       everything else of variable size
  *   SEGMENTS   from REGION_SIZE to header.file_size: the pages of shared
  *              memory segments. Not part of the mapping that struct region
  *              knows: a process maps what it attaches (ipc/shmmap.h)
@@ -843,7 +844,9 @@ _Static_assert(sizeof(struct header) <= HEADER_SIZE, "header size");
 #define SLOTS_OFF(f) (FAC_OFF + (f)*FAC_STRIDE)
 #define BUCKETS_OFF(f) (SLOTS_OFF(f) + FAC_SLOTS_SIZE)
 #define BITMAP_OFF(f) (BUCKETS_OFF(f) + FAC_BUCKETS_SIZE)
-#define HEAP_OFF (10ULL << 30)
+#define BODIES_OFF (10ULL << 30)
+#define BODY_SIZE 128ULL
+#define HEAP_OFF (12ULL << 30)
 #define REGION_SIZE (32ULL << 30)
 /* Behind it the segments; larger than what the home mapping of a process
  * covers, whose offsets small runs get. Both arbitrary: no host has more
@@ -852,7 +855,8 @@ _Static_assert(sizeof(struct header) <= HEADER_SIZE, "header size");
 #define WINDOW_HOME (1ULL << 40)
 _Static_assert(EVENTS_OFF + N_EVENTS * sizeof(struct event) <= FAC_OFF,
 	"tables overlap");
-_Static_assert(FAC_OFF + N_FAC * FAC_STRIDE <= HEAP_OFF, "heap overlaps");
+_Static_assert(FAC_OFF + N_FAC * FAC_STRIDE <= BODIES_OFF, "bodies overlap");
+_Static_assert(BODIES_OFF + IDX_MAX * BODY_SIZE <= HEAP_OFF, "heap overlaps");
 _Static_assert(IDX_WORDS * 8ULL <= FAC_BITMAP_SIZE, "bitmap size");
 
 #endif

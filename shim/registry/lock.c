@@ -13,7 +13,7 @@
 #define SPIN_PAUSES 60
 #define BACKSTOP_NS 50000000
 
-void robust_pop(struct caller *c, u32 *word)
+HOT void robust_pop(struct caller *c, u32 *word)
 {
 	void *node = robust_node(c, word);
 	void **at = &c->robust->next;
@@ -73,7 +73,7 @@ static u32 acquire_contended(struct caller *c, struct lock *lock, u32 seen)
 	}
 }
 
-int lock_acquire(struct caller *c, struct lock *lock)
+HOT int lock_acquire(struct caller *c, struct lock *lock)
 {
 	u32 n = c->n_held, seen = 0;
 	int died = 0;
@@ -132,7 +132,7 @@ static void unlock_contended(struct lock *lock)
 }
 
 /* The word is free again: what the thread still holds is pending. */
-static void released(struct caller *c, u32 n)
+HOT static void released(struct caller *c, u32 n)
 {
 	c->n_held = n;
 	if (n) {
@@ -146,7 +146,7 @@ static void released(struct caller *c, u32 n)
 	section_end(c);
 }
 
-void lock_release(struct caller *c, struct lock *lock)
+HOT void lock_release(struct caller *c, struct lock *lock)
 {
 	u32 n = c->n_held - 1, seen = c->tid;
 

@@ -272,7 +272,11 @@ static char *map_read_only(const char *path, long fd)
 		at = sys_mmap(NULL, SYS_PAGE, PROT_NONE,
 			MAP_SHARED | MAP_NORESERVE, ro, REGION_SIZE - SYS_PAGE);
 	sys_call(__NR_close, ro);
-	return (unsigned long)at > -4096UL ? NULL : at;
+	if (!at || (unsigned long)at > -4096UL)
+		return NULL;
+	/* What is duplicated from it has its flags. */
+	sys_call(__NR_munlock, at, SYS_PAGE);
+	return at;
 }
 
 /* Does mlockall(MCL_FUTURE) fill each new mapping? A page tells. */
@@ -289,6 +293,24 @@ static int fills_mappings(void)
 	return resident & 1;
 }
 
+/* mlockall(MCL_FUTURE) of one who may not lock so much: a page is mapped,
+ * unlocked, and then grows. */
+static void *map_grown(long fd, int prot)
+{
+	void *at = sys_mmap(
+		NULL, SYS_PAGE, prot, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	void *grown;
+
+	if ((unsigned long)at > -4096UL)
+		return at;
+	sys_call(__NR_munlock, at, SYS_PAGE);
+	grown = (void *)sys_call(
+		__NR_mremap, at, SYS_PAGE, REGION_SIZE, 1 /* MAYMOVE */);
+	if ((unsigned long)grown > -4096UL)
+		sys_call(__NR_munmap, at, SYS_PAGE);
+	return grown;
+}
+
 /*
  * Where mappings are filled to the last page, a writable one of this size must
  * not be asked for: PROT_NONE first. Not always, for valgrind takes minutes for
@@ -301,6 +323,8 @@ static long map_file(long fd)
 		NULL, REGION_SIZE, prot, MAP_SHARED | MAP_NORESERVE, fd, 0);
 	long err = 0;
 
+	if ((long)at == -EAGAIN)
+		at = map_grown(fd, prot);
 	if ((unsigned long)at > -4096UL)
 		return (long)at;
 	sys_call(__NR_munlock, at, REGION_SIZE);

@@ -76,13 +76,13 @@ static inline u64 region_off(const struct region *r, const void *p)
 }
 
 /* The address of `size` bytes that a reference names, or NULL if it is 0 or
- * leads out of the heap. */
+ * leads out of the bodies and the heap. */
 static inline void *region_span(
 	const struct region *r, struct ref ref, u64 size)
 {
 	u64 off = ref.off;
 
-	if (off < HEAP_OFF || size > REGION_SIZE || off > REGION_SIZE - size)
+	if (off < BODIES_OFF || size > REGION_SIZE || off > REGION_SIZE - size)
 		return NULL;
 	return r->base + off;
 }

@@ -23,26 +23,17 @@
 #define LONGEST_NS 1000000000ULL
 #define NR_RSEQ 334
 
-extern const long __rseq_offset __attribute__((weak));
-extern const unsigned __rseq_size __attribute__((weak));
-
-struct rseq_area {
-	u32 cpu_start, cpu;
-	volatile u64 cs;
-	u32 flags, pad[3];
-} __attribute__((aligned(32)));
-
-static __thread struct rseq_area own_rseq
+static __thread struct sys_rseq own_rseq
 	__attribute__((tls_model("initial-exec")));
 
-void wait_begin(struct caller *c, struct waiter *w)
+HOT void wait_begin(struct caller *c, struct waiter *w)
 {
 	atom_store_release(&w->word, 0);
 	atom_store_release(&w->alive, c->tid | SYS_WAITERS);
 	robust_push(c, &w->alive);
 }
 
-void wait_end(struct caller *c, struct waiter *w)
+HOT void wait_end(struct caller *c, struct waiter *w)
 {
 	robust_pop(c, &w->alive);
 	atom_store_release(&w->alive, 0);
@@ -50,7 +41,7 @@ void wait_end(struct caller *c, struct waiter *w)
 }
 
 /* Put our name on the word, so that our death wakes the sleeper. */
-static u32 promise(struct caller *c, struct waiter *w)
+HOT static u32 promise(struct caller *c, struct waiter *w)
 {
 	robust_push(c, &w->word);
 	return atom_xchg(&w->word, c->tid | SYS_WAITERS);
@@ -74,7 +65,7 @@ void wait_alarm_end(struct caller *c)
 	robust_pop(c, &w->word);
 }
 
-void wait_grant(struct caller *c, struct waiter *w)
+HOT void wait_grant(struct caller *c, struct waiter *w)
 {
 	u32 old = c->alarm_was;
 
@@ -89,7 +80,7 @@ void wait_grant(struct caller *c, struct waiter *w)
 		(struct waiter *)((uintptr_t)w | !!(old & SYS_WAITERS));
 }
 
-static void wake_one(struct caller *c, struct waiter *w, int asleep)
+HOT static void wake_one(struct caller *c, struct waiter *w, int asleep)
 {
 	robust_pend(c, &w->word);
 	robust_pop(c, &w->word);
@@ -104,7 +95,7 @@ static void wake_one(struct caller *c, struct waiter *w, int asleep)
  * for a pending word without an owner the kernel wakes a sleeper too. In the
  * rare flush under a lock, that lock is on the list meanwhile.
  */
-void wait_flush(struct caller *c)
+HOT void wait_flush(struct caller *c)
 {
 	u32 *held = c->n_held ? &c->held[c->n_held - 1]->word : NULL;
 	u32 i;
@@ -127,7 +118,7 @@ void wait_flush(struct caller *c)
  * unmapped. */
 static __thread int own_registered __attribute__((tls_model("initial-exec")));
 
-static void own_rseq_end(void)
+HOT static void own_rseq_end(void)
 {
 	if (!own_registered)
 		return;
@@ -141,18 +132,19 @@ void wait_interrupted(void)
 }
 
 /* The rseq_cs field to use, or NULL; own_rseq_end follows. */
-static volatile u64 *rseq_cs_begin(void)
+HOT static volatile u64 *rseq_cs_begin(void)
 {
-	if (&__rseq_size && &__rseq_offset && __rseq_size)
-		return (volatile u64 *)(arch_thread_pointer() + __rseq_offset +
-					8);
+	struct sys_rseq *area = sys_rseq_of_libc();
+
+	if (area)
+		return &area->cs;
 	if (sys_call(NR_RSEQ, &own_rseq, 32, 0, ARCH_RSEQ_SIGNATURE))
 		return NULL;
 	own_registered = 1;
 	return &own_rseq.cs;
 }
 
-static long sleep_call(
+HOT static long sleep_call(
 	volatile u64 *cs, long nr, long a, long b, long c, long d, long e)
 {
 	if (!cs)
@@ -165,7 +157,7 @@ static long sleep_call(
  * needs no timer, which is a tenth of a hand-over on one CPU; but only as a
  * restartable sequence does it then end with EINTR.
  */
-static int futex_sleep(struct waiter *w, u64 until_ns,
+HOT static int futex_sleep(struct waiter *w, u64 until_ns,
 	const struct wait_watch *watch, volatile u64 *cs)
 {
 	struct sys_waitv v[9];
@@ -216,7 +208,7 @@ static int spin_budget(const struct caller *c)
 }
 
 /* The word while it is nobody's: spin, then announce the sleep. */
-static u32 spin_then_announce(struct caller *c, struct waiter *w, int spin)
+HOT static u32 spin_then_announce(struct caller *c, struct waiter *w, int spin)
 {
 	int i, pauses = spin ? spin_budget(c) : 0;
 	u32 seen = 0;
@@ -250,7 +242,7 @@ void wait_settle(struct waiter *w)
 	}
 }
 
-int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
+HOT int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 	u64 slice_ns, int spin, const struct wait_watch *watch)
 {
 	volatile u64 *cs;

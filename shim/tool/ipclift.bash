@@ -2,7 +2,8 @@
 # Bash completion of ipclift.
 _ipclift() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-    local commands="run ls show rm gc get set check waits events mount doctor" i
+    local commands="run ls show rm gc get set waits locks tasks events" i
+    commands+=" check save restore mount bench doctor"
     local home=/dev/shm/ipclift-$UID
 
     COMPREPLY=()
@@ -35,23 +36,41 @@ _ipclift() {
     --ids) mapfile -t COMPREPLY < <(compgen -W "normal extended" -- "$cur") && return ;;
     --route) mapfile -t COMPREPLY < <(compgen -W "sem msg shm mq -sem -msg -shm -mq" -- "$cur") && return ;;
     esac
-    local options="--registry --name --help"
-    case ${COMP_WORDS[1]} in
+    local command=${COMP_WORDS[1]} kinds="sem msg shm mq" options="--help"
+    [[ $command == bench ]] || options+=" --registry --name"
+    case $command in
     run) options+=" --private --route --limits --ids --" ;;
-    ls) options+=" --json --proc" ;;
-    check | waits | events) options+=" --json" ;;
-    show) options+=" --json sem" ;;
-    rm) options+=" --all --key sem" ;;
-    gc) options+=" --dry-run" ;;
+    ls) options+=" --json --proc $kinds" ;;
+    show | rm)
+        [[ $command == show ]] && options+=" --json" ||
+            options+=" --all --key"
+        # After a kind, what there is of it.
+        if [[ " $kinds " == *" $prev "* ]]; then
+            options=$(ipclift ls --json "$prev" 2>/dev/null |
+                sed -n 's/^ *"\(id\|name\)": "\{0,1\}\([^",]*\).*/\2/p')
+        else
+            options+=" $kinds"
+        fi
+        ;;
+    gc) options+=" --dry-run $kinds" ;;
+    check | events | bench) options+=" --json" ;;
+    waits) options+=" --json --dot" ;;
+    locks) options+=" --json --all --on --off --reset" ;;
+    tasks) options+=" --json --all" ;;
+    save | restore)
+        [[ $command == restore ]] && options+=" --force"
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+        ;;
     get | set)
-        [[ ${COMP_WORDS[1]} == get ]] && options+=" --json"
+        [[ $command == get ]] && options+=" --json"
         options+=" $(ipclift get --json 2>/dev/null | sed -n 's/^ *"\(.*\)":.*/\1/p')"
         ;;
     mount)
-        options+=" -o --foreground"
+        options+=" --foreground --options"
         mapfile -t COMPREPLY < <(compgen -d -- "$cur")
         ;;
     doctor)
+        options+=" --quick"
         mapfile -t COMPREPLY < <(compgen -c -- "$cur")
         ;;
     esac

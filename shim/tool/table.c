@@ -199,12 +199,20 @@ void field_time(json_object *row, const char *field, long long seconds)
 
 void field_user(json_object *row, const char *field, unsigned uid)
 {
-	const struct passwd *pw = getpwuid(uid);
+	/* Of a thousand objects all are of a user or two. */
+	static unsigned known = ~0u;
+	static char name[64];
+	const struct passwd *pw;
 
-	if (pw)
-		field_text(row, field, "%s", pw->pw_name);
-	else
-		field_text(row, field, "%u", uid);
+	if (uid != known || !*name) {
+		pw = getpwuid(uid);
+		if (pw)
+			snprintf(name, sizeof(name), "%s", pw->pw_name);
+		else
+			snprintf(name, sizeof(name), "%u", uid);
+		known = uid;
+	}
+	field_text(row, field, "%s", name);
 }
 
 void field_process(json_object *row, unsigned pid)

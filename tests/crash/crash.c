@@ -105,6 +105,7 @@ static void image_save(void)
 	range_add(THREADS_OFF, 32 * THREAD_STRIDE);
 	range_add(SLOTS_OFF(FAC_SEM), 64 * sizeof(struct slot));
 	range_add(BUCKETS_OFF(FAC_SEM), 4096);
+	range_add(BODIES_OFF, 64 * BODY_SIZE);
 	for (i = 0; i < 4; i++)
 		range_add(BITMAP_OFF(FAC_SEM) + level[i] * 8, 256);
 	range_add(HEAP_OFF, heap->bump - HEAP_OFF);
@@ -169,19 +170,31 @@ static int asleep(const struct waiter *w)
 	       atom_load_acquire(&w->word) == SYS_WAITERS;
 }
 
+/* A cast member that did not fall asleep, but came to the end of its call. */
+static int came_through(pid_t pid)
+{
+	unsigned i;
+
+	for (i = 0; i < shared->n_cast; i++)
+		if (shared->cast[i].pid == pid && shared->cast[i].done)
+			return 1;
+	return 0;
+}
+
 int wait_asleep(pid_t pid)
 {
 	siginfo_t info;
 
-	for (;;) {
+	while (!came_through(pid)) {
 		if (asleep(waiter_of(pid)))
 			return 1;
 		info.si_pid = 0;
 		if (waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) ||
 			info.si_pid)
-			return 0;
+			break;
 		sched_yield();
 	}
+	return 0;
 }
 
 void cast_sleeper(int (*op)(struct caller *c))
@@ -194,7 +207,9 @@ void cast_sleeper(int (*op)(struct caller *c))
 	if (pid == 0) {
 		m->result = op(&c);
 		m->done = 1;
-		_exit(0);
+		/* Not its end: that would undo what it was let through with. */
+		for (;;)
+			pause();
 	}
 	m->pid = pid;
 	if (!wait_asleep(pid)) {
@@ -777,6 +792,10 @@ int main(int argc, char **argv)
 	while ((opt = getopt(argc, argv, "vq")) != -1) {
 		verbose |= opt == 'v';
 		quick |= opt == 'q';
+		if (opt == '?') {
+			fprintf(stderr, "usage: crash [-qv] [SCENARIO...]\n");
+			return 2;
+		}
 	}
 	setpgid(0, 0);
 	setvbuf(stdout, NULL, _IOLBF, 0);

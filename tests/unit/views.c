@@ -500,6 +500,12 @@ Test(views, an_event_is_read_whole_or_not)
 	cr_expect_eq(e.code, EVENT_LIMIT);
 	cr_expect_eq(e.pid, (u32)getpid());
 	cr_expect_str_eq(limit_name(e.arg[0]), "semmni");
+	/* Again and again is one event, another cause another. */
+	limit_hit(&me, LIMIT_SEMMNI, 5, -ENOSPC);
+	cr_expect_eq(caller_header(&me)->event_seq, seq);
+	limit_hit(&me, LIMIT_SEMMNS, 5, -ENOSPC);
+	limit_hit(&me, LIMIT_SEMMNI, 5, -ENOSPC);
+	cr_expect_eq(caller_header(&me)->event_seq, seq + 2);
 	cr_expect_eq(event_get(&me.region, seq + N_EVENTS, &e), 0);
 	cr_expect_str_eq(limit_name(1000), "?");
 }
