@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "content.h"
+#include "ipc/eventtext.h"
 #include "ipc/limits.h"
 #include "ipc/lockview.h"
 #include "ipc/render.h"
@@ -159,50 +160,21 @@ s64 content_set_locks(struct caller *c, const char *text, size_t n)
 
 /* ---- events ---- */
 
-static void print_event(const struct event *e, struct text *t)
-{
-	unsigned long long a = e->arg[0], b = e->arg[1];
-
-	switch (e->code) {
-	case EVENT_RECOVERED:
-		text_print(t, "thread %llu died in a call; undone", a);
-		break;
-	case EVENT_REAPED:
-		text_print(t, "SEM_UNDO of dead process %llu applied", a);
-		break;
-	case EVENT_LIMIT:
-		text_print(t, "limit %s=%lld stopped a call", limit_name(a),
-			(long long)b);
-		break;
-	case EVENT_KERNEL_KEY:
-		text_print(t, "the kernel has a %s of key 0x%08x, too",
-			facility_names[a % N_FAC], (unsigned)b);
-		break;
-	case EVENT_DETACHED:
-		text_print(t, "attachments of dead process %llu dropped", a);
-		break;
-	case EVENT_NO_ROOM:
-		text_print(t, "no room for %llu pages: %llu left", a, b);
-		break;
-	default:
-		text_print(t, "event %u", e->code);
-	}
-}
-
 int content_events(struct caller *c, struct text *t)
 {
 	u64 last = atom_load_acquire(&caller_header(c)->event_seq);
 	u64 seq = last > N_EVENTS ? last - N_EVENTS : 0;
+	char line[EVENT_TEXT_MAX];
 	struct event e;
 
-	text_print(t, "%-19s %7s %s\n", "TIME", "PID", "EVENT");
+	text_print(
+		t, "%-19s %7s %-15s %s\n", "TIME", "PID", "COMMAND", "EVENT");
 	while (seq++ < last) {
 		if (!event_get(&c->region, seq, &e))
 			continue;
 		text_time(t, e.time);
-		text_print(t, " %7u ", e.pid);
-		print_event(&e, t);
-		text_print(t, "\n");
+		event_text(caller_header(c), &e, line, sizeof(line));
+		text_print(t, " %7u %-15.16s %s\n", e.pid, e.command, line);
 	}
 	return 0;
 }

@@ -20,6 +20,7 @@
  * Credentials are cached for the process; the interposed set*id calls forget
  * them.
  */
+#include "entry/log.h"
 #include "entry/process.h"
 #include "ipc/limits.h"
 #include "ipc/perm.h"
@@ -30,8 +31,6 @@
 #define AT_SECURE 23
 #define SIG_SETMASK 2
 #define RTLD_NEXT ((void *)-1L)
-#define SIGPIPE 13
-#define SIGXFSZ 25
 
 extern char **environ __attribute__((weak));
 extern void *dlsym(void *, const char *) __attribute__((weak));
@@ -118,29 +117,13 @@ int process_routes(enum facility f)
 
 /* ---- the registry ---- */
 
-/*
- * One line on stderr, once. All signals are blocked here; a SIGPIPE or SIGXFSZ
- * that the write itself raised is taken back, for the host knows nothing of
- * that write.
- */
+/* Once; all signals are blocked here. */
 static void complain(const char *why)
 {
-	const struct sys_timespec now = {0, 0};
-	const u64 raised = 1ULL << (SIGPIPE - 1) | 1ULL << (SIGXFSZ - 1);
-	u64 before = 0, taken;
-	char line[600];
-	size_t n;
-
 	if (process.complained)
 		return;
 	process.complained = 1;
-	n = str_add(line, sizeof(line), 0, "ipclift: ");
-	n = str_add(line, sizeof(line) - 1, n, why);
-	n = str_add(line, sizeof(line), n, "\n");
-	sys_call(__NR_rt_sigpending, &before, 8);
-	taken = raised & ~before;
-	if (sys_call(__NR_write, 2, line, n) < 0 && taken)
-		sys_call(__NR_rt_sigtimedwait, &taken, NULL, &now, 8);
+	log_complain(why);
 }
 
 static int map_registry(void)
@@ -158,6 +141,7 @@ static int map_registry(void)
 	if (ids && str_equal(ids, "extended"))
 		opt.idx_bits = IDX_BITS_EXTENDED;
 	limits_init(&opt.limits, opt.profile, opt.idx_bits);
+	log_init(config("IPCLIFT_LOG"));
 	if (!path || !*path) {
 		err = region_default_path(own, sizeof(own), why, sizeof(why));
 		path = own;

@@ -92,7 +92,7 @@ static void defer(struct caller *c, int sig, const siginfo_t *info, void *uc)
 	u64 *mask = (u64 *)((char *)uc + ARCH_UCONTEXT_SIGMASK);
 
 	section_requeue(c, sig, info);
-	c->deferred.has_mask = 1;
+	c->deferred.pending |= DEFERRED_MASK;
 	c->deferred.mask = *mask;
 	*mask = ~0ULL;
 }

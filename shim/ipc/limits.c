@@ -3,6 +3,7 @@
  * Limits; see limits.h. Values: KERNEL-SEMANTICS §1.1 and §3.1.
  */
 #include "ipc/limits.h"
+#include "ipc/control.h"
 #include "registry/event.h"
 
 #define SHM_ALMOST_ALL (~0ULL - (1ULL << 24))
@@ -36,11 +37,81 @@ void limits_init(struct limits *l, enum limits_profile profile, u32 idx_bits)
 	l->mq_rlimit = 0;
 }
 
-int limit_hit(struct caller *c, enum limit which, u64 value, int error)
+/* 1 if this hit is news. Two processes that meet it at the same moment may
+ * both be told of. */
+static int is_news(struct caller *c, enum limit which, u64 value)
 {
-	/* A program that tries again and again would push all else out. */
-	event_add_once(c, EVENT_LIMIT, which, value);
+	struct limit_told *t = &caller_header(c)->told[which % LIMITS_TOLD];
+	u32 now = (u32)sys_realtime_sec();
+
+	if (atom_load_relaxed(&t->value) == value &&
+		(atom_load_relaxed(&t->pid) == c->pid ||
+			atom_load_relaxed(&t->time) == now))
+		return 0;
+	atom_store_release(&t->value, value);
+	atom_store_release(&t->pid, c->pid);
+	atom_store_release(&t->time, now);
+	return 1;
+}
+
+int limit_hit(
+	struct caller *c, enum limit which, u64 value, u64 asked, int error)
+{
+	if (is_news(c, which, value))
+		event_add_asked(c, EVENT_LIMIT, which | (u64)-error << 32,
+			value, asked);
 	return error;
+}
+
+/* The value to suggest: what was asked for, or twice as much; 0 if the limit
+ * cannot be raised so far. */
+static u64 suggestion(
+	const struct header *h, const struct control *k, const struct event *e)
+{
+	u64 value = e->arg[1], most = (u64)k->max, want;
+
+	if (k->size == 8)
+		return e->asked;
+	if (k->by_ids)
+		most = 1ULL << h->idx_bits;
+	want = e->asked > value ? e->asked : 2 * value;
+	if (!want)
+		want = 1;
+	if (want <= most)
+		return want;
+	return value < most && !e->asked ? most : 0;
+}
+
+/* Where no value of the limit would do. */
+static const char *last_resort(const struct header *h, u64 which)
+{
+	switch (which) {
+	case LIMIT_RLIMIT_MSGQUEUE:
+		return "ulimit -q unlimited";
+	case LIMIT_MSG_MAX:
+	case LIMIT_MSGSIZE_MAX:
+		return "nothing: no queue can be larger";
+	default:
+		return h->idx_bits == IDX_BITS_NORMAL
+			       ? "IPCLIFT_IDS=extended for a new registry"
+			       : "nothing: it is at its maximum";
+	}
+}
+
+size_t limit_remedy(
+	const struct header *h, const struct event *e, char *buf, size_t cap)
+{
+	u64 which = e->arg[0] & 0xffffffff, want;
+	const struct control *k = control_find(limit_name(which));
+	size_t n;
+
+	want = k ? suggestion(h, k, e) : 0;
+	if (!want)
+		return str_add(buf, cap, 0, last_resort(h, which));
+	n = str_add(buf, cap, 0, "ipclift set ");
+	n = str_add(buf, cap, n, k->name);
+	n = str_add(buf, cap, n, "=");
+	return str_add_u64(buf, cap, n, want);
 }
 
 const char *limit_name(u64 which)
@@ -58,8 +129,12 @@ const char *limit_name(u64 which)
 		[LIMIT_MSG_MAX] = "msg_max",
 		[LIMIT_MSGSIZE_MAX] = "msgsize_max",
 		[LIMIT_RLIMIT_MSGQUEUE] = "RLIMIT_MSGQUEUE",
+		[LIMIT_MSGMAX] = "msgmax",
+		[LIMIT_MSGMNB] = "msgmnb",
+		[LIMIT_IDS] = "ids",
 	};
 
+	which &= 0xffffffff;
 	return which < sizeof(names) / sizeof(names[0]) && names[which]
 		       ? names[which]
 		       : "?";

@@ -304,14 +304,19 @@ static u64 charged(struct caller *c, u32 ruid)
 	return sum;
 }
 
+static u64 rlimit_msgqueue(void)
+{
+	u64 limit[2] = {~0ULL, 0};
+
+	sys_call(__NR_prlimit64, 0, RLIMIT_MSGQUEUE, NULL, limit);
+	return limit[0];
+}
+
 static int over_rlimit(struct caller *c, u64 charge)
 {
-	u64 limit[2];
-
-	if (!caller_header(c)->limits.mq_rlimit ||
-		sys_call(__NR_prlimit64, 0, RLIMIT_MSGQUEUE, NULL, limit))
+	if (!caller_header(c)->limits.mq_rlimit)
 		return 0;
-	return charged(c, sys_call(__NR_getuid)) + charge > limit[0];
+	return charged(c, sys_call(__NR_getuid)) + charge > rlimit_msgqueue();
 }
 
 static int over_queues_max(struct caller *c)
@@ -331,8 +336,8 @@ static int admit(struct caller *c, struct creation *n)
 	if (over_queues_max(c)) {
 		resource = perm_capable(c, CRED_SYS_RESOURCE);
 		if (!resource)
-			return limit_hit(
-				c, LIMIT_QUEUES_MAX, l->mq_queues_max, -ENOSPC);
+			return limit_hit(c, LIMIT_QUEUES_MAX,
+				(u32)l->mq_queues_max, 0, -ENOSPC);
 	}
 	if (n->maxmsg <= 0 || n->msgsize <= 0)
 		return -EINVAL;
@@ -340,11 +345,11 @@ static int admit(struct caller *c, struct creation *n)
 		if (resource < 0)
 			resource = perm_capable(c, CRED_SYS_RESOURCE);
 		if (!resource)
-			return limit_hit(c,
-				n->maxmsg > msg_max ? LIMIT_MSG_MAX
-						    : LIMIT_MSGSIZE_MAX,
-				n->maxmsg > msg_max ? msg_max : size_max,
-				-EINVAL);
+			return n->maxmsg > msg_max
+				       ? limit_hit(c, LIMIT_MSG_MAX, msg_max,
+						 n->maxmsg, -EINVAL)
+				       : limit_hit(c, LIMIT_MSGSIZE_MAX,
+						 size_max, n->msgsize, -EINVAL);
 		if (n->maxmsg > MQ_HARD_MAXMSG || n->msgsize > MQ_HARD_MSGSIZE)
 			return -EINVAL;
 	}
@@ -353,7 +358,8 @@ static int admit(struct caller *c, struct creation *n)
 	if (over_rlimit(c, n->charge))
 		sweep(c, ~0u);
 	if (over_rlimit(c, n->charge))
-		return limit_hit(c, LIMIT_RLIMIT_MSGQUEUE, n->charge, -EMFILE);
+		return limit_hit(c, LIMIT_RLIMIT_MSGQUEUE, rlimit_msgqueue(),
+			n->charge, -EMFILE);
 	return 0;
 }
 

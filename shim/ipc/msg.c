@@ -155,7 +155,10 @@ static int may_set_qbytes(struct caller *c, u32 qbytes)
 	if (qbytes <= (u32)limits(c)->msgmnb ||
 		caller_header(c)->profile == LIMITS_ROOMY)
 		return 0;
-	return perm_capable(c, CRED_SYS_RESOURCE) ? 0 : -EPERM;
+	if (perm_capable(c, CRED_SYS_RESOURCE))
+		return 0;
+	return limit_hit(
+		c, LIMIT_MSGMNB, (u32)limits(c)->msgmnb, qbytes, -EPERM);
 }
 
 int msg_set(struct caller *c, s32 id, u32 uid, u32 gid, u32 mode, u64 qbytes)

@@ -8,6 +8,7 @@
  * until it is in the caller's buffer no signal handler runs, as in the kernel.
  */
 #include "ipc/controlfile.h"
+#include "ipc/limits.h"
 #include "ipc/msgqueue.h"
 #include "ipc/perm.h"
 #include "ipc/sleep.h"
@@ -272,6 +273,15 @@ static __attribute__((noinline)) int send_large(struct caller *c, s32 id,
 	return err;
 }
 
+/* Always -EINVAL. */
+static int bad_size(struct caller *c, s32 id, u64 size)
+{
+	if ((s64)size < 0 || id < 0)
+		return -EINVAL;
+	return limit_hit(c, LIMIT_MSGMAX, (u64)caller_header(c)->limits.msgmax,
+		size, -EINVAL);
+}
+
 int msg_send(struct caller *c, s32 id, const void *user, u64 size, s32 flg,
 	int cancellable)
 {
@@ -285,7 +295,7 @@ int msg_send(struct caller *c, s32 id, const void *user, u64 size, s32 flg,
 	controlfile_drain(c);
 	if (unlikely((s64)size < 0 ||
 		     size > (u64)caller_header(c)->limits.msgmax || id < 0))
-		return -EINVAL;
+		return bad_size(c, id, size);
 	if (unlikely(p.type < 1))
 		return -EINVAL;
 	if (unlikely(guard_source(c, text, size)))

@@ -102,7 +102,7 @@ static int create(struct caller *c, const struct object_class *k, s32 key,
 	if (err)
 		return err;
 	if (max < 0 || t->in_use >= (u32)max)
-		return limit_hit(c, k->max_limit, max, -ENOSPC);
+		return limit_hit(c, k->max_limit, (u64)(s64)max, 0, -ENOSPC);
 	err = journal_reserve(c, CREATE_ENTRIES);
 	if (err)
 		return err;
@@ -110,6 +110,8 @@ static int create(struct caller *c, const struct object_class *k, s32 key,
 	if (key)
 		keyhash_grow_locked(c, k->facility);
 	err = ids_alloc_locked(c, k->facility, &idx, &id);
+	if (err == -ENOSPC)
+		limit_hit(c, LIMIT_IDS, t->in_use, 0, err);
 	if (err)
 		goto out;
 	s = region_slot(&c->region, k->facility, idx);

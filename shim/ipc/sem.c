@@ -31,7 +31,8 @@ static int class_admit(struct caller *c, u64 size)
 	if (size == 0)
 		return -EINVAL;
 	if ((s64)(t->total + size) > max)
-		return limit_hit(c, LIMIT_SEMMNS, max, -ENOSPC);
+		return limit_hit(
+			c, LIMIT_SEMMNS, (u64)max, t->total + size, -ENOSPC);
 	return 0;
 }
 
@@ -119,7 +120,8 @@ int sem_get(struct caller *c, s32 key, s32 nsems, s32 flg)
 	max = limits(c)->semmsl;
 	if (unlikely(nsems < 0 || nsems > max))
 		return nsems < 0 ? -EINVAL
-				 : limit_hit(c, LIMIT_SEMMSL, max, -EINVAL);
+				 : limit_hit(c, LIMIT_SEMMSL, (u64)(s64)max,
+					   (u64)nsems, -EINVAL);
 	return object_get(c, &sem_class, key, nsems, flg);
 }
 

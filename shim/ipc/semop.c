@@ -547,7 +547,7 @@ int sem_op_slow(struct caller *c, s32 id, const struct sop *user, u32 n,
 	if (timeout && guard_read(c, &t, timeout, sizeof(t)))
 		return -EFAULT;
 	if (n > opm)
-		return limit_hit(c, LIMIT_SEMOPM, opm, -E2BIG);
+		return limit_hit(c, LIMIT_SEMOPM, opm, n, -E2BIG);
 	if (n == 0)
 		return -EINVAL;
 	timeout = timeout ? &t : NULL;

@@ -57,10 +57,11 @@ static int class_admit(struct caller *c, u64 size)
 	if (size == 0)
 		return -EINVAL;
 	if (size > l->shmmax)
-		return limit_hit(c, LIMIT_SHMMAX, l->shmmax, -EINVAL);
+		return limit_hit(c, LIMIT_SHMMAX, l->shmmax, size, -EINVAL);
 	if (pages * SYS_PAGE < size || t->total + pages < pages ||
 		t->total + pages > l->shmall)
-		return limit_hit(c, LIMIT_SHMALL, l->shmall, -ENOSPC);
+		return limit_hit(
+			c, LIMIT_SHMALL, l->shmall, t->total + pages, -ENOSPC);
 	if (c->get_flg & SHM_HUGETLB)
 		err = huge_refused(size, c->get_flg);
 	if (!err && size > (u64)INT64_MAX)

@@ -32,9 +32,12 @@ struct cred {
 /* Signals that arrived inside a section and could not be queued again; more
  * than a few at once are lost, as the kernel loses what it cannot queue. */
 #define MAX_DEFERRED 4
+/* What the end of the section has to see to. */
+#define DEFERRED_MASK 1u /* a signal arrived: restore mask */
+#define DEFERRED_LOG 2u	 /* event_log_now */
 struct deferred_signals {
 	u32 n;
-	int has_mask; /* a signal arrived: restore mask */
+	u32 pending; /* DEFERRED_* */
 	u64 mask;
 	struct {
 		int signo;
@@ -103,6 +106,7 @@ struct caller {
 	 * in the middle of one of its robust mutex operations (lock.h). */
 	void *host_pending;
 	uintptr_t good_write_page[16];
+	u64 log_from, log_to; /* events to be logged (event.h); 0 = none */
 	/* The own undo records used lately (undo.h), by slot index. */
 	struct {
 		u64 ident;
@@ -186,7 +190,7 @@ static inline void section_begin(struct caller *c)
 static inline void section_end(struct caller *c)
 {
 	atom_compiler_barrier();
-	if (--c->in_section == 0 && unlikely(c->deferred.has_mask))
+	if (--c->in_section == 0 && unlikely(c->deferred.pending))
 		section_raise(c);
 }
 

@@ -4,7 +4,33 @@
  */
 #include "registry/event.h"
 
-void event_add(struct caller *c, enum event_code code, u64 arg0, u64 arg1)
+#define PR_GET_NAME 16
+
+void (*event_log)(struct caller *c, u64 from, u64 to);
+
+void event_log_now(struct caller *c)
+{
+	u64 from = c->log_from, to = c->log_to;
+
+	c->log_from = 0;
+	if (from && event_log)
+		event_log(c, from, to);
+}
+
+/* Not under a lock: a log may be a pipe that nobody reads. */
+static void log_later(struct caller *c, u64 seq)
+{
+	if (!c->log_from)
+		c->log_from = seq;
+	c->log_to = seq;
+	if (c->in_section)
+		c->deferred.pending |= DEFERRED_LOG;
+	else
+		event_log_now(c);
+}
+
+void event_add_asked(
+	struct caller *c, enum event_code code, u64 arg0, u64 arg1, u64 asked)
 {
 	struct header *h = caller_header(c);
 	u64 seq = atom_add(&h->event_seq, 1) + 1;
@@ -20,7 +46,16 @@ void event_add(struct caller *c, enum event_code code, u64 arg0, u64 arg1)
 	atom_store_release(&e->code, (u32)code);
 	atom_store_release(&e->arg[0], arg0);
 	atom_store_release(&e->arg[1], arg1);
+	atom_store_release(&e->asked, asked);
+	sys_call(__NR_prctl, PR_GET_NAME, e->command);
 	atom_store_release(&e->seq, seq);
+	if (unlikely(event_log))
+		log_later(c, seq);
+}
+
+void event_add(struct caller *c, enum event_code code, u64 arg0, u64 arg1)
+{
+	event_add_asked(c, code, arg0, arg1, 0);
 }
 
 int event_get(const struct region *r, u64 seq, struct event *ret)

@@ -11,8 +11,8 @@
 
 enum event_code {
 	EVENT_RECOVERED = 1, /* arg0 = tid of the dead owner */
-	EVENT_LIMIT,	     /* arg0 = LIMIT_*, arg1 = its value */
-	EVENT_REAPED,	     /* arg0 = pid whose undo was applied */
+	EVENT_LIMIT,	  /* arg0 = LIMIT_* | errno << 32, arg1 = its value */
+	EVENT_REAPED,	  /* arg0 = pid whose undo was applied */
 	EVENT_KERNEL_KEY, /* arg0 = facility, arg1 = key that the kernel has */
 	EVENT_DETACHED,	  /* arg0 = pid whose attachments were dropped */
 	EVENT_NO_ROOM,	  /* arg0 = pages asked for, arg1 = pages left */
@@ -26,5 +26,16 @@ int event_get(const struct region *r, u64 seq, struct event *ret);
 void event_add(struct caller *c, enum event_code code, u64 arg0, u64 arg1);
 /* The same, unless the latest event says just that of the same process. */
 void event_add_once(struct caller *c, enum event_code code, u64 arg0, u64 arg1);
+/* The same, with what was asked for. */
+void event_add_asked(
+	struct caller *c, enum event_code code, u64 arg0, u64 arg1, u64 asked);
+
+/*
+ * Called after events of this thread, numbered from to to (others' may be
+ * among them), with no lock held; NULL: nobody logs. Set by entry/log.c.
+ */
+extern void (*event_log)(struct caller *c, u64 from, u64 to);
+/* What section_raise does if DEFERRED_LOG is set. */
+void event_log_now(struct caller *c);
 
 #endif

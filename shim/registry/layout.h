@@ -759,8 +759,9 @@ struct event {
 	u32 pid;
 	u32 code;
 	u64 arg[2];
-	char text[80];
-	u64 pad[2];
+	char command[16]; /* name of the thread that it happened to */
+	u64 asked;	  /* EVENT_LIMIT: what would have been needed */
+	u64 pad[9];
 };
 _Static_assert(sizeof(struct event) == 136, "event size");
 #define N_EVENTS 4096u
@@ -778,6 +779,14 @@ struct heap {
 	u64 used;     /* bytes handed out */
 	u64 free_head[HEAP_CLASSES];
 };
+
+/* Of which hit of a limit the event ring was last told; hints, plain stores. */
+struct limit_told {
+	u64 value;
+	u32 pid;
+	u32 time; /* seconds, the low half */
+};
+#define LIMITS_TOLD 16u
 
 /*
  * struct control_file: a control file that some process has open for writing
@@ -829,6 +838,7 @@ struct header {
 	u32 mq_orphans; /* queues unlinked but open: slot idx + 1, 0 = none */
 	u32 control_open; /* bits: which of control[] are in use */
 	struct control_file control[CONTROL_FILES];
+	struct limit_told told[LIMITS_TOLD];
 };
 #define HEADER_SIZE 65536ULL
 _Static_assert(sizeof(struct header) <= HEADER_SIZE, "header size");

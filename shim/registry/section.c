@@ -9,7 +9,7 @@
  * that is raised again goes to the end of the thread's queue, so those of its
  * number that came meanwhile are taken out first and follow it.
  */
-#include "registry/caller.h"
+#include "registry/event.h"
 
 #define SIG_SETMASK 2
 #define FIRST_REAL_TIME 32
@@ -71,11 +71,14 @@ void section_raise(struct caller *c)
 	u32 i;
 
 	c->deferred.n = 0;
-	c->deferred.has_mask = 0;
+	c->deferred.pending = 0;
 	for (i = 0; i < d.n; i++)
 		if (sys_call(__NR_rt_tgsigqueueinfo, c->pid, c->tid,
 			    d.at[i].signo, d.at[i].info) &&
 			section_direct)
 			section_direct(d.at[i].signo, d.at[i].info, d.mask);
-	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &d.mask, NULL, 8);
+	if (d.pending & DEFERRED_LOG)
+		event_log_now(c);
+	if (d.pending & DEFERRED_MASK)
+		sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &d.mask, NULL, 8);
 }

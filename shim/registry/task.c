@@ -65,7 +65,7 @@ void caller_refresh(struct caller *c)
 	c->journal = NULL;
 	c->interrupt = NULL;
 	/* Traces of a vfork child that was killed inside a section. */
-	c->in_section = c->deferred.n = c->deferred.has_mask = 0;
+	c->in_section = c->deferred.n = c->deferred.pending = 0;
 	c->alarm = NULL;
 	guard_forget(c);
 	sys_get_robust_list(&head);

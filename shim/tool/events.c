@@ -4,9 +4,8 @@
  */
 #include <stdio.h>
 
-#include "index/ids.h"
+#include "ipc/eventtext.h"
 #include "ipc/limits.h"
-#include "registry/event.h"
 #include "tool/registry.h"
 #include "tool/table.h"
 
@@ -17,54 +16,23 @@ static const struct option_spec options[] = {
 	{0},
 };
 
-/* How the limit that stopped a call is raised. */
-static const char *limit_remedy(const struct event *e)
+static void add_text(struct caller *c, json_object *row, const struct event *e)
 {
-	static char text[96];
+	const struct header *h = caller_header(c);
+	char text[EVENT_TEXT_MAX];
 
-	if (e->arg[0] == LIMIT_RLIMIT_MSGQUEUE)
-		return "ulimit -q unlimited";
-	snprintf(text, sizeof(text), "ipclift set %s=N", limit_name(e->arg[0]));
-	return text;
-}
-
-static void add_text(json_object *row, const struct event *e)
-{
-	const unsigned long long a = e->arg[0], b = e->arg[1];
-
-	switch (e->code) {
-	case EVENT_RECOVERED:
-		field_text(
-			row, "event", "thread %llu died in a call; undone", a);
-		break;
-	case EVENT_REAPED:
-		field_text(row, "event",
-			"SEM_UNDO of dead process %llu applied", a);
-		break;
-	case EVENT_LIMIT:
-		field_text(row, "event", "limit %s=%lld: %s", limit_name(a),
-			(long long)b, limit_remedy(e));
-		field_text(row, "limit", "%s", limit_name(a));
-		field_int(row, "value", (long long)b);
-		field_text(row, "remedy", "%s", limit_remedy(e));
-		break;
-	case EVENT_KERNEL_KEY:
-		field_text(row, "event",
-			"the kernel has a %s of key 0x%08llx too",
-			a < N_FAC ? facility_names[a] : "?", b);
-		break;
-	case EVENT_DETACHED:
-		field_text(
-			row, "event", "dead process %llu: %llu detached", a, b);
-		break;
-	case EVENT_NO_ROOM:
-		field_text(row, "event",
-			"no room: %s asked for, %s left; see ipclift doctor",
-			human_bytes(a * SYS_PAGE), human_bytes(b * SYS_PAGE));
-		break;
-	default:
-		field_text(row, "event", "event %u", e->code);
-	}
+	event_text(h, e, text, sizeof(text));
+	field_text(row, "event", "%s", text);
+	if (e->code != EVENT_LIMIT)
+		return;
+	limit_remedy(h, e, text, sizeof(text));
+	/* Shorter, for the table: the remedy must not be cut off. */
+	field_text(row, "event", "limit %s=%lld: %s", limit_name(e->arg[0]),
+		(long long)e->arg[1], text);
+	field_text(row, "limit", "%s", limit_name(e->arg[0]));
+	field_int(row, "value", (long long)e->arg[1]);
+	field_int(row, "asked", (long long)e->asked);
+	field_text(row, "remedy", "%s", text);
 }
 
 static int events_main(int argc, char **argv)
@@ -89,8 +57,9 @@ static int events_main(int argc, char **argv)
 			continue;
 		row = json_object_new_object();
 		field_time(row, "time", e.time);
-		field_process(row, e.pid);
-		add_text(row, &e);
+		field_int(row, "pid", e.pid);
+		field_text(row, "command", "%.16s", e.command);
+		add_text(c, row, &e);
 		json_object_array_add(rows, row);
 	}
 	rows_print(columns, rows, as_json);

@@ -144,11 +144,11 @@ is "it holds" "$("$ipclift" run -- perl -e 'use IPC::SysV qw(IPC_PRIVATE);
     my $id = semget(IPC_PRIVATE, 1, 0600); my $no = semget(IPC_PRIVATE, 1, 0600);
     print "$id ", defined $no ? "made" : $!')" "32770 No space left on device"
 is "events tell of the limit" "$("$ipclift" events |
-    grep -c 'limit semmni=1: ipclift set semmni=N')" 1
+    grep -c 'limit semmni=1: ipclift set semmni=2')" 1
 is "and who asked" "$("$ipclift" events --json | perl -MJSON::PP -e '
     local $/; my @e = grep { $_->{limit} } @{decode_json(<STDIN>)};
     print scalar @e, " $e[0]{limit} $e[0]{value} $e[0]{remedy}"')" \
-    "1 semmni 1 ipclift set semmni=N"
+    "1 semmni 1 ipclift set semmni=2"
 is "get" "$("$ipclift" get --json semmni sem_next_id | tr -d ' \n')" \
     '{"semmni":1,"sem_next_id":-1}'
 is "out of range" "$(status "$ipclift" set semmni=32769)" 1

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "ipc/eventtext.h"
 #include "ipc/lockview.h"
 #include "ipc/mqview.h"
 #include "ipc/msgview.h"
@@ -494,18 +495,66 @@ Test(views, an_event_is_read_whole_or_not)
 	struct event e;
 	u64 seq;
 
-	limit_hit(&me, LIMIT_SEMMNI, 5, -ENOSPC);
+	limit_hit(&me, LIMIT_SEMMNI, 5, 0, -ENOSPC);
 	seq = caller_header(&me)->event_seq;
 	cr_assert_eq(event_get(&me.region, seq, &e), 1);
 	cr_expect_eq(e.code, EVENT_LIMIT);
 	cr_expect_eq(e.pid, (u32)getpid());
 	cr_expect_str_eq(limit_name(e.arg[0]), "semmni");
-	/* Again and again is one event, another cause another. */
-	limit_hit(&me, LIMIT_SEMMNI, 5, -ENOSPC);
-	cr_expect_eq(caller_header(&me)->event_seq, seq);
-	limit_hit(&me, LIMIT_SEMMNS, 5, -ENOSPC);
-	limit_hit(&me, LIMIT_SEMMNI, 5, -ENOSPC);
-	cr_expect_eq(caller_header(&me)->event_seq, seq + 2);
 	cr_expect_eq(event_get(&me.region, seq + N_EVENTS, &e), 0);
 	cr_expect_str_eq(limit_name(1000), "?");
+}
+
+static u64 n_events(void)
+{
+	return caller_header(&me)->event_seq;
+}
+
+Test(views, a_limit_is_told_of_once_for_each_cause)
+{
+	u64 before = n_events();
+	int i;
+
+	for (i = 0; i < 100; i++)
+		cr_expect_eq(
+			limit_hit(&me, LIMIT_MSGMNI, 7, 0, -ENOSPC), -ENOSPC);
+	cr_expect_eq(n_events(), before + 1);
+	limit_hit(&me, LIMIT_SHMMNI, 7, 0, -ENOSPC);
+	cr_expect_eq(n_events(), before + 2);
+	limit_hit(&me, LIMIT_MSGMNI, 8, 0, -ENOSPC);
+	cr_expect_eq(n_events(), before + 3);
+	limit_hit(&me, LIMIT_MSGMNI, 8, 0, -ENOSPC);
+	cr_expect_eq(n_events(), before + 3);
+}
+
+static const char *remedy(enum limit which, u64 value, u64 asked)
+{
+	struct event e = {.code = EVENT_LIMIT,
+		.arg = {which | (u64)ENOSPC << 32, value},
+		.asked = asked};
+	static char text[EVENT_TEXT_MAX];
+
+	limit_remedy(caller_header(&me), &e, text, sizeof(text));
+	return text;
+}
+
+Test(views, the_remedy_is_a_command_that_helps)
+{
+	cr_expect_str_eq(
+		remedy(LIMIT_SEMMNI, 100, 0), "ipclift set semmni=200");
+	cr_expect_str_eq(remedy(LIMIT_SEMMNI, 0, 0), "ipclift set semmni=1");
+	cr_expect_str_eq(
+		remedy(LIMIT_SEMMNI, 32000, 0), "ipclift set semmni=32768");
+	cr_expect_str_eq(remedy(LIMIT_SEMMNI, 32768, 0),
+		"IPCLIFT_IDS=extended for a new registry");
+	cr_expect_str_eq(
+		remedy(LIMIT_SEMMSL, 3, 500), "ipclift set semmsl=500");
+	cr_expect_str_eq(
+		remedy(LIMIT_MSG_MAX, 10, 11), "ipclift set msg_max=11");
+	cr_expect_str_eq(remedy(LIMIT_MSG_MAX, 65536, 65537),
+		"nothing: no queue can be larger");
+	cr_expect_str_eq(remedy(LIMIT_RLIMIT_MSGQUEUE, 819200, 900000),
+		"ulimit -q unlimited");
+	cr_expect_str_eq(remedy(LIMIT_SHMMAX, 1, 1ULL << 40),
+		"ipclift set shmmax=1099511627776");
 }
