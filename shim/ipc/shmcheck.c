@@ -220,6 +220,6 @@ void check_shm_records(struct check *k, u32 task, const struct task *t)
 		ref = rec->free_next;
 	}
 	if (n != n_free)
-		failed(k, INV_SHM_RECORD, "free records, task, should be",
-			task, n_free);
+		failed(k, INV_SHM_RECORD, "free records, task, should be", task,
+			n_free);
 }

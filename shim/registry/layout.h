@@ -559,7 +559,7 @@ struct prioq {
 	u32 stride;
 	u32 inline_data; /* bytes an item has room for; 0: a prio_block */
 	u32 table_off;
-	u32 free_off;	   /* the stack, as table_off */
+	u32 free_off; /* the stack, as table_off */
 	u16 n_leaves, hand;
 	struct ref levels; /* struct prio_levels; 0 until it is needed */
 };
@@ -710,9 +710,9 @@ struct msg_class {
 
 /*
  * struct msgqueue: the body of a message queue. All under the slot's lock and
- * journaled, except stamp (gaps do no harm), class[].idle and users (hints), the
- * clearing of pending (sleepers may be looked at twice). count, the times and
- * pids are also read without the lock.
+ * journaled, except stamp (gaps do no harm), class[].idle and users (hints),
+ * the clearing of pending (sleepers may be looked at twice). count, the times
+ * and pids are also read without the lock.
  */
 struct msgqueue {
 	u64 count;   /* messages << 35 | bytes */
@@ -834,8 +834,8 @@ struct header {
 	u64 kernel_keys_ns[N_FAC]; /* ipc/kernelkey.h */
 	struct msg_slabs msg_slabs;
 	struct shm_state shm;
-	u64 mq_fifo[2]; /* token of a FIFO made for a queue not yet there */
-	u32 mq_orphans; /* queues unlinked but open: slot idx + 1, 0 = none */
+	u64 mq_fifo[2];	  /* token of a FIFO made for a queue not yet there */
+	u32 mq_orphans;	  /* queues unlinked but open: slot idx + 1, 0 = none */
 	u32 control_open; /* bits: which of control[] are in use */
 	struct control_file control[CONTROL_FILES];
 	struct limit_told told[LIMITS_TOLD];
