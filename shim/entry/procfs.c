@@ -2,13 +2,13 @@
 /*
  * The paths of /proc that show and steer IPC, opened by a program.
  *
- * These very paths and no other spelling (not relative ones, not by way of a
- * link): the three of /proc/sysvipc and those of ipc/sysctl.h in
- * /proc/sys/kernel and /proc/sys/fs/mqueue, as long as the facility is routed
- * here. libc's own call is always made, and unless its path is one of these
- * that is all: no pointer is looked at that the kernel has not found good, and
- * nothing of the registry is touched. (Opening the kernel's own of these files
- * changes nothing.)
+ * The three of /proc/sysvipc and those of ipc/sysctl.h in /proc/sys/kernel and
+ * /proc/sys/fs/mqueue, as long as the facility is routed here. By their path;
+ * or by a relative one, or a link, whose last component is the same, if the
+ * kernel says that it is this file which it has opened. libc's own call is
+ * always made, and unless its path is one of these that is all: no pointer is
+ * looked at that the kernel has not found good, and nothing of the registry is
+ * touched. (Opening the kernel's own of these files changes nothing.)
  *
  * What the program gets is a descriptor of its own; we keep none:
  *   - for reading, a memfd with the text of the moment. It reads, seeks and
@@ -101,9 +101,50 @@ static int file_of(const char *path)
 	return which >= 0 && process_routes(file_facility(which)) ? which : -1;
 }
 
-int procfs_is_ours(const char *path)
+/* The last component of a name in the table. */
+static const char *last_of(const char *path)
 {
-	return file_of(path) >= 0;
+	const char *last = path;
+
+	for (; *path; path++)
+		if (*path == '/')
+			last = path + 1;
+	return last;
+}
+
+int procfs_named(const char *path)
+{
+	const char *name = last_of(path);
+	u32 i;
+
+	if (likely(*name != 's' && *name != 'm' && *name != 'a' &&
+		    *name != 'q'))
+		return 0;
+	for (i = 0; i < PROC_SYSVIPC; i++)
+		if (str_equal(name, sysvipc_names[i]))
+			return 1;
+	for (i = 0; i < n_sysctl_files; i++)
+		if (str_equal(name, last_of(sysctl_files[i].path)))
+			return 1;
+	return 0;
+}
+
+/* By a relative path or a link: the kernel tells what it has opened. */
+int procfs_find(const char *path, int fd)
+{
+	char link[32], name[PROC_PATH_CAP];
+	int which = file_of(path);
+	long n;
+
+	if (which >= 0 || fd < 0)
+		return which;
+	str_add_u64(link, sizeof(link),
+		str_add(link, sizeof(link), 0, "/proc/self/fd/"), (u64)fd);
+	n = sys_call(__NR_readlink, link, name, sizeof(name) - 1);
+	if (n <= 0)
+		return -1;
+	name[n] = 0;
+	return file_of(name);
 }
 
 /* ---- opening ---- */
@@ -228,7 +269,7 @@ static long open_file(struct caller *c, int which, int flags, u32 *ret_at)
 	return open_text(c, which, flags);
 }
 
-static long open_ours(int which, int flags)
+long procfs_open_file(int which, int flags)
 {
 	u32 at = PROC_NO_FILE;
 	int err = 0;
@@ -253,13 +294,13 @@ static long open_ours(int which, int flags)
 
 long procfs_open_slow(const char *path, int flags, long fd)
 {
-	int which = file_of(path);
+	int which = procfs_find(path, (int)fd);
 
 	if (which < 0 || (flags & F_PATH))
 		return fd;
 	if (fd >= 0)
 		sys_call(__NR_close, fd);
-	return open_ours(which, flags);
+	return procfs_open_file(which, flags);
 }
 
 int procfs_opened_slow(const char *path, int flags, int fd, int before)

@@ -34,9 +34,15 @@ static inline int procfs_prefix(const char *path)
 	       path[3] == 'o' && path[4] == 'c' && path[5] == '/' &&
 	       path[6] == 's' && path[7] == 'y' && path[8] == 's';
 }
+/* 1 if the last component is a name that one of ours has, too. */
+int procfs_named(const char *path);
+static inline int procfs_maybe(const char *path)
+{
+	return procfs_prefix(path) || procfs_named(path);
+}
 static inline long procfs_open(const char *path, int flags, long fd)
 {
-	if (likely(!procfs_readable(fd) || !procfs_prefix(path)))
+	if (likely(!procfs_readable(fd) || !procfs_maybe(path)))
 		return fd;
 	return procfs_open_slow(path, flags, fd);
 }
@@ -46,12 +52,14 @@ static inline int procfs_opened(const char *path, int flags, int fd, int before)
 {
 	if (unlikely(fd < 0 && !procfs_readable(-*__errno_location())))
 		return fd;
-	return likely(!procfs_prefix(path))
+	return likely(!procfs_maybe(path))
 		       ? fd
 		       : procfs_opened_slow(path, flags, fd, before);
 }
-/* 1 if the path, which has the prefix, is one of ours. */
-int procfs_is_ours(const char *path);
+/* The number of the file that a path names, which the kernel has opened as fd
+ * (or < 0), or -1; and opening that. */
+int procfs_find(const char *path, int fd);
+long procfs_open_file(int which, int flags);
 /* The same for access(2): 0 or -errno. */
 long procfs_access(const char *path, int mode, long ret);
 

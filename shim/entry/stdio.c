@@ -55,17 +55,19 @@ static int mode_flags(const char *mode)
 /* libc has answered f; errno was `before`. */
 static FILE *opened(const char *path, const char *mode, FILE *f, int before)
 {
-	int flags, fd;
+	int which, fd;
 
 	if (!f && !procfs_readable(-*__errno_location()))
 		return f;
-	if (likely(!procfs_prefix(path)) || !procfs_is_ours(path) || !fdopen)
+	if (likely(!procfs_maybe(path)) || !fdopen || !fileno)
 		return f;
-	flags = mode_flags(mode);
+	which = procfs_find(path, f ? fileno(f) : -1);
+	if (which < 0)
+		return f;
 	if (f)
 		fclose(f);
 	*__errno_location() = before;
-	fd = (int)process_return(procfs_open_slow(path, flags, -ENOENT));
+	fd = (int)process_return(procfs_open_file(which, mode_flags(mode)));
 	f = fd < 0 ? NULL : fdopen(fd, mode);
 	if (fd >= 0 && !f)
 		entry_close(fd);
@@ -200,10 +202,10 @@ EXPORT int fclose(FILE *f)
 }
 
 /* libc has opened the kernel's file on f: put ours under the same number. */
-static FILE *reopened(const char *path, const char *mode, FILE *f, int before)
+static FILE *reopened(int which, const char *mode, FILE *f, int before)
 {
 	int flags = mode_flags(mode);
-	long fd = procfs_open_slow(path, flags, -ENOENT);
+	long fd = procfs_open_file(which, flags);
 
 	if (fd >= 0) {
 		entry_dup3(__NR_dup3, (int)fd, fileno(f), flags & O_CLOEXEC);
@@ -222,7 +224,7 @@ static FILE *freopen_on(void **next, const char *name, const char *path,
 	const char *mode, FILE *f)
 {
 	freopen_fn real = (freopen_fn)process_next(next, name);
-	int before = *__errno_location(), ret, ours = 0;
+	int before = *__errno_location(), ret, ours = 0, which;
 	u64 ident;
 
 	if (unlikely(!real)) {
@@ -235,10 +237,10 @@ static FILE *freopen_on(void **next, const char *name, const char *path,
 	f = real(path, mode, f);
 	if (ours)
 		fd_closed_proc(ident);
-	if (likely(!f || !path || !procfs_prefix(path)) ||
-		!procfs_is_ours(path))
+	if (likely(!f || !path || !procfs_maybe(path)) || !fileno)
 		return f;
-	return reopened(path, mode, f, before);
+	which = procfs_find(path, fileno(f));
+	return which < 0 ? f : reopened(which, mode, f, before);
 }
 
 #define FREOPEN_LIKE(name)                                             \

@@ -191,6 +191,7 @@ static void check_free_lists(struct check *k)
 			mark_block(k, off, block))
 			off = *(u64 *)region_at(&k->region, off);
 	}
+	check_msg_slabs(k);
 	if (k->c)
 		lock_release(k->c, &heap->lock);
 }

@@ -72,6 +72,9 @@ enum invariant {
 	INV_MSG_CHUNK = 55, /* chunks in the list they belong to, n_chunks */
 	INV_MSG_BLOCK = 56, /* large payloads and warm blocks: sizes, counts */
 	INV_MSG_PENDING = 57, /* no wake-up, no chunk under way */
+	INV_MSG_SLAB =
+		58, /* slabs in the list they belong to, linked both ways;
+		     * empty ones: one of a size, which is `idle` */
 	/* segments */
 	INV_SHM_SEGMENT = 60, /* size, pages and run agree */
 	INV_SHM_ATTACH = 61,  /* a segment's records agree both ways, name it */
@@ -164,6 +167,8 @@ void check_sleepers(struct check *k, struct check_sleepers *w);
 /* One live object: counts its blocks, queues and records. */
 void check_semset(struct check *k, u32 idx, struct slot *s);
 void check_msgqueue(struct check *k, u32 idx, struct slot *s);
+/* What of the slabs is in no queue's and no thread's hands. Heap lock held. */
+void check_msg_slabs(struct check *k);
 void check_shm_segment(struct check *k, u32 idx, struct slot *s);
 void check_mqueue(struct check *k, u32 idx, struct slot *s);
 /* After all segments, or queues: what the facility keeps of them. */

@@ -84,10 +84,12 @@ static void put_limit(
 	l->len += limit_remedy(h, e, l->buf + l->len, l->cap - l->len);
 }
 
-static void put_dead(struct line *l, const char *what, u64 pid)
+static void put_dead(
+	struct line *l, const char *what, u64 pid, const char *then)
 {
 	put(l, what);
 	put_number(l, pid);
+	put(l, then);
 }
 
 size_t event_text(
@@ -99,13 +101,13 @@ size_t event_text(
 	buf[0] = 0;
 	switch (e->code) {
 	case EVENT_RECOVERED:
-		put_dead(&l, "repaired after the death of thread ", a);
+		put_dead(&l, "thread ", a, " died in a call; undone");
 		break;
 	case EVENT_LIMIT:
 		put_limit(&l, h, e);
 		break;
 	case EVENT_REAPED:
-		put_dead(&l, "SEM_UNDO applied of dead process ", a);
+		put_dead(&l, "SEM_UNDO of dead process ", a, " applied");
 		break;
 	case EVENT_KERNEL_KEY:
 		put(&l, "the kernel too has a ");
@@ -114,7 +116,7 @@ size_t event_text(
 		put_hex(&l, (u32)b);
 		break;
 	case EVENT_DETACHED:
-		put_dead(&l, "attachments dropped of dead process ", a);
+		put_dead(&l, "attachments of dead process ", a, " dropped");
 		break;
 	case EVENT_NO_ROOM:
 		put(&l, "no room for ");
@@ -130,7 +132,7 @@ size_t event_text(
 		put(&l, error_name(b));
 		break;
 	default:
-		put_dead(&l, "event ", e->code);
+		put_dead(&l, "event ", e->code, "");
 	}
 	return l.len;
 }

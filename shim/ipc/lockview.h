@@ -3,9 +3,9 @@
  * Every lock of a registry with the columns of Kennaway's table
  * (REFERENCE-TABLES T4): for the command and the mount.
  *
- * Counters are always kept; times only while profiling is on. A set that is
- * lent to one thread (bias.h), and a semaphore operation that is one
- * compare-and-swap, take no lock and are not counted.
+ * Counters are always kept; times only while profiling is on. Operations on an
+ * object that is lent to one thread (bias.h), and a semaphore operation that is
+ * one compare-and-swap, take no lock and are not counted.
  */
 #ifndef IPCLIFT_IPC_LOCKVIEW_H
 #define IPCLIFT_IPC_LOCKVIEW_H

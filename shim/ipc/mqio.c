@@ -141,6 +141,15 @@ static void hand_over(struct caller *c, struct mqueue *q, struct waiter *w,
 	wait_grant(c, w);
 }
 
+/* What the next call under the lock will most likely need (mq_lock). */
+static inline void fetch_next_time(
+	struct caller *c, const struct mqueue *q, u32 idx)
+{
+	c->fetch[0] = prioq_data(c, &q->msgs, idx);
+	c->fetch[1] = prioq_at(c, &q->msgs, idx);
+	c->fetch[2] = prioq_free_at(&q->msgs, q->msgs.n_free);
+}
+
 static inline void stamp(struct mqueue *q)
 {
 	s64 now = sys_realtime_coarse_ns();
@@ -170,6 +179,7 @@ int mq_try_send(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	err = item_room(c, q, m->len, m->prio);
 	if (unlikely(err))
 		return err;
+	fetch_next_time(c, q, prioq_next_free(&q->msgs));
 	insert(c, q, m, wait_own(c), 0);
 	if (n == 0 && unlikely(q->notify.state == MQ_NOTIFY_ARMED))
 		mq_notify_fire(c, q);
@@ -235,6 +245,7 @@ int mq_try_receive(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	else
 		mq_ready(q, d->fd, n - 1);
 	prioq_item_free(c, &q->msgs, idx);
+	fetch_next_time(c, q, idx);
 	stamp(q);
 	journal_commit(c);
 	return 0;

@@ -58,6 +58,14 @@ void mq_lock_any(struct caller *c, struct slot *s)
 
 int mq_lock(struct caller *c, const struct mq_desc *d)
 {
+	u64 off = atom_load_relaxed(&d->s->body.off);
+
+	/* All these change in every call; a partner on another CPU has them. */
+	if (likely(off))
+		__builtin_prefetch(region_at(&c->region, off), 1);
+	__builtin_prefetch(c->fetch[0], 1);
+	__builtin_prefetch(c->fetch[1], 1);
+	__builtin_prefetch(c->fetch[2], 1);
 	mq_lock_any(c, d->s);
 	if (likely(atom_load_acquire(&d->s->ident) == d->ident))
 		return 0;

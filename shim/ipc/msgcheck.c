@@ -345,3 +345,77 @@ void check_msgqueue(struct check *k, u32 idx, struct slot *s)
 	check_sleeper(&l, s, &l.q->receivers, MSG_Q_RECEIVER);
 	check_sleeper(&l, s, &l.q->senders, MSG_Q_SENDER);
 }
+
+/* ---- slabs ---- */
+
+#define SLAB_SIZE (128u << 10)
+#define SLABS_MOST (1u << 18) /* arbitrary: all of the heap */
+
+/* Mark a stretch that is nobody's payload, line by line. */
+static void mark_lines(struct check *k, u64 off, u64 end)
+{
+	for (; off < end; off += UNIT)
+		check_block(k, (struct ref){off}, UNIT);
+}
+
+/* All but the blocks in use, which those mark who have them. */
+static void mark_slab(struct check *k, u32 tier, u64 off, u64 used)
+{
+	u64 cap = 2048ULL << tier, end = off + SLAB_SIZE, i;
+
+	mark_lines(k, off, off + sizeof(struct msg_slab));
+	off += sizeof(struct msg_slab);
+	for (i = 0; off + UNIT + cap <= end; i++, off += UNIT + cap) {
+		mark_lines(k, off, off + UNIT);
+		if (*(u32 *)region_at(&k->region, off) !=
+			(u32)((end - SLAB_SIZE) >> 6))
+			check_failed(k, INV_MSG_SLAB, "label, slab, block",
+				end - SLAB_SIZE, i);
+		if (!(used >> i & 1))
+			check_block(k, (struct ref){off + UNIT}, cap);
+	}
+	mark_lines(k, off, end);
+	if (i < 64 && used >> i)
+		check_failed(
+			k, INV_MSG_SLAB, "bits, slab", end - SLAB_SIZE, used);
+}
+
+static void check_slab_list(struct check *k, u32 tier, u32 link, int full)
+{
+	const struct msg_slabs *all = &region_header(&k->region)->msg_slabs;
+	u32 n_blocks = (SLAB_SIZE - UNIT) / ((2048u << tier) + UNIT);
+	u64 every = ~0ULL >> (64 - n_blocks);
+	u32 prev = 0, n;
+
+	for (n = 0; link && n < SLABS_MOST; n++) {
+		const struct msg_slab *s = region_span(
+			&k->region, (struct ref){(u64)link << 6}, SLAB_SIZE);
+
+		/* It may be younger than the look. */
+		if (!s || (u64)link << 6 > k->bump - SLAB_SIZE) {
+			check_failed_sum(
+				k, INV_MSG_SLAB, "no slab", link, tier);
+			return;
+		}
+		if (s->prev != prev || (s->used == every) != full ||
+			!s->used != (link == all->idle[tier]))
+			check_failed(k, INV_MSG_SLAB, "list, slab, bits", link,
+				s->used);
+		mark_slab(k, tier, (u64)link << 6, s->used);
+		prev = link;
+		link = s->next;
+	}
+}
+
+void check_msg_slabs(struct check *k)
+{
+	const struct msg_slabs *all = &region_header(&k->region)->msg_slabs;
+	u32 t;
+
+	for (t = 0; t < MSG_TIERS; t++) {
+		check_slab_list(k, t, all->room[t], 0);
+		check_slab_list(k, t, all->full[t], 1);
+	}
+	if (all->moving.off)
+		check_failed(k, INV_MSG_SLAB, "under way", all->moving.off, 0);
+}

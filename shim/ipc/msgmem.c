@@ -14,9 +14,11 @@
  * the block to the queue and takes a free one instead, receiving the other way
  * round. So nothing is copied under the lock, a message is whole or not there,
  * and every block always stands in one reference: of a thread, of a message or
- * in the queue's list of warm ones.
+ * in the queue's list of warm ones. What is too many there goes back to its
+ * slab (msgslab.h), and whole slabs to the system.
  */
 #include "ipc/msgqueue.h"
+#include "ipc/msgslab.h"
 #include "registry/heap.h"
 
 #define UNIT 64u
@@ -35,20 +37,15 @@ static const unsigned char class_units[MSG_CLASSES] = {
 
 /* ---- payload blocks ---- */
 
-static u64 tier_cap(u32 where)
-{
-	return 2048ULL << where;
-}
-
 u32 msgmem_where(u64 size)
 {
 	if (size <= MSG_INLINE)
 		return MSG_IN_CELL;
-	if (size <= tier_cap(MSG_IN_TIER0))
+	if (size <= msgslab_cap(MSG_IN_TIER0))
 		return MSG_IN_TIER0;
-	if (size <= tier_cap(MSG_IN_TIER1))
+	if (size <= msgslab_cap(MSG_IN_TIER1))
 		return MSG_IN_TIER1;
-	return size <= tier_cap(MSG_IN_TIER2) ? MSG_IN_TIER2 : MSG_IN_BIG;
+	return size <= msgslab_cap(MSG_IN_TIER2) ? MSG_IN_TIER2 : MSG_IN_BIG;
 }
 
 char *msgmem_block(
@@ -58,9 +55,9 @@ char *msgmem_block(
 		return size <= b->big_cap
 			       ? region_span(&c->region, b->big, size)
 			       : NULL;
-	if (size > tier_cap(where))
+	if (size > msgslab_cap(where))
 		return NULL;
-	return region_span(&c->region, b->tier[where], tier_cap(where));
+	return region_span(&c->region, b->tier[where], msgslab_cap(where));
 }
 
 void msgmem_drop_big(struct caller *c)
@@ -79,9 +76,9 @@ int msgmem_own_block(struct caller *c, u32 where, u64 size)
 	if (where == MSG_IN_CELL)
 		return 0;
 	if (where != MSG_IN_BIG)
-		return b->tier[where].off ? 0
-					  : heap_alloc_at(c, tier_cap(where),
-						    &b->tier[where]);
+		return b->tier[where].off
+			       ? 0
+			       : msgslab_alloc_at(c, where, &b->tier[where]);
 	cap = heap_block_size(size);
 	if (b->big.off && b->big_cap == cap)
 		return 0;
@@ -95,7 +92,7 @@ int msgmem_own_block(struct caller *c, u32 where, u64 size)
 static void warm_push(
 	struct caller *c, struct msgqueue *q, u32 tier, struct ref block)
 {
-	u64 *link = region_span(&c->region, block, tier_cap(tier));
+	u64 *link = region_span(&c->region, block, msgslab_cap(tier));
 
 	if (!link)
 		return;
@@ -108,7 +105,7 @@ static void warm_push(
 static struct ref warm_pop(struct caller *c, struct msgqueue *q, u32 tier)
 {
 	struct ref block = q->warm[tier];
-	u64 *link = region_span(&c->region, block, tier_cap(tier));
+	u64 *link = region_span(&c->region, block, msgslab_cap(tier));
 
 	if (!link)
 		return (struct ref){0};
@@ -131,7 +128,7 @@ void msgmem_block_in(struct caller *c, struct msgqueue *q, struct msg *m)
 		return;
 	}
 	atom_store_release(&mb->ref.off, b->tier[where].off);
-	atom_store_release(&mb->cap, tier_cap(where));
+	atom_store_release(&mb->cap, msgslab_cap(where));
 	journal_set_ref(c, &b->tier[where], warm_pop(c, q, where));
 }
 
@@ -285,7 +282,7 @@ struct msg *msgmem_take(struct caller *c, struct msgqueue *q, u64 size)
 		list_push(c, &cl->full, ch);
 	}
 	atom_store_release(&m->chunk, rbtree_link(c, ch));
-	c->msg_fetch[1] = ch;
+	c->fetch[1] = ch;
 	return m;
 }
 
@@ -295,7 +292,7 @@ void msgmem_give(struct caller *c, struct msgqueue *q, struct msg *m)
 	struct msg_class *cl = &q->class[ch->class];
 	u64 state = ch->state;
 
-	c->msg_fetch[1] = ch;
+	c->fetch[1] = ch;
 
 	if (unlikely(chunk_is_full(ch))) {
 		list_remove(c, &cl->full, ch);
@@ -331,17 +328,12 @@ int msgmem_trim_due(
 
 static void warm_trim(struct caller *c, struct msgqueue *q, u32 most)
 {
-	struct ref block;
 	u32 t;
 
 	for (t = 0; t < MSG_TIERS; t++)
 		while (unlikely(q->n_warm[t] > most)) {
-			heap_acquire(c);
-			block = warm_pop(c, q, t);
-			journal_set_ref(c, &q->new_chunk, block);
-			heap_free_locked(c, tier_cap(t), &q->new_chunk);
-			journal_commit(c);
-			heap_release(c);
+			journal_set_ref(c, &q->new_chunk, warm_pop(c, q, t));
+			msgslab_free_at(c, t, &q->new_chunk);
 		}
 }
 
@@ -389,6 +381,16 @@ static void free_chunks(struct caller *c, struct msgqueue *q, u32 *list)
 		chunk_drop(c, q, list, chunk_at(c, *list));
 }
 
+static void free_block(struct caller *c, u64 size, struct msg_block *mb)
+{
+	u32 where = msgmem_where(size);
+
+	if (where == MSG_IN_BIG)
+		heap_free_at(c, mb->cap, &mb->ref);
+	else
+		msgslab_free_at(c, where, &mb->ref);
+}
+
 void msgmem_free_all(struct caller *c, struct msgqueue *q)
 {
 	u32 link = (u32)q->ends, k;
@@ -397,8 +399,7 @@ void msgmem_free_all(struct caller *c, struct msgqueue *q)
 	for (; link; link = m->next) {
 		m = msg_at(c, link);
 		if (m->size > MSG_INLINE && msg_block_of(m)->ref.off)
-			heap_free_at(
-				c, msg_block_of(m)->cap, &msg_block_of(m)->ref);
+			free_block(c, m->size, msg_block_of(m));
 	}
 	journal_set64(c, &q->ends, 0);
 	journal_set64(c, &q->count, 0);

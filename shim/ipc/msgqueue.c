@@ -42,9 +42,9 @@ int msg_lock(struct caller *c, struct slot *s, u64 ident)
 	/* All these change in every call; a partner on another CPU has them. */
 	if (likely(off))
 		__builtin_prefetch(region_at(&c->region, off), 1);
-	__builtin_prefetch(c->msg_fetch[0], 1);
-	__builtin_prefetch((const char *)c->msg_fetch[0] + 64, 1);
-	__builtin_prefetch(c->msg_fetch[1], 1);
+	__builtin_prefetch(c->fetch[0], 1);
+	__builtin_prefetch((const char *)c->fetch[0] + 64, 1);
+	__builtin_prefetch(c->fetch[1], 1);
 	msg_lock_any(c, s);
 	if (unlikely(
 		    atom_load_acquire(&s->ident) != ident || !msg_body(c, s))) {
@@ -483,7 +483,7 @@ static inline int put(
 	journal_set64(c, &q->count, q->count + COUNT(p->size));
 	note_sent(c, q, pid);
 	journal_commit(c);
-	c->msg_fetch[0] = m;
+	c->fetch[0] = m;
 	return 0;
 }
 
@@ -523,7 +523,7 @@ static inline void take_out(
 		msgmem_block_out(c, q, m);
 	msgmem_give(c, q, m);
 	note_received(c, q, c->pid);
-	c->msg_fetch[0] = m;
+	c->fetch[0] = m;
 }
 
 void msgqueue_take_lent(

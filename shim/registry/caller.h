@@ -106,8 +106,9 @@ struct caller {
 		u64 n;
 	} alone[8];
 	u32 sent_in_row; /* messages since one was received (ipc/msgop.c) */
-	const void *msg_fetch[2]; /* the cell and chunk used last, to be fetched
-				   * with the queue */
+	/* What the last call on a queue used (of msg: cell, chunk; of mq:
+	 * bytes, item, place in the stack): to be fetched with its lock. */
+	const void *fetch[3];
 	/* Pages found readable lately (guard.h). */
 	uintptr_t stack_low, stack_high;
 	uintptr_t good_page[16];

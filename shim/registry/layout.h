@@ -735,6 +735,24 @@ struct msgqueue {
 };
 #define MSG_BYTES(count) ((count) & ((1ULL << 35) - 1))
 #define MSG_NUM(count) ((count) >> 35)
+
+/*
+ * struct msg_slab: payload blocks of one size (ipc/msgslab.h); heap's lock,
+ * journaled. struct msg_slabs: the lists.
+ */
+struct msg_slab {
+	u64 used; /* bits */
+	u32 next, prev;
+	u64 pad[6];
+};
+_Static_assert(sizeof(struct msg_slab) == 64, "msg slab size");
+struct msg_slabs {
+	u32 room[MSG_TIERS]; /* slabs with a free block: offset by 64 */
+	u32 full[MSG_TIERS];
+	u32 idle[MSG_TIERS]; /* the one of them that is empty, or 0 */
+	struct ref moving;   /* between the heap and its use */
+};
+
 struct event {
 	u64 seq; /* 0 = being written */
 	s64 time;
@@ -814,6 +832,7 @@ struct header {
 	u64 stamp;		   /* arrival order of waiters */
 	u64 removing[N_FAC];	   /* idx + 1 of an object in mid-removal */
 	u64 kernel_keys_ns[N_FAC]; /* ipc/kernelkey.h */
+	struct msg_slabs msg_slabs;
 	struct shm_state shm;
 	u64 mq_fifo[2];	  /* token of a FIFO made for a queue not yet there */
 	u32 mq_orphans;	  /* queues unlinked but open: slot idx + 1, 0 = none */

@@ -20,11 +20,14 @@
  *   create		mq_open(O_CREAT), mq_close, mq_unlink
  *   pingpong-2cpu	two processes on two CPUs, two queues; per round trip
  *   pingpong-1cpu	the same on one CPU
- *   interfere		a loop over 4 MiB on the other CPU: ns a line while this
- *			process only spins, then (second row) while it sends and
- *			receives without pause on a queue of depth messages
+ *   hammer		send and receive without pause on a queue of depth
+ *			messages of random priorities, until killed
+ *   spin		only spin, until killed
  *
- * The workloads of full, fill, drain and interfere are those of Ledford 2012.
+ * The last two are for `interfere`, beside this file, which pins them and runs
+ * another job meanwhile.
+ *
+ * The workloads of full, fill, drain and hammer are those of Ledford 2012.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -38,7 +41,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -242,50 +244,20 @@ static void pingpong(const char *name, int other_cpu)
 	report(name, best);
 }
 
-static double memory_loop(volatile char *mem, size_t len)
+static _Noreturn void hammer(int queue)
 {
-	double t = now_ns();
-	long n = 0;
+	mqd_t q = make("/bench", depth);
 
-	while (now_ns() - t < 4e8)
-		for (size_t i = 0; i < len; i += 64, n++)
-			mem[i]++;
-	return (now_ns() - t) / n;
-}
-
-static void interfere(void)
-{
-	size_t len = 4 << 20;
-	char *mem = mmap(NULL, len, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	for (int busy = 0; busy < 2; busy++) {
-		double best = 1e18, t;
-		pid_t pid = fork();
-
-		if (!pid) {
-			mqd_t q = make("/bench", depth);
-
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			pin(1);
-			for (long i = 0; busy && i < depth - 1; i++)
-				send_one(q, priority('r', i));
-			while (busy) {
-				send_one(q, priority('r', 0));
-				receive_one(q);
-			}
-			for (;;)
-				__asm__ volatile("" ::: "memory");
-		}
-		pin(0);
-		usleep(200000);
-		for (int r = 0; r < n_rounds; r++) {
-			t = memory_loop(mem, len);
-			best = t < best ? t : best;
-		}
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
-		report(busy ? "interfere-queue" : "interfere-spin", best);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (long i = 0; queue && i < depth - 1; i++)
+		send_one(q, priority('r', i));
+	report("ready", 0);
+	while (queue) {
+		send_one(q, priority('r', 0));
+		receive_one(q);
 	}
+	for (;;)
+		__asm__ volatile("" ::: "memory");
 }
 
 int main(int argc, char **argv)
@@ -322,8 +294,8 @@ int main(int argc, char **argv)
 		pingpong(name, 1);
 	else if (!strcmp(name, "pingpong-1cpu"))
 		pingpong(name, 0);
-	else if (!strcmp(name, "interfere"))
-		interfere();
+	else if (!strcmp(name, "hammer") || !strcmp(name, "spin"))
+		hammer(name[0] == 'h');
 	else
 		return 2;
 	mq_unlink("/bench");

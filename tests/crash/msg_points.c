@@ -53,6 +53,7 @@ static const struct scenario {
 	{"IPC_SET, waking a receiver", SET, 5, 60, 3, RECEIVER},
 	{"IPC_RMID", REMOVE, 40, 60, 0, NOBODY},
 	{"IPC_RMID with large ones", REMOVE, 4, 3000, 0, NOBODY},
+	{"IPC_RMID, giving slabs back", REMOVE, 40, 8000, 0, NOBODY},
 	{"IPC_RMID with a receiver", REMOVE, 5, 60, 0, RECEIVER},
 	{"IPC_RMID with a sender", REMOVE, 5, 60, 50, SENDER},
 };
@@ -269,6 +270,8 @@ static int point_run(void)
 	int died;
 
 	id = msgget(IPC_PRIVATE, 0600);
+	if (now->n * now->size > 16000)
+		set_qbytes(1 << 20);
 	for (int i = 0; i < now->n; i++)
 		if (send_one(PREPARED_TYPE(i), now->size, 'a' + i % 26))
 			bad("setup", errno, i);

@@ -277,6 +277,39 @@ static void dup_over(void)
 	close(null);
 }
 
+/* Where a person would be who has gone there by cd. */
+static void other_ways(void)
+{
+	int dir = open("/proc/sys", O_RDONLY | O_DIRECTORY), fd;
+	char line[64] = "";
+	FILE *f;
+
+	t_story("relative paths");
+	t_eq(chdir("/proc/sys/kernel"), 0);
+	fd = open("msgmax", O_WRONLY);
+	t_eq(write(fd, "901\n", 4), 4);
+	t_eq(close(fd), 0);
+	p_say_file(SYS "msgmax");
+	p_say_file("./msgmax");
+	fd = openat(dir, "kernel/msgmax", O_RDWR);
+	p_say("openat", p_text(fd, 64));
+	t_eq(pwrite(fd, "902\n", 4, 0), 4);
+	t_eq(close(fd), 0);
+	f = fopen("../kernel/msgmax", "r");
+	t_true(f && fgets(line, sizeof(line), f) == line);
+	p_say("fopen", line);
+	t_eq(fclose(f), 0);
+	f = fopen("msgmax", "w");
+	fputs("903\n", f);
+	t_eq(fclose(f), 0);
+	p_say_file("/proc//sys/kernel/msgmax");
+	t_eq(chdir("/proc/sysvipc"), 0);
+	t_true(strlen(p_file("sem")) == 85);
+	t_eq(chdir("/proc"), 0);
+	t_err(open("sem", O_RDONLY), ENOENT);
+	t_eq(close(dir), 0);
+}
+
 int main(void)
 {
 	t_begin();
@@ -288,5 +321,6 @@ int main(void)
 	stdio();
 	inherited();
 	dup_over();
+	other_ways();
 	return t_end();
 }

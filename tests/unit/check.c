@@ -91,6 +91,8 @@ static struct msg *message(const struct msgqueue *q, u32 n)
 Test(check, message_queues)
 {
 	struct limits *l = &caller_header(&me)->limits;
+	struct msg_slabs *all = &caller_header(&me)->msg_slabs;
+	struct msg_slab *slab;
 	struct msgqueue *q;
 	struct msg_chunk *ch;
 	struct msg *m;
@@ -155,6 +157,15 @@ Test(check, message_queues)
 	DAMAGE(ch->prev, 5, INV_MSG_CHUNK);
 	DAMAGE(q->class[1].n_chunks, 2, INV_MSG_CHUNK);
 	DAMAGE(q->class[1].room, 0, INV_LEAK);
+	slab = (struct msg_slab *)msg_at(&me, all->room[2]);
+	DAMAGE(all->room[2], 0, INV_LEAK);
+	DAMAGE(all->idle[2], all->room[2], INV_MSG_SLAB);
+	DAMAGE(all->moving.off, 64, INV_MSG_SLAB);
+	DAMAGE(slab->used, slab->used | 1 << 10, INV_LEAK);
+	DAMAGE(slab->used, slab->used & ~1ULL, INV_BLOCK);
+	DAMAGE(slab->used, slab->used | 1ULL << 40, INV_MSG_SLAB);
+	DAMAGE(slab->prev, 5, INV_MSG_SLAB);
+	DAMAGE(*(u32 *)(slab + 1), 5, INV_MSG_SLAB);
 	/* The next to last received stands in the free list. */
 	receive(id, 3);
 	DAMAGE(ch->state, ch->state & 0xffffffff, INV_MSG_CELL);
@@ -398,6 +409,21 @@ static _Noreturn void work(void)
 	}
 }
 
+/* What a killed worker had of POSIX queues: one with a name, and one without,
+ * which the making of another sweeps away. */
+static void remove_its_queues(void)
+{
+	const struct mq_limits_attr attr = {1, 1};
+	struct mq_desc d;
+
+	mqueue_unlink(&me, "w", 1);
+	if (mqueue_open(&me, "x", 1, MQ_O_RDWR | MQ_O_CREAT, 0600, &attr, &d) <
+		0)
+		return;
+	close(d.fd);
+	mqueue_unlink(&me, "x", 1);
+}
+
 static void say(void *arg, enum invariant which, const char *what, u64 a, u64 b)
 {
 	(void)arg;
@@ -430,7 +456,7 @@ Test(check, under_locks_nothing_is_a_fault_while_others_work)
 		msg_remove(
 			&me, IDENT_ID(region_slot(&me.region, FAC_MSG, (u32)i)
 					      ->ident));
-	mqueue_unlink(&me, "w", 1);
+	remove_its_queues();
 }
 
 Test(check, under_locks_a_fault_is_found_while_others_work)
@@ -454,7 +480,7 @@ Test(check, under_locks_a_fault_is_found_while_others_work)
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	check_live(&me, note, NULL, &quiet);
-	mqueue_unlink(&me, "w", 1);
+	remove_its_queues();
 }
 
 /* A reaper died when the records were unlinked and not yet freed: they become
