@@ -96,10 +96,59 @@ void msg_finish_removal(struct caller *c)
 
 /* ---- commands ---- */
 
+static void stat_fill(struct caller *c, const struct slot *s, u64 ident,
+	const struct msgqueue *q, struct msg_stat *ret)
+{
+	u64 count = atom_load_relaxed(&q->count);
+
+	*ret = (struct msg_stat){
+		.key = s->key,
+		.uid = s->uid,
+		.gid = s->gid,
+		.cuid = s->cuid,
+		.cgid = s->cgid,
+		.mode = s->mode,
+		.seq = (u32)IDENT_ID(ident) >> ids_shift(c),
+		.stime = q->stime,
+		.rtime = q->rtime,
+		.ctime = s->ctime,
+		.cbytes = MSG_BYTES(count),
+		.qnum = MSG_NUM(count),
+		.qbytes = q->qbytes,
+		.lspid = q->lspid,
+		.lrpid = q->lrpid,
+		.id = IDENT_ID(ident),
+	};
+}
+
+/* IPC_STAT without the lock: 1, or 0 if it must be taken, for somebody has it
+ * all the time or died holding it. */
+static int stat_peek(
+	struct caller *c, const struct slot *s, u64 ident, struct msg_stat *ret)
+{
+	const struct msgqueue *q;
+	u32 tries;
+	u64 count;
+
+	for (tries = 0; tries < LOCK_PEEKS; tries++) {
+		if (!lock_peek_begin(&s->lock, &count)) {
+			arch_pause();
+			continue;
+		}
+		q = msg_body(c, s);
+		if (!q || atom_load_acquire(&s->ident) != ident)
+			return 0;
+		stat_fill(c, s, ident, q, ret);
+		if (lock_peek_valid(&s->lock, count) &&
+			atom_load_relaxed(&s->ident) == ident)
+			return 1;
+	}
+	return 0;
+}
+
 int msg_stat(
 	struct caller *c, s32 id, enum msg_stat_by by, struct msg_stat *ret)
 {
-	struct msgqueue *q;
 	struct slot *s;
 	u64 ident;
 	int err;
@@ -119,31 +168,15 @@ int msg_stat(
 	if (!s)
 		return -EINVAL;
 	err = by == MSG_BY_IDX_ANY ? 0 : perm_check(c, s, PERM_R);
+	if (!err && stat_peek(c, s, ident, ret))
+		return by == MSG_BY_ID ? 0 : ret->id;
 	if (!err)
 		err = caller_enroll(c);
 	if (!err)
 		err = msg_lock(c, s, ident);
 	if (err)
 		return err;
-	q = msg_body(c, s);
-	*ret = (struct msg_stat){
-		.key = s->key,
-		.uid = s->uid,
-		.gid = s->gid,
-		.cuid = s->cuid,
-		.cgid = s->cgid,
-		.mode = s->mode,
-		.seq = (u32)IDENT_ID(ident) >> ids_shift(c),
-		.stime = q->stime,
-		.rtime = q->rtime,
-		.ctime = s->ctime,
-		.cbytes = MSG_BYTES(q->count),
-		.qnum = MSG_NUM(q->count),
-		.qbytes = q->qbytes,
-		.lspid = q->lspid,
-		.lrpid = q->lrpid,
-		.id = IDENT_ID(ident),
-	};
+	stat_fill(c, s, ident, msg_body(c, s), ret);
 	lock_release(c, &s->lock);
 	return by == MSG_BY_ID ? 0 : ret->id;
 }

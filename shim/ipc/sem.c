@@ -422,18 +422,73 @@ int sem_setall(struct caller *c, s32 id, const u16 *values, u32 n)
 	return err;
 }
 
-static s64 otime(const struct slot *s, struct semset *set)
+static s64 otime(struct semset *set, u32 nsems)
 {
 	struct sem *sems = sem_array(set);
 	s64 latest = 0, t;
 	u32 i;
 
-	for (i = 0; i < s->size; i++) {
+	for (i = 0; i < nsems; i++) {
 		t = SEM_OTIME(atom_load_relaxed(&sems[i].hi));
 		if (t > latest)
 			latest = t;
 	}
 	return latest;
+}
+
+/* set has nsems semaphores at least, if what was read of the slot is of one
+ * moment. */
+static void stat_fill(struct caller *c, const struct slot *s, u64 ident,
+	struct semset *set, u32 nsems, struct sem_stat *ret)
+{
+	*ret = (struct sem_stat){
+		.key = s->key,
+		.uid = s->uid,
+		.gid = s->gid,
+		.cuid = s->cuid,
+		.cgid = s->cgid,
+		.mode = s->mode,
+		.seq = (u32)IDENT_ID(ident) >> ids_shift(c),
+		.nsems = nsems,
+		.otime = otime(set, nsems),
+		.ctime = s->ctime,
+		.id = IDENT_ID(ident),
+	};
+}
+
+/*
+ * IPC_STAT without the lock: 1, or 0 if it must be taken, for somebody has it
+ * all the time, or died and has left something to do. A thread that the set is
+ * lent to changes none of these fields but the times, one store each.
+ */
+static int stat_peek(
+	struct caller *c, const struct slot *s, u64 ident, struct sem_stat *ret)
+{
+	struct semset *set;
+	u32 nsems, tries;
+	struct ref body;
+	u64 count;
+
+	for (tries = 0; tries < LOCK_PEEKS; tries++) {
+		if (!lock_peek_begin(&s->lock, &count)) {
+			arch_pause();
+			continue;
+		}
+		body.off = atom_load_relaxed(&s->body.off);
+		nsems = atom_load_relaxed(&s->size);
+		set = region_span(&c->region, body,
+			sizeof(*set) + (u64)nsems * sizeof(struct sem));
+		if (!set || atom_load_acquire(&s->ident) != ident ||
+			!undo_none_suspect(c, set) ||
+			(atom_load_relaxed(&s->lock.bias_busy) &
+				SYS_OWNER_DIED))
+			return 0;
+		stat_fill(c, s, ident, set, nsems, ret);
+		if (lock_peek_valid(&s->lock, count) &&
+			atom_load_relaxed(&s->ident) == ident)
+			return 1;
+	}
+	return 0;
 }
 
 int sem_stat(
@@ -459,25 +514,15 @@ int sem_stat(
 	if (!s)
 		return -EINVAL;
 	err = by == SEM_BY_IDX_ANY ? 0 : perm_check(c, s, PERM_R);
+	if (!err && stat_peek(c, s, ident, ret))
+		return by == SEM_BY_ID ? 0 : ret->id;
 	if (!err)
 		err = caller_enroll(c);
 	if (!err)
 		err = lock_for(c, s, ident, 1, &set);
 	if (err)
 		return err;
-	*ret = (struct sem_stat){
-		.key = s->key,
-		.uid = s->uid,
-		.gid = s->gid,
-		.cuid = s->cuid,
-		.cgid = s->cgid,
-		.mode = s->mode,
-		.seq = (u32)IDENT_ID(ident) >> ids_shift(c),
-		.nsems = s->size,
-		.otime = otime(s, set),
-		.ctime = s->ctime,
-		.id = IDENT_ID(ident),
-	};
+	stat_fill(c, s, ident, set, s->size, ret);
 	sem_unlock(c, s);
 	return by == SEM_BY_ID ? 0 : ret->id;
 }

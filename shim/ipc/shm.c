@@ -292,27 +292,9 @@ static struct slot *find(
 	return *ret_ident & IDENT_LIVE ? s : NULL;
 }
 
-int shm_stat(
-	struct caller *c, s32 id, enum shm_stat_by by, struct shm_stat *ret)
+static void stat_fill(struct caller *c, const struct slot *s, u64 ident,
+	const struct shm_segment *seg, struct shm_stat *ret)
 {
-	struct shm_segment *seg;
-	struct slot *s;
-	u64 ident;
-	int err;
-
-	if (id < 0)
-		return -EINVAL;
-	err = ready(c);
-	if (err)
-		return err;
-	s = find(c, id, by, &ident);
-	if (!s)
-		return -EINVAL;
-	err = by == SHM_BY_IDX_ANY ? 0 : perm_check(c, s, PERM_R);
-	if (!err)
-		err = shm_settle(c, s, ident, &seg);
-	if (err)
-		return err;
 	*ret = (struct shm_stat){
 		.size = seg->size,
 		.atime = seg->atime,
@@ -330,6 +312,58 @@ int shm_stat(
 		.lpid = seg->lpid,
 		.id = IDENT_ID(ident),
 	};
+}
+
+/* IPC_STAT without the lock: 1, or 0 if it must be taken, for somebody has it
+ * all the time, or died and is still attached. */
+static int stat_peek(
+	struct caller *c, const struct slot *s, u64 ident, struct shm_stat *ret)
+{
+	const struct shm_segment *seg;
+	u32 tries;
+	u64 count;
+
+	for (tries = 0; tries < LOCK_PEEKS; tries++) {
+		if (!lock_peek_begin(&s->lock, &count)) {
+			arch_pause();
+			continue;
+		}
+		seg = shm_body(c, s);
+		if (!seg || atom_load_acquire(&s->ident) != ident ||
+			!shm_none_suspect(c, seg))
+			return 0;
+		stat_fill(c, s, ident, seg, ret);
+		if (lock_peek_valid(&s->lock, count) &&
+			atom_load_relaxed(&s->ident) == ident)
+			return 1;
+	}
+	return 0;
+}
+
+int shm_stat(
+	struct caller *c, s32 id, enum shm_stat_by by, struct shm_stat *ret)
+{
+	struct shm_segment *seg;
+	struct slot *s;
+	u64 ident;
+	int err;
+
+	if (id < 0)
+		return -EINVAL;
+	err = ready(c);
+	if (err)
+		return err;
+	s = find(c, id, by, &ident);
+	if (!s)
+		return -EINVAL;
+	err = by == SHM_BY_IDX_ANY ? 0 : perm_check(c, s, PERM_R);
+	if (!err && stat_peek(c, s, ident, ret))
+		return by == SHM_BY_ID ? 0 : ret->id;
+	if (!err)
+		err = shm_settle(c, s, ident, &seg);
+	if (err)
+		return err;
+	stat_fill(c, s, ident, seg, ret);
 	lock_release(c, &s->lock);
 	return by == SHM_BY_ID ? 0 : ret->id;
 }
