@@ -121,29 +121,31 @@ static void stat_fill(struct caller *c, const struct slot *s, u64 ident,
 	};
 }
 
-/* IPC_STAT without the lock: 1, or 0 if it must be taken, for somebody has it
- * all the time or died holding it. */
+/* IPC_STAT without the lock: 0, -EIDRM, or -EBUSY if it must be taken, for
+ * somebody has it all the time or died holding it. */
 static int stat_peek(
 	struct caller *c, const struct slot *s, u64 ident, struct msg_stat *ret)
 {
 	const struct msgqueue *q;
-	u32 tries;
+	u32 tries = 0;
 	u64 count;
 
-	for (tries = 0; tries < LOCK_PEEKS; tries++) {
-		if (!lock_peek_begin(&s->lock, &count)) {
-			arch_pause();
+	do {
+		if (!lock_peek_begin(&s->lock, &count))
 			continue;
-		}
 		q = msg_body(c, s);
-		if (!q || atom_load_acquire(&s->ident) != ident)
-			return 0;
+		if (atom_load_acquire(&s->ident) != ident)
+			return -EIDRM;
+		if (!q)
+			return -EBUSY;
 		stat_fill(c, s, ident, q, ret);
-		if (lock_peek_valid(&s->lock, count) &&
-			atom_load_relaxed(&s->ident) == ident)
-			return 1;
-	}
-	return 0;
+		if (!lock_peek_valid(&s->lock, count))
+			continue;
+		if (atom_load_relaxed(&s->ident) != ident)
+			return -EIDRM;
+		return 0;
+	} while (lock_peek_again(c, &s->lock, tries++));
+	return -EBUSY;
 }
 
 int msg_stat(
@@ -168,10 +170,11 @@ int msg_stat(
 	if (!s)
 		return -EINVAL;
 	err = by == MSG_BY_IDX_ANY ? 0 : perm_check(c, s, PERM_R);
-	if (!err && stat_peek(c, s, ident, ret))
-		return by == MSG_BY_ID ? 0 : ret->id;
 	if (!err)
-		err = caller_enroll(c);
+		err = stat_peek(c, s, ident, ret);
+	if (err != -EBUSY)
+		return err || by == MSG_BY_ID ? err : ret->id;
+	err = caller_enroll(c);
 	if (!err)
 		err = msg_lock(c, s, ident);
 	if (err)

@@ -457,38 +457,43 @@ static void stat_fill(struct caller *c, const struct slot *s, u64 ident,
 }
 
 /*
- * IPC_STAT without the lock: 1, or 0 if it must be taken, for somebody has it
- * all the time, or died and has left something to do. A thread that the set is
- * lent to changes none of these fields but the times, one store each.
+ * IPC_STAT without the lock: 0, -EIDRM, or -EBUSY if it must be taken, for
+ * somebody has it all the time, or died and has left something to do. A thread
+ * that the set is lent to changes none of these fields but the times, one store
+ * each.
  */
 static int stat_peek(
 	struct caller *c, const struct slot *s, u64 ident, struct sem_stat *ret)
 {
 	struct semset *set;
-	u32 nsems, tries;
+	u32 nsems, tries = 0;
 	struct ref body;
 	u64 count;
+	int calm;
 
-	for (tries = 0; tries < LOCK_PEEKS; tries++) {
-		if (!lock_peek_begin(&s->lock, &count)) {
-			arch_pause();
+	do {
+		if (!lock_peek_begin(&s->lock, &count))
 			continue;
-		}
 		body.off = atom_load_relaxed(&s->body.off);
 		nsems = atom_load_relaxed(&s->size);
 		set = region_span(&c->region, body,
 			sizeof(*set) + (u64)nsems * sizeof(struct sem));
-		if (!set || atom_load_acquire(&s->ident) != ident ||
-			!undo_none_suspect(c, set) ||
-			(atom_load_relaxed(&s->lock.bias_busy) &
-				SYS_OWNER_DIED))
-			return 0;
-		stat_fill(c, s, ident, set, nsems, ret);
-		if (lock_peek_valid(&s->lock, count) &&
-			atom_load_relaxed(&s->ident) == ident)
-			return 1;
-	}
-	return 0;
+		if (atom_load_acquire(&s->ident) != ident)
+			return -EIDRM;
+		if (!set)
+			return -EBUSY;
+		calm = undo_none_suspect(c, set) &&
+		       !(atom_load_relaxed(&s->lock.bias_busy) &
+			       SYS_OWNER_DIED);
+		if (calm)
+			stat_fill(c, s, ident, set, nsems, ret);
+		if (!lock_peek_valid(&s->lock, count))
+			continue;
+		if (atom_load_relaxed(&s->ident) != ident)
+			return -EIDRM;
+		return calm ? 0 : -EBUSY;
+	} while (lock_peek_again(c, &s->lock, tries++));
+	return -EBUSY;
 }
 
 int sem_stat(
@@ -514,10 +519,11 @@ int sem_stat(
 	if (!s)
 		return -EINVAL;
 	err = by == SEM_BY_IDX_ANY ? 0 : perm_check(c, s, PERM_R);
-	if (!err && stat_peek(c, s, ident, ret))
-		return by == SEM_BY_ID ? 0 : ret->id;
 	if (!err)
-		err = caller_enroll(c);
+		err = stat_peek(c, s, ident, ret);
+	if (err != -EBUSY)
+		return err || by == SEM_BY_ID ? err : ret->id;
+	err = caller_enroll(c);
 	if (!err)
 		err = lock_for(c, s, ident, 1, &set);
 	if (err)

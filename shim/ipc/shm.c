@@ -314,30 +314,34 @@ static void stat_fill(struct caller *c, const struct slot *s, u64 ident,
 	};
 }
 
-/* IPC_STAT without the lock: 1, or 0 if it must be taken, for somebody has it
- * all the time, or died and is still attached. */
+/* IPC_STAT without the lock: 0, -EIDRM, or -EBUSY if it must be taken, for
+ * somebody has it all the time, or died and is still attached. */
 static int stat_peek(
 	struct caller *c, const struct slot *s, u64 ident, struct shm_stat *ret)
 {
 	const struct shm_segment *seg;
-	u32 tries;
+	u32 tries = 0;
 	u64 count;
+	int calm;
 
-	for (tries = 0; tries < LOCK_PEEKS; tries++) {
-		if (!lock_peek_begin(&s->lock, &count)) {
-			arch_pause();
+	do {
+		if (!lock_peek_begin(&s->lock, &count))
 			continue;
-		}
 		seg = shm_body(c, s);
-		if (!seg || atom_load_acquire(&s->ident) != ident ||
-			!shm_none_suspect(c, seg))
-			return 0;
-		stat_fill(c, s, ident, seg, ret);
-		if (lock_peek_valid(&s->lock, count) &&
-			atom_load_relaxed(&s->ident) == ident)
-			return 1;
-	}
-	return 0;
+		if (atom_load_acquire(&s->ident) != ident)
+			return -EIDRM;
+		if (!seg)
+			return -EBUSY;
+		calm = shm_none_suspect(c, seg);
+		if (calm)
+			stat_fill(c, s, ident, seg, ret);
+		if (!lock_peek_valid(&s->lock, count))
+			continue;
+		if (atom_load_relaxed(&s->ident) != ident)
+			return -EIDRM;
+		return calm ? 0 : -EBUSY;
+	} while (lock_peek_again(c, &s->lock, tries++));
+	return -EBUSY;
 }
 
 int shm_stat(
@@ -357,10 +361,11 @@ int shm_stat(
 	if (!s)
 		return -EINVAL;
 	err = by == SHM_BY_IDX_ANY ? 0 : perm_check(c, s, PERM_R);
-	if (!err && stat_peek(c, s, ident, ret))
-		return by == SHM_BY_ID ? 0 : ret->id;
 	if (!err)
-		err = shm_settle(c, s, ident, &seg);
+		err = stat_peek(c, s, ident, ret);
+	if (err != -EBUSY)
+		return err || by == SHM_BY_ID ? err : ret->id;
+	err = shm_settle(c, s, ident, &seg);
 	if (err)
 		return err;
 	stat_fill(c, s, ident, seg, ret);

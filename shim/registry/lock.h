@@ -84,9 +84,14 @@ static inline int lock_peek_valid(const struct lock *lock, u64 count)
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return !lock_busy(lock) && atom_load_relaxed(&lock->count) == count;
 }
-/* How often it is tried before the lock is taken. Arbitrary: a hold is short.
+/*
+ * After a try in vain, the first being number 0: 1 if it is worth another, 0 if
+ * the lock should be taken, since its owner died, or has it for long. Somebody
+ * who only looks (caller.onlooker) waits for that by short sleeps, for up to a
+ * second: in the queue it would be woken in turn, and whoever stands behind it
+ * would wait for it to run.
  */
-#define LOCK_PEEKS 16
+int lock_peek_again(struct caller *c, const struct lock *lock, u32 tries);
 
 /* Robust-list plumbing, also used for lifelines and waiters. The node of a
  * word lies at a distance that the libc has chosen. */
