@@ -121,6 +121,35 @@ static void stat_fill(struct caller *c, const struct slot *s, u64 ident,
 	};
 }
 
+/* What a thread that the queue is lent to changes, while it is inside. */
+static int same_use(const struct msg_stat *a, const struct msg_stat *b)
+{
+	return a->cbytes == b->cbytes && a->qnum == b->qnum &&
+	       a->stime == b->stime && a->rtime == b->rtime &&
+	       a->lspid == b->lspid && a->lrpid == b->lrpid;
+}
+
+/* Copy it twice if it is lent: what is the same in both, with nobody inside
+ * before, between and after, is of one moment. */
+static int copy_agrees(struct caller *c, const struct slot *s, u64 ident,
+	const struct msgqueue *q, struct msg_stat *ret)
+{
+	const u32 *inside = &s->lock.bias_busy;
+	struct msg_stat again;
+
+	if (atom_load_acquire(inside))
+		return 0;
+	stat_fill(c, s, ident, q, ret);
+	if (likely(!atom_load_acquire(&s->bias)))
+		return 1;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (atom_load_acquire(inside))
+		return 0;
+	stat_fill(c, s, ident, q, &again);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return !atom_load_acquire(inside) && same_use(ret, &again);
+}
+
 /* IPC_STAT without the lock: 0, -EIDRM, or -EBUSY if it must be taken, for
  * somebody has it all the time or died holding it. */
 static int stat_peek(
@@ -136,10 +165,11 @@ static int stat_peek(
 		q = msg_body(c, s);
 		if (atom_load_acquire(&s->ident) != ident)
 			return -EIDRM;
-		if (!q)
+		if (!q || (atom_load_relaxed(&s->lock.bias_busy) &
+				  SYS_OWNER_DIED))
 			return -EBUSY;
-		stat_fill(c, s, ident, q, ret);
-		if (!lock_peek_valid(&s->lock, count))
+		if (!copy_agrees(c, s, ident, q, ret) ||
+			!lock_peek_valid(&s->lock, count))
 			continue;
 		if (atom_load_relaxed(&s->ident) != ident)
 			return -EIDRM;
@@ -171,12 +201,12 @@ int msg_stat(
 		return -EINVAL;
 	err = by == MSG_BY_IDX_ANY ? 0 : perm_check(c, s, PERM_R);
 	if (!err)
+		err = caller_enroll(c);
+	if (!err)
 		err = stat_peek(c, s, ident, ret);
 	if (err != -EBUSY)
 		return err || by == MSG_BY_ID ? err : ret->id;
-	err = caller_enroll(c);
-	if (!err)
-		err = msg_lock(c, s, ident);
+	err = msg_lock(c, s, ident);
 	if (err)
 		return err;
 	stat_fill(c, s, ident, msg_body(c, s), ret);

@@ -520,12 +520,12 @@ int sem_stat(
 		return -EINVAL;
 	err = by == SEM_BY_IDX_ANY ? 0 : perm_check(c, s, PERM_R);
 	if (!err)
+		err = caller_enroll(c);
+	if (!err)
 		err = stat_peek(c, s, ident, ret);
 	if (err != -EBUSY)
 		return err || by == SEM_BY_ID ? err : ret->id;
-	err = caller_enroll(c);
-	if (!err)
-		err = lock_for(c, s, ident, 1, &set);
+	err = lock_for(c, s, ident, 1, &set);
 	if (err)
 		return err;
 	stat_fill(c, s, ident, set, s->size, ret);

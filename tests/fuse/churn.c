@@ -99,7 +99,8 @@ static void work(struct result *r, int nr, int kept, long until)
 	sched_fd = open("/proc/thread-self/schedstat", O_RDONLY);
 	for (i = 0; (begin = now_ns()) < until; i++) {
 		busy = busy_ns();
-		bad = kept && i % 2 ? use_kept(kept, nr + i / 2) : one_of_each();
+		bad = kept && i % 2 ? use_kept(kept, nr + i / 2)
+				    : one_of_each();
 		took = now_ns() - begin;
 		asleep = took < 500000 ? 0 : took - (busy_ns() - busy);
 		r->errors += bad != 0;
