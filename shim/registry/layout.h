@@ -516,8 +516,8 @@ struct shm_state {
 };
 
 /*
- * struct users: hints about who uses a queue, plain stores under its lock, any
- * value is right (ipc/loan.h). By kind: 0 those who send, 1 those who receive.
+ * struct users: hints about who uses a queue, plain stores, cpu also without
+ * its lock; any value is right (ipc/loan.h). By kind: 0 those who send, 1 those who receive.
  */
 struct users {
 	u32 thread[2]; /* the last one, 0 = none yet */
