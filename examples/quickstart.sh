@@ -14,6 +14,8 @@
 #	5  fakeroot, whose two halves speak through message queues, builds a
 #	   Debian package: its queues are in the registry, not in the kernel
 #	6  one loop on the kernel and on ipclift, and how many times faster it is
+#	7  the registry mounted as a directory: who holds, who waits, and a
+#	   limit set by echo
 #
 # Runs on Debian 12 as root, or as a user whose sudo may install packages.
 # Leaves build/ and nothing else.
@@ -63,11 +65,14 @@ ninja -C build >build/quickstart.log || {
     stop "the build failed"
 }
 ipclift=$PWD/build/shim/tool/ipclift
-echo "built: build/shim/libipclift.so and build/shim/tool/ipclift"
+echo "built: build/shim/libipclift.so, build/shim/tool/ipclift and" \
+    "build/fuse/ipclift-fuse"
 
 # A registry of this run's own, gone at the end.
 work=$(mktemp -d /dev/shm/ipclift-quickstart.XXXXXX)
-trap 'rm -rf "$work"' EXIT
+view=$work/view
+mkdir "$view"
+trap '! mountpoint -q "$view" || fusermount3 -u "$view"; rm -rf "$work"' EXIT
 run="$ipclift run --registry $work/registry --"
 
 # What runs on the kernel does so in an IPC namespace of its own, so that it
@@ -220,6 +225,51 @@ else
         }'
 fi
 
+# ---- 7 ----------------------------------------------------------------------
+
+step "7. The registry as a directory"
+cat >"$work/lock.pl" <<'PERL'
+use IPC::SysV qw(IPC_CREAT SEM_UNDO);
+use IPC::Semaphore;
+use Time::HiRes qw(sleep);
+my $s = IPC::Semaphore->new(4713, 2, 0640 | IPC_CREAT) or die "semget: $!\n";
+$s->setval(0, 1);
+$s->op(0, -1, SEM_UNDO) or die;
+my $next = fork;
+if (!$next) { $s->op(0, -1, SEM_UNDO); exit }
+sleep 0.01 until $s->getncnt(0) == 1;
+open my $ready, ">", $ARGV[0]; close $ready;
+open my $go, "<", $ARGV[1]; <$go>;
+$s->op(0, 1, SEM_UNDO); waitpid $next, 0; $s->remove;
+PERL
+mkfifo "$work/ready" "$work/go"
+if ! "$ipclift" mount --registry "$work/registry" "$view" 2>"$work/why"; then
+    echo "  (left out: $(cat "$work/why"))"
+else
+    echo "One process holds a lock, another waits for it:"
+    $run perl "$work/lock.pl" "$work/ready" "$work/go" &
+    timeout 20 cat "$work/ready" || stop "the holder did not start"
+    (
+        cd "$view"
+        show() {
+            printf '\n$ cat %s\n' "$*"
+            cat "$@"
+        }
+        printf '$ ls\n%s\n' "$(ls | tr '\n' ' ')"
+        show sysvipc/sem
+        show sem/*/holders
+        show sem/*/waiters
+        printf '\n$ echo 77 >sys/kernel/msgmni\n'
+        echo 77 >sys/kernel/msgmni
+        show sys/kernel/msgmni
+    )
+    echo >"$work/go"
+    wait
+    fusermount3 -u "$view"
+    echo
+    echo "Unmounted again; no program needs the mount."
+fi
+
 # ---- what next --------------------------------------------------------------
 
 step "What to try next"
@@ -231,6 +281,8 @@ cat <<END
   What is in it, who holds and who waits:
       build/shim/tool/ipclift ls --name work
       build/shim/tool/ipclift show --name work sem ID
+  The same as a directory (unmount it by fusermount3 -u DIR):
+      build/shim/tool/ipclift mount --name work DIR
   All benchmarks, kernel beside shim:
       sudo tests/bench/compare --shim build/shim/libipclift.so
   All tests:

@@ -23,12 +23,24 @@
 #include "log.h"
 #include "ops.h"
 #include "source.h"
+#include "unmounter.h"
 
 enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE };
 
 /* jemalloc: few arenas for few threads, and what a long listing took goes back
- * after a second. Ignored by other allocators. */
+ * after a second, by a thread of its own. Ignored by other allocators. */
 const char *malloc_conf = "narenas:2,dirty_decay_ms:1000,muzzy_decay_ms:0";
+int mallctl(const char *name, void *old, size_t *old_size, void *new,
+	size_t new_size) __attribute__((weak));
+
+/* Once there is no fork to come, which ends all threads but one. */
+static void start_purging(void)
+{
+	_Bool on = 1;
+
+	if (mallctl)
+		mallctl("background_thread", NULL, NULL, &on, sizeof(on));
+}
 
 struct options {
 	char *registry, *log, *limits, *ids;
@@ -157,14 +169,17 @@ static void add_source(struct fuse_args *args, const char *path)
 	fuse_opt_add_arg(args, "-osubtype=ipclift");
 }
 
-static int serve(struct fuse_session *se, const struct options *o)
+static int serve(
+	struct fuse_session *se, const struct options *o, const char *dir)
 {
+	int unmounter = o->keep_mount ? -1 : unmounter_start(dir);
 	struct fuse_loop_config *config = fuse_loop_cfg_create();
 	int err = -1;
 
 	if (config && !fuse_daemonize(o->foreground)) {
 		if (!o->foreground)
 			log_background();
+		start_purging();
 		err = fuse_session_loop_mt(se, config);
 		if (err < 0)
 			log_error("%s", strerror(-err));
@@ -172,6 +187,7 @@ static int serve(struct fuse_session *se, const struct options *o)
 		err = err < 0;
 	}
 	fuse_loop_cfg_destroy(config);
+	unmounter_end(unmounter);
 	return err ? EXIT_FAILED : EXIT_OK;
 }
 
@@ -189,7 +205,7 @@ static int mount_and_serve(struct fuse_args *args, const struct options *o,
 		return EXIT_USAGE;
 	if (!open_registry(o, registry) && !fuse_set_signal_handlers(se)) {
 		if (!fuse_session_mount(se, dir)) {
-			status = serve(se, o);
+			status = serve(se, o, dir);
 			fuse_session_unmount(se);
 		}
 		fuse_remove_signal_handlers(se);
@@ -216,10 +232,12 @@ static int check_words(const struct options *o)
 int main(int argc, char **argv)
 {
 	struct fuse_args args = FUSE_ARGS_INIT(argc, argv);
-	char registry[PATH_MAX];
+	char registry[PATH_MAX], dir[PATH_MAX];
 	struct options o = {0};
 	int status;
 
+	if (argc == 3 && !strcmp(argv[1], UNMOUNTER_WORD))
+		return unmounter_main(argv[2]);
 	if (fuse_opt_parse(&args, &o, option_table, keep_word))
 		return EXIT_USAGE;
 	if (o.help || o.version) {
@@ -233,11 +251,14 @@ int main(int argc, char **argv)
 		log_error("%s: %s", o.log, strerror(errno));
 		return EXIT_FAILED;
 	}
+	/* The background is in the root directory. */
+	if (!realpath(o.words[o.n_words - 1], dir)) {
+		log_error("%s: %s", o.words[o.n_words - 1], strerror(errno));
+		return EXIT_FAILED;
+	}
 	if (find_registry(&o, registry, sizeof(registry)))
 		return EXIT_FAILED;
 	add_source(&args, registry);
-	if (!o.keep_mount)
-		fuse_opt_add_arg(&args, "-oauto_unmount");
 	status = mount_and_serve(&args, &o, registry, o.words[o.n_words - 1]);
 	fuse_opt_free_args(&args);
 	return status;

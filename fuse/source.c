@@ -122,6 +122,7 @@ struct caller *source_caller(struct requester *r)
 		caller.shm = &source.shm;
 		caller.cred = &r->cred;
 		caller.generation = 1;
+		caller.onlooker = 1;
 		caller_refresh(&caller);
 	}
 	caller.cred = &r->cred;

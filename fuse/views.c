@@ -117,6 +117,20 @@ int content_tasks(struct caller *c, struct text *t)
 
 /* ---- locks ---- */
 
+/* "sem 5" is sem/5, and "mq /name" mq/name, as in the tree. */
+static void print_lock_name(const char *name, struct text *t)
+{
+	char path[sizeof(((struct lock_view *)0)->name)], *to = path;
+
+	for (; *name; name++)
+		if (*name != ' ')
+			*to++ = *name;
+		else if (name[1] != '/')
+			*to++ = '/';
+	*to = 0;
+	text_print(t, "%-24s ", path);
+}
+
 int content_locks(struct caller *c, struct text *t)
 {
 	struct lock_cursor at = {0, 0};
@@ -125,13 +139,15 @@ int content_locks(struct caller *c, struct text *t)
 	text_print(t, "profiling %s\n%-24s %10s %14s %10s %9s %9s %9s %7s\n",
 		caller_header(c)->profiling ? "on" : "off", "LOCK", "MAX_NS",
 		"TOTAL_NS", "COUNT", "AVG_NS", "CNT_HOLD", "CNT_LOCK", "OWNER");
-	while (lock_view_next(c, &at, &v))
-		text_print(t, "%-24s %10u %14llu %10llu %9llu %9u %9u %7u\n",
-			v.name, v.max_ns, (unsigned long long)v.total_ns,
+	while (lock_view_next(c, &at, &v)) {
+		print_lock_name(v.name, t);
+		text_print(t, "%10u %14llu %10llu %9llu %9u %9u %7u\n",
+			v.max_ns, (unsigned long long)v.total_ns,
 			(unsigned long long)v.count,
 			(unsigned long long)(v.count ? v.total_ns / v.count
 						     : 0),
 			v.cnt_hold, v.cnt_lock, v.owner);
+	}
 	return 0;
 }
 

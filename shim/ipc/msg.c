@@ -96,10 +96,91 @@ void msg_finish_removal(struct caller *c)
 
 /* ---- commands ---- */
 
+static void stat_fill(struct caller *c, const struct slot *s, u64 ident,
+	const struct msgqueue *q, struct msg_stat *ret)
+{
+	u64 count = atom_load_relaxed(&q->count);
+
+	*ret = (struct msg_stat){
+		.key = s->key,
+		.uid = s->uid,
+		.gid = s->gid,
+		.cuid = s->cuid,
+		.cgid = s->cgid,
+		.mode = s->mode,
+		.seq = (u32)IDENT_ID(ident) >> ids_shift(c),
+		.stime = q->stime,
+		.rtime = q->rtime,
+		.ctime = s->ctime,
+		.cbytes = MSG_BYTES(count),
+		.qnum = MSG_NUM(count),
+		.qbytes = q->qbytes,
+		.lspid = q->lspid,
+		.lrpid = q->lrpid,
+		.id = IDENT_ID(ident),
+	};
+}
+
+/* What a thread that the queue is lent to changes, while it is inside. */
+static int same_use(const struct msg_stat *a, const struct msg_stat *b)
+{
+	return a->cbytes == b->cbytes && a->qnum == b->qnum &&
+	       a->stime == b->stime && a->rtime == b->rtime &&
+	       a->lspid == b->lspid && a->lrpid == b->lrpid;
+}
+
+/* Copy it twice if it is lent: what is the same in both, with nobody inside
+ * before, between and after, is of one moment. */
+static int copy_agrees(struct caller *c, const struct slot *s, u64 ident,
+	const struct msgqueue *q, struct msg_stat *ret)
+{
+	const u32 *inside = &s->lock.bias_busy;
+	struct msg_stat again;
+
+	if (atom_load_acquire(inside))
+		return 0;
+	stat_fill(c, s, ident, q, ret);
+	if (likely(!atom_load_acquire(&s->bias)))
+		return 1;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (atom_load_acquire(inside))
+		return 0;
+	stat_fill(c, s, ident, q, &again);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return !atom_load_acquire(inside) && same_use(ret, &again);
+}
+
+/* IPC_STAT without the lock: 0, -EIDRM, or -EBUSY if it must be taken, for
+ * somebody has it all the time or died holding it. */
+static int stat_peek(
+	struct caller *c, const struct slot *s, u64 ident, struct msg_stat *ret)
+{
+	const struct msgqueue *q;
+	u32 tries = 0;
+	u64 count;
+
+	do {
+		if (!lock_peek_begin(&s->lock, &count))
+			continue;
+		q = msg_body(c, s);
+		if (atom_load_acquire(&s->ident) != ident)
+			return -EIDRM;
+		if (!q || (atom_load_relaxed(&s->lock.bias_busy) &
+				  SYS_OWNER_DIED))
+			return -EBUSY;
+		if (!copy_agrees(c, s, ident, q, ret) ||
+			!lock_peek_valid(&s->lock, count))
+			continue;
+		if (atom_load_relaxed(&s->ident) != ident)
+			return -EIDRM;
+		return 0;
+	} while (lock_peek_again(c, &s->lock, tries++));
+	return -EBUSY;
+}
+
 int msg_stat(
 	struct caller *c, s32 id, enum msg_stat_by by, struct msg_stat *ret)
 {
-	struct msgqueue *q;
 	struct slot *s;
 	u64 ident;
 	int err;
@@ -122,28 +203,13 @@ int msg_stat(
 	if (!err)
 		err = caller_enroll(c);
 	if (!err)
-		err = msg_lock(c, s, ident);
+		err = stat_peek(c, s, ident, ret);
+	if (err != -EBUSY)
+		return err || by == MSG_BY_ID ? err : ret->id;
+	err = msg_lock(c, s, ident);
 	if (err)
 		return err;
-	q = msg_body(c, s);
-	*ret = (struct msg_stat){
-		.key = s->key,
-		.uid = s->uid,
-		.gid = s->gid,
-		.cuid = s->cuid,
-		.cgid = s->cgid,
-		.mode = s->mode,
-		.seq = (u32)IDENT_ID(ident) >> ids_shift(c),
-		.stime = q->stime,
-		.rtime = q->rtime,
-		.ctime = s->ctime,
-		.cbytes = MSG_BYTES(q->count),
-		.qnum = MSG_NUM(q->count),
-		.qbytes = q->qbytes,
-		.lspid = q->lspid,
-		.lrpid = q->lrpid,
-		.id = IDENT_ID(ident),
-	};
+	stat_fill(c, s, ident, msg_body(c, s), ret);
 	lock_release(c, &s->lock);
 	return by == MSG_BY_ID ? 0 : ret->id;
 }

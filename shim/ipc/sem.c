@@ -422,18 +422,78 @@ int sem_setall(struct caller *c, s32 id, const u16 *values, u32 n)
 	return err;
 }
 
-static s64 otime(const struct slot *s, struct semset *set)
+static s64 otime(struct semset *set, u32 nsems)
 {
 	struct sem *sems = sem_array(set);
 	s64 latest = 0, t;
 	u32 i;
 
-	for (i = 0; i < s->size; i++) {
+	for (i = 0; i < nsems; i++) {
 		t = SEM_OTIME(atom_load_relaxed(&sems[i].hi));
 		if (t > latest)
 			latest = t;
 	}
 	return latest;
+}
+
+/* set has nsems semaphores at least, if what was read of the slot is of one
+ * moment. */
+static void stat_fill(struct caller *c, const struct slot *s, u64 ident,
+	struct semset *set, u32 nsems, struct sem_stat *ret)
+{
+	*ret = (struct sem_stat){
+		.key = s->key,
+		.uid = s->uid,
+		.gid = s->gid,
+		.cuid = s->cuid,
+		.cgid = s->cgid,
+		.mode = s->mode,
+		.seq = (u32)IDENT_ID(ident) >> ids_shift(c),
+		.nsems = nsems,
+		.otime = otime(set, nsems),
+		.ctime = s->ctime,
+		.id = IDENT_ID(ident),
+	};
+}
+
+/*
+ * IPC_STAT without the lock: 0, -EIDRM, or -EBUSY if it must be taken, for
+ * somebody has it all the time, or died and has left something to do. A thread
+ * that the set is lent to changes none of these fields but the times, one store
+ * each.
+ */
+static int stat_peek(
+	struct caller *c, const struct slot *s, u64 ident, struct sem_stat *ret)
+{
+	struct semset *set;
+	u32 nsems, tries = 0;
+	struct ref body;
+	u64 count;
+	int calm;
+
+	do {
+		if (!lock_peek_begin(&s->lock, &count))
+			continue;
+		body.off = atom_load_relaxed(&s->body.off);
+		nsems = atom_load_relaxed(&s->size);
+		set = region_span(&c->region, body,
+			sizeof(*set) + (u64)nsems * sizeof(struct sem));
+		if (atom_load_acquire(&s->ident) != ident)
+			return -EIDRM;
+		if (!set)
+			return -EBUSY;
+		calm = undo_none_suspect(c, set) &&
+		       !(atom_load_relaxed(&s->lock.bias_busy) &
+			       SYS_OWNER_DIED);
+		if (calm)
+			stat_fill(c, s, ident, set, nsems, ret);
+		if (!lock_peek_valid(&s->lock, count))
+			continue;
+		if (atom_load_relaxed(&s->ident) != ident)
+			return -EIDRM;
+		return calm ? 0 : -EBUSY;
+	} while (lock_peek_again(c, &s->lock, tries++));
+	return -EBUSY;
 }
 
 int sem_stat(
@@ -462,22 +522,13 @@ int sem_stat(
 	if (!err)
 		err = caller_enroll(c);
 	if (!err)
-		err = lock_for(c, s, ident, 1, &set);
+		err = stat_peek(c, s, ident, ret);
+	if (err != -EBUSY)
+		return err || by == SEM_BY_ID ? err : ret->id;
+	err = lock_for(c, s, ident, 1, &set);
 	if (err)
 		return err;
-	*ret = (struct sem_stat){
-		.key = s->key,
-		.uid = s->uid,
-		.gid = s->gid,
-		.cuid = s->cuid,
-		.cgid = s->cgid,
-		.mode = s->mode,
-		.seq = (u32)IDENT_ID(ident) >> ids_shift(c),
-		.nsems = s->size,
-		.otime = otime(s, set),
-		.ctime = s->ctime,
-		.id = IDENT_ID(ident),
-	};
+	stat_fill(c, s, ident, set, s->size, ret);
 	sem_unlock(c, s);
 	return by == SEM_BY_ID ? 0 : ret->id;
 }

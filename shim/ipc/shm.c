@@ -292,6 +292,58 @@ static struct slot *find(
 	return *ret_ident & IDENT_LIVE ? s : NULL;
 }
 
+static void stat_fill(struct caller *c, const struct slot *s, u64 ident,
+	const struct shm_segment *seg, struct shm_stat *ret)
+{
+	*ret = (struct shm_stat){
+		.size = seg->size,
+		.atime = seg->atime,
+		.dtime = seg->dtime,
+		.ctime = s->ctime,
+		.nattch = seg->nattch,
+		.key = s->key,
+		.uid = s->uid,
+		.gid = s->gid,
+		.cuid = s->cuid,
+		.cgid = s->cgid,
+		.mode = s->mode,
+		.seq = (u32)IDENT_ID(ident) >> ids_shift(c),
+		.cpid = seg->cpid,
+		.lpid = seg->lpid,
+		.id = IDENT_ID(ident),
+	};
+}
+
+/* IPC_STAT without the lock: 0, -EIDRM, or -EBUSY if it must be taken, for
+ * somebody has it all the time, or died and is still attached. */
+static int stat_peek(
+	struct caller *c, const struct slot *s, u64 ident, struct shm_stat *ret)
+{
+	const struct shm_segment *seg;
+	u32 tries = 0;
+	u64 count;
+	int calm;
+
+	do {
+		if (!lock_peek_begin(&s->lock, &count))
+			continue;
+		seg = shm_body(c, s);
+		if (atom_load_acquire(&s->ident) != ident)
+			return -EIDRM;
+		if (!seg)
+			return -EBUSY;
+		calm = shm_none_suspect(c, seg);
+		if (calm)
+			stat_fill(c, s, ident, seg, ret);
+		if (!lock_peek_valid(&s->lock, count))
+			continue;
+		if (atom_load_relaxed(&s->ident) != ident)
+			return -EIDRM;
+		return calm ? 0 : -EBUSY;
+	} while (lock_peek_again(c, &s->lock, tries++));
+	return -EBUSY;
+}
+
 int shm_stat(
 	struct caller *c, s32 id, enum shm_stat_by by, struct shm_stat *ret)
 {
@@ -310,26 +362,13 @@ int shm_stat(
 		return -EINVAL;
 	err = by == SHM_BY_IDX_ANY ? 0 : perm_check(c, s, PERM_R);
 	if (!err)
-		err = shm_settle(c, s, ident, &seg);
+		err = stat_peek(c, s, ident, ret);
+	if (err != -EBUSY)
+		return err || by == SHM_BY_ID ? err : ret->id;
+	err = shm_settle(c, s, ident, &seg);
 	if (err)
 		return err;
-	*ret = (struct shm_stat){
-		.size = seg->size,
-		.atime = seg->atime,
-		.dtime = seg->dtime,
-		.ctime = s->ctime,
-		.nattch = seg->nattch,
-		.key = s->key,
-		.uid = s->uid,
-		.gid = s->gid,
-		.cuid = s->cuid,
-		.cgid = s->cgid,
-		.mode = s->mode,
-		.seq = (u32)IDENT_ID(ident) >> ids_shift(c),
-		.cpid = seg->cpid,
-		.lpid = seg->lpid,
-		.id = IDENT_ID(ident),
-	};
+	stat_fill(c, s, ident, seg, ret);
 	lock_release(c, &s->lock);
 	return by == SHM_BY_ID ? 0 : ret->id;
 }

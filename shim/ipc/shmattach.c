@@ -202,6 +202,23 @@ static int suspect(struct caller *c, const struct shm_attach *rec)
 	return 1;
 }
 
+/* Records looked at without the lock, in a list that may change under us.
+ * Arbitrary. */
+#define PEEKED_RECORDS 64
+
+int shm_none_suspect(struct caller *c, const struct shm_segment *seg)
+{
+	const struct shm_attach *rec = shm_attach_at(c, seg->attach_all);
+	int steps;
+
+	for (steps = 0; rec && steps < PEEKED_RECORDS; steps++) {
+		if (suspect(c, rec))
+			return 0;
+		rec = shm_attach_at(c, rec->seg_next);
+	}
+	return !rec;
+}
+
 static int known(const u32 *alive, u32 n, u32 task)
 {
 	while (n--)

@@ -62,6 +62,9 @@ int shm_release_locked(struct caller *c, struct task *t, u32 epoch);
  * -EIDRM with no lock held. */
 int shm_settle(
 	struct caller *c, struct slot *s, u64 ident, struct shm_segment **ret);
+/* 1 if surely none of the dead is attached to it; 0 if it cannot be told. Needs
+ * no lock: for a copy that is found valid afterwards (lock_peek_valid). */
+int shm_none_suspect(struct caller *c, const struct shm_segment *seg);
 /* After an attachment: look for the dead if there are many more than when they
  * were last looked for, so that what nobody asks about does not pile up. */
 #define SHM_TIDY_MIN 16u /* arbitrary */

@@ -297,6 +297,26 @@ u32 undo_suspect(struct caller *c, struct semset *set, int all)
 	return 0;
 }
 
+/* Records looked at without the lock, in a list that may change under us.
+ * Arbitrary. */
+#define PEEKED_RECORDS 64
+
+int undo_none_suspect(const struct caller *c, const struct semset *set)
+{
+	const struct undo *u = undo_at(c, set->undo_all);
+	int steps;
+
+	for (steps = 0; u && steps < PEEKED_RECORDS; steps++) {
+		u32 task = u->task;
+
+		if (task != c->task &&
+			task_suspect(region_task(&c->region, task)))
+			return 0;
+		u = undo_at(c, u->set_next);
+	}
+	return !u;
+}
+
 void undo_watch(struct caller *c, struct semset *set, struct wait_watch *ret)
 {
 	struct undo *u = undo_at(c, set->undo_active);

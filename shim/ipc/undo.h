@@ -42,6 +42,10 @@ void undo_recount(struct caller *c, struct semset *set);
 /* A task that holds something of this set and whose lifeline has fired; 0 if
  * none. all: look at idle records too. Slot lock held. */
 u32 undo_suspect(struct caller *c, struct semset *set, int all);
+/* 1 if there surely is no such task, idle records included; 0 if it cannot be
+ * told. Needs no lock: for a copy that is found valid afterwards
+ * (lock_peek_valid). */
+int undo_none_suspect(const struct caller *c, const struct semset *set);
 
 /* Apply and free all records of a task whose process is gone (ipc/reap.h): 0,
  * or -ENOMEM, and they are kept.

@@ -97,6 +97,7 @@ struct caller {
 	u32 idx_mask;	   /* of ids */
 	int may_borrow;	   /* bias_register succeeded */
 	u32 spins_in_vain; /* wait.c */
+	u32 onlooker;	   /* rather late than in others' way: the mount */
 	struct {	   /* ipc/sleep.c */
 		u32 vain, resync_at;
 	} spin;

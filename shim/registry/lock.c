@@ -9,6 +9,11 @@
 #include "registry/recover.h"
 #include "registry/wait.h"
 
+/* Arbitrary: about a microsecond, and then up to about a second. */
+#define PEEKS 16
+#define PEEK_SLEEPS 10000
+#define PEEK_SLEEP_NS 50000
+
 /* Arbitrary: a hold lasts well below a microsecond, 60 pauses about one. */
 #define SPIN_PAUSES 60
 #define BACKSTOP_NS 50000000
@@ -71,6 +76,22 @@ static u32 acquire_contended(struct caller *c, struct lock *lock, u32 seen)
 			declare_dead_if_gone(lock, seen);
 		slept = SYS_WAITERS;
 	}
+}
+
+int lock_peek_again(struct caller *c, const struct lock *lock, u32 tries)
+{
+	const struct sys_timespec nap = {0, PEEK_SLEEP_NS};
+
+	if (atom_load_relaxed(&lock->word) & SYS_OWNER_DIED)
+		return 0;
+	if (tries < PEEKS) {
+		arch_pause();
+		return 1;
+	}
+	if (!c->onlooker || tries >= PEEKS + PEEK_SLEEPS)
+		return 0;
+	sys_call(__NR_nanosleep, &nap, NULL);
+	return 1;
 }
 
 HOT int lock_acquire(struct caller *c, struct lock *lock)

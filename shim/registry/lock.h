@@ -66,6 +66,33 @@ static inline int lock_busy(const struct lock *lock)
 	return (atom_load_acquire(&lock->word) & ~SYS_WAITERS) != 0;
 }
 
+/*
+ * Reading what a lock protects without it: begin; copy out, trusting nothing
+ * that was read (sizes and references may be of different moments); valid: 1 if
+ * nobody held the lock meanwhile, so that the copy is of one moment. Whoever
+ * reads so keeps nobody waiting, even if it is preempted in the middle. Pairs
+ * with the stores of word and count in lock_acquire and lock_release, in the
+ * order in which x86 makes them visible.
+ */
+static inline int lock_peek_begin(const struct lock *lock, u64 *ret_count)
+{
+	*ret_count = atom_load_acquire(&lock->count);
+	return !lock_busy(lock);
+}
+static inline int lock_peek_valid(const struct lock *lock, u64 count)
+{
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return !lock_busy(lock) && atom_load_relaxed(&lock->count) == count;
+}
+/*
+ * After a try in vain, the first being number 0: 1 if it is worth another, 0 if
+ * the lock should be taken, since its owner died, or has it for long. Somebody
+ * who only looks (caller.onlooker) waits for that by short sleeps, for up to a
+ * second: in the queue it would be woken in turn, and whoever stands behind it
+ * would wait for it to run.
+ */
+int lock_peek_again(struct caller *c, const struct lock *lock, u32 tries);
+
 /* Robust-list plumbing, also used for lifelines and waiters. The node of a
  * word lies at a distance that the libc has chosen. */
 static inline void *robust_node(const struct caller *c, u32 *word)

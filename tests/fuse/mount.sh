@@ -50,7 +50,7 @@ unmount() { # unmount WHAT DIR
     fusermount3 -u "$2"
     is "$1: unmounted, process ended" "$(wait_for 5 gone "$2" && echo yes)" yes
 }
-"$mounter" "$m" -o create,limits=kernel
+(cd "$work" && exec "$mounter" view -o create,limits=kernel)
 is "ipclift-fuse" "$(shown "$m")" "fuse.ipclift $IPCLIFT_REGISTRY"
 is "made with limits=kernel" "$(<"$m/sys/fs/mqueue/queues_max")" 256
 unmount "ipclift-fuse" "$m"

@@ -26,7 +26,8 @@ programs=${IPCLIFT_TESTS:?the built test programs}/fuse
 work=$(mktemp -d -p "${IPCLIFT_TEST_DIR:-/dev/shm}" fuse.XXXXXX) || exit 1
 chmod 0755 "$work"
 export IPCLIFT_REGISTRY=$work/registry
-bad=0
+# shellcheck source=tests/preload/checks.sh
+. "$(dirname "$0")/../preload/checks.sh"
 mounts=()
 children=()
 
@@ -46,14 +47,6 @@ tidy_up() {
 }
 trap tidy_up EXIT
 
-is() { # is WHAT GOT WANTED
-    if [[ $2 == "$3" ]]; then
-        echo "ok   $1"
-    else
-        echo "FAIL $1: '$2' instead of '$3'"
-        bad=1
-    fi
-}
 same() { # same WHAT FILE FILE
     if diff -u "$2" "$3" >"$work/diff"; then
         echo "ok   $1"
@@ -62,10 +55,6 @@ same() { # same WHAT FILE FILE
         head -n 40 "$work/diff"
         bad=1
     fi
-}
-status() {
-    "$@" >"$work/out" 2>"$work/err"
-    echo $?
 }
 
 # mount_view DIR [OPTIONS]: mounts the registry; DIR is made.

@@ -13,20 +13,9 @@ shim=${IPCLIFT_SHIM:?names no libipclift.so}
 work=$(mktemp -d -p "${IPCLIFT_TEST_DIR:-/dev/shm}" doctor.XXXXXX) || exit 1
 trap 'rm -rf "$work"' EXIT
 export IPCLIFT_REGISTRY=$work/registry
-bad=0
+# shellcheck source=tests/preload/checks.sh
+. "$(dirname "$0")/checks.sh"
 
-is() { # is WHAT GOT WANTED
-    if [[ $2 == "$3" ]]; then
-        echo "ok   $1"
-    else
-        echo "FAIL $1: '$2' instead of '$3'"
-        bad=1
-    fi
-}
-status() {
-    "$@" >"$work/out" 2>"$work/err"
-    echo $?
-}
 # says TEXT: doctor's output has it
 says() {
     grep -cF -- "$1" "$work/out"

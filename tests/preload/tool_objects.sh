@@ -20,20 +20,9 @@ cleanup() {
 }
 trap cleanup EXIT
 export IPCLIFT_REGISTRY=$work/registry IPCLIFT_LIMITS=kernel
-bad=0
+# shellcheck source=tests/preload/checks.sh
+. "$(dirname "$0")/checks.sh"
 
-is() { # is WHAT GOT WANTED
-    if [[ $2 == "$3" ]]; then
-        echo "ok   $1"
-    else
-        echo "FAIL $1: '$2' instead of '$3'"
-        bad=1
-    fi
-}
-status() {
-    "$@" >"$work/out" 2>"$work/err"
-    echo $?
-}
 # json EXPRESSION: of $j, which is read from standard input
 json() {
     perl -MJSON::PP -e 'local $/; my $j = decode_json(<STDIN>); print '"$1"

@@ -9,7 +9,8 @@ set -u
 ipclift=${IPCLIFT_TOOL:?the command}
 home=/dev/shm/ipclift-$EUID
 work=$(mktemp -d) || exit 1
-bad=0
+# shellcheck source=tests/preload/checks.sh
+. "$(dirname "$0")/checks.sh"
 # shellcheck disable=SC2329 # called by trap
 tidy() {
     rm -rf "$work"
@@ -17,14 +18,6 @@ tidy() {
 }
 trap tidy EXIT
 
-is() { # is WHAT GOT WANTED
-    if [[ $2 == "$3" ]]; then
-        echo "ok   $1"
-    else
-        echo "FAIL $1: '$2' instead of '$3'"
-        bad=1
-    fi
-}
 status() {
     "$@" >/dev/null 2>&1
     echo $?

@@ -11,20 +11,9 @@ here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d -p "${IPCLIFT_TEST_DIR:-/dev/shm}" save.XXXXXX) || exit 1
 trap 'rm -rf "$work"' EXIT
 export IPCLIFT_REGISTRY=$work/first IPCLIFT_LIMITS=kernel
-bad=0
+# shellcheck source=tests/preload/checks.sh
+. "$(dirname "$0")/checks.sh"
 
-is() { # is WHAT GOT WANTED
-    if [[ $2 == "$3" ]]; then
-        echo "ok   $1"
-    else
-        echo "FAIL $1: '$2' instead of '$3'"
-        bad=1
-    fi
-}
-status() {
-    "$@" >"$work/out" 2>"$work/err"
-    echo $?
-}
 second() {
     IPCLIFT_REGISTRY=$work/second "$@"
 }

@@ -15,20 +15,8 @@ ipclift=${IPCLIFT_TOOL:?the command}
 work=$(mktemp -d -p "${IPCLIFT_TEST_DIR:-/dev/shm}" view.XXXXXX) || exit 1
 trap 'rm -rf "$work"' EXIT
 export IPCLIFT_REGISTRY=$work/registry
-bad=0
-
-is() { # is WHAT GOT WANTED
-    if [[ $2 == "$3" ]]; then
-        echo "ok   $1"
-    else
-        echo "FAIL $1: '$2' instead of '$3'"
-        bad=1
-    fi
-}
-status() {
-    "$@" >"$work/out" 2>"$work/err"
-    echo $?
-}
+# shellcheck source=tests/preload/checks.sh
+. "$(dirname "$0")/checks.sh"
 
 # ---- no registry, wrong words
 for command in ls "show sem 1" "rm sem 1" gc get "set semmni=1" check waits \
