@@ -424,6 +424,18 @@ static inline int receive_once(struct caller *c, const struct mq_desc *d,
 	return err;
 }
 
+/* Nothing there, and whoever sends runs on another CPU: to ask for the lock
+ * only to find that out would take it from him. */
+static inline int must_wait(const struct caller *c, const struct mqueue *q)
+{
+	const struct users *u = &q->users;
+
+	return !PRIOQ_N(atom_load_relaxed(&q->msgs.count)) &&
+	       u->thread[USER_RECEIVER] == c->thread &&
+	       u->thread[USER_SENDER] && u->thread[USER_SENDER] != c->thread &&
+	       u->cpu[USER_SENDER] != u->cpu[USER_RECEIVER];
+}
+
 long mqueue_receive(struct caller *c, const struct mq_desc *d, void *user,
 	u64 len, u32 *user_prio, const struct sys_timespec *timeout)
 {
@@ -442,7 +454,9 @@ long mqueue_receive(struct caller *c, const struct mq_desc *d, void *user,
 	/* Until a large message is out of the own block, a handler must not
 	 * make a call that uses it. */
 	section_begin(c);
-	err = receive_once(c, d, q, &m, small);
+	err = BLOCKED;
+	if (likely(!must_wait(c, q)))
+		err = receive_once(c, d, q, &m, small);
 	if (unlikely(err == BLOCKED))
 		err = mq_sleep_receive(c, d, &m, small, timeout);
 	if (unlikely(!err && !m.small && !m.delivered))

@@ -262,20 +262,22 @@ int mq_sleep_receive(struct caller *c, const struct mq_desc *d,
 {
 	struct mq_sleep ms = {.d = d, .msg = ret};
 	struct mqueue *q = mq_body(c, d->s);
-	int err = may_sleep(d, timeout);
+	int may = may_sleep(d, timeout), err = 0;
 
-	if (!err)
+	if (!may)
 		err = mq_own_block(c, MQ_COPY_MAX);
-	if (!err)
+	if (!may && !err)
 		look(c, q, USER_RECEIVER);
 	if (!err)
 		err = mq_lock(c, d);
 	if (err)
 		return err;
+	/* Also for one who must not sleep: only under the lock it is sure that
+	 * there is nothing. */
 	err = mq_try_receive(c, d, q, ret, small);
-	if (err != BLOCKED) {
+	if (err != BLOCKED || may) {
 		lock_release(c, &d->s->lock);
-		return err;
+		return err == BLOCKED ? may : err;
 	}
 	return sleep_in(c, q, &ms, timeout);
 }

@@ -454,6 +454,24 @@ static inline int lent_receive(struct caller *c, struct slot *s, u64 ident,
 	return can;
 }
 
+/* Nothing there, and whoever sends runs on another CPU: to ask for the lock
+ * only to find that out would take it from him. */
+static inline void look_first(struct caller *c, const struct slot *s,
+	const struct request *r, struct tries *t)
+{
+	struct msgqueue *q = msg_body(c, s);
+	u64 seen;
+
+	if (unlikely(!q) || t->spun || (r->flg & MSG_IPC_NOWAIT) ||
+		q->users.thread[USER_RECEIVER] != c->thread)
+		return;
+	seen = atom_load_relaxed(&q->count);
+	if (MSG_NUM(seen) || !users_elsewhere(c, &q->users, USER_RECEIVER))
+		return;
+	t->spun = 1;
+	await_message(c, q, seen);
+}
+
 /* One try under the lock, which is released; in a section. A length, -errno, or
  * SLEEP_RETRY: from the access check on. */
 static s64 receive_once(struct caller *c, struct slot *s, u64 ident,
@@ -468,6 +486,7 @@ static s64 receive_once(struct caller *c, struct slot *s, u64 ident,
 
 	if (lent_receive(c, s, ident, r, &p))
 		return copy_out(c, r, &p);
+	look_first(c, s, r, t);
 	ret = msg_lock(c, s, ident);
 	if (unlikely(ret))
 		return ret;

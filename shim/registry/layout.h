@@ -34,7 +34,7 @@
 #include <stdint.h>
 
 #define LAYOUT_MAGIC 0x7466696c63706900ULL /* "\0ipclift" */
-#define LAYOUT_VERSION 9u
+#define LAYOUT_VERSION 10u
 
 typedef uint64_t u64;
 typedef int64_t s64;
@@ -516,8 +516,8 @@ struct shm_state {
 };
 
 /*
- * struct users: hints about who uses a queue, plain stores under its lock, any
- * value is right (ipc/loan.h). By kind: 0 those who send, 1 those who receive.
+ * struct users: hints about who uses a queue, plain stores, cpu also without
+ * its lock; any value is right (ipc/loan.h). By kind: 0 those who send, 1 those who receive.
  */
 struct users {
 	u32 thread[2]; /* the last one, 0 = none yet */
@@ -818,6 +818,10 @@ struct header {
 	u32 profiling; /* 1: locks take times */
 	s64 created;
 	u64 identity_sum; /* of the fields above */
+	/* Which of control[] are in use, a bit each: looked at together with the
+	 * limits, which is why it stands here. */
+	u32 control_open;
+	u32 pad0;
 	struct limits limits;
 	struct id_table ids[N_FAC];
 	struct lock fac_lock[N_FAC];
@@ -836,7 +840,7 @@ struct header {
 	struct shm_state shm;
 	u64 mq_fifo[2];	  /* token of a FIFO made for a queue not yet there */
 	u32 mq_orphans;	  /* queues unlinked but open: slot idx + 1, 0 = none */
-	u32 control_open; /* bits: which of control[] are in use */
+	u32 pad;
 	struct control_file control[CONTROL_FILES];
 	struct limit_told told[LIMITS_TOLD];
 };
