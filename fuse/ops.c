@@ -40,6 +40,9 @@
 /* An open file or directory. Threads of a program may share it. */
 struct file {
 	struct node node;
+	/* One for being open, one for each thread that uses it after its reply:
+	 * the kernel may have it closed as soon as it has that. */
+	u32 refs;
 	pthread_mutex_t lock; /* of what follows */
 	int made;
 	struct text text; /* of a directory: packed struct entry */
@@ -224,6 +227,7 @@ static struct file *file_new(const struct node *n)
 
 	if (f) {
 		f->node = *n;
+		f->refs = 1;
 		pthread_mutex_init(&f->lock, NULL);
 	}
 	return f;
@@ -234,8 +238,10 @@ static struct file *file_of(const struct fuse_file_info *fi)
 	return (struct file *)(uintptr_t)fi->fh;
 }
 
-static void file_free(struct file *f)
+static void file_put(struct file *f)
 {
+	if (__atomic_sub_fetch(&f->refs, 1, __ATOMIC_ACQ_REL))
+		return;
 	pthread_mutex_destroy(&f->lock);
 	text_deinit(&f->text);
 	free(f);
@@ -269,14 +275,14 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	fi->fh = (uintptr_t)f;
 	fi->direct_io = 1;
 	if (fuse_reply_open(req, fi))
-		file_free(f);
+		file_put(f);
 }
 
 static void op_release(
 	fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	(void)ino;
-	file_free(file_of(fi));
+	file_put(file_of(fi));
 	reply_error(req, 0);
 }
 
@@ -331,6 +337,7 @@ static void read_text(fuse_req_t req, struct file *f, struct caller *c,
 	size_t at, n;
 	int err;
 
+	__atomic_add_fetch(&f->refs, 1, __ATOMIC_RELAXED);
 	pthread_mutex_lock(&f->lock);
 	err = file_text(f, c, offset);
 	if (err) {
@@ -342,6 +349,7 @@ static void read_text(fuse_req_t req, struct file *f, struct caller *c,
 		fuse_reply_buf(req, f->text.buf + at, n < size ? n : size);
 	}
 	pthread_mutex_unlock(&f->lock);
+	file_put(f);
 }
 
 static void read_sysctl(fuse_req_t req, const struct node *n, struct caller *c,
@@ -461,13 +469,13 @@ static void op_opendir(
 	}
 	if (err) {
 		if (f)
-			file_free(f);
+			file_put(f);
 		reply_error(req, err);
 		return;
 	}
 	fi->fh = (uintptr_t)f;
 	if (fuse_reply_open(req, fi))
-		file_free(f);
+		file_put(f);
 }
 
 /* An offset is one in the list, which does not change; rewinding needs the

@@ -5,6 +5,9 @@
 #include "ipc/shmattach.h"
 #include "ipc/shmhost.h"
 
+#define NR_MLOCK2 325
+#define MLOCK_ONFAULT_FLAG 1
+
 /* One attachment, of whose range [from, to) pages changed. */
 static void changed(struct caller *c, struct shm_entry *e, u64 from, u64 to,
 	struct shm_change change)
@@ -147,17 +150,37 @@ long shm_host_protect(struct caller *c, u64 addr, u64 len, int prot)
 	return err;
 }
 
+/* mlock fills the pages after it has marked the mappings, and where that fails
+ * (no access) they stay marked: so the two are done one after the other. 1 if
+ * the mappings were marked. */
+static int lock_pages(long nr, u64 addr, u64 len, u64 arg, long *ret)
+{
+	*ret = sys_call(NR_MLOCK2, addr, len, MLOCK_ONFAULT_FLAG);
+	if (*ret && *ret != -ENOSYS)
+		return 0;
+	*ret = sys_call(nr, addr, len, arg);
+	return 1;
+}
+
 long shm_host_advise(struct caller *c, long nr, u64 addr, u64 len, u64 arg,
 	struct shm_change change)
 {
 	u64 first = addr & ~(SYS_PAGE - 1);
 	u64 size = (addr - first + len + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
-	long err;
+	long err = -ENOMEM;
+	int done = 0;
 
 	if (!size || first + size < first || !begin(c, first, size))
 		return sys_call(nr, addr, len, arg);
-	err = there(c, first, size) ? sys_call(nr, addr, len, arg) : -ENOMEM;
-	if (!err)
+	if (there(c, first, size)) {
+		if (change.set & SHM_ATTR_LOCKED) {
+			done = lock_pages(nr, addr, len, arg, &err);
+		} else {
+			err = sys_call(nr, addr, len, arg);
+			done = !err;
+		}
+	}
+	if (done)
 		shm_host_changed_locked(c, first, size, change);
 	end(c);
 	return err;

@@ -144,6 +144,9 @@ int shm_entry_cut(struct shm_process *p, struct shm_entry *e, u64 from, u64 to,
 /* The fragment that page lies in: its attributes, or -1 if it is unmapped. */
 s64 shm_entry_attr(
 	const struct shm_process *p, const struct shm_entry *e, u64 page);
+/* 1 if pages [from, to) of it lie in one fragment. */
+int shm_entry_one_fragment(const struct shm_process *p,
+	const struct shm_entry *e, u64 from, u64 to);
 /* 1 if pages [from, to) of it are all still mapped. */
 int shm_entry_covers(const struct shm_process *p, const struct shm_entry *e,
 	u64 from, u64 to);

@@ -10,6 +10,8 @@
 #include "ipc/shmattach.h"
 #include "ipc/shmhost.h"
 
+#define NR_MLOCK2 325
+#define MLOCK_ONFAULT_FLAG 1
 #define MAYMOVE 1
 #define FIXED 2
 #define MOVE_FLAGS (MAYMOVE | FIXED)
@@ -35,24 +37,55 @@ static struct shm_entry *entry_at(struct caller *c, u64 addr, u64 len)
 	return NULL;
 }
 
-/* What entry_at found, copied out: the table may move. */
-static int attachment_at(
-	struct caller *c, u64 addr, u64 len, struct shm_entry *ret)
+/* What the host has set on the old place is set on the new one. */
+static void carry_over(u64 addr, u64 len, u32 attr)
+{
+	static const struct {
+		u32 bit;
+		int advice;
+	} kinds[] = {
+		{SHM_ATTR_RANDOM, 1},
+		{SHM_ATTR_SEQUENTIAL, 2},
+		{SHM_ATTR_DONTFORK, 10},
+		{SHM_ATTR_HUGE, 14},
+		{SHM_ATTR_NOHUGE, 15},
+		{SHM_ATTR_DONTDUMP, 16},
+	};
+	u32 i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (attr & kinds[i].bit)
+			sys_call(__NR_madvise, addr, len, kinds[i].advice);
+	if (attr & SHM_ATTR_LOCKED)
+		sys_call(NR_MLOCK2, addr, len,
+			attr & SHM_ATTR_ONFAULT ? MLOCK_ONFAULT_FLAG : 0);
+}
+
+/* What entry_at found, copied out, for the table may move: 1; 0 if it found
+ * none; -EFAULT if the range is several fragments. */
+static int attachment_at(struct caller *c, u64 addr, u64 len,
+	struct shm_entry *ret, u32 *ret_attr)
 {
 	const struct shm_entry *e;
-	s64 attr;
+	u64 page;
+	int whole = 1;
 
 	lock_acquire(c, &task_own(c)->lock);
 	e = entry_at(c, addr, len);
 	if (e) {
 		*ret = *e;
-		attr = shm_entry_attr(c->shm, e, (addr - e->addr) / SYS_PAGE);
-		ret->prot = attr & SHM_ATTR_PROT;
+		page = (addr - e->addr) / SYS_PAGE;
+		*ret_attr = (u32)shm_entry_attr(c->shm, e, page);
+		ret->prot = *ret_attr & SHM_ATTR_PROT;
+		whole = shm_entry_one_fragment(c->shm, e, page,
+			page + (len + SYS_PAGE - 1) / SYS_PAGE);
 		ret->unlike = 0;
 		ret->frags = 0;
 	}
 	lock_release(c, &task_own(c)->lock);
-	return e != NULL;
+	if (!e)
+		return 0;
+	return whole ? 1 : -EFAULT;
 }
 
 /* Slot lock held: map the part and count it. */
@@ -71,8 +104,8 @@ static long attach_part(struct caller *c, struct slot *s, struct shm_entry *e,
 
 /* n pages from page `from` of the attachment like, once more, at `to` or
  * anywhere: the address or -errno. */
-static long attach_again(
-	struct caller *c, const struct shm_entry *like, u64 from, u64 n, u64 to)
+static long attach_again(struct caller *c, const struct shm_entry *like,
+	u32 attr, u64 from, u64 n, u64 to)
 {
 	struct slot *s = region_slot(&c->region, FAC_SHM, like->slot_idx);
 	struct shm_attach *rec;
@@ -99,13 +132,16 @@ static long attach_again(
 			shm_host_changed_locked(c, to, n * SYS_PAGE, SHM_GONE);
 		shm_entry_cut(c->shm, e, 0, from, SHM_GONE);
 		shm_entry_cut(c->shm, e, from + n, e->pages, SHM_GONE);
+		carry_over((u64)addr, n * SYS_PAGE, attr);
+		shm_entry_cut(c->shm, e, from, from + n,
+			(struct shm_change){0, ~0u, attr});
 		shm_entry_insert(c->shm, e);
 	}
 	lock_release(c, &task_own(c)->lock);
 	return addr;
 }
 
-static long move(struct caller *c, const struct shm_entry *e, u64 old,
+static long move(struct caller *c, const struct shm_entry *e, u32 attr, u64 old,
 	u64 old_len, u64 len, int flags, u64 to)
 {
 	u64 from = (old - e->addr) / SYS_PAGE, n = len / SYS_PAGE;
@@ -118,7 +154,7 @@ static long move(struct caller *c, const struct shm_entry *e, u64 old,
 		return -EINVAL;
 	if (n > e->pages - from)
 		return -ENOMEM;
-	addr = attach_again(c, e, from, n, to);
+	addr = attach_again(c, e, attr, from, n, to);
 	if ((addr < 0 && addr > -4096) || !old_len)
 		return addr;
 	err = shm_host_unmap(c, old, old_len);
@@ -146,6 +182,7 @@ long shm_host_remap(
 	struct caller *c, u64 old, u64 old_len, u64 len, int flags, u64 to)
 {
 	struct shm_entry e;
+	u32 attr = 0;
 	long err;
 
 	old_len = (old_len + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
@@ -153,11 +190,15 @@ long shm_host_remap(
 	if (!len || (old & (SYS_PAGE - 1)) || (flags & ~MOVE_FLAGS) ||
 		(flags & MOVE_FLAGS) == FIXED || caller_enroll(c))
 		return -EINVAL;
-	if (!attachment_at(c, old, old_len ? old_len : SYS_PAGE, &e))
+	err = attachment_at(c, old, old_len ? old_len : SYS_PAGE, &e, &attr);
+	if (!err)
 		return move_other(c, old, old_len, len, flags, to);
+	if (err < 0)
+		return err;
 	if (!old_len)
-		return flags & MAYMOVE ? move(c, &e, old, 0, len, flags, to)
-				       : -ENOMEM;
+		return flags & MAYMOVE
+			       ? move(c, &e, attr, old, 0, len, flags, to)
+			       : -ENOMEM;
 	if (len > old_len)
 		return -ENOMEM;
 	if (len < old_len) {
@@ -165,7 +206,7 @@ long shm_host_remap(
 		if (err)
 			return err;
 	}
-	return flags & FIXED ? move(c, &e, old, len, len, flags, to)
+	return flags & FIXED ? move(c, &e, attr, old, len, len, flags, to)
 			     : (long)old;
 }
 
@@ -189,6 +230,7 @@ long shm_host_remap_pages(
 {
 	struct shm_change moved = {0, 0, SHM_ATTR_ELSEWHERE};
 	struct shm_entry e;
+	u32 attr;
 	u64 n = len / SYS_PAGE;
 	long ret;
 
@@ -196,7 +238,8 @@ long shm_host_remap_pages(
 	addr &= ~(SYS_PAGE - 1);
 	len &= ~(SYS_PAGE - 1);
 	if (prot || !len || addr + len < addr || pgoff + n < pgoff ||
-		caller_enroll(c) || !attachment_at(c, addr, len, &e) ||
+		caller_enroll(c) ||
+		attachment_at(c, addr, len, &e, &attr) != 1 ||
 		pgoff + n > e.pages)
 		return -EINVAL;
 	if (ends_there(c, &e)) {

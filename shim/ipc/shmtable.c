@@ -219,6 +219,17 @@ s64 shm_entry_attr(
 	return -1;
 }
 
+int shm_entry_one_fragment(const struct shm_process *p,
+	const struct shm_entry *e, u64 from, u64 to)
+{
+	u32 i = e->frags;
+
+	for (; i; i = p->frags[i].next)
+		if (p->frags[i].from <= from && to <= p->frags[i].to)
+			return 1;
+	return !e->frags && to <= e->pages;
+}
+
 static u32 frag_new(struct shm_process *p, u64 from, u64 to, u32 attr, u32 next)
 {
 	struct shm_frag *f;

@@ -141,6 +141,38 @@ static void moved(void)
 	s_nattch(id, 0);
 }
 
+static void moved_with_flags(void)
+{
+	char *p = s_at(id), *to = s_hole(PAGES + 2) + PAGE;
+
+	t_story("mremap takes the flags along, and one fragment at a time");
+	t_eq(madvise(p + 2 * PAGE, 2 * PAGE, MADV_DONTFORK), 0);
+	s_nattch(id, 3);
+	t_true(mremap(p + PAGE, 2 * PAGE, 2 * PAGE,
+		       MREMAP_MAYMOVE | MREMAP_FIXED, to) == BAD &&
+		errno == EFAULT);
+	t_true(mremap(p + 2 * PAGE, 2 * PAGE, 2 * PAGE,
+		       MREMAP_MAYMOVE | MREMAP_FIXED, to) == to);
+	s_nattch(id, 3);
+	t_eq(s_write_dies(to), 1000 + SIGSEGV);
+	t_eq(s_write_dies(p), 0);
+	t_eq(shmdt(to - 2 * PAGE), 0);
+	t_eq(shmdt(p), 0);
+	s_nattch(id, 0);
+}
+
+static void no_access(void)
+{
+	char *p = s_at(id);
+
+	t_story("mlock marks what it cannot fill");
+	t_eq(mprotect(p, PAGES * PAGE, PROT_NONE), 0);
+	t_err(mlock(p + PAGE, PAGE), ENOMEM);
+	s_nattch(id, 3);
+	t_eq(shmdt(p), 0);
+	s_nattch(id, 0);
+}
+
 static void shuffled(void)
 {
 	char *p = s_at(id);
@@ -226,6 +258,8 @@ int main(void)
 	advice();
 	not_forked();
 	moved();
+	moved_with_flags();
+	no_access();
 	shuffled();
 	by_number();
 	all_locked();
