@@ -65,21 +65,6 @@ void wait_alarm_end(struct caller *c)
 	robust_pop(c, &w->word);
 }
 
-HOT void wait_grant(struct caller *c, struct waiter *w)
-{
-	u32 old = c->alarm_was;
-
-	if (c->n_grants == MAX_GRANTS)
-		wait_flush(c);
-	if (c->alarm == w)
-		c->alarm = NULL;
-	else
-		old = promise(c, w);
-	/* The low bit of the pointer remembers that a futex call is needed. */
-	c->grants[c->n_grants++] =
-		(struct waiter *)((uintptr_t)w | !!(old & SYS_WAITERS));
-}
-
 HOT static void wake_one(struct caller *c, struct waiter *w, int asleep)
 {
 	robust_pend(c, &w->word);
@@ -95,22 +80,46 @@ HOT static void wake_one(struct caller *c, struct waiter *w, int asleep)
  * for a pending word without an owner the kernel wakes a sleeper too. In the
  * rare flush under a lock, that lock is on the list meanwhile.
  */
-HOT void wait_flush(struct caller *c)
+HOT static void flush(struct caller *c, u32 n)
 {
 	u32 *held = c->n_held ? &c->held[c->n_held - 1]->word : NULL;
 	u32 i;
 
 	if (held)
 		robust_push(c, held);
-	for (i = 0; i < c->n_grants; i++) {
+	for (i = 0; i < n; i++) {
 		uintptr_t p = (uintptr_t)c->grants[i];
 
 		wake_one(c, (struct waiter *)(p & ~1UL), p & 1);
 	}
-	c->n_grants = 0;
+	for (; i < c->n_grants; i++)
+		c->grants[i - n] = c->grants[i];
+	c->n_grants -= n;
 	robust_pend(c, held);
 	if (held)
 		robust_pop(c, held);
+}
+
+HOT void wait_flush(struct caller *c)
+{
+	flush(c, c->n_grants);
+}
+
+HOT void wait_grant(struct caller *c, struct waiter *w)
+{
+	u32 old = c->alarm_was;
+
+	/* One is kept back: while more are let through under the lock our death
+	 * must go on waking somebody, who then finishes the pass. */
+	if (c->n_grants == MAX_GRANTS)
+		flush(c, MAX_GRANTS - 1);
+	if (c->alarm == w)
+		c->alarm = NULL;
+	else
+		old = promise(c, w);
+	/* The low bit of the pointer remembers that a futex call is needed. */
+	c->grants[c->n_grants++] =
+		(struct waiter *)((uintptr_t)w | !!(old & SYS_WAITERS));
 }
 
 /* own_rseq is registered: it must not stay so beyond the sleep, since the

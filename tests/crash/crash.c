@@ -285,8 +285,7 @@ static void say(const char *format, ...)
 
 static const char *who(u32 pid)
 {
-	static const char *const names[] = {
-		"S0", "S1", "S2", "S3", "S4", "S5", "S6", "S7"};
+	static char names[MAX_CAST][4];
 	unsigned i;
 
 	if (!pid)
@@ -296,8 +295,10 @@ static const char *who(u32 pid)
 	if ((pid_t)pid == victim_pid)
 		return "V";
 	for (i = 0; i < shared->n_cast; i++)
-		if ((pid_t)pid == shared->cast[i].pid)
+		if ((pid_t)pid == shared->cast[i].pid) {
+			snprintf(names[i], sizeof(names[i]), "S%u", i);
 			return names[i];
+		}
 	return (pid_t)pid == repairer_pid ? "R" : "?";
 }
 
@@ -307,7 +308,7 @@ static void say_queue(struct slot *s, const struct wait_queue *q, char name)
 	unsigned n = 0;
 
 	(void)s;
-	for (w = wait_at(&driver, q->head); w && n < 16;
+	for (w = wait_at(&driver, q->head); w && n < MAX_CAST;
 		w = wait_at(&driver, w->next), n++)
 		if (!wait_dead(w))
 			say(" %c:%s", name, who(w->pid));

@@ -26,7 +26,7 @@
 
 #define AWAKE_MS 100
 #define STUCK_S 2
-#define MAX_CAST 8
+#define MAX_CAST 24
 
 struct scenario {
 	const char *name;

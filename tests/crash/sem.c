@@ -146,6 +146,14 @@ static void sleeper_one(void)
 {
 	cast_sleeper(p0);
 }
+/* More than are let through at once (MAX_GRANTS). */
+static void sleepers_crowd(void)
+{
+	int i;
+
+	for (i = 0; i < 20; i++)
+		cast_sleeper(p0);
+}
 static void sleepers_many(void)
 {
 	cast_sleeper(p1);
@@ -243,6 +251,10 @@ static void up_0(struct caller *c)
 static void up_0_by_2(struct caller *c)
 {
 	op1(c, 0, 2, 0);
+}
+static void up_0_by_20(struct caller *c)
+{
+	op1(c, 0, 20, 0);
 }
 static void down_0(struct caller *c)
 {
@@ -451,6 +463,8 @@ const struct scenario scenarios[] = {
 		NULL, up_0_by_2},
 	{"semop up 2, simple and arrays", set_of_4_zeros, sleepers_many, NULL,
 		up_all},
+	{"semop up by 20, a crowd", set_of_4_zeros, sleepers_crowd, NULL,
+		up_0_by_20},
 	{"semop up 60, a sleeping 60", set_large, sleeper_large, NULL,
 		up_large},
 	{"semop to zero, waits for zero", set_of_4, sleepers_of_zero, NULL,

@@ -43,8 +43,9 @@ is "version" "$(status "$mounter" -V) $(cut -d' ' -f1 "$work/out")" \
 shown() { # shown DIR: as mounts show it
     findmnt -n -o FSTYPE,SOURCE "$1" | tr -s ' '
 }
+# By the table of mounts: for mountpoint(1) one whose daemon died is none.
 gone() {
-    ! mountpoint -q "$1" && [[ -z $(mounter_of "$1") ]]
+    ! grep -qF " $1 " /proc/self/mountinfo && [[ -z $(mounter_of "$1") ]]
 }
 unmount() { # unmount WHAT DIR
     fusermount3 -u "$2"
