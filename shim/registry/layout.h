@@ -517,7 +517,8 @@ struct shm_state {
 
 /*
  * struct users: hints about who uses a queue, plain stores, cpu also without
- * its lock; any value is right (ipc/loan.h). By kind: 0 those who send, 1 those who receive.
+ * its lock; any value is right (ipc/loan.h). By kind: 0 those who send, 1 those
+ * who receive.
  */
 struct users {
 	u32 thread[2]; /* the last one, 0 = none yet */
@@ -818,8 +819,8 @@ struct header {
 	u32 profiling; /* 1: locks take times */
 	s64 created;
 	u64 identity_sum; /* of the fields above */
-	/* Which of control[] are in use, a bit each: looked at together with the
-	 * limits, which is why it stands here. */
+	/* Which of control[] are in use, a bit each: looked at together with
+	 * the limits, which is why it stands here. */
 	u32 control_open;
 	u32 pad0;
 	struct limits limits;
@@ -838,8 +839,8 @@ struct header {
 	u64 kernel_keys_ns[N_FAC]; /* ipc/kernelkey.h */
 	struct msg_slabs msg_slabs;
 	struct shm_state shm;
-	u64 mq_fifo[2];	  /* token of a FIFO made for a queue not yet there */
-	u32 mq_orphans;	  /* queues unlinked but open: slot idx + 1, 0 = none */
+	u64 mq_fifo[2]; /* token of a FIFO made for a queue not yet there */
+	u32 mq_orphans; /* queues unlinked but open: slot idx + 1, 0 = none */
 	u32 pad;
 	struct control_file control[CONTROL_FILES];
 	struct limit_told told[LIMITS_TOLD];
