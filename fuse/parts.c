@@ -52,16 +52,15 @@ static void pid_field(struct text *t, const char *name, u32 pid)
 }
 
 /* What every object has. */
-static void common_fields(struct text *t, s32 key, s32 id, u32 mode, u32 uid,
-	u32 gid, u32 cuid, u32 cgid)
+static void common_fields(struct text *t, const struct object_stat *st)
 {
-	field(t, "key", "0x%08x", (unsigned)key);
-	field(t, "id", "%d", id);
-	field(t, "perms", "%04o", mode);
-	field(t, "uid", "%u", uid);
-	field(t, "gid", "%u", gid);
-	field(t, "cuid", "%u", cuid);
-	field(t, "cgid", "%u", cgid);
+	field(t, "key", "0x%08x", (unsigned)st->key);
+	field(t, "id", "%d", st->id);
+	field(t, "perms", "%04o", st->mode);
+	field(t, "uid", "%u", st->uid);
+	field(t, "gid", "%u", st->gid);
+	field(t, "cuid", "%u", st->cuid);
+	field(t, "cgid", "%u", st->cgid);
 }
 
 /*
@@ -102,8 +101,7 @@ int content_sem_stat(struct caller *c, s32 id, struct text *t)
 
 	if (err)
 		return err;
-	common_fields(
-		t, st.key, st.id, st.mode, st.uid, st.gid, st.cuid, st.cgid);
+	common_fields(t, &st.object);
 	field(t, "nsems", "%u", st.nsems);
 	time_field(t, "otime", st.otime);
 	time_field(t, "ctime", st.ctime);
@@ -196,8 +194,7 @@ int content_msg_stat(struct caller *c, s32 id, struct text *t)
 
 	if (err)
 		return err;
-	common_fields(
-		t, st.key, st.id, st.mode, st.uid, st.gid, st.cuid, st.cgid);
+	common_fields(t, &st.object);
 	field(t, "cbytes", "%llu", (unsigned long long)st.cbytes);
 	field(t, "qnum", "%llu", (unsigned long long)st.qnum);
 	field(t, "qbytes", "%llu", (unsigned long long)st.qbytes);
@@ -278,8 +275,7 @@ int content_shm_stat(struct caller *c, s32 id, struct text *t)
 
 	if (err)
 		return err;
-	common_fields(
-		t, st.key, st.id, st.mode, st.uid, st.gid, st.cuid, st.cgid);
+	common_fields(t, &st.object);
 	field(t, "size", "%llu", (unsigned long long)st.size);
 	field(t, "nattch", "%llu", (unsigned long long)st.nattch);
 	pid_field(t, "cpid", st.cpid);

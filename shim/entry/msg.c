@@ -52,14 +52,6 @@ long entry_msgrcv(
 			 : -err;
 }
 
-static int copy_out(struct caller *c, void *to, const void *from, size_t len)
-{
-	if (guard_target(c, to, len))
-		return -EFAULT;
-	__builtin_memcpy(to, from, len);
-	return 0;
-}
-
 static int ctl_stat(
 	struct caller *c, int id, enum msg_stat_by by, struct msqid_ds *to)
 {
@@ -70,13 +62,7 @@ static int ctl_stat(
 	if (ret < 0)
 		return ret;
 	__builtin_memset(&ds, 0, sizeof(ds));
-	ds.msg_perm.__key = st.key;
-	ds.msg_perm.uid = st.uid;
-	ds.msg_perm.gid = st.gid;
-	ds.msg_perm.cuid = st.cuid;
-	ds.msg_perm.cgid = st.cgid;
-	ds.msg_perm.mode = st.mode;
-	ds.msg_perm.__seq = st.seq;
+	sysv_perm(&ds.msg_perm, &st.object);
 	ds.msg_stime = st.stime;
 	ds.msg_rtime = st.rtime;
 	ds.msg_ctime = st.ctime;
@@ -85,7 +71,7 @@ static int ctl_stat(
 	ds.msg_qbytes = st.qbytes;
 	ds.msg_lspid = (pid_t)st.lspid;
 	ds.msg_lrpid = (pid_t)st.lrpid;
-	return copy_out(c, to, &ds, sizeof(ds)) ? -EFAULT : ret;
+	return guard_write(c, to, &ds, sizeof(ds)) ? -EFAULT : ret;
 }
 
 static int ctl_set(struct caller *c, int id, const struct msqid_ds *from)
@@ -105,7 +91,7 @@ static int ctl_info(struct caller *c, int totals, void *to)
 
 	if (ret < 0)
 		return ret;
-	return copy_out(c, to, &info, sizeof(info)) ? -EFAULT : ret;
+	return guard_write(c, to, &info, sizeof(info)) ? -EFAULT : ret;
 }
 
 long entry_msgctl(int id, int cmd, void *buf)

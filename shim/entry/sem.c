@@ -39,14 +39,6 @@ long entry_semop(int id, const void *sops, unsigned n, const void *timeout)
 	return likely(c) ? sem_op(c, id, sops, n, timeout) : -err;
 }
 
-static int copy_out(struct caller *c, void *to, const void *from, size_t len)
-{
-	if (guard_writable(c, to, len))
-		return -EFAULT;
-	__builtin_memcpy(to, from, len);
-	return 0;
-}
-
 static int ctl_stat(
 	struct caller *c, int id, enum sem_stat_by by, struct semid_ds *to)
 {
@@ -57,17 +49,11 @@ static int ctl_stat(
 	if (ret < 0)
 		return ret;
 	__builtin_memset(&ds, 0, sizeof(ds));
-	ds.sem_perm.__key = st.key;
-	ds.sem_perm.uid = st.uid;
-	ds.sem_perm.gid = st.gid;
-	ds.sem_perm.cuid = st.cuid;
-	ds.sem_perm.cgid = st.cgid;
-	ds.sem_perm.mode = st.mode;
-	ds.sem_perm.__seq = st.seq;
+	sysv_perm(&ds.sem_perm, &st.object);
 	ds.sem_otime = st.otime;
 	ds.sem_ctime = st.ctime;
 	ds.sem_nsems = st.nsems;
-	return copy_out(c, to, &ds, sizeof(ds)) ? -EFAULT : ret;
+	return guard_write(c, to, &ds, sizeof(ds)) ? -EFAULT : ret;
 }
 
 static int ctl_set(struct caller *c, int id, const struct semid_ds *from)
@@ -87,7 +73,7 @@ static int ctl_info(struct caller *c, int totals, void *to)
 
 	if (ret < 0)
 		return ret;
-	return copy_out(c, to, &info, sizeof(info)) ? -EFAULT : ret;
+	return guard_write(c, to, &info, sizeof(info)) ? -EFAULT : ret;
 }
 
 static int all_by(
@@ -103,7 +89,7 @@ static int all_by(
 	ret = sem_getall(c, id, values, n);
 	if (ret < 0)
 		return ret;
-	return copy_out(c, user, values, n * 2UL);
+	return guard_write(c, user, values, n * 2UL);
 }
 
 static __attribute__((noinline)) int all_local(

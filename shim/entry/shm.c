@@ -54,14 +54,6 @@ long entry_shmdt(const void *addr)
 	return c ? shm_dt(c, (u64)addr) : -err;
 }
 
-static int copy_out(struct caller *c, void *to, const void *from, size_t len)
-{
-	if (guard_writable(c, to, len))
-		return -EFAULT;
-	__builtin_memcpy(to, from, len);
-	return 0;
-}
-
 static int ctl_stat(
 	struct caller *c, int id, enum shm_stat_by by, struct shmid_ds *to)
 {
@@ -72,13 +64,7 @@ static int ctl_stat(
 	if (ret < 0)
 		return ret;
 	__builtin_memset(&ds, 0, sizeof(ds));
-	ds.shm_perm.__key = st.key;
-	ds.shm_perm.uid = st.uid;
-	ds.shm_perm.gid = st.gid;
-	ds.shm_perm.cuid = st.cuid;
-	ds.shm_perm.cgid = st.cgid;
-	ds.shm_perm.mode = st.mode;
-	ds.shm_perm.__seq = st.seq;
+	sysv_perm(&ds.shm_perm, &st.object);
 	ds.shm_segsz = st.size;
 	ds.shm_atime = st.atime;
 	ds.shm_dtime = st.dtime;
@@ -86,7 +72,7 @@ static int ctl_stat(
 	ds.shm_cpid = st.cpid;
 	ds.shm_lpid = st.lpid;
 	ds.shm_nattch = st.nattch;
-	return copy_out(c, to, &ds, sizeof(ds)) ? -EFAULT : ret;
+	return guard_write(c, to, &ds, sizeof(ds)) ? -EFAULT : ret;
 }
 
 static int ctl_set(struct caller *c, int id, const struct shmid_ds *from)
@@ -110,7 +96,7 @@ static int ctl_limits(struct caller *c, void *to)
 	info.shmmax = sum.max;
 	info.shmmni = info.shmseg = sum.mni;
 	info.shmall = sum.all;
-	return copy_out(c, to, &info, sizeof(info)) ? -EFAULT : ret;
+	return guard_write(c, to, &info, sizeof(info)) ? -EFAULT : ret;
 }
 
 static int ctl_totals(struct caller *c, void *to)
@@ -124,7 +110,7 @@ static int ctl_totals(struct caller *c, void *to)
 	info.used_ids = (int)sum.used;
 	info.tot = sum.pages;
 	info.rss = sum.resident;
-	return copy_out(c, to, &info, sizeof(info)) ? -EFAULT : ret;
+	return guard_write(c, to, &info, sizeof(info)) ? -EFAULT : ret;
 }
 
 long entry_shmctl(int id, int cmd, void *buf)

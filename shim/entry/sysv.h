@@ -5,7 +5,22 @@
 #ifndef IPCLIFT_ENTRY_SYSV_H
 #define IPCLIFT_ENTRY_SYSV_H
 
+#include <sys/ipc.h>
 #include <sys/types.h>
+#include "ipc/object.h"
+
+/* libc's structure of what every object has; the rest of it is cleared. */
+static inline void sysv_perm(
+	struct ipc_perm *perm, const struct object_stat *st)
+{
+	perm->__key = st->key;
+	perm->uid = st->uid;
+	perm->gid = st->gid;
+	perm->cuid = st->cuid;
+	perm->cgid = st->cgid;
+	perm->mode = st->mode;
+	perm->__seq = st->seq;
+}
 
 long entry_semget(key_t key, int nsems, int flg);
 long entry_semop(int id, const void *sops, unsigned n, const void *timeout);

@@ -102,23 +102,15 @@ static void stat_fill(struct caller *c, const struct slot *s, u64 ident,
 	u64 count = atom_load_relaxed(&q->count);
 
 	*ret = (struct msg_stat){
-		.key = s->key,
-		.uid = s->uid,
-		.gid = s->gid,
-		.cuid = s->cuid,
-		.cgid = s->cgid,
-		.mode = s->mode,
-		.seq = (u32)IDENT_ID(ident) >> ids_shift(c),
 		.stime = q->stime,
 		.rtime = q->rtime,
-		.ctime = s->ctime,
 		.cbytes = MSG_BYTES(count),
 		.qnum = MSG_NUM(count),
 		.qbytes = q->qbytes,
 		.lspid = q->lspid,
 		.lrpid = q->lrpid,
-		.id = IDENT_ID(ident),
 	};
+	object_stat(c, s, ident, &ret->object);
 }
 
 /* What a thread that the queue is lent to changes, while it is inside. */
@@ -251,11 +243,8 @@ int msg_set(struct caller *c, s32 id, u32 uid, u32 gid, u32 mode, u64 qbytes)
 	if (err)
 		return err;
 	q = msg_body(c, s);
-	journal_set32(c, &s->uid, uid);
-	journal_set32(c, &s->gid, gid);
-	journal_set32(c, &s->mode, (s->mode & ~0777u) | (mode & 0777));
+	object_set_locked(c, s, uid, gid, mode);
 	journal_set64(c, &q->qbytes, (u32)qbytes);
-	journal_set64(c, (u64 *)&s->ctime, sys_realtime_sec());
 	journal_set32(c, &q->pending, MSG_PEND_RECEIVERS | MSG_PEND_SENDERS);
 	msgqueue_alarm(c, q);
 	journal_commit(c);

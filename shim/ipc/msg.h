@@ -11,6 +11,7 @@
 #ifndef IPCLIFT_IPC_MSG_H
 #define IPCLIFT_IPC_MSG_H
 
+#include "ipc/object.h"
 #include "index/ids.h"
 #include "registry/lock.h"
 
@@ -38,12 +39,10 @@ struct msg_info {
 	u16 msgseg;
 };
 struct msg_stat {
-	s32 key;
-	u32 uid, gid, cuid, cgid, mode, seq;
-	s64 stime, rtime, ctime;
+	OBJECT_STAT;
+	s64 stime, rtime;
 	u64 cbytes, qnum, qbytes;
 	u32 lspid, lrpid;
-	s32 id;
 };
 /* How msg_stat names the queue. */
 enum msg_stat_by {

@@ -219,6 +219,31 @@ int object_get(struct caller *c, const struct object_class *k, s32 key,
 	return ret;
 }
 
+void object_stat(const struct caller *c, const struct slot *s, u64 ident,
+	struct object_stat *ret)
+{
+	*ret = (struct object_stat){
+		.ctime = s->ctime,
+		.key = s->key,
+		.id = IDENT_ID(ident),
+		.uid = s->uid,
+		.gid = s->gid,
+		.cuid = s->cuid,
+		.cgid = s->cgid,
+		.mode = s->mode,
+		.seq = (u32)IDENT_ID(ident) >> ids_shift(c),
+	};
+}
+
+void object_set_locked(
+	struct caller *c, struct slot *s, u32 uid, u32 gid, u32 mode)
+{
+	journal_set32(c, &s->uid, uid);
+	journal_set32(c, &s->gid, gid);
+	journal_set32(c, &s->mode, (s->mode & ~0777u) | (mode & 0777));
+	journal_set64(c, (u64 *)&s->ctime, sys_realtime_sec());
+}
+
 static u32 slot_index(
 	struct caller *c, const struct object_class *k, const struct slot *s)
 {

@@ -20,6 +20,31 @@
 #define OBJ_CREAT 01000
 #define OBJ_EXCL 02000
 
+/* What IPC_STAT and IPC_SET know of every object. Named twice, so that a
+ * facility's structure has the fields as its own and as one. */
+#define OBJECT_STAT_FIELDS \
+	s64 ctime;         \
+	s32 key, id;       \
+	u32 uid, gid, cuid, cgid, mode, seq
+struct object_stat {
+	OBJECT_STAT_FIELDS;
+};
+#define OBJECT_STAT                         \
+	union {                             \
+		struct object_stat object;  \
+		struct {                    \
+			OBJECT_STAT_FIELDS; \
+		};                          \
+	}
+
+/* Copy them; ident is what the slot's was. Locked, or of one moment by
+ * lock_peek_valid. */
+void object_stat(const struct caller *c, const struct slot *s, u64 ident,
+	struct object_stat *ret);
+/* IPC_SET's part in them, journaled; slot lock held. */
+void object_set_locked(
+	struct caller *c, struct slot *s, u32 uid, u32 gid, u32 mode);
+
 struct object_class {
 	enum facility facility;
 	/* Size check of an object that exists: 0 or -EINVAL. May be NULL. */

@@ -441,19 +441,9 @@ static s64 otime(struct semset *set, u32 nsems)
 static void stat_fill(struct caller *c, const struct slot *s, u64 ident,
 	struct semset *set, u32 nsems, struct sem_stat *ret)
 {
-	*ret = (struct sem_stat){
-		.key = s->key,
-		.uid = s->uid,
-		.gid = s->gid,
-		.cuid = s->cuid,
-		.cgid = s->cgid,
-		.mode = s->mode,
-		.seq = (u32)IDENT_ID(ident) >> ids_shift(c),
-		.nsems = nsems,
-		.otime = otime(set, nsems),
-		.ctime = s->ctime,
-		.id = IDENT_ID(ident),
-	};
+	object_stat(c, s, ident, &ret->object);
+	ret->nsems = nsems;
+	ret->otime = otime(set, nsems);
 }
 
 /*
@@ -553,10 +543,7 @@ int sem_set_perm(struct caller *c, s32 id, u32 uid, u32 gid, u32 mode)
 		err = lock_for(c, s, ident, 0, &set);
 	if (err)
 		return err;
-	journal_set32(c, &s->uid, uid);
-	journal_set32(c, &s->gid, gid);
-	journal_set32(c, &s->mode, (s->mode & ~0777u) | (mode & 0777));
-	journal_set64(c, (u64 *)&s->ctime, sys_realtime_sec());
+	object_set_locked(c, s, uid, gid, mode);
 	journal_commit(c);
 	sem_unlock(c, s);
 	return 0;

@@ -10,6 +10,7 @@
 #ifndef IPCLIFT_IPC_SEM_H
 #define IPCLIFT_IPC_SEM_H
 
+#include "ipc/object.h"
 #include "index/ids.h"
 #include "registry/lock.h"
 
@@ -36,10 +37,9 @@ struct sem_info {
 		semvmx, semaem;
 };
 struct sem_stat {
-	s32 key;
-	u32 uid, gid, cuid, cgid, mode, seq, nsems;
-	s64 otime, ctime;
-	s32 id;
+	OBJECT_STAT;
+	s64 otime;
+	u32 nsems;
 };
 /* How sem_stat names the set. */
 enum sem_stat_by {

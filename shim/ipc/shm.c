@@ -299,19 +299,11 @@ static void stat_fill(struct caller *c, const struct slot *s, u64 ident,
 		.size = seg->size,
 		.atime = seg->atime,
 		.dtime = seg->dtime,
-		.ctime = s->ctime,
 		.nattch = seg->nattch,
-		.key = s->key,
-		.uid = s->uid,
-		.gid = s->gid,
-		.cuid = s->cuid,
-		.cgid = s->cgid,
-		.mode = s->mode,
-		.seq = (u32)IDENT_ID(ident) >> ids_shift(c),
 		.cpid = seg->cpid,
 		.lpid = seg->lpid,
-		.id = IDENT_ID(ident),
 	};
+	object_stat(c, s, ident, &ret->object);
 }
 
 /* IPC_STAT without the lock: 0, -EIDRM, or -EBUSY if it must be taken, for
@@ -391,10 +383,7 @@ int shm_set_perm(struct caller *c, s32 id, u32 uid, u32 gid, u32 mode)
 		return -EINVAL;
 	lock_acquire(c, &s->lock);
 	if (s->ident == ident) {
-		journal_set32(c, &s->uid, uid);
-		journal_set32(c, &s->gid, gid);
-		journal_set32(c, &s->mode, (s->mode & ~0777u) | (mode & 0777));
-		journal_set64(c, (u64 *)&s->ctime, sys_realtime_sec());
+		object_set_locked(c, s, uid, gid, mode);
 		journal_commit(c);
 	} else {
 		err = -EIDRM;

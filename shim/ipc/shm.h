@@ -13,6 +13,7 @@
 #ifndef IPCLIFT_IPC_SHM_H
 #define IPCLIFT_IPC_SHM_H
 
+#include "ipc/object.h"
 #include "registry/caller.h"
 
 /* shmget(2): the id. -ENOENT -EEXIST -EINVAL -EACCES -ENOSPC -ENOMEM -EPERM. */
@@ -24,13 +25,11 @@ int shm_at(struct caller *c, s32 id, u64 addr, s32 flg, u64 *ret_addr);
 int shm_dt(struct caller *c, u64 addr);
 
 struct shm_stat {
+	OBJECT_STAT;
 	u64 size;
-	s64 atime, dtime, ctime;
+	s64 atime, dtime;
 	u64 nattch;
-	s32 key;
-	u32 uid, gid, cuid, cgid, mode, seq;
 	u32 cpid, lpid;
-	s32 id;
 };
 enum shm_stat_by {
 	SHM_BY_ID,	/* IPC_STAT */

@@ -114,6 +114,15 @@ int guard_target_slow(struct caller *c, void *p, size_t len)
 	return 0;
 }
 
+int guard_write(struct caller *c, void *dst, const void *src, size_t len)
+{
+	int err = guard_writable(c, dst, len);
+
+	if (!err)
+		__builtin_memcpy(dst, src, len);
+	return err;
+}
+
 int guard_read(struct caller *c, void *dst, const void *src, size_t len)
 {
 	char *d = dst;

@@ -83,7 +83,8 @@ static inline int guard_target(struct caller *c, void *p, size_t len)
 	return guard_target_slow(c, p, len);
 }
 
-/* Copy in; 0 or -EFAULT. */
+/* Copy in, copy out; 0 or -EFAULT. */
+int guard_write(struct caller *c, void *dst, const void *src, size_t len);
 int guard_read(struct caller *c, void *dst, const void *src, size_t len);
 
 #endif

@@ -10,24 +10,7 @@
 #include "ipc/shmmap.h"
 #include "unit.h"
 
-static struct shm_process process;
-
-static void init(void)
-{
-	unit_init();
-	me.shm = &process;
-}
-
-static void fini(void)
-{
-	char dir[80];
-
-	snprintf(dir, sizeof(dir), "%s.mq", me.region.path);
-	rmdir(dir);
-	unit_fini();
-}
-
-TestSuite(dump, .init = init, .fini = fini, .timeout = 60);
+TestSuite(dump, .init = unit_init, .fini = unit_fini, .timeout = 60);
 
 Test(dump, semaphores)
 {

@@ -5,10 +5,12 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "ipc/shmmap.h"
 #include "unit.h"
 
 struct caller me;
 struct cred me_cred = {.euid = ~0u};
+static struct shm_process process;
 static unsigned long long state = UNIT_SEED;
 
 unsigned unit_random(void)
@@ -25,7 +27,7 @@ static void open_registry(u32 idx_bits, u32 profile)
 	snprintf(path, sizeof(path), "/dev/shm/unit-%d", getpid());
 	unlink(path);
 	limits_init(&opt.limits, opt.profile, opt.idx_bits);
-	me = (struct caller){.cred = &me_cred};
+	me = (struct caller){.cred = &me_cred, .shm = &process};
 	cr_assert_eq(region_map(&me.region, path, &opt, why, sizeof(why)), 0,
 		"%s", why);
 	unlink(path);
@@ -52,6 +54,11 @@ static void say(void *arg, enum invariant which, const char *what, u64 a, u64 b)
 
 void unit_fini(void)
 {
+	char dir[80];
+
+	/* Where POSIX queues had their FIFOs. */
+	snprintf(dir, sizeof(dir), "%s.mq", me.region.path);
+	rmdir(dir);
 	cr_expect_eq(check_region(&me.region, say, NULL), 0);
 }
 

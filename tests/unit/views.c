@@ -19,24 +19,7 @@
 #include "registry/event.h"
 #include "unit.h"
 
-static struct shm_process process;
-
-static void init(void)
-{
-	unit_init();
-	me.shm = &process;
-}
-
-static void fini(void)
-{
-	char dir[80];
-
-	snprintf(dir, sizeof(dir), "%s.mq", me.region.path);
-	rmdir(dir);
-	unit_fini();
-}
-
-TestSuite(views, .init = init, .fini = fini, .timeout = 60);
+TestSuite(views, .init = unit_init, .fini = unit_fini, .timeout = 60);
 
 /* A child that runs fn and ends; it is asleep (seen by `asleep`) when this
  * returns. */
