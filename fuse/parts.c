@@ -63,33 +63,50 @@ static void common_fields(struct text *t, const struct object_stat *st)
 	field(t, "cgid", "%u", st->cgid);
 }
 
-/*
- * Rows of a view that fills an array: asked for again with more room as long
- * as there are more than fitted. The array, malloced, or NULL with *ret_n the
- * error.
- */
-typedef s64 ask_fn(struct caller *c, s32 id, void *rows, u32 n);
+/* A file of rows: who is asked for them, and how one is printed. */
+struct listing {
+	/* At most n into rows; the number there are, or -errno. */
+	s64 (*ask)(struct caller *c, s32 id, void *rows, u32 n);
+	size_t size; /* of a row */
+	const char *head;
+	void (*row)(struct text *t, s64 i, const void *row);
+};
 
-static void *ask_rows(
-	struct caller *c, s32 id, ask_fn *ask, size_t size, s64 *ret_n)
+/* Asks again with more room as long as there are more than fitted. */
+static int print_listing(
+	struct caller *c, s32 id, struct text *t, const struct listing *l)
 {
 	u32 cap = ITEMS_FIRST;
-	void *rows = NULL;
+	char *rows = NULL;
+	s64 n, i;
 
-	do {
+	for (;;) {
+		rows = malloc(cap * l->size);
+		if (!rows)
+			return -ENOMEM;
+		n = l->ask(c, id, rows, cap);
+		if (n <= cap)
+			break;
 		free(rows);
-		rows = malloc(cap * size);
-		if (!rows) {
-			*ret_n = -ENOMEM;
-			return NULL;
-		}
-		*ret_n = ask(c, id, rows, cap);
-		if (*ret_n >= 0 && (u32)*ret_n <= cap)
-			return rows;
-		cap = (u32)*ret_n + ITEMS_FIRST;
-	} while (*ret_n >= 0);
+		cap = (u32)n + ITEMS_FIRST;
+	}
+	if (n >= 0)
+		text_print(t, "%s\n", l->head);
+	for (i = 0; i < n; i++)
+		l->row(t, i, rows + i * l->size);
 	free(rows);
-	return NULL;
+	return n < 0 ? (int)n : 0;
+}
+
+/* The last columns: since when (0 = it is not told), and the command. */
+static void end_of_row(struct text *t, s64 since, u32 pid)
+{
+	if (since) {
+		text_time(t, since);
+		text_print(t, " ");
+	}
+	text_process(t, pid);
+	text_print(t, "\n");
 }
 
 /* ---- semaphore sets ---- */
@@ -139,23 +156,22 @@ static s64 ask_holders(struct caller *c, s32 id, void *rows, u32 n)
 	return sem_holders(c, id, rows, n);
 }
 
+static void sem_holders_row(struct text *t, s64 i, const void *row)
+{
+	const struct sem_holder *r = row;
+
+	(void)i;
+	text_print(t, "%7u %6u %+7d ", r->pid, r->num, r->adj);
+	end_of_row(t, r->since, r->pid);
+}
+
 int content_sem_holders(struct caller *c, s32 id, struct text *t)
 {
-	struct sem_holder *rows;
-	s64 n, i;
+	static const struct listing l = {ask_holders, sizeof(struct sem_holder),
+		"    PID    NUM    UNDO SINCE               COMMAND",
+		sem_holders_row};
 
-	rows = ask_rows(c, id, ask_holders, sizeof(*rows), &n);
-	if (!rows)
-		return (int)n;
-	text_print(t, "%7s %6s %7s %s\n", "PID", "NUM", "UNDO", "COMMAND");
-	for (i = 0; i < n; i++) {
-		text_print(t, "%7u %6u %+7d ", rows[i].pid, rows[i].num,
-			rows[i].adj);
-		text_process(t, rows[i].pid);
-		text_print(t, "\n");
-	}
-	free(rows);
-	return 0;
+	return print_listing(c, id, t, &l);
 }
 
 static s64 ask_sleepers(struct caller *c, s32 id, void *rows, u32 n)
@@ -163,26 +179,25 @@ static s64 ask_sleepers(struct caller *c, s32 id, void *rows, u32 n)
 	return sem_sleepers(c, id, rows, n);
 }
 
+static void sem_waiters_row(struct text *t, s64 i, const void *row)
+{
+	const struct sem_sleeper *r = row;
+
+	(void)i;
+	text_print(t, "%7u %7u %6u %+7d %5u ", r->pid, r->tid, r->op.num,
+		r->op.op, r->n_sops);
+	end_of_row(t, r->since, r->pid);
+}
+
 int content_sem_waiters(struct caller *c, s32 id, struct text *t)
 {
-	struct sem_sleeper *rows;
-	s64 n, i;
+	static const struct listing l = {ask_sleepers,
+		sizeof(struct sem_sleeper),
+		"    PID     TID    NUM      OP NSOPS SINCE               "
+		"COMMAND",
+		sem_waiters_row};
 
-	rows = ask_rows(c, id, ask_sleepers, sizeof(*rows), &n);
-	if (!rows)
-		return (int)n;
-	text_print(t, "%7s %7s %6s %7s %5s %-19s %s\n", "PID", "TID", "NUM",
-		"OP", "NSOPS", "SINCE", "COMMAND");
-	for (i = 0; i < n; i++) {
-		text_print(t, "%7u %7u %6u %+7d %5u ", rows[i].pid, rows[i].tid,
-			rows[i].op.num, rows[i].op.op, rows[i].n_sops);
-		text_time(t, rows[i].since);
-		text_print(t, " ");
-		text_process(t, rows[i].pid);
-		text_print(t, "\n");
-	}
-	free(rows);
-	return 0;
+	return print_listing(c, id, t, &l);
 }
 
 /* ---- message queues ---- */
@@ -211,21 +226,20 @@ static s64 ask_messages(struct caller *c, s32 id, void *rows, u32 n)
 	return msg_entries(c, id, rows, n);
 }
 
+static void msg_messages_row(struct text *t, s64 i, const void *row)
+{
+	const struct msg_entry *r = row;
+
+	text_print(t, "%8lld %20lld %10llu\n", (long long)i, (long long)r->type,
+		(unsigned long long)r->size);
+}
+
 int content_msg_messages(struct caller *c, s32 id, struct text *t)
 {
-	struct msg_entry *rows;
-	s64 n, i;
+	static const struct listing l = {ask_messages, sizeof(struct msg_entry),
+		"     NUM                 TYPE       SIZE", msg_messages_row};
 
-	rows = ask_rows(c, id, ask_messages, sizeof(*rows), &n);
-	if (!rows)
-		return (int)n;
-	text_print(t, "%8s %20s %10s\n", "NUM", "TYPE", "SIZE");
-	for (i = 0; i < n; i++)
-		text_print(t, "%8lld %20lld %10llu\n", (long long)i,
-			(long long)rows[i].type,
-			(unsigned long long)rows[i].size);
-	free(rows);
-	return 0;
+	return print_listing(c, id, t, &l);
 }
 
 static s64 ask_msg_sleepers(struct caller *c, s32 id, void *rows, u32 n)
@@ -233,8 +247,10 @@ static s64 ask_msg_sleepers(struct caller *c, s32 id, void *rows, u32 n)
 	return msg_sleepers(c, id, rows, n);
 }
 
-int content_msg_waiters(struct caller *c, s32 id, struct text *t)
+static void msg_waiters_row(struct text *t, s64 i, const void *row)
 {
+	const struct msg_sleeper *r = row;
+
 	static const char *const wants[] = {
 		[MSG_WANT_ANY] = "any",
 		[MSG_WANT_TYPE] = "type",
@@ -242,28 +258,23 @@ int content_msg_waiters(struct caller *c, s32 id, struct text *t)
 		[MSG_WANT_UP_TO] = "up-to",
 		[MSG_WANT_ROOM] = "room",
 	};
-	struct msg_sleeper *rows;
-	s64 n, i;
 
-	rows = ask_rows(c, id, ask_msg_sleepers, sizeof(*rows), &n);
-	if (!rows)
-		return (int)n;
-	text_print(t, "%7s %7s %-5s %12s %10s %-19s %s\n", "PID", "TID", "FOR",
-		"TYPE", "SIZE", "SINCE", "COMMAND");
-	for (i = 0; i < n; i++) {
-		text_print(t, "%7u %7u %-5s %12lld %10llu ", rows[i].pid,
-			rows[i].tid,
-			rows[i].want <= MSG_WANT_ROOM ? wants[rows[i].want]
-						      : "?",
-			(long long)rows[i].type,
-			(unsigned long long)rows[i].size);
-		text_time(t, rows[i].since);
-		text_print(t, " ");
-		text_process(t, rows[i].pid);
-		text_print(t, "\n");
-	}
-	free(rows);
-	return 0;
+	(void)i;
+	text_print(t, "%7u %7u %-5s %12lld %10llu ", r->pid, r->tid,
+		r->want <= MSG_WANT_ROOM ? wants[r->want] : "?",
+		(long long)r->type, (unsigned long long)r->size);
+	end_of_row(t, r->since, r->pid);
+}
+
+int content_msg_waiters(struct caller *c, s32 id, struct text *t)
+{
+	static const struct listing l = {ask_msg_sleepers,
+		sizeof(struct msg_sleeper),
+		"    PID     TID FOR           TYPE       SIZE SINCE           "
+		"    COMMAND",
+		msg_waiters_row};
+
+	return print_listing(c, id, t, &l);
 }
 
 /* ---- segments ---- */
@@ -291,25 +302,24 @@ static s64 ask_attachments(struct caller *c, s32 id, void *rows, u32 n)
 	return shm_attachments(c, id, rows, n);
 }
 
+static void shm_attachments_row(struct text *t, s64 i, const void *row)
+{
+	const struct shm_attachment *r = row;
+
+	(void)i;
+	text_print(t, "%7u %6u %-4s 0x%016llx ", r->pid, r->count,
+		r->read_only ? "ro" : "rw", (unsigned long long)r->addr);
+	end_of_row(t, 0, r->pid);
+}
+
 int content_shm_attachments(struct caller *c, s32 id, struct text *t)
 {
-	struct shm_attachment *rows;
-	s64 n, i;
+	static const struct listing l = {ask_attachments,
+		sizeof(struct shm_attachment),
+		"    PID PIECES MODE            ADDRESS COMMAND",
+		shm_attachments_row};
 
-	rows = ask_rows(c, id, ask_attachments, sizeof(*rows), &n);
-	if (!rows)
-		return (int)n;
-	text_print(t, "%7s %6s %-4s %18s %s\n", "PID", "PIECES", "MODE",
-		"ADDRESS", "COMMAND");
-	for (i = 0; i < n; i++) {
-		text_print(t, "%7u %6u %-4s 0x%016llx ", rows[i].pid,
-			rows[i].count, rows[i].read_only ? "ro" : "rw",
-			(unsigned long long)rows[i].addr);
-		text_process(t, rows[i].pid);
-		text_print(t, "\n");
-	}
-	free(rows);
-	return 0;
+	return print_listing(c, id, t, &l);
 }
 
 u64 content_data_size(const struct caller *c, const struct slot *s)

@@ -169,6 +169,8 @@ static __attribute__((noinline)) int undo_biased(struct caller *c,
 	bias_journal_begin(c, s);
 	entry_put(c, 0, &sem->lo, sem->lo, 8);
 	entry_put(c, 1, &u->adj[op->num], (u16)u->adj[op->num], 2);
+	if (!u->adj[op->num])
+		atom_store_release(&u->since, SEM_OTIME(sem->hi));
 	atom_store_release(&c->journal->n, 2);
 	atom_store_release(
 		&sem->lo, (u64)c->pid << 32 | SEM_OWNED | (u32)value);

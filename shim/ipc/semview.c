@@ -54,7 +54,8 @@ s32 sem_holders(struct caller *c, s32 id, struct sem_holder *ret, u32 n)
 					.pid = region_task(&c->region, u->task)
 						       ->pid,
 					.num = i,
-					.adj = u->adj[i]};
+					.adj = u->adj[i],
+					.since = u->since};
 			found++;
 		}
 	sem_unlock(c, s);

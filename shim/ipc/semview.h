@@ -13,6 +13,9 @@ struct sem_holder {
 	u32 pid;
 	u32 num;
 	s32 adj;
+	/* When it last took a semaphore of this set of which it held nothing;
+	 * realtime seconds. */
+	s64 since;
 };
 
 /* A thread asleep, and the operation of its array that it is blocked at. */

@@ -134,8 +134,11 @@ static inline void plan_apply(struct caller *c, struct semset *set,
 		u32 num = a->sops[i].num;
 
 		atom_store_release(&sems[num].lo, p->lo[i]);
-		if (a->sops[i].flg & SEM_FLG_UNDO)
-			atom_store_release(&u->adj[num], (s16)p->adj[i]);
+		if (!(a->sops[i].flg & SEM_FLG_UNDO))
+			continue;
+		if (!u->adj[num])
+			atom_store_release(&u->since, now);
+		atom_store_release(&u->adj[num], (s16)p->adj[i]);
 	}
 	if (nonzero)
 		atom_store_release(&u->n_nonzero, n_nonzero);

@@ -86,6 +86,8 @@ static void set_adj(
 	journal_set16(c, (u16 *)&u->adj[num], (u16)adj);
 	if (!old == !adj)
 		return;
+	if (adj)
+		atom_store_release(&u->since, sys_realtime_sec());
 	journal_set32(c, &u->n_nonzero, u->n_nonzero + (adj ? 1 : -1));
 	if (adj && u->n_nonzero == 1) {
 		journal_set32(c, &set->n_adj, set->n_adj + 1);

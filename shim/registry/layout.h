@@ -34,7 +34,7 @@
 #include <stdint.h>
 
 #define LAYOUT_MAGIC 0x7466696c63706900ULL /* "\0ipclift" */
-#define LAYOUT_VERSION 10u
+#define LAYOUT_VERSION 11u
 
 typedef uint64_t u64;
 typedef int64_t s64;
@@ -427,6 +427,7 @@ struct undo {
 	struct ref set_next, set_prev;
 	struct ref active_next, active_prev;
 	u64 stamp;     /* task.use_seq at the last use */
+	s64 since;     /* when an adj last left 0: a hint, one store */
 	u32 n_nonzero; /* adj[] that are not 0 */
 	u32 is_active; /* stands in undo_active */
 	u32 n_sems;

@@ -112,6 +112,7 @@ static void holder_row(json_object *row, const void *element)
 	field_process(row, h->pid);
 	field_int(row, "num", h->num);
 	field_text(row, "undo", "%+d", h->adj);
+	field_time(row, "since", h->since);
 }
 
 static void sem_sleeper_row(json_object *row, const void *element)
@@ -134,7 +135,7 @@ static const struct part *show_sem(
 		{"COMMAND", "command", '<'}, {0}};
 	static const struct column holders[] = {{"PID", "pid", '>'},
 		{"NUM", "num", '>'}, {"AT ITS DEATH", "undo", '>'},
-		{"COMMAND", "command", '<'}, {0}};
+		{"SINCE", "since", '<'}, {"COMMAND", "command", '<'}, {0}};
 	static const struct column sleepers[] = {{"PID", "pid", '>'},
 		{"THREAD", "tid", '>'}, {"NUM", "num", '>'},
 		{"OPERATION", "op", '>'}, {"SINCE", "since", '<'},

@@ -9,7 +9,8 @@
 m=$work/view
 mount_view "$m" create,allow_other
 
-# ---- a set: who holds, who waits
+# ---- a set: who holds, who waits, since when
+begun=$(date +%s)
 mkfifo "$work/go"
 env LD_PRELOAD="$IPCLIFT_SHIM" perl -e 'use IPC::SysV qw(:all);
     my $s = semget(77, 3, 0640 | IPC_CREAT); semctl($s, 1, SETVAL, 5);
@@ -31,8 +32,10 @@ is "values" "$(awk '{ print $1, $2, $3, $4, $5 }' "$m/sem/0/values")" \
 0 0 0 0 0
 1 3 0 0 $holder
 2 0 1 0 0"
-is "holders" "$(awk 'NR > 1' "$m/sem/0/holders" | tr -s ' ')" \
-    " $holder 1 +2 perl"
+is "holders" "$(awk 'NR > 1 { print $1, $2, $3, $6 }' "$m/sem/0/holders")" \
+    "$holder 1 +2 perl"
+since=$(date -d "$(awk 'NR > 1 { print $4, $5 }' "$m/sem/0/holders")" +%s)
+is "since when" $((since >= begun && since <= $(date +%s))) 1
 is "waiters" "$(awk 'NR > 1 { print $1, $3, $4, $5, $8 }' "$m/sem/0/waiters")" \
     "$child 2 -4 1 perl"
 is "tasks" "$(awk -v p="$holder" '$1 == p { print $2, $4, $6, $9 }' \

@@ -78,8 +78,9 @@ is "show" "$(perl -MJSON::PP -e 'local $/; my $s = decode_json(<STDIN>);
     my ($h, $w) = ($s->{holders}[0], $s->{waiters}[0]);
     print join(" ", map { $_->{value} } @{$s->{values}}), ", ",
         "$h->{num} $h->{undo} ", $h->{pid} == $ARGV[0] ? "holder" : "?",
+        $h->{since} =~ /^\d{4}-/ ? " since" : "",
         ", $w->{num} $w->{op} $s->{values}[2]{ncnt}"' $holder <"$work/json")" \
-    "0 1 0, 1 +1 holder, 2 -4 1"
+    "0 1 0, 1 +1 holder since, 2 -4 1"
 is "check in use" "$(status "$ipclift" check) $(<"$work/out")" \
     "0 all invariants hold"
 is "gc leaves what is used" "$("$ipclift" gc)" "nothing to remove"
