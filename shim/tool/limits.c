@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ipc/control.h"
+#include "ipc/controlfile.h"
 #include "tool/registry.h"
 #include "tool/table.h"
 
@@ -49,6 +50,8 @@ static int get_main(int argc, char **argv)
 	c = registry_open(&err);
 	if (!c)
 		return err;
+	/* What a program wrote to a control file late counts already. */
+	controlfile_drain(c);
 	all = json_object_new_object();
 	for (i = 0; i < (argc ? argc : (int)n_controls); i++) {
 		const struct control *k =
