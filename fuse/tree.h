@@ -16,7 +16,7 @@
 
 #include "registry/caller.h"
 #include "requester.h"
-#include "text.h"
+#include "tool/text.h"
 
 struct sysctl_file;
 

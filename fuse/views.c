@@ -16,6 +16,7 @@
 #include "ipc/taskview.h"
 #include "registry/event.h"
 #include "source.h"
+#include "tool/graph.h"
 
 /* ---- sysvipc ---- */
 
@@ -38,6 +39,19 @@ int content_sysvipc(struct caller *c, enum facility fac, struct text *t)
 			t->len += (size_t)n;
 	} while (n > 0);
 	return (int)n;
+}
+
+/* ---- waits ---- */
+
+int content_waits(struct caller *c, struct text *t)
+{
+	struct graph g;
+	int err = graph_read(c, &g);
+
+	if (!err)
+		graph_print(&g, t);
+	graph_deinit(&g);
+	return err;
 }
 
 /* ---- a queue of messages ---- */

@@ -3,6 +3,7 @@
  * Finding and mapping the registry of a command; see registry.h.
  */
 #include "tool/registry.h"
+#include "tool/text.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -110,17 +111,9 @@ int parse_number(const char *text, long long min, unsigned long long max,
 
 const char *process_name(unsigned pid)
 {
-	static char name[32];
-	char path[32];
-	FILE *f;
+	static char name[PROCESS_NAME_CAP];
 
-	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
-	f = fopen(path, "re");
-	if (!f || !fgets(name, sizeof(name), f))
-		strcpy(name, "?");
-	if (f)
-		fclose(f);
-	name[strcspn(name, "\n")] = 0;
+	process_name_read(pid, name);
 	return name;
 }
 

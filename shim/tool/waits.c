@@ -6,10 +6,9 @@
  * if it is still there at a second look.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "ipc/waitview.h"
+#include "tool/graph.h"
 #include "tool/registry.h"
 #include "tool/table.h"
 
@@ -20,30 +19,6 @@ static const struct option_spec options[] = {
 	{"dot", 0, NULL, &as_dot, "as a graph for Graphviz: | dot -Tsvg"},
 	{0},
 };
-
-struct graph {
-	struct wait_edge *edges;
-	u32 n;
-};
-
-static int read_edges(struct caller *c, struct graph *g)
-{
-	u32 cap = g->n ? g->n : 64;
-	s32 n = 0;
-
-	do {
-		free(g->edges);
-		cap = (u32)n > cap ? (u32)n + 64 : cap;
-		g->edges = calloc(cap, sizeof(*g->edges));
-		if (!g->edges)
-			return failure("out of memory");
-		n = wait_edges(c, g->edges, cap);
-	} while (n > (s32)cap);
-	if (n < 0)
-		return failure("%s", strerror(-n));
-	g->n = (u32)n;
-	return 0;
-}
 
 /* What it sleeps on: "sem 5.2", "msg 3", "mq 0". */
 static const char *object_of(const struct wait_edge *e)
@@ -110,58 +85,18 @@ static void print_deadlocks(const struct graph *g)
 	puts("End one of them (kill PID): its SEM_UNDO lets the other go on.");
 }
 
-/* ---- Graphviz ---- */
-
-/* The name of a process inside a dot string. */
-static void print_label(u32 pid)
-{
-	const char *p = process_name(pid);
-
-	printf("  p%u [label=\"%u\\n", pid, pid);
-	for (; *p; p++)
-		if (*p == '"' || *p == '\\')
-			printf("\\%c", *p);
-		else
-			putchar(*p);
-	puts("\"];");
-}
-
-/* Was this process an end of an edge before? */
-static int was_seen(const struct graph *g, u32 i, u32 pid)
-{
-	while (i-- > 0)
-		if (g->edges[i].pid == pid || g->edges[i].holder == pid)
-			return 1;
-	return 0;
-}
-
 static void print_dot(const struct graph *g)
 {
-	u32 i;
+	struct text t = {0};
 
-	puts("digraph waits {\n  node [shape=box];");
-	for (i = 0; i < g->n; i++) {
-		const struct wait_edge *e = &g->edges[i];
-
-		if (!was_seen(g, i, e->pid))
-			print_label(e->pid);
-		if (e->holder && e->holder != e->pid &&
-			!was_seen(g, i, e->holder))
-			print_label(e->holder);
-		if (e->holder)
-			printf("  p%u -> p%u [label=\"%s\"%s];\n", e->pid,
-				e->holder, object_of(e),
-				e->in_circle ? ", color=red" : "");
-		else
-			printf("  p%u -> \"%s\" [label=\"%s\"];\n", e->pid,
-				object_of(e), what_of(e));
-	}
-	puts("}");
+	graph_print(g, &t);
+	fwrite(t.buf, 1, t.len, stdout);
+	text_deinit(&t);
 }
 
 /* ---- the command ---- */
 
-static void print_table(const struct graph *g, u32 circles)
+static void print_table(const struct graph *g)
 {
 	static const struct column columns[] = {{"PID", "pid", '>'},
 		{"COMMAND", "command", 's'}, {"ON", "on", '<'},
@@ -174,7 +109,7 @@ static void print_table(const struct graph *g, u32 circles)
 	for (i = 0; i < g->n; i++)
 		json_object_array_add(rows, edge_row(&g->edges[i]));
 	rows_print(columns, rows, as_json);
-	if (circles && !as_json)
+	if (g->n_circle && !as_json)
 		print_deadlocks(g);
 }
 
@@ -182,26 +117,23 @@ static int waits_main(int argc, char **argv)
 {
 	struct graph g = {0};
 	struct caller *c;
-	u32 circles = 0;
-	int err = no_words(argc, argv);
+	int err = no_words(argc, argv), deadlock;
 
 	if (!err && as_json && as_dot)
 		err = usage_error("--json and --dot exclude each other");
 	c = err ? NULL : registry_open(&err);
-	if (c)
-		err = read_edges(c, &g);
-	if (!err && wait_circles(g.edges, g.n)) {
-		err = read_edges(c, &g);
-		circles = err ? 0 : wait_circles(g.edges, g.n);
-	}
-	if (err)
+	if (!c)
 		return err;
-	if (as_dot)
+	err = graph_read(c, &g);
+	deadlock = g.n_circle != 0;
+	if (err)
+		err = failure("%s", strerror(-err));
+	else if (as_dot)
 		print_dot(&g);
 	else
-		print_table(&g, circles);
-	free(g.edges);
-	return circles ? EXIT_FAILED : EXIT_OK;
+		print_table(&g);
+	graph_deinit(&g);
+	return err ? err : deadlock ? EXIT_FAILED : EXIT_OK;
 }
 
 const struct command waits_command = {

@@ -108,7 +108,7 @@ is "says so" "$(<"$work/err")" "ipclift show: msg 7: no such queue"
 is "waits" "$("$ipclift" waits --json | json 'join " ", sort map {
     "$_->{on} $_->{for}" } @$j')" "mq 1 message msg 0 message"
 is "waits --dot is a graph" "$("$ipclift" waits --dot | tr -d '\n' |
-    grep -cE '^digraph waits \{.*p[0-9]+ -> "msg 0" \[label="message"\];.*\}$')" 1
+    grep -cE '^digraph waits \{.*"p[0-9]+" -> "msg 0" \[label="for a message.*\}$')" 1
 is "tasks" "$("$ipclift" tasks --json | json 'join " ", map {
     "$_->{undo} $_->{attached} $_->{lifeline} $_->{state}" }
     grep { $_->{pid} == '$user' } @$j')" "1 2 linked alive"

@@ -2,7 +2,7 @@
 /*
  * Texts; see text.h.
  */
-#include "text.h"
+#include "tool/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -69,19 +69,25 @@ void text_time(struct text *t, long long sec)
 	text_print(t, "%s", buf);
 }
 
-void text_process(struct text *t, unsigned pid)
+void process_name_read(unsigned pid, char name[PROCESS_NAME_CAP])
 {
-	char path[32], name[32];
-	char *p;
+	char path[32];
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
 	f = fopen(path, "re");
-	if (!f || !fgets(name, sizeof(name), f))
+	if (!f || !fgets(name, PROCESS_NAME_CAP, f))
 		strcpy(name, "?");
 	if (f)
 		fclose(f);
 	name[strcspn(name, "\n")] = 0;
+}
+
+void text_process(struct text *t, unsigned pid)
+{
+	char name[PROCESS_NAME_CAP], *p;
+
+	process_name_read(pid, name);
 	for (p = name; *p; p++)
 		if (*p <= ' ' || *p == 0x7f)
 			*p = '_';

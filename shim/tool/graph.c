@@ -1,27 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * waits: who waits for whom, as a graph for Graphviz (dot -Tsvg waits).
- *
- * An ellipse is a process; an arrow leads from one that sleeps in semop to the
- * one whose death or release would let it through, or to the box of the object
- * where nobody in particular is waited for. Circles of processes are red: they
- * are shown only if a second look finds them again (waitview.h).
+ * See graph.h. An ellipse is a process; an arrow leads from one that sleeps in
+ * semop to the one whose death or release would let it through, or to the box
+ * of the object where nobody in particular is waited for. Circles of processes
+ * are red: they are shown only if a second look finds them again (waitview.h).
  */
 #include <errno.h>
 #include <stdlib.h>
 
-#include "content.h"
-#include "ipc/waitview.h"
+#include "tool/graph.h"
 
 /* Edges looked for at first. Arbitrary. */
 #define EDGES_FIRST 256u
 
-struct graph {
-	struct wait_edge *edges;
-	u32 n;
-};
-
-static int read_graph(struct caller *c, struct graph *g)
+static int read_edges(struct caller *c, struct graph *g)
 {
 	u32 cap = EDGES_FIRST;
 	s32 n;
@@ -60,6 +52,7 @@ static void confirm(struct graph *g, const struct graph *before)
 			seen |= before->edges[k].in_circle &&
 				same_edge(&g->edges[i], &before->edges[k]);
 		g->edges[i].in_circle = (u32)seen;
+		g->n_circle += (u32)seen;
 	}
 }
 
@@ -78,8 +71,12 @@ static int earlier_pid(const struct graph *g, u32 at, u32 pid, int holder)
 
 static void print_process(struct text *t, u32 pid)
 {
+	char name[PROCESS_NAME_CAP], *p;
+
+	process_name_read(pid, name);
 	text_print(t, "\t\"p%u\" [label=\"%u\\n", pid, pid);
-	text_process(t, pid);
+	for (p = name; *p; p++)
+		text_print(t, *p == '"' || *p == '\\' ? "\\%c" : "%c", *p);
 	text_print(t, "\"];\n");
 }
 
@@ -147,33 +144,39 @@ static void print_edge(const struct wait_edge *e, struct text *t)
 	text_print(t, "\" [shape=box];\n");
 }
 
-int content_waits(struct caller *c, struct text *t)
+int graph_read(struct caller *c, struct graph *ret)
 {
-	struct graph g = {0}, before = {0};
-	u32 i, n_circle = 0;
-	int err = read_graph(c, &before);
+	struct graph before = {0};
+	int err;
 
-	if (!err && wait_circles(before.edges, before.n)) {
-		err = read_graph(c, &g);
-		if (!err && wait_circles(g.edges, g.n))
-			confirm(&g, &before);
-	} else {
-		g = before;
-		before = (struct graph){0};
-	}
-	if (!err) {
-		text_print(t, "digraph waits {\n\trankdir=LR;\n");
-		print_nodes(&g, t);
-		for (i = 0; i < g.n; i++) {
-			print_edge(&g.edges[i], t);
-			n_circle += g.edges[i].in_circle;
-		}
-		if (n_circle)
-			text_print(t, "\tlabel=\"deadlock\"; "
-				      "fontcolor=red;\n");
-		text_print(t, "}\n");
-	}
-	free(g.edges);
-	free(before.edges);
+	*ret = (struct graph){0};
+	err = read_edges(c, ret);
+	if (err || !wait_circles(ret->edges, ret->n))
+		return err;
+	before = *ret;
+	*ret = (struct graph){0};
+	err = read_edges(c, ret);
+	if (!err && wait_circles(ret->edges, ret->n))
+		confirm(ret, &before);
+	graph_deinit(&before);
 	return err;
+}
+
+void graph_deinit(struct graph *g)
+{
+	free(g->edges);
+	*g = (struct graph){0};
+}
+
+void graph_print(const struct graph *g, struct text *t)
+{
+	u32 i;
+
+	text_print(t, "digraph waits {\n\trankdir=LR;\n");
+	print_nodes(g, t);
+	for (i = 0; i < g->n; i++)
+		print_edge(&g->edges[i], t);
+	if (g->n_circle)
+		text_print(t, "\tlabel=\"deadlock\"; fontcolor=red;\n");
+	text_print(t, "}\n");
 }
