@@ -98,13 +98,11 @@ static int print_listing(
 	return n < 0 ? (int)n : 0;
 }
 
-/* The last columns: since when (0 = it is not told), and the command. */
+/* The last columns: since when, and the command. */
 static void end_of_row(struct text *t, s64 since, u32 pid)
 {
-	if (since) {
-		text_time(t, since);
-		text_print(t, " ");
-	}
+	text_time(t, since);
+	text_print(t, " ");
 	text_process(t, pid);
 	text_print(t, "\n");
 }
@@ -309,14 +307,15 @@ static void shm_attachments_row(struct text *t, s64 i, const void *row)
 	(void)i;
 	text_print(t, "%7u %6u %-4s 0x%016llx ", r->pid, r->count,
 		r->read_only ? "ro" : "rw", (unsigned long long)r->addr);
-	end_of_row(t, 0, r->pid);
+	end_of_row(t, r->since, r->pid);
 }
 
 int content_shm_attachments(struct caller *c, s32 id, struct text *t)
 {
 	static const struct listing l = {ask_attachments,
 		sizeof(struct shm_attachment),
-		"    PID PIECES MODE            ADDRESS COMMAND",
+		"    PID PIECES MODE            ADDRESS SINCE               "
+		"COMMAND",
 		shm_attachments_row};
 
 	return print_listing(c, id, t, &l);

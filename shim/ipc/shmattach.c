@@ -70,8 +70,9 @@ void shm_record_link(struct caller *c, struct task *t, struct slot *s,
 {
 	struct shm_segment *seg = shm_body(c, s);
 	struct shm_attach *first = shm_attach_at(c, seg->attach_all);
+	s64 now = sys_realtime_sec();
 
-	/* Not in use: only ident needs the journal. */
+	/* Not in use: what a free record needs goes through the journal. */
 	atom_store_release(
 		&rec->slot_idx, (u32)(s - region_slot(&c->region, FAC_SHM, 0)));
 	atom_store_release(&rec->task, (u32)(t - region_task(&c->region, 0)));
@@ -82,12 +83,13 @@ void shm_record_link(struct caller *c, struct task *t, struct slot *s,
 	atom_store_release(&rec->seg_prev.off, 0);
 	atom_store_release(&rec->seg_next.off, seg->attach_all.off);
 	journal_set_ref(c, &t->shm_free, rec->free_next);
+	journal_set64(c, (u64 *)&rec->since, (u64)now);
 	journal_set64(c, &rec->ident, s->ident);
 	if (first)
 		journal_set_ref(c, &first->seg_prev, record_ref(c, rec));
 	journal_set_ref(c, &seg->attach_all, record_ref(c, rec));
 	journal_set32(c, &seg->nattch, seg->nattch + count);
-	journal_set64(c, (u64 *)&seg->atime, sys_realtime_sec());
+	journal_set64(c, (u64 *)&seg->atime, (u64)now);
 	journal_set32(c, &seg->lpid, pid);
 	journal_commit(c);
 }

@@ -54,6 +54,7 @@ s32 shm_attachments(struct caller *c, s32 id, struct shm_attachment *ret, u32 n)
 				.pid = child ? child : t->pid,
 				.count = rec->count,
 				.addr = SHM_ATTACH_ADDR(rec->addr),
+				.since = rec->since,
 				.read_only =
 					(rec->addr & SHM_ATTACH_RDONLY) != 0};
 		found++;

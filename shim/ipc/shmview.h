@@ -14,12 +14,13 @@ struct shm_attachment {
 	u64 addr;  /* where it began, in that process */
 	u32 read_only;
 	u32 pad;
+	/* When it was attached, or inherited by fork; realtime seconds. */
+	s64 since;
 };
 
 /* At most n into ret; the number there are. Those of the dead are dropped
  * first. Takes the segment's lock for one pass. -EINVAL, -EACCES, -EIDRM,
- * -ENOMEM. When it was attached is not recorded: only the segment's last such
- * time (shm_stat). */
+ * -ENOMEM. */
 s32 shm_attachments(
 	struct caller *c, s32 id, struct shm_attachment *ret, u32 n);
 

@@ -34,7 +34,7 @@
 #include <stdint.h>
 
 #define LAYOUT_MAGIC 0x7466696c63706900ULL /* "\0ipclift" */
-#define LAYOUT_VERSION 11u
+#define LAYOUT_VERSION 12u
 
 typedef uint64_t u64;
 typedef int64_t s64;
@@ -485,8 +485,11 @@ struct shm_segment {
  */
 struct shm_attach {
 	struct ref task_next; /* every record of the task */
-	struct ref free_next; /* those not in use */
-	u64 ident;	      /* of the segment; 0 = not in use */
+	union {
+		struct ref free_next; /* while not in use */
+		s64 since; /* in use: when it was made, realtime seconds */
+	};
+	u64 ident; /* of the segment; 0 = not in use */
 	u32 slot_idx;
 	u32 task;
 	struct ref seg_next, seg_prev;
@@ -494,6 +497,7 @@ struct shm_attach {
 	u32 epoch; /* program image that made it */
 	u64 addr;  /* where it began; SHM_ATTACH_RDONLY besides */
 };
+_Static_assert(sizeof(struct shm_attach) == 64, "a cache line");
 #define SHM_ATTACH_RDONLY 1ULL
 #define SHM_ATTACH_ADDR(addr) ((addr) & ~SHM_ATTACH_RDONLY)
 

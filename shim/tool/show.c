@@ -218,6 +218,7 @@ static void attachment_row(json_object *row, const void *element)
 	field_text(row, "address", "0x%llx", (unsigned long long)a->addr);
 	field_int(row, "count", a->count);
 	field_text(row, "access", a->read_only ? "read" : "read, write");
+	field_time(row, "since", a->since);
 }
 
 static const struct part *show_shm(
@@ -225,7 +226,8 @@ static const struct part *show_shm(
 {
 	static const struct column attachments[] = {{"PID", "pid", '>'},
 		{"ADDRESS", "address", '<'}, {"COUNT", "count", '>'},
-		{"ACCESS", "access", '<'}, {"COMMAND", "command", '<'}, {0}};
+		{"ACCESS", "access", '<'}, {"SINCE", "since", '<'},
+		{"COMMAND", "command", '<'}, {0}};
 	static const struct part parts[] = {
 		{"attachments", "Who has it attached:", attachments}, {0}};
 
@@ -397,7 +399,7 @@ const struct command show_command = {
 		 "give something\n"
 		 "           back (SEM_UNDO), those that sleep on it\n"
 		 "  msg ID   its messages, senders and receivers asleep\n"
-		 "  shm ID   who has it attached, and where\n"
+		 "  shm ID   who has it attached, where and since when\n"
 		 "  mq NAME  its messages, who sleeps, who is notified",
 	.options = options,
 	.is = COMMAND_ON_REGISTRY,

@@ -136,8 +136,10 @@ writer=$!
 children+=($writer)
 wait_for 5 grep -q perl "$m/shm/0/attachments"
 perl -e 'print pack "N", $_ for 0 .. 74999' >"$work/bytes"
-is "attachments" "$(awk 'NR > 1 { print $1, $2, $3, $5 }' \
+is "attachments" "$(awk 'NR > 1 { print $1, $2, $3, $7 }' \
     "$m/shm/0/attachments")" "$writer 1 rw perl"
+since=$(date -d "$(awk 'NR > 1 { print $5, $6 }' "$m/shm/0/attachments")" +%s)
+is "attached since when" $((since >= begun && since <= $(date +%s))) 1
 is "size of data" "$(stat -c %s "$m/shm/0/data")" 300000
 wait_for 5 cmp -s "$m/shm/0/data" "$work/bytes"
 is "data" "$(cmp "$m/shm/0/data" "$work/bytes" 2>&1)" ""

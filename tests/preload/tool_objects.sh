@@ -92,8 +92,10 @@ is "show msg" "$(json 'join(" ", map { "$_->{mtype}:$_->{size}" } @{$j->{list}})
 is "show shm: three processes, twice each" "$(json '
     scalar(grep { $_->{access} eq "read" } @{$j->{attachments}}), " ",
     scalar(grep { $_->{access} eq "read, write" } @{$j->{attachments}}), " ",
-    scalar(grep { $_->{pid} == '$user' } @{$j->{attachments}})' <"$work/shm")" \
-    "3 3 2"
+    scalar(grep { $_->{pid} == '$user' } @{$j->{attachments}}), " ",
+    scalar(grep { $_->{since} =~ /^\d{4}-/ } @{$j->{attachments}})' \
+    <"$work/shm")" \
+    "3 3 2 6"
 is "show mq" "$(json 'join(" ", map { "$_->{priority}:$_->{size}" }
     @{$j->{list}}), $j->{open} ? " open" : " closed"' <"$work/jobs")" \
     "7:4000 2:10 2:0 closed"
