@@ -3,6 +3,7 @@
  * The table of limits; see control.h.
  */
 #include "ipc/control.h"
+#include "registry/journal.h"
 
 #define INT_TOP 2147483647
 #define LIMIT(field)                                      \
@@ -71,17 +72,31 @@ u64 control_get(const struct caller *c, const struct control *k)
 	return (u64)(s64)atom_load_relaxed((s32 *)control_at(c, k));
 }
 
-int control_set(struct caller *c, const struct control *k, u64 value)
+int control_check(const struct caller *c, const struct control *k, u64 value)
 {
 	s64 max = k->by_ids ? 1LL << caller_header(c)->idx_bits : k->max;
 	s64 v = (s64)value;
 
-	if (k->size == 8) {
+	return k->size == 4 && (v < k->min || v > max) ? -EINVAL : 0;
+}
+
+int control_set(struct caller *c, const struct control *k, u64 value)
+{
+	int err = control_check(c, k, value);
+
+	if (err)
+		return err;
+	if (k->size == 8)
 		atom_store_release((u64 *)control_at(c, k), value);
-		return 0;
-	}
-	if (v < k->min || v > max)
-		return -EINVAL;
-	atom_store_release((s32 *)control_at(c, k), (s32)v);
+	else
+		atom_store_release((u32 *)control_at(c, k), (u32)value);
 	return 0;
+}
+
+void control_set_journaled(struct caller *c, const struct control *k, u64 value)
+{
+	if (k->size == 8)
+		journal_set64(c, control_at(c, k), value);
+	else
+		journal_set32(c, control_at(c, k), (u32)value);
 }

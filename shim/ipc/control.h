@@ -23,7 +23,12 @@ extern const u32 n_controls;
 const struct control *control_find(const char *name);
 /* The value; a 4-byte one is sign-extended. */
 u64 control_get(const struct caller *c, const struct control *k);
-/* 0, or -EINVAL out of range. One store; takes effect at the next call. */
+/* 0, or -EINVAL out of range. */
+int control_check(const struct caller *c, const struct control *k, u64 value);
+/* The same, and set it. One store; takes effect at the next call. */
 int control_set(struct caller *c, const struct control *k, u64 value);
+/* Set it as part of the current operation; in range, facility's lock held. */
+void control_set_journaled(
+	struct caller *c, const struct control *k, u64 value);
 
 #endif

@@ -6,6 +6,7 @@
 #include "ipc/sidefile.h"
 #include "ipc/sysctl.h"
 #include "registry/event.h"
+#include "registry/journal.h"
 #include "registry/lock.h"
 
 #define O_ACCMODE_RW 2
@@ -35,43 +36,150 @@ static void forget_locked(struct caller *c, u32 at)
 	atom_store_release(open, *open & ~(1u << at));
 }
 
-/* Text at the front of the file is taken out. */
-static int take_text(struct caller *c, int fd, u32 which)
+/* ---- a text and its values ---- */
+
+/* What the front of the file says: its length, and in *ret_result what the
+ * write would have returned; 0 if nothing was written at offset 0. */
+static long read_text(struct caller *c, int fd, u32 which,
+	struct sysctl_values *ret, s64 *ret_result)
 {
 	char text[TEXT_MAX];
 	long n = sys_call(__NR_pread64, fd, text, sizeof(text), 0);
-	s64 err = 0;
 
+	ret->n = 0;
+	*ret_result = 0;
 	if (n <= 0)
 		return 0;
-	/* A hole: not written at offset 0. */
+	/* Not a hole. */
 	if (text[0] && which < n_sysctl_files)
-		err = sysctl_store(c, &sysctl_files[which], 0, text, (u64)n);
-	sys_call(__NR_ftruncate, fd, 0);
-	if (err < 0)
-		event_add(c, EVENT_REFUSED, which, (u64)-err);
-	return err < 0 ? (int)err : 0;
+		*ret_result = sysctl_parse(
+			c, &sysctl_files[which], text, (u64)n, ret);
+	return n;
 }
+
+static void note_values(
+	struct caller *c, u32 at, const struct sysctl_values *values)
+{
+	struct control_taken *taken = &caller_header(c)->control_taken;
+	u32 i;
+
+	for (i = 0; i < values->n; i++)
+		atom_store_release(&taken->v[i], values->v[i]);
+	atom_store_release(&taken->n, values->n);
+	atom_store_release(&taken->from, at + 1);
+}
+
+/* Set what is noted. A facility whose last owner died is repaired by the next
+ * one. */
+static void apply_noted(struct caller *c)
+{
+	struct control_taken *taken = &caller_header(c)->control_taken;
+	u32 which = file_at(c, taken->from - 1)->which, i, n = taken->n;
+	const struct sysctl_file *f = &sysctl_files[which];
+	struct lock *lock = &caller_header(c)->fac_lock[f->facility];
+	const struct control *k;
+	int died;
+
+	if (which >= n_sysctl_files || !f->n_values || n > f->n_values) {
+		atom_store_release(&taken->from, 0);
+		return;
+	}
+	k = control_find(f->control);
+	died = lock_acquire(c, lock);
+	for (i = 0; i < n; i++)
+		control_set_journaled(c, k + i, taken->v[i]);
+	journal_set32(c, &taken->from, 0);
+	journal_commit(c);
+	if (died)
+		lock_pass_on(c, lock);
+	else
+		lock_release(c, lock);
+}
+
+/* Text at the front of the file is taken out. */
+static int take_text(struct caller *c, int fd, u32 at)
+{
+	u32 which = file_at(c, at)->which;
+	struct sysctl_values values;
+	s64 result;
+
+	if (!read_text(c, fd, which, &values, &result))
+		return 0;
+	note_values(c, at, &values);
+	crash_point();
+	sys_call(__NR_ftruncate, fd, 0);
+	apply_noted(c);
+	if (result < 0)
+		event_add(c, EVENT_REFUSED, which, (u64)-result);
+	return result < 0 ? (int)result : 0;
+}
+
+static int open_again(struct caller *c, u32 at)
+{
+	char path[SIDEFILE_PATH_CAP];
+
+	sidefile_path(c, file_at(c, at)->token, path);
+	return (int)sys_call(
+		__NR_open, path, O_ACCMODE_RW | O_CLOEXEC | O_NOFOLLOW);
+}
+
+/* A note of somebody who died: 1 if the file still says it. */
+static int still_said(struct caller *c, u32 at)
+{
+	const struct control_taken *taken = &caller_header(c)->control_taken;
+	struct sysctl_values values;
+	int fd = open_again(c, at);
+	long length;
+	s64 result;
+	u32 i;
+
+	if (fd < 0)
+		return 0;
+	length = read_text(c, fd, file_at(c, at)->which, &values, &result);
+	sys_call(__NR_close, fd);
+	if (!length || values.n != taken->n)
+		return 0;
+	for (i = 0; i < values.n; i++)
+		if (values.v[i] != taken->v[i])
+			return 0;
+	return 1;
+}
+
+static void control_acquire(struct caller *c)
+{
+	struct control_taken *taken = &caller_header(c)->control_taken;
+
+	lock_acquire(c, &caller_header(c)->control_lock);
+	if (likely(!taken->from))
+		return;
+	if (still_said(c, taken->from - 1))
+		atom_store_release(&taken->from, 0);
+	else
+		apply_noted(c);
+}
+
+static void control_release(struct caller *c)
+{
+	lock_release(c, &caller_header(c)->control_lock);
+}
+
+/* ---- files ---- */
 
 /* control_lock held. An opener that died at once has left no file. */
 static int commit_locked(struct caller *c, u32 at)
 {
-	const struct control_file *f = file_at(c, at);
-	char path[SIDEFILE_PATH_CAP];
-	int fd, err;
+	int fd = open_again(c, at), err;
 
-	sidefile_path(c, f->token, path);
-	fd = sys_call(__NR_open, path, O_ACCMODE_RW | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0) {
 		if (fd == -ENOENT)
 			forget_locked(c, at);
 		return 0;
 	}
-	err = take_text(c, fd, f->which);
+	err = take_text(c, fd, at);
 	if (!sys_call(__NR_flock, fd, LOCK_ALONE | LOCK_NO_WAIT)) {
 		/* What came between, since nothing can come any more. */
 		if (!err)
-			err = take_text(c, fd, f->which);
+			err = take_text(c, fd, at);
 		forget_locked(c, at);
 	}
 	sys_call(__NR_close, fd);
@@ -85,31 +193,29 @@ static int is_open(struct caller *c, u32 at)
 
 int controlfile_commit(struct caller *c, u32 at)
 {
-	struct lock *lock = &caller_header(c)->control_lock;
 	int err = 0;
 
 	if (caller_enroll(c))
 		return 0;
-	lock_acquire(c, lock);
+	control_acquire(c);
 	if (is_open(c, at))
 		err = commit_locked(c, at);
-	lock_release(c, lock);
+	control_release(c);
 	return err;
 }
 
 void controlfile_drain_slow(struct caller *c)
 {
-	struct lock *lock = &caller_header(c)->control_lock;
 	u32 at;
 
 	/* Below the directory's path is nothing for us. */
 	if (!c->region.path[0] || caller_enroll(c))
 		return;
-	lock_acquire(c, lock);
+	control_acquire(c);
 	for (at = 0; at < CONTROL_FILES; at++)
 		if (is_open(c, at))
 			commit_locked(c, at);
-	lock_release(c, lock);
+	control_release(c);
 }
 
 /* The lock is that of the description: it goes with the last descriptor. */
@@ -158,7 +264,7 @@ int controlfile_open(struct caller *c, u32 which, u32 oflag, u32 *ret_at)
 	if (!c->region.path[0])
 		return -ENOENT;
 	controlfile_drain(c);
-	lock_acquire(c, &h->control_lock);
+	control_acquire(c);
 	used = h->control_open;
 	if (used == ~0u) {
 		fd = -ENFILE;
@@ -166,6 +272,6 @@ int controlfile_open(struct caller *c, u32 which, u32 oflag, u32 *ret_at)
 		*ret_at = (u32)__builtin_ctz(~used);
 		fd = open_locked(c, which, oflag, *ret_at);
 	}
-	lock_release(c, &h->control_lock);
+	control_release(c);
 	return fd;
 }

@@ -19,9 +19,14 @@
  * gone, whoever has it; then the file goes too. Up to CONTROL_FILES may be open
  * at the same time.
  *
- * All under header.control_lock, which is taken before any other. Committing is
- * two steps, the value and then the truncation: a process that is killed
- * between leaves the text to be applied a second time.
+ * All under header.control_lock, which is taken before any other. A text is
+ * applied once, whoever is killed in the middle: its values are noted
+ * (header.control_taken), it is removed from the file, and one operation sets
+ * them and removes the note, under the facility's lock, so that no wish for an
+ * id is granted before that is final. The next owner of the lock who finds a
+ * note looks into the file. Does it still say the same, it was not removed, or
+ * was written a second time in the same words before anybody could see the
+ * first: both are one text still to be applied. Else the note is.
  */
 #ifndef IPCLIFT_IPC_CONTROLFILE_H
 #define IPCLIFT_IPC_CONTROLFILE_H

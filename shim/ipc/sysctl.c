@@ -65,10 +65,16 @@ int sysctl_access(struct caller *c, const struct sysctl_file *f, u32 want)
 
 /* ---- reading ---- */
 
+/* NULL: auto_msgmni. */
+static const struct control *first_control(const struct sysctl_file *f)
+{
+	return f->n_values ? control_find(f->control) : NULL;
+}
+
 size_t sysctl_text(
 	const struct caller *c, const struct sysctl_file *f, char *buf)
 {
-	const struct control *k = f->n_values ? control_find(f->control) : NULL;
+	const struct control *k = first_control(f);
 	struct row r = {buf, 0};
 	u32 i;
 
@@ -184,49 +190,44 @@ static int parse_number(struct input *in, u64 *ret, int *ret_negative)
 	return 0;
 }
 
-/* 0, -EINVAL, -ERANGE; k NULL is auto_msgmni. */
-static int store(struct caller *c, const struct sysctl_file *f,
-	const struct control *k, u64 v, int negative)
+/* 0, -EINVAL, -ERANGE; k NULL is auto_msgmni. v is made what is stored. */
+static int admit(const struct caller *c, const struct sysctl_file *f,
+	const struct control *k, u64 *v, int negative)
 {
-	if (k && k->size == 8) {
-		if (negative)
-			return -EINVAL;
-		return control_set(c, k, v);
-	}
-	if (v > 2147483647u + (u64)negative)
+	if (k && k->size == 8)
+		return negative ? -EINVAL : control_check(c, k, *v);
+	if (*v > 2147483647u + (u64)negative)
 		return -EINVAL;
 	if (negative)
-		v = -v;
+		*v = -*v;
 	if (!k)
-		return v > 1 ? -EINVAL : 0;
-	if (!control_set(c, k, v))
+		return *v > 1 ? -EINVAL : 0;
+	if (!control_check(c, k, *v))
 		return 0;
 	return f->n_values > 1 ? -ERANGE : -EINVAL;
 }
 
-s64 sysctl_store(struct caller *c, const struct sysctl_file *f, s64 offset,
-	const char *text, u64 count)
+s64 sysctl_parse(const struct caller *c, const struct sysctl_file *f,
+	const char *text, u64 count, struct sysctl_values *ret)
 {
-	const struct control *k = f->n_values ? control_find(f->control) : NULL;
+	const struct control *k = first_control(f);
 	struct input in = {(const unsigned char *)text,
 		count < PARSED_MAX ? count : PARSED_MAX};
 	u32 most = f->n_values ? f->n_values : 1, n;
 	int err, negative;
-	u64 v;
 
-	if (count >= COUNT_MAX)
-		return -ENOMEM;
-	if (offset || !count)
-		return (s64)count;
+	ret->n = 0;
 	for (n = 0; n < most; n++) {
 		skip_space(&in);
 		if (!in.left)
 			break;
-		err = parse_number(&in, &v, &negative);
+		err = parse_number(&in, &ret->v[n], &negative);
 		if (!err)
-			err = store(c, f, k ? k + n : NULL, v, negative);
+			err = admit(
+				c, f, k ? k + n : NULL, &ret->v[n], negative);
 		if (err)
 			return err;
+		ret->n = k ? n + 1 : 0;
 	}
 	skip_space(&in);
 	return n ? (s64)(count - in.left) : -EINVAL;
@@ -235,8 +236,20 @@ s64 sysctl_store(struct caller *c, const struct sysctl_file *f, s64 offset,
 s64 sysctl_write(struct caller *c, const struct sysctl_file *f, s64 offset,
 	const char *text, u64 count)
 {
+	const struct control *k = first_control(f);
+	struct sysctl_values values;
+	s64 ret;
+	u32 i;
+
 	if (!may_write(c, f))
 		return -EPERM;
 	controlfile_drain(c);
-	return sysctl_store(c, f, offset, text, count);
+	if (count >= COUNT_MAX)
+		return -ENOMEM;
+	if (offset || !count)
+		return (s64)count;
+	ret = sysctl_parse(c, f, text, count, &values);
+	for (i = 0; i < values.n; i++)
+		control_set(c, k + i, values.v[i]);
+	return ret;
 }

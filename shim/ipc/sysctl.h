@@ -17,6 +17,7 @@
 
 /* No file's text is longer, newline included. */
 #define SYSCTL_TEXT_MAX 64u
+#define SYSCTL_VALUES_MAX 4u
 
 struct sysctl_file {
 	const char *path; /* below /proc/sys */
@@ -41,6 +42,17 @@ int sysctl_access(struct caller *c, const struct sysctl_file *f, u32 want);
 size_t sysctl_text(
 	const struct caller *c, const struct sysctl_file *f, char *buf);
 
+/* What a written text sets: the first n values of the file, in range. */
+struct sysctl_values {
+	u32 n;
+	u64 v[SYSCTL_VALUES_MAX];
+};
+
+/* Take a write at offset 0 to pieces, as sysctl_write does, which stores what
+ * comes before a fault. The same results. */
+s64 sysctl_parse(const struct caller *c, const struct sysctl_file *f,
+	const char *text, u64 count, struct sysctl_values *ret);
+
 /* In both below what others have written and nobody has applied yet comes
  * first (controlfile.h), so no lock may be held. */
 
@@ -55,11 +67,9 @@ s64 sysctl_read(struct caller *c, const struct sysctl_file *f, s64 offset,
  * pwrite(2): the bytes consumed. -EPERM (it may not, or no longer), -EINVAL,
  * -ERANGE (the fourth value of kernel/sem), -ENOMEM. Each value is one store,
  * from left to right; those before a fault stay stored. text is the caller's
- * own memory. sysctl_store asks for no rights.
+ * own memory.
  */
 s64 sysctl_write(struct caller *c, const struct sysctl_file *f, s64 offset,
-	const char *text, u64 count);
-s64 sysctl_store(struct caller *c, const struct sysctl_file *f, s64 offset,
 	const char *text, u64 count);
 
 #endif

@@ -808,6 +808,17 @@ struct control_file {
 #define CONTROL_FILES 32u
 
 /*
+ * struct control_taken: the values of a text between its reading and its
+ * leaving the file. Written under control_lock: the values, then `from`; 0
+ * again in the operation that sets them.
+ */
+struct control_taken {
+	u32 from; /* index in control[] + 1, 0 = none */
+	u32 n;
+	u64 v[4];
+};
+
+/*
  * struct header. Identity: written once by the creator before magic. Counters:
  * see their structs. The four identity checks are in region.c.
  */
@@ -848,6 +859,7 @@ struct header {
 	u32 mq_orphans; /* queues unlinked but open: slot idx + 1, 0 = none */
 	u32 pad;
 	struct control_file control[CONTROL_FILES];
+	struct control_taken control_taken;
 	struct limit_told told[LIMITS_TOLD];
 };
 #define HEADER_SIZE 65536ULL
