@@ -18,15 +18,16 @@
  *     read again from the start is made anew.
  *   - for writing, an empty file beside the registry. write(2) through the shim
  *     goes to the control at once, with the kernel's count or error, and leaves
- *     nothing in the file. What libc writes by itself (stdio, dprintf) or what
+ *     nothing in the file; a stream of fopen or fdopen does the same
+ *     (stream.c). What libc writes by itself (another stream, dprintf) or what
  *     a program without the shim writes appears there and is taken over as
  *     ipc/controlfile.h tells: by this process at fflush, fclose, close and
  *     dup2 at the latest, where an error is reported too.
  *
  * Seen different from the kernel: SEEK_END and /proc/self/fd tell of a memfd
- * or a file; stdio's rewind of a stream gives the old text; a program that
- * inherits the descriptor for writing does not learn of errors, and reads
- * nothing through one opened for both.
+ * or a file; a rewind after freopen gives the old text; a program that inherits
+ * the descriptor for writing does not learn of errors, and reads nothing through
+ * one opened for both.
  */
 #undef _FILE_OFFSET_BITS
 #include <errno.h>

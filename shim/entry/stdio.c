@@ -2,12 +2,13 @@
 /*
  * Streams on the kernel's files about IPC.
  *
- * libc reads and writes a stream without calling anything that could be
- * interposed, so only the beginning and the end of it are caught: fopen makes a
- * stream on the descriptor of procfs.c, and what a stream has written is
- * applied when it is flushed or closed (bash's echo writes so, as does tee). An
- * error of the text is that of the fflush or fclose, and the stream has its
- * error flag set, which is what bash looks at.
+ * fopen and fdopen make one of stream.h on the descriptor of procfs.c. On a
+ * stream that had its descriptor before (freopen, standard output) libc reads
+ * and writes without calling anything that could be interposed, so only its end
+ * is caught: what it has written is applied when it is flushed or closed
+ * (bash's echo writes so, as does tee). An error of the text is that of the
+ * fflush or fclose, and the stream has its error flag set, which is what bash
+ * looks at.
  *
  * In a process that opened no such file, fflush and fclose cost one load.
  */
@@ -16,19 +17,21 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include "entry/procfs.h"
+#include "entry/stream.h"
 #include "ipc/controlfile.h"
 
 #undef fopen
 #undef fopen64
+#undef fdopen
 #undef freopen
 #undef freopen64
 #undef fflush
 #undef fclose
 #undef fflush_unlocked
 
-extern FILE *fdopen(int, const char *) __attribute__((weak));
 extern int fileno(FILE *) __attribute__((weak));
 extern int ferror(FILE *) __attribute__((weak));
+extern const char *gnu_get_libc_version(void) __attribute__((weak));
 
 typedef FILE *(*fopen_fn)(const char *, const char *);
 
@@ -52,6 +55,50 @@ static int mode_flags(const char *mode)
 	return flags;
 }
 
+typedef FILE *(*fdopen_fn)(int, const char *);
+
+static FILE *fdopen_next(int fd, const char *mode)
+{
+	static void *next;
+	fdopen_fn real = (fdopen_fn)process_next(&next, "fdopen");
+
+	if (real)
+		return real(fd, mode);
+	*__errno_location() = ENOSYS;
+	return NULL;
+}
+
+/* A stream on one of our files. */
+static FILE *stream_on(int fd, const char *mode)
+{
+	FILE *f = stream_make(fd, mode_flags(mode));
+
+	return f || *__errno_location() ? f : fdopen_next(fd, mode);
+}
+
+/* glibc refuses a mode that the descriptor does not allow; it would be looking
+ * at a memfd's. */
+EXPORT FILE *fdopen(int fd, const char *mode)
+{
+	int access, before = *__errno_location();
+	FILE *f;
+
+	if (likely(!procfs_used) || fd < 0 || !fd_is_proc(fd) ||
+		(*mode != 'r' && *mode != 'w' && *mode != 'a'))
+		return fdopen_next(fd, mode);
+	access = (int)(fd_entry(fd)->info & FD_ACCESS);
+	if (access != O_RDWR && access != (mode_flags(mode) & O_ACCMODE)) {
+		if (!gnu_get_libc_version)
+			return fdopen_next(fd, mode);
+		*__errno_location() = EINVAL;
+		return NULL;
+	}
+	f = stream_on(fd, mode);
+	if (f)
+		*__errno_location() = before;
+	return f;
+}
+
 /* libc has answered f; errno was `before`. */
 static FILE *opened(const char *path, const char *mode, FILE *f, int before)
 {
@@ -59,7 +106,7 @@ static FILE *opened(const char *path, const char *mode, FILE *f, int before)
 
 	if (!f && !procfs_readable(-*__errno_location()))
 		return f;
-	if (likely(!procfs_maybe(path)) || !fdopen || !fileno)
+	if (likely(!procfs_maybe(path)) || !fileno)
 		return f;
 	which = procfs_find(path, f ? fileno(f) : -1);
 	if (which < 0)
@@ -68,7 +115,7 @@ static FILE *opened(const char *path, const char *mode, FILE *f, int before)
 		fclose(f);
 	*__errno_location() = before;
 	fd = (int)process_return(procfs_open_file(which, mode_flags(mode)));
-	f = fd < 0 ? NULL : fdopen(fd, mode);
+	f = fd < 0 ? NULL : stream_on(fd, mode);
 	if (fd >= 0 && !f)
 		entry_close(fd);
 	return f;

@@ -201,6 +201,84 @@ static void stdio(void)
 	p_say_file(SYS "msgmni");
 }
 
+/* The number that f gives from its start. */
+static int p_scan(FILE *f)
+{
+	int value = -1;
+
+	rewind(f);
+	return fscanf(f, "%d", &value) == 1 ? value : -1;
+}
+
+/* What the stream says when text is written from its start. */
+static void p_put(FILE *f, const char *text)
+{
+	rewind(f);
+	t_eq(fputs(text, f) >= 0, 1);
+	t_eq(fflush(f), 0);
+	rewind(f);
+}
+
+/* One stream for all: settings are saved, changed and looked at again. */
+static void kept_open(void)
+{
+	FILE *f = fopen(SYS "msgmax", "r+"), *reader = fopen(SYS "msgmax", "r");
+	int fd;
+
+	t_story("stdio: a stream that is kept open");
+	t_eq(p_scan(f), p_scan(reader));
+	p_put(f, "777\n");
+	t_eq(p_scan(f), 777);
+	p_say_file(SYS "msgmax");
+	fflush(reader);
+	t_eq(p_scan(reader), 777);
+	p_put(f, "65");
+	t_eq(p_scan(f), 65);
+	rewind(f);
+	fputs("-8", f);
+	t_err(fflush(f), EINVAL);
+	t_true(ferror(f));
+	clearerr(f);
+	t_eq(p_scan(f), 65);
+	setvbuf(f, NULL, _IONBF, 0);
+	rewind(f);
+	t_eq(fprintf(f, "66"), 2);
+	p_say_file(SYS "msgmax");
+	rewind(f);
+	t_err(fprintf(f, "x"), EINVAL);
+	fclose(f);
+	fclose(reader);
+
+	f = fopen(SYS "msgmax", "w+e");
+	p_put(f, "67\n");
+	t_eq(p_scan(f), 67);
+	t_eq(fcntl(fileno(f), F_GETFD), FD_CLOEXEC);
+	t_eq(fclose(f), 0);
+	f = fopen(SYS "msgmax", "a+");
+	t_eq(p_scan(f), 67);
+	t_eq(fclose(f), 0);
+
+	fd = open(SYS "msgmax", O_RDWR);
+	f = fdopen(fd, "r+");
+	t_eq(p_scan(f), 67);
+	t_eq(fileno(f) == fd, 1);
+	p_put(f, "68\n");
+	t_eq(p_scan(f), 68);
+	f = freopen("/dev/null", "r", f);
+	t_true(f != NULL && fileno(f) == fd);
+	t_eq(fgetc(f), EOF);
+	t_eq(fclose(f), 0);
+	fd = open(SYS "msgmax", O_RDONLY);
+#ifdef __GLIBC__
+	t_true(fdopen(fd, "w") == NULL && errno == EINVAL);
+#endif
+	t_true(fdopen(fd, "x") == NULL && errno == EINVAL);
+	f = fdopen(fd, "r");
+	t_eq(p_scan(f), 68);
+	t_eq(fclose(f), 0);
+	t_err(fcntl(fd, F_GETFD), EBADF);
+}
+
 /* As a shell does: the descriptor becomes standard output. */
 static pid_t redirected(const char *path, char *const argv[])
 {
@@ -319,6 +397,7 @@ int main(void)
 	effects();
 	rights();
 	stdio();
+	kept_open();
 	inherited();
 	dup_over();
 	other_ways();

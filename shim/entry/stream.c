@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Streams whose reads and writes come to us.
+ *
+ * libc reads and writes its own streams from within, past every interposed
+ * name. A program that keeps a control file open, rewinds, writes and reads
+ * back what holds now (the kernel's own tests of mqueues do) needs each of
+ * these to reach the registry when it happens, so the stream is one of
+ * fopencookie(3), whose four functions are here and do what libc's own do with
+ * a descriptor.
+ *
+ * Such a stream has no number by itself, but fileno(3) and freopen(3) are to
+ * find it: it is stored where this libc has it, and fileno is asked whether
+ * that was right.
+ *
+ * Seen different from the kernel's: glibc answers a rewind within what is
+ * buffered from the buffer, here it is always read anew; glibc has no wide
+ * characters on such a stream.
+ */
+#undef _FILE_OFFSET_BITS
+#include <errno.h>
+#include <fcntl.h>
+#include "entry/fd.h"
+#include "entry/procfs.h"
+#include "entry/stream.h"
+
+extern FILE *fopencookie(void *, const char *, cookie_io_functions_t)
+	__attribute__((weak));
+extern int fileno(FILE *) __attribute__((weak));
+extern const char *gnu_get_libc_version(void) __attribute__((weak));
+
+/* Of the descriptor in a FILE of musl, on every 64-bit machine since 1.1.0. */
+#define MUSL_NUMBER 120
+
+#define NUMBER(cookie) ((int)(long)(cookie))
+
+static ssize_t stream_read(void *cookie, char *buf, size_t len)
+{
+	int fd = NUMBER(cookie);
+	long n = fd_is_proc(fd) ? procfs_read(fd, buf, len) : PROCFS_PASS;
+
+	if (n == PROCFS_PASS)
+		n = sys_call(__NR_read, fd, buf, len);
+	return process_return(n);
+}
+
+/* All of it or an error, as libc's own. glibc wants the bytes that went, and
+ * takes fewer than it gave for an error; musl wants -1. */
+static ssize_t stream_write(void *cookie, const char *buf, size_t len)
+{
+	int fd = NUMBER(cookie);
+	size_t done = 0;
+	long n;
+
+	while (done < len) {
+		n = fd_is_proc(fd) ? procfs_write(fd, buf + done, len - done)
+				   : PROCFS_PASS;
+		if (n == PROCFS_PASS)
+			n = sys_call(__NR_write, fd, buf + done, len - done);
+		if (n < 0) {
+			process_return(n);
+			return gnu_get_libc_version ? (ssize_t)done : -1;
+		}
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+static int stream_seek(void *cookie, off64_t *off, int whence)
+{
+	long at = sys_call(__NR_lseek, NUMBER(cookie), *off, whence);
+
+	if (at < 0)
+		return (int)process_return(at);
+	*off = at;
+	return 0;
+}
+
+static int stream_close(void *cookie)
+{
+	return (int)process_return(entry_close(NUMBER(cookie)));
+}
+
+/* freopen(3) of glibc follows what a stream of fopencookie has for wide
+ * characters, which is -1, unless it is NULL. */
+static void let_reopen(FILE *f)
+{
+	if (gnu_get_libc_version && f->_wide_data == (void *)-1L)
+		f->_wide_data = NULL;
+}
+
+/* Where a stream's number is. */
+static int *number_of(FILE *f)
+{
+	return gnu_get_libc_version ? &f->_fileno
+				    : (int *)((char *)f + MUSL_NUMBER);
+}
+
+static const char *mode_of(int flags)
+{
+	int both = (flags & O_ACCMODE) == O_RDWR;
+
+	if (flags & O_APPEND)
+		return both ? "a+" : "a";
+	if (flags & O_TRUNC)
+		return both ? "w+" : "w";
+	return both ? "r+" : (flags & O_ACCMODE) == O_WRONLY ? "w" : "r";
+}
+
+/* Whether the number is where it should be, from a stream that is closed
+ * again. */
+static int number_works(void)
+{
+	static int works; /* 0 not known, 1 yes, -1 no */
+	cookie_io_functions_t none = {0};
+	int *at, before;
+	FILE *f;
+
+	if (works || !fopencookie || !fileno)
+		return works == 1;
+	f = fopencookie(NULL, "r", none);
+	if (!f)
+		return 0;
+	at = number_of(f);
+	before = *at;
+	works = -1;
+	if (before < 0) {
+		*at = 0;
+		works = fileno(f) == 0 ? 1 : -1;
+		*at = before;
+	}
+	fclose(f);
+	return works == 1;
+}
+
+FILE *stream_make(int fd, int flags)
+{
+	static const cookie_io_functions_t ours = {
+		stream_read, stream_write, stream_seek, stream_close};
+	int before = *__errno_location();
+	FILE *f;
+
+	if (!number_works()) {
+		*__errno_location() = 0;
+		return NULL;
+	}
+	f = fopencookie((void *)(long)fd, mode_of(flags), ours);
+	if (f) {
+		*number_of(f) = fd;
+		let_reopen(f);
+		*__errno_location() = before;
+	}
+	return f;
+}
