@@ -11,8 +11,11 @@
 
 #include "tree.h"
 
-/* sysvipc/sem, msg, shm: the kernel's bytes. */
-int content_sysvipc(struct caller *c, enum facility fac, struct text *t);
+/* sysvipc/sem, msg, shm: the kernel's bytes, added to t: of what has an idx
+ * from *idx on, which is then the next to ask for; with the header if t is
+ * empty. */
+int content_sysvipc(
+	struct caller *c, enum facility fac, u32 *idx, struct text *t);
 
 /* About all (views.c). */
 make_view content_tasks, content_waits, content_events, content_stats,

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statfs.h>
+#include <unistd.h>
 
 #include "content.h"
 #include "ipc/mqueue.h"
@@ -45,6 +46,7 @@ struct file {
 	u32 refs;
 	pthread_mutex_t lock; /* of what follows */
 	int made;
+	u32 next_idx;	  /* of sysvipc: behind the last row */
 	struct text text; /* of a directory: packed struct entry */
 };
 
@@ -118,8 +120,9 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	fuse_reply_entry(req, &e);
 }
 
-/* The root answers even if the registry is gone, so that it can be
- * unmounted. */
+/* The root answers even if the registry is gone, so that it can be unmounted.
+ * With an open file the kernel asks for nothing but SEEK_END, of which the
+ * files of sysvipc know nothing. */
 static void op_getattr(
 	fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
@@ -127,7 +130,8 @@ static void op_getattr(
 	struct stat st;
 	int err = request_begin(req, ino, &r);
 
-	(void)fi;
+	if (!err && fi && r.node.kind == NODE_SYSVIPC)
+		err = -EINVAL;
 	if (err == -ESTALE && ino == NODE_ROOT) {
 		st = (struct stat){.st_ino = NODE_ROOT,
 			.st_mode = S_IFDIR | 0555,
@@ -288,13 +292,15 @@ static void op_release(
 
 /* ---- reading ---- */
 
-static int make_text(struct caller *c, const struct node *n, struct text *t)
+static int make_text(struct caller *c, struct file *f)
 {
+	const struct node *n = &f->node;
+	struct text *t = &f->text;
 	int err;
 
 	switch (n->kind) {
 	case NODE_SYSVIPC:
-		err = content_sysvipc(c, n->fac, t);
+		err = content_sysvipc(c, n->fac, &f->next_idx, t);
 		break;
 	case NODE_VIEW:
 	case NODE_LOCKS:
@@ -317,16 +323,23 @@ static int make_text(struct caller *c, const struct node *n, struct text *t)
 }
 
 /* The text of an open file: made when it is first read from the beginning, and
- * made anew when somebody goes back there. Its lock is held. */
+ * made anew when somebody goes back there. Who has read a sysvipc file to its
+ * end and goes on is given what came since with a higher idx, as the kernel
+ * does it. Its lock is held. */
 static int file_text(struct file *f, struct caller *c, off_t offset)
 {
 	int err = 0;
 
-	if (f->made && offset)
-		return 0;
+	if (f->made && offset) {
+		if (f->node.kind == NODE_SYSVIPC &&
+			(size_t)offset >= f->text.len)
+			err = make_text(c, f);
+		return err;
+	}
 	f->text.len = 0;
 	f->text.failed = 0;
-	err = make_text(c, &f->node, &f->text);
+	f->next_idx = 0;
+	err = make_text(c, f);
 	f->made = !err;
 	return err;
 }
@@ -350,6 +363,23 @@ static void read_text(fuse_req_t req, struct file *f, struct caller *c,
 	}
 	pthread_mutex_unlock(&f->lock);
 	file_put(f);
+}
+
+/* SEEK_DATA and SEEK_HOLE, the others being the kernel's own: what the files of
+ * procfs and of mqueue answer, which have a size of 0 and of 80. */
+static void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
+	struct fuse_file_info *fi)
+{
+	const struct node *n = &file_of(fi)->node;
+	off_t size = n->kind == NODE_QUEUE ? MQ_STATUS_SIZE : 0;
+
+	(void)ino;
+	if (n->kind == NODE_SYSVIPC || (off < 0 && whence == SEEK_DATA))
+		reply_error(req, -EINVAL);
+	else if (off >= size)
+		reply_error(req, -ENXIO);
+	else
+		fuse_reply_lseek(req, whence == SEEK_DATA ? off : size);
 }
 
 static void read_sysctl(fuse_req_t req, const struct node *n, struct caller *c,
@@ -618,6 +648,7 @@ const struct fuse_lowlevel_ops ops = {
 	.statfs = op_statfs,
 	.open = op_open,
 	.read = op_read,
+	.lseek = op_lseek,
 	.write = op_write,
 	.release = op_release,
 	.opendir = op_opendir,

@@ -23,18 +23,19 @@
 /* Rows of several objects at a time. Arbitrary. */
 #define ROWS_ROOM 65536u
 
-int content_sysvipc(struct caller *c, enum facility fac, struct text *t)
+int content_sysvipc(
+	struct caller *c, enum facility fac, u32 *idx, struct text *t)
 {
-	u32 idx = 0;
 	char *at;
 	s64 n;
 
-	text_print(t, "%s", render_head(fac));
+	if (!t->len)
+		text_print(t, "%s", render_head(fac));
 	do {
 		at = text_room(t, ROWS_ROOM);
 		if (!at)
 			return -ENOMEM;
-		n = render_rows(c, fac, &idx, at, ROWS_ROOM);
+		n = render_rows(c, fac, idx, at, ROWS_ROOM);
 		if (n > 0)
 			t->len += (size_t)n;
 	} while (n > 0);

@@ -16,6 +16,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 #include "entry/mqfile.h"
+#include "entry/procfs.h"
 #include "ipc/render.h"
 #include "registry/guard.h"
 
@@ -323,9 +324,14 @@ EXPORT int statx(
 
 static long seek(int fd, off_t off, int whence)
 {
-	return process_return(unlikely(fd_is_mq(fd))
-				      ? mqfile_lseek(fd, off, whence)
-				      : sys_call(__NR_lseek, fd, off, whence));
+	long ret = PROCFS_PASS;
+
+	if (unlikely(fd_is_served(fd)))
+		ret = fd_is_mq(fd) ? mqfile_lseek(fd, off, whence)
+				   : procfs_lseek(fd, off, whence);
+	if (likely(ret == PROCFS_PASS))
+		ret = sys_call(__NR_lseek, fd, off, whence);
+	return process_return(ret);
 }
 
 #undef lseek
@@ -388,10 +394,14 @@ typedef ssize_t (*readv_fn)(int, const struct iovec *, int);
 EXPORT ssize_t readv(int fd, const struct iovec *iov, int n)
 {
 	static void *next;
+	long ret = PROCFS_PASS;
 	readv_fn real;
 
-	if (unlikely(fd_is_mq(fd)))
-		return process_return(read_pieces(fd, iov, n));
+	if (unlikely(fd_is_served(fd)))
+		ret = fd_is_mq(fd) ? read_pieces(fd, iov, n)
+				   : procfs_readv(fd, iov, n);
+	if (unlikely(ret != PROCFS_PASS))
+		return process_return(ret);
 	real = (readv_fn)process_next(&next, "readv");
 	return real ? real(fd, iov, n)
 		    : process_return(sys_call(__NR_readv, fd, iov, n));

@@ -24,6 +24,7 @@ struct proc {
 	struct fd_entry *e;
 	int which;
 	u32 access;
+	u64 size;
 };
 
 void proc_enter(struct caller *c, int fd, int which, u32 at, u32 access)
@@ -51,6 +52,7 @@ static long proc_get(int fd, struct proc *ret)
 	ret->e = e;
 	ret->which = proc_which(ident);
 	ret->access = e->info & FD_ACCESS;
+	ret->size = (u64)st.st_size;
 	return ret->c ? 0 : -err;
 }
 
@@ -74,6 +76,16 @@ static long read_control(const struct proc *p, void *buf, size_t len, s64 off)
 	return n;
 }
 
+/* Of a sysvipc file, before the kernel reads the memfd there: made anew by a
+ * read at the beginning, added to by one at the end. */
+static void bring_up(const struct proc *p, int fd, s64 off)
+{
+	if (!off && p->e->pos)
+		proc_snapshot(p->c, fd, p->which);
+	else if (off > 0 && (u64)off >= p->size)
+		proc_extend(p->c, fd, p->which, p->size);
+}
+
 long procfs_read(int fd, void *buf, size_t len)
 {
 	struct proc p;
@@ -86,8 +98,7 @@ long procfs_read(int fd, void *buf, size_t len)
 		return -EBADF;
 	off = sys_call(__NR_lseek, fd, 0, SEEK_CUR);
 	if (p.which < PROC_SYSVIPC) {
-		if (off == 0 && p.e->pos)
-			proc_snapshot(p.c, fd, p.which);
+		bring_up(&p, fd, off);
 		p.e->pos = 1;
 		return PROCFS_PASS;
 	}
@@ -108,8 +119,99 @@ long procfs_pread(int fd, void *buf, size_t len, s64 off)
 		return -EINVAL;
 	if (!may_read(&p))
 		return -EBADF;
-	return p.which < PROC_SYSVIPC ? PROCFS_PASS
-				      : read_control(&p, buf, len, off);
+	if (p.which >= PROC_SYSVIPC)
+		return read_control(&p, buf, len, off);
+	if (off)
+		bring_up(&p, fd, off);
+	return PROCFS_PASS;
+}
+
+/* Bytes that the pieces have together, or -errno. */
+static s64 pieces_size(struct caller *c, const struct iovec *iov, int n)
+{
+	s64 total = 0;
+	int k;
+
+	if (n < 0 || n > IOV_MOST)
+		return -EINVAL;
+	if (guard_source(c, iov, (size_t)n * sizeof(*iov)))
+		return -EFAULT;
+	for (k = 0; k < n; k++)
+		if ((ssize_t)iov[k].iov_len < 0 ||
+			__builtin_add_overflow(
+				total, (s64)iov[k].iov_len, &total))
+			return -EINVAL;
+	return total;
+}
+
+/* One read, whose text is dealt out to the pieces. */
+static s64 read_pieces(
+	const struct proc *p, const struct iovec *iov, int n, s64 off)
+{
+	s64 total = pieces_size(p->c, iov, n), done = 0;
+	char text[SYSCTL_TEXT_MAX];
+	size_t part;
+	int k;
+
+	if (total < 0)
+		return total;
+	total = sysctl_read(p->c, proc_sysctl(p->which), off, text,
+		(u64)total < sizeof(text) ? (u64)total : sizeof(text));
+	for (k = 0; k < n && done < total; k++) {
+		part = iov[k].iov_len;
+		if (part > (size_t)(total - done))
+			part = (size_t)(total - done);
+		if (guard_writable(p->c, iov[k].iov_base, part))
+			return done ? done : -EFAULT;
+		__builtin_memcpy(iov[k].iov_base, text + done, part);
+		done += (s64)part;
+	}
+	return total < 0 ? total : done;
+}
+
+long procfs_readv(int fd, const void *iov, int n)
+{
+	struct proc p;
+	long err = proc_get(fd, &p);
+	s64 off, got;
+
+	if (err)
+		return err;
+	if (p.which < PROC_SYSVIPC)
+		return procfs_read(fd, NULL, 0);
+	if (!may_read(&p))
+		return -EBADF;
+	off = sys_call(__NR_lseek, fd, 0, SEEK_CUR);
+	got = read_pieces(&p, iov, n, off);
+	if (got > 0)
+		sys_call(__NR_lseek, fd, got, SEEK_CUR);
+	return got;
+}
+
+/* The kernel's files have no size, and sysvipc ones know of no end. */
+long procfs_lseek(int fd, s64 off, int whence)
+{
+	struct proc p;
+	long err;
+
+	if (whence == SEEK_SET || whence == SEEK_CUR)
+		return PROCFS_PASS;
+	err = proc_get(fd, &p);
+	if (err)
+		return err;
+	if (p.which < PROC_SYSVIPC)
+		return -EINVAL;
+	switch (whence) {
+	case SEEK_END:
+		return off < 0 ? -EINVAL
+			       : sys_call(__NR_lseek, fd, off, SEEK_SET);
+	case SEEK_DATA:
+		return off < 0 ? -EINVAL : -ENXIO;
+	case SEEK_HOLE:
+		return off < 0 ? sys_call(__NR_lseek, fd, 0, SEEK_SET) : -ENXIO;
+	default:
+		return -EINVAL;
+	}
 }
 
 /* ---- writing ---- */
@@ -164,19 +266,12 @@ long procfs_pwrite(int fd, const void *buf, size_t len, s64 off)
  * and the length of all, or -errno. */
 static s64 gather(struct caller *c, const struct iovec *iov, int n, char *text)
 {
+	s64 total = pieces_size(c, iov, n);
 	size_t len = 0, part, i;
-	s64 total = 0;
 	int k;
 
-	if (n < 0 || n > IOV_MOST)
-		return -EINVAL;
-	if (guard_source(c, iov, (size_t)n * sizeof(*iov)))
-		return -EFAULT;
-	for (k = 0; k < n; k++) {
+	for (k = 0; total > 0 && k < n; k++) {
 		part = iov[k].iov_len;
-		if ((ssize_t)part < 0 ||
-			__builtin_add_overflow(total, (s64)part, &total))
-			return -EINVAL;
 		if (part > TEXT_MAX - len)
 			part = TEXT_MAX - len;
 		if (guard_source(c, iov[k].iov_base, part))

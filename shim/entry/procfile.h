@@ -45,5 +45,8 @@ void proc_path(int which, char path[PROC_PATH_CAP]);
 void proc_enter(struct caller *c, int fd, int which, u32 at, u32 access);
 /* Fill a memfd with the text of now: 0 or -errno. */
 int proc_snapshot(struct caller *c, int fd, int which);
+/* Add to that of a sysvipc file, size bytes, the rows of what came since with a
+ * higher idx: a reader at the end goes on there. */
+int proc_extend(struct caller *c, int fd, int which, u64 size);
 
 #endif

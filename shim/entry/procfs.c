@@ -24,10 +24,11 @@
  *     ipc/controlfile.h tells: by this process at fflush, fclose, close and
  *     dup2 at the latest, where an error is reported too.
  *
- * Seen different from the kernel: SEEK_END and /proc/self/fd tell of a memfd
- * or a file; a rewind after freopen gives the old text; a program that inherits
- * the descriptor for writing does not learn of errors, and reads nothing through
- * one opened for both.
+ * Seen different from the kernel: a sysvipc file gives as much as is asked for,
+ * not a page at most, and one moment until the reader comes to its end;
+ * /proc/self/fd tells of a memfd or a file; a rewind after freopen gives the
+ * old text; a program that inherits the descriptor for writing does not learn
+ * of errors, and reads nothing through one opened for both.
  */
 #undef _FILE_OFFSET_BITS
 #include <errno.h>
@@ -203,15 +204,12 @@ static int append(int fd, const char *text, size_t n, u64 *size, u64 limit)
 	return 0;
 }
 
-static int append_rows(
-	struct caller *c, int fd, int which, u64 *size, u64 limit)
+static int append_rows(struct caller *c, int fd, enum facility f, u32 idx,
+	u64 *size, u64 limit)
 {
-	enum facility f = file_facility(which);
-	const char *head = render_head(f);
 	char text[TEXT_STEP];
-	u32 idx = 0;
 	s64 n = 0;
-	int err = append(fd, head, str_len(head), size, limit);
+	int err = 0;
 
 	while (!err) {
 		n = render_rows(c, f, &idx, text, sizeof(text));
@@ -222,6 +220,50 @@ static int append_rows(
 	return err;
 }
 
+static int append_all(
+	struct caller *c, int fd, enum facility f, u64 *size, u64 limit)
+{
+	const char *head = render_head(f);
+	int err = append(fd, head, str_len(head), size, limit);
+
+	return err ? err : append_rows(c, fd, f, 0, size, limit);
+}
+
+/* The second number of the row that text ends with, n bytes: the id. */
+static u32 last_id(const char *text, long n)
+{
+	long at = n - 1;
+	u32 id = 0;
+
+	while (at > 0 && text[at - 1] != '\n')
+		at--;
+	while (at < n && text[at] == ' ')
+		at++;
+	while (at < n && text[at] != ' ')
+		at++;
+	while (at < n && text[at] == ' ')
+		at++;
+	for (; at < n && text[at] >= '0' && text[at] <= '9'; at++)
+		id = id * 10 + (u32)(text[at] - '0');
+	return id;
+}
+
+int proc_extend(struct caller *c, int fd, int which, u64 size)
+{
+	enum facility f = file_facility(which);
+	u64 want = size < RENDER_ROW_MAX ? size : RENDER_ROW_MAX;
+	char text[RENDER_ROW_MAX];
+	u32 idx = 0;
+	long n;
+
+	n = sys_call(__NR_pread64, fd, text, want, size - want);
+	if (n != (long)want || !n)
+		return 0;
+	if (size > str_len(render_head(f)))
+		idx = (last_id(text, n) & ids_mask(c)) + 1;
+	return append_rows(c, fd, f, idx, &size, file_size_limit());
+}
+
 int proc_snapshot(struct caller *c, int fd, int which)
 {
 	u64 limit = file_size_limit(), size = 0;
@@ -230,7 +272,7 @@ int proc_snapshot(struct caller *c, int fd, int which)
 	int err;
 
 	if (which < PROC_SYSVIPC) {
-		err = append_rows(c, fd, which, &size, limit);
+		err = append_all(c, fd, file_facility(which), &size, limit);
 	} else {
 		n = sysctl_text(c, proc_sysctl(which), text);
 		err = append(fd, text, n, &size, limit);

@@ -68,7 +68,9 @@ long procfs_read(int fd, void *buf, size_t len);
 long procfs_pread(int fd, void *buf, size_t len, s64 off);
 long procfs_write(int fd, const void *buf, size_t len);
 long procfs_pwrite(int fd, const void *buf, size_t len, s64 off);
+long procfs_readv(int fd, const void *iov, int n);
 long procfs_writev(int fd, const void *iov, int n);
+long procfs_lseek(int fd, s64 off, int whence);
 /* Make what fstat(2) says look like the kernel's file. */
 struct stat;
 void procfs_stat(int fd, struct stat *st);

@@ -68,8 +68,11 @@ static ssize_t stream_write(void *cookie, const char *buf, size_t len)
 
 static int stream_seek(void *cookie, off64_t *off, int whence)
 {
-	long at = sys_call(__NR_lseek, NUMBER(cookie), *off, whence);
+	int fd = NUMBER(cookie);
+	long at = fd_is_proc(fd) ? procfs_lseek(fd, *off, whence) : PROCFS_PASS;
 
+	if (at == PROCFS_PASS)
+		at = sys_call(__NR_lseek, fd, *off, whence);
 	if (at < 0)
 		return (int)process_return(at);
 	*off = at;

@@ -152,6 +152,10 @@ static long on_procfs(long nr, int fd, long b, long c, long d)
 		return procfs_write(fd, (void *)b, c);
 	case __NR_writev:
 		return procfs_writev(fd, (void *)b, (int)c);
+	case __NR_readv:
+		return procfs_readv(fd, (void *)b, (int)c);
+	case __NR_lseek:
+		return procfs_lseek(fd, b, (int)c);
 	case __NR_pread64:
 		return procfs_pread(fd, (void *)b, c, d);
 	case __NR_pwrite64:
@@ -246,10 +250,11 @@ __asm__(".text\n"
 	"	je syscall_path\n"
 	"	cmpq $269, %rdi\n"
 	"	je syscall_path\n"
-	/* read write close poll, pread64 pwrite64 writev, select, dup dup2 */
+	/* read write close poll lseek, pread64 pwrite64 readv writev, select,
+	 * dup dup2 */
 	"	cmpq $33, %rdi\n"
 	"	ja 2f\n"
-	"	movabsq $0x30096008b, %rax\n"
+	"	movabsq $0x3009e018b, %rax\n"
 	"	btq %rdi, %rax\n"
 	"	jc syscall_fd\n"
 	/* mmap mprotect munmap mremap madvise */

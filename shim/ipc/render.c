@@ -154,14 +154,16 @@ s64 render_rows(
 {
 	size_t len = 0;
 	int err = caller_enroll(c);
+	u32 next;
 
 	if (err)
 		return err;
-	for (; len + RENDER_ROW_MAX <= cap; ++*idx) {
-		*idx = ids_next(c, f, *idx);
-		if (*idx >= IDX_MAX)
+	while (len + RENDER_ROW_MAX <= cap) {
+		next = ids_next(c, f, *idx);
+		if (next >= IDX_MAX)
 			break;
-		len += row_of(c, f, *idx, buf + len);
+		len += row_of(c, f, next, buf + len);
+		*idx = next + 1;
 	}
 	return (s64)len;
 }

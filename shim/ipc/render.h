@@ -28,7 +28,8 @@ const char *render_head(enum facility f);
 
 /*
  * As many whole rows as fit into cap, of the objects with idx >= *idx, in order
- * of idx; *idx is then the next to ask for. Begin with 0. Returns the bytes
+ * of idx; *idx is then the next to ask for, behind the last row. Begin with 0.
+ * Returns the bytes
  * written, 0 at the end if cap >= RENDER_ROW_MAX, or -errno of enrolling. Cost:
  * that of an IPC_STAT a row; holes between idx cost nothing. Segments besides:
  * some system calls each, for rss.
