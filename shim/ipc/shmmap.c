@@ -267,8 +267,10 @@ long shm_map_part(
 	return (long)p;
 }
 
-/* A place within a home mapping where nothing is attached counts as free. */
-static int free_in_home(struct shm_process *p, u64 addr, u64 len)
+/* A place within a home mapping where nothing else than self is attached counts
+ * as free. */
+static int free_in_home(
+	struct shm_process *p, const struct shm_entry *self, u64 addr, u64 len)
 {
 	const struct shm_entry *e;
 	u32 at = 0;
@@ -279,7 +281,7 @@ static int free_in_home(struct shm_process *p, u64 addr, u64 len)
 			  len <= p->home_len[i] &&
 			  addr - (u64)p->home[i] <= p->home_len[i] - len;
 	while (inside && (e = shm_entry_each(p, &at)))
-		if (e->addr < addr + len &&
+		if (e != self && e->addr < addr + len &&
 			e->addr + e->pages * SYS_PAGE > addr)
 			inside = 0;
 	return inside;
@@ -299,7 +301,8 @@ static int map_fixed(struct caller *c, struct shm_entry *e, int replace)
 	p = sys_mmap((void *)addr, len, PROT_NONE,
 		MAP_RESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 	guest = (long)p == -EEXIST && shm_in_home(c->shm, addr, len);
-	if ((long)p == -EEXIST && !replace && !free_in_home(c->shm, addr, len))
+	if ((long)p == -EEXIST && !replace &&
+		!free_in_home(c->shm, e, addr, len))
 		return -EINVAL;
 	if (failed(p) && (long)p != -EEXIST)
 		return (long)p;

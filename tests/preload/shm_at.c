@@ -100,6 +100,45 @@ static void addresses(void)
 	s_rm(other);
 }
 
+/* What a program learns by attaching anywhere and detaching: an address that
+ * is free. */
+static void free_again(void)
+{
+	int id = s_seg(4 * PAGE), other = s_seg(2 * PAGE);
+	char *p = s_at(id), *q;
+
+	t_story("another segment at a place that was left");
+	p[0] = 'i';
+	t_eq(shmdt(p), 0);
+	t_true(shmat(other, p, 0) == p);
+	t_eq(p[0], 0);
+	p[0] = 'o';
+	t_err(shmat(id, p, 0), EINVAL);
+	t_err(shmat(id, p + PAGE, 0), EINVAL);
+	q = s_at(id);
+	t_true(q != p);
+	t_eq(q[0], 'i');
+	t_eq(shmdt(p), 0);
+	t_eq(shmdt(q), 0);
+	t_story("behind it, not aligned, read only");
+	t_true(shmat(other, p + 2 * PAGE + 9, SHM_RND) == p + 2 * PAGE);
+	t_eq(p[2 * PAGE], 'o');
+	t_eq(s_read_dies(p), 1000 + SIGSEGV);
+	t_eq(shmdt(p + 2 * PAGE), 0);
+	t_true(shmat(other, p, SHM_RDONLY) == p);
+	t_eq(p[0], 'o');
+	t_eq(s_write_dies(p), 1000 + SIGSEGV);
+	t_eq(shmdt(p), 0);
+	t_story("also when the first is removed");
+	s_rm(id);
+	t_true(shmat(other, p, 0) == p);
+	t_eq(p[0], 'o');
+	s_nattch(other, 1);
+	t_eq(shmdt(p), 0);
+	t_eq(s_read_dies(p), 1000 + SIGSEGV);
+	s_rm(other);
+}
+
 static void protections(void)
 {
 	int id = s_seg(PAGE);
@@ -197,6 +236,7 @@ int main(void)
 	t_begin();
 	errors();
 	addresses();
+	free_again();
 	protections();
 	pieces();
 	return s_end();
