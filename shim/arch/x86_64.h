@@ -93,6 +93,39 @@ static inline long arch_syscall6_intr(volatile uint64_t *rseq_cs, long nr,
 	return ret;
 }
 
+/*
+ * clone(2) of a thread that runs fn(arg) on a stack of its own and ends; it has
+ * the maker's thread pointer, so fn must not touch thread-local variables. tid:
+ * stored there, and cleared by CLONE_CHILD_CLEARTID. The tid, or -errno.
+ */
+static inline long arch_thread(unsigned long flags, void **stack_top,
+	uint32_t *tid, void (*fn)(void *), void *arg)
+{
+	long ret;
+	register long r10 __asm__("r10") = (long)tid;
+	register long r8 __asm__("r8") = 0;
+
+	stack_top[-1] = (void *)fn;
+	stack_top[-2] = arg;
+	__asm__ volatile("syscall\n"
+			 "testq %%rax, %%rax\n"
+			 "jnz 1f\n"
+			 "xorl %%ebp, %%ebp\n"
+			 "popq %%rdi\n"
+			 "popq %%rax\n"
+			 "call *%%rax\n"
+			 "movl $60, %%eax\n"
+			 "xorl %%edi, %%edi\n"
+			 "syscall\n"
+			 "hlt\n"
+			 "1:\n"
+			 : "=a"(ret)
+			 : "a"(56), "D"(flags), "S"(stack_top - 2), "d"(tid),
+			 "r"(r10), "r"(r8)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+
 /* The running thread's thread pointer. */
 static inline char *arch_thread_pointer(void)
 {

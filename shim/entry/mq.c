@@ -16,6 +16,8 @@
 #include <mqueue.h>
 #include <signal.h>
 #include <stdarg.h>
+#include "entry/cookie.h"
+#include "entry/courier.h"
 #include "entry/fd.h"
 #include "entry/sysv.h"
 #include "ipc/controlfile.h"
@@ -268,9 +270,44 @@ static int notify_thread(int fd, const struct sigevent *ev)
 	return h.result;
 }
 
+/* By number SIGEV_THREAD means a socket: cookie.h. */
+static int read_cookie(
+	struct caller *c, const struct sigevent *se, struct mq_event *ret)
+{
+	if (guard_read(c, ret->cookie, se->sigev_value.sival_ptr,
+		    sizeof(ret->cookie)))
+		return -EFAULT;
+	ret->by_socket = 1;
+	ret->sock = se->sigev_signo;
+	return cookie_socket(ret->sock, &ret->sock_ino);
+}
+
+/* Whoever cannot be told by the sender itself needs a courier. */
+static int call_courier(struct caller *c, struct mq_event *ev)
+{
+	int err = 0;
+
+	if (!ev->by_socket &&
+		(ev->how != SIGEV_SIGNAL || !ev->signo || !courier_needed(c)))
+		return 0;
+	/* A vfork child shares its memory with another process. */
+	if (c->pid != process_page.pid)
+		return ev->by_socket ? -ENOSYS : 0;
+	if (ev->by_socket)
+		err = cookie_possible();
+	if (!err)
+		err = caller_enroll(c);
+	if (!err) {
+		err = courier_start(c);
+		ev->courier = !err;
+	}
+	/* Without one, most can be told all the same. */
+	return ev->by_socket ? err : 0;
+}
+
 long entry_mq_notify(int fd, const void *user, int named)
 {
-	struct mq_event ev;
+	struct mq_event ev = {0};
 	struct sigevent se;
 	struct mq_desc d;
 	int err = 0;
@@ -288,18 +325,21 @@ long entry_mq_notify(int fd, const void *user, int named)
 		if (se.sigev_notify == SIGEV_SIGNAL &&
 			(se.sigev_signo < 0 || se.sigev_signo > 64))
 			return -EINVAL;
-		/* The raw call wants a netlink socket that only libc has. */
 		if (se.sigev_notify == SIGEV_THREAD && !named)
-			return -EBADF;
+			err = read_cookie(c, &se, &ev);
+		if (err)
+			return err;
 		ev.how = se.sigev_notify;
 		ev.signo = ev.how == SIGEV_SIGNAL ? se.sigev_signo : 0;
 		ev.value = (u64)se.sigev_value.sival_ptr;
 	}
 	if (fd_lookup(c, fd, &d))
 		return -EBADF;
-	if (user && se.sigev_notify == SIGEV_THREAD)
+	if (user && se.sigev_notify == SIGEV_THREAD && named)
 		return notify_thread(fd, &se);
-	return mq_set_notify(c, &d, user ? &ev : NULL);
+	if (user)
+		err = call_courier(c, &ev);
+	return err ? err : mq_set_notify(c, &d, user ? &ev : NULL);
 }
 
 /* ---- the names ---- */

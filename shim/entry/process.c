@@ -20,6 +20,7 @@
  * Credentials are cached for the process; the interposed set*id calls forget
  * them.
  */
+#include "entry/courier.h"
 #include "entry/log.h"
 #include "entry/process.h"
 #include "ipc/limits.h"
@@ -511,8 +512,10 @@ void process_forget_credentials(void)
 	{                                                       \
 		static void *next;                              \
 		int(*real) params = process_next(&next, #name); \
+		int courier = courier_pause();                  \
 		int ret = real ? real args : -1;                \
                                                                 \
+		courier_resume(courier);                        \
 		cred_forget(&process.cred);                     \
 		return ret;                                     \
 	}
@@ -530,3 +533,6 @@ FORGETS(setfsgid, (u32 a), (a))
 FORGETS(setgroups, (size_t n, const u32 *list), (n, list))
 FORGETS(initgroups, (const char *user, u32 group), (user, group))
 FORGETS(capset, (void *head, const void *data), (head, data))
+/* Refused to a process of several threads. */
+FORGETS(unshare, (int flags), (flags))
+FORGETS(setns, (int fd, int type), (fd, type))

@@ -7,6 +7,7 @@
  */
 #undef _FILE_OFFSET_BITS
 #include <fcntl.h>
+#include "entry/courier.h"
 #include "entry/process.h"
 #include "entry/mqfile.h"
 #include "entry/procfs.h"
@@ -81,10 +82,13 @@ __attribute__((visibility("hidden"), used)) long syscall_watched(
 	long nr, long a, long b, long c, long d, long e)
 {
 	long ret;
+	int courier;
 
 	if (nr == __NR_rt_sigaction)
 		return process_return(signal_raw(a, (void *)b, (void *)c, d));
+	courier = courier_pause();
 	ret = sys_call(nr, a, b, c, d, e);
+	courier_resume(courier);
 	process_forget_credentials();
 	return process_return(ret);
 }

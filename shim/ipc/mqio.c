@@ -335,6 +335,7 @@ static inline int send_once(struct caller *c, const struct mq_desc *d,
 	users_note(c, d->s, &q->users, USER_SENDER);
 	err = mq_try_send(c, d, q, m);
 	release(c, d, q);
+	mq_notify_end(c);
 	return err;
 }
 

@@ -7,11 +7,13 @@
  * and clears the mark. If it dies between, the next owner of the lock sends the
  * signal: perhaps a second time, never not at all. The kernel lets a process
  * queue a signal with SI_MESGQ and a pid and uid of its choice, but only where
- * it might kill: unlike the kernel we cannot notify a process of another user
- * unless the sender has CAP_KILL.
+ * it might kill; where it may not, the registrant's own courier does (mqmail.h)
+ * if it has one.
  *
  * SIGEV_THREAD: the registrant's helper thread (entry/mq.c) waits as a sleeper
- * of wait.h does, and is granted.
+ * of wait.h does, and is granted. With a socket instead of a function, the
+ * courier is told, also when the registration is taken back. (When the
+ * registrant ends, nobody is told.)
  *
  * Nothing runs when the registrant ends: its lifeline fires, and who looks at
  * the registration next removes it. The lifeline fires on exec too, and when
@@ -19,6 +21,7 @@
  * still has the queue open, and by the address of its stack whether it is still
  * the program that registered.
  */
+#include "ipc/mqmail.h"
 #include "ipc/mqueue.h"
 #include "registry/task.h"
 
@@ -30,7 +33,8 @@
 
 /* ---- the registrant ---- */
 
-/* Field 28 of /proc/PID/stat: where the program's stack begins; 0 = unknown. */
+/* Field 28 of /proc/PID/stat: where the program's stack begins; 0 = unknown, 1
+ * = not for us to know. */
 static u64 image_of(u32 pid)
 {
 	char path[32], buf[1024], *p, *start;
@@ -101,8 +105,9 @@ static enum presence look(struct caller *c, const struct mqueue *q)
 {
 	const struct mq_notify *n = &q->notify;
 	struct task *t = region_task(&c->region, n->task);
+	u64 image;
 
-	if (n->how == SIGEV_THREAD && wait_dead(wait_at(c, n->thread)))
+	if (n->thread && wait_dead(wait_at(c, n->thread)))
 		return GONE;
 	if (t->pid != n->pid || t->start != n->start)
 		return GONE;
@@ -110,7 +115,8 @@ static enum presence look(struct caller *c, const struct mqueue *q)
 		return SAME_PROGRAM;
 	if (task_gone(c, t) || (q->ino && !has_open(q, n->pid)))
 		return GONE;
-	return n->image == image_of(n->pid) ? SAME_PROGRAM : OTHER_PROGRAM;
+	image = image_of(n->pid);
+	return n->image == image || image <= 1 ? SAME_PROGRAM : OTHER_PROGRAM;
 }
 
 /* ---- states ---- */
@@ -120,6 +126,7 @@ static void grant_thread(struct caller *c, struct mqueue *q, s32 result)
 {
 	struct waiter *w = wait_at(c, q->notify.thread);
 
+	/* None where a socket is told. */
 	if (!w || w->state != WAIT_QUEUED || w->ident != q->token[0])
 		return;
 	journal_set32(c, (u32 *)&w->result, result);
@@ -134,6 +141,16 @@ static void drop(struct caller *c, struct mqueue *q)
 		grant_thread(c, q, 0);
 	journal_set32(c, &q->notify.state, MQ_NOTIFY_NONE);
 	journal_commit(c);
+}
+
+/* The registrant takes it back. */
+static void take_back(struct caller *c, struct mqueue *q)
+{
+	drop(c, q);
+	if (q->notify.how != SIGEV_THREAD || q->notify.thread)
+		return;
+	q->notify.signo = MQ_COOKIE_REMOVED;
+	c->mq_mail = mqmail_send(c, &q->notify);
 }
 
 void mq_notify_drop_dead(struct caller *c, struct mqueue *q)
@@ -170,9 +187,25 @@ void mq_notify_finish(struct caller *c, struct mqueue *q)
 		.uid = n->sender_uid,
 		.value = n->value};
 
-	if (n->how == SIGEV_SIGNAL && n->signo && look(c, q) == SAME_PROGRAM)
-		sys_call(__NR_rt_sigqueueinfo, n->pid, n->signo, &info);
+	int by_socket = n->how == SIGEV_THREAD && !n->thread, err = 0;
+
+	if ((by_socket || (n->how == SIGEV_SIGNAL && n->signo)) &&
+		look(c, q) == SAME_PROGRAM) {
+		if (!by_socket)
+			err = sys_call(
+				__NR_rt_sigqueueinfo, n->pid, n->signo, &info);
+		if (by_socket || (err == -EPERM && n->courier))
+			c->mq_mail = mqmail_send(c, n);
+	}
 	atom_store_release(&q->notify.state, MQ_NOTIFY_NONE);
+}
+
+void mq_notify_end_slow(struct caller *c)
+{
+	u32 mail = c->mq_mail;
+
+	c->mq_mail = 0;
+	mqmail_wait(c, mail);
 }
 
 /* ---- the call ---- */
@@ -181,6 +214,7 @@ static int arm(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	const struct mq_event *ev, u64 image)
 {
 	struct waiter *w = wait_own(c);
+	int by_thread = ev->how == SIGEV_THREAD && !ev->by_socket;
 
 	if (q->notify.state != MQ_NOTIFY_NONE)
 		return -EBUSY;
@@ -189,12 +223,21 @@ static int arm(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 		.signo = ev->signo,
 		.task = c->task,
 		.pid = c->pid,
-		.thread = ev->how == SIGEV_THREAD ? c->thread : 0,
+		.thread = by_thread ? c->thread : 0,
 		.start = task_own(c)->start,
 		.value = ev->value,
 		.image = image,
+		.courier = ev->courier,
+		.stamp = atom_add(&caller_header(c)->stamp, 1),
 	};
-	if (ev->how == SIGEV_THREAD) {
+	if (ev->by_socket) {
+		q->notify.signo = MQ_COOKIE_WOKEN;
+		q->notify.sock = (u32)ev->sock;
+		q->notify.sock_ino = ev->sock_ino;
+		__builtin_memcpy(
+			q->notify.cookie, ev->cookie, sizeof(q->notify.cookie));
+	}
+	if (by_thread) {
 		w->slot_idx = d->s - region_slot(&c->region, FAC_MQ, 0);
 		w->facility = FAC_MQ;
 		w->pid = c->pid;
@@ -219,7 +262,7 @@ int mq_set_notify(
 		return err;
 	if (ev) {
 		task_check_lifeline(c);
-		if (ev->how == SIGEV_SIGNAL && ev->signo)
+		if ((ev->how == SIGEV_SIGNAL && ev->signo) || ev->by_socket)
 			image = image_of(c->pid);
 	}
 	err = mq_lock(c, d);
@@ -229,12 +272,13 @@ int mq_set_notify(
 	if (ev)
 		err = arm(c, d, q, ev, image);
 	else if (q->notify.state == MQ_NOTIFY_ARMED && q->notify.pid == c->pid)
-		drop(c, q);
+		take_back(c, q);
 	else
 		err = BLOCKED;
 	if (!err)
 		mq_touch(c, d);
 	lock_release(c, &d->s->lock);
+	mq_notify_end(c);
 	return err == BLOCKED ? 0 : err;
 }
 
@@ -272,6 +316,7 @@ void mq_closing(struct caller *c, const struct mq_desc *d)
 		q->notify.pid != c->pid || mq_enter(c) || mq_lock(c, d))
 		return;
 	if (q->notify.state == MQ_NOTIFY_ARMED && q->notify.pid == c->pid)
-		drop(c, q);
+		take_back(c, q);
 	lock_release(c, &d->s->lock);
+	mq_notify_end(c);
 }

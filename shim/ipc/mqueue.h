@@ -96,9 +96,15 @@ struct mq_event {
 	u32 how; /* 0 signal, 1 none, 2 thread */
 	u32 signo;
 	u64 value;
+	u32 courier; /* this process has one (mqmail.h) */
+	u32 by_socket;
+	int sock; /* with by_socket: struct mq_mail */
+	u64 sock_ino;
+	u64 cookie[4];
 };
-/* mq_notify(2): ev NULL takes the own registration back. For how == 2 the
- * caller is the thread that will wait: mq_notify_wait. 0, -EBUSY, -EBADF. */
+/* mq_notify(2): ev NULL takes the own registration back. For how == 2 and not
+ * by_socket the caller is the thread that will wait: mq_notify_wait. 0, -EBUSY,
+ * -EBADF. */
 int mq_set_notify(
 	struct caller *c, const struct mq_desc *d, const struct mq_event *ev);
 /* After a registration with how == 2, by the same thread: 1 when a message
@@ -230,8 +236,16 @@ void mq_fifo_settle(struct mqueue *q, int fd);
 /* mqnotify.c; slot lock held in all. */
 /* Part of the current operation, by which the queue gets its first message. */
 void mq_notify_fire(struct caller *c, struct mqueue *q);
-/* After its commit: send the signal. Also what repair does. */
+/* After its commit: send the signal, or leave it to the courier, which
+ * mq_notify_end waits for. Also what repair does. */
 void mq_notify_finish(struct caller *c, struct mqueue *q);
+/* When the lock is released. */
+void mq_notify_end_slow(struct caller *c);
+static inline void mq_notify_end(struct caller *c)
+{
+	if (unlikely(c->mq_mail))
+		mq_notify_end_slow(c);
+}
 /* Remove the registration of a process that is gone or has closed the queue by
  * exec. */
 void mq_notify_drop_dead(struct caller *c, struct mqueue *q);

@@ -250,6 +250,7 @@ int mq_sleep_send(struct caller *c, const struct mq_desc *d,
 	err = mq_try_send(c, d, q, m);
 	if (err != BLOCKED) {
 		lock_release(c, &d->s->lock);
+		mq_notify_end(c);
 		return err;
 	}
 	wait_own(c)->msg_len = m->len;

@@ -120,6 +120,7 @@ struct caller {
 	void *host_pending;
 	uintptr_t good_write_page[16];
 	u64 log_from, log_to; /* events to be logged (event.h); 0 = none */
+	u32 mq_mail; /* sent under the lock now held (ipc/mqmail.h); 0 = none */
 	/* The own undo records used lately (undo.h), by slot index. */
 	struct {
 		u64 ident;

@@ -180,6 +180,7 @@ struct limits {
  * epoch       owner               -      yes                one store
  * nascent     parent, child       -      yes                one
  * compare-and-swap
+ * mail_seq    anybody             -      yes                one too many
  *
  * state TASK_NASCENT: not a process yet but what a child to be forked will
  * inherit (ipc/shmfork.h); pid and start are the parent's.
@@ -220,7 +221,9 @@ struct task {
 	u32 life_tid;  /* the thread that the lifeline is of */
 	u64 nascent;   /* nonce << 32 | pid of the child, once known */
 	u64 looked_ns; /* when its child was last looked for */
-	u64 pad[5];
+	u32 mail_seq;  /* mq_mail for it so far; its courier sleeps on it */
+	u32 pad0;
+	u64 pad[4];
 };
 _Static_assert(sizeof(struct task) == 256, "task size");
 #define N_TASKS 65536u
@@ -611,7 +614,38 @@ struct mq_notify {
 	u64 value;
 	u64 image; /* tells the registrant's program from one after exec */
 	u32 sender_pid, sender_uid; /* while FIRING */
+	u32 courier; /* 1: the registrant has one, for what we may not send */
+	u32 sock;    /* SIGEV_THREAD by number: the netlink socket, */
+	u64 sock_ino;
+	u64 cookie[4]; /* and what it is to be told */
+	u64 stamp;     /* tells registrations apart */
 };
+
+/*
+ * struct mq_mail: a notification that its sender may not, or cannot, send
+ * itself, on its way to the registrant's courier (entry/courier.c), which does.
+ * state: free -> tid of the sender that fills it -> MQ_MAIL_SENT -> free, each
+ * by one compare-and-swap or store. All else: the sender, before SENT. A sender
+ * that dies leaves its tid, and the next owner of the queue's lock sends anew.
+ */
+struct mq_mail {
+	u32 state;
+	u32 task, pid; /* of the registrant */
+	s32 signo;
+	u64 start;
+	u64 stamp;
+	u64 value;
+	u32 sender_pid, sender_uid;
+	u32 how, sock;
+	u64 sock_ino;
+	u64 cookie[4];
+};
+#define MQ_MAIL_SENT 0x80000000u
+/* signo of what goes to a socket: the kernel's last byte of a cookie. */
+#define MQ_COOKIE_WOKEN 1
+#define MQ_COOKIE_REMOVED 2
+/* Arbitrary; only what a stopped process has not fetched stays. */
+#define MQ_MAILS 64u
 
 /*
  * struct mqueue: the body of a POSIX message queue; the table of chunks
@@ -858,6 +892,7 @@ struct header {
 	u64 mq_fifo[2]; /* token of a FIFO made for a queue not yet there */
 	u32 mq_orphans; /* queues unlinked but open: slot idx + 1, 0 = none */
 	u32 pad;
+	struct mq_mail mq_mail[MQ_MAILS];
 	struct control_file control[CONTROL_FILES];
 	struct control_taken control_taken;
 	struct limit_told told[LIMITS_TOLD];

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+/*
+ * See cookie.h. Nobody but the kernel may put a datagram into a netlink socket
+ * without privileges. But a process can register itself with a queue of the
+ * kernel's: that one lives for the moment, under a random name that is removed
+ * at once, and a message sent to it, or its end, makes the kernel send what it
+ * would send.
+ */
+#include "base/sys.h"
+#include "entry/cookie.h"
+
+#define O_RDWR_CREAT_EXCL 0302
+#define O_DIRECTORY_CLOEXEC 02200000
+#define SIGEV_THREAD 2
+#define SOL_SOCKET 1
+#define SO_DOMAIN 39
+#define AF_NETLINK 16
+#define DENTS_SIZE 2048
+
+struct sys_sigevent {
+	const void *value;
+	s32 signo, notify;
+	u64 rest[6];
+};
+
+struct sys_mq_attr {
+	long flags, maxmsg, msgsize, curmsgs, reserved[4];
+};
+
+struct stat_head {
+	u64 dev, ino, nlink;
+	u32 mode, uid, gid, pad;
+	u64 rest[14];
+};
+
+struct dent {
+	u64 ino, off;
+	u16 len;
+	unsigned char type;
+	char name[];
+};
+
+int cookie_socket(int sock, u64 *ret_ino)
+{
+	struct stat_head st;
+	u32 len = sizeof(int);
+	int domain = 0;
+	long err = sys_call(
+		__NR_getsockopt, sock, SOL_SOCKET, SO_DOMAIN, &domain, &len);
+
+	if (!err && domain != AF_NETLINK)
+		err = -EINVAL;
+	if (!err)
+		err = sys_call(__NR_fstat, sock, &st);
+	if (!err)
+		*ret_ino = st.ino;
+	return (int)err;
+}
+
+/* A queue for one empty message, without a name: the descriptor. */
+static long kernel_queue(void)
+{
+	const struct sys_mq_attr attr = {.maxmsg = 1, .msgsize = 1};
+	char name[40];
+	u64 random = 0;
+	size_t n;
+	long fd;
+
+	if (sys_call(__NR_getrandom, &random, 8, 0) != 8)
+		random = sys_monotonic_ns();
+	n = str_add(name, sizeof(name), 0, "ipclift-");
+	str_add_u64(name, sizeof(name), n, random);
+	fd = sys_call(__NR_mq_open, name, O_RDWR_CREAT_EXCL, 0600, &attr);
+	if (fd >= 0)
+		sys_call(__NR_mq_unlink, name);
+	return fd;
+}
+
+int cookie_possible(void)
+{
+	long fd = kernel_queue();
+
+	if (fd >= 0)
+		sys_call(__NR_close, fd);
+	return fd < 0 ? (int)fd : 0;
+}
+
+static int is_it(int fd, u64 ino)
+{
+	u64 now;
+
+	return !cookie_socket(fd, &now) && now == ino;
+}
+
+static int number_of(const char *name)
+{
+	int n = 0;
+
+	if (*name < '0' || *name > '9')
+		return -1;
+	for (; *name; name++)
+		n = n * 10 + (*name - '0');
+	return n;
+}
+
+/* A descriptor of that socket, or -1. */
+static int find_socket(u64 ino)
+{
+	char buf[DENTS_SIZE] __attribute__((aligned(8)));
+	long dir = sys_call(__NR_open, "/proc/self/fd", O_DIRECTORY_CLOEXEC, 0);
+	int found = -1;
+	long n, at;
+
+	if (dir < 0)
+		return -1;
+	while (found < 0 &&
+		(n = sys_call(__NR_getdents64, dir, buf, sizeof(buf))) > 0) {
+		for (at = 0; at < n; at += ((struct dent *)(buf + at))->len) {
+			int fd = number_of(((struct dent *)(buf + at))->name);
+
+			if (found < 0 && fd >= 0 && fd != dir && is_it(fd, ino))
+				found = fd;
+		}
+	}
+	sys_call(__NR_close, dir);
+	return found;
+}
+
+void cookie_send(int sock, u64 ino, const u64 cookie[4], int woken)
+{
+	struct sys_sigevent ev = {
+		.value = cookie, .signo = sock, .notify = SIGEV_THREAD};
+	long fd;
+
+	if (!is_it(sock, ino))
+		ev.signo = find_socket(ino);
+	if (ev.signo < 0)
+		return;
+	fd = kernel_queue();
+	if (fd < 0)
+		return;
+	if (!sys_call(__NR_mq_notify, fd, &ev) && woken)
+		sys_call(__NR_mq_timedsend, fd, "", 0, 0, NULL);
+	sys_call(__NR_close, fd);
+}

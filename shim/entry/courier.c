@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+/*
+ * See courier.h. The thread shares everything with its process but signals, and
+ * sleeps on task.mail_seq in the registry.
+ */
+#include "entry/cookie.h"
+#include "entry/courier.h"
+#include "entry/process.h"
+#include "ipc/mqmail.h"
+
+#define SIGEV_THREAD 2
+#define SI_MESGQ (-3)
+#define PR_SET_NAME 15
+#define CLONE_COURIER                                                  \
+	(0x100 /* VM */ | 0x200 /* FS */ | 0x400 /* FILES */ |         \
+		0x800 /* SIGHAND */ | 0x10000 /* THREAD */ |           \
+		0x40000 /* SYSVSEM */ | 0x100000 /* PARENT_SETTID */ | \
+		0x200000 /* CHILD_CLEARTID */)
+#define SIG_SETMASK 2
+/* It calls little and takes no signals. Arbitrary. */
+#define STACK_WORDS 1024
+
+static struct {
+	u32 lock; /* pid of the process one of whose threads is inside */
+	u32 pid;  /* whose courier it is or was; not ours in a fork child */
+	u32 tid;  /* 0 = none; the kernel clears it at the thread's end */
+	u32 stop;
+	u32 image_began; /* mail of the program before exec is thrown away */
+	struct region region;
+	u32 task;
+	u64 start; /* of the task */
+	void *stack[STACK_WORDS] __attribute__((aligned(16)));
+} courier;
+
+/* ---- its work ---- */
+
+struct sys_siginfo {
+	s32 signo, error, code, pad0;
+	u32 pid, uid;
+	u64 value;
+	u64 rest[12];
+};
+
+static void deliver_signal(const struct mq_mail *m)
+{
+	struct sys_siginfo info = {.signo = m->signo,
+		.code = SI_MESGQ,
+		.pid = m->sender_pid,
+		.uid = m->sender_uid,
+		.value = m->value};
+
+	sys_call(__NR_rt_sigqueueinfo, m->pid, m->signo, &info);
+}
+
+static void deliver(const struct mq_mail *m)
+{
+	if (m->how == SIGEV_THREAD)
+		cookie_send((int)m->sock, m->sock_ino, m->cookie,
+			m->signo == MQ_COOKIE_WOKEN);
+	else
+		deliver_signal(m);
+}
+
+static void run(void *arg)
+{
+	struct task *t = region_task(&courier.region, courier.task);
+	struct mq_mail mail;
+	u32 seen, n;
+
+	(void)arg;
+	sys_call(__NR_prctl, PR_SET_NAME, "mq_notify");
+	for (;;) {
+		seen = atom_load_acquire(&t->mail_seq);
+		if (__atomic_load_n(&courier.stop, __ATOMIC_ACQUIRE))
+			return;
+		n = mqmail_next(&courier.region, courier.task, courier.pid,
+			courier.start, &mail);
+		if (n) {
+			deliver(&mail);
+			mqmail_done(&courier.region, n);
+		} else {
+			sys_futex_wait(&t->mail_seq, seen, NULL);
+		}
+	}
+}
+
+/* ---- its coming and going ---- */
+
+/* Signals are blocked. A fork child finds the lock free, or its parent's. */
+static void lock_state(u32 pid)
+{
+	u32 seen = 0;
+
+	while (!__atomic_compare_exchange_n(&courier.lock, &seen, pid, 0,
+		__ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+		if (seen == pid) {
+			sys_call(__NR_sched_yield);
+			seen = 0;
+		}
+	}
+}
+
+static void unlock_state(void)
+{
+	__atomic_store_n(&courier.lock, 0, __ATOMIC_RELEASE);
+}
+
+static int is_there(u32 pid)
+{
+	return courier.pid == pid &&
+	       __atomic_load_n(&courier.tid, __ATOMIC_ACQUIRE);
+}
+
+/* The registrations before exec are worth nothing. */
+static void begin_image(u32 pid)
+{
+	struct mq_mail m;
+	u32 n;
+
+	if (courier.image_began == pid)
+		return;
+	courier.image_began = pid;
+	while ((n = mqmail_next(
+			&courier.region, courier.task, pid, courier.start, &m)))
+		mqmail_done(&courier.region, n);
+}
+
+/* Signals are blocked, and so they are in the thread for good. */
+static int make(u32 pid)
+{
+	long tid;
+
+	courier.pid = pid;
+	courier.stop = 0;
+	begin_image(pid);
+	tid = arch_thread(CLONE_COURIER, courier.stack + STACK_WORDS,
+		&courier.tid, run, NULL);
+	return tid < 0 ? (int)tid : 0;
+}
+
+int courier_start(struct caller *c)
+{
+	const u64 all = ~0ULL;
+	u64 mask;
+	int err = 0;
+
+	if (is_there(c->pid))
+		return 0;
+	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &all, &mask, 8);
+	lock_state(c->pid);
+	if (!is_there(c->pid)) {
+		courier.tid = 0;
+		courier.region = c->region;
+		courier.task = c->task;
+		courier.start = region_task(&c->region, c->task)->start;
+		err = make(c->pid);
+	}
+	unlock_state();
+	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
+	return err;
+}
+
+static void wait_gone(void)
+{
+	struct task *t = region_task(&courier.region, courier.task);
+	u32 tid;
+
+	__atomic_store_n(&courier.stop, 1, __ATOMIC_RELEASE);
+	atom_add(&t->mail_seq, 1);
+	sys_futex_wake(&t->mail_seq, 1);
+	while ((tid = __atomic_load_n(&courier.tid, __ATOMIC_ACQUIRE)))
+		sys_futex_wait(&courier.tid, tid, NULL);
+}
+
+int courier_pause(void)
+{
+	const u64 all = ~0ULL;
+	u32 pid;
+	u64 mask;
+	int was;
+
+	if (likely(!__atomic_load_n(&courier.tid, __ATOMIC_RELAXED)))
+		return 0;
+	pid = sys_getpid();
+	if (courier.pid != pid)
+		return 0;
+	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &all, &mask, 8);
+	lock_state(pid);
+	was = is_there(pid);
+	if (was)
+		wait_gone();
+	unlock_state();
+	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
+	return was;
+}
+
+void courier_resume(int was)
+{
+	const u64 all = ~0ULL;
+	u32 pid;
+	u64 mask;
+
+	if (likely(!was))
+		return;
+	pid = sys_getpid();
+	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &all, &mask, 8);
+	lock_state(pid);
+	if (courier.pid == pid && !is_there(pid))
+		make(pid);
+	unlock_state();
+	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
+}
+
+struct stat_head {
+	u64 dev, ino, nlink;
+	u32 mode, uid, gid, pad;
+	u64 rest[14];
+};
+
+int courier_needed(struct caller *c)
+{
+	u32 r = 0, e = 0, s = 0, owner = caller_header(c)->owner;
+	struct stat_head st;
+
+	sys_call(__NR_getresuid, &r, &e, &s);
+	if (!e || r != owner || e != owner || s != owner)
+		return 1;
+	if (!c->region.path[0] || sys_call(__NR_stat, c->region.path, &st))
+		return 1;
+	return (st.mode & 022) != 0;
+}

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: MIT
+/*
+ * mq_notify_users: a sender that may write the queue notifies the registrant
+ * whoever that is: kill(2) would refuse, the kernel's notification does not ask
+ * (KERNEL-SEMANTICS §7.7). The signal is pending when mq_send returns.
+ */
+#include "mq.h"
+
+#define OTHER (T_STRANGER - 1)
+#define TEXT_MAX 32
+
+static mqd_t q;
+static volatile sig_atomic_t n_signals;
+static siginfo_t last;
+
+static void on_signal(int sig, siginfo_t *info, void *uc)
+{
+	(void)sig;
+	(void)uc;
+	last = *info;
+	n_signals++;
+}
+
+static int reg(mqd_t d, int signo, int value)
+{
+	struct sigevent ev;
+
+	memset(&ev, 0, sizeof(ev));
+	ev.sigev_notify = SIGEV_SIGNAL;
+	ev.sigev_signo = signo;
+	ev.sigev_value.sival_int = value;
+	return mq_notify(d, &ev);
+}
+
+static void drain(mqd_t d)
+{
+	struct timespec past = {1, 0};
+	char buf[TEXT_MAX];
+
+	while (mq_timedreceive(d, buf, sizeof(buf), NULL, &past) >= 0)
+		;
+}
+
+/* A process of that user that sends to d, and may not kill `victim`. */
+static pid_t stranger_sends(mqd_t d, uid_t uid, pid_t victim)
+{
+	pid_t pid = t_fork();
+
+	if (pid == 0) {
+		t_become(uid, uid);
+		if (kill(victim, 0) == 0 || errno != EPERM)
+			_exit(97);
+		_exit(q_put(d, "x", 0) ? errno : 0);
+	}
+	return pid;
+}
+
+static void check_last(int signo, pid_t pid, uid_t uid, int value)
+{
+	t_eq(last.si_signo, signo);
+	t_eq(last.si_code, SI_MESGQ);
+	t_eq(last.si_errno, 0);
+	t_true(last.si_pid == pid);
+	t_true(last.si_uid == uid);
+	t_eq(last.si_value.sival_int, value);
+}
+
+static void handler_way(void)
+{
+	pid_t pid;
+
+	t_story("root is told by a stranger");
+	t_eq(reg(q, SIGUSR1, 4711), 0);
+	pid = stranger_sends(q, T_STRANGER, getpid());
+	t_eq(t_join(pid), 0);
+	t_eq(n_signals, 1);
+	check_last(SIGUSR1, pid, T_STRANGER, 4711);
+	t_story("only once, and not while there are messages");
+	pid = stranger_sends(q, OTHER, getpid());
+	t_eq(t_join(pid), 0);
+	t_eq(n_signals, 1);
+	drain(q);
+	t_story("again, a real-time signal");
+	t_eq(reg(q, SIGRTMIN + 3, -5), 0);
+	pid = stranger_sends(q, OTHER, getpid());
+	t_eq(t_join(pid), 0);
+	t_eq(n_signals, 2);
+	check_last(SIGRTMIN + 3, pid, OTHER, -5);
+	drain(q);
+	t_story("taken back, nothing comes");
+	t_eq(reg(q, SIGUSR1, 1), 0);
+	t_eq(mq_notify(q, NULL), 0);
+	t_eq(t_join(stranger_sends(q, OTHER, getpid())), 0);
+	t_eq(n_signals, 2);
+	drain(q);
+}
+
+static void waiting_ways(void)
+{
+	struct timespec none = {0, 0};
+	siginfo_t info;
+	sigset_t set;
+	pid_t pid;
+
+	t_story("blocked and waited for");
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	t_eq(reg(q, SIGUSR1, 7), 0);
+	t_err(sigtimedwait(&set, &info, &none), EAGAIN);
+	pid = stranger_sends(q, T_STRANGER, getpid());
+	t_eq(sigwaitinfo(&set, &info), SIGUSR1);
+	last = info;
+	check_last(SIGUSR1, pid, T_STRANGER, 7);
+	t_eq(t_join(pid), 0);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	drain(q);
+	t_eq(n_signals, 2);
+}
+
+/* Both are strangers, to root and to each other. */
+static void between_strangers(void)
+{
+	int ready[2];
+	pid_t pid, from;
+	char c;
+
+	t_story("one stranger is told by another");
+	pipe(ready);
+	pid = t_fork();
+	if (pid == 0) {
+		sigset_t set;
+		siginfo_t info;
+
+		t_become(OTHER, OTHER);
+		sigemptyset(&set);
+		sigaddset(&set, SIGUSR2);
+		sigprocmask(SIG_BLOCK, &set, NULL);
+		t_eq(reg(q, SIGUSR2, 99), 0);
+		write(ready[1], "r", 1);
+		t_eq(sigwaitinfo(&set, &info), SIGUSR2);
+		t_eq(info.si_code, SI_MESGQ);
+		t_eq(info.si_uid, T_STRANGER);
+		t_eq(info.si_value.sival_int, 99);
+		_exit(t_failed);
+	}
+	t_eq(read(ready[0], &c, 1), 1);
+	t_err(reg(q, SIGUSR1, 1), EBUSY);
+	from = stranger_sends(q, T_STRANGER, pid);
+	t_eq(t_join(pid), 0);
+	t_eq(t_join(from), 0);
+	drain(q);
+
+	t_story("the default action ends a process");
+	pid = t_fork();
+	if (pid == 0) {
+		signal(SIGUSR2, SIG_DFL);
+		t_become(OTHER, OTHER);
+		t_eq(reg(q, SIGUSR2, 99), 0);
+		write(ready[1], "r", 1);
+		for (;;)
+			pause();
+	}
+	t_eq(read(ready[0], &c, 1), 1);
+	t_eq(t_join(stranger_sends(q, T_STRANGER, pid)), 0);
+	t_eq(t_join(pid), 1000 + SIGUSR2);
+	drain(q);
+	close(ready[0]);
+	close(ready[1]);
+}
+
+static void becoming_another(void)
+{
+	int ready[2], go[2];
+	pid_t pid;
+	char c;
+
+	t_story("who becomes another user after it registered is told too");
+	pipe(ready);
+	pipe(go);
+	pid = t_fork();
+	if (pid == 0) {
+		n_signals = 0;
+		t_eq(reg(q, SIGUSR1, 12), 0);
+		t_become(OTHER, OTHER);
+		write(ready[1], "r", 1);
+		while (read(go[0], &c, 1) < 0)
+			;
+		t_eq(n_signals, 1);
+		t_eq(last.si_uid, T_STRANGER);
+		_exit(t_failed);
+	}
+	t_eq(read(ready[0], &c, 1), 1);
+	t_eq(t_join(stranger_sends(q, T_STRANGER, pid)), 0);
+	write(go[1], "g", 1);
+	t_eq(t_join(pid), 0);
+	drain(q);
+	for (int i = 0; i < 2; i++) {
+		close(ready[i]);
+		close(go[i]);
+	}
+}
+
+static void two_queues(void)
+{
+	mqd_t r = q_open("/u", RW, 4, TEXT_MAX);
+	pid_t a, b;
+
+	t_story("two queues of one process");
+	n_signals = 0;
+	t_eq(reg(q, SIGUSR1, 1), 0);
+	t_eq(reg(r, SIGUSR1, 2), 0);
+	b = stranger_sends(r, OTHER, getpid());
+	t_eq(t_join(b), 0);
+	t_eq(n_signals, 1);
+	check_last(SIGUSR1, b, OTHER, 2);
+	a = stranger_sends(q, T_STRANGER, getpid());
+	t_eq(t_join(a), 0);
+	t_eq(n_signals, 2);
+	check_last(SIGUSR1, a, T_STRANGER, 1);
+	drain(q);
+	t_eq(mq_close(r), 0);
+	t_eq(mq_unlink("/u"), 0);
+}
+
+/* A child does not inherit it; the parent's end or exec takes it away. */
+static void lives(const char *self)
+{
+	int ready[2], go[2];
+	pid_t pid, child;
+	char c;
+
+	pipe(ready);
+	pipe(go);
+	t_story("fork: the child is not told");
+	n_signals = 0;
+	t_eq(reg(q, SIGUSR1, 3), 0);
+	pid = t_fork();
+	if (pid == 0) {
+		write(ready[1], "r", 1);
+		while (read(go[0], &c, 1) < 0)
+			;
+		_exit(n_signals);
+	}
+	t_eq(read(ready[0], &c, 1), 1);
+	child = stranger_sends(q, OTHER, getpid());
+	t_eq(t_join(child), 0);
+	t_eq(n_signals, 1);
+	write(go[1], "g", 1);
+	t_eq(t_join(pid), 0);
+	drain(q);
+	t_story("... but may register for itself");
+	pid = t_fork();
+	if (pid == 0) {
+		n_signals = 0;
+		t_eq(reg(q, SIGUSR1, 4), 0);
+		t_eq(t_join(stranger_sends(q, OTHER, getpid())), 0);
+		t_eq(n_signals, 1);
+		drain(q);
+		_exit(t_failed);
+	}
+	t_eq(t_join(pid), 0);
+	t_story("killed");
+	pid = t_fork();
+	if (pid == 0) {
+		t_eq(reg(q, SIGUSR1, 4), 0);
+		write(ready[1], "r", 1);
+		for (;;)
+			pause();
+	}
+	t_eq(read(ready[0], &c, 1), 1);
+	kill(pid, SIGKILL);
+	t_eq(t_join(pid), 1000 + SIGKILL);
+	t_eq(reg(q, SIGUSR1, 5), 0);
+	t_eq(mq_notify(q, NULL), 0);
+	t_story("exec with the descriptor kept: no signal, which would kill");
+	pid = t_fork();
+	if (pid == 0) {
+		t_eq(fcntl(q, F_SETFD, 0), 0);
+		t_eq(reg(q, SIGUSR1, 4), 0);
+		dup2(ready[1], 40);
+		dup2(go[0], 41);
+		execl(self, self, "executed", (char *)NULL);
+		_exit(90);
+	}
+	t_eq(read(ready[0], &c, 1), 1);
+	t_err(reg(q, SIGUSR1, 5), EBUSY);
+	t_eq(t_join(stranger_sends(q, OTHER, pid)), 0);
+	t_eq(reg(q, SIGUSR1, 5), 0);
+	t_eq(mq_notify(q, NULL), 0);
+	write(go[1], "g", 1);
+	t_eq(t_join(pid), 0);
+	drain(q);
+	for (int i = 0; i < 2; i++) {
+		close(ready[i]);
+		close(go[i]);
+	}
+}
+
+static int executed(void)
+{
+	char c;
+
+	write(40, "r", 1);
+	return read(41, &c, 1) == 1 ? 0 : 1;
+}
+
+/* A process of several threads may not. */
+static void single_threaded(void)
+{
+	pid_t pid;
+
+	t_story("a registrant may still leave its user namespace");
+	pid = t_fork();
+	if (pid == 0) {
+		t_eq(reg(q, SIGUSR1, 4), 0);
+		t_eq(unshare(CLONE_NEWUSER), 0);
+		_exit(t_failed);
+	}
+	t_eq(t_join(pid), 0);
+	t_eq(reg(q, SIGUSR1, 4), 0);
+	t_eq(mq_notify(q, NULL), 0);
+}
+
+/* libc's last thread ends the process. */
+static void ending(void)
+{
+	pid_t pid;
+
+	t_story("a registrant ends with its last thread");
+	pid = t_fork();
+	if (pid == 0) {
+		t_eq(reg(q, SIGUSR1, 4), 0);
+		pthread_exit(NULL);
+	}
+	t_eq(t_join(pid), 0);
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction action;
+
+	t_begin();
+	if (argc > 1)
+		return executed();
+	memset(&action, 0, sizeof(action));
+	action.sa_sigaction = on_signal;
+	action.sa_flags = SA_SIGINFO;
+	sigaction(SIGUSR1, &action, NULL);
+	sigaction(SIGRTMIN + 3, &action, NULL);
+	q = q_open(NAME, RW, 4, TEXT_MAX);
+	handler_way();
+	waiting_ways();
+	between_strangers();
+	becoming_another();
+	two_queues();
+	lives(argv[0]);
+	single_threaded();
+	ending();
+	q_done(q);
+	return t_end();
+}
