@@ -18,8 +18,8 @@
  * Nothing runs when the registrant ends: its lifeline fires, and who looks at
  * the registration next removes it. The lifeline fires on exec too, and when
  * the thread ends that it is linked on; then /proc tells whether the process
- * still has the queue open, and by the address of its stack whether it is still
- * the program that registered.
+ * still has the queue open, and the epoch of its task or /proc whether it is
+ * still the program that registered.
  */
 #include "ipc/mqmail.h"
 #include "ipc/mqueue.h"
@@ -28,37 +28,9 @@
 #define SIGEV_SIGNAL 0
 #define SIGEV_THREAD 2
 #define SI_MESGQ (-3)
-#define STAT_FIELD_STARTSTACK 28
 #define DENTS_SIZE 2048
 
 /* ---- the registrant ---- */
-
-/* Field 28 of /proc/PID/stat: where the program's stack begins; 0 = unknown, 1
- * = not for us to know. */
-static u64 image_of(u32 pid)
-{
-	char path[32], buf[1024], *p, *start;
-	size_t n = str_add(path, sizeof(path), 0, "/proc/");
-	int field = 2;
-	u64 v = 0;
-
-	n = str_add_u64(path, sizeof(path), n, pid);
-	str_add(path, sizeof(path), n, "/stat");
-	if (sys_read_file(path, buf, sizeof(buf)) <= 0)
-		return 0;
-	for (p = start = buf; *p; p++)
-		if (*p == ')')
-			start = p + 1;
-	for (p = start; *p; p++) {
-		if (*p == ' ' && field++ == STAT_FIELD_STARTSTACK)
-			break;
-		if (*p == ' ')
-			v = 0;
-		else if (*p >= '0' && *p <= '9')
-			v = v * 10 + (*p - '0');
-	}
-	return v;
-}
 
 struct stat_head {
 	u64 dev, ino, rest[16];
@@ -105,18 +77,18 @@ static enum presence look(struct caller *c, const struct mqueue *q)
 {
 	const struct mq_notify *n = &q->notify;
 	struct task *t = region_task(&c->region, n->task);
-	u64 image;
+	int changed;
 
 	if (n->thread && wait_dead(wait_at(c, n->thread)))
 		return GONE;
 	if (t->pid != n->pid || t->start != n->start)
 		return GONE;
-	if (t == task_own(c) || !task_suspect(t))
-		return SAME_PROGRAM;
+	changed = t->epoch != n->image;
+	if (t == task_own(c) || (!changed && !task_suspect(t)))
+		return changed ? OTHER_PROGRAM : SAME_PROGRAM;
 	if (task_gone(c, t) || (q->ino && !has_open(q, n->pid)))
 		return GONE;
-	image = image_of(n->pid);
-	return n->image == image || image <= 1 ? SAME_PROGRAM : OTHER_PROGRAM;
+	return changed || task_changed_image(t) ? OTHER_PROGRAM : SAME_PROGRAM;
 }
 
 /* ---- states ---- */
@@ -211,7 +183,7 @@ void mq_notify_end_slow(struct caller *c)
 /* ---- the call ---- */
 
 static int arm(struct caller *c, const struct mq_desc *d, struct mqueue *q,
-	const struct mq_event *ev, u64 image)
+	const struct mq_event *ev)
 {
 	struct waiter *w = wait_own(c);
 	int by_thread = ev->how == SIGEV_THREAD && !ev->by_socket;
@@ -226,7 +198,7 @@ static int arm(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 		.thread = by_thread ? c->thread : 0,
 		.start = task_own(c)->start,
 		.value = ev->value,
-		.image = image,
+		.image = task_own(c)->epoch,
 		.courier = ev->courier,
 		.stamp = atom_add(&caller_header(c)->stamp, 1),
 	};
@@ -255,22 +227,18 @@ int mq_set_notify(
 	struct caller *c, const struct mq_desc *d, const struct mq_event *ev)
 {
 	struct mqueue *q = mq_body(c, d->s);
-	u64 image = 0;
 	int err = q ? mq_enter(c) : -EBADF;
 
 	if (err)
 		return err;
-	if (ev) {
+	if (ev)
 		task_check_lifeline(c);
-		if ((ev->how == SIGEV_SIGNAL && ev->signo) || ev->by_socket)
-			image = image_of(c->pid);
-	}
 	err = mq_lock(c, d);
 	if (err)
 		return err;
 	mq_notify_drop_dead(c, q);
 	if (ev)
-		err = arm(c, d, q, ev, image);
+		err = arm(c, d, q, ev);
 	else if (q->notify.state == MQ_NOTIFY_ARMED && q->notify.pid == c->pid)
 		take_back(c, q);
 	else

@@ -612,7 +612,7 @@ struct mq_notify {
 	u32 thread; /* SIGEV_THREAD: whose waiter is to be granted */
 	u64 start;
 	u64 value;
-	u64 image; /* tells the registrant's program from one after exec */
+	u32 image; /* its task's epoch: tells its program from one after exec */
 	u32 sender_pid, sender_uid; /* while FIRING */
 	u32 courier; /* 1: the registrant has one, for what we may not send */
 	u32 sock;    /* SIGEV_THREAD by number: the netlink socket, */
