@@ -38,6 +38,13 @@
 #define F_SETSIG 10
 #define F_GETSIG 11
 #endif
+#ifndef F_SETLEASE
+#define F_SETLEASE 1024
+#endif
+#ifndef F_OFD_SETLK
+#define F_OFD_SETLK 37
+#define F_OFD_SETLKW 38
+#endif
 #ifndef F_SETPIPE_SZ
 #define F_SETPIPE_SZ 1031
 #define F_GETPIPE_SZ 1032
@@ -50,7 +57,7 @@ _Static_assert(sizeof(struct stat) == sizeof(struct stat64), "stat");
 #define NR_CLOSE_RANGE 436
 
 struct fd_entry *fd_table[FD_CHUNKS];
-static int fd_used; /* a queue was opened or looked for */
+int fd_used; /* a queue was opened or looked for */
 
 static struct fd_entry *entry_make(int fd)
 {
@@ -160,7 +167,7 @@ int fd_lookup_slow(struct caller *c, int fd, struct mq_desc *ret)
 	if (sys_call(__NR_fcntl, fd, F_GETFL) % 4 != MQ_O_RDWR)
 		return -EBADF;
 	ret->fd = fd;
-	ret->access = sig >= MQ_FIFO_SIG && sig <= MQ_FIFO_SIG + 7
+	ret->access = sig >= MQ_FIFO_SIG && sig <= MQ_FIFO_SIG + MQ_FIFO_LAST
 			      ? (sig - MQ_FIFO_SIG) & MQ_O_ACCMODE
 			      : MQ_O_RDWR;
 	if (e)
@@ -336,7 +343,7 @@ long entry_fcntl(int fd, int cmd, long arg)
 		ret = sys_call(__NR_fcntl, fd, cmd);
 		if (ret >= 0)
 			ret = (ret & ~(HIDDEN_FLAGS | MQ_O_ACCMODE)) |
-			      (e->info & FD_ACCESS);
+			      (e->info & FD_ACCESS) | mqfile_large(fd);
 		return ret;
 	case F_SETFL:
 		if (arg & MQ_O_DIRECT)
@@ -357,6 +364,17 @@ long entry_fcntl(int fd, int cmd, long arg)
 			fd_desc(c, fd, e, &d);
 			mq_watch(c, &d, MQ_POLLED_IN | MQ_POLLED_OUT);
 		}
+		break;
+	case F_SETLEASE:
+		/* Others have it open, or might. */
+		return arg >= F_RDLCK && arg <= F_UNLCK ? -EAGAIN : -EINVAL;
+	case F_SETLK:
+	case F_SETLKW:
+	case F_OFD_SETLK:
+	case F_OFD_SETLKW:
+		ret = mqfile_may_lock(fd, (const void *)arg);
+		if (ret)
+			return ret;
 		break;
 	default:
 		break;

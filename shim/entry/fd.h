@@ -25,6 +25,8 @@ struct fd_entry {
 #define FD_CHUNKS 1024u
 extern struct fd_entry *fd_table[FD_CHUNKS]
 	__attribute__((visibility("hidden")));
+/* 1 in a process that has opened a queue, or looked for one. */
+extern int fd_used __attribute__((visibility("hidden")));
 
 static inline struct fd_entry *fd_entry(int fd)
 {

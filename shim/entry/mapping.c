@@ -8,6 +8,7 @@
  */
 #include <stdarg.h>
 #include <sys/types.h>
+#include "entry/mqfile.h"
 #include "entry/process.h"
 #include "entry/sysv.h"
 #include "ipc/shmhost.h"
@@ -55,6 +56,8 @@ static long entry_mmap(
 	long ret = sys_call(__NR_mmap, addr, len, prot, flags, fd, off);
 	struct caller *c;
 
+	if (unlikely(ret == -ENODEV && fd_is_mq(fd)))
+		return mqfile_map_error(fd, prot, flags);
 	if ((flags & MAP_FIXED) && ret == (long)addr) {
 		c = concerned(addr, len);
 		if (unlikely(c != NULL))

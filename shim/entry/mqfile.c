@@ -5,13 +5,14 @@
  *
  * The file offset belongs to the description, which dup and fork share; a FIFO
  * has none. That it is at the line's end is kept where the access mode is; an
- * offset in the middle only by number.
+ * offset in the middle only by number, and below 2^30.
  *
- * Not served: a size other than 80 after ftruncate, splice and its kin, ioctl.
+ * Calls that only fail are in mqcall.c.
  */
 #undef _FILE_OFFSET_BITS
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -47,11 +48,24 @@ static int may_write(const struct mq_desc *d)
 
 /* ---- the offset ---- */
 
-static int at_end(int fd)
+/* MQ_FIFO_* of the description. */
+static u32 fifo_bits(int fd)
 {
 	long sig = sys_call(__NR_fcntl, fd, F_GETSIG);
 
-	return sig >= MQ_FIFO_SIG + MQ_FIFO_READ && sig <= MQ_FIFO_SIG + 7;
+	return sig >= MQ_FIFO_SIG && sig <= MQ_FIFO_SIG + MQ_FIFO_LAST
+		       ? (u32)(sig - MQ_FIFO_SIG)
+		       : 0;
+}
+
+static int at_end(int fd)
+{
+	return !!(fifo_bits(fd) & MQ_FIFO_READ);
+}
+
+long mqfile_large(int fd)
+{
+	return fifo_bits(fd) & MQ_FIFO_LARGE ? MQ_O_LARGEFILE : 0;
 }
 
 /* n is the length of the line. */
@@ -66,11 +80,11 @@ static u32 offset(int fd, u32 n)
 
 static void set_offset(const struct mq_desc *d, u32 pos, u32 n)
 {
-	int end = pos >= n;
+	u32 bits = fifo_bits(d->fd), end = pos >= n ? MQ_FIFO_READ : 0;
 
-	if (end != at_end(d->fd))
+	if (end != (bits & MQ_FIFO_READ))
 		sys_call(__NR_fcntl, d->fd, F_SETSIG,
-			MQ_FIFO_SIG + (end ? MQ_FIFO_READ : 0) + d->access);
+			MQ_FIFO_SIG + d->access + end + (bits & MQ_FIFO_LARGE));
 	fd_entry(d->fd)->pos = pos;
 }
 
@@ -157,7 +171,7 @@ long mqfile_write(int fd)
 	return may_write(&d) ? -EINVAL : -EBADF;
 }
 
-static long seek_from(int whence, u32 pos, s64 off)
+static long seek_from(int whence, u32 pos, s64 off, s64 size)
 {
 	switch (whence) {
 	case SEEK_SET:
@@ -165,11 +179,11 @@ static long seek_from(int whence, u32 pos, s64 off)
 	case SEEK_CUR:
 		return (s64)pos + off;
 	case SEEK_END:
-		return MQ_STATUS_SIZE + off;
+		return size + off;
 	case SEEK_DATA:
-		return (u64)off < MQ_STATUS_SIZE ? off : -ENXIO;
+		return (u64)off < (u64)size ? off : -ENXIO;
 	case SEEK_HOLE:
-		return (u64)off < MQ_STATUS_SIZE ? MQ_STATUS_SIZE : -ENXIO;
+		return (u64)off < (u64)size ? size : -ENXIO;
 	default:
 		return -EINVAL;
 	}
@@ -178,6 +192,7 @@ static long seek_from(int whence, u32 pos, s64 off)
 long mqfile_lseek(int fd, s64 off, int whence)
 {
 	char line[MQ_STATUS_SIZE];
+	struct mq_stat st;
 	struct mq_desc d;
 	struct caller *c;
 	int err = 0;
@@ -189,7 +204,10 @@ long mqfile_lseek(int fd, s64 off, int whence)
 	n = line_of(c, &d, line);
 	if (n < 0)
 		return n;
-	to = seek_from(whence, offset(fd, (u32)n), off);
+	err = mq_stat(c, &d, &st);
+	if (err)
+		return err;
+	to = seek_from(whence, offset(fd, (u32)n), off, st.size);
 	if (to == -ENXIO)
 		return to;
 	if (to < 0)
@@ -201,9 +219,10 @@ long mqfile_lseek(int fd, s64 off, int whence)
 
 /* ---- stat ---- */
 
+/* That file system keeps whole seconds. */
 static struct timespec to_timespec(s64 ns)
 {
-	return (struct timespec){ns / 1000000000, ns % 1000000000};
+	return (struct timespec){ns / 1000000000, 0};
 }
 
 static int queue_stat(int fd, struct mq_stat *ret)
@@ -227,7 +246,7 @@ void mqfile_stat(int fd, struct stat *to)
 	to->st_gid = st.gid;
 	to->st_nlink = st.nlink;
 	to->st_rdev = 0;
-	to->st_size = MQ_STATUS_SIZE;
+	to->st_size = st.size;
 	to->st_blksize = 4096;
 	to->st_blocks = 0;
 	to->st_atim = to_timespec(st.atime);
@@ -237,10 +256,7 @@ void mqfile_stat(int fd, struct stat *to)
 
 static struct statx_timestamp to_statx_time(s64 ns)
 {
-	return (struct statx_timestamp){
-		.tv_sec = ns / 1000000000,
-		.tv_nsec = (u32)(ns % 1000000000),
-	};
+	return (struct statx_timestamp){.tv_sec = ns / 1000000000};
 }
 
 static void fill_statx(int fd, struct statx *to)
@@ -254,7 +270,7 @@ static void fill_statx(int fd, struct statx *to)
 	to->stx_uid = st.uid;
 	to->stx_gid = st.gid;
 	to->stx_nlink = st.nlink;
-	to->stx_size = MQ_STATUS_SIZE;
+	to->stx_size = (u64)st.size;
 	to->stx_blksize = 4096;
 	to->stx_blocks = 0;
 	to->stx_atime = to_statx_time(st.atime);
@@ -349,16 +365,25 @@ EXPORT off_t lseek64(int fd, off_t off, int whence)
 	return seek(fd, off, whence);
 }
 
-static long truncate_to(int fd, off_t size)
+long mqfile_truncate(int fd, s64 size)
 {
 	struct mq_desc d;
 	int err = 0;
+	struct caller *c = desc_of(fd, &d, &err);
 
-	if (likely(!fd_is_mq(fd)))
-		return sys_call(__NR_ftruncate, fd, size);
-	if (!desc_of(fd, &d, &err))
+	if (!c)
 		return -err;
-	return size < 0 || !may_write(&d) ? -EINVAL : 0;
+	/* No file there is larger. */
+	if (size < 0 || size > 0x7fffffff || !may_write(&d))
+		return -EINVAL;
+	mq_set_size(c, &d, size);
+	return 0;
+}
+
+static long truncate_to(int fd, off_t size)
+{
+	return likely(!fd_is_mq(fd)) ? sys_call(__NR_ftruncate, fd, size)
+				     : mqfile_truncate(fd, size);
 }
 
 EXPORT int ftruncate(int fd, off_t size)
@@ -371,23 +396,76 @@ EXPORT int ftruncate64(int fd, off_t size)
 	return (int)process_return(truncate_to(fd, size));
 }
 
-/* Pieces are filled in turn, until one is not. */
-static long read_pieces(int fd, const struct iovec *iov, int n)
-{
-	long ret, total = 0;
-	int i;
+/* ---- pieces and locks ---- */
 
+/* Pieces are filled in turn, until one is not; off < 0: from the offset of the
+ * description. */
+static long read_pieces(int fd, const struct iovec *iov, int n, s64 off)
+{
+	struct iovec at;
+	long ret, total = 0;
+	struct mq_desc d;
+	int i, err = 0;
+	struct caller *c = desc_of(fd, &d, &err);
+
+	if (!c)
+		return -err;
+	if (!may_read(&d))
+		return -EBADF;
 	if (n < 0 || n > 1024)
 		return -EINVAL;
 	for (i = 0; i < n; i++) {
-		ret = mqfile_read(fd, iov[i].iov_base, iov[i].iov_len);
+		if (guard_read(c, &at, iov + i, sizeof(at)))
+			return total ? total : -EFAULT;
+		ret = off < 0 ? mqfile_read(fd, at.iov_base, at.iov_len)
+			      : mqfile_pread(fd, at.iov_base, at.iov_len,
+					off + total);
 		if (ret < 0)
 			return total ? total : ret;
 		total += ret;
-		if ((size_t)ret < iov[i].iov_len)
+		if ((size_t)ret < at.iov_len)
 			break;
 	}
 	return total;
+}
+
+long mqfile_readv(int fd, const void *iov, int n)
+{
+	return read_pieces(fd, iov, n, -1);
+}
+
+long mqfile_preadv(int fd, const void *iov, int n, s64 off)
+{
+	return off < 0 ? -EINVAL : read_pieces(fd, iov, n, off);
+}
+
+long mqfile_may_lock(int fd, const void *flock)
+{
+	struct flock lock;
+	struct mq_desc d;
+	int err = 0;
+	struct caller *c = desc_of(fd, &d, &err);
+
+	if (!c)
+		return -err;
+	if (guard_read(c, &lock, flock, sizeof(lock)))
+		return -EFAULT;
+	if (lock.l_type == F_RDLCK && !may_read(&d))
+		return -EBADF;
+	return lock.l_type == F_WRLCK && !may_write(&d) ? -EBADF : 0;
+}
+
+long mqfile_map_error(int fd, int prot, int flags)
+{
+	struct mq_desc d;
+	int err = 0;
+
+	if (!desc_of(fd, &d, &err))
+		return -err;
+	if (!may_read(&d) ||
+		((flags & MAP_SHARED) && (prot & PROT_WRITE) && !may_write(&d)))
+		return -EACCES;
+	return -ENODEV;
 }
 
 typedef ssize_t (*readv_fn)(int, const struct iovec *, int);
@@ -398,7 +476,7 @@ EXPORT ssize_t readv(int fd, const struct iovec *iov, int n)
 	readv_fn real;
 
 	if (unlikely(fd_is_served(fd)))
-		ret = fd_is_mq(fd) ? read_pieces(fd, iov, n)
+		ret = fd_is_mq(fd) ? mqfile_readv(fd, iov, n)
 				   : procfs_readv(fd, iov, n);
 	if (unlikely(ret != PROCFS_PASS))
 		return process_return(ret);

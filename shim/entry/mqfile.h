@@ -14,6 +14,15 @@ long mqfile_pread(int fd, void *buf, size_t len, s64 off);
 /* Whatever writes: -EINVAL, or -EBADF. */
 long mqfile_write(int fd);
 long mqfile_lseek(int fd, s64 off, int whence);
+long mqfile_readv(int fd, const void *iov, int n);
+long mqfile_preadv(int fd, const void *iov, int n, s64 off);
+long mqfile_truncate(int fd, s64 size);
+/* O_LARGEFILE if F_GETFL shows it. */
+long mqfile_large(int fd);
+/* What fcntl(2) says of such a lock: 0, or -EBADF for the wrong access. */
+long mqfile_may_lock(int fd, const void *flock);
+/* Why it cannot be mapped. */
+long mqfile_map_error(int fd, int prot, int flags);
 /* What fstat(2) said of the FIFO becomes what it says of the queue. */
 void mqfile_stat(int fd, struct stat *to);
 

@@ -8,7 +8,7 @@
 #define IPCLIFT_ENTRY_PROCFS_H
 
 #include <errno.h>
-#include "entry/fd.h"
+#include "entry/mqcall.h"
 
 /* Not ours: to be passed on as it is. */
 #define PROCFS_PASS (-0x7fffffffL)
@@ -42,7 +42,11 @@ static inline int procfs_maybe(const char *path)
 }
 static inline long procfs_open(const char *path, int flags, long fd)
 {
-	if (likely(!procfs_readable(fd) || !procfs_maybe(path)))
+	if (unlikely(!procfs_readable(fd)))
+		return fd;
+	if (mqcall_maybe(path))
+		fd = mqcall_opened(path, flags, fd);
+	if (likely(!procfs_maybe(path)))
 		return fd;
 	return procfs_open_slow(path, flags, fd);
 }
@@ -52,6 +56,8 @@ static inline int procfs_opened(const char *path, int flags, int fd, int before)
 {
 	if (unlikely(fd < 0 && !procfs_readable(-*__errno_location())))
 		return fd;
+	if (mqcall_maybe(path))
+		fd = mqcall_opened_as(path, flags, fd, before);
 	return likely(!procfs_maybe(path))
 		       ? fd
 		       : procfs_opened_slow(path, flags, fd, before);

@@ -9,7 +9,7 @@
 #include <fcntl.h>
 #include "entry/courier.h"
 #include "entry/process.h"
-#include "entry/mqfile.h"
+#include "entry/mqcall.h"
 #include "entry/procfs.h"
 #include "entry/sysv.h"
 
@@ -173,19 +173,18 @@ static long on_procfs(long nr, int fd, long b, long c, long d)
 __attribute__((visibility("hidden"), used)) long syscall_fd(
 	long nr, long a, long b, long c, long d, long e, long f)
 {
-	int mq = fd_is_mq((int)a);
 	long ret = PROCFS_PASS;
 
 	if (unlikely(fd_is_proc((int)a)))
 		ret = on_procfs(nr, (int)a, b, c, d);
 	if (unlikely(ret != PROCFS_PASS))
 		return process_return(ret);
+	ret = MQCALL_PASS;
+	if (unlikely(fd_used))
+		ret = mqcall(nr, a, b, c, d, e, f);
+	if (unlikely(ret != MQCALL_PASS))
+		return process_return(ret);
 	switch (nr) {
-	case __NR_read:
-		if (mq)
-			return process_return(
-				mqfile_read((int)a, (void *)b, c));
-		break;
 	case __NR_close:
 		return process_return(entry_close((int)a));
 	case __NR_dup:
@@ -213,6 +212,15 @@ __attribute__((visibility("hidden"), used)) long syscall_fd(
 	}
 	return process_return(sys_call(nr, a, b, c, d, e, f));
 }
+
+/* More of syscall_fd's numbers: those of mqcall.c. Bit nr % 64 of word nr / 64.
+ * sendfile ftruncate readlink fchmod fchown fstatfs readahead, 190.. f*xattr,
+ * fadvise64 fchownat newfstatat readlinkat, 275.. splice tee sync_file_range
+ * vmsplice, utimensat fallocate preadv pwritev, 326.. copy_file_range preadv2
+ * pwritev2 */
+__attribute__((visibility("hidden"), used))
+const unsigned long syscall_fd_numbers[6] = {0x10000000000, 0x2a002000,
+	0x4800000000000400, 0x20000092, 0x18021780850, 0x1c0};
 
 /* Calls that map, unmap or change mappings; fork and a clone like it. */
 __attribute__((visibility("hidden"), used)) long syscall_mapping(
@@ -254,11 +262,11 @@ __asm__(".text\n"
 	"	je syscall_path\n"
 	"	cmpq $269, %rdi\n"
 	"	je syscall_path\n"
-	/* read write close poll lseek, pread64 pwrite64 readv writev, select,
-	 * dup dup2 */
+	/* read write close fstat poll lseek ioctl pread64 pwrite64 readv
+	 * writev select dup dup2 */
 	"	cmpq $33, %rdi\n"
 	"	ja 2f\n"
-	"	movabsq $0x3009e018b, %rax\n"
+	"	movabsq $0x3009f01ab, %rax\n"
 	"	btq %rdi, %rax\n"
 	"	jc syscall_fd\n"
 	/* mmap mprotect munmap mremap madvise */
@@ -294,7 +302,11 @@ __asm__(".text\n"
 	"	testq %rdx, %rdx\n"
 	"	jz syscall_mapping\n"
 	/* mlock munlock mlockall; remap_file_pages; mlock2 */
-	"3:	leaq -149(%rdi), %rax\n"
+	"3:	cmpq $383, %rdi\n"
+	"	ja 4f\n"
+	"	btq %rdi, syscall_fd_numbers(%rip)\n"
+	"	jc syscall_fd\n"
+	"4:	leaq -149(%rdi), %rax\n"
 	"	cmpq $2, %rax\n"
 	"	jbe syscall_mapping\n"
 	"	cmpq $216, %rdi\n"

@@ -45,9 +45,10 @@ static int set_up(int fd, u32 oflag)
 	sys_call(__NR_fcntl, fd, F_SETPIPE_SZ, TWO_SLOTS);
 	sys_call(__NR_fcntl, fd, F_SETFL,
 		(oflag & (MQ_O_NONBLOCK | O_KEPT)) | MQ_O_DIRECT);
-	if ((oflag & MQ_O_ACCMODE) != MQ_O_RDWR)
+	if ((oflag & MQ_O_ACCMODE) != MQ_O_RDWR || (oflag & MQ_O_LARGEFILE))
 		sys_call(__NR_fcntl, fd, F_SETSIG,
-			MQ_FIFO_SIG + (oflag & MQ_O_ACCMODE));
+			MQ_FIFO_SIG + (oflag & MQ_O_ACCMODE) +
+				(oflag & MQ_O_LARGEFILE ? MQ_FIFO_LARGE : 0));
 	return fd;
 }
 

@@ -16,6 +16,7 @@
 
 #define CREATE_ENTRIES (IDS_ENTRIES + KEYHASH_ENTRIES + HEAP_ENTRIES + 16)
 #define RLIMIT_MSGQUEUE 12
+#define F_SETFD 2
 /* What the kernel charges a message and a tree node (64-bit). */
 #define CHARGE_MSG 48
 #define CHARGE_NODE 48
@@ -396,6 +397,7 @@ static void fill(struct caller *c, struct slot *s, const struct creation *n,
 		.ino = fifo->ino,
 		.token = {fifo->token[0], fifo->token[1]},
 		.body_size = body_size(n),
+		.file_size = MQ_STATUS_SIZE,
 	};
 	for (i = 0; i < n->name_len; i++)
 		q->name[i] = n->name[i];
@@ -469,14 +471,11 @@ static int create(struct caller *c, struct creation *n, struct mq_desc *ret)
 static int open_existing(
 	struct caller *c, struct slot *s, u32 oflag, struct mq_desc *ret)
 {
-	static const u32 rights[] = {PERM_R, PERM_W, PERM_R | PERM_W};
+	static const u32 rights[] = {
+		PERM_R, PERM_W, PERM_R | PERM_W, PERM_R | PERM_W};
 	struct mqueue *q = mq_body(c, s);
 	int err, fd;
 
-	if ((oflag & MQ_O_CREAT) && (oflag & MQ_O_EXCL))
-		return -EEXIST;
-	if ((oflag & MQ_O_ACCMODE) == MQ_O_ACCMODE)
-		return -EINVAL;
 	err = perm_check_file(c, s, rights[oflag & MQ_O_ACCMODE]);
 	if (err)
 		return err;
@@ -525,7 +524,11 @@ int mqueue_open(struct caller *c, const char *name, size_t name_len, u32 oflag,
 	mq_fifo_prepare(c);
 	fac_lock(c);
 	s = find(c, name, name_len);
-	if (s)
+	if (s && (oflag & MQ_O_CREAT) && (oflag & MQ_O_EXCL))
+		fd = -EEXIST;
+	else if (s && (oflag & MQ_O_ACCMODE) == MQ_O_ACCMODE)
+		fd = -EINVAL;
+	else if (s)
 		fd = open_existing(c, s, oflag, ret);
 	else if (oflag & MQ_O_CREAT)
 		fd = create(c, &n, ret);
@@ -536,6 +539,33 @@ int mqueue_open(struct caller *c, const char *name, size_t name_len, u32 oflag,
 		return or_no_descriptor(fd);
 	ret->fd = fd;
 	ret->access = oflag & MQ_O_ACCMODE;
+	return fd;
+}
+
+int mqueue_open_again(struct caller *c, const struct mq_desc *d, u32 oflag,
+	struct mq_desc *ret)
+{
+	struct mqueue *q = mq_body(c, d->s);
+	int fd = q ? mq_enter(c) : -EBADF;
+
+	if (fd)
+		return fd;
+	fac_lock(c);
+	fd = d->s->ident != d->ident
+		     ? -EBADF
+		     : open_existing(c, d->s, oflag | MQ_O_LARGEFILE, ret);
+	fac_unlock(c);
+	if (fd < 0)
+		return fd;
+	ret->fd = fd;
+	ret->access = oflag & MQ_O_ACCMODE;
+	if (!(oflag & MQ_O_CLOEXEC)) {
+		sys_call(__NR_fcntl, fd, F_SETFD, 0);
+		/* What is executed may poll it without us. */
+		mq_watch(c, ret, MQ_POLLED_IN | MQ_POLLED_OUT);
+	}
+	if (oflag & MQ_O_TRUNC)
+		mq_set_size(c, ret, 0);
 	return fd;
 }
 
@@ -640,9 +670,12 @@ int mq_stat(struct caller *c, const struct mq_desc *d, struct mq_stat *ret)
 		.uid = s->uid,
 		.gid = s->gid,
 		.nlink = !q->unlinked,
-		.atime = later(q->atime, q->mtime),
+		.atime = q->mtime == q->set_mtime ? q->atime
+						  : later(q->atime, q->mtime),
 		.mtime = q->mtime,
-		.ctime = later(q->ctime, q->mtime),
+		.ctime = q->mtime == q->set_mtime ? q->ctime
+						  : later(q->ctime, q->mtime),
+		.size = q->file_size,
 		.maxmsg = q->maxmsg,
 		.msgsize = q->msgsize,
 		.curmsgs = prioq_count(&q->msgs),
@@ -682,6 +715,66 @@ int mq_chown(struct caller *c, const struct mq_desc *d, u32 uid, u32 gid)
 		atom_store_release(&d->s->gid, gid);
 	atom_store_release(&q->ctime, sys_realtime_coarse_ns());
 	return 0;
+}
+
+void mq_set_size(struct caller *c, const struct mq_desc *d, s64 size)
+{
+	struct mqueue *q = mq_body(c, d->s);
+	s64 now = sys_realtime_coarse_ns();
+
+	if (!q)
+		return;
+	atom_store_release(&q->file_size, size);
+	atom_store_release(&q->ctime, now);
+	atom_store_release(&q->mtime, now);
+}
+
+int mq_set_times(
+	struct caller *c, const struct mq_desc *d, s64 atime, s64 mtime)
+{
+	struct mqueue *q = mq_body(c, d->s);
+	s64 now = sys_realtime_coarse_ns(), was;
+	int explicit = atime != MQ_TIME_NOW || mtime != MQ_TIME_NOW;
+
+	if (!q)
+		return -EBADF;
+	if (atime == MQ_TIME_OMIT && mtime == MQ_TIME_OMIT)
+		return 0;
+	if (!perm_owner_file(c, d->s)) {
+		if (explicit)
+			return -EPERM;
+		if (perm_check_file(c, d->s, PERM_W))
+			return -EACCES;
+	}
+	was = q->mtime == q->set_mtime ? q->atime : later(q->atime, q->mtime);
+	if (atime != MQ_TIME_OMIT)
+		was = atime == MQ_TIME_NOW ? now : atime;
+	if (mtime == MQ_TIME_OMIT)
+		mtime = q->mtime;
+	else if (mtime == MQ_TIME_NOW)
+		mtime = now;
+	atom_store_release(&q->atime, was);
+	atom_store_release(&q->ctime, now);
+	atom_store_release(&q->mtime, mtime);
+	atom_store_release(&q->set_mtime, mtime);
+	return 0;
+}
+
+size_t mq_path(struct caller *c, const struct mq_desc *d, char *buf, size_t cap)
+{
+	static const char deleted[] = " (deleted)";
+	struct mqueue *q = mq_body(c, d->s);
+	size_t n = 0, i;
+
+	if (!q)
+		return 0;
+	if (n < cap)
+		buf[n++] = '/';
+	for (i = 0; i < q->name_len && i < MQ_NAME_MAX && n < cap; i++)
+		buf[n++] = q->name[i];
+	for (i = 0; q->unlinked && deleted[i] && n < cap; i++)
+		buf[n++] = deleted[i];
+	return n;
 }
 
 void mq_touch(struct caller *c, const struct mq_desc *d)

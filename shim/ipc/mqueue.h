@@ -28,7 +28,7 @@
 #define MQ_N_PRIOS 32768u
 #define MQ_HARD_MAXMSG 65536
 #define MQ_HARD_MSGSIZE 16777216
-#define MQ_STATUS_SIZE 80 /* st_size, and room for the status line */
+#define MQ_STATUS_SIZE 80 /* first st_size, and room for the status line */
 
 #define MQ_O_ACCMODE 3
 #define MQ_O_RDONLY 0
@@ -38,10 +38,15 @@
 #define MQ_O_EXCL 0200
 #define MQ_O_NONBLOCK 04000
 #define MQ_O_DIRECT 040000
+#define MQ_O_LARGEFILE 0100000
+#define MQ_O_TRUNC 01000
+#define MQ_O_CLOEXEC 02000000
 
 /* F_SETSIG of a descriptor: this plus its access mode; or 0, O_RDWR. */
 #define MQ_FIFO_SIG 40
-#define MQ_FIFO_READ 4 /* added: its status line was read to the end */
+#define MQ_FIFO_READ 4	/* added: its status line was read to the end */
+#define MQ_FIFO_LARGE 8 /* added: open(2) made it, which sets O_LARGEFILE */
+#define MQ_FIFO_LAST 15
 
 /* Internal result: a handler with SA_RESTART ran, begin again. */
 #define MQ_ERESTART 512
@@ -115,12 +120,30 @@ struct mq_stat {
 	u64 ino;
 	u32 mode, uid, gid, nlink;
 	s64 atime, mtime, ctime; /* ns */
+	s64 size;
 	u32 maxmsg, msgsize, curmsgs;
 };
 int mq_stat(struct caller *c, const struct mq_desc *d, struct mq_stat *ret);
 /* fchmod(2), fchown(2): -1 leaves uid or gid. */
 int mq_chmod(struct caller *c, const struct mq_desc *d, u32 mode);
 int mq_chown(struct caller *c, const struct mq_desc *d, u32 uid, u32 gid);
+/* ftruncate(2) to 0 <= size < 2^31: only the size that stat(2) shows. */
+void mq_set_size(struct caller *c, const struct mq_desc *d, s64 size);
+/* utimensat(2): ns since the epoch, MQ_TIME_OMIT, or MQ_TIME_NOW for now, which
+ * who may write may say, too. 0, -EPERM, -EACCES. */
+#define MQ_TIME_OMIT ((s64)1 << 62)
+#define MQ_TIME_NOW (MQ_TIME_OMIT + 1)
+int mq_set_times(
+	struct caller *c, const struct mq_desc *d, s64 atime, s64 mtime);
+/* "/name", with " (deleted)" if it was unlinked, and no zero: its length; cut
+ * at cap. */
+size_t mq_path(
+	struct caller *c, const struct mq_desc *d, char *buf, size_t cap);
+/* open(2) of a queue that is open by another descriptor already: a new
+ * description. As mqueue_open of an existing one, but access mode 3 counts as
+ * both, and only O_CLOEXEC closes it at exec. */
+int mqueue_open_again(struct caller *c, const struct mq_desc *d, u32 oflag,
+	struct mq_desc *ret);
 /* atime and ctime are now. */
 void mq_touch(struct caller *c, const struct mq_desc *d);
 /* What the queue's file says when it is read (§9.2). notify* and signo are 0

@@ -668,6 +668,8 @@ struct mqueue {
 	s64 mtime;
 	struct mq_notify notify; /* its state still in the second line */
 	s64 atime, ctime;	 /* ns; st_atime is max(atime, mtime).. */
+	s64 set_mtime; /* .. unless mtime is this: utimensat(2) said so */
+	s64 file_size; /* st_size: what ftruncate(2) said; of no effect */
 	struct users users;
 	u32 unlinked;
 	u32 orphan_next; /* slot idx + 1 */
