@@ -18,7 +18,9 @@
  * shares errno with its parent too, and no libc serves it.
  *
  * Credentials are cached for the process; the interposed set*id calls forget
- * them.
+ * them. Those that change the user map the registry first if IPCLIFT_REGISTRY
+ * names one: a daemon that gives up its privileges could not open it at its
+ * first call.
  */
 #include "entry/courier.h"
 #include "entry/log.h"
@@ -48,6 +50,7 @@ static struct {
 	u32 new_image;
 	u32 generations;
 	u32 routes;
+	int early; /* mapped, but no call was made yet */
 	int parsed;
 	int complained;
 	int wrap_in_parent;
@@ -127,7 +130,7 @@ static void complain(const char *why)
 	log_complain(why);
 }
 
-static int map_registry(void)
+static int map_registry(int quiet)
 {
 	const char *path = config("IPCLIFT_REGISTRY");
 	const char *limits = config("IPCLIFT_LIMITS");
@@ -149,7 +152,7 @@ static int map_registry(void)
 	}
 	if (!err)
 		err = region_map(&process.region, path, &opt, why, sizeof(why));
-	if (err)
+	if (err && !quiet)
 		complain(why);
 	return err;
 }
@@ -204,10 +207,11 @@ static void init_unlock(const u64 *mask)
 
 static int map_and_wrap(void)
 {
-	int err = map_registry();
+	int err = process.early ? 0 : map_registry(0);
 
 	if (err)
 		return err;
+	process.early = 0;
 	signal_wrap_all();
 	/* A vfork child has wrapped its own handlers only. */
 	process.wrap_in_parent = process_vfork_depth() > 0;
@@ -229,10 +233,10 @@ static int init_locked(struct caller *c)
 	int fresh = !process_page.generation, err = 0;
 	u32 f;
 
-	if (!process.region.base)
-		err = map_and_wrap();
-	else if (fresh || process_vfork_depth())
+	if (process.region.base && (fresh || process_vfork_depth()))
 		err = check_namespace();
+	if (!err && !process_active())
+		err = map_and_wrap();
 	if (err)
 		return err;
 	if (fresh) {
@@ -283,7 +287,7 @@ struct shm_process *process_shm(void)
 
 int process_active(void)
 {
-	return process.region.base != NULL;
+	return process.region.base && !process.early;
 }
 
 void *process_next(void **cache, const char *name)
@@ -507,32 +511,50 @@ void process_forget_credentials(void)
 	cred_forget(&process.cred);
 }
 
-#define FORGETS(name, params, args)                             \
+/* The user is about to be another one. Not for a vfork child, whose memory is
+ * its parent's. */
+static void map_early(void)
+{
+	const char *path;
+	u64 mask;
+
+	if (likely(process.region.base) || process_vfork_depth())
+		return;
+	path = config("IPCLIFT_REGISTRY");
+	if (!path || !*path || init_lock(&mask))
+		return;
+	if (!process.region.base)
+		process.early = !map_registry(1);
+	init_unlock(&mask);
+}
+
+#define FORGETS(name, before, params, args)                     \
 	EXPORT int name params                                  \
 	{                                                       \
 		static void *next;                              \
 		int(*real) params = process_next(&next, #name); \
-		int courier = courier_pause();                  \
-		int ret = real ? real args : -1;                \
+		int courier = courier_pause(), ret;             \
                                                                 \
+		before;                                         \
+		ret = real ? real args : -1;                    \
 		courier_resume(courier);                        \
 		cred_forget(&process.cred);                     \
 		return ret;                                     \
 	}
 
-FORGETS(setuid, (u32 a), (a))
-FORGETS(setgid, (u32 a), (a))
-FORGETS(seteuid, (u32 a), (a))
-FORGETS(setegid, (u32 a), (a))
-FORGETS(setreuid, (u32 a, u32 b), (a, b))
-FORGETS(setregid, (u32 a, u32 b), (a, b))
-FORGETS(setresuid, (u32 a, u32 b, u32 c), (a, b, c))
-FORGETS(setresgid, (u32 a, u32 b, u32 c), (a, b, c))
-FORGETS(setfsuid, (u32 a), (a))
-FORGETS(setfsgid, (u32 a), (a))
-FORGETS(setgroups, (size_t n, const u32 *list), (n, list))
-FORGETS(initgroups, (const char *user, u32 group), (user, group))
-FORGETS(capset, (void *head, const void *data), (head, data))
+FORGETS(setuid, map_early(), (u32 a), (a))
+FORGETS(setgid, (void)0, (u32 a), (a))
+FORGETS(seteuid, map_early(), (u32 a), (a))
+FORGETS(setegid, (void)0, (u32 a), (a))
+FORGETS(setreuid, map_early(), (u32 a, u32 b), (a, b))
+FORGETS(setregid, (void)0, (u32 a, u32 b), (a, b))
+FORGETS(setresuid, map_early(), (u32 a, u32 b, u32 c), (a, b, c))
+FORGETS(setresgid, (void)0, (u32 a, u32 b, u32 c), (a, b, c))
+FORGETS(setfsuid, (void)0, (u32 a), (a))
+FORGETS(setfsgid, (void)0, (u32 a), (a))
+FORGETS(setgroups, (void)0, (size_t n, const u32 *list), (n, list))
+FORGETS(initgroups, (void)0, (const char *user, u32 group), (user, group))
+FORGETS(capset, (void)0, (void *head, const void *data), (head, data))
 /* Refused to a process of several threads. */
-FORGETS(unshare, (int flags), (flags))
-FORGETS(setns, (int fd, int type), (fd, type))
+FORGETS(unshare, (void)0, (int flags), (flags))
+FORGETS(setns, (void)0, (int fd, int type), (fd, type))
