@@ -162,6 +162,22 @@ HOT static long sleep_call(
 }
 
 /*
+ * futex_waitv(2) is not to be had: a kernel before 5.16 says ENOSYS, and so do
+ * the system call filters of older container engines, or EPERM. Once known it
+ * is not asked again: lifelines are then looked at after each slice.
+ */
+static int no_waitv;
+
+static int waitv_denied(long err)
+{
+	if (likely(err >= 0 || err == -EAGAIN || err == -EINTR ||
+		    err == -ERESTART || err == -ETIMEDOUT))
+		return 0;
+	no_waitv = 1;
+	return 1;
+}
+
+/*
  * One futex call, until until_ns (0 = no limit). Without a limit FUTEX_WAIT
  * needs no timer, which is a tenth of a hand-over on one CPU; but only as a
  * restartable sequence does it then end with EINTR.
@@ -171,10 +187,11 @@ HOT static int futex_sleep(struct waiter *w, u64 until_ns,
 {
 	struct sys_waitv v[9];
 	struct sys_timespec ts, *limit = &ts;
+	long err;
 	u64 now;
 	u32 i;
 
-	if (!watch || !watch->n) {
+	if (!watch || !watch->n || unlikely(no_waitv)) {
 		if (!until_ns && cs)
 			return sleep_call(cs, __NR_futex, (long)&w->word,
 				SYS_FUTEX_WAIT, SYS_WAITERS, 0, 0);
@@ -198,8 +215,10 @@ HOT static int futex_sleep(struct waiter *w, u64 until_ns,
 	i = watch->n + 1;
 	if (!until_ns)
 		limit = NULL;
-	return sleep_call(
-		cs, SYS_NR_FUTEX_WAITV, (long)v, i, 0, (long)limit, 1);
+	err = sleep_call(cs, SYS_NR_FUTEX_WAITV, (long)v, i, 0, (long)limit, 1);
+	if (unlikely(waitv_denied(err)))
+		return futex_sleep(w, until_ns, NULL, cs);
+	return err;
 }
 
 /*
@@ -310,8 +329,8 @@ static int restart_sleep(struct waiter *w, const struct sys_timespec *deadline,
 	else
 		err = sys_call(SYS_NR_FUTEX_WAITV, &v, 1, 0, deadline, 0);
 	cancel_deny(scope);
-	if (unlikely(err == -ENOSYS)) {
-		/* Before 5.16: slices that a signal ends and nothing restarts;
+	if (unlikely(waitv_denied(err))) {
+		/* Without it: slices that a signal ends and nothing restarts;
 		 * the trampoline tells which ones count. */
 		ts = (struct sys_timespec){0, 1000000};
 		sys_futex_wait(&w->word, SYS_WAITERS, &ts);
