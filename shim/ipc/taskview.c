@@ -26,7 +26,7 @@ static u32 life_of(const struct task *t)
 
 	if (!life)
 		return TASK_LIFE_NONE;
-	return life & SYS_OWNER_DIED ? TASK_LIFE_FIRED : TASK_LIFE_LINKED;
+	return task_suspect(t) ? TASK_LIFE_FIRED : TASK_LIFE_LINKED;
 }
 
 /* The task's lock is held. */

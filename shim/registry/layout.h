@@ -34,7 +34,7 @@
 #include <stdint.h>
 
 #define LAYOUT_MAGIC 0x7466696c63706900ULL /* "\0ipclift" */
-#define LAYOUT_VERSION 13u
+#define LAYOUT_VERSION 14u
 
 typedef uint64_t u64;
 typedef int64_t s64;
@@ -208,7 +208,16 @@ struct task {
 	u64 life_pad[2];
 	u64 life_prev; /* +24 */
 	u64 life_next; /* +32 / +28 */
-	u64 life_guard;
+	/* If that thread is not the leader, this is linked too, with the pid:
+	 * by the time the kernel walks the list of a thread that called exec,
+	 * the thread has got that number, and takes `life` for another's. */
+	u32 mail_seq;  /* mq_mail for it so far; its courier sleeps on it */
+	u32 exec_type;
+	u32 exec_life; /* pid | WAITERS while linked; OWNER_DIED; 0 unused */
+	u32 exec_waiters;
+	u64 exec_pad[2];
+	u64 exec_prev;
+	u64 exec_next;
 	struct lock lock;
 	struct ref undo_head; /* this process's undo records */
 	struct ref spare;     /* a block between heap_alloc and its use */
@@ -221,9 +230,6 @@ struct task {
 	u32 life_tid;  /* the thread that the lifeline is of */
 	u64 nascent;   /* nonce << 32 | pid of the child, once known */
 	u64 looked_ns; /* when its child was last looked for */
-	u32 mail_seq;  /* mq_mail for it so far; its courier sleeps on it */
-	u32 pad0;
-	u64 pad[4];
 };
 _Static_assert(sizeof(struct task) == 256, "task size");
 #define N_TASKS 65536u

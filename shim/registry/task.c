@@ -178,6 +178,7 @@ static int task_try(struct caller *c, u32 idx, u64 start, u64 mm)
 	}
 	atom_store_release(&t->start, start);
 	atom_store_release(&t->life, 0);
+	atom_store_release(&t->exec_life, 0);
 	atom_store_release(&t->mm, mm);
 	atom_store_release(&t->nascent, 0);
 	atom_store_release(&t->state, TASK_LIVE);
@@ -365,14 +366,44 @@ static void link_for_good(struct caller *c, u32 *word, u32 *held)
 	__atomic_store_n(at, (void *)node, __ATOMIC_RELEASE);
 }
 
+/* A thread that is not the leader called exec: what `life` says was linked is
+ * not any more. Not so if another thread has linked it anew since. */
+static void disown_after_exec(struct caller *c, struct task *t)
+{
+	u32 life = atom_load_acquire(&t->life);
+
+	if (!(atom_load_acquire(&t->exec_life) & SYS_OWNER_DIED) || !life ||
+		(life & SYS_OWNER_DIED))
+		return;
+	if (sys_call(__NR_tgkill, c->pid, life & SYS_TID_MASK, 0) == -ESRCH)
+		atom_cas(&t->life, &life, SYS_OWNER_DIED | SYS_WAITERS);
+}
+
+/* The second word: behind the first in time, so before it in the list, where
+ * the first one's mark is what lets the task be taken over. */
+static void link_for_exec(struct caller *c, struct task *t, u32 *held)
+{
+	if (c->tid == c->pid) {
+		atom_store_release(&t->exec_life, 0);
+		return;
+	}
+	atom_store_release(&t->exec_life, c->pid | SYS_WAITERS);
+	t->exec_type = t->life_type;
+	t->exec_waiters = 1;
+	crash_point();
+	link_for_good(c, &t->exec_life, held);
+}
+
 /* The lifeline is pending between its claim and its link: whoever dies there
  * leaves it fired. */
 void task_link_lifeline(struct caller *c)
 {
 	struct task *t = task_own(c);
-	u32 life = atom_load_acquire(&t->life);
 	u32 *held = c->n_held ? &c->held[c->n_held - 1]->word : NULL;
+	u32 life;
 
+	disown_after_exec(c, t);
+	life = atom_load_acquire(&t->life);
 	if (life && !(life & SYS_OWNER_DIED))
 		return;
 	section_begin(c);
@@ -386,6 +417,7 @@ void task_link_lifeline(struct caller *c)
 		t->life_waiters = 1;
 		crash_point();
 		link_for_good(c, &t->life, held);
+		link_for_exec(c, t, held);
 	}
 	robust_pend(c, held);
 	if (held)
@@ -448,6 +480,7 @@ u32 task_claim_nascent(struct caller *c)
 		atom_store_release(&t->start, own->start);
 		atom_store_release(&t->mm, own->mm);
 		atom_store_release(&t->life, 0);
+		atom_store_release(&t->exec_life, 0);
 		atom_store_release(&t->epoch, 0);
 		atom_store_release(&t->state, TASK_NASCENT);
 		return idx;

@@ -5,7 +5,8 @@
  * A task's lifeline is a futex word on the robust list of one of its threads,
  * for good: the kernel marks it OWNER_DIED when that thread ends or calls exec,
  * before the process can be waited for. Whoever sees the mark asks task_gone
- * whether the process is gone too.
+ * whether the process is gone too. A thread that is not the leader has two
+ * such words there, for exec changes its thread id before the list is walked.
  *
  * A task is found by its pid: slots are probed from pid mod N_TASKS. A process
  * finds its own again after exec (pid and start time are the same).
@@ -23,18 +24,19 @@ static inline struct task *task_own(const struct caller *c)
 /* Make sure that the own lifeline is linked; call it before the first undo
  * record is made and whenever one is used: one load if it is. */
 void task_link_lifeline(struct caller *c);
-static inline void task_check_lifeline(struct caller *c)
-{
-	u32 life = atom_load_relaxed(&task_own(c)->life);
-
-	if (unlikely(!life || (life & SYS_OWNER_DIED)))
-		task_link_lifeline(c);
-}
-
 /* 1 if the lifeline has fired: the process may be gone. */
 static inline int task_suspect(const struct task *t)
 {
-	return (atom_load_acquire(&t->life) & SYS_OWNER_DIED) != 0;
+	return ((atom_load_acquire(&t->life) |
+			atom_load_acquire(&t->exec_life)) &
+		       SYS_OWNER_DIED) != 0;
+}
+static inline void task_check_lifeline(struct caller *c)
+{
+	const struct task *t = task_own(c);
+
+	if (unlikely(!atom_load_relaxed(&t->life) || task_suspect(t)))
+		task_link_lifeline(c);
 }
 
 /* 1 if the process is gone, or will be without running again; 0 for a free
