@@ -9,14 +9,13 @@
 /* Arbitrary: how long after a fork was begun whose parent died in it a child
  * of it may still turn up. */
 #define NASCENT_GRACE_NS 5000000000ULL
-#define NASCENT_LOOK_NS 10000000ULL
 
 /* A child that runs adopts its task at once (ipc/shmfork.c). */
 static int nascent_dead(struct caller *c, struct task *t)
 {
 	u32 child = (u32)atom_load_acquire(&t->nascent), pid = t->pid;
 	int exiting = 0;
-	u64 start, now;
+	u64 start;
 
 	if (child) {
 		start = sys_start_time(child, &exiting);
@@ -29,13 +28,8 @@ static int nascent_dead(struct caller *c, struct task *t)
 	if (start ? (!t->start || start == t->start) && !exiting
 		  : sys_call(__NR_kill, pid, 0) != -ESRCH)
 		return 0;
-	now = sys_monotonic_ns();
-	if (now - t->use_seq > NASCENT_GRACE_NS)
+	if (sys_monotonic_ns() - t->use_seq > NASCENT_GRACE_NS)
 		return 1;
-	/* Not at every question: it reads all of /proc. */
-	if (now - t->looked_ns < NASCENT_LOOK_NS)
-		return 0;
-	atom_store_release(&t->looked_ns, now);
 	return !task_may_have_child(c, t);
 }
 

@@ -229,7 +229,8 @@ struct task {
 	u32 epoch;     /* program images so far */
 	u32 life_tid;  /* the thread that the lifeline is of */
 	u64 nascent;   /* nonce << 32 | pid of the child, once known */
-	u64 looked_ns; /* when its child was last looked for */
+	u32 candidate; /* who may be its child: pid, 0 = not looked yet */
+	u32 pad;
 };
 _Static_assert(sizeof(struct task) == 256, "task size");
 #define N_TASKS 65536u

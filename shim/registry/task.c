@@ -482,6 +482,7 @@ u32 task_claim_nascent(struct caller *c)
 		atom_store_release(&t->life, 0);
 		atom_store_release(&t->exec_life, 0);
 		atom_store_release(&t->epoch, 0);
+		atom_store_release(&t->candidate, 0);
 		atom_store_release(&t->state, TASK_NASCENT);
 		return idx;
 	}
@@ -511,42 +512,57 @@ static int is_known(const struct caller *c, u32 pid, u64 start)
 	return 0;
 }
 
-static int may_be_child(
-	const struct caller *c, const struct task *t, const char *name)
+static int may_be_child(const struct caller *c, const struct task *t, u32 pid)
 {
 	/* use_seq: when the fork was begun, in ns; start: in 1/100 s. */
 	u64 since = t->use_seq / 10000000;
 	struct sys_process p;
-	u32 pid = 0;
 
-	for (; *name >= '0' && *name <= '9'; name++)
-		pid = pid * 10 + (u32)(*name - '0');
-	return pid && !*name && sys_process_read(pid, 0, &p) && !p.ending &&
+	return pid && sys_process_read(pid, 0, &p) && !p.ending &&
 	       p.stack == t->mm && p.start + 2 >= since &&
 	       !is_known(c, pid, p.start);
 }
 
-int task_may_have_child(struct caller *c, const struct task *t)
+/* 0 if it is not the name of a process. */
+static u32 pid_of_name(const char *name)
+{
+	u32 pid = 0;
+
+	for (; *name >= '0' && *name <= '9'; name++)
+		pid = pid * 10 + (u32)(*name - '0');
+	return *name ? 0 : pid;
+}
+
+/* Its pid, or 0 if there is none. */
+static u32 find_child(const struct caller *c, const struct task *t, long fd)
 {
 	char buf[2048] __attribute__((aligned(8)));
-	long fd, n, at;
-	int found = 0;
+	long n, at;
 
-	if (t->mm <= 1)
+	while ((n = sys_call(__NR_getdents64, fd, buf, sizeof(buf))) > 0)
+		for (at = 0; at < n;) {
+			const struct sys_dirent *d = (void *)(buf + at);
+			u32 pid = pid_of_name(d->name);
+
+			if (may_be_child(c, t, pid))
+				return pid;
+			at += d->len;
+		}
+	return 0;
+}
+
+int task_may_have_child(struct caller *c, struct task *t)
+{
+	long fd;
+
+	if (t->mm <= 1 || may_be_child(c, t, t->candidate))
 		return 1;
 	fd = sys_call(__NR_open, "/proc", 0200000 | 02000000, 0);
 	if (fd < 0)
 		return 1;
-	while (!found &&
-		(n = sys_call(__NR_getdents64, fd, buf, sizeof(buf))) > 0)
-		for (at = 0; at < n && !found;) {
-			const struct sys_dirent *d = (void *)(buf + at);
-
-			found = may_be_child(c, t, d->name);
-			at += d->len;
-		}
+	atom_store_release(&t->candidate, find_child(c, t, fd));
 	sys_call(__NR_close, fd);
-	return found;
+	return t->candidate != 0;
 }
 
 void task_free_locked(struct caller *c, struct task *t)

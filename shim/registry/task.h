@@ -58,9 +58,11 @@ u32 task_claim_nascent(struct caller *c);
 /*
  * Of a nascent task whose parent died before it said which child it had: 1 if
  * some process may be that child, that is, has the parent's stack, is not
- * older than the fork and has not made itself known. Reads all of /proc.
+ * older than the fork and has not made itself known. Reads all of /proc, but
+ * not as long as the one that it found last time may still be it. t's lock is
+ * held.
  */
-int task_may_have_child(struct caller *c, const struct task *t);
+int task_may_have_child(struct caller *c, struct task *t);
 
 /* Free a task whose undo and attachment records are all gone;
  * its lock is held. */
