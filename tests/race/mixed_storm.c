@@ -1,0 +1,1030 @@
+// SPDX-License-Identifier: MIT
+/*
+ * mixed_storm: all four kinds at once, by processes and threads that fork,
+ * vfork, exec, are cancelled, stopped, interrupted by handlers that make such
+ * calls too, and are killed: one, a group, all.
+ *
+ *	mixed_storm [--rounds N] [--kills N] [--procs P] [--seed S]
+ *		[--check COMMAND]
+ *
+ * A round: P workers of a few threads; the parent kills and replaces N of them,
+ * stops and continues others, then kills all. When everybody is dead:
+ *
+ * - What was taken with SEM_UNDO is there again: each semaphore has its first
+ *   value. Units moved without SEM_UNDO sum to what they were. Nobody is
+ *   counted as waiting.
+ * - A message (System V, POSIX) is given out once at most, whole, and in the
+ *   order of its sender and type; one that msgsnd or mq_send accepted arrives,
+ *   but for those that receivers were about to get when they died.
+ * - No segment is attached, none that was removed is left; the segment that
+ *   all count in says what they counted.
+ * - What is left of private objects (their maker died before it removed them)
+ *   can be removed, and then there is nothing.
+ * - COMMAND ends with 0 (for instance `ipclift check`).
+ *
+ * Meanwhile no call that cannot block, or whose time is limited, takes more
+ * than STUCK_MS. And the registry's file does not grow from round to round.
+ * Prints one line; the exit status is 1 where any of that is wrong.
+ */
+#define _GNU_SOURCE
+#include "storm.h"
+
+#include <fcntl.h>
+#include <getopt.h>
+#include <mqueue.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+
+#define LIVES (1u << 17)
+#define MAX_PROCS 64
+#define N_SEMS 4
+#define TOKENS 40
+#define UNITS 1000
+#define TYPES 3
+#define SEQS 64u       /* messages of one life, a bit each */
+#define STUCK_MS 10000 /* arbitrary: far beyond what a loaded machine does */
+#define COUNT_PAGES 8
+
+enum { VIA_MSG, VIA_MQ, N_VIA };
+
+/* One thread's life; written by it, got by all. */
+struct life {
+	_Atomic uint64_t got[N_VIA];
+	volatile uint32_t accepted[N_VIA];
+	volatile uint32_t receiving[N_VIA];
+	volatile uint32_t pid, op;
+	volatile double since; /* of op; 0: none */
+};
+
+struct arena {
+	_Atomic uint32_t lives;
+	_Atomic uint32_t violations;
+	_Atomic uint64_t calls;
+	_Atomic uint32_t disorder[N_VIA];
+	volatile int closing;
+	int undo_set, move_set, wait_set, queue, counted;
+	char mq_name[64];
+	char self[512];
+	struct life life[LIVES];
+};
+
+struct packet {
+	long type; /* of System V; also in the body */
+	struct body {
+		uint32_t life, seq;
+		uint32_t type, sum;
+		char pad[24];
+	} body;
+};
+
+static struct arena *sh;
+static __thread struct life *me;
+static __thread struct storm_rng rng;
+static __thread uint8_t (*last_seen)[N_VIA][TYPES];
+static __thread uint32_t in_handler;
+static long n_rounds = 10, n_kills = 100, n_procs = 12, seed = 1;
+static const char *check_command;
+
+static void violation(const char *what, long a, long b)
+{
+	char line[200];
+	int n = snprintf(line, sizeof(line), "VIOLATION %s %ld %ld (pid %d)\n",
+		what, a, b, (int)getpid());
+
+	atomic_fetch_add(&sh->violations, 1);
+	if (write(2, line, (size_t)n) < 0)
+		_exit(3);
+}
+
+static uint32_t rnd(uint32_t below)
+{
+	return storm_random(&rng, below);
+}
+
+static void op_begin(uint32_t op)
+{
+	me->op = op;
+	me->since = now_ms();
+}
+
+static void op_end(void)
+{
+	me->since = 0;
+	atomic_fetch_add_explicit(&sh->calls, 1, memory_order_relaxed);
+}
+
+static bool life_begin(void)
+{
+	uint32_t i = atomic_fetch_add(&sh->lives, 1);
+
+	if (i >= LIVES)
+		return false;
+	me = &sh->life[i];
+	me->pid = (uint32_t)getpid();
+	storm_seed(&rng, (uint64_t)seed, i);
+	last_seen =
+		mmap(NULL, LIVES * sizeof(*last_seen), PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return last_seen != MAP_FAILED;
+}
+
+/* ---- semaphores ---- */
+
+static struct timespec some_ms(uint32_t most)
+{
+	return (struct timespec){0, 100000 + (long)rnd(most * 1000000)};
+}
+
+/* A few units, with SEM_UNDO; given back mostly, else the process's death
+ * does. */
+static void tokens(void)
+{
+	struct sembuf ops[3];
+	struct timespec t = some_ms(20);
+	size_t n = 1 + rnd(3), i;
+	int timed = (int)rnd(2), got;
+
+	for (i = 0; i < n; i++)
+		ops[i] =
+			(struct sembuf){(unsigned short)((rnd(2) + i) % N_SEMS),
+				(short)-(1 + (int)rnd(3)), SEM_UNDO};
+	if (!rnd(4))
+		ops[0].sem_flg |= IPC_NOWAIT;
+	op_begin(timed ? 1 : 0);
+	got = semtimedop(sh->undo_set, ops, n, timed ? &t : NULL);
+	op_end();
+	if (got)
+		return;
+	if (!rnd(3))
+		sleep_us(rnd(500));
+	if (!rnd(40))
+		return;
+	for (i = 0; i < n; i++)
+		ops[i].sem_op = (short)-ops[i].sem_op;
+	op_begin(2);
+	if (semop(sh->undo_set, ops, n))
+		violation("giving back failed", errno, 0);
+	op_end();
+}
+
+static void move(void)
+{
+	unsigned short a = (unsigned short)rnd(N_SEMS);
+	unsigned short b = (unsigned short)((a + 1 + rnd(N_SEMS - 1)) % N_SEMS);
+	struct sembuf ops[2] = {{a, -1, 0}, {b, 1, 0}};
+	struct timespec t = some_ms(3);
+	unsigned short vals[N_SEMS];
+	int i, sum = 0;
+
+	op_begin(3);
+	if (!rnd(6)) {
+		if (semctl(sh->move_set, 0, GETALL, vals))
+			violation("GETALL failed", errno, 0);
+		for (i = 0; i < N_SEMS; i++)
+			sum += vals[i];
+		if (sum != UNITS)
+			violation("units", sum, UNITS);
+	} else {
+		ops[0].sem_op = (short)-(1 + (int)rnd(3) * 100);
+		ops[1].sem_op = (short)-ops[0].sem_op;
+		semtimedop(sh->move_set, ops, 2, &t);
+	}
+	op_end();
+}
+
+static void wait_and_post(void)
+{
+	struct sembuf ops[3];
+	struct timespec t = some_ms(4);
+	unsigned short zero[N_SEMS] = {0};
+	struct semid_ds ds;
+	size_t n = 1 + rnd(3), i;
+
+	for (i = 0; i < n; i++)
+		ops[i] = (struct sembuf){(unsigned short)rnd(N_SEMS),
+			(short)((int)rnd(4) - 2), rnd(4) ? 0 : SEM_UNDO};
+	op_begin(4);
+	switch (rnd(12)) {
+	case 0:
+		semctl(sh->wait_set, 0, SETALL, zero);
+		break;
+	case 1:
+		semctl(sh->wait_set, (int)rnd(N_SEMS), SETVAL, (int)rnd(3));
+		break;
+	case 2:
+		semctl(sh->wait_set, 0, IPC_STAT, &ds);
+		if (!semctl(sh->wait_set, 0, IPC_STAT, &ds))
+			semctl(sh->wait_set, 0, IPC_SET, &ds);
+		break;
+	case 3:
+		semctl(sh->wait_set, (int)rnd(N_SEMS), GETNCNT);
+		semctl(sh->wait_set, (int)rnd(N_SEMS), GETZCNT);
+		semctl(sh->wait_set, (int)rnd(N_SEMS), GETPID);
+		break;
+	default:
+		semtimedop(sh->wait_set, ops, n, &t);
+	}
+	op_end();
+}
+
+/* A set of one's own, long enough alone to be served by the short way, and a
+ * child that sleeps on it when it goes. */
+static void private_set(void)
+{
+	int id = semget(IPC_PRIVATE, 1 + (int)rnd(3), 0600), status, i;
+	int n = (int)rnd(300);
+	struct sembuf up = {0, 1, 0}, down = {0, -1, 0};
+	pid_t pid = -1;
+
+	if (id < 0)
+		return;
+	if (rnd(2))
+		up.sem_flg = down.sem_flg = SEM_UNDO;
+	op_begin(5);
+	for (i = 0; i < n; i++)
+		if (semop(id, i & 1 ? &down : &up, 1))
+			violation("alone", errno, i);
+	if (n & 1)
+		semop(id, &down, 1);
+	op_end();
+	if (!rnd(3))
+		pid = fork();
+	if (!pid) {
+		semop(id, &down, 1);
+		_exit(errno == EIDRM || errno == EINVAL ? 0 : 1);
+	}
+	if (rnd(2))
+		sleep_us(rnd(300));
+	op_begin(6);
+	semctl(id, 0, IPC_RMID);
+	if (pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+		WEXITSTATUS(status))
+		violation("sleeper of a removed set", status, 0);
+	op_end();
+}
+
+/* ---- messages ---- */
+
+static uint32_t body_sum(const struct body *b)
+{
+	return (b->life * 2654435761u) ^ (b->seq << 20) ^ b->type;
+}
+
+static bool next_packet(struct packet *p, int via)
+{
+	uint32_t seq = me->accepted[via];
+	uint32_t life = (uint32_t)(me - sh->life);
+
+	if (seq >= SEQS)
+		return false;
+	p->type = 1 + seq % TYPES;
+	p->body = (struct body){
+		.life = life, .seq = seq, .type = (uint32_t)p->type};
+	p->body.sum = body_sum(&p->body);
+	memset(p->body.pad, (int)(life + seq), sizeof(p->body.pad));
+	return true;
+}
+
+static void note_packet(const struct body *b, ssize_t size, int via)
+{
+	uint8_t *last;
+	size_t i;
+
+	if (size != sizeof(*b) || b->life >= LIVES || b->seq >= SEQS ||
+		b->sum != body_sum(b)) {
+		violation("torn", size, via);
+		return;
+	}
+	for (i = 0; i < sizeof(b->pad); i++)
+		if (b->pad[i] != (char)(b->life + b->seq))
+			violation("torn text", (long)i, via);
+	if (atomic_fetch_or(&sh->life[b->life].got[via], 1ULL << b->seq) >>
+			b->seq &
+		1)
+		violation("doubled", b->life, b->seq);
+	last = &last_seen[b->life][via][b->type - 1];
+	if (*last > b->seq)
+		atomic_fetch_add(&sh->disorder[via], 1);
+	*last = (uint8_t)b->seq;
+}
+
+static void interrupt_by_alarm(int sig)
+{
+	(void)sig;
+}
+
+static void send_msg(void)
+{
+	struct packet p;
+
+	if (!next_packet(&p, VIA_MSG))
+		return;
+	/* Blocked for ever, if nobody receives: others do, or we die. */
+	op_begin(rnd(2) ? 7 : 0);
+	if (!msgsnd(sh->queue, &p, sizeof(p.body), me->op ? IPC_NOWAIT : 0))
+		me->accepted[VIA_MSG]++;
+	op_end();
+}
+
+static void receive_msg(void)
+{
+	static const long wanted[] = {0, 1, 2, 3, -2, -3};
+	struct packet p;
+	ssize_t n;
+	long want = wanted[rnd(6)];
+
+	op_begin(rnd(3) ? 8 : 0);
+	me->receiving[VIA_MSG] = 1;
+	n = msgrcv(sh->queue, &p, sizeof(p.body), want,
+		(me->op ? IPC_NOWAIT : 0) |
+			(want > 0 && !rnd(4) ? MSG_EXCEPT : 0));
+	if (n >= 0)
+		note_packet(&p.body, n, VIA_MSG);
+	me->receiving[VIA_MSG] = 0;
+	op_end();
+}
+
+static void private_queue(void)
+{
+	int id = msgget(IPC_PRIVATE, 0600), status;
+	struct packet p = {.type = 1};
+	struct msqid_ds ds;
+	pid_t pid;
+	int i, n = (int)rnd(200);
+
+	if (id < 0)
+		return;
+	op_begin(9);
+	for (i = 0; i < n; i++)
+		if (msgsnd(id, &p, sizeof(p.body), IPC_NOWAIT) ||
+			msgrcv(id, &p, sizeof(p.body), 0, IPC_NOWAIT) !=
+				sizeof(p.body))
+			violation("alone on a queue", errno, i);
+	msgctl(id, IPC_STAT, &ds);
+	if (ds.msg_qnum)
+		violation("messages left", (long)ds.msg_qnum, 0);
+	op_end();
+	pid = rnd(3) ? -1 : fork();
+	if (!pid) {
+		msgrcv(id, &p, sizeof(p.body), 7, 0);
+		_exit(errno == EIDRM || errno == EINVAL ? 0 : 1);
+	}
+	op_begin(10);
+	msgctl(id, IPC_RMID, NULL);
+	if (pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+		WEXITSTATUS(status))
+		violation("sleeper of a removed queue", status, 0);
+	op_end();
+}
+
+static mqd_t shared_mq(int flags)
+{
+	struct mq_attr a = {.mq_maxmsg = 8, .mq_msgsize = sizeof(struct body)};
+
+	return mq_open(sh->mq_name, O_RDWR | O_CREAT | flags, 0600, &a);
+}
+
+static struct timespec mq_deadline(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	t.tv_nsec += 100000 + (long)rnd(4000000);
+	if (t.tv_nsec >= 1000000000) {
+		t.tv_nsec -= 1000000000;
+		t.tv_sec++;
+	}
+	return t;
+}
+
+static void use_mq(void)
+{
+	mqd_t q = shared_mq(rnd(3) ? 0 : O_NONBLOCK);
+	struct timespec t;
+	struct sigevent ev = {
+		.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
+	struct packet p;
+	unsigned prio;
+	int i, n = 1 + (int)rnd(12);
+	ssize_t size;
+
+	if (q == (mqd_t)-1)
+		return;
+	for (i = 0; i < n; i++) {
+		t = mq_deadline();
+		op_begin(11);
+		switch (rnd(9)) {
+		case 0: {
+			struct pollfd pf = {.fd = (int)q,
+				.events = rnd(2) ? POLLIN : POLLOUT};
+
+			poll(&pf, 1, (int)rnd(3));
+			break;
+		}
+		case 1:
+			mq_notify(q, rnd(2) ? &ev : NULL);
+			break;
+		case 2: {
+			struct mq_attr a;
+
+			mq_getattr(q, &a);
+			break;
+		}
+		case 3:
+		case 4:
+		case 5:
+			if (next_packet(&p, VIA_MQ) &&
+				!mq_timedsend(q, (char *)&p.body,
+					sizeof(p.body), (unsigned)p.type, &t))
+				me->accepted[VIA_MQ]++;
+			break;
+		default:
+			me->receiving[VIA_MQ] = 1;
+			size = mq_timedreceive(
+				q, (char *)&p.body, sizeof(p.body), &prio, &t);
+			if (size >= 0 && prio != p.body.type)
+				violation("priority", prio, p.body.type);
+			if (size >= 0)
+				note_packet(&p.body, size, VIA_MQ);
+			me->receiving[VIA_MQ] = 0;
+		}
+		op_end();
+	}
+	mq_close(q);
+}
+
+/* ---- segments ---- */
+
+static void count_up(void)
+{
+	uint32_t *p;
+
+	op_begin(12);
+	p = shmat(sh->counted, NULL, 0);
+	if (p == (void *)-1) {
+		violation("shmat", errno, 0);
+	} else {
+		__atomic_fetch_add(
+			&p[rnd(COUNT_PAGES) * 1024], 1, __ATOMIC_RELAXED);
+		if (rnd(10))
+			shmdt(p);
+	}
+	op_end();
+}
+
+static void private_segment(void)
+{
+	int id = shmget(IPC_PRIVATE, 4096 * (1 + rnd(20)), 0600), status;
+	char *p = id < 0 ? (void *)-1 : shmat(id, NULL, 0);
+	pid_t pid;
+
+	if (p == (void *)-1)
+		return;
+	if (rnd(2))
+		shmctl(id, IPC_RMID, NULL);
+	if (p[0])
+		violation("a used page", p[0], 0);
+	p[0] = 1;
+	pid = rnd(3) ? -1 : fork();
+	if (!pid) {
+		p[0]++;
+		if (rnd(2))
+			shmdt(p);
+		_exit(0);
+	}
+	if (pid > 0 && rnd(3))
+		kill(pid, SIGKILL);
+	op_begin(13);
+	shmdt(p);
+	shmctl(id, IPC_RMID, NULL);
+	if (pid > 0)
+		waitpid(pid, &status, 0);
+	op_end();
+}
+
+/* ---- the process itself ---- */
+
+static void read_files(void)
+{
+	static const char *const names[] = {"/proc/sysvipc/sem",
+		"/proc/sysvipc/msg", "/proc/sysvipc/shm",
+		"/proc/sys/kernel/sem"};
+	char buf[4096];
+	int fd;
+
+	op_begin(14);
+	fd = open(names[rnd(4)], O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && read(fd, buf, sizeof(buf)) > 0)
+		;
+	if (fd >= 0)
+		close(fd);
+	op_end();
+}
+
+static void any_call(void);
+
+static void forked(void)
+{
+	pid_t pid = fork();
+	int status, i, n = (int)rnd(10);
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (life_begin())
+			for (i = 0; i < n; i++)
+				any_call();
+		_exit(0);
+	}
+	if (pid < 0)
+		return;
+	if (!rnd(3)) {
+		sleep_us(rnd(400));
+		kill(pid, SIGKILL);
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+}
+
+static void vforked(void)
+{
+	int status;
+	pid_t pid = vfork();
+
+	if (!pid) {
+		execl("/bin/true", "true", (char *)NULL);
+		_exit(0);
+	}
+	if (pid > 0)
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+}
+
+static void become_new(void)
+{
+	char number[24];
+
+	snprintf(number, sizeof(number), "%ld", seed);
+	execl(sh->self, "mixed_storm", "--worker", number, (char *)NULL);
+}
+
+static void alarm_handler(int sig)
+{
+	struct sembuf take = {0, -1, SEM_UNDO | IPC_NOWAIT};
+	struct sembuf give = {0, 1, SEM_UNDO};
+	struct sembuf mine = {3, 1, IPC_NOWAIT};
+	struct msqid_ds ds;
+	int was = errno;
+
+	(void)sig;
+	if (in_handler++ == 0 && me) {
+		if (!semop(sh->undo_set, &take, 1))
+			semop(sh->undo_set, &give, 1);
+		semop(sh->wait_set, &mine, 1);
+		msgctl(sh->queue, IPC_STAT, &ds);
+	}
+	in_handler--;
+	errno = was;
+}
+
+static void any_call(void)
+{
+	switch (rnd(64)) {
+	case 0:
+		forked();
+		break;
+	case 1:
+		if (!rnd(4))
+			vforked();
+		break;
+	case 2:
+		if (!rnd(10))
+			become_new();
+		break;
+	case 3:
+	case 4:
+		private_set();
+		break;
+	case 5:
+		private_queue();
+		break;
+	case 6:
+	case 7:
+		private_segment();
+		break;
+	case 8:
+		read_files();
+		break;
+	case 9:
+	case 10:
+	case 11:
+	case 12:
+		use_mq();
+		break;
+	case 13:
+	case 14:
+	case 15:
+		count_up();
+		break;
+	case 16 ... 23:
+		wait_and_post();
+		break;
+	case 24 ... 31:
+		move();
+		break;
+	case 32 ... 39:
+		send_msg();
+		break;
+	case 40 ... 49:
+		receive_msg();
+		break;
+	default:
+		tokens();
+	}
+}
+
+static void *thread_main(void *arg)
+{
+	int i, n;
+
+	(void)arg;
+	if (!life_begin())
+		return NULL;
+	n = 20 + (int)rnd(2000);
+	for (i = 0; i < n; i++)
+		any_call();
+	me->since = 0;
+	munmap(last_seen, LIVES * sizeof(*last_seen));
+	return NULL;
+}
+
+/* Its threads end, are cancelled, and are followed by others. */
+static _Noreturn void worker(void)
+{
+	struct itimerval every = {{0, 0}, {0, 0}};
+	struct sigaction sa = {.sa_handler = alarm_handler};
+	pthread_t t[3];
+	uint32_t n, i;
+
+	if (!life_begin())
+		_exit(0);
+	if (rnd(2))
+		sa.sa_flags = SA_RESTART;
+	sigaction(SIGALRM, &sa, NULL);
+	sa.sa_handler = interrupt_by_alarm;
+	sigaction(SIGUSR1, &sa, NULL);
+	if (rnd(2)) {
+		every.it_interval.tv_usec = every.it_value.tv_usec =
+			500 + (long)rnd(5000);
+		setitimer(ITIMER_REAL, &every, NULL);
+	}
+	for (;;) {
+		n = rnd(4);
+		for (i = 0; i < n; i++)
+			if (pthread_create(&t[i], NULL, thread_main, NULL))
+				n = i;
+		for (i = 0; i < 100; i++)
+			any_call();
+		for (i = 0; i < n; i++) {
+			if (rnd(2))
+				pthread_cancel(t[i]);
+			else
+				pthread_detach(t[i]), t[i] = 0;
+		}
+		for (i = 0; i < n; i++)
+			if (t[i])
+				pthread_join(t[i], NULL);
+	}
+}
+
+/* ---- the parent ---- */
+
+static pid_t workers[MAX_PROCS];
+
+static void spawn(long i)
+{
+	pid_t pid = storm_fork();
+
+	if (!pid) {
+		setpgid(0, 0);
+		worker();
+	}
+	setpgid(pid, pid);
+	workers[i] = pid;
+}
+
+/* Everybody of the worker's group; orphans come to us as their subreaper. */
+static void kill_group(long i)
+{
+	kill(-workers[i], SIGKILL);
+	kill(workers[i], SIGKILL);
+	waitpid(workers[i], NULL, 0);
+}
+
+static void reap_orphans(void)
+{
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+}
+
+static void look_for_stuck(void)
+{
+	uint32_t n = atomic_load(&sh->lives), i;
+	double now = now_ms(), since;
+
+	for (i = n > 4096 ? n - 4096 : 0; i < n && i < LIVES; i++) {
+		since = sh->life[i].since;
+		if (since == 0 || now - since < STUCK_MS || !sh->life[i].op ||
+			kill((pid_t)sh->life[i].pid, 0))
+			continue;
+		violation("stuck in call", sh->life[i].op, sh->life[i].pid);
+		if (getenv("STORM_KEEP"))
+			pause();
+		kill((pid_t)sh->life[i].pid, SIGKILL);
+		sh->life[i].since = 0;
+	}
+}
+
+static void storm(void)
+{
+	long k, i;
+
+	for (i = 0; i < n_procs; i++)
+		spawn(i);
+	for (k = 0; k < n_kills; k++) {
+		if (rnd(4))
+			storm_pause(&rng);
+		else
+			sleep_us(rnd(20000));
+		i = (long)rnd((uint32_t)n_procs);
+		switch (rnd(6)) {
+		case 0:
+			kill(workers[i], SIGSTOP);
+			sleep_us(rnd(5000));
+			kill(workers[i], SIGCONT);
+			break;
+		case 1:
+			kill(workers[i], SIGKILL);
+			waitpid(workers[i], NULL, 0);
+			kill(-workers[i], SIGKILL);
+			spawn(i);
+			break;
+		default:
+			kill_group(i);
+			spawn(i);
+		}
+		reap_orphans();
+		if (k % 64 == 0)
+			look_for_stuck();
+	}
+	/* All at once. */
+	for (i = 0; i < n_procs; i++)
+		kill(-workers[i], SIGKILL);
+	for (i = 0; i < n_procs; i++)
+		kill(workers[i], SIGKILL);
+	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
+		;
+}
+
+static void look_at_sems(void)
+{
+	unsigned short v[N_SEMS];
+	int i, sum = 0;
+
+	if (semctl(sh->undo_set, 0, GETALL, v))
+		violation("GETALL", errno, 0);
+	for (i = 0; i < N_SEMS; i++)
+		if (v[i] != TOKENS)
+			violation("tokens", i, v[i]);
+	if (semctl(sh->move_set, 0, GETALL, v))
+		violation("GETALL", errno, 0);
+	for (i = 0; i < N_SEMS; i++)
+		sum += v[i];
+	if (sum != UNITS)
+		violation("units at the end", sum, UNITS);
+	for (i = 0; i < N_SEMS; i++) {
+		const int sets[] = {sh->undo_set, sh->move_set, sh->wait_set};
+		size_t k;
+
+		for (k = 0; k < 3; k++)
+			if (semctl(sets[k], i, GETNCNT) ||
+				semctl(sets[k], i, GETZCNT))
+				violation("waiting at the end", (long)k, i);
+	}
+}
+
+static void look_at_messages(void)
+{
+	struct packet p;
+	mqd_t q = shared_mq(O_NONBLOCK);
+	long missing[N_VIA] = {0}, allowed[N_VIA] = {0};
+	uint32_t i, n = atomic_load(&sh->lives);
+	ssize_t size;
+	int via;
+
+	memset(last_seen, 0, LIVES * sizeof(*last_seen));
+	while ((size = msgrcv(sh->queue, &p, sizeof(p.body), 0, IPC_NOWAIT)) >=
+		0)
+		note_packet(&p.body, size, VIA_MSG);
+	if (errno != ENOMSG)
+		violation("msgrcv at the end", errno, 0);
+	while ((size = mq_receive(q, (char *)&p.body, sizeof(p.body), NULL)) >=
+		0)
+		note_packet(&p.body, size, VIA_MQ);
+	if (errno != EAGAIN)
+		violation("mq_receive at the end", errno, 0);
+	mq_close(q);
+	for (i = 0; i < n && i < LIVES; i++)
+		for (via = 0; via < N_VIA; via++) {
+			uint32_t sent = sh->life[i].accepted[via];
+			uint64_t all = sent >= 64 ? ~0ULL : (1ULL << sent) - 1;
+			uint64_t got = sh->life[i].got[via];
+
+			missing[via] += __builtin_popcountll(all & ~got);
+			allowed[via] += sh->life[i].receiving[via] != 0;
+			/* What it was sending when it died. */
+			if (sent < 63 && got & ~all & ~(1ULL << sent))
+				violation("from nowhere", i, via);
+		}
+	/* What a cancelled receiver was handed goes back to where it was, or is
+	 * gone with it. */
+	for (via = 0; via < N_VIA; via++)
+		if (sh->disorder[via] > allowed[via])
+			violation(via ? "mq: out of order, allowed"
+				      : "msg: out of order, allowed",
+				sh->disorder[via], allowed[via]);
+		else if (missing[via] > allowed[via])
+			violation(via ? "mq: messages missing, allowed"
+				      : "msg: messages missing, allowed",
+				missing[via], allowed[via]);
+}
+
+/* Remove what workers made and left. */
+static void remove_private(void)
+{
+	struct seminfo si;
+	struct msginfo mi;
+	struct shm_info hi;
+	struct semid_ds sd;
+	struct msqid_ds md;
+	struct shmid_ds hd;
+	int high, i, id;
+
+	high = semctl(0, 0, SEM_INFO, &si);
+	for (i = 0; i <= high; i++) {
+		id = semctl(i, 0, SEM_STAT, &sd);
+		if (id >= 0 && id != sh->undo_set && id != sh->move_set &&
+			id != sh->wait_set)
+			semctl(id, 0, IPC_RMID);
+	}
+	high = msgctl(0, MSG_INFO, (struct msqid_ds *)&mi);
+	for (i = 0; i <= high; i++) {
+		id = msgctl(i, MSG_STAT, &md);
+		if (id >= 0 && id != sh->queue)
+			msgctl(id, IPC_RMID, NULL);
+	}
+	high = shmctl(0, SHM_INFO, (struct shmid_ds *)&hi);
+	for (i = 0; i <= high; i++) {
+		id = shmctl(i, SHM_STAT, &hd);
+		if (id < 0)
+			continue;
+		if (hd.shm_nattch)
+			violation("attached", id, (long)hd.shm_nattch);
+		if (hd.shm_perm.mode & SHM_DEST)
+			violation("removed but there", id, 0);
+		if (id != sh->counted)
+			shmctl(id, IPC_RMID, NULL);
+	}
+	semctl(0, 0, SEM_INFO, &si);
+	msgctl(0, MSG_INFO, (struct msqid_ds *)&mi);
+	shmctl(0, SHM_INFO, (struct shmid_ds *)&hi);
+	if (si.semusz != 3 || mi.msgpool != 1 || hi.used_ids != 1)
+		violation("objects left", si.semusz * 100 + mi.msgpool,
+			hi.used_ids);
+}
+
+static void make_objects(void)
+{
+	unsigned short v[N_SEMS];
+	int i;
+
+	sh->undo_set = semget(IPC_PRIVATE, N_SEMS, 0600);
+	sh->move_set = semget(IPC_PRIVATE, N_SEMS, 0600);
+	sh->wait_set = semget(IPC_PRIVATE, N_SEMS, 0600);
+	sh->queue = msgget(IPC_PRIVATE, 0600);
+	sh->counted = shmget(IPC_PRIVATE, COUNT_PAGES * 4096, 0600);
+	snprintf(sh->mq_name, sizeof(sh->mq_name), "/mixed-%d", (int)getpid());
+	if (sh->undo_set < 0 || sh->move_set < 0 || sh->wait_set < 0 ||
+		sh->queue < 0 || sh->counted < 0)
+		storm_die("objects");
+	for (i = 0; i < N_SEMS; i++)
+		v[i] = TOKENS;
+	semctl(sh->undo_set, 0, SETALL, v);
+	for (i = 0; i < N_SEMS; i++)
+		v[i] = UNITS / N_SEMS;
+	semctl(sh->move_set, 0, SETALL, v);
+}
+
+static void remove_objects(void)
+{
+	semctl(sh->undo_set, 0, IPC_RMID);
+	semctl(sh->move_set, 0, IPC_RMID);
+	semctl(sh->wait_set, 0, IPC_RMID);
+	msgctl(sh->queue, IPC_RMID, NULL);
+	shmctl(sh->counted, IPC_RMID, NULL);
+	mq_unlink(sh->mq_name);
+}
+
+/* The arena is inherited through exec as a descriptor of this number. */
+#define ARENA_FD 200
+
+static void arena_make(void)
+{
+	int fd = memfd_create("mixed_storm", 0);
+
+	if (fd < 0 || ftruncate(fd, sizeof(*sh)) || dup2(fd, ARENA_FD) < 0)
+		storm_die("arena");
+	close(fd);
+}
+
+static void arena_map(void)
+{
+	sh = mmap(NULL, sizeof(*sh), PROT_READ | PROT_WRITE, MAP_SHARED,
+		ARENA_FD, 0);
+	if (sh == MAP_FAILED)
+		storm_die("mmap");
+}
+
+static void options(int argc, char **argv)
+{
+	static const struct option known[] = {{"rounds", 1, NULL, 'r'},
+		{"kills", 1, NULL, 'k'}, {"procs", 1, NULL, 'p'},
+		{"seed", 1, NULL, 's'}, {"check", 1, NULL, 'c'},
+		{NULL, 0, NULL, 0}};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", known, NULL)) >= 0) {
+		if (c == 'r')
+			n_rounds = atol(optarg);
+		else if (c == 'k')
+			n_kills = atol(optarg);
+		else if (c == 'p')
+			n_procs = atol(optarg);
+		else if (c == 's')
+			seed = atol(optarg);
+		else if (c == 'c')
+			check_command = optarg;
+		else
+			exit(2);
+	}
+	if (n_procs > MAX_PROCS)
+		n_procs = MAX_PROCS;
+}
+
+int main(int argc, char **argv)
+{
+	long round;
+	double start = now_ms();
+	ssize_t n;
+
+	if (argc == 3 && !strcmp(argv[1], "--worker")) {
+		seed = atol(argv[2]);
+		arena_map();
+		worker();
+	}
+	options(argc, argv);
+	arena_make();
+	arena_map();
+	n = readlink("/proc/self/exe", sh->self, sizeof(sh->self) - 1);
+	if (n < 0)
+		storm_die("readlink");
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (!life_begin())
+		return 2;
+	make_objects();
+	for (round = 0; round < n_rounds && !sh->violations &&
+			atomic_load(&sh->lives) < LIVES / 2;
+		round++) {
+		storm();
+		look_at_sems();
+		remove_private();
+		look_at_messages();
+		if (check_command && system(check_command))
+			violation("check", round, 0);
+	}
+	if (!sh->violations || !getenv("STORM_KEEP"))
+		remove_objects();
+	printf("%s mixed_storm: %ld rounds of %ld kills, %u lives, %llu calls, "
+	       "seed %ld, %.1f s\n",
+		sh->violations ? "FAIL" : "ok", round, n_kills,
+		atomic_load(&sh->lives), (unsigned long long)sh->calls, seed,
+		(now_ms() - start) / 1e3);
+	return sh->violations != 0;
+}
