@@ -44,14 +44,15 @@ static long fork_by(const struct fork_call *call)
 	c = process_get(&err);
 	if (c)
 		shm_fork_prepare(c, &f);
+	/* Set before it: a handler of pthread_atfork may make the child's first
+	 * call. */
+	process_fork = &f;
 	pid = do_fork(call);
-	if (pid == 0) {
-		process_fork = &f;
+	if (pid == 0)
 		process_get(&err);
-		process_fork = NULL;
-	} else if (c) {
+	process_fork = NULL;
+	if (pid && c)
 		shm_fork_parent(c, &f, (s32)pid);
-	}
 	return pid;
 }
 

@@ -26,8 +26,8 @@ extern struct wiped_page process_page __attribute__((visibility("hidden")));
 extern __thread struct caller process_caller
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* In a fork child that the interposed fork made, while it takes over what was
- * prepared for it. */
+/* During the interposed fork: what was prepared for the child, which takes it
+ * over at its first call. */
 struct shm_fork;
 extern __thread struct shm_fork *process_fork
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));

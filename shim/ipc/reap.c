@@ -30,7 +30,11 @@ static int nascent_dead(struct caller *c, struct task *t)
 		return 0;
 	if (sys_monotonic_ns() - t->use_seq > NASCENT_GRACE_NS)
 		return 1;
-	return !task_may_have_child(c, t);
+	if (task_may_have_child(c, t))
+		return 0;
+	/* Asked again: one that is not looked for any more, since it has made
+	 * itself known, has said here who it is before (ipc/shmfork.c). */
+	return !(u32)atom_load_acquire(&t->nascent);
 }
 
 static int reap_live(struct caller *c, struct task *t)

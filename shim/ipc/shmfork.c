@@ -63,7 +63,6 @@ void shm_fork_prepare(struct caller *c, struct shm_fork *ret)
 	lock_acquire(c, &t->lock);
 	ret->task = idx;
 	ret->nonce = (u32)atom_add(&caller_header(c)->stamp, 1);
-	atom_store_release(&t->use_seq, sys_monotonic_ns());
 	atom_store_release(&t->nascent, (u64)ret->nonce << 32);
 	copy_records(c, t, c->pid);
 	lock_release(c, &t->lock);
@@ -102,19 +101,30 @@ void shm_fork_parent(struct caller *c, const struct shm_fork *f, s32 child)
 }
 
 /* Move the chain of t, and its records, to the own task: one operation. Both
- * locks are held. */
+ * locks are held. The own task may have records of an earlier process, for use.
+ */
 static void adopt(struct caller *c, struct task *t)
 {
 	struct task *own = task_own(c);
-	struct shm_attach *rec;
+	struct shm_attach *rec, *last = NULL, *last_free = NULL;
 
 	for (rec = shm_attach_at(c, t->shm_head); rec;
 		rec = shm_attach_at(c, rec->task_next)) {
 		journal_set32(c, &rec->task, c->task);
 		journal_set32(c, &rec->epoch, own->epoch);
+		last = rec;
 	}
-	journal_set_ref(c, &own->shm_head, t->shm_head);
-	journal_set_ref(c, &own->shm_free, t->shm_free);
+	for (rec = shm_attach_at(c, t->shm_free); rec;
+		rec = shm_attach_at(c, rec->free_next))
+		last_free = rec;
+	if (last) {
+		journal_set_ref(c, &last->task_next, own->shm_head);
+		journal_set_ref(c, &own->shm_head, t->shm_head);
+	}
+	if (last_free) {
+		journal_set_ref(c, &last_free->free_next, own->shm_free);
+		journal_set_ref(c, &own->shm_free, t->shm_free);
+	}
 	journal_set_ref(c, &t->shm_head, (struct ref){0});
 	journal_set_ref(c, &t->shm_free, (struct ref){0});
 	journal_commit(c);
@@ -139,8 +149,7 @@ static void take_over(struct caller *c, const struct shm_fork *f)
 	lock_acquire(c, &own->lock);
 	lock_acquire(c, &t->lock);
 	n = chain_length(c, t);
-	if (is_mine(t, f) && !own->shm_head.off &&
-		!journal_reserve(c, 2 * n + 8)) {
+	if (is_mine(t, f) && !journal_reserve(c, 2 * n + 8)) {
 		adopt(c, t);
 		if (t->spare.off)
 			heap_free_at(c, t->spare_size, &t->spare);
@@ -234,8 +243,20 @@ static void finish_changes(struct caller *c)
 			drop_unforked(c, &p->entries[i]);
 }
 
+/* Its parent may be dead, and whoever looks for the child must not find none
+ * while it is on its way: before it makes itself known. */
+static void say_who(struct caller *c, const struct shm_fork *f)
+{
+	u64 seen = (u64)f->nonce << 32;
+
+	atom_cas(&region_task(&c->region, f->task)->nascent, &seen,
+		seen | c->pid);
+}
+
 void shm_fork_child(struct caller *c, const struct shm_fork *f)
 {
+	if (f && f->task)
+		say_who(c, f);
 	finish_changes(c);
 	if (!c->shm->n_used || caller_enroll(c))
 		return;

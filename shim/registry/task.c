@@ -483,6 +483,10 @@ u32 task_claim_nascent(struct caller *c)
 		atom_store_release(&t->exec_life, 0);
 		atom_store_release(&t->epoch, 0);
 		atom_store_release(&t->candidate, 0);
+		/* Not what it was for the last child: somebody may come by a
+		 * record that has just been that one's. */
+		atom_store_release(&t->nascent, 0);
+		atom_store_release(&t->use_seq, sys_monotonic_ns());
 		atom_store_release(&t->state, TASK_NASCENT);
 		return idx;
 	}
