@@ -211,7 +211,7 @@ struct task {
 	/* If that thread is not the leader, this is linked too, with the pid:
 	 * by the time the kernel walks the list of a thread that called exec,
 	 * the thread has got that number, and takes `life` for another's. */
-	u32 mail_seq;  /* mq_mail for it so far; its courier sleeps on it */
+	u32 exec_pad0;
 	u32 exec_type;
 	u32 exec_life; /* pid | WAITERS while linked; OWNER_DIED; 0 unused */
 	u32 exec_waiters;
@@ -230,7 +230,7 @@ struct task {
 	u32 life_tid;  /* the thread that the lifeline is of */
 	u64 nascent;   /* nonce << 32 | pid of the child, once known */
 	u32 candidate; /* who may be its child: pid, 0 = not looked yet */
-	u32 pad;
+	u32 mail_seq;  /* mq_mail for it so far; its courier sleeps on it */
 };
 _Static_assert(sizeof(struct task) == 256, "task size");
 #define N_TASKS 65536u
