@@ -2,6 +2,11 @@
 /*
  * The list of a process's attachments: an array with a hash by address, in
  * private pages that grow by doubling; see shmmap.h.
+ *
+ * Another thread may fork at any moment, and the child has the list as it then
+ * is, with nobody to finish the change. So an array grows by a copy that takes
+ * the old one's place by one store, before the old one is unmapped; links may
+ * be half made, for the child makes them anew (shm_table_rebuild).
  */
 #include "ipc/shmmap.h"
 
@@ -9,16 +14,28 @@
 #define PROT_RW 3
 #define MAP_PRIVATE_ANON 0x22
 
-static void *grow(void *old, u64 old_size, u64 size)
+static void *larger_copy(const void *old, u64 old_size, u64 size)
 {
-	void *p;
+	void *p = sys_mmap(NULL, size, PROT_RW, MAP_PRIVATE_ANON, -1, 0);
 
-	if (old)
-		p = (void *)sys_call(
-			__NR_mremap, old, old_size, size, 1 /* MAYMOVE */);
-	else
-		p = sys_mmap(NULL, size, PROT_RW, MAP_PRIVATE_ANON, -1, 0);
-	return (unsigned long)p > -4096UL ? NULL : p;
+	if ((unsigned long)p > -4096UL)
+		return NULL;
+	if (old_size)
+		__builtin_memcpy(p, old, old_size);
+	return p;
+}
+
+/* *at: the array. 0 or -ENOMEM. */
+static int grow(void **at, u64 old_size, u64 size)
+{
+	void *old = *at, *new = larger_copy(old, old_size, size);
+
+	if (!new)
+		return -ENOMEM;
+	__atomic_store_n(at, new, __ATOMIC_RELEASE);
+	if (old && old_size)
+		sys_call(__NR_munmap, old, old_size);
+	return 0;
 }
 
 static u32 *chain(struct shm_process *p, u64 addr)
@@ -53,21 +70,18 @@ void shm_table_rebuild(struct shm_process *p)
 
 static int grow_table(struct shm_process *p)
 {
-	u32 cap = p->cap ? p->cap * 2 : FIRST_CAP;
-	struct shm_entry *e;
-	u32 *hash;
+	u64 was = p->cap, cap = was ? was * 2 : FIRST_CAP;
+	int err = grow((void **)&p->entries, was * sizeof(*p->entries),
+		cap * sizeof(*p->entries));
 
-	e = grow(p->entries, (u64)p->cap * sizeof(*e), (u64)cap * sizeof(*e));
-	if (!e)
-		return -ENOMEM;
-	p->entries = e;
-	hash = grow(p->hash, (u64)p->cap * 4, (u64)cap * 4);
-	if (!hash)
-		return -ENOMEM;
-	p->hash = hash;
+	if (!err)
+		err = grow((void **)&p->hash, was * sizeof(*p->hash),
+			cap * sizeof(*p->hash));
+	if (err)
+		return err;
 	if (!p->high)
 		p->high = 1;
-	p->cap = cap;
+	__atomic_store_n(&p->cap, (u32)cap, __ATOMIC_RELEASE);
 	shm_table_rebuild(p);
 	return 0;
 }
@@ -114,18 +128,20 @@ static void free_frags(struct shm_process *p, struct shm_entry *e)
 {
 	u32 i = e->frags, next;
 
+	__atomic_store_n(&e->frags, 0, __ATOMIC_RELEASE);
 	for (; i; i = next) {
 		next = p->frags[i].next;
 		p->frags[i].next = p->frag_unused;
-		p->frag_unused = i;
+		__atomic_store_n(&p->frag_unused, i, __ATOMIC_RELEASE);
 	}
-	e->frags = 0;
 }
 
 void shm_entry_remove(struct shm_process *p, struct shm_entry *e)
 {
 	u32 *link = chain(p, e->addr);
 
+	/* It is unmapped: not a fork child's to unmap again. */
+	__atomic_store_n(&e->state, SHM_UNUSED, __ATOMIC_RELEASE);
 	while (*link && *link != (u32)(e - p->entries))
 		link = &p->entries[*link].next;
 	if (*link)
@@ -232,20 +248,18 @@ int shm_entry_one_fragment(const struct shm_process *p,
 
 static u32 frag_new(struct shm_process *p, u64 from, u64 to, u32 attr, u32 next)
 {
-	struct shm_frag *f;
 	u32 i = p->frag_unused, cap;
+	u64 size = sizeof(*p->frags);
 
 	if (i) {
 		p->frag_unused = p->frags[i].next;
 	} else {
 		if (!p->frag_cap || p->frag_high == p->frag_cap) {
 			cap = p->frag_cap ? p->frag_cap * 2 : FIRST_CAP;
-			f = grow(p->frags, (u64)p->frag_cap * sizeof(*f),
-				(u64)cap * sizeof(*f));
-			if (!f)
+			if (grow((void **)&p->frags, p->frag_cap * size,
+				    cap * size))
 				return 0;
-			p->frags = f;
-			p->frag_cap = cap;
+			__atomic_store_n(&p->frag_cap, cap, __ATOMIC_RELEASE);
 			if (!p->frag_high)
 				p->frag_high = 1;
 		}

@@ -78,8 +78,10 @@ static void case_of(struct plan *plan, const char *before)
 	pid = start(plan);
 	t_row(set, GETVAL, before);
 	sleeper = t_sleeper(set, OPS({0, -3, 0}));
+	t_wait_blocked(set, 0, GETNCNT, 1);
 	other = t_sleeper(set, OPS({1, -1, 0}, {0, -3, 0}));
 	t_wait_blocked(set, 0, GETNCNT, plan->leader_takes ? 1 : 2);
+	t_wait_blocked(set, 1, GETNCNT, plan->leader_takes ? 1 : 0);
 	kill(pid, SIGKILL);
 	t_eq(t_join(pid), 1000 + SIGKILL);
 	t_eq(t_join(sleeper), 0);
