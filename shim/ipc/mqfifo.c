@@ -2,9 +2,11 @@
 /*
  * The FIFO behind an mqd_t.
  *
- * In packet mode (O_DIRECT) with two slots, 0, 1, 2 one-byte packets make poll
- * say OUT, IN|OUT, IN, in every process, by level and by edge: just what an
- * empty, a middling and a full queue say. The FIFO is kept in step only once
+ * With two slots, 0, 1, 2 of them taken, by a byte each, make poll say OUT,
+ * IN|OUT, IN, in every process, by level and by edge: just what an empty, a
+ * middling and a full queue say. (A byte that is spliced has a slot to itself,
+ * and so has one that is written in packet mode.) It has two slots, and is kept
+ * in step, only once
  * somebody has polled the queue (mqueue.polled), always under the queue's lock
  * and before the commit: should we die between, a poller is woken once too
  * often, never too seldom.
@@ -16,6 +18,7 @@
  * must be open for both ways.
  */
 #include "ipc/mqueue.h"
+#include "ipc/perm.h"
 #include "ipc/sidefile.h"
 
 #define O_CLOEXEC 02000000
@@ -26,8 +29,14 @@
 #define F_SETPIPE_SZ 1031
 #define S_IFMT 0170000
 #define S_IFIFO 0010000
+#define F_GETFL 3
 #define FIONREAD 0x541b
 #define TWO_SLOTS 8192
+
+static u32 kept(u32 oflag)
+{
+	return oflag & (MQ_O_NONBLOCK | O_KEPT);
+}
 
 struct sys_stat64 {
 	u64 dev, ino, nlink;
@@ -40,16 +49,20 @@ void mq_fifo_unlink(struct caller *c, const u64 token[2])
 	sidefile_unlink(c, token);
 }
 
+/* oflag: with what cannot be said by open(2). */
 static int set_up(int fd, u32 oflag)
 {
-	sys_call(__NR_fcntl, fd, F_SETPIPE_SZ, TWO_SLOTS);
-	sys_call(__NR_fcntl, fd, F_SETFL,
-		(oflag & (MQ_O_NONBLOCK | O_KEPT)) | MQ_O_DIRECT);
 	if ((oflag & MQ_O_ACCMODE) != MQ_O_RDWR || (oflag & MQ_O_LARGEFILE))
 		sys_call(__NR_fcntl, fd, F_SETSIG,
 			MQ_FIFO_SIG + (oflag & MQ_O_ACCMODE) +
 				(oflag & MQ_O_LARGEFILE ? MQ_FIFO_LARGE : 0));
 	return fd;
+}
+
+/* What the last descriptor's end has undone. */
+static void two_slots(int fd)
+{
+	sys_call(__NR_fcntl, fd, F_SETPIPE_SZ, TWO_SLOTS);
 }
 
 /*
@@ -68,7 +81,7 @@ static int open_nameless(u32 oflag)
 		return err;
 	n = str_add(path, sizeof(path), 0, "/proc/self/fd/");
 	str_add_u64(path, sizeof(path), n, fds[0]);
-	fd = sys_call(__NR_open, path, MQ_O_RDWR | O_CLOEXEC);
+	fd = sys_call(__NR_open, path, MQ_O_RDWR | O_CLOEXEC | kept(oflag));
 	if (fd >= 0) {
 		err = sys_call(__NR_dup3, fd, fds[0], O_CLOEXEC);
 		sys_call(__NR_close, fd);
@@ -92,7 +105,8 @@ void mq_fifo_prepare(struct caller *c)
 }
 
 /* The name may lead to something else than our FIFO only if somebody else owns
- * the directory: so no link is followed, and the inode is looked at. */
+ * the directory: so no link is followed, and the inode is looked at. ret NULL
+ * where that need not be. */
 static int open_named(
 	struct caller *c, const u64 token[2], u32 oflag, struct sys_stat64 *ret)
 {
@@ -103,8 +117,8 @@ static int open_named(
 		return -ENOENT;
 	sidefile_path(c, token, path);
 	fd = sys_call(__NR_open, path,
-		MQ_O_RDWR | O_CLOEXEC | O_NOFOLLOW | (oflag & MQ_O_NONBLOCK));
-	if (fd < 0)
+		MQ_O_RDWR | O_CLOEXEC | O_NOFOLLOW | kept(oflag));
+	if (fd < 0 || !ret)
 		return fd;
 	if (!sys_call(__NR_fstat, fd, ret) && (ret->mode & S_IFMT) == S_IFIFO)
 		return fd;
@@ -121,15 +135,21 @@ static int nameless_will_do(int err)
 int mq_fifo_open(struct caller *c, const struct mqueue *q, u32 oflag)
 {
 	struct sys_stat64 st;
-	int fd = open_named(c, q->token, oflag, &st);
+	int own = perm_cred(c)->euid == caller_header(c)->owner;
+	int fd = open_named(c, q->token, oflag, own ? NULL : &st);
 
-	if (fd >= 0 && (st.dev != q->dev || st.ino != q->ino)) {
+	if (fd >= 0 && !own && (st.dev != q->dev || st.ino != q->ino)) {
 		sys_call(__NR_close, fd);
 		fd = -EACCES;
 	}
 	if (nameless_will_do(fd))
-		return open_nameless(oflag);
-	return fd < 0 ? fd : set_up(fd, oflag);
+		fd = open_nameless(oflag);
+	else if (fd >= 0)
+		set_up(fd, oflag);
+	/* Who polls it first does so himself. */
+	if (fd >= 0 && q->polled)
+		two_slots(fd);
+	return fd;
 }
 
 static int make_named(struct caller *c, const u64 token[2])
@@ -198,9 +218,26 @@ int mq_fifo_unused(struct caller *c, const u64 token[2])
 
 /* ---- readiness ---- */
 
+/* Where there is no splicing. A description's flags have no lock: this is the
+ * one place that changes those of one in use. */
+static void put_packet(int fd)
+{
+	long flags = sys_call(__NR_fcntl, fd, F_GETFL);
+
+	if (flags >= 0 && !(flags & MQ_O_DIRECT))
+		sys_call(__NR_fcntl, fd, F_SETFL, flags | MQ_O_DIRECT);
+	sys_call(__NR_write, fd, "m", 1);
+}
+
 static void put(int fd, u32 *n)
 {
-	sys_call(__NR_write, fd, "m", 1);
+	const struct {
+		const void *base;
+		size_t len;
+	} piece = {"m", 1};
+
+	if (unlikely(sys_call(__NR_vmsplice, fd, &piece, 1, 0) != 1))
+		put_packet(fd);
 	++*n;
 }
 
@@ -286,8 +323,10 @@ void mq_watch(struct caller *c, const struct mq_desc *d, u32 bits)
 		return;
 	if (mq_enter(c) || mq_lock(c, d))
 		return;
-	if (!q->polled)
+	if (!q->polled) {
+		two_slots(d->fd);
 		atom_store_release(&q->level, MQ_LEVEL_UNKNOWN);
+	}
 	atom_store_release(&q->polled, q->polled | bits);
 	mq_fifo_settle(q, d->fd);
 	lock_release(c, &d->s->lock);
