@@ -2,7 +2,7 @@
 /*
  * mq: what one message queue call costs in the world it is run in.
  *
- *	mq [--depth N] [--size BYTES] [--rounds N] CASE
+ *	mq [--depth N] [--size BYTES] [--rounds N] [--pairs N] CASE
  *
  * prints `CASE ns`, the best of several inner rounds. Nothing is asserted. Run
  * it in a fresh namespace, `unshare --ipc --mount ./mq empty`, and the same
@@ -46,7 +46,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static long depth = 65528, size = 64;
+static long depth = 65528, size = 64, n_pairs = 1000;
 static int n_rounds = 5;
 static uint64_t rng = 88172645463325252ULL;
 static char buf[65536];
@@ -245,6 +245,80 @@ static void pingpong(const char *name, int other_cpu)
 	report(name, best);
 }
 
+/* Sorted, chased and added up in turn; larger than the caches of one CPU. */
+#define VICTIM_WORDS (1u << 20)
+static uint32_t victim_words[VICTIM_WORDS], victim_sorted[40000];
+
+static int by_value(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static uint32_t victim_unit(void)
+{
+	uint32_t at = 0, sum = 0;
+	long i;
+
+	rng = 88172645463325252ULL;
+	for (i = 0; i < 40000; i++)
+		victim_sorted[i] = priority('r', i) << 15 | priority('r', i);
+	qsort(victim_sorted, 40000, sizeof(*victim_sorted), by_value);
+	for (i = 0; i < 150000; i++)
+		at = victim_words[at];
+	for (i = 0; i < (long)VICTIM_WORDS; i++)
+		sum += victim_words[i];
+	return at + sum + victim_sorted[20000];
+}
+
+static double cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * 1e9 + t.tv_nsec;
+}
+
+/* One cycle through all words, in an order that no prefetcher knows. */
+static void victim(void)
+{
+	volatile uint32_t keep;
+	double t;
+	char byte;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (uint32_t i = 0; i < VICTIM_WORDS; i++)
+		victim_words[i] = i;
+	for (uint32_t i = VICTIM_WORDS - 1; i > 0; i--) {
+		uint32_t other = (priority('r', 0) << 15 | priority('r', 0)) %
+				 i,
+			 was = victim_words[i];
+
+		victim_words[i] = victim_words[other];
+		victim_words[other] = was;
+	}
+	report("ready", 0);
+	while (read(0, &byte, 1) == 1) {
+		t = cpu_ns();
+		keep = victim_unit();
+		report("unit", cpu_ns() - t);
+	}
+	(void)keep;
+}
+
+static void count(void)
+{
+	mqd_t q = make("/bench", depth);
+
+	for (long i = 0; i < depth - 1; i++)
+		send_one(q, priority('r', i));
+	for (long i = 0; i < n_pairs; i++) {
+		send_one(q, priority('r', 0));
+		receive_one(q);
+	}
+}
+
 static _Noreturn void hammer(int queue)
 {
 	mqd_t q = make("/bench", depth);
@@ -264,7 +338,8 @@ static _Noreturn void hammer(int queue)
 int main(int argc, char **argv)
 {
 	static const struct option o[] = {{"depth", 1, 0, 'd'},
-		{"size", 1, 0, 's'}, {"rounds", 1, 0, 'r'}, {0}};
+		{"size", 1, 0, 's'}, {"rounds", 1, 0, 'r'},
+		{"pairs", 1, 0, 'p'}, {0}};
 	const char *name;
 	int c;
 
@@ -275,6 +350,8 @@ int main(int argc, char **argv)
 			size = atol(optarg);
 		else if (c == 'r')
 			n_rounds = atoi(optarg);
+		else if (c == 'p')
+			n_pairs = atol(optarg);
 		else
 			return 2;
 	}
@@ -297,6 +374,10 @@ int main(int argc, char **argv)
 		pingpong(name, 0);
 	else if (!strcmp(name, "hammer") || !strcmp(name, "spin"))
 		hammer(name[0] == 'h');
+	else if (!strcmp(name, "victim"))
+		victim();
+	else if (!strcmp(name, "count"))
+		count();
 	else
 		return 2;
 	mq_unlink("/bench");
