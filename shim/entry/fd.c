@@ -112,7 +112,7 @@ void fd_enter(struct caller *c, const struct mq_desc *d)
 		return;
 	e = entry_make(d->fd);
 	if (e)
-		entry_set(e, d->ident, FD_MQ | d->access, 0);
+		entry_set(e, d->ident, FD_MQ | FD_HERE | d->access, 0);
 }
 
 void fd_enter_proc(struct caller *c, int fd, u64 ident, u32 access)

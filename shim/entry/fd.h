@@ -13,6 +13,7 @@
 #define FD_ACCESS 3u /* MQ_O_ACCMODE */
 #define FD_MQ 4u     /* ident and FD_ACCESS count */
 #define FD_OTHER 8u  /* looked at for poll, and no queue */
+#define FD_HERE 32u  /* with FD_MQ: opened by this program image */
 #define FD_PROC 16u  /* of procfs.h: ident (procfile.h) and FD_ACCESS count */
 
 struct fd_entry {

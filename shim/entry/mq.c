@@ -282,6 +282,11 @@ static int read_cookie(
 	return cookie_socket(ret->sock, &ret->sock_ino);
 }
 
+static int opened_here(int fd)
+{
+	return fd_is_mq(fd) && (fd_entry(fd)->info & FD_HERE);
+}
+
 /* Whoever cannot be told by the sender itself needs a courier. */
 static int call_courier(struct caller *c, struct mq_event *ev)
 {
@@ -335,6 +340,8 @@ long entry_mq_notify(int fd, const void *user, int named)
 	}
 	if (fd_lookup(c, fd, &d))
 		return -EBADF;
+	if (user)
+		mq_notify_after_exec(c, &d, opened_here);
 	if (user && se.sigev_notify == SIGEV_THREAD && named)
 		return notify_thread(fd, &se);
 	if (user)

@@ -43,8 +43,18 @@ struct dent {
 	char name[];
 };
 
-/* 0 if /proc shows that the process has no descriptor of the queue. */
-static int has_open(const struct mqueue *q, u32 pid)
+static int number_of(const char *name)
+{
+	int n = 0;
+
+	for (; *name >= '0' && *name <= '9'; name++)
+		n = n * 10 + (*name - '0');
+	return n;
+}
+
+/* 0 if /proc shows that the process has no descriptor of the queue. skip: those
+ * that do not count, or NULL. */
+static int has_open(const struct mqueue *q, u32 pid, int (*skip)(int fd))
 {
 	char path[80], buf[DENTS_SIZE] __attribute__((aligned(8)));
 	size_t base = str_add(path, sizeof(path), 0, "/proc/");
@@ -63,7 +73,8 @@ static int has_open(const struct mqueue *q, u32 pid)
 			str_add(path, sizeof(path), base,
 				((struct dent *)(buf + at))->name);
 			if (!sys_call(__NR_stat, path, &st) &&
-				st.ino == q->ino && st.dev == q->dev)
+				st.ino == q->ino && st.dev == q->dev &&
+				!(skip && skip(number_of(path + base))))
 				found = 1;
 		}
 	}
@@ -86,7 +97,7 @@ static enum presence look(struct caller *c, const struct mqueue *q)
 	changed = t->epoch != n->image;
 	if (t == task_own(c) || (!changed && !task_suspect(t)))
 		return changed ? OTHER_PROGRAM : SAME_PROGRAM;
-	if (task_gone(c, t) || (q->ino && !has_open(q, n->pid)))
+	if (task_gone(c, t) || (q->ino && !has_open(q, n->pid, NULL)))
 		return GONE;
 	return changed || task_changed_image(t) ? OTHER_PROGRAM : SAME_PROGRAM;
 }
@@ -248,6 +259,26 @@ int mq_set_notify(
 	lock_release(c, &d->s->lock);
 	mq_notify_end(c);
 	return err == BLOCKED ? 0 : err;
+}
+
+void mq_notify_after_exec(
+	struct caller *c, const struct mq_desc *d, int (*opened_here)(int fd))
+{
+	struct mqueue *q = mq_body(c, d->s);
+	const struct mq_notify *n;
+
+	if (!q || mq_enter(c))
+		return;
+	n = &q->notify;
+	if (atom_load_acquire(&n->state) != MQ_NOTIFY_ARMED ||
+		n->pid != c->pid || n->image == task_own(c)->epoch ||
+		mq_lock(c, d))
+		return;
+	if (n->state == MQ_NOTIFY_ARMED && n->pid == c->pid &&
+		n->image != task_own(c)->epoch &&
+		!has_open(q, c->pid, opened_here))
+		drop(c, q);
+	lock_release(c, &d->s->lock);
 }
 
 static void nothing(void *arg)

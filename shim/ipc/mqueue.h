@@ -112,6 +112,10 @@ struct mq_event {
  * -EBADF. */
 int mq_set_notify(
 	struct caller *c, const struct mq_desc *d, const struct mq_event *ev);
+/* A registration that this process made before exec, which closed the queue:
+ * all its descriptors were opened since. Two loads where there is none. */
+void mq_notify_after_exec(
+	struct caller *c, const struct mq_desc *d, int (*opened_here)(int fd));
 /* After a registration with how == 2, by the same thread: 1 when a message
  * came, 0 when the registration was removed. */
 int mq_notify_wait(struct caller *c, const struct mq_desc *d);

@@ -253,6 +253,45 @@ static void removal(void)
 	close(pipes[1]);
 }
 
+/* A program that executes itself twice; with `keep` the descriptor stays. */
+static int executed(const char *self, int image, int keep)
+{
+	char arg[2][16];
+
+	q = mq_open(NAME, RW);
+	if (keep)
+		fcntl(q, F_SETFD, 0);
+	t_say("     image %d: %s", image,
+		reg(SIGEV_SIGNAL, SIGUSR1, 1) ? t_errname(errno)
+					      : "registered");
+	if (image == 2)
+		return t_failed;
+	sprintf(arg[0], "%d", image + 1);
+	sprintf(arg[1], "%d", keep);
+	execl(self, self, arg[0], arg[1], (char *)NULL);
+	return 90;
+}
+
+static void executing(const char *self)
+{
+	pid_t pid;
+
+	for (int keep = 0; keep < 2; keep++) {
+		t_say("-- registered again after exec, which %s",
+			keep ? "kept it" : "closed it");
+		pid = t_fork();
+		if (pid == 0) {
+			/* exec closing any of them would end it. */
+			for (int fd = 3; fd < 100; fd++)
+				close(fd);
+			_exit(executed(self, 0, keep));
+		}
+		t_eq(t_join(pid), 0);
+		t_eq(reg(SIGEV_NONE, 0, 0), 0);
+		t_eq(mq_notify(q, NULL), 0);
+	}
+}
+
 static volatile int ran;
 static volatile int right_value, unblocked, other_thread;
 static pthread_t main_thread;
@@ -315,11 +354,13 @@ static void thread_way(void)
 	drain();
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	struct sigaction action;
 
 	t_begin();
+	if (argc > 2)
+		return executed(argv[0], atoi(argv[1]), atoi(argv[2]));
 	memset(&action, 0, sizeof(action));
 	action.sa_sigaction = on_signal;
 	action.sa_flags = SA_SIGINFO;
@@ -330,6 +371,7 @@ int main(void)
 	signal_way();
 	waiting_receiver();
 	removal();
+	executing(argv[0]);
 	thread_way();
 	q_done(q);
 	return t_end();
