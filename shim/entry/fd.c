@@ -586,8 +586,9 @@ void entry_watch_epoll(int op, int fd, const void *event)
 				  (ev->events & EPOLLET ? MQ_POLLED_EDGE : 0));
 }
 
-/* The headers say that poll only writes to its array. */
-static const void *read_too(const void *p)
+/* The headers say that poll only writes to its array; not const, since gcc -O0
+ * would warn of the caller's already. */
+static const void *read_too(void *p)
 {
 	__asm__("" : "+r"(p));
 	return p;

@@ -144,8 +144,8 @@ void heap_free_locked(struct caller *c, u64 size, struct ref *ref)
 	u64 block, off = ref->off, *link;
 	int k = class_of(size, &block);
 
-	link = region_span(&c->region, *ref, block);
-	if (k < 0 || !link)
+	link = k < 0 ? NULL : region_span(&c->region, *ref, block);
+	if (!link)
 		return;
 	journal_set64(c, link, heap->free_head[k]);
 	journal_set64(c, &heap->free_head[k], off);
