@@ -155,27 +155,17 @@ Test(check, message_queues)
 	msg_remove(&me, id);
 }
 
-static pid_t dead_receiver(s32 id)
+static void receiver(s32 id)
 {
-	pid_t pid = fork();
-	u32 i;
+	char buf[16];
 
-	if (!pid) {
-		char buf[16];
-
-		unit_forked();
-		msg_receive(&me, id, buf, 8, 0, 0, 0);
-		_exit(0);
-	}
-	for (i = 1; region_thread(&me.region, i)->waiter.state != WAIT_QUEUED;)
-		i = i < caller_header(&me)->thread_high ? i + 1 : 1;
-	return pid;
+	msg_receive(&me, id, buf, 8, 0, 0, 0);
 }
 
 Test(check, sleepers)
 {
 	s32 id = msg_get(&me, 0, 0600);
-	pid_t pid = dead_receiver(id);
+	pid_t pid = unit_sleeper(receiver, id, 1);
 	struct msgqueue *q;
 	struct waiter *w;
 	u64 ident;

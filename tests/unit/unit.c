@@ -2,10 +2,13 @@
 /*
  * See unit.h.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 #include "ipc/shmmap.h"
+#include "registry/wait.h"
 #include "unit.h"
 
 struct caller me;
@@ -66,4 +69,31 @@ void unit_forked(void)
 {
 	caller_refresh(&me);
 	caller_enroll(&me);
+}
+
+static u32 n_queued(void)
+{
+	u32 i, n = 0;
+
+	for (i = 1; i < caller_header(&me)->thread_high; i++)
+		n += atom_load_acquire(
+			     &region_thread(&me.region, i)->waiter.state) ==
+		     WAIT_QUEUED;
+	return n;
+}
+
+pid_t unit_sleeper(void (*fn)(s32 id), s32 id, u32 n)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		/* A test that crashes leaves nobody asleep. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		unit_forked();
+		fn(id);
+		_exit(0);
+	}
+	while (n_queued() != n)
+		arch_pause();
+	return pid;
 }

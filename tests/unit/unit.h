@@ -22,6 +22,9 @@ void unit_init_extended(void); /* extended ids, roomy limits */
 void unit_fini(void);	       /* also: all invariants hold */
 /* In a fork child: a caller of its own. */
 void unit_forked(void);
+/* Forks a child that calls fn(id), which sleeps on an object; returns its pid
+ * once n waiters of the registry stand in queues. Never, if it is fewer. */
+pid_t unit_sleeper(void (*fn)(s32 id), s32 id, u32 n);
 /* Seeded, and the seed is printed by whoever fails. */
 unsigned unit_random(void);
 #define UNIT_SEED 20260101u

@@ -21,26 +21,6 @@
 
 TestSuite(views, .init = unit_init, .fini = unit_fini, .timeout = 60);
 
-/* A child that runs fn and ends; it is asleep (seen by `asleep`) when this
- * returns. */
-static pid_t sleeper(void (*fn)(s32 id), s32 id, u32 n_queued)
-{
-	pid_t pid = fork();
-	u32 i, n = 0;
-
-	if (!pid) {
-		unit_forked();
-		fn(id);
-		_exit(0);
-	}
-	while (n != n_queued)
-		for (i = 1, n = 0; i < caller_header(&me)->thread_high; i++)
-			n += atom_load_acquire(&region_thread(&me.region, i)
-							->waiter.state) ==
-			     WAIT_QUEUED;
-	return pid;
-}
-
 static void end(pid_t pid)
 {
 	kill(pid, SIGKILL);
@@ -117,9 +97,9 @@ Test(views, who_sleeps_on_a_message_queue_and_what_for)
 	s32 id = msg_get(&me, 0, 0600);
 	struct msg_sleeper s[4];
 	struct wait_edge w[4];
-	pid_t in = sleeper(receive_up_to_5, id, 1), out;
+	pid_t in = unit_sleeper(receive_up_to_5, id, 1), out;
 
-	out = sleeper(send_much, id, 2);
+	out = unit_sleeper(send_much, id, 2);
 	cr_assert_eq(msg_sleepers(&me, id, s, 4), 2);
 	cr_expect_eq(s[0].pid, (u32)in);
 	cr_expect_eq(s[0].tid, (u32)in);
@@ -277,7 +257,7 @@ Test(views, posix_queues_by_walk_and_by_name)
 	cr_assert_eq(mq_view_next(&me, &at, &v), 1);
 	cr_expect_str_eq(v.name, "two");
 	cr_expect_eq(mq_view_next(&me, &at, &v), 0);
-	pid = sleeper(receive_posix, 0, 1);
+	pid = unit_sleeper(receive_posix, 0, 1);
 	cr_assert_eq(mq_view_find(&me, "two", 3, &v), 1);
 	cr_expect_eq(v.n_receivers, 1);
 	cr_expect_eq(v.n_senders, 0);
@@ -460,7 +440,7 @@ Test(views, who_waits_for_whom)
 		sem_setval(&me, pair_of_locks[i], 0, 1);
 	}
 	sem_op(&me, pair_of_locks[0], &down, 1, NULL);
-	pid = sleeper(take_second_first, 0, 1);
+	pid = unit_sleeper(take_second_first, 0, 1);
 	cr_assert_eq(wait_edges(&me, e, 4), 1);
 	cr_expect_eq(e[0].pid, (u32)pid);
 	cr_expect_eq(e[0].facility, FAC_SEM);
