@@ -86,28 +86,68 @@ if ((EUID)); then
     fi
 fi
 
+# Without these nothing is tested: to build, to start, to read what they say.
 packages=(gcc libc6-dev pkg-config meson ninja-build libjson-c-dev
     libfuse3-dev fuse3 libjemalloc-dev libcriterion-dev musl-tools perl util-linux
-    procps python3)
+    procps python3 xxd)
+# Programs of others that run under the shim. A test that misses its own says
+# so, and the others run.
+guests=(
+    clang            # the second compiler of all that is built
+    strace           # counts system calls: calls without any, no fd kept
+    valgrind         # its own loader, signals and robust lists
+    fakeroot         # its two halves speak through msgsnd and semop
+    libfaketime      # a second LD_PRELOAD, which has its own clock
+    php-cli          # sysvsem, sysvmsg and sysvshm, opened with RTLD_DEEPBIND
+    python3-sysv-ipc # every call from an interpreter, undo by SIGKILL
+    postgresql       # segments, kill -9 of the postmaster; no cluster is made
+)
+
+absent() {
+    local p
+    for p; do
+        [[ $(dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null) == \
+            installed ]] || echo "$p"
+    done
+}
+apt_install() {
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y \
+        --no-install-recommends "$@" >/dev/null
+}
+
+# Debian's server would make a cluster, and start it.
+no_cluster() {
+    local conf=/etc/postgresql-common/createcluster.conf
+    [[ -e $conf ]] || "${as_root[@]}" sh -c "mkdir -p ${conf%/*} &&
+        echo 'create_main_cluster = false' >$conf"
+}
 
 need_packages() {
-    local missing=()
+    local missing wanted p
     command -v dpkg-query >/dev/null ||
         stop "not a Debian system: install by hand ${packages[*]}, then" \
             "give --no-install"
-    for p in "${packages[@]}"; do
-        [[ $(dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null) == \
-            installed ]] || missing+=("$p")
-    done
-    ((${#missing[@]})) || return 0
-    [[ ${as_root[*]-} != false ]] ||
-        stop "these packages are missing, and installing them needs root or" \
-            "sudo: apt-get install ${missing[*]}"
-    echo "# installing ${missing[*]}"
-    "${as_root[@]}" apt-get update -qq &&
-        "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install \
-            -qq -y --no-install-recommends "${missing[@]}" >/dev/null ||
+    mapfile -t missing < <(absent "${packages[@]}")
+    mapfile -t wanted < <(absent "${guests[@]}")
+    ((${#missing[@]} + ${#wanted[@]})) || return 0
+    if [[ ${as_root[*]-} == false ]]; then
+        ((${#missing[@]} == 0)) ||
+            stop "these packages are missing, and installing them needs root" \
+                "or sudo: apt-get install ${missing[*]}"
+        echo "# not installed, which needs root or sudo: ${wanted[*]}"
+        return 0
+    fi
+    echo "# installing ${missing[*]} ${wanted[*]}"
+    "${as_root[@]}" apt-get update -qq ||
+        echo "# apt-get update failed; going on with the lists that are here"
+    [[ " ${wanted[*]} " != *" postgresql "* ]] || no_cluster
+    # All at once is quickest, if all are to be had.
+    apt_install "${missing[@]}" "${wanted[@]}" 2>/dev/null && return
+    ((${#missing[@]} == 0)) || apt_install "${missing[@]}" ||
         stop "apt-get could not install ${missing[*]}"
+    for p in "${wanted[@]}"; do
+        apt_install "$p" || echo "# not to be had, its tests are skipped: $p"
+    done
 }
 
 # ---- one test ---------------------------------------------------------------

@@ -110,13 +110,8 @@ check "perl's IPC::Semaphore" \
 	bash -c 'LD_PRELOAD=$1 timeout 30 perl "$2" | grep -qx done' - \
 	"$shim" "$dir/sets.pl"
 
-# Debian's module, or an installed one.
+# Debian's own, whose module is a package (python3-sysv-ipc).
 python=/usr/bin/python3
-if [ -x $python ] && ! $python -c 'import sysv_ipc' 2>/dev/null; then
-	(cd "$dir" && apt-get download python3-sysv-ipc >/dev/null 2>&1 &&
-		dpkg -x python3-sysv-ipc*.deb "$dir/debian") &&
-		export PYTHONPATH=$dir/debian/usr/lib/python3/dist-packages
-fi
 if [ -x $python ] && $python -c 'import sysv_ipc' 2>/dev/null; then
 	cat >"$dir/sets.py" <<-'PYTHON'
 	import os, signal, sysv_ipc as ipc
