@@ -379,7 +379,6 @@ suite_race() {
         p=$(basename "$p")
         case $p in
         sem_lock_storm | sem_conserve_storm | sem_signal_storm) ;;
-        shm_storm) storm "$p" $limit "$p" $kills ;;
         *) storm "$p" $limit "$p" --kills $kills ;;
         esac
     done

@@ -58,7 +58,7 @@ look_at() {
 
 look_at msg_storm --kills 300
 look_at mq_storm --kills 1000
-look_at shm_storm 1500
+look_at shm_storm --kills 1500
 look_at sem_lock_storm --kills 150
 
 # ---- damage: the ident of the first segment's slot (layout.h) is wiped

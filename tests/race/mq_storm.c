@@ -22,10 +22,10 @@
  * Prints one line; the exit status is 1 where any of that is wrong.
  */
 #define _GNU_SOURCE
+#include "../option.h"
 #include "storm.h"
 
 #include <fcntl.h>
-#include <getopt.h>
 #include <mqueue.h>
 #include <poll.h>
 #include <stdatomic.h>
@@ -59,7 +59,8 @@ static struct shared *sh;
 static unsigned char *sent;
 static _Atomic unsigned char *received;
 static long n_kills = 5000, n_procs = 2, seed = 1, size = 64;
-static int victims = 3, with_poll;
+static int with_poll;
+static const char *victims = "both";
 static uint32_t n_lives;
 static mqd_t queue;
 
@@ -244,34 +245,15 @@ static void wind_up(pid_t *pid, uint64_t *ret_missing, long excuses)
 	*ret_missing = missing;
 }
 
-static void options(int argc, char **argv)
-{
-	static const struct option o[] = {{"kills", 1, 0, 'k'},
-		{"procs", 1, 0, 'p'}, {"seed", 1, 0, 's'}, {"size", 1, 0, 'z'},
-		{"victims", 1, 0, 'v'}, {"poll", 0, 0, 'o'}, {0}};
-	int c;
-
-	while ((c = getopt_long(argc, argv, "", o, NULL)) != -1) {
-		if (c == 'k')
-			n_kills = atol(optarg);
-		else if (c == 'p')
-			n_procs = atol(optarg);
-		else if (c == 's')
-			seed = atol(optarg);
-		else if (c == 'z')
-			size = atol(optarg);
-		else if (c == 'v')
-			victims = optarg[0] == 's'   ? 1
-				  : optarg[0] == 'r' ? 2
-						     : 3;
-		else if (c == 'o')
-			with_poll = 1;
-		else
-			exit(2);
-	}
-	if (n_procs > PROCS_MAX || size < 16 || size > 8192)
-		exit(2);
-}
+static const struct option_of options[] = {
+	{"kills", .number = &n_kills},
+	{"procs", .number = &n_procs},
+	{"seed", .number = &seed},
+	{"size", .number = &size},
+	{"victims", .text = &victims},
+	{"poll", .flag = &with_poll},
+	{0},
+};
 
 int main(int argc, char **argv)
 {
@@ -282,7 +264,9 @@ int main(int argc, char **argv)
 	long excuses = 0;
 	int status;
 
-	options(argc, argv);
+	options_only(argc, argv, options);
+	if (n_procs > PROCS_MAX || size < 16 || size > 8192)
+		options_wrong(argv);
 	sh = storm_share(sizeof(*sh));
 	sent = storm_share(IDS_MAX);
 	received = storm_share(IDS_MAX);
@@ -299,8 +283,8 @@ int main(int argc, char **argv)
 		poller_run();
 	dog = watchdog_start(&sh->dog, &sh->progress);
 	for (long k = 0; k < n_kills && !sh->dog.stuck; k++) {
-		int from = victims == 2 ? n_procs : 0;
-		int to = victims == 1 ? n_procs : 2 * n_procs;
+		int from = victims[0] == 'r' ? n_procs : 0;
+		int to = victims[0] == 's' ? n_procs : 2 * n_procs;
 		int i = from + (int)storm_random(&rng, to - from);
 
 		storm_pause(&rng);

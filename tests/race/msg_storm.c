@@ -21,9 +21,9 @@
  * Prints one line; the exit status is 1 where any of that is wrong.
  */
 #define _GNU_SOURCE
+#include "../option.h"
 #include "storm.h"
 
-#include <getopt.h>
 #include <stdatomic.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
@@ -249,36 +249,13 @@ static void on_signal(int sig)
 	(void)sig;
 }
 
-static void options_read(int argc, char **argv)
-{
-	static const struct option longs[] = {
-		{"kills", required_argument, NULL, 'k'},
-		{"senders", required_argument, NULL, 's'},
-		{"receivers", required_argument, NULL, 'r'},
-		{"seed", required_argument, NULL, 'x'},
-		{NULL, 0, NULL, 0},
-	};
-	int c;
-
-	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-		if (c == 'k')
-			n_kills = atol(optarg);
-		else if (c == 's')
-			n_senders = atol(optarg);
-		else if (c == 'r')
-			n_receivers = atol(optarg);
-		else if (c == 'x')
-			seed = atol(optarg);
-		else
-			exit(2);
-	}
-	if (optind != argc || n_senders < 1 || n_receivers < 1 ||
-		n_senders + n_receivers > PROCS_MAX ||
-		n_kills + PROCS_MAX > LIVES_MAX) {
-		fprintf(stderr, "usage: see the head of msg_storm.c\n");
-		exit(2);
-	}
-}
+static const struct option_of options[] = {
+	{"kills", .number = &n_kills},
+	{"senders", .number = &n_senders},
+	{"receivers", .number = &n_receivers},
+	{"seed", .number = &seed},
+	{0},
+};
 
 int main(int argc, char **argv)
 {
@@ -287,7 +264,11 @@ int main(int argc, char **argv)
 	pid_t proc[PROCS_MAX], dog;
 	int status, ok;
 
-	options_read(argc, argv);
+	options_only(argc, argv, options);
+	if (n_senders < 1 || n_receivers < 1 ||
+		n_senders + n_receivers > PROCS_MAX ||
+		n_kills + PROCS_MAX > LIVES_MAX)
+		options_wrong(argv);
 	sh = storm_share(sizeof(*sh));
 	for (long i = 0; i < n_kills + PROCS_MAX; i++)
 		seen[i] = storm_share(NUMBERS_MAX);

@@ -19,9 +19,9 @@
  * Prints one line; the exit status is 1 where any of that is wrong.
  */
 #define _GNU_SOURCE
+#include "../option.h"
 #include "storm.h"
 
-#include <getopt.h>
 #include <stdatomic.h>
 #include <sys/ipc.h>
 #include <sys/sem.h>
@@ -44,7 +44,7 @@ static struct storm_rng rng;
 static int sem_id;
 static uint32_t n_lives;
 static long n_kills = 10000, n_procs = 4, seed = 1;
-static double stall_limit_ms = 50;
+static long stall_limit_ms = 50;
 
 static void violation(const char *what, long a)
 {
@@ -180,42 +180,22 @@ static int verdict(void)
 	return ok ? 0 : 1;
 }
 
-static void options_read(int argc, char **argv)
-{
-	static const struct option longs[] = {
-		{"kills", required_argument, NULL, 'k'},
-		{"procs", required_argument, NULL, 'p'},
-		{"seed", required_argument, NULL, 's'},
-		{"stall-ms", required_argument, NULL, 'm'},
-		{NULL, 0, NULL, 0},
-	};
-	int c;
-
-	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-		if (c == 'k')
-			n_kills = atol(optarg);
-		else if (c == 'p')
-			n_procs = atol(optarg);
-		else if (c == 's')
-			seed = atol(optarg);
-		else if (c == 'm')
-			stall_limit_ms = atof(optarg);
-		else
-			exit(2);
-	}
-	if (optind != argc || n_procs < 2 || n_procs > PROCS_MAX) {
-		fprintf(stderr,
-			"usage: see the head of sem_conserve_storm.c\n");
-		exit(2);
-	}
-}
+static const struct option_of options[] = {
+	{"kills", .number = &n_kills},
+	{"procs", .number = &n_procs},
+	{"seed", .number = &seed},
+	{"stall-ms", .number = &stall_limit_ms},
+	{0},
+};
 
 int main(int argc, char **argv)
 {
 	pid_t worker[PROCS_MAX], observer, dog;
 	int status, ret;
 
-	options_read(argc, argv);
+	options_only(argc, argv, options);
+	if (n_procs < 2 || n_procs > PROCS_MAX)
+		options_wrong(argv);
 	sh = storm_share(sizeof(*sh));
 	storm_seed(&rng, (uint64_t)seed, 0);
 	sem_id = semget(IPC_PRIVATE, N_SEMS, 0600);

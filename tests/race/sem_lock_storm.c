@@ -25,9 +25,9 @@
  * in ms, final value. The exit status is 1 where any of that is wrong.
  */
 #define _GNU_SOURCE
+#include "../option.h"
 #include "storm.h"
 
-#include <getopt.h>
 #include <stdatomic.h>
 #include <sys/ipc.h>
 #include <sys/sem.h>
@@ -57,7 +57,7 @@ static struct storm_rng rng;
 static uint32_t n_lives;
 static int sem_id;
 static long n_kills = 10000, n_procs = 4, n_stops = 6, seed = 1;
-static double stall_limit_ms = 50;
+static long stall_limit_ms = 50;
 
 static void violation(const char *what, uint32_t life, uint32_t other)
 {
@@ -264,45 +264,23 @@ static int verdict(void)
 	return ok ? 0 : 1;
 }
 
-static void options_read(int argc, char **argv)
-{
-	static const struct option longs[] = {
-		{"kills", required_argument, NULL, 'k'},
-		{"procs", required_argument, NULL, 'p'},
-		{"seed", required_argument, NULL, 's'},
-		{"stops", required_argument, NULL, 't'},
-		{"stall-ms", required_argument, NULL, 'm'},
-		{NULL, 0, NULL, 0},
-	};
-	int c;
-
-	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-		if (c == 'k')
-			n_kills = atol(optarg);
-		else if (c == 'p')
-			n_procs = atol(optarg);
-		else if (c == 's')
-			seed = atol(optarg);
-		else if (c == 't')
-			n_stops = atol(optarg);
-		else if (c == 'm')
-			stall_limit_ms = atof(optarg);
-		else
-			exit(2);
-	}
-	if (optind != argc || n_procs < 2 || n_procs > PROCS_MAX ||
-		n_kills < 0 || n_stops < 0) {
-		fprintf(stderr, "usage: see the head of sem_lock_storm.c\n");
-		exit(2);
-	}
-}
+static const struct option_of options[] = {
+	{"kills", .number = &n_kills},
+	{"procs", .number = &n_procs},
+	{"seed", .number = &seed},
+	{"stops", .number = &n_stops},
+	{"stall-ms", .number = &stall_limit_ms},
+	{0},
+};
 
 int main(int argc, char **argv)
 {
 	pid_t dog;
 	int status, ret;
 
-	options_read(argc, argv);
+	options_only(argc, argv, options);
+	if (n_procs < 2 || n_procs > PROCS_MAX || n_kills < 0 || n_stops < 0)
+		options_wrong(argv);
 	sh = storm_share(sizeof(*sh) + n_kills + n_stops + PROCS_MAX + 1);
 	storm_seed(&rng, (uint64_t)seed, 0);
 	sem_id = semget(IPC_PRIVATE, 1, 0600);

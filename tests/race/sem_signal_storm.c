@@ -24,9 +24,9 @@
  * Prints one line; the exit status is 1 where any of that is wrong.
  */
 #define _GNU_SOURCE
+#include "../option.h"
 #include "storm.h"
 
-#include <getopt.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/ipc.h>
@@ -429,31 +429,12 @@ static int verdict(void)
 	return ok ? 0 : 1;
 }
 
-static void options_read(int argc, char **argv)
-{
-	static const struct option longs[] = {
-		{"signals", required_argument, NULL, 'n'},
-		{"threads", required_argument, NULL, 't'},
-		{"seed", required_argument, NULL, 's'},
-		{NULL, 0, NULL, 0},
-	};
-	int c;
-
-	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-		if (c == 'n')
-			n_signals = atol(optarg);
-		else if (c == 't')
-			n_threads = atol(optarg);
-		else if (c == 's')
-			seed = atol(optarg);
-		else
-			exit(2);
-	}
-	if (optind != argc || n_threads < 1 || n_threads > THREADS_MAX) {
-		fprintf(stderr, "usage: see the head of sem_signal_storm.c\n");
-		exit(2);
-	}
-}
+static const struct option_of options[] = {
+	{"signals", .number = &n_signals},
+	{"threads", .number = &n_threads},
+	{"seed", .number = &seed},
+	{0},
+};
 
 static void sets_make(void)
 {
@@ -469,7 +450,9 @@ int main(int argc, char **argv)
 	pid_t sender, poster, dog, target;
 	int status, ret;
 
-	options_read(argc, argv);
+	options_only(argc, argv, options);
+	if (n_threads < 1 || n_threads > THREADS_MAX)
+		options_wrong(argv);
 	handler_set(SIGRTMIN, on_queued, 0);
 	sh = storm_share(sizeof(*sh));
 	sets_make();

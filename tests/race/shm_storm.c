@@ -3,7 +3,7 @@
  * shm_storm: processes that attach, detach, create, remove and fork are killed
  * by SIGKILL at random, thousands of times.
  *
- *	shm_storm [KILLS [SEED]]	(5000, 1)
+ *	shm_storm [--kills N] [--seed S]	(5000, 1)
  *
  * Workers share SHARED segments, by key, which they also remove and create
  * anew; and each makes private ones, which must be zero at first and hold
@@ -16,6 +16,7 @@
  * Prints one line; 1 on a failure.
  */
 #define _GNU_SOURCE
+#include "../option.h"
 #include "storm.h"
 #include <fcntl.h>
 #include <sys/ipc.h>
@@ -210,24 +211,29 @@ static int look(const char *path)
 
 int main(int argc, char **argv)
 {
-	long kills = argc > 1 ? atol(argv[1]) : 5000, n;
-	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
+	long kills = 5000, seed = 1, n;
+	const struct option_of options[] = {
+		{"kills", .number = &kills},
+		{"seed", .number = &seed},
+		{0},
+	};
 	struct storm_rng own;
 	pid_t pid[WORKERS];
 	double start = now_ms();
 	int status, i, bad;
 	uint64_t seen = 0, stale = 0;
 
+	options_only(argc, argv, options);
 	arena = storm_share(sizeof(*arena));
-	storm_seed(&own, seed, 999);
+	storm_seed(&own, (uint64_t)seed, 999);
 	for (i = 0; i < WORKERS; i++)
-		pid[i] = spawn(seed, (uint64_t)i);
+		pid[i] = spawn((uint64_t)seed, (uint64_t)i);
 	for (n = 0; n < kills && !arena->bad; n++) {
 		storm_pause(&own);
 		i = (int)storm_random(&own, WORKERS);
 		kill(pid[i], SIGKILL);
 		waitpid(pid[i], &status, 0);
-		pid[i] = spawn(seed, (uint64_t)(n + WORKERS));
+		pid[i] = spawn((uint64_t)seed, (uint64_t)(n + WORKERS));
 		stale = arena->progress == seen ? stale + 1 : 0;
 		seen = arena->progress;
 		if (stale > 2000) {
@@ -244,8 +250,8 @@ int main(int argc, char **argv)
 	if (arena->bad)
 		printf("FAIL foreign contents: %d at %ld\n", arena->bad_value,
 			arena->bad_at);
-	printf("%s shm_storm: %ld kills, %llu rounds, seed %llu, %.1f s\n",
+	printf("%s shm_storm: %ld kills, %llu rounds, seed %ld, %.1f s\n",
 		bad ? "FAIL" : "ok", n, (unsigned long long)arena->progress,
-		(unsigned long long)seed, (now_ms() - start) / 1e3);
+		seed, (now_ms() - start) / 1e3);
 	return bad;
 }
