@@ -397,14 +397,11 @@ suite_model() {
         check "model/ids-$seed" 600 tests/model/compare.sh --shim "$shim" \
             --bin "$tests/model/sem_random" --calls $ids --ids-only "$seed"
         for p in "$tests"/model/*_random; do
-            [[ -x $p && $p != */sem_random && $p != */mq_random ]] || continue
+            [[ -x $p && $p != */sem_random ]] || continue
             check "model/$(basename "$p")-$seed" 600 \
                 tests/model/compare.sh --shim "$shim" --bin "$p" \
                 --calls $calls "$seed"
         done
-        check "model/mq_random-$seed" 600 tests/model/mq_compare.sh \
-            --shim "$shim" --bin "$tests/model/mq_random" --calls $calls \
-            "$seed"
     done
 }
 

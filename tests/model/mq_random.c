@@ -6,18 +6,20 @@
  *	mq_random [--calls N] [--seed S] [--digest]
  *
  * Run on the kernel and under a shim it shows by `cmp` whether the shim is the
- * kernel; mq_compare.sh beside it does that. A driver commands helpers by
+ * kernel (compare.sh --bin mq_random). A driver commands helpers by
  * pipes, one call at a time: H1 is root, H2 is root with nice 3, H3 is uid
  * 65534 (with an even seed, then without signals: else root too). A helper's
- *call may block: that it has is seen in /proc, and each call that may wake one
- *is followed by a wait for the answers of those that a model of the queue says
- *are woken. Descriptors are numbers of a small table in each process; the
- *driver forks nothing with open queues, so each has its own.
+ * call may block: that it has is seen in /proc, and each call that may wake one
+ * is followed by a wait for the answers of those that a model of the queue says
+ * are woken. Descriptors are numbers of a small table in each process; the
+ * driver forks nothing with open queues, so each has its own.
  */
 #define _GNU_SOURCE
+#include "../option.h"
+#include "choice.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <grp.h>
 #include <mqueue.h>
 #include <poll.h>
@@ -81,19 +83,10 @@ struct helper {
 
 static struct helper helper[N_HELPERS] = {
 	{.uid = 0}, {.uid = 0, .nice = 3}, {.uid = 65534}};
-static uint64_t rng_state, hash = 14695981039346656037u;
+static uint64_t hash = 14695981039346656037u;
 static long n_calls = 200000, seed = 1, call_no;
 static int digest;
 static volatile sig_atomic_t n_usr1;
-
-static uint32_t pick(uint32_t below)
-{
-	uint64_t z = rng_state += 0x9e3779b97f4a7c15ULL;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
-	return (uint32_t)(((z ^ z >> 31) >> 32) % below);
-}
 
 static void say(const char *text)
 {
@@ -428,21 +421,15 @@ static void step(void)
 
 int main(int argc, char **argv)
 {
-	static const struct option o[] = {{"calls", 1, 0, 'c'},
-		{"seed", 1, 0, 's'}, {"digest", 0, 0, 'd'}, {0}};
-	int c;
+	static const struct option_of options[] = {
+		{"calls", .number = &n_calls},
+		{"seed", .number = &seed},
+		{"digest", .flag = &digest},
+		{0},
+	};
 
-	while ((c = getopt_long(argc, argv, "", o, NULL)) != -1) {
-		if (c == 'c')
-			n_calls = atol(optarg);
-		else if (c == 's')
-			seed = atol(optarg);
-		else if (c == 'd')
-			digest = 1;
-		else
-			return 2;
-	}
-	rng_state = (uint64_t)seed * 0x2545f4914f6cdd1dULL;
+	options_only(argc, argv, options);
+	choice_seed(seed);
 	/* The registry is made by root before a helper is somebody else. */
 	mq_unlink("/first");
 	if (seed % 2)

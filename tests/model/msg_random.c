@@ -8,224 +8,33 @@
  * kernel and under a shim it shows by `cmp` whether the shim is the kernel
  * (compare.sh --bin msg_random).
  *
- * A driver (role D, root) commands four helpers by pipes, one call at a time:
- * H1 and H2 are root, H3 is uid and gid 65534, H4 is uid 1000, gid 100 and of
- * the group 65534 besides. A helper's call may block. Nothing in msgctl counts
- * sleepers, so that it sleeps is seen in /proc/PID/syscall: twice in msgsnd,
- * msgrcv or futex and asleep. A call that wakes somebody has made it
- * runnable when it returns, so after each call the driver waits until every
- * blocked helper has answered or sleeps.
+ * A driver commands four helpers (driver.h). Nothing in msgctl counts sleepers,
+ * so that one sleeps is seen in /proc/PID/syscall: twice in msgsnd, msgrcv or
+ * futex and asleep. A call that wakes somebody has made it runnable when it
+ * returns, so after each call the driver waits until every blocked helper has
+ * answered or sleeps.
  *
  * What the kernel itself leaves to chance is not done: two blocked senders on
  * one queue (they compete), IPC_SET with two blocked callers (they run on
  * in any order).
  */
 #define _GNU_SOURCE
+#include "driver.h"
 #include "msg_call.h"
 
-#include <fcntl.h>
-#include <getopt.h>
 #include <limits.h>
-#include <grp.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#define N_HELPERS 4
 #define QUEUES_MAX 12 /* arbitrary: few, so that they fill and block */
 #define STALE_MAX 64  /* ids of removed queues, the latest */
-#define PIDS_MAX 65536
 #define N_KEYS 24
 #define KEY_BASE 0x3e30
-#define ANSWER_MS 10000 /* a healthy answer takes microseconds */
 
-struct helper {
-	pid_t pid;
-	int to, from; /* pipes */
-	int uid, gid;
-	int blocked_on; /* queue id; -1: idle */
-	struct msg_call call;
-};
-
-static struct helper helpers[N_HELPERS] = {
-	{.uid = 0, .gid = 0},
-	{.uid = 0, .gid = 0},
-	{.uid = 65534, .gid = 65534},
-	{.uid = 1000, .gid = 100},
-};
 static int queues[QUEUES_MAX];
 static int n_queues;
 static int stale[STALE_MAX];
 static unsigned n_stale;
-static struct {
-	pid_t pid;
-	int role;
-} pids[PIDS_MAX];
-static int n_pids;
-
-static uint64_t rng_state;
-static long n_calls = 200000, seed = 1, call_no;
-static int no_fault, digest;
-
-static _Noreturn void die(const char *what)
-{
-	fflush(stdout);
-	fprintf(stderr, "msg_random: seed %ld, call %ld: %s: %s\n", seed,
-		call_no, what, errno ? strerror(errno) : "-");
-	for (int i = 0; i < N_HELPERS; i++)
-		if (helpers[i].pid > 0)
-			kill(helpers[i].pid, SIGKILL);
-	exit(2);
-}
-
-/* splitmix64 */
-static uint32_t pick(uint32_t below)
-{
-	uint64_t z = rng_state += 0x9e3779b97f4a7c15ULL;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
-	return (uint32_t)(((z ^ z >> 31) >> 32) % below);
-}
-
-static bool chance(uint32_t per_mille)
-{
-	return pick(1000) < per_mille;
-}
-
-#define PICK_OF(a) ((a)[pick(sizeof(a) / sizeof((a)[0]))])
-
-/* --- roles ---------------------------------------------------------- */
-
-static void role_add(pid_t pid, int role)
-{
-	int i = n_pids++ % PIDS_MAX;
-
-	pids[i].pid = pid;
-	pids[i].role = role;
-}
-
-static const char *role_name(int pid)
-{
-	static const char *const names[] = {"D", "H1", "H2", "H3", "H4"};
-	int first = n_pids > PIDS_MAX ? n_pids - PIDS_MAX : 0;
-
-	if (!pid)
-		return "0";
-	for (int i = n_pids - 1; i >= first; i--)
-		if (pids[i % PIDS_MAX].pid == pid)
-			return names[pids[i % PIDS_MAX].role];
-	return "stranger";
-}
-
-static void who_say(int role)
-{
-	if (role)
-		say("H%d ", role);
-	else
-		say("D ");
-}
-
-/* --- helpers -------------------------------------------------------- */
-
-static void on_signal(int sig)
-{
-	(void)sig;
-}
-
-static void privileges_drop(int uid, int gid)
-{
-	gid_t more = 65534;
-
-	if (!uid)
-		return;
-	if (setgroups(uid == 1000, &more) || setresgid(gid, gid, gid) ||
-		setresuid(uid, uid, uid))
-		_exit(3);
-}
-
-static _Noreturn void helper_run(int from, int to)
-{
-	struct sigaction act = {.sa_handler = on_signal};
-	static struct msg_call call;
-	struct msg_result result;
-
-	sigaction(SIGUSR1, &act, NULL);
-	act.sa_flags = SA_RESTART;
-	sigaction(SIGUSR2, &act, NULL);
-	while (read(from, &call, sizeof(call)) == sizeof(call)) {
-		msg_call_run(&call, &result);
-		if (write(to, &result, sizeof(result)) != sizeof(result))
-			break;
-	}
-	_exit(0);
-}
-
-static void helper_start(int i)
-{
-	struct helper *h = &helpers[i];
-	pid_t driver = getpid();
-	int there[2], back[2];
-
-	if (pipe2(there, O_CLOEXEC) || pipe2(back, O_CLOEXEC))
-		die("pipe2");
-	fflush(stdout);
-	h->blocked_on = -1;
-	h->pid = fork();
-	if (h->pid < 0)
-		die("fork");
-	if (!h->pid) {
-		/* in this order: a change of uid would clear the signal */
-		privileges_drop(h->uid, h->gid);
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() != driver)
-			_exit(0);
-		close(there[1]);
-		close(back[0]);
-		for (int j = 0; j < N_HELPERS; j++)
-			if (j != i && helpers[j].pid > 0) {
-				close(helpers[j].to);
-				close(helpers[j].from);
-			}
-		helper_run(there[0], back[1]);
-	}
-	close(there[0]);
-	close(back[1]);
-	h->to = there[1];
-	h->from = back[0];
-	role_add(h->pid, i + 1);
-}
-
-/* The helper is gone when this returns. */
-static void helper_end(int i, bool by_kill)
-{
-	struct helper *h = &helpers[i];
-
-	if (by_kill)
-		kill(h->pid, SIGKILL);
-	close(h->to);
-	close(h->from);
-	if (waitpid(h->pid, NULL, 0) != h->pid)
-		die("waitpid");
-	h->pid = -1;
-}
-
-static bool helper_answered(const struct helper *h)
-{
-	struct pollfd p = {.fd = h->from, .events = POLLIN};
-
-	return poll(&p, 1, 0) > 0;
-}
-
-static void helper_result(struct helper *h, struct msg_result *ret_result)
-{
-	if (read(h->from, ret_result, sizeof(*ret_result)) !=
-		sizeof(*ret_result))
-		die("a helper ended");
-}
+static int no_fault;
+static struct msg_call asked[N_HELPERS]; /* of each helper, the latest */
 
 static bool proc_read(pid_t pid, const char *name, char *text, size_t cap)
 {
@@ -299,23 +108,8 @@ static int n_blocked(int id, enum msg_kind kind)
 
 	for (int i = 0; i < N_HELPERS; i++)
 		n += helpers[i].blocked_on == id && id >= 0 &&
-		     helpers[i].call.kind == kind;
+		     asked[i].kind == kind;
 	return n;
-}
-
-static long long clock_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
-}
-
-static void pause_us(long us)
-{
-	struct timespec t = {0, us * 1000};
-
-	nanosleep(&t, NULL);
 }
 
 /* Until every blocked helper has answered or sleeps; looked at twice, for one
@@ -334,11 +128,8 @@ static void settle(void)
 		calm = restless ? 0 : calm + 1;
 		if (calm == 2)
 			return;
-		errno = 0;
-		if (clock_ms() > end)
-			die("a woken call did not return");
-		if (spins > 20)
-			pause_us(50);
+		wait_on(end, spins > 20 ? 50 : 0,
+			"a woken call did not return");
 	}
 }
 
@@ -367,8 +158,8 @@ static void woken_gather(void)
 			continue;
 		helper_result(h, &r);
 		say("  woken H%d ", i + 1);
-		msg_call_say(&h->call);
-		msg_result_say(&h->call, &r, role_name);
+		msg_call_say(&asked[i]);
+		msg_result_say(&asked[i], &r, role_name);
 		h->blocked_on = -1;
 	}
 }
@@ -524,23 +315,20 @@ static void call_make(struct msg_call *c, bool may_block)
 /* --- one step ------------------------------------------------------- */
 
 /* true if the helper's call blocked */
-static bool helper_call(struct helper *h, struct msg_result *ret_result)
+static bool helper_call(int i, struct msg_result *ret_result)
 {
-	const struct msg_call *c = &h->call;
+	const struct msg_call *c = &asked[i];
+	struct helper *h = &helpers[i];
 	long long end = clock_ms() + ANSWER_MS;
 
-	if (write(h->to, c, sizeof(*c)) != sizeof(*c))
-		die("write");
+	helper_command(h, c);
 	for (int spins = 0; (c->kind == MSG_SND || c->kind == MSG_RCV) &&
 			    !(c->flg & IPC_NOWAIT) && !helper_answered(h);
 		spins++) {
 		if (helper_sleeps(h))
 			return true;
-		errno = 0;
-		if (clock_ms() > end)
-			die("a call neither returned nor slept");
-		if (spins > 200)
-			pause_us(50);
+		wait_on(end, spins > 200 ? 50 : 0,
+			"a call neither returned nor slept");
 	}
 	helper_result(h, ret_result);
 	return false;
@@ -556,13 +344,13 @@ static void call_step(void)
 	if (role && helpers[role - 1].blocked_on >= 0)
 		role = 0;
 	if (role)
-		c = &helpers[role - 1].call;
+		c = &asked[role - 1];
 	call_make(c, role != 0);
 	who_say(role);
 	msg_call_say(c);
 	if (!role) {
 		msg_call_run(c, &r);
-	} else if (helper_call(&helpers[role - 1], &r)) {
+	} else if (helper_call(role - 1, &r)) {
 		helpers[role - 1].blocked_on = c->id;
 		say(" blocks\n");
 		queue_look(c->id);
@@ -577,59 +365,18 @@ static void call_step(void)
 		queue_look((int)r.ret);
 }
 
-static int blocked_pick(void)
-{
-	int i = pick(N_HELPERS);
-
-	return helpers[i].blocked_on >= 0 ? i : -1;
-}
-
 static void signal_step(void)
 {
-	static const int signals[] = {
-		SIGUSR1, SIGUSR1, SIGUSR2, SIGUSR2, SIGSTOP, SIGURG};
-	int i = blocked_pick(), sig = PICK_OF(signals), id;
-	long long end = clock_ms() + ANSWER_MS;
+	int sig, i = signal_pick(&sig), id;
 
 	if (i < 0)
 		return;
 	id = helpers[i].blocked_on;
-	say("signal %s to H%d\n",
-		sig == SIGUSR1	 ? "USR1"
-		: sig == SIGUSR2 ? "USR2 (restart)"
-		: sig == SIGSTOP ? "STOP and CONT"
-				 : "URG (ignored)",
-		i + 1);
-	kill(helpers[i].pid, sig);
-	if (sig == SIGSTOP) {
-		if (waitpid(helpers[i].pid, NULL, WUNTRACED) != helpers[i].pid)
-			die("waitpid");
-		kill(helpers[i].pid, SIGCONT);
-	}
-	errno = 0;
-	while ((sig == SIGUSR1 || sig == SIGUSR2) &&
-		!helper_answered(&helpers[i])) {
-		if (clock_ms() > end)
-			die("a signal did not end the call");
-		pause_us(20);
-	}
+	signal_send(&helpers[i], sig);
+	if (sig == SIGUSR1 || sig == SIGUSR2)
+		signal_answered(&helpers[i]);
 	woken_gather();
 	queue_look(id);
-}
-
-static void end_step(bool by_kill)
-{
-	int i = pick(N_HELPERS);
-
-	if (helpers[i].blocked_on >= 0 && !by_kill)
-		return;
-	say("H%d %s\n", i + 1, by_kill ? "is killed" : "exits");
-	helpers[i].blocked_on = -1;
-	helper_end(i, by_kill);
-	woken_gather();
-	for (int j = 0; j < n_queues; j++)
-		queue_look(queues[j]);
-	helper_start(i);
 }
 
 static void step(void)
@@ -652,61 +399,52 @@ static void calls_begin(void)
 
 	/* a first call before the helpers lose their rights */
 	msgctl(0, MSG_INFO, (struct msqid_ds *)&info);
-	signal(SIGPIPE, SIG_IGN);
-	role_add(getpid(), 0);
-	for (int i = 0; i < N_HELPERS; i++)
-		helper_start(i);
+	helpers_start();
 }
 
 static void calls_end(void)
 {
-	for (int i = 0; i < N_HELPERS; i++)
-		helper_end(i, true);
+	helpers_end();
 	for (int i = 0; i < n_queues; i++)
 		msgctl(queues[i], IPC_RMID, NULL);
 }
 
 /* --- the command ---------------------------------------------------- */
 
-static void options_read(int argc, char **argv)
+static void queues_look(void)
 {
-	static const struct option longs[] = {
-		{"calls", required_argument, NULL, 'c'},
-		{"seed", required_argument, NULL, 's'},
-		{"digest", no_argument, &digest, 1},
-		{"no-fault", no_argument, &no_fault, 1},
-		{NULL, 0, NULL, 0},
-	};
-	int c;
-
-	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-		if (c == 'c')
-			n_calls = atol(optarg);
-		else if (c == 's')
-			seed = atol(optarg);
-		else if (c)
-			exit(2);
-	}
-	if (optind != argc) {
-		fprintf(stderr, "usage: see the head of msg_random.c\n");
-		exit(2);
-	}
+	for (int i = 0; i < n_queues; i++)
+		queue_look(queues[i]);
 }
+
+static void run(const void *call, void *ret_result)
+{
+	msg_call_run(call, ret_result);
+}
+
+static const struct driven driven = {
+	.name = "msg_random",
+	.call_size = sizeof(struct msg_call),
+	.result_size = sizeof(struct msg_result),
+	.run = run,
+	.gather = woken_gather,
+	.look_at_all = queues_look,
+};
+
+static const struct option_of options[] = {
+	{"calls", .number = &n_calls},
+	{"seed", .number = &seed},
+	{"digest", .flag = &digest},
+	{"no-fault", .flag = &no_fault},
+	{0},
+};
 
 int main(int argc, char **argv)
 {
-	options_read(argc, argv);
-	transcript.quiet = digest;
-	rng_state = (uint64_t)seed * 0x2545f4914f6cdd1dULL;
+	options_only(argc, argv, options);
+	choice_seed(seed);
 	calls_begin();
-	for (call_no = 1; call_no <= n_calls; call_no++) {
-		say("#%ld ", call_no);
-		step();
-		if (digest && call_no % 1000 == 0)
-			printf("calls %ld hash %016llx\n", call_no,
-				(unsigned long long)transcript.hash);
-	}
-	printf("end %016llx\n", (unsigned long long)transcript.hash);
+	steps_run(step);
 	calls_end();
 	return 0;
 }

@@ -12,6 +12,8 @@
  * made and removed with the limits as they then are, down to none at all.
  */
 #define _GNU_SOURCE
+#include "../option.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -362,14 +364,15 @@ static void one_call(void)
 
 int main(int argc, char **argv)
 {
-	long calls = 20000;
+	long calls = 20000, seed = 0;
+	const struct option_of options[] = {
+		{"calls", .number = &calls},
+		{"seed", .number = &seed},
+		{0},
+	};
 
-	for (int i = 1; i + 1 < argc; i += 2) {
-		if (!strcmp(argv[i], "--calls"))
-			calls = atol(argv[i + 1]);
-		else if (!strcmp(argv[i], "--seed"))
-			state = (uint64_t)atol(argv[i + 1]);
-	}
+	options_only(argc, argv, options);
+	state = (uint64_t)seed;
 	for (int i = 0; i < N_FDS; i++)
 		fds[i] = -1;
 	while (calls--)

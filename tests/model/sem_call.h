@@ -8,11 +8,8 @@
 #ifndef SEM_CALL_H
 #define SEM_CALL_H
 
-#include <errno.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "transcript.h"
+
 #include <string.h>
 #include <sys/ipc.h>
 #include <sys/sem.h>
@@ -56,69 +53,6 @@ struct result {
 	unsigned short value[SHOWN_MAX];
 	uint64_t values_hash;
 };
-
-/* where the text goes: stdout, and into a hash */
-struct transcript {
-	uint64_t hash;
-	bool quiet;
-};
-
-static struct transcript transcript = {0xcbf29ce484222325ULL, false};
-
-static inline uint64_t fnv1a(uint64_t hash, const void *data, size_t len)
-{
-	for (const unsigned char *p = data; len > 0; len--)
-		hash = (hash ^ *p++) * 0x100000001b3ULL;
-	return hash;
-}
-
-__attribute__((format(printf, 1, 2))) static inline void say(
-	const char *fmt, ...)
-{
-	char line[512];
-	va_list ap;
-	int len;
-
-	va_start(ap, fmt);
-	len = vsnprintf(line, sizeof(line), fmt, ap);
-	va_end(ap);
-	if (len >= (int)sizeof(line))
-		len = sizeof(line) - 1;
-	transcript.hash = fnv1a(transcript.hash, line, len);
-	if (!transcript.quiet)
-		fwrite(line, 1, len, stdout);
-}
-
-static inline const char *errno_name(int err)
-{
-	static char text[16];
-	static const struct {
-		int err;
-		const char *name;
-	} names[] = {
-		{EINVAL, "EINVAL"},
-		{EACCES, "EACCES"},
-		{EPERM, "EPERM"},
-		{EEXIST, "EEXIST"},
-		{ENOENT, "ENOENT"},
-		{ENOSPC, "ENOSPC"},
-		{ENOMEM, "ENOMEM"},
-		{E2BIG, "E2BIG"},
-		{EFBIG, "EFBIG"},
-		{EAGAIN, "EAGAIN"},
-		{ERANGE, "ERANGE"},
-		{EIDRM, "EIDRM"},
-		{EINTR, "EINTR"},
-		{EFAULT, "EFAULT"},
-		{ENOSYS, "ENOSYS"},
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (names[i].err == err)
-			return names[i].name;
-	snprintf(text, sizeof(text), "E%d", err);
-	return text;
-}
 
 static inline const char *cmd_name(int cmd)
 {

@@ -10,228 +10,35 @@
  * compare.sh beside it does that. --digest writes a running hash every 1,000
  * calls instead of the text.
  *
- * A driver (role D, root) commands four helpers by pipes, one call at a time,
- * so that the order of calls is fixed: H1 and H2 are root, H3 is uid and gid
- * 65534, H4 is uid 1000, gid 100 and of the group 65534 besides. A helper's
- * call may block. That it has is seen in GETNCNT and GETZCNT of the set, that
- * it was woken in the same counts going down: then its answer is waited for.
- * Blocked helpers are interrupted by signals, killed, woken by others; idle
- * ones exit with their undo pending. After each call on a small set its
- * values, pids, counts and times are written too, as seen by D.
+ * A driver commands four helpers (driver.h). That a helper's call has blocked
+ * is seen in GETNCNT and GETZCNT of the set, that it was woken in the same
+ * counts going down: then its answer is waited for. Idle helpers exit with
+ * their undo pending. After each call on a small set its values, pids, counts
+ * and times are written too, as seen by D.
  *
  * --ids-only: no helpers; sets are created and removed with and without keys,
  * their number wandering between few and more than SEMMNI allows; ids, errnos
  * and SEM_STAT are written. With --next-id, sem_next_id is written at times.
  */
 #define _GNU_SOURCE
+#include "driver.h"
 #include "sem_call.h"
 
-#include <fcntl.h>
-#include <getopt.h>
-#include <grp.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#define N_HELPERS 4
 #define SETS_MAX 24  /* arbitrary: many enough for the ids to wander */
 #define STALE_MAX 64 /* ids of removed sets, the latest */
-#define PIDS_MAX 65536
 #define N_KEYS 24
 #define KEY_BASE 0x5e30
-#define ANSWER_MS 10000 /* a healthy answer takes microseconds */
 
 struct set {
 	int id, n_sems;
 };
 
-struct helper {
-	pid_t pid;
-	int to, from; /* pipes */
-	int uid, gid;
-	int blocked_on; /* set id; -1: idle */
-	struct call call;
-};
-
-static struct helper helpers[N_HELPERS] = {
-	{.uid = 0, .gid = 0},
-	{.uid = 0, .gid = 0},
-	{.uid = 65534, .gid = 65534},
-	{.uid = 1000, .gid = 100},
-};
 static struct set sets[SETS_MAX];
 static int n_sets;
 static int stale[STALE_MAX];
 static unsigned n_stale;
-static struct {
-	pid_t pid;
-	int role;
-} pids[PIDS_MAX];
-static int n_pids;
-
-static uint64_t rng_state;
-static long n_calls = 200000, seed = 1, call_no;
-static int ids_only, next_id, no_fault, digest;
-
-static _Noreturn void die(const char *what)
-{
-	fflush(stdout);
-	fprintf(stderr, "sem_random: seed %ld, call %ld: %s: %s\n", seed,
-		call_no, what, errno ? strerror(errno) : "-");
-	for (int i = 0; i < N_HELPERS; i++)
-		if (helpers[i].pid > 0)
-			kill(helpers[i].pid, SIGKILL);
-	exit(2);
-}
-
-/* splitmix64 */
-static uint32_t pick(uint32_t below)
-{
-	uint64_t z = rng_state += 0x9e3779b97f4a7c15ULL;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
-	return (uint32_t)(((z ^ z >> 31) >> 32) % below);
-}
-
-static bool chance(uint32_t per_mille)
-{
-	return pick(1000) < per_mille;
-}
-
-#define PICK_OF(a) ((a)[pick(sizeof(a) / sizeof((a)[0]))])
-
-/* --- roles ---------------------------------------------------------- */
-
-static void role_add(pid_t pid, int role)
-{
-	int i = n_pids++ % PIDS_MAX;
-
-	pids[i].pid = pid;
-	pids[i].role = role;
-}
-
-static const char *role_name(int pid)
-{
-	static const char *const names[] = {"D", "H1", "H2", "H3", "H4"};
-	int first = n_pids > PIDS_MAX ? n_pids - PIDS_MAX : 0;
-
-	if (!pid)
-		return "0";
-	for (int i = n_pids - 1; i >= first; i--)
-		if (pids[i % PIDS_MAX].pid == pid)
-			return names[pids[i % PIDS_MAX].role];
-	return "stranger";
-}
-
-static void who_say(int role)
-{
-	if (role)
-		say("H%d ", role);
-	else
-		say("D ");
-}
-
-/* --- helpers -------------------------------------------------------- */
-
-static void on_signal(int sig)
-{
-	(void)sig;
-}
-
-static void privileges_drop(int uid, int gid)
-{
-	gid_t more = 65534;
-
-	if (!uid)
-		return;
-	if (setgroups(uid == 1000, &more) || setresgid(gid, gid, gid) ||
-		setresuid(uid, uid, uid))
-		_exit(3);
-}
-
-static _Noreturn void helper_run(int from, int to)
-{
-	struct sigaction act = {.sa_handler = on_signal};
-	static struct call call;
-	struct result result;
-
-	sigaction(SIGUSR1, &act, NULL);
-	act.sa_flags = SA_RESTART;
-	sigaction(SIGUSR2, &act, NULL);
-	while (read(from, &call, sizeof(call)) == sizeof(call)) {
-		call_run(&call, &result);
-		if (write(to, &result, sizeof(result)) != sizeof(result))
-			break;
-	}
-	_exit(0);
-}
-
-static void helper_start(int i)
-{
-	struct helper *h = &helpers[i];
-	pid_t driver = getpid();
-	int there[2], back[2];
-
-	if (pipe2(there, O_CLOEXEC) || pipe2(back, O_CLOEXEC))
-		die("pipe2");
-	fflush(stdout);
-	h->blocked_on = -1;
-	h->pid = fork();
-	if (h->pid < 0)
-		die("fork");
-	if (!h->pid) {
-		/* in this order: a change of uid would clear the signal */
-		privileges_drop(h->uid, h->gid);
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() != driver)
-			_exit(0);
-		close(there[1]);
-		close(back[0]);
-		for (int j = 0; j < N_HELPERS; j++)
-			if (j != i && helpers[j].pid > 0) {
-				close(helpers[j].to);
-				close(helpers[j].from);
-			}
-		helper_run(there[0], back[1]);
-	}
-	close(there[0]);
-	close(back[1]);
-	h->to = there[1];
-	h->from = back[0];
-	role_add(h->pid, i + 1);
-}
-
-/* The helper is gone, with its undo done, when this returns. */
-static void helper_end(int i, bool by_kill)
-{
-	struct helper *h = &helpers[i];
-
-	if (by_kill)
-		kill(h->pid, SIGKILL);
-	close(h->to);
-	close(h->from);
-	if (waitpid(h->pid, NULL, 0) != h->pid)
-		die("waitpid");
-	h->pid = -1;
-}
-
-static bool helper_answered(const struct helper *h)
-{
-	struct pollfd p = {.fd = h->from, .events = POLLIN};
-
-	return poll(&p, 1, 0) > 0;
-}
-
-static void helper_result(struct helper *h, struct result *ret_result)
-{
-	if (read(h->from, ret_result, sizeof(*ret_result)) !=
-		sizeof(*ret_result))
-		die("a helper ended");
-}
+static int ids_only, next_id, no_fault;
+static struct call asked[N_HELPERS]; /* of each helper, the latest */
 
 /* --- sets that the driver knows ------------------------------------- */
 
@@ -301,21 +108,6 @@ static int n_sleepers(int id)
 	}
 }
 
-static long long clock_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
-}
-
-static void pause_us(long us)
-{
-	struct timespec t = {0, us * 1000};
-
-	nanosleep(&t, NULL);
-}
-
 /* Waits for the answers of those who were woken on the set; writes them. */
 static void woken_gather(int id)
 {
@@ -330,11 +122,8 @@ static void woken_gather(int id)
 				 helper_answered(&helpers[i]);
 		if (ready == blocked - n_sleepers(id))
 			break;
-		errno = 0;
-		if (clock_ms() > end)
-			die("a woken call did not return");
-		if (spins > 50)
-			pause_us(100);
+		wait_on(end, spins > 50 ? 100 : 0,
+			"a woken call did not return");
 	}
 	for (int i = 0; i < N_HELPERS; i++) {
 		struct helper *h = &helpers[i];
@@ -344,8 +133,8 @@ static void woken_gather(int id)
 		h->blocked_on = -1;
 		helper_result(h, &r);
 		say("  woken H%d ", i + 1);
-		call_say(&h->call);
-		result_say(&h->call, &r, role_name);
+		call_say(&asked[i]);
+		result_say(&asked[i], &r, role_name);
 	}
 }
 
@@ -559,25 +348,22 @@ static void call_make(struct call *c, bool may_block)
 /* --- one step ------------------------------------------------------- */
 
 /* true if the helper's call blocked */
-static bool helper_call(struct helper *h, struct result *ret_result)
+static bool helper_call(int i, struct result *ret_result)
 {
-	const struct call *c = &h->call;
+	const struct call *c = &asked[i];
+	struct helper *h = &helpers[i];
 	bool may_block = c->kind == CALL_OP &&
 			 (c->time == TIME_NONE || c->sec > 0) &&
 			 set_find(c->id);
 	int before = may_block ? n_blocked_on(c->id) : 0;
 	long long end = clock_ms() + ANSWER_MS;
 
-	if (write(h->to, c, sizeof(*c)) != sizeof(*c))
-		die("write");
+	helper_command(h, c);
 	for (int spins = 0; may_block && !helper_answered(h); spins++) {
 		if (n_sleepers(c->id) == before + 1)
 			return true;
-		errno = 0;
-		if (clock_ms() > end)
-			die("a call neither returned nor slept");
-		if (spins > 200)
-			pause_us(50);
+		wait_on(end, spins > 200 ? 50 : 0,
+			"a call neither returned nor slept");
 	}
 	helper_result(h, ret_result);
 	return false;
@@ -593,13 +379,13 @@ static void call_step(void)
 	if (role && helpers[role - 1].blocked_on >= 0)
 		role = 0;
 	if (role)
-		c = &helpers[role - 1].call;
+		c = &asked[role - 1];
 	call_make(c, role != 0);
 	who_say(role);
 	call_say(c);
 	if (!role) {
 		call_run(c, &r);
-	} else if (helper_call(&helpers[role - 1], &r)) {
+	} else if (helper_call(role - 1, &r)) {
 		helpers[role - 1].blocked_on = c->id;
 		say(" blocks\n");
 		set_look(c->id);
@@ -612,13 +398,6 @@ static void call_step(void)
 		set_look(c->id);
 	else if (r.ret >= 0)
 		set_look(r.ret);
-}
-
-static int blocked_pick(void)
-{
-	int i = pick(N_HELPERS);
-
-	return helpers[i].blocked_on >= 0 ? i : -1;
 }
 
 /*
@@ -638,62 +417,25 @@ static void sleep_await(pid_t pid)
 		if (!f || fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
 			die("stat of a helper");
 		fclose(f);
-		if (clock_ms() > end)
-			die("a helper does not sleep");
-		if (state != 'S')
-			pause_us(20);
+		wait_on(end, state != 'S' ? 20 : 0, "a helper does not sleep");
 	}
 }
 
 static void signal_step(void)
 {
-	static const int signals[] = {
-		SIGUSR1, SIGUSR1, SIGUSR2, SIGUSR2, SIGSTOP, SIGURG};
-	int i = blocked_pick(), sig = PICK_OF(signals), id;
-	long long end = clock_ms() + ANSWER_MS;
+	int sig, i = signal_pick(&sig), id;
 
 	if (i < 0)
 		return;
 	id = helpers[i].blocked_on;
-	say("signal %s to H%d\n",
-		sig == SIGUSR1	 ? "USR1"
-		: sig == SIGUSR2 ? "USR2 (restart)"
-		: sig == SIGSTOP ? "STOP and CONT"
-				 : "URG (ignored)",
-		i + 1);
 	if (sig == SIGSTOP)
 		sleep_await(helpers[i].pid);
-	kill(helpers[i].pid, sig);
+	signal_send(&helpers[i], sig);
 	if (sig == SIGURG)
 		return;
-	if (sig == SIGSTOP) {
-		if (waitpid(helpers[i].pid, NULL, WUNTRACED) != helpers[i].pid)
-			die("waitpid");
-		kill(helpers[i].pid, SIGCONT);
-	}
-	errno = 0;
-	while (!helper_answered(&helpers[i])) {
-		if (clock_ms() > end)
-			die("a signal did not end the call");
-		pause_us(20);
-	}
+	signal_answered(&helpers[i]);
 	woken_gather(id);
 	set_look(id);
-}
-
-static void end_step(bool by_kill)
-{
-	int i = pick(N_HELPERS);
-
-	if (helpers[i].blocked_on >= 0 && !by_kill)
-		return;
-	say("H%d %s\n", i + 1, by_kill ? "is killed" : "exits");
-	helpers[i].blocked_on = -1;
-	helper_end(i, by_kill);
-	all_gather();
-	for (int j = 0; j < n_sets; j++)
-		set_look(sets[j].id);
-	helper_start(i);
 }
 
 static void step(void)
@@ -716,16 +458,12 @@ static void calls_begin(void)
 
 	/* a first call before the helpers lose their rights */
 	semctl(0, 0, SEM_INFO, &info);
-	signal(SIGPIPE, SIG_IGN);
-	role_add(getpid(), 0);
-	for (int i = 0; i < N_HELPERS; i++)
-		helper_start(i);
+	helpers_start();
 }
 
 static void calls_end(void)
 {
-	for (int i = 0; i < N_HELPERS; i++)
-		helper_end(i, true);
+	helpers_end();
 	for (int i = 0; i < n_sets; i++)
 		semctl(sets[i].id, 0, IPC_RMID);
 }
@@ -825,51 +563,43 @@ static void ids_end(void)
 
 /* --- the command ---------------------------------------------------- */
 
-static void options_read(int argc, char **argv)
+static void sets_look(void)
 {
-	static const struct option longs[] = {
-		{"calls", required_argument, NULL, 'c'},
-		{"seed", required_argument, NULL, 's'},
-		{"digest", no_argument, &digest, 1},
-		{"ids-only", no_argument, &ids_only, 1},
-		{"next-id", no_argument, &next_id, 1},
-		{"no-fault", no_argument, &no_fault, 1},
-		{NULL, 0, NULL, 0},
-	};
-	int c;
-
-	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-		if (c == 'c')
-			n_calls = atol(optarg);
-		else if (c == 's')
-			seed = atol(optarg);
-		else if (c)
-			exit(2);
-	}
-	if (optind != argc) {
-		fprintf(stderr, "usage: see the head of sem_random.c\n");
-		exit(2);
-	}
+	for (int i = 0; i < n_sets; i++)
+		set_look(sets[i].id);
 }
+
+static void run(const void *call, void *ret_result)
+{
+	call_run(call, ret_result);
+}
+
+static const struct driven driven = {
+	.name = "sem_random",
+	.call_size = sizeof(struct call),
+	.result_size = sizeof(struct result),
+	.run = run,
+	.gather = all_gather,
+	.look_at_all = sets_look,
+};
+
+static const struct option_of options[] = {
+	{"calls", .number = &n_calls},
+	{"seed", .number = &seed},
+	{"digest", .flag = &digest},
+	{"ids-only", .flag = &ids_only},
+	{"next-id", .flag = &next_id},
+	{"no-fault", .flag = &no_fault},
+	{0},
+};
 
 int main(int argc, char **argv)
 {
-	options_read(argc, argv);
-	transcript.quiet = digest;
-	rng_state = (uint64_t)seed * 0x2545f4914f6cdd1dULL;
+	options_only(argc, argv, options);
+	choice_seed(seed);
 	if (!ids_only)
 		calls_begin();
-	for (call_no = 1; call_no <= n_calls; call_no++) {
-		say("#%ld ", call_no);
-		if (ids_only)
-			ids_step();
-		else
-			step();
-		if (digest && call_no % 1000 == 0)
-			printf("calls %ld hash %016llx\n", call_no,
-				(unsigned long long)transcript.hash);
-	}
-	printf("end %016llx\n", (unsigned long long)transcript.hash);
+	steps_run(ids_only ? ids_step : step);
 	if (ids_only)
 		ids_end();
 	else

@@ -8,7 +8,7 @@
  * Three actors, two of them root and one a stranger, do what the driver tells
  * them, one call at a time. Addresses are given in an arena of free address
  * space or chosen by the system, and written down as such; pieces are unmapped
- *in the arena only, where the system puts nothing of its own. Besides the four
+ * in the arena only, where the system puts nothing of its own. Besides the four
  * calls they poke and peek at attached pages (a fault is a result), munmap and
  * mprotect pieces, and fork children that detach some and exit or are killed.
  *
@@ -16,6 +16,8 @@
  * resident already.
  */
 #define _GNU_SOURCE
+#include "../option.h"
+
 #include <errno.h>
 #include <grp.h>
 #include <setjmp.h>
@@ -451,19 +453,18 @@ static void remember(int n, const struct call *c, const struct result *r)
 
 int main(int argc, char **argv)
 {
-	long calls = 200000, i;
-	uint64_t seed = 1;
+	long calls = 200000, seed = 1, i;
+	const struct option_of options[] = {
+		{"calls", .number = &calls},
+		{"seed", .number = &seed},
+		{0},
+	};
 	struct call c;
 	struct result r;
 	int n;
 
-	for (n = 1; n + 1 < argc; n += 2) {
-		if (!strcmp(argv[n], "--calls"))
-			calls = atol(argv[n + 1]);
-		if (!strcmp(argv[n], "--seed"))
-			seed = strtoull(argv[n + 1], NULL, 0);
-	}
-	state = (seed + 1) * 0x9e3779b97f4a7c15ULL;
+	options_only(argc, argv, options);
+	state = ((uint64_t)seed + 1) * 0x9e3779b97f4a7c15ULL;
 	/* The registry, if there is one, is made and inherited by root. */
 	shmctl(0, IPC_INFO, (void *)&r.info);
 	for (n = 0; n < ACTORS; n++)
