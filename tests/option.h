@@ -35,28 +35,49 @@ static inline _Noreturn void options_wrong(char **argv)
 	exit(2);
 }
 
+static inline const struct option_of *option_find(
+	const struct option_of *options, const char *name, size_t len)
+{
+	for (; options->name; options++)
+		if (strlen(options->name) == len &&
+			!strncmp(options->name, name, len))
+			return options;
+	return NULL;
+}
+
+/* False if the value is no number where there should be one. */
+static inline int option_take(const struct option_of *o, const char *value)
+{
+	char *end = NULL;
+
+	if (o->flag)
+		*o->flag = 1;
+	else if (o->text)
+		*o->text = value;
+	else
+		*o->number = strtol(value, &end, 0);
+	return !end || (end != value && !*end);
+}
+
 /* The index in argv of the first word that is no option: argc if there is none.
- * What stands in no table, or lacks its value, is options_wrong(). */
+ * `--name VALUE` or `--name=VALUE`. What stands in no table, or lacks its
+ * value, is options_wrong(). */
 static inline int options_read(
 	int argc, char **argv, const struct option_of *options)
 {
 	int i;
 
 	for (i = 1; i < argc && !strncmp(argv[i], "--", 2); i++) {
-		const struct option_of *o = options;
-		char *end = NULL;
+		const char *name = argv[i] + 2;
+		size_t len = strcspn(name, "=");
+		const struct option_of *o = option_find(options, name, len);
+		const char *value = name[len] ? name + len + 1 : NULL;
 
-		while (o->name && strcmp(o->name, argv[i] + 2))
-			o++;
-		if (!o->name || (!o->flag && ++i == argc))
+		if (!o || (o->flag && value))
 			options_wrong(argv);
-		if (o->flag)
-			*o->flag = 1;
-		else if (o->text)
-			*o->text = argv[i];
-		else
-			*o->number = strtol(argv[i], &end, 0);
-		if (end && (end == argv[i] || *end))
+		if (!o->flag && !value && ++i < argc)
+			value = argv[i];
+		if ((!o->flag && !value) || !option_take(o, value))
 			options_wrong(argv);
 	}
 	return i;

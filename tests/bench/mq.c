@@ -30,46 +30,23 @@
  * The workloads of full, fill, drain and hammer are those of Ledford 2012.
  */
 #define _GNU_SOURCE
-#include <errno.h>
+#include "bench.h"
+
 #include <fcntl.h>
-#include <getopt.h>
 #include <mqueue.h>
 #include <poll.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 static long depth = 65528, size = 64, n_pairs = 1000;
-static int n_rounds = 5;
 static uint64_t rng = 88172645463325252ULL;
 static char buf[65536];
-
-static double now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1e9 + t.tv_nsec;
-}
-
-static _Noreturn void die(const char *what)
-{
-	fprintf(stderr, "mq: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
 
 static mqd_t make(const char *name, long maxmsg)
 {
 	struct mq_attr attr = {.mq_maxmsg = maxmsg, .mq_msgsize = size};
 	mqd_t q;
 
+	if (size > (long)sizeof(buf))
+		die("--size");
 	mq_unlink(name);
 	q = mq_open(name, O_RDWR | O_CREAT | O_EXCL, 0600, &attr);
 	if (q < 0)
@@ -109,83 +86,77 @@ static unsigned receive_one(mqd_t q)
 	return prio;
 }
 
-static void report(const char *what, double ns)
+static void row(const char *what, double ns)
 {
 	printf("%s %.1f\n", what, ns);
-	fflush(stdout);
 }
 
-static void pairs(const char *name, mqd_t q, long n)
+static void pairs(mqd_t q, long n)
 {
-	double best = 1e18;
+	double best = NEVER;
 
-	for (int r = 0; r < n_rounds; r++) {
+	for (long r = 0; r < n_rounds; r++) {
 		double t = now_ns();
 
 		for (long i = 0; i < n; i++) {
 			send_one(q, 0);
 			receive_one(q);
 		}
-		t = (now_ns() - t) / n;
-		if (t < best)
-			best = t;
+		keep_min(&best, (now_ns() - t) / n);
 	}
-	report(name, best);
+	report("", best);
 }
 
-static void empty(const char *name, int polled)
+static void empty(int polled)
 {
 	mqd_t q = make("/bench", 10);
 	struct pollfd p = {q, POLLIN | POLLOUT, 0};
 
 	if (polled)
 		poll(&p, 1, 0);
-	pairs(name, q, 200000);
+	pairs(q, 200000);
 }
 
 /* All of fill, full and drain for one pattern. */
 static void deep(const char *pattern)
 {
-	double fill = 1e18, full = 1e18, drain = 1e18, t;
+	double fill = NEVER, full = NEVER, drain = NEVER, t;
 	mqd_t q = make("/bench", depth);
 	char name[40];
 	long n = 100000;
 
-	for (int r = 0; r < n_rounds; r++) {
+	for (long r = 0; r < n_rounds; r++) {
 		t = now_ns();
 		for (long i = 0; i < depth - 1; i++)
 			send_one(q, priority(pattern[0], i));
-		t = (now_ns() - t) / (depth - 1);
-		fill = t < fill ? t : fill;
+		keep_min(&fill, (now_ns() - t) / (depth - 1));
 		t = now_ns();
 		for (long i = 0; i < n; i++) {
 			send_one(q, priority(pattern[0], i % depth));
 			receive_one(q);
 		}
-		t = (now_ns() - t) / n;
-		full = t < full ? t : full;
+		keep_min(&full, (now_ns() - t) / n);
 		t = now_ns();
 		for (long i = 0; i < depth - 1; i++)
 			receive_one(q);
-		t = (now_ns() - t) / (depth - 1);
-		drain = t < drain ? t : drain;
+		keep_min(&drain, (now_ns() - t) / (depth - 1));
 	}
 	sprintf(name, "full-%s", pattern);
-	report(name, full);
+	row(name, full);
 	sprintf(name, "fill-%s", pattern);
-	report(name, fill);
+	row(name, fill);
 	sprintf(name, "drain-%s", pattern);
-	report(name, drain);
+	row(name, drain);
 }
 
 static void opening(int create)
 {
-	double best = 1e18;
+	double best = NEVER;
 	long n = 3000;
 
 	if (!create)
 		mq_close(make("/bench", 10));
-	for (int r = 0; r < n_rounds; r++) {
+	for (long r = 0; r < n_rounds; r++) {
 		double t = now_ns();
 
 		for (long i = 0; i < n; i++) {
@@ -194,38 +165,26 @@ static void opening(int create)
 			if (create)
 				mq_unlink("/bench");
 		}
-		t = (now_ns() - t) / n;
-		best = t < best ? t : best;
+		keep_min(&best, (now_ns() - t) / n);
 	}
-	report(create ? "create" : "open", best);
+	report("", best);
 }
 
-static void pin(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
-}
-
-static void pingpong(const char *name, int other_cpu)
+static void pingpong(int other_cpu)
 {
 	mqd_t a = make("/ping", 2), b = make("/pong", 2);
-	double best = 1e18;
-	pid_t pid = fork();
+	double best = NEVER;
 
-	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		pin(other_cpu);
+	if (!partner_fork()) {
+		cpu_pin(other_cpu, other_cpu);
 		for (;;) {
 			receive_one(a);
 			send_one(b, 0);
 		}
 	}
-	pin(0);
+	cpu_pin(cpu_pick(0), cpu_pick(0));
 	/* Short ones: a third process on one of the CPUs is no part of it. */
-	for (int r = 0; r < 5 * n_rounds; r++) {
+	for (long r = 0; r < 5 * n_rounds; r++) {
 		double t = now_ns();
 		long n = 0;
 
@@ -235,14 +194,12 @@ static void pingpong(const char *name, int other_cpu)
 				receive_one(b);
 			}
 		}
-		t = (now_ns() - t) / n;
-		best = t < best ? t : best;
+		keep_min(&best, (now_ns() - t) / n);
 	}
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	partners_kill();
 	mq_unlink("/ping");
 	mq_unlink("/pong");
-	report(name, best);
+	report("", best);
 }
 
 /* Sorted, chased and added up in turn; larger than the caches of one CPU. */
@@ -298,11 +255,11 @@ static void victim(void)
 		victim_words[i] = victim_words[other];
 		victim_words[other] = was;
 	}
-	report("ready", 0);
+	row("ready", 0);
 	while (read(0, &byte, 1) == 1) {
 		t = cpu_ns();
 		keep = victim_unit();
-		report("unit", cpu_ns() - t);
+		row("unit", cpu_ns() - t);
 	}
 	(void)keep;
 }
@@ -326,7 +283,7 @@ static _Noreturn void hammer(int queue)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (long i = 0; queue && i < depth - 1; i++)
 		send_one(q, priority('r', i));
-	report("ready", 0);
+	row("ready", 0);
 	while (queue) {
 		send_one(q, priority('r', 0));
 		receive_one(q);
@@ -335,51 +292,87 @@ static _Noreturn void hammer(int queue)
 		__asm__ volatile("" ::: "memory");
 }
 
+static void clean_up(void)
+{
+	mq_unlink("/bench");
+	mq_unlink("/ping");
+	mq_unlink("/pong");
+}
+
+static void case_empty(void)
+{
+	empty(0);
+}
+
+static void case_polled(void)
+{
+	empty(1);
+}
+
+static void case_deep(void)
+{
+	deep(case_name + strlen("deep-"));
+}
+
+static void case_open(void)
+{
+	opening(0);
+}
+
+static void case_create(void)
+{
+	opening(1);
+}
+
+static void case_pingpong_2cpu(void)
+{
+	pingpong(cpu_pick(1));
+}
+
+static void case_pingpong_1cpu(void)
+{
+	pingpong(cpu_pick(0));
+}
+
+static void case_hammer(void)
+{
+	hammer(1);
+}
+
+static void case_spin(void)
+{
+	hammer(0);
+}
+
+static const struct bench benches[] = {
+	{"empty", case_empty},
+	{"polled", case_polled},
+	{"open", case_open},
+	{"create", case_create},
+	{"deep-constant", case_deep},
+	{"deep-increasing", case_deep},
+	{"deep-decreasing", case_deep},
+	{"deep-random", case_deep},
+	{"pingpong-2cpu", case_pingpong_2cpu},
+	{"pingpong-1cpu", case_pingpong_1cpu},
+	{"hammer", case_hammer},
+	{"spin", case_spin},
+	{"victim", victim},
+	{"count", count},
+	{0},
+};
+
+static const struct option_of options[] = {
+	{"rounds", .number = &n_rounds},
+	{"depth", .number = &depth},
+	{"size", .number = &size},
+	{"pairs", .number = &n_pairs},
+	{0},
+};
+
 int main(int argc, char **argv)
 {
-	static const struct option o[] = {{"depth", 1, 0, 'd'},
-		{"size", 1, 0, 's'}, {"rounds", 1, 0, 'r'},
-		{"pairs", 1, 0, 'p'}, {0}};
-	const char *name;
-	int c;
-
-	while ((c = getopt_long(argc, argv, "", o, NULL)) != -1) {
-		if (c == 'd')
-			depth = atol(optarg);
-		else if (c == 's')
-			size = atol(optarg);
-		else if (c == 'r')
-			n_rounds = atoi(optarg);
-		else if (c == 'p')
-			n_pairs = atol(optarg);
-		else
-			return 2;
-	}
-	if (optind >= argc || size > (long)sizeof(buf))
-		return 2;
-	name = argv[optind];
-	if (!strcmp(name, "empty"))
-		empty(name, 0);
-	else if (!strcmp(name, "polled"))
-		empty(name, 1);
-	else if (!strcmp(name, "open"))
-		opening(0);
-	else if (!strcmp(name, "create"))
-		opening(1);
-	else if (!strncmp(name, "deep-", 5))
-		deep(name + 5);
-	else if (!strcmp(name, "pingpong-2cpu"))
-		pingpong(name, 1);
-	else if (!strcmp(name, "pingpong-1cpu"))
-		pingpong(name, 0);
-	else if (!strcmp(name, "hammer") || !strcmp(name, "spin"))
-		hammer(name[0] == 'h');
-	else if (!strcmp(name, "victim"))
-		victim();
-	else if (!strcmp(name, "count"))
-		count();
-	else
-		return 2;
-	mq_unlink("/bench");
+	n_rounds = 5; /* each fills a deep queue */
+	bench_main(argc, argv, options, benches, clean_up);
 	return 0;
 }

@@ -27,50 +27,18 @@
  * Lines that begin with '#' are for people.
  */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <getopt.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ipc.h>
-#include <sys/mman.h>
-#include <sys/msg.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
+#include "bench.h"
 
-#define PAIRS_MAX 64
+#include <fcntl.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
+
 #define QUEUES_MAX (2 * PAIRS_MAX)
 #define DEEP_TYPES 50000
 #define DEEP_MESSAGES 100000
 
-/* One line a pair, so that the counters do not share a cache line. */
-struct tally {
-	_Alignas(64) volatile long round_trips;
-};
-
-/* Shared by all processes of pingpong-N. */
-struct arena {
-	volatile int stop;
-	struct tally pair[PAIRS_MAX];
-};
-
-static const char *case_name = "?";
-static int n_rounds = 7;
-static long round_ns = 30 * 1000000L;
-
 static int queue_id[QUEUES_MAX]; /* every queue that this run made */
 static int n_queues;
-static pid_t owner_pid;
-static pid_t helper_pid[2 * PAIRS_MAX + 2];
-static int n_helpers;
-
 static int there, back; /* the queues of the running case */
 static size_t text_size;
 static long send_type, want_type;
@@ -79,43 +47,10 @@ static struct {
 	char text[8192];
 } buf;
 
-static double now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1e9 + t.tv_nsec;
-}
-
-static void sleep_ms(long ms)
-{
-	struct timespec t = {ms / 1000, ms % 1000 * 1000000};
-
-	while (nanosleep(&t, &t) && errno == EINTR)
-		;
-}
-
 static void clean_up(void)
 {
-	if (getpid() != owner_pid)
-		return;
-	for (int i = 0; i < n_helpers; i++)
-		kill(helper_pid[i], SIGKILL);
-	while (n_helpers > 0)
-		waitpid(helper_pid[--n_helpers], NULL, 0);
 	while (n_queues > 0)
 		msgctl(queue_id[--n_queues], IPC_RMID, NULL);
-}
-
-static _Noreturn void die(const char *what)
-{
-	fprintf(stderr, "msg: %s: %s: %s\n", case_name, what, strerror(errno));
-	exit(1);
-}
-
-static void report(const char *suffix, double ns)
-{
-	printf("%s%s %.1f\n", case_name, suffix, ns);
 }
 
 static int queue_make(void)
@@ -140,29 +75,6 @@ static void send_to(int id, long type, size_t size)
 	buf.type = type;
 	if (msgsnd(id, &buf, size, 0))
 		die("msgsnd");
-}
-
-static double best_of(void (*run)(long n))
-{
-	double best = 1e18, t, dt;
-	long n = 16;
-
-	for (;; n *= 2) {
-		t = now_ns();
-		run(n);
-		dt = now_ns() - t;
-		if (dt >= round_ns / 8.0)
-			break;
-	}
-	n = (long)(n * (round_ns / dt)) + 1;
-	for (int i = 0; i < n_rounds; i++) {
-		t = now_ns();
-		run(n);
-		dt = (now_ns() - t) / n;
-		if (dt < best)
-			best = dt;
-	}
-	return best;
 }
 
 /* --- one queue, one process ----------------------------------------- */
@@ -258,60 +170,6 @@ static void case_deep(void)
 
 /* --- handing over --------------------------------------------------- */
 
-static int cpu_pick(int nth)
-{
-	cpu_set_t all;
-
-	if (sched_getaffinity(0, sizeof(all), &all))
-		die("sched_getaffinity");
-	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-		if (CPU_ISSET(cpu, &all) && nth-- == 0)
-			return cpu;
-	fprintf(stderr, "# %s needs two CPUs\n", case_name);
-	exit(77);
-}
-
-static void cpu_pin(int a, int b)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(a, &set);
-	CPU_SET(b, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		die("sched_setaffinity");
-}
-
-/* 0 in the child, which ends with its parent */
-static pid_t helper_fork(void)
-{
-	pid_t pid = fork();
-
-	if (pid < 0)
-		die("fork");
-	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() != owner_pid)
-			_exit(1);
-		return 0;
-	}
-	helper_pid[n_helpers++] = pid;
-	return pid;
-}
-
-static void helpers_wait(void)
-{
-	while (n_helpers > 0) {
-		int status;
-
-		if (waitpid(helper_pid[--n_helpers], &status, 0) < 0 ||
-			(WIFEXITED(status) && WEXITSTATUS(status))) {
-			errno = ECHILD;
-			die("a partner failed");
-		}
-	}
-}
-
 /* false once the queues are gone */
 static bool hand_over(int out, int in, bool first)
 {
@@ -333,7 +191,7 @@ static _Noreturn void partner_run(int out, int in)
 {
 	while (hand_over(out, in, false))
 		;
-	_exit(errno == EIDRM || errno == EINVAL ? 0 : 1);
+	partner_exit();
 }
 
 static void run_pingpong(long n)
@@ -349,14 +207,14 @@ static void pingpong_pair(int cpu_a, int cpu_b)
 
 	there = queue_make();
 	back = queue_make();
-	if (!helper_fork()) {
+	if (!partner_fork()) {
 		cpu_pin(cpu_b, cpu_b);
 		partner_run(back, there);
 	}
 	cpu_pin(cpu_a, cpu_a);
 	ns = best_of(run_pingpong);
 	remove_all();
-	helpers_wait();
+	partners_wait();
 	report("", ns);
 }
 
@@ -376,16 +234,16 @@ static void stream(int cpu_a, int cpu_b)
 	double ns;
 
 	there = queue_make();
-	if (!helper_fork()) {
+	if (!partner_fork()) {
 		cpu_pin(cpu_b, cpu_b);
 		while (msgrcv(there, &buf, 64, 0, 0) >= 0)
 			;
-		_exit(errno == EIDRM || errno == EINVAL ? 0 : 1);
+		partner_exit();
 	}
 	cpu_pin(cpu_a, cpu_a);
 	ns = best_of(run_stream);
 	remove_all();
-	helpers_wait();
+	partners_wait();
 	report("", ns);
 }
 
@@ -393,50 +251,13 @@ static void pair_start(struct arena *arena, int nth)
 {
 	int a = queue_make(), b = queue_make();
 
-	if (!helper_fork()) {
+	if (!partner_fork()) {
 		while (!arena->stop && hand_over(a, b, true))
 			arena->pair[nth].round_trips++;
 		_exit(0);
 	}
-	if (!helper_fork())
+	if (!partner_fork())
 		partner_run(b, a);
-}
-
-static long pairs_total(struct arena *arena, int n_pairs)
-{
-	long sum = 0;
-
-	for (int i = 0; i < n_pairs; i++)
-		sum += arena->pair[i].round_trips;
-	return sum;
-}
-
-static void pingpong_many(int n_procs)
-{
-	struct arena *arena = mmap(NULL, sizeof(*arena), PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	double best = 1e18;
-
-	if (arena == MAP_FAILED)
-		die("mmap");
-	cpu_pin(cpu_pick(0), cpu_pick(1));
-	for (int i = 0; i < n_procs / 2; i++)
-		pair_start(arena, i);
-	sleep_ms(100);
-	for (int i = 0; i < n_rounds; i++) {
-		long before = pairs_total(arena, n_procs / 2);
-		double t = now_ns();
-
-		sleep_ms(10 * round_ns / 1000000);
-		t = now_ns() - t;
-		before = pairs_total(arena, n_procs / 2) - before;
-		if (before && t / before < best)
-			best = t / before;
-	}
-	arena->stop = 1;
-	remove_all();
-	helpers_wait();
-	report("", best);
 }
 
 static void case_stream(void)
@@ -461,15 +282,12 @@ static void case_pingpong_1cpu(void)
 
 static void case_pingpong_8(void)
 {
-	pingpong_many(8);
+	report("", pairs_best(4, false, pair_start, remove_all));
 }
 
 /* --- the command ---------------------------------------------------- */
 
-static const struct bench {
-	const char *name;
-	void (*run)(void);
-} benches[] = {
+static const struct bench benches[] = {
 	{"pair64", case_pair64},
 	{"pair8k", case_pair8k},
 	{"typed1000", case_typed1000},
@@ -479,55 +297,16 @@ static const struct bench {
 	{"msg-pingpong-1cpu", case_pingpong_1cpu},
 	{"msg-pingpong-8", case_pingpong_8},
 	{"deep", case_deep},
+	{0},
 };
 
-#define N_BENCHES (sizeof(benches) / sizeof(benches[0]))
-
-static _Noreturn void usage(int status)
-{
-	fprintf(status ? stderr : stdout,
-		"usage: msg [--rounds N] [--round-ms MS] CASE | --list\n");
-	exit(status);
-}
-
-static const char *options_read(int argc, char **argv)
-{
-	static const struct option longs[] = {
-		{"rounds", required_argument, NULL, 'r'},
-		{"round-ms", required_argument, NULL, 'm'},
-		{"list", no_argument, NULL, 'l'},
-		{"help", no_argument, NULL, 'h'},
-		{NULL, 0, NULL, 0},
-	};
-	int c;
-
-	while ((c = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
-		if (c == 'r')
-			n_rounds = atoi(optarg);
-		else if (c == 'm')
-			round_ns = atol(optarg) * 1000000;
-		else if (c == 'l') {
-			for (size_t i = 0; i < N_BENCHES; i++)
-				puts(benches[i].name);
-			exit(0);
-		} else
-			usage(c == 'h' ? 0 : 2);
-	}
-	if (optind + 1 != argc || n_rounds < 1 || round_ns < 1)
-		usage(2);
-	return argv[optind];
-}
+static const struct option_of options[] = {
+	BENCH_OPTIONS,
+	{0},
+};
 
 int main(int argc, char **argv)
 {
-	case_name = options_read(argc, argv);
-	owner_pid = getpid();
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	atexit(clean_up);
-	for (size_t i = 0; i < N_BENCHES; i++)
-		if (!strcmp(case_name, benches[i].name)) {
-			benches[i].run();
-			return 0;
-		}
-	usage(2);
+	bench_main(argc, argv, options, benches, clean_up);
+	return 0;
 }

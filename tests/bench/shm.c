@@ -23,37 +23,21 @@
  *   shm-fork		fork and wait, one segment attached
  */
 #define _GNU_SOURCE
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "bench.h"
+
 #include <sys/ipc.h>
 #include <sys/shm.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #define PAGE 4096
 #define MIB (1 << 20)
 #define KEY 0x53484d00
 
-static int n_rounds = 7;
-static double round_ns = 30e6;
 static int id = -1;
 
-static double now_ns(void)
+static void clean_up(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1e9 + t.tv_nsec;
-}
-
-static _Noreturn void die(const char *what)
-{
-	perror(what);
 	if (id >= 0)
 		shmctl(id, IPC_RMID, NULL);
-	exit(1);
 }
 
 static char *attach(int seg)
@@ -174,90 +158,121 @@ static void set_up_fork(void)
 	touch(attach(id), MIB);
 }
 
-static const struct bench {
-	const char *name;
-	void (*set_up)(void);
-	void (*op)(void);
-} benches[] = {
-	{"shm-attach", set_up, op_attach},
-	{"shm-attach-touch", set_up, op_touch},
-	{"shm-cold", set_up_cold, op_attach},
-	{"shm-churn-4k", NULL, op_churn_4k},
-	{"shm-churn-64k", NULL, op_churn_64k},
-	{"shm-churn-1m", NULL, op_churn_1m},
-	{"shm-keyed-64k", NULL, op_keyed},
-	{"shm-first-touch", NULL, NULL},
-	{"shm-get", set_up, op_get},
-	{"shm-stat", set_up, op_stat},
-	{"shm-fork", set_up_fork, op_fork},
-};
+/* --- the cases --------------------------------------------------------- */
 
-static double per_op(void (*op)(void))
+static void (*op)(void);
+
+static void run_op(long n)
 {
-	double best = 1e18, start, t;
-	long i, n = 1;
-
-	op();
-	for (int r = 0; r < n_rounds; r++) {
-		do {
-			start = now_ns();
-			for (i = 0; i < n; i++)
-				op();
-			t = now_ns() - start;
-			if (t < round_ns / 2)
-				n *= 2;
-		} while (t < round_ns / 2);
-		if (t / n < best)
-			best = t / n;
-	}
-	return best;
+	while (n-- > 0)
+		op();
 }
 
-static double first_touch(void)
+static void time_of(void (*what)(void))
+{
+	op = what;
+	op();
+	report("", best_of(run_op));
+}
+
+static void case_attach(void)
+{
+	set_up();
+	time_of(op_attach);
+}
+
+static void case_attach_touch(void)
+{
+	set_up();
+	time_of(op_touch);
+}
+
+static void case_cold(void)
+{
+	set_up_cold();
+	time_of(op_attach);
+}
+
+static void case_churn_4k(void)
+{
+	time_of(op_churn_4k);
+}
+
+static void case_churn_64k(void)
+{
+	time_of(op_churn_64k);
+}
+
+static void case_churn_1m(void)
+{
+	time_of(op_churn_1m);
+}
+
+static void case_keyed_64k(void)
+{
+	time_of(op_keyed);
+}
+
+static void case_get(void)
+{
+	set_up();
+	time_of(op_get);
+}
+
+static void case_stat(void)
+{
+	set_up();
+	time_of(op_stat);
+}
+
+static void case_fork(void)
+{
+	set_up_fork();
+	time_of(op_fork);
+}
+
+static void case_first_touch(void)
 {
 	const size_t size = 32 * MIB;
-	double best = 1e18, start, t;
+	double best = NEVER, start;
 
-	for (int r = 0; r < n_rounds; r++) {
+	for (long r = 0; r < n_rounds; r++) {
 		char *p;
 
 		id = create(IPC_PRIVATE, size);
 		p = attach(id);
 		start = now_ns();
 		touch(p, size);
-		t = (now_ns() - start) / (size / PAGE);
+		keep_min(&best, (now_ns() - start) / (size / PAGE));
 		shmctl(id, IPC_RMID, NULL);
 		shmdt(p);
 		id = -1;
-		if (t < best)
-			best = t;
 	}
-	return best;
+	report("", best);
 }
+
+static const struct bench benches[] = {
+	{"shm-attach", case_attach},
+	{"shm-attach-touch", case_attach_touch},
+	{"shm-cold", case_cold},
+	{"shm-churn-4k", case_churn_4k},
+	{"shm-churn-64k", case_churn_64k},
+	{"shm-churn-1m", case_churn_1m},
+	{"shm-keyed-64k", case_keyed_64k},
+	{"shm-first-touch", case_first_touch},
+	{"shm-get", case_get},
+	{"shm-stat", case_stat},
+	{"shm-fork", case_fork},
+	{0},
+};
+
+static const struct option_of options[] = {
+	BENCH_OPTIONS,
+	{0},
+};
 
 int main(int argc, char **argv)
 {
-	size_t n = sizeof(benches) / sizeof(benches[0]), i;
-	const char *name = argc > 1 ? argv[argc - 1] : "";
-
-	if (argc == 4 && !strcmp(argv[1], "--rounds"))
-		n_rounds = atoi(argv[2]);
-	for (i = 0; i < n; i++) {
-		const struct bench *b = &benches[i];
-
-		if (!strcmp(name, "--list")) {
-			puts(b->name);
-			continue;
-		}
-		if (strcmp(name, b->name))
-			continue;
-		if (b->set_up)
-			b->set_up();
-		printf("%s %.1f\n", b->name,
-			b->op ? per_op(b->op) : first_touch());
-		if (id >= 0)
-			shmctl(id, IPC_RMID, NULL);
-		return 0;
-	}
-	return strcmp(name, "--list") ? 2 : 0;
+	bench_main(argc, argv, options, benches, clean_up);
+	return 0;
 }

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: MIT
+/*
+ * bench.h: the frame of the programs that time calls: the clock, the best of
+ * several rounds, CPUs, partners in other processes, and the command line
+ *
+ *	PROGRAM [--rounds N] [--round-ms MS] [OPTIONS] CASE | --list
+ *
+ * A program is a table of cases, each of which prints rows `NAME ns`. Lines
+ * that begin with '#' are for people. Exit status 77: cannot be timed here.
+ */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include "../option.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PAIRS_MAX 64
+#define N_BURNERS 2 /* a CPU each, of the two that pairs run on */
+#define NEVER 1e18  /* ns; more than any time */
+
+static const char *case_name = "?";
+static long n_rounds = 7, round_ms = 30;
+
+static inline double now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1e9 + t.tv_nsec;
+}
+
+static inline void sleep_ms(long ms)
+{
+	struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+
+	while (nanosleep(&t, &t) && errno == EINTR)
+		;
+}
+
+/* exit(), so that the program's objects are removed */
+static inline _Noreturn void die(const char *what)
+{
+	fprintf(stderr, "%s: %s: %s\n", case_name, what, strerror(errno));
+	exit(1);
+}
+
+static inline void keep_min(double *least, double x)
+{
+	if (x < *least)
+		*least = x;
+}
+
+/* The row of a case, or, with a suffix, one of its rows. */
+static inline void report(const char *suffix, double ns)
+{
+	printf("%s%s %.1f\n", case_name, suffix, ns);
+}
+
+/* ns of one of run()'s n turns: of the best of n_rounds of round_ms each. */
+static inline double best_of(void (*run)(long n))
+{
+	double best = NEVER, round_ns = round_ms * 1e6, t, dt;
+	long n = 16;
+
+	for (;; n *= 2) {
+		t = now_ns();
+		run(n);
+		dt = now_ns() - t;
+		if (dt >= round_ns / 8)
+			break;
+	}
+	n = (long)(n * (round_ns / dt)) + 1;
+	for (long i = 0; i < n_rounds; i++) {
+		t = now_ns();
+		run(n);
+		keep_min(&best, (now_ns() - t) / n);
+	}
+	return best;
+}
+
+/* --- CPUs ------------------------------------------------------------- */
+
+/* The nth, from 0, of the CPUs that this process may run on. */
+static inline int cpu_pick(int nth)
+{
+	cpu_set_t all;
+
+	if (sched_getaffinity(0, sizeof(all), &all))
+		die("sched_getaffinity");
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &all) && nth-- == 0)
+			return cpu;
+	fprintf(stderr, "# %s needs two CPUs\n", case_name);
+	exit(77);
+}
+
+static inline void cpu_pin(int a, int b)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(a, &set);
+	CPU_SET(b, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		die("sched_setaffinity");
+}
+
+/* --- partners --------------------------------------------------------- */
+
+static pid_t owner_pid;
+static pid_t partner_pid[2 * PAIRS_MAX + N_BURNERS];
+static int n_partners;
+
+/* 0 in the child, which ends with its parent */
+static inline pid_t partner_fork(void)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		die("fork");
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != owner_pid)
+			_exit(1);
+		return 0;
+	}
+	partner_pid[n_partners++] = pid;
+	return pid;
+}
+
+/* A partner works until what it works on is removed, and says so by this. */
+static inline _Noreturn void partner_exit(void)
+{
+	_exit(errno == EIDRM || errno == EINVAL ? 0 : 1);
+}
+
+static inline void partners_wait(void)
+{
+	while (n_partners > 0) {
+		int status;
+
+		if (waitpid(partner_pid[--n_partners], &status, 0) < 0 ||
+			(WIFEXITED(status) && WEXITSTATUS(status))) {
+			errno = ECHILD;
+			die("a partner failed");
+		}
+	}
+}
+
+static inline void partners_kill(void)
+{
+	for (int i = 0; i < n_partners; i++)
+		kill(partner_pid[i], SIGKILL);
+	while (n_partners > 0)
+		waitpid(partner_pid[--n_partners], NULL, 0);
+}
+
+/* --- many pairs ------------------------------------------------------- */
+
+/* One line a pair, so that the counters do not share a cache line. */
+struct tally {
+	_Alignas(64) volatile long round_trips;
+};
+
+/* Shared by all processes. */
+struct arena {
+	volatile int stop;
+	struct tally pair[PAIRS_MAX];
+};
+
+static inline long pairs_total(const struct arena *arena, int n_pairs)
+{
+	long sum = 0;
+
+	for (int i = 0; i < n_pairs; i++)
+		sum += arena->pair[i].round_trips;
+	return sum;
+}
+
+/* For people: a pair may starve while the sum looks well. */
+static inline void pairs_spread(const struct arena *arena, int n_pairs)
+{
+	long least = arena->pair[0].round_trips, most = least;
+
+	for (int i = 1; i < n_pairs; i++) {
+		long x = arena->pair[i].round_trips;
+
+		least = x < least ? x : least;
+		most = x > most ? x : most;
+	}
+	printf("# %s: round trips of one pair: least %ld, most %ld\n",
+		case_name, least, most);
+}
+
+static inline void burners_start(const struct arena *arena, const int *cpu)
+{
+	for (int i = 0; i < N_BURNERS; i++)
+		if (!partner_fork()) {
+			cpu_pin(cpu[i % 2], cpu[i % 2]);
+			while (!arena->stop)
+				;
+			_exit(0);
+		}
+}
+
+/*
+ * ns a round trip, elapsed time by the round trips of all n_pairs pairs on two
+ * CPUs, beside two processes that only spin if burn. start(arena, i) starts the
+ * two partners of pair i, of whom one counts; remove() removes what they use.
+ */
+static inline double pairs_best(int n_pairs, bool burn,
+	void (*start)(struct arena *arena, int nth), void (*remove)(void))
+{
+	struct arena *arena = mmap(NULL, sizeof(*arena), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int cpu[2] = {cpu_pick(0), cpu_pick(1)};
+	double best = NEVER;
+
+	if (arena == MAP_FAILED)
+		die("mmap");
+	cpu_pin(cpu[0], cpu[1]);
+	if (burn)
+		burners_start(arena, cpu);
+	for (int i = 0; i < n_pairs; i++)
+		start(arena, i);
+	sleep_ms(100);
+	for (long i = 0; i < n_rounds; i++) {
+		long before = pairs_total(arena, n_pairs);
+		double t = now_ns();
+
+		sleep_ms(10 * round_ms);
+		t = now_ns() - t;
+		before = pairs_total(arena, n_pairs) - before;
+		if (before)
+			keep_min(&best, t / before);
+	}
+	pairs_spread(arena, n_pairs);
+	arena->stop = 1;
+	remove();
+	partners_wait();
+	return best;
+}
+
+/* --- the command ------------------------------------------------------ */
+
+struct bench {
+	const char *name; /* NULL ends the table */
+	void (*run)(void);
+};
+
+static void (*bench_clean)(void);
+
+static inline void bench_exit(void)
+{
+	if (getpid() != owner_pid)
+		return;
+	partners_kill();
+	if (bench_clean)
+		bench_clean();
+}
+
+/*
+ * Runs the case that argv names, after the program's options; clean() is called
+ * at the end, however that comes, but not in children. Does not return where
+ * --list was asked for or no case has the name.
+ */
+static inline void bench_main(int argc, char **argv,
+	const struct option_of *options, const struct bench *benches,
+	void (*clean)(void))
+{
+	int list = argc == 2 && !strcmp(argv[1], "--list");
+	int at = list ? argc : options_read(argc, argv, options);
+
+	owner_pid = getpid();
+	bench_clean = clean;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	for (const struct bench *b = benches; list && b->name; b++)
+		puts(b->name);
+	if (list)
+		exit(0);
+	if (at + 1 != argc || n_rounds < 1 || round_ms < 1)
+		options_wrong(argv);
+	case_name = argv[at];
+	atexit(bench_exit);
+	for (const struct bench *b = benches; b->name; b++)
+		if (!strcmp(case_name, b->name)) {
+			b->run();
+			return;
+		}
+	options_wrong(argv);
+}
+
+/* The options of every program, for its table. */
+#define BENCH_OPTIONS                           \
+	{"rounds", .number = &n_rounds},        \
+	{                                       \
+		"round-ms", .number = &round_ms \
+	}
+
+#endif
