@@ -23,9 +23,12 @@
  *   hammer		send and receive without pause on a queue of depth
  *			messages of random priorities, until killed
  *   spin		only spin, until killed
+ *   victim		a unit of work, about ten milliseconds of sorting, of
+ *			chasing pointers and of adding up, for each byte that is
+ *			read; writes the CPU time of each, in ns
+ *   count		--pairs sends and receives on such a queue as hammer's
  *
- * The last two are for `interfere`, beside this file, which pins them and runs
- * another job meanwhile.
+ * The last four are for `interfere`, beside this file.
  *
  * The workloads of full, fill, drain and hammer are those of Ledford 2012.
  */
