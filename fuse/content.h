@@ -9,6 +9,7 @@
 #ifndef IPCLIFT_FUSE_CONTENT_H
 #define IPCLIFT_FUSE_CONTENT_H
 
+#include "ipc/mqueue.h"
 #include "tree.h"
 
 /* sysvipc/sem, msg, shm: the kernel's bytes, added to t: of what has an idx
@@ -29,8 +30,8 @@ make_part content_sem_stat, content_sem_values, content_sem_holders,
 make_part content_msg_stat, content_msg_messages, content_msg_waiters;
 make_part content_shm_stat, content_shm_attachments;
 
-/* The status line of a queue. */
-int content_queue(struct caller *c, const struct node *n, struct text *t);
+/* The status line of a queue, MQ_STATUS_SIZE bytes at most: its length. */
+int content_queue(struct caller *c, const struct mq_desc *d, char *line);
 
 /* Bytes that a segment has. No lock. */
 u64 content_data_size(const struct caller *c, const struct slot *s);

@@ -18,6 +18,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "log.h"
@@ -191,6 +193,19 @@ static int serve(
 	return err ? EXIT_FAILED : EXIT_OK;
 }
 
+/* A queue's mode is what its maker's umask has left of it, and each that is
+ * open takes a descriptor here too. */
+static void prepare_for_queues(void)
+{
+	struct rlimit files;
+
+	umask(0);
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
 /* Nothing is made for a command line that libfuse does not take: it is asked
  * before the registry is opened. */
 static int mount_and_serve(struct fuse_args *args, const struct options *o,
@@ -204,6 +219,7 @@ static int mount_and_serve(struct fuse_args *args, const struct options *o,
 	if (!se)
 		return EXIT_USAGE;
 	if (!open_registry(o, registry) && !fuse_set_signal_handlers(se)) {
+		prepare_for_queues();
 		if (!fuse_session_mount(se, dir)) {
 			status = serve(se, o, dir);
 			fuse_session_unmount(se);

@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fuse_lowlevel.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@
 #include <unistd.h>
 
 #include "content.h"
+#include "queue.h"
 #include "ipc/mqueue.h"
 #include "ipc/msg.h"
 #include "ipc/sem.h"
@@ -46,8 +48,9 @@ struct file {
 	u32 refs;
 	pthread_mutex_t lock; /* of what follows */
 	int made;
-	u32 next_idx;	  /* of sysvipc: behind the last row */
-	struct text text; /* of a directory: packed struct entry */
+	u32 next_idx;	   /* of sysvipc: behind the last row */
+	struct mq_desc mq; /* of a queue */
+	struct text text;  /* of a directory: packed struct entry */
 };
 
 struct entry {
@@ -161,37 +164,22 @@ static void op_access(fuse_req_t req, fuse_ino_t ino, int mask)
 	reply_error(req, err);
 }
 
-static int queue_desc(const struct request *r, struct mq_desc *ret)
-{
-	*ret = (struct mq_desc){0};
-	ret->s = node_slot(r->c, &r->node, &ret->ident);
-	return ret->s ? 0 : -ENOENT;
-}
-
-/* chmod and chown are a queue's; a size may be given to all that may be
- * written, and changes nothing. */
+/* chmod, chown and the times are a queue's; a size may be given to all that
+ * may be written, and changes nothing. Whoever has a file open for writing may
+ * truncate it. */
 static int set_attributes(
-	struct request *r, const struct stat *attr, int to_set)
+	struct request *r, const struct stat *attr, int to_set, int open)
 {
 	const int all =
 		FUSE_SET_ATTR_MODE | FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID;
-	struct mq_desc d;
-	int err = 0;
 
-	if (to_set & FUSE_SET_ATTR_SIZE)
-		err = node_access(r->c, r->who, &r->node, PERM_W);
-	if (err || !(to_set & all))
-		return err;
-	if (r->node.kind != NODE_QUEUE)
+	if (r->node.kind == NODE_QUEUE)
+		return queue_set(r->c, &r->node, attr, to_set, open);
+	if (to_set & all)
 		return -EPERM;
-	err = queue_desc(r, &d);
-	if (!err && (to_set & FUSE_SET_ATTR_MODE))
-		err = mq_chmod(r->c, &d, attr->st_mode & 07777);
-	if (!err && (to_set & (FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID)))
-		err = mq_chown(r->c, &d,
-			to_set & FUSE_SET_ATTR_UID ? attr->st_uid : ~0u,
-			to_set & FUSE_SET_ATTR_GID ? attr->st_gid : ~0u);
-	return err;
+	return (to_set & FUSE_SET_ATTR_SIZE) && !open
+		       ? node_access(r->c, r->who, &r->node, PERM_W)
+		       : 0;
 }
 
 static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
@@ -201,11 +189,8 @@ static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 	struct stat st;
 	int err = request_begin(req, ino, &r);
 
-	/* Whoever has it open for writing may truncate it. */
-	if (fi)
-		to_set &= ~FUSE_SET_ATTR_SIZE;
 	if (!err)
-		err = set_attributes(&r, attr, to_set);
+		err = set_attributes(&r, attr, to_set, fi != NULL);
 	if (!err)
 		err = node_stat(r.c, &r.node, &st);
 	if (err)
@@ -251,6 +236,18 @@ static void file_put(struct file *f)
 	free(f);
 }
 
+/* The last use of it by the kernel. */
+static void file_close(fuse_req_t req, struct file *f)
+{
+	if (f->node.kind == NODE_QUEUE) {
+		queue_unpoll(f);
+		queue_close(source_check() ? NULL
+					   : source_caller(requester_of(req)),
+			&f->mq);
+	}
+	file_put(f);
+}
+
 static u32 wanted_rights(int flags)
 {
 	static const u32 rights[] = {PERM_R, PERM_W, PERM_R | PERM_W, 0};
@@ -258,36 +255,79 @@ static u32 wanted_rights(int flags)
 	return rights[flags & O_ACCMODE];
 }
 
+/* As procfs and mqueue: no O_DIRECT, and to truncate is to write. */
+static int may_open(struct request *r, int flags)
+{
+	if (flags & O_DIRECT)
+		return -EINVAL;
+	return node_access(r->c, r->who, &r->node,
+		wanted_rights(flags) | (flags & O_TRUNC ? PERM_W : 0));
+}
+
 static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
+	struct file *f = NULL;
 	struct request r;
-	struct file *f;
 	int err = request_begin(req, ino, &r);
 
 	if (!err)
-		err = node_access(
-			r.c, r.who, &r.node, wanted_rights(fi->flags));
-	if (err) {
-		reply_error(req, err);
-		return;
+		err = may_open(&r, fi->flags);
+	if (!err) {
+		f = file_new(&r.node);
+		err = f ? 0 : -ENOMEM;
 	}
-	f = file_new(&r.node);
-	if (!f) {
-		reply_error(req, -ENOMEM);
+	if (!err && r.node.kind == NODE_QUEUE)
+		err = queue_open(r.c, &r.node, fi->flags, &f->mq);
+	if (err) {
+		if (f)
+			file_put(f);
+		reply_error(req, err);
 		return;
 	}
 	fi->fh = (uintptr_t)f;
 	fi->direct_io = 1;
 	if (fuse_reply_open(req, fi))
-		file_put(f);
+		file_close(req, f);
 }
 
 static void op_release(
 	fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	(void)ino;
-	file_put(file_of(fi));
+	file_close(req, file_of(fi));
 	reply_error(req, 0);
+}
+
+static void op_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
+	struct fuse_pollhandle *handle)
+{
+	struct file *f = file_of(fi);
+	struct request r;
+
+	if (f->node.kind == NODE_QUEUE && !request_begin(req, ino, &r)) {
+		fuse_reply_poll(req, queue_poll(r.c, &f->mq, f, handle));
+		return;
+	}
+	if (handle)
+		fuse_pollhandle_destroy(handle);
+	fuse_reply_poll(req, POLLIN | POLLRDNORM | POLLOUT | POLLWRNORM);
+}
+
+/* None of these has anything to be written back; the kernel's say so. */
+static void op_fsync(
+	fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
+{
+	(void)ino, (void)datasync, (void)fi;
+	reply_error(req, -EINVAL);
+}
+
+static void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
+{
+	(void)ino;
+	if (size)
+		fuse_reply_buf(req, NULL, 0);
+	else
+		fuse_reply_xattr(req, 0);
 }
 
 /* ---- reading ---- */
@@ -305,9 +345,6 @@ static int make_text(struct caller *c, struct file *f)
 	case NODE_VIEW:
 	case NODE_LOCKS:
 		err = n->view(c, t);
-		break;
-	case NODE_QUEUE:
-		err = content_queue(c, n, t);
 		break;
 	default: {
 		u64 ident;
@@ -366,14 +403,19 @@ static void read_text(fuse_req_t req, struct file *f, struct caller *c,
 }
 
 /* SEEK_DATA and SEEK_HOLE, the others being the kernel's own: what the files of
- * procfs and of mqueue answer, which have a size of 0 and of 80. */
+ * procfs answer, which have no size, and those of mqueue. */
 static void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
 	struct fuse_file_info *fi)
 {
-	const struct node *n = &file_of(fi)->node;
-	off_t size = n->kind == NODE_QUEUE ? MQ_STATUS_SIZE : 0;
+	const struct file *f = file_of(fi);
+	const struct node *n = &f->node;
+	struct mq_stat st;
+	struct request r;
+	off_t size = 0;
 
-	(void)ino;
+	if (n->kind == NODE_QUEUE && !request_begin(req, ino, &r) &&
+		!mq_stat(r.c, &f->mq, &st))
+		size = (off_t)st.size;
 	if (n->kind == NODE_SYSVIPC || (off < 0 && whence == SEEK_DATA))
 		reply_error(req, -EINVAL);
 	else if (off >= size)
@@ -393,6 +435,26 @@ static void read_sysctl(fuse_req_t req, const struct node *n, struct caller *c,
 		reply_error(req, (int)len);
 	else
 		fuse_reply_buf(req, buf, (size_t)len);
+}
+
+/* At any offset what it says now. */
+static void read_queue(fuse_req_t req, const struct file *f, struct caller *c,
+	size_t size, off_t offset)
+{
+	char line[MQ_STATUS_SIZE];
+	int len = content_queue(c, &f->mq, line);
+	size_t n;
+
+	if (len < 0) {
+		reply_error(req, len);
+		return;
+	}
+	n = offset < len ? (size_t)(len - offset) : 0;
+	if (n > size)
+		n = size;
+	if (n)
+		mq_touch(c, &f->mq);
+	fuse_reply_buf(req, n ? line + offset : NULL, n);
 }
 
 static void read_data(fuse_req_t req, const struct node *n, struct caller *c,
@@ -425,6 +487,8 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 		read_sysctl(req, &f->node, r.c, size, offset);
 	else if (f->node.kind == NODE_DATA)
 		read_data(req, &f->node, r.c, size, offset);
+	else if (f->node.kind == NODE_QUEUE)
+		read_queue(req, f, r.c, size, offset);
 	else
 		read_text(req, f, r.c, size, offset);
 }
@@ -585,6 +649,79 @@ static void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 	reply_error(req, err);
 }
 
+/* ---- making queues ---- */
+
+/* A queue of this name in mqueue/, open. */
+static int make_queue(struct request *r, const char *name, int flags,
+	mode_t mode, struct mq_desc *ret, struct fuse_entry_param *e)
+{
+	struct node n;
+	int err;
+
+	if (flags & O_DIRECT)
+		return -EINVAL;
+	err = queue_create(r->c, name, flags, mode, &n, ret);
+	if (err)
+		return err;
+	err = node_stat(r->c, &n, &e->attr);
+	if (err)
+		queue_close(r->c, ret);
+	e->ino = n.ino;
+	return err;
+}
+
+static void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
+	mode_t mode, dev_t dev)
+{
+	struct fuse_entry_param e = {0};
+	struct mq_desc d = {.fd = -1};
+	struct request r;
+	int err = request_begin(req, parent, &r);
+
+	(void)dev;
+	if (!err && r.node.kind != NODE_QUEUES)
+		err = -ENOENT;
+	else if (!err && !S_ISREG(mode))
+		err = -EPERM;
+	if (!err)
+		err = make_queue(&r, name, O_RDWR | O_EXCL, mode, &d, &e);
+	if (err) {
+		reply_error(req, err);
+		return;
+	}
+	queue_close(r.c, &d);
+	fuse_reply_entry(req, &e);
+}
+
+static void op_create(fuse_req_t req, fuse_ino_t parent, const char *name,
+	mode_t mode, struct fuse_file_info *fi)
+{
+	struct fuse_entry_param e = {0};
+	struct mq_desc d = {.fd = -1};
+	struct file *f = NULL;
+	struct node n;
+	struct request r;
+	int err = request_begin(req, parent, &r);
+
+	if (!err && r.node.kind != NODE_QUEUES)
+		err = -ENOENT;
+	if (!err)
+		err = make_queue(&r, name, fi->flags, mode, &d, &e);
+	if (!err && (node_decode(e.ino, &n) || !(f = file_new(&n)))) {
+		queue_close(r.c, &d);
+		err = -ENOMEM;
+	}
+	if (err) {
+		reply_error(req, err);
+		return;
+	}
+	f->mq = d;
+	fi->fh = (uintptr_t)f;
+	fi->direct_io = 1;
+	if (fuse_reply_create(req, &e, fi))
+		file_close(req, f);
+}
+
 /* ---- what the tree does not have ---- */
 
 /* procfs and mqueue differ in the error. */
@@ -596,13 +733,6 @@ static void refuse_new(fuse_req_t req, fuse_ino_t parent)
 	if (!err)
 		err = r.node.kind == NODE_QUEUES ? -EPERM : -ENOENT;
 	reply_error(req, err);
-}
-
-static void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
-	mode_t mode, dev_t dev)
-{
-	(void)name, (void)mode, (void)dev;
-	refuse_new(req, parent);
 }
 
 static void op_mkdir(
@@ -633,13 +763,6 @@ static void op_link(
 	refuse_new(req, parent);
 }
 
-static void op_create(fuse_req_t req, fuse_ino_t parent, const char *name,
-	mode_t mode, struct fuse_file_info *fi)
-{
-	(void)name, (void)mode, (void)fi;
-	refuse_new(req, parent);
-}
-
 const struct fuse_lowlevel_ops ops = {
 	.lookup = op_lookup,
 	.getattr = op_getattr,
@@ -649,6 +772,9 @@ const struct fuse_lowlevel_ops ops = {
 	.open = op_open,
 	.read = op_read,
 	.lseek = op_lseek,
+	.poll = op_poll,
+	.fsync = op_fsync,
+	.listxattr = op_listxattr,
 	.write = op_write,
 	.release = op_release,
 	.opendir = op_opendir,

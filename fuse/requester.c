@@ -74,11 +74,14 @@ static u32 read_caps(const char *hex)
 }
 
 /* "real effective saved fs"; FUSE told us the last. */
-static int uid_matches(const char *list, u32 uid)
+static int uid_matches(const char *list, u32 uid, u32 *ret_real)
 {
-	unsigned fs;
+	unsigned real, fs;
 
-	return sscanf(list, "%*u %*u %*u %u", &fs) == 1 && fs == uid;
+	if (sscanf(list, "%u %*u %*u %u", &real, &fs) != 2 || fs != uid)
+		return 0;
+	*ret_real = real;
+	return 1;
 }
 
 static void read_status(struct cred *cred)
@@ -96,7 +99,7 @@ static void read_status(struct cred *cred)
 	f = fopen(path, "re");
 	while (f && getline(&line, &cap, f) > 0) {
 		if (!strncmp(line, "Uid:", 4))
-			same = uid_matches(line + 4, cred->euid) &&
+			same = uid_matches(line + 4, cred->euid, &r->ruid) &&
 			       same_user_namespace(r->pid);
 		else if (same && !strncmp(line, "Groups:", 7))
 			read_groups(r, line + 7);
@@ -108,6 +111,43 @@ static void read_status(struct cred *cred)
 		fclose(f);
 }
 
+/* "Max msgqueue size  SOFT  HARD  bytes" of /proc/PID/limits. */
+static u64 read_limit(pid_t pid)
+{
+	static const char name[] = "Max msgqueue size";
+	char path[40], *line = NULL;
+	u64 limit = 0;
+	size_t cap = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/limits", (int)pid);
+	f = fopen(path, "re");
+	while (f && getline(&line, &cap, f) > 0) {
+		char *at = line + sizeof(name) - 1;
+
+		if (strncmp(line, name, sizeof(name) - 1))
+			continue;
+		at += strspn(at, " ");
+		limit = strncmp(at, "unlimited", 9) ? strtoull(at, NULL, 10)
+						    : ~0ULL;
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	return limit;
+}
+
+/* Of a process that we cannot see, nothing more than its uid: nothing is
+ * granted beyond the limits. */
+static void read_charge(struct cred *cred, u32 *ret_ruid, u64 *ret_limit)
+{
+	struct requester *r = (struct requester *)cred;
+
+	read_status(cred);
+	*ret_ruid = r->ruid;
+	*ret_limit = r->pid ? read_limit(r->pid) : 0;
+}
+
 void requester_init(struct requester *r, uid_t uid, gid_t gid, pid_t pid)
 {
 	requester_deinit(r);
@@ -116,6 +156,8 @@ void requester_init(struct requester *r, uid_t uid, gid_t gid, pid_t pid)
 	r->cred.n_groups = 0;
 	r->cred.caps = 0;
 	r->cred.read = read_status;
+	r->cred.charge = read_charge;
+	r->ruid = uid;
 	r->pid = pid;
 	r->known = 0;
 }

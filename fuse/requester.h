@@ -16,6 +16,7 @@
 
 struct requester {
 	struct cred cred; /* first: cred_read gets its address */
+	u32 ruid;	  /* real, if it is known, else as told */
 	pid_t pid;	  /* of the thread; 0 = not in our pid namespace */
 	int known;	  /* groups and capabilities were read */
 	u32 *many;	  /* all its groups, malloced */

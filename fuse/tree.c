@@ -172,11 +172,9 @@ int node_is_dir(const struct node *n)
 	       n->kind == NODE_QUEUES || n->kind == NODE_OBJECT;
 }
 
-static int is_queue(const struct caller *c, const struct slot *s)
+int node_of_queue(u64 ident, struct node *ret)
 {
-	const struct mqueue *q = mq_body(c, s);
-
-	return q && !atom_load_acquire(&q->unlinked);
+	return decode_object(object_ino(FAC_MQ, ident, 0), ret);
 }
 
 struct slot *node_slot(
@@ -186,7 +184,7 @@ struct slot *node_slot(
 
 	if (!s || (IDENT_GEN(*ret_ident) & GEN_MASK) != n->gen)
 		return NULL;
-	return n->fac != FAC_MQ || is_queue(c, s) ? s : NULL;
+	return n->fac != FAC_MQ || mq_body(c, s) ? s : NULL;
 }
 
 /* ---- names ---- */
@@ -239,7 +237,7 @@ static int lookup_queue(struct caller *c, const char *name, struct node *ret)
 	struct mq_desc d;
 	int err = mq_find_name(c, name, strlen(name), &d);
 
-	return err ? err : node_decode(object_ino(FAC_MQ, d.ident, 0), ret);
+	return err ? err : node_of_queue(d.ident, ret);
 }
 
 int node_lookup(struct caller *c, const struct node *dir, const char *name,
@@ -393,9 +391,10 @@ int node_list(
 
 /* ---- attributes ---- */
 
+/* The kernel's files of queues know whole seconds. */
 static struct timespec from_ns(s64 ns)
 {
-	return (struct timespec){ns / 1000000000, ns % 1000000000};
+	return (struct timespec){ns / 1000000000, 0};
 }
 
 static void stat_fixed(struct caller *c, const struct node *n, struct stat *st)
@@ -410,7 +409,10 @@ static void stat_fixed(struct caller *c, const struct node *n, struct stat *st)
 	case NODE_QUEUES:
 		/* Everybody's, like the kernel's: see mqueue_unlink. */
 		st->st_uid = st->st_gid = 0;
-		st->st_size = 40 + 20 * (off_t)h->ids[FAC_MQ].in_use;
+		st->st_size = 40 + 20 * (off_t)h->ids[FAC_MQ].n_keys;
+		if (h->mq_changed)
+			st->st_ctim.tv_sec = st->st_mtim.tv_sec =
+				st->st_atim.tv_sec = h->mq_changed;
 		st->st_mode = S_IFDIR | n->mode;
 		return;
 	case NODE_OBJECTS:
@@ -437,7 +439,7 @@ static int stat_queue(
 	st->st_uid = q.uid;
 	st->st_gid = q.gid;
 	st->st_nlink = q.nlink;
-	st->st_size = MQ_STATUS_SIZE;
+	st->st_size = (off_t)q.size;
 	st->st_atim = from_ns(q.atime);
 	st->st_mtim = from_ns(q.mtime);
 	st->st_ctim = from_ns(q.ctime);

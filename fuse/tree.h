@@ -64,6 +64,9 @@ int node_is_dir(const struct node *n);
 struct slot *node_slot(
 	const struct caller *c, const struct node *n, u64 *ret_ident);
 
+/* The file of the queue with this ident. */
+int node_of_queue(u64 ident, struct node *ret);
+
 /* The child of a directory by name: 0, -ENOENT, -ENOTDIR, -ENAMETOOLONG. */
 int node_lookup(struct caller *c, const struct node *dir, const char *name,
 	struct node *ret);

@@ -57,23 +57,14 @@ int content_waits(struct caller *c, struct text *t)
 
 /* ---- a queue of messages ---- */
 
-int content_queue(struct caller *c, const struct node *n, struct text *t)
+int content_queue(struct caller *c, const struct mq_desc *d, char *line)
 {
-	char *at = text_room(t, MQ_STATUS_SIZE);
-	struct mq_desc d = {0};
 	struct mq_status st;
-	int err;
+	int err = mq_status(c, d, &st);
 
-	d.s = node_slot(c, n, &d.ident);
-	if (!d.s)
-		return -ENOENT;
-	if (!at)
-		return -ENOMEM;
-	err = mq_status(c, &d, &st);
 	if (err)
 		return err == -EBADF ? -ENOENT : err;
-	t->len += render_mq_line(&st, at);
-	return 0;
+	return (int)render_mq_line(&st, line);
 }
 
 /* ---- tasks ---- */

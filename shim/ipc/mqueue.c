@@ -282,7 +282,8 @@ struct creation {
 	size_t name_len;
 	u32 oflag, mode;
 	s64 maxmsg, msgsize;
-	u64 charge;
+	u64 charge, rlimit;
+	u32 ruid;
 };
 
 static s64 smaller(s64 a, s64 b)
@@ -305,19 +306,24 @@ static u64 charged(struct caller *c, u32 ruid)
 	return sum;
 }
 
-static u64 rlimit_msgqueue(void)
+/* Who pays for a queue, and how much he may spend. */
+static void read_purse(struct caller *c, struct creation *n)
 {
 	u64 limit[2] = {~0ULL, 0};
 
+	if (c->cred->charge) {
+		c->cred->charge(c->cred, &n->ruid, &n->rlimit);
+		return;
+	}
 	sys_call(__NR_prlimit64, 0, RLIMIT_MSGQUEUE, NULL, limit);
-	return limit[0];
+	n->rlimit = limit[0];
+	n->ruid = sys_call(__NR_getuid);
 }
 
-static int over_rlimit(struct caller *c, u64 charge)
+static int over_rlimit(struct caller *c, const struct creation *n)
 {
-	if (!caller_header(c)->limits.mq_rlimit)
-		return 0;
-	return charged(c, sys_call(__NR_getuid)) + charge > rlimit_msgqueue();
+	return caller_header(c)->limits.mq_rlimit &&
+	       charged(c, n->ruid) + n->charge > n->rlimit;
 }
 
 static int over_queues_max(struct caller *c)
@@ -356,11 +362,12 @@ static int admit(struct caller *c, struct creation *n)
 	}
 	n->charge = (u64)n->maxmsg * n->msgsize + n->maxmsg * CHARGE_MSG +
 		    smaller(n->maxmsg, MQ_N_PRIOS) * CHARGE_NODE;
-	if (over_rlimit(c, n->charge))
+	read_purse(c, n);
+	if (over_rlimit(c, n))
 		sweep(c, ~0u);
-	if (over_rlimit(c, n->charge))
-		return limit_hit(c, LIMIT_RLIMIT_MSGQUEUE, rlimit_msgqueue(),
-			n->charge, -EMFILE);
+	if (over_rlimit(c, n))
+		return limit_hit(c, LIMIT_RLIMIT_MSGQUEUE, n->rlimit, n->charge,
+			-EMFILE);
 	return 0;
 }
 
@@ -390,7 +397,7 @@ static void fill(struct caller *c, struct slot *s, const struct creation *n,
 		.mtime = now,
 		.atime = now,
 		.ctime = now,
-		.ruid = sys_call(__NR_getuid),
+		.ruid = n->ruid,
 		.name_len = n->name_len,
 		.charge = n->charge,
 		.dev = fifo->dev,
@@ -411,6 +418,11 @@ static void fill(struct caller *c, struct slot *s, const struct creation *n,
 	atom_store_release(&s->cgid, cred->egid);
 	atom_store_release(&s->size, (u32)n->maxmsg);
 	atom_store_release(&s->ctime, now / 1000000000);
+}
+
+static void directory_changed(struct caller *c)
+{
+	atom_store_release(&caller_header(c)->mq_changed, sys_realtime_sec());
 }
 
 /* Facility lock held, the FIFO is made. 0, -ENOSPC, -ENOMEM. */
@@ -438,6 +450,7 @@ static int enter(struct caller *c, const struct creation *n,
 		ret->s = s;
 		ret->ident = (u64)(t->gen - 1) << 32 | IDENT_LIVE | (u32)id;
 		journal_publish(c, &s->ident, ret->ident);
+		directory_changed(c);
 	} else {
 		journal_abort(c);
 	}
@@ -600,6 +613,7 @@ int mqueue_unlink(struct caller *c, const char *name, size_t name_len)
 		keyhash_shrink_locked(c, FAC_MQ);
 		keyhash_write_end(c, FAC_MQ);
 		atom_store_release(&q->ctime, sys_realtime_coarse_ns());
+		directory_changed(c);
 		if (!remove_unused(c, idx))
 			sweep(c, SWEEP_FEW);
 	}
@@ -707,7 +721,9 @@ int mq_chown(struct caller *c, const struct mq_desc *d, u32 uid, u32 gid)
 	 * owner as long as nobody gave the queue away. */
 	if (uid != ~0u && uid != d->s->uid && perm_cred(c)->euid)
 		return -EPERM;
-	if (gid != ~0u && !perm_owner_file(c, d->s))
+	if (gid != ~0u && (!perm_owner_file(c, d->s) ||
+				  (gid != d->s->gid && perm_cred(c)->euid &&
+					  !perm_in_group(perm_cred(c), gid))))
 		return -EPERM;
 	if (uid != ~0u)
 		atom_store_release(&d->s->uid, uid);

@@ -27,6 +27,8 @@ struct cred {
 	 * groups in `many`. */
 	void (*read)(struct cred *cred);
 	const u32 *many;
+	/* Who is charged for a queue, and the RLIMIT_MSGQUEUE: as read. */
+	void (*charge)(struct cred *cred, u32 *ret_ruid, u64 *ret_limit);
 };
 
 /* Signals that arrived inside a section and could not be queued again; more

@@ -901,6 +901,7 @@ struct header {
 	u64 mq_fifo[2]; /* token of a FIFO made for a queue not yet there */
 	u32 mq_orphans; /* queues unlinked but open: slot idx + 1, 0 = none */
 	u32 pad;
+	s64 mq_changed; /* a name came or went: realtime seconds, a hint */
 	struct mq_mail mq_mail[MQ_MAILS];
 	struct control_file control[CONTROL_FILES];
 	struct control_taken control_taken;

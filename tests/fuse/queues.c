@@ -5,6 +5,7 @@
  *	queues make		/a empty, /b with five bytes and a notification
  *				of each kind beside it, /c of user 65534
  *	queues unlink NAME	mq_unlink
+ *	queues send NAME	a message of five bytes
  *
  * `make` prints its pid and waits for a line, so that the registrations stay.
  */
@@ -70,6 +71,8 @@ int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "make"))
 		return make_queues();
+	if (argc == 3 && !strcmp(argv[1], "send"))
+		return mq_send(mq_open(argv[2], O_WRONLY), "hello", 5, 1) != 0;
 	if (argc == 3 && !strcmp(argv[1], "unlink"))
 		return mq_unlink(argv[2]) != 0;
 	return 2;
