@@ -50,6 +50,7 @@ static void offsets(mqd_t q)
 static void writes(mqd_t q)
 {
 	struct iovec one = {line, 10};
+	struct stat st;
 	mqd_t reader = mq_open(NAME, O_RDONLY),
 	      writer = mq_open(NAME, O_WRONLY);
 
@@ -62,6 +63,13 @@ static void writes(mqd_t q)
 	t_err(pread(writer, line, 1, 0), EBADF);
 	t_eq(ftruncate(q, 80), 0);
 	t_err(ftruncate(q, -1), EINVAL);
+	t_eq(ftruncate(q, 100), 0);
+	t_eq(fstat(q, &st), 0);
+	t_eq(st.st_size, 100);
+	t_eq(st.st_mtim.tv_nsec, 0);
+	t_eq(lseek(q, 0, SEEK_END), 100);
+	t_eq(lseek(q, 0, SEEK_SET), 0);
+	t_eq(ftruncate(q, 80), 0);
 	t_err(ftruncate(reader, 80), EINVAL);
 	t_err(fsync(q), EINVAL);
 	t_true(mmap(NULL, 4096, PROT_READ, MAP_SHARED, q, 0) == MAP_FAILED &&
