@@ -12,9 +12,8 @@
 #include "ipc/mqueue.h"
 #include "tree.h"
 
-/* sysvipc/sem, msg, shm: the kernel's bytes, added to t: of what has an idx
- * from *idx on, which is then the next to ask for; with the header if t is
- * empty. */
+/* sysvipc/sem, msg, shm: the kernel's rows, added to t: of what has an idx from
+ * *idx on, which is then the next to ask for. */
 int content_sysvipc(
 	struct caller *c, enum facility fac, u32 *idx, struct text *t);
 

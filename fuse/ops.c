@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "content.h"
+#include "listing.h"
 #include "queue.h"
 #include "ipc/mqueue.h"
 #include "ipc/msg.h"
@@ -48,7 +49,10 @@ struct file {
 	u32 refs;
 	pthread_mutex_t lock; /* of what follows */
 	int made;
-	u32 next_idx;	   /* of sysvipc: behind the last row */
+	/* Of sysvipc: text are rows that came later, next_idx is behind them.
+	 */
+	struct listing *listing;
+	u32 next_idx;
 	struct mq_desc mq; /* of a queue */
 	struct text text;  /* of a directory: packed struct entry */
 };
@@ -232,6 +236,8 @@ static void file_put(struct file *f)
 	if (__atomic_sub_fetch(&f->refs, 1, __ATOMIC_ACQ_REL))
 		return;
 	pthread_mutex_destroy(&f->lock);
+	if (f->listing)
+		listing_put(f->listing);
 	text_deinit(&f->text);
 	free(f);
 }
@@ -332,31 +338,44 @@ static void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 
 /* ---- reading ---- */
 
-static int make_text(struct caller *c, struct file *f)
+static int make_text(struct caller *c, const struct node *n, struct text *t)
 {
-	const struct node *n = &f->node;
-	struct text *t = &f->text;
+	u64 ident;
 	int err;
 
-	switch (n->kind) {
-	case NODE_SYSVIPC:
-		err = content_sysvipc(c, n->fac, &f->next_idx, t);
-		break;
-	case NODE_VIEW:
-	case NODE_LOCKS:
+	if (n->view) {
 		err = n->view(c, t);
-		break;
-	default: {
-		u64 ident;
-
+	} else {
 		/* It may be gone since it was opened. */
 		err = node_slot(c, n, &ident) ? n->part(c, n->id, t) : -ENOENT;
 		/* Gone while it was looked at. */
 		if (err == -EINVAL || err == -EIDRM)
 			err = -ENOENT;
 	}
-	}
 	return !err && t->failed ? -ENOMEM : err;
+}
+
+static size_t listing_len(const struct file *f)
+{
+	return f->listing ? f->listing->text.len : 0;
+}
+
+/* Made anew; its lock is held. */
+static int make_file_text(struct file *f, struct caller *c)
+{
+	int err;
+
+	f->text.len = 0;
+	f->text.failed = 0;
+	if (f->node.kind != NODE_SYSVIPC)
+		return make_text(c, &f->node, &f->text);
+	if (f->listing)
+		listing_put(f->listing);
+	f->listing = NULL;
+	err = listing_get(c, f->node.fac, &f->listing);
+	if (!err)
+		f->next_idx = f->listing->next_idx;
+	return err;
 }
 
 /* The text of an open file: made when it is first read from the beginning, and
@@ -367,24 +386,38 @@ static int file_text(struct file *f, struct caller *c, off_t offset)
 {
 	int err = 0;
 
-	if (f->made && offset) {
-		if (f->node.kind == NODE_SYSVIPC &&
-			(size_t)offset >= f->text.len)
-			err = make_text(c, f);
-		return err;
+	if (!f->made || !offset) {
+		err = make_file_text(f, c);
+		f->made = !err;
+	} else if (f->listing &&
+		   (size_t)offset >= listing_len(f) + f->text.len) {
+		err = content_sysvipc(c, f->node.fac, &f->next_idx, &f->text);
 	}
-	f->text.len = 0;
-	f->text.failed = 0;
-	f->next_idx = 0;
-	err = make_text(c, f);
-	f->made = !err;
 	return err;
+}
+
+/* What there is at an offset: of the listing, or behind it. */
+static size_t text_at(const struct file *f, size_t offset, const char **ret)
+{
+	size_t len = listing_len(f);
+	const struct text *t = &f->text;
+
+	if (offset < len) {
+		t = &f->listing->text;
+	} else {
+		offset -= len;
+		if (offset > t->len)
+			offset = t->len;
+	}
+	*ret = t->buf + offset;
+	return t->len - offset;
 }
 
 static void read_text(fuse_req_t req, struct file *f, struct caller *c,
 	size_t size, off_t offset)
 {
-	size_t at, n;
+	const char *at;
+	size_t n;
 	int err;
 
 	__atomic_add_fetch(&f->refs, 1, __ATOMIC_RELAXED);
@@ -393,10 +426,8 @@ static void read_text(fuse_req_t req, struct file *f, struct caller *c,
 	if (err) {
 		reply_error(req, err);
 	} else {
-		at = (size_t)offset < f->text.len ? (size_t)offset
-						  : f->text.len;
-		n = f->text.len - at;
-		fuse_reply_buf(req, f->text.buf + at, n < size ? n : size);
+		n = text_at(f, (size_t)offset, &at);
+		fuse_reply_buf(req, at, n < size ? n : size);
 	}
 	pthread_mutex_unlock(&f->lock);
 	file_put(f);

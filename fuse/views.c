@@ -29,8 +29,6 @@ int content_sysvipc(
 	char *at;
 	s64 n;
 
-	if (!t->len)
-		text_print(t, "%s", render_head(fac));
 	do {
 		at = text_room(t, ROWS_ROOM);
 		if (!at)
