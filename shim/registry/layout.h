@@ -34,7 +34,7 @@
 #include <stdint.h>
 
 #define LAYOUT_MAGIC 0x7466696c63706900ULL /* "\0ipclift" */
-#define LAYOUT_VERSION 14u
+#define LAYOUT_VERSION 15u
 
 typedef uint64_t u64;
 typedef int64_t s64;
