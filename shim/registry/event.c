@@ -63,7 +63,9 @@ int event_get(const struct region *r, u64 seq, struct event *ret)
 	const struct event *e =
 		(const struct event *)region_at(r, EVENTS_OFF) + seq % N_EVENTS;
 
-	if (atom_load_acquire(&e->seq) != seq)
+	/* For want of room it was never written: a hole, which in a full file
+	 * system cannot even be read. */
+	if (!sys_readable(e, sizeof(*e)) || atom_load_acquire(&e->seq) != seq)
 		return 0;
 	*ret = *e;
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);

@@ -208,8 +208,24 @@ static void begin_image(struct caller *c, struct task *t, u64 mm)
 		arch_pause();
 }
 
+#define TASKS_A_PAGE ((u32)(SYS_PAGE / sizeof(struct task)))
+
+/* 0 if the page of this task was never used: in a full file system it cannot
+ * even be read. */
+static int page_is_there(const struct task *t)
+{
+	unsigned char there = 0;
+
+	return sys_call(__NR_mincore, (uintptr_t)t & ~(uintptr_t)(SYS_PAGE - 1),
+		       SYS_PAGE, &there) ||
+	       (there & 1);
+}
+
+/* In a full file system what the dead left is all there is: then somewhere
+ * else in the table than where it is looked for after exec. */
 static int task_claim(struct caller *c, u64 start, u64 mm)
 {
+	int got, err = -ENOSPC;
 	u32 i, idx;
 	struct task *t;
 
@@ -218,7 +234,7 @@ static int task_claim(struct caller *c, u64 start, u64 mm)
 		idx = (c->pid + i) & (N_TASKS - 1);
 		t = region_task(&c->region, idx);
 		if (caller_room(c, t, sizeof(*t)))
-			return -ENOMEM;
+			continue;
 		if (idx && atom_load_acquire(&t->pid) == c->pid &&
 			t->state == TASK_LIVE && same_start(t->start, start)) {
 			begin_image(c, t, mm);
@@ -227,12 +243,16 @@ static int task_claim(struct caller *c, u64 start, u64 mm)
 		}
 	}
 	for (i = 0; i < N_TASKS; i++) {
-		int got = task_try(c, (c->pid + i) & (N_TASKS - 1), start, mm);
-
-		if (got)
-			return got < 0 ? got : 0;
+		idx = (c->pid + i) & (N_TASKS - 1);
+		got = task_try(c, idx, start, mm);
+		if (got > 0)
+			return 0;
+		if (got < 0) {
+			err = got;
+			i += TASKS_A_PAGE - 1 - idx % TASKS_A_PAGE;
+		}
 	}
-	return -ENOSPC;
+	return err;
 }
 
 /*
@@ -240,13 +260,16 @@ static int task_claim(struct caller *c, u64 start, u64 mm)
  * something to roll back, it stands in a queue, or a living waker of it has not
  * made its last store to the word.
  */
-static int thread_reclaimable(const struct thread *th, u32 tid)
+static int thread_reclaimable(
+	const struct caller *c, const struct thread *th, u32 tid)
 {
 	if (atom_load_acquire(&th->journal.n) ||
 		atom_load_acquire(&th->waiter.state) == WAIT_QUEUED ||
 		(atom_load_acquire(&th->waiter.word) & SYS_TID_MASK))
 		return 0;
-	return sys_call(__NR_kill, tid, 0) == -ESRCH;
+	/* Our own number, though we have no record: it was of the program image
+	 * before exec, or of somebody dead. */
+	return tid == c->tid || sys_call(__NR_kill, tid, 0) == -ESRCH;
 }
 
 /*
@@ -272,7 +295,7 @@ static int thread_try(struct caller *c, u32 idx)
 	struct thread *th = region_thread(&c->region, idx);
 	u32 tid = atom_load_acquire(&th->tid), dead = tid;
 
-	if (tid && !thread_reclaimable(th, tid))
+	if (tid && !thread_reclaimable(c, th, tid))
 		return 0;
 	if (!atom_cas(&th->tid, &tid, c->tid))
 		return 0;
@@ -292,6 +315,7 @@ static int thread_claim(struct caller *c)
 {
 	struct header *h = caller_header(c);
 	u32 high = atom_load_acquire(&h->thread_high);
+	int err = -ENOSPC;
 	u32 i, idx;
 
 	for (i = 0; i < RECLAIM_LOOKS && high > 1; i++) {
@@ -303,16 +327,19 @@ static int thread_claim(struct caller *c)
 		u32 seen = idx;
 
 		if (caller_room(
-			    c, region_thread(&c->region, idx), THREAD_STRIDE))
-			return -ENOMEM;
+			    c, region_thread(&c->region, idx), THREAD_STRIDE)) {
+			err = -ENOMEM;
+			break;
+		}
 		if (atom_cas(&h->thread_high, &seen, idx + 1) &&
 			thread_try(c, idx))
 			return 0;
 	}
-	for (idx = 1; idx < N_THREADS; idx++)
+	high = atom_load_acquire(&h->thread_high);
+	for (idx = 1; idx < high; idx++)
 		if (thread_try(c, idx))
 			return 0;
-	return -ENOSPC;
+	return err;
 }
 
 /* The thread record comes first: to inherit a task takes its lock, and a lock
@@ -503,13 +530,17 @@ struct sys_dirent {
 
 static int is_known(const struct caller *c, u32 pid, u64 start)
 {
-	u32 i;
+	int there = 0;
+	u32 i, idx;
 
 	for (i = 0; i < PROBES; i++) {
-		const struct task *t =
-			region_task(&c->region, (pid + i) & (N_TASKS - 1));
+		const struct task *t;
 
-		if (t->pid == pid && same_start(t->start, start) &&
+		idx = (pid + i) & (N_TASKS - 1);
+		t = region_task(&c->region, idx);
+		if (i == 0 || idx % TASKS_A_PAGE == 0)
+			there = page_is_there(t);
+		if (there && t->pid == pid && same_start(t->start, start) &&
 			t->state == TASK_LIVE)
 			return 1;
 	}
@@ -577,22 +608,15 @@ void task_free_locked(struct caller *c, struct task *t)
 
 u32 task_next(const struct caller *c, u32 from)
 {
-	const u32 per_page = SYS_PAGE / sizeof(struct task);
-	unsigned char there = 0;
 	int known = 0;
 
 	for (; from < N_TASKS; from++) {
 		struct task *t = region_task(&c->region, from);
 
-		if (from % per_page == 0)
+		if (from % TASKS_A_PAGE == 0)
 			known = 0;
-		if (!known++ &&
-			sys_call(__NR_mincore,
-				(uintptr_t)t & ~(uintptr_t)(SYS_PAGE - 1),
-				SYS_PAGE, &there))
-			there = 1;
-		if (!(there & 1))
-			from |= per_page - 1;
+		if (!known++ && !page_is_there(t))
+			from |= TASKS_A_PAGE - 1;
 		else if (atom_load_acquire(&t->claim))
 			return from;
 	}

@@ -720,17 +720,31 @@ static void spawn(long i)
 	workers[i] = pid;
 }
 
+/* Waits for pid, -1: any, by waitpid's flags; false if there is none. Nobody
+ * may have died but of us. */
+static bool reap(pid_t pid, int flags)
+{
+	int status;
+	pid_t got = waitpid(pid, &status, flags);
+
+	/* SIGALRM and SIGUSR1: exec has put the handlers away. */
+	if (got > 0 && WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL &&
+		WTERMSIG(status) != SIGALRM && WTERMSIG(status) != SIGUSR1)
+		violation("died of signal", WTERMSIG(status), got);
+	return got > 0;
+}
+
 /* Everybody of the worker's group; orphans come to us as their subreaper. */
 static void kill_group(long i)
 {
 	kill(-workers[i], SIGKILL);
 	kill(workers[i], SIGKILL);
-	waitpid(workers[i], NULL, 0);
+	reap(workers[i], 0);
 }
 
 static void reap_orphans(void)
 {
-	while (waitpid(-1, NULL, WNOHANG) > 0)
+	while (reap(-1, WNOHANG))
 		;
 }
 
@@ -772,7 +786,7 @@ static void storm(void)
 			break;
 		case 1:
 			kill(workers[i], SIGKILL);
-			waitpid(workers[i], NULL, 0);
+			reap(workers[i], 0);
 			kill(-workers[i], SIGKILL);
 			spawn(i);
 			break;
@@ -789,7 +803,7 @@ static void storm(void)
 		kill(-workers[i], SIGKILL);
 	for (i = 0; i < n_procs; i++)
 		kill(workers[i], SIGKILL);
-	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
+	while (reap(-1, 0) || errno == EINTR)
 		;
 }
 

@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# full_room.sh - the registry's file system is full: calls that need more room
+# fail with an error and no program gets SIGBUS; and what the dead left is of
+# use, so that processes come and go, and the command can look and remove.
+
+set -u
+shim=${IPCLIFT_SHIM:?names no libipclift.so}
+tool=${IPCLIFT_TOOL:?names no ipclift}
+if [[ ${1-} != inside ]]; then
+    ((EUID == 0)) || {
+        echo "needs root, to mount a small file system"
+        exit 77
+    }
+    exec unshare --ipc --mount bash "$0" inside
+fi
+work=$(mktemp -d) || exit 1
+trap 'umount "$work"; rm -rf "$work" "$work.out"' EXIT
+mount -t tmpfs -o size=1m none "$work" || exit 1
+export IPCLIFT_REGISTRY=$work/registry
+# shellcheck source=tests/preload/checks.sh
+. "$(dirname "$0")/checks.sh"
+
+served() {
+    LD_PRELOAD=$shim perl -e "$1" 2>&1
+}
+# What it needs of memory besides is there when it is gone.
+id=$(served 'my $id = semget(1, 1, 01600); my $other = semget(0, 1, 0600);
+    semctl($other, 0, 0, 0); semop($id, pack "s!3", 0, 1, 010000); print $id')
+cat /dev/zero >"$work/fill" 2>/dev/null
+
+# Two limits in turn, each an event in the ring, until a page of it has no room,
+# and whoever comes next looks there.
+# shellcheck disable=SC2016 # perl's
+is "limits are hit" \
+    "$(served 'for (1 .. 100) { semop(0, "\0" x 6000) and die;
+        semget(0, 1 << 20, 0600) and die; } print "$!"')" "Invalid argument"
+
+# Each wants a record of its own, with a unit to be undone.
+# shellcheck disable=SC2016
+for i in {1..100}; do
+    served 'print semop('"$id"', pack "s!3", 0, 1, 010000) ? "." : "$!\n"'
+done >"$work.out" 2>&1
+is "a hundred processes come and go" "$(tr -dc . <"$work.out" | wc -c)" 100
+is "undone" "$(served "print semctl($id, 0, 12, 0) + 0")" 0
+is "whole" "$("$tool" check 2>&1)" "all invariants hold"
+is "the command removes" "$("$tool" rm --key 1 2>&1)" ""
+
+exit $bad
