@@ -10,6 +10,7 @@
 #include "tool/command.h"
 
 #include <stdarg.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -140,6 +141,16 @@ static int run_current(int argc, char **argv)
 	return err ? err : current->main(argc - first, argv + first);
 }
 
+/* What was told has not arrived (a full disk): a failure of its own. */
+static int written(int status)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	fprintf(stderr, "ipclift: the output cannot be written: %s\n",
+		strerror(errno));
+	return status ? status : EXIT_FAILED;
+}
+
 int main(int argc, char **argv)
 {
 	size_t i;
@@ -148,7 +159,7 @@ int main(int argc, char **argv)
 		return usage_error("which command?");
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
 		!strcmp(argv[1], "help"))
-		return print_overview();
+		return written(print_overview());
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
 		puts("ipclift " IPCLIFT_VERSION);
 		return EXIT_OK;
@@ -166,5 +177,5 @@ int main(int argc, char **argv)
 		return usage_error("unknown command '%s'", argv[1]);
 	current = commands[i];
 	home_sweep();
-	return run_current(argc - 1, argv + 1);
+	return written(run_current(argc - 1, argv + 1));
 }

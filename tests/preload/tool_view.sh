@@ -161,6 +161,17 @@ is "doctor on a bad registry" \
 is "verdict" "$(tail -n 1 "$work/out")" \
     "Verdict: not served until the 1 fault is mended."
 
+# ---- what cannot be written is said
+for command in ls get tasks "ls --json" "events --help"; do
+    # shellcheck disable=SC2086 # words
+    is "$command to a full disk" \
+        "$("$ipclift" $command 2>&1 >/dev/full)" \
+        "ipclift: the output cannot be written: No space left on device"
+    # shellcheck disable=SC2086 # words
+    is "$command: its status" \
+        "$("$ipclift" $command 2>/dev/null >/dev/full; echo $?)" 1
+done
+
 # ---- help
 for command in run ls show rm gc get set check doctor waits events locks \
     tasks save restore bench mount; do
