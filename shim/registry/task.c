@@ -256,6 +256,36 @@ static int task_claim(struct caller *c, u64 start, u64 mm)
 }
 
 /*
+ * Of several threads of a process that make their first call at once, one
+ * claims its task and the others find that. The pid of who is at it: another
+ * one's is of before a fork, or a vfork child's, which claims for itself.
+ */
+static u32 claiming;
+
+static int task_claim_once(struct caller *c, u64 start, u64 mm)
+{
+	const struct sys_timespec nap = {0, 50000};
+	u32 seen = 0, own = c->pid;
+	int err, i;
+
+	for (i = 0; !__atomic_compare_exchange_n(&claiming, &seen, own, 0,
+		     __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+		i++) {
+		if (seen != own)
+			continue;
+		seen = 0;
+		if (i < 100)
+			arch_pause();
+		else
+			sys_call(__NR_nanosleep, &nap, NULL);
+	}
+	err = task_claim(c, start, mm);
+	__atomic_compare_exchange_n(
+		&claiming, &own, 0, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	return err;
+}
+
+/*
  * May the record of dead thread `tid` be taken over? Not while its journal has
  * something to roll back, it stands in a queue, or a living waker of it has not
  * made its last store to the word.
@@ -363,7 +393,7 @@ int caller_enroll_slow(struct caller *c)
 		atom_store_release(&th->waiter.word, 0);
 		atom_store_release(&th->waiter.alive, 0);
 		if (!c->task)
-			err = task_claim(c, start, self.stack);
+			err = task_claim_once(c, start, self.stack);
 		atom_store_release(&th->task, c->task);
 		atom_store_release(&th->start, start);
 		if (err) {
