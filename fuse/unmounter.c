@@ -35,7 +35,9 @@ int unmounter_start(const char *dir)
 
 	if (pipe2(fds, O_CLOEXEC))
 		return -1;
-	pid = fork();
+	/* Returns once that is another program: a signal that is sent to the
+	 * daemon by its name must not meet both. */
+	pid = vfork();
 	if (!pid)
 		become_unmounter(fds[0], dir);
 	close(fds[0]);
