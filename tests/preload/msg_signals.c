@@ -39,16 +39,6 @@ static void use_queue(int sig)
 	handled++;
 }
 
-static void catch_with(int sig, void (*handler)(int), int flags)
-{
-	struct sigaction action;
-
-	memset(&action, 0, sizeof(action));
-	action.sa_handler = handler;
-	action.sa_flags = flags;
-	sigaction(sig, &action, NULL);
-}
-
 /* A child that sleeps with a handler set; sending: 10 bytes that do not fit. */
 static pid_t sleeper(void (*handler)(int), int flags, int sending)
 {
@@ -59,7 +49,7 @@ static pid_t sleeper(void (*handler)(int), int flags, int sending)
 
 		handled = 0;
 		if (handler)
-			catch_with(SIGUSR1, handler, flags);
+			t_catch(SIGUSR1, handler, flags);
 		if (sigsetjmp(out, 1))
 			_exit(55);
 		if (sending)
@@ -126,7 +116,7 @@ static void storm(void)
 	int bad = 0;
 
 	t_story("handlers in the midst of calls");
-	catch_with(SIGALRM, use_queue, 0);
+	t_catch(SIGALRM, use_queue, 0);
 	setitimer(ITIMER_REAL, &often, NULL);
 	for (int i = 0; i < 60000 || handled < 50; i++) {
 		size_t n = i % 5 ? (size_t)i % 100 : 2500;
@@ -144,7 +134,7 @@ static void storm(void)
 	t_true(bad == 0);
 	m_holds(queue, 0, 0);
 	alarm(T_LIMIT);
-	catch_with(SIGALRM, SIG_DFL, 0);
+	t_catch(SIGALRM, SIG_DFL, 0);
 }
 
 int main(void)

@@ -27,16 +27,6 @@ static void catch_info(
 	sigaction(sig, &action, NULL);
 }
 
-static void catch_with(int sig, void (*handler)(int), int flags)
-{
-	struct sigaction action;
-
-	memset(&action, 0, sizeof(action));
-	action.sa_handler = handler;
-	action.sa_flags = flags;
-	sigaction(sig, &action, NULL);
-}
-
 static void tick(int sig, long us)
 {
 	struct itimerval it = {{0, us}, {0, us}};
@@ -71,8 +61,8 @@ static void nesting(void)
 	t_story("a handler in a handler in a sleep");
 	w = t_fork();
 	if (w == 0) {
-		catch_with(SIGUSR1, outer, SA_RESTART);
-		catch_with(SIGUSR2, inner, SA_RESTART);
+		t_catch(SIGUSR1, outer, SA_RESTART);
+		t_catch(SIGUSR2, inner, SA_RESTART);
 		t_err(semop(set, OPS({0, -5, 0})), EINTR);
 		t_true(handled == 1 && nested == 1 && !wrong);
 		t_row(set, GETVAL, "0 0 0");
@@ -115,7 +105,7 @@ static void in_the_midst(void)
 	t_story("every call in a handler, every call outside, 1000 signals");
 	w = t_fork();
 	if (w == 0) {
-		catch_with(SIGALRM, everything, SA_RESTART);
+		t_catch(SIGALRM, everything, SA_RESTART);
 		tick(SIGALRM, 200);
 		while (handled < 1000 && !wrong) {
 			id = semget(IPC_PRIVATE, 3, 0600);
@@ -150,7 +140,7 @@ static void removed_by_own_handler(void)
 	other_set = t_set(1, NULL);
 	w = t_fork();
 	if (w == 0) {
-		catch_with(SIGUSR1, remove_it, 0);
+		t_catch(SIGUSR1, remove_it, 0);
 		t_err(semop(other_set, OPS({0, -1, U})), EINTR);
 		t_err(semop(other_set, OPS({0, -1, U})), EINVAL);
 		_exit(t_failed + wrong);
@@ -249,7 +239,7 @@ static void one_shot(void)
 		struct sigaction now;
 
 		for (int i = 0; i < 300; i++) {
-			catch_with(SIGALRM, once, SA_RESETHAND);
+			t_catch(SIGALRM, once, SA_RESETHAND);
 			setitimer(ITIMER_REAL,
 				&(struct itimerval){{0, 0}, {0, 50 + i}}, NULL);
 			while (handled == i) {
@@ -289,7 +279,7 @@ static void other_calls(void)
 		w = t_fork();
 		if (w == 0) {
 			semop(set, OPS({0, 1, 0}, {0, -1, 0}));
-			catch_with(SIGUSR1, count_it, flags);
+			t_catch(SIGUSR1, count_it, flags);
 			if (flags)
 				t_eq(read(fds[0], &c, 1), 1);
 			else
@@ -320,7 +310,7 @@ static void waits(void)
 	int sig, fd;
 
 	t_story("sigwait, sigtimedwait, signalfd, sigsuspend, pselect, ppoll");
-	catch_with(SIGUSR1, count_it, 0);
+	t_catch(SIGUSR1, count_it, 0);
 	sigemptyset(&usr);
 	sigaddset(&usr, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &usr, &old);
@@ -367,7 +357,7 @@ static void children(void)
 
 	t_story("SIGCHLD and waitpid: 60 children, each posts and ends");
 	handled = 0;
-	catch_with(SIGCHLD, reap, SA_RESTART | SA_NOCLDSTOP);
+	t_catch(SIGCHLD, reap, SA_RESTART | SA_NOCLDSTOP);
 	for (int i = 0; i < 60; i++)
 		if (fork() == 0)
 			_exit(semop(set, OPS({0, 1, 0})));
@@ -418,7 +408,7 @@ static void jumps(void)
 	if (w == 0) {
 		for (int i = 0; i < 20; i++)
 			twenty[i] = (struct sembuf){1, (short)-1, U};
-		catch_with(SIGALRM, jump, 0);
+		t_catch(SIGALRM, jump, 0);
 		while (n < 1000) {
 			if (sigsetjmp(out, 1) == 0) {
 				setitimer(ITIMER_REAL,
@@ -446,7 +436,7 @@ static void jumps(void)
 		pthread_t t;
 		void *ret;
 
-		catch_with(SIGUSR1, jump, SA_RESTART);
+		t_catch(SIGUSR1, jump, SA_RESTART);
 		for (int i = 0; i < 200; i++) {
 			t_quiet(!pthread_create(&t, NULL, jump_once, &op));
 			t_quiet(t_poll(set, 0, GETNCNT, 1));

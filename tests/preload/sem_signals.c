@@ -24,16 +24,6 @@ static void count_it(int sig)
 	seen_count = semctl(set, 0, GETNCNT) + semctl(set, 0, GETZCNT);
 }
 
-static void catch_with(int sig, void (*handler)(int), int flags)
-{
-	struct sigaction action;
-
-	memset(&action, 0, sizeof(action));
-	action.sa_handler = handler;
-	action.sa_flags = flags;
-	sigaction(sig, &action, NULL);
-}
-
 /* Children that sleep in semop or semtimedop after some preparation. */
 static pid_t sleeper_with(void (*prepare)(int), int arg, short op)
 {
@@ -58,7 +48,7 @@ static pid_t sleeper_with(void (*prepare)(int), int arg, short op)
 
 static void catching(int arg)
 {
-	catch_with(SIGUSR1, count_it, arg & 2 ? SA_RESTART : 0);
+	t_catch(SIGUSR1, count_it, arg & 2 ? SA_RESTART : 0);
 }
 
 static void on_other_stack(int arg)
@@ -67,7 +57,7 @@ static void on_other_stack(int arg)
 	stack_t alt = {.ss_sp = stack, .ss_size = sizeof(stack)};
 
 	sigaltstack(&alt, NULL);
-	catch_with(SIGUSR1, count_it, SA_ONSTACK | (arg & 2 ? SA_RESTART : 0));
+	t_catch(SIGUSR1, count_it, SA_ONSTACK | (arg & 2 ? SA_RESTART : 0));
 }
 
 static void eintr(void)
@@ -108,7 +98,7 @@ static void ignoring(int arg)
 
 	(void)arg;
 	signal(SIGUSR1, SIG_IGN);
-	catch_with(SIGUSR2, count_it, 0);
+	t_catch(SIGUSR2, count_it, 0);
 	sigemptyset(&usr2);
 	sigaddset(&usr2, SIGUSR2);
 	sigprocmask(SIG_BLOCK, &usr2, NULL);
@@ -187,7 +177,7 @@ static void jump_out(void)
 	for (int flags = 0; flags <= SA_RESTART; flags += SA_RESTART) {
 		w = t_fork();
 		if (w == 0) {
-			catch_with(SIGUSR1, jump, flags);
+			t_catch(SIGUSR1, jump, flags);
 			if (sigsetjmp(out, 1) == 0) {
 				semop(set, OPS({0, -1, U}));
 				_exit(96);
@@ -248,7 +238,7 @@ static void post_in_handler(void)
 		t_story("a handler that posts what its own thread waits for");
 		w = t_fork();
 		if (w == 0) {
-			catch_with(SIGUSR1, post, flags);
+			t_catch(SIGUSR1, post, flags);
 			t_err(semop(set, OPS({0, -1, 0})), EINTR);
 			t_true(handled == 1 && seen_ret == 0);
 			t_true(seen_count == 0);
@@ -264,7 +254,7 @@ static void post_in_handler(void)
 		t_story("a handler that sleeps itself");
 		w = t_fork();
 		if (w == 0) {
-			catch_with(SIGUSR1, take, flags);
+			t_catch(SIGUSR1, take, flags);
 			t_err(semop(set, OPS({0, -1, 0})), EINTR);
 			t_true(handled == 1 && seen_ret == -1);
 			t_true(seen_errno == EAGAIN && seen_count == 0);
@@ -334,7 +324,7 @@ static void alarms(void)
 	for (int flags = 0; flags <= SA_RESTART; flags += SA_RESTART) {
 		w = t_fork();
 		if (w == 0) {
-			catch_with(SIGALRM, only_count, flags);
+			t_catch(SIGALRM, only_count, flags);
 			/* repeating: the first may come before we sleep */
 			setitimer(ITIMER_REAL, &tick, NULL);
 			t_err(semop(set, OPS({0, -1, 0})), EINTR);
@@ -390,7 +380,7 @@ static void raised_before(void)
 {
 	t_story("a call that need not sleep is not interrupted");
 	handled = 0;
-	catch_with(SIGUSR1, only_count, 0);
+	t_catch(SIGUSR1, only_count, 0);
 	raise(SIGUSR1);
 	t_eq(semop(set, OPS({0, 1, 0})), 0);
 	raise(SIGUSR1);

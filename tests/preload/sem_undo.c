@@ -351,6 +351,23 @@ static void *outlive_main(void *arg)
 	return NULL;
 }
 
+/* A child that owes 2 and whose main thread has gone, while another lives. */
+static pid_t outlived(struct crew *crew)
+{
+	pid_t child = t_fork();
+
+	if (child == 0) {
+		pthread_t thread;
+
+		semop(crew->id, OPS({0, -2, U}));
+		pthread_create(&thread, NULL, outlive_main, crew);
+		pthread_exit(NULL);
+	}
+	t_eq(semop(crew->go, OPS({0, -1, 0})), 0);
+	t_row(crew->id, GETVAL, "3 32767");
+	return child;
+}
+
 static void threads_share(void)
 {
 	static struct crew crew;
@@ -383,32 +400,14 @@ static void threads_share(void)
 	t_pid_is(id, 0, child);
 
 	t_story("nor does the main thread, while another lives");
-	child = t_fork();
-	if (child == 0) {
-		pthread_t thread;
-
-		semop(id, OPS({0, -2, U}));
-		pthread_create(&thread, NULL, outlive_main, &crew);
-		pthread_exit(NULL);
-	}
-	t_eq(semop(go, OPS({0, -1, 0})), 0);
-	t_row(id, GETVAL, "3 32767");
+	child = outlived(&crew);
 	t_pid_is(id, 0, child);
 	t_eq(semop(go, OPS({1, 1, 0})), 0);
 	t_eq(t_join(child), 0);
 	t_row(id, GETVAL, "5 32767");
 
 	t_story("killed after its main thread has gone");
-	child = t_fork();
-	if (child == 0) {
-		pthread_t thread;
-
-		semop(id, OPS({0, -2, U}));
-		pthread_create(&thread, NULL, outlive_main, &crew);
-		pthread_exit(NULL);
-	}
-	t_eq(semop(go, OPS({0, -1, 0})), 0);
-	t_row(id, GETVAL, "3 32767");
+	child = outlived(&crew);
 	kill(child, SIGKILL);
 	t_eq(t_join(child), 1000 + SIGKILL);
 	t_row(id, GETVAL, "5 32767");

@@ -441,4 +441,15 @@ static inline void *t_kernel_half(void)
 	return (void *)0xffff800000000000ul;
 }
 
+/* handler(), with these SA_ flags, for sig from now on */
+static inline void t_catch(int sig, void (*handler)(int), int flags)
+{
+	struct sigaction action;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = handler;
+	action.sa_flags = flags;
+	sigaction(sig, &action, NULL);
+}
+
 #endif
