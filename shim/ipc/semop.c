@@ -12,6 +12,7 @@
 #include "ipc/perm.h"
 #include "ipc/semop.h"
 #include "ipc/reap.h"
+#include "ipc/sleep.h"
 #include "ipc/controlfile.h"
 #include "ipc/limits.h"
 #include "registry/bias.h"
@@ -88,45 +89,18 @@ HOT void sem_unlock(struct caller *c, struct slot *s)
 
 /* ---- sleeping ---- */
 
-/* On the sleeper's stack: where the outcome goes if a signal handler of the
- * host runs (and perhaps never returns) while it sleeps. */
-struct sleep_state {
-	struct slot *slot;
-	int finished;
-	s32 result;
+struct sem_sleep {
+	struct sleeper sl; /* first */
+	struct wait_watch watch;
 };
 
-/* Leave the queue with `result` unless somebody was faster; the waiter's own
- * result is then final. The lock is taken and released. */
-static s32 leave_queue(struct caller *c, struct slot *s, s32 result)
+static void class_remove(
+	struct caller *c, struct slot *s, struct waiter *w, s32 result)
 {
-	struct waiter *w = wait_own(c);
-	struct semset *set;
+	struct semset *set = sem_body(c, s);
 
-	sem_lock_any(c, s);
-	set = sem_body(c, s);
-	if (w->state == WAIT_QUEUED && set) {
+	if (set)
 		queue_remove(c, set, w, result);
-		journal_commit(c);
-		atom_store_release(&w->word, WAIT_WORD_DONE);
-	}
-	lock_release(c, &s->lock);
-	wait_settle(w);
-	return w->result;
-}
-
-/* caller.interrupt: a handler is about to run in this thread. */
-static void interrupt_sleep(struct caller *c)
-{
-	struct sleep_state *st = c->interrupt_arg;
-
-	section_begin(c);
-	c->interrupt = NULL;
-	st->result = leave_queue(c, st->slot, -EINTR);
-	wait_end(c, wait_own(c));
-	atom_store_release(&wait_own(c)->word, WAIT_WORD_DONE);
-	st->finished = 1;
-	section_end(c);
 }
 
 /* Still queued though the set is gone: its remover is at work, or dead. Slot
@@ -136,83 +110,50 @@ static int orphaned(const struct slot *s, const struct waiter *w)
 	return w->state == WAIT_QUEUED && s->ident != w->ident;
 }
 
-/* Something that we watch changed, or it is time: look after the dead. */
-static void look_again(struct caller *c, struct slot *s,
-	struct wait_watch *watch, int *undo_about)
+static void watch_holders(
+	struct caller *c, struct semset *set, struct sem_sleep *ss)
 {
+	ss->watch.n = 0;
+	undo_watch(c, set, &ss->watch);
+	ss->sl.slice_ns = set->undo_all.off ? UNDO_SLICE_NS : 0;
+}
+
+/* Something that we watch changed, or it is time: look after the dead. */
+static void class_look_again(struct caller *c, struct sleeper *sl)
+{
+	struct sem_sleep *ss = (struct sem_sleep *)sl;
 	struct waiter *w = wait_own(c);
 	struct semset *set;
 	int orphan;
 	u32 gone = 0;
 
-	watch->n = 0;
-	sem_lock_any(c, s);
-	set = sem_body(c, s);
-	orphan = orphaned(s, w);
+	sem_lock_any(c, sl->slot);
+	set = sem_body(c, sl->slot);
+	orphan = orphaned(sl->slot, w);
 	if (w->state == WAIT_QUEUED && set) {
 		gone = undo_suspect(c, set, 0);
-		undo_watch(c, set, watch);
-		*undo_about = set->undo_all.off != 0;
+		watch_holders(c, set, ss);
 	}
-	lock_release(c, &s->lock);
+	lock_release(c, &sl->slot->lock);
 	if (gone)
 		reap_task(c, gone);
 	if (orphan)
 		sem_finish_removal(c);
 }
 
-/* Our waker died: the lock's recovery has decided. */
-static void after_waker_death(struct caller *c, struct slot *s)
+static s32 class_finish(struct caller *c, struct sleeper *sl, s32 result)
 {
-	struct waiter *w = wait_own(c);
-	int removed;
-
-	sem_lock_any(c, s);
-	/* Also if we are done: others may still be queued, and we are the one
-	 * whom the remover's death woke. */
-	removed = s->ident != w->ident;
-	atom_store_release(
-		&w->word, w->state == WAIT_QUEUED ? 0 : WAIT_WORD_DONE);
-	lock_release(c, &s->lock);
-	if (removed)
-		sem_finish_removal(c);
+	(void)c, (void)sl;
+	return result == -ETIMEDOUT ? -EAGAIN : result;
 }
 
-/* Sleep until the queued waiter is done; its result. */
-HOT static s32 sleep_queued(struct caller *c, struct sleep_state *st,
-	u64 deadline_ns, int spin, struct wait_watch *watch, int *undo_about)
-{
-	struct waiter *w = wait_own(c);
-	s32 result;
-	int err;
-
-	while (!st->finished) {
-		err = wait_sleep(c, w, deadline_ns,
-			*undo_about ? UNDO_SLICE_NS : 0, spin, watch);
-		spin = 0;
-		if (st->finished || err == 0)
-			break;
-		section_begin(c);
-		if (err == -EOWNERDEAD) {
-			after_waker_death(c, st->slot);
-		} else if (err == -EAGAIN) {
-			look_again(c, st->slot, watch, undo_about);
-		} else {
-			leave_queue(
-				c, st->slot, err == -ETIMEDOUT ? -EAGAIN : err);
-		}
-		section_end(c);
-	}
-	section_begin(c);
-	c->interrupt = NULL;
-	result = st->result;
-	if (!st->finished) {
-		result = w->result;
-		wait_end(c, w);
-	}
-	section_end(c);
-	return result;
-}
+static const struct sleep_class sem_sleep_class = {
+	.lock = sem_lock_any,
+	.remove = class_remove,
+	.finish_removal = sem_finish_removal,
+	.look_again = class_look_again,
+	.finish = class_finish,
+};
 
 /* Fill the own waiter and queue it; slot lock held, room reserved. */
 HOT static void enqueue(struct caller *c, struct slot *s, struct semset *set,
@@ -384,14 +325,29 @@ static int prepare(struct caller *c, const struct request *r)
 	return heap_alloc_at(c, need, &w->sops_ext);
 }
 
+/* The array blocks at `op`; the lock is held and is released. A frame of its
+ * own, for few calls sleep. */
+HOT static __attribute__((noinline)) int sleep_for(struct caller *c,
+	struct slot *s, struct semset *set, const struct request *r, u32 op)
+{
+	struct sem_sleep ss;
+
+	ss.sl = (struct sleeper){&sem_sleep_class, s,
+		.deadline_ns = r->deadline_ns, .watch = &ss.watch};
+	enqueue(c, s, set, &r->a, op, r->alter);
+	watch_holders(c, set, &ss);
+	ss.sl.spin = should_spin(set);
+	sleep_arm(c, &ss.sl);
+	sem_unlock(c, s);
+	return sleep_run(c, &ss.sl);
+}
+
 HOT static int op_locked(
 	struct caller *c, struct slot *s, u64 ident, struct request *r)
 {
-	struct sleep_state st = {s, 0, 0};
-	struct wait_watch watch;
 	struct semset *set;
 	u32 i, op = 0, gone;
-	int err, spin, undo_about;
+	int err;
 
 	for (;;) {
 		err = sem_lock(c, s, ident);
@@ -436,15 +392,7 @@ HOT static int op_locked(
 		sem_unlock(c, s);
 		return err;
 	}
-	enqueue(c, s, set, &r->a, op, r->alter);
-	undo_about = set->undo_all.off != 0;
-	watch.n = 0;
-	undo_watch(c, set, &watch);
-	spin = should_spin(set);
-	c->interrupt_arg = &st;
-	c->interrupt = interrupt_sleep;
-	sem_unlock(c, s);
-	return sleep_queued(c, &st, r->deadline_ns, spin, &watch, &undo_about);
+	return sleep_for(c, s, set, r, op);
 }
 
 HOT int sem_op_one(

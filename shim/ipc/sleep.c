@@ -186,8 +186,10 @@ static int sleep_once(struct caller *c, struct sleeper *sl)
 	if (sl->k->restart)
 		return wait_sleep_restart(c, w, sl->deadline, 0, &sl->scope);
 	cancel_allow(&sl->scope);
-	err = wait_sleep(c, w, 0, 0, 0, NULL);
+	err = wait_sleep(
+		c, w, sl->deadline_ns, sl->slice_ns, sl->spin, sl->watch);
 	cancel_deny(&sl->scope);
+	sl->spin = 0;
 	return err;
 }
 
@@ -199,13 +201,13 @@ static void sleep_loop(struct caller *c, struct sleeper *sl)
 		err = sleep_once(c, sl);
 		if (sl->finished || err == 0)
 			break;
-		/* An old kernel's slice is over. */
-		if (err == -EAGAIN)
-			continue;
 		section_begin(c);
-		if (err == -EOWNERDEAD)
+		/* Without look_again: an old kernel's slice is over. */
+		if (err == -EAGAIN && sl->k->look_again)
+			sl->k->look_again(c, sl);
+		else if (err == -EOWNERDEAD)
 			after_waker_death(c, sl);
-		else
+		else if (err != -EAGAIN)
 			/* Stopped and continued: the kernel restarts the call,
 			 * access check, place in the queue and all. */
 			leave_queue(

@@ -23,8 +23,8 @@
 #include "registry/lock.h"
 #include "registry/wait.h"
 
-/* Result of a sleeper that was only woken to try again. */
-#define SLEEP_RETRY (-EAGAIN)
+/* Result of a sleeper that was only woken to try again; no error's number. */
+#define SLEEP_RETRY (-4095)
 
 struct sleeper;
 
@@ -38,10 +38,14 @@ struct sleep_class {
 	/* Finish a removal that its dead owner began. No lock is held. NULL
 	 * where an object with sleepers is never removed. */
 	void (*finish_removal)(struct caller *c);
+	/* A watched word changed, or the slice is over. In a section, no lock
+	 * held. NULL where there is neither. */
+	void (*look_again)(struct caller *c, struct sleeper *sl);
 	/* The record is final and still ours: the call's result. In a section,
 	 * no lock held; may run in front of a signal handler. */
 	s32 (*finish)(struct caller *c, struct sleeper *sl, s32 result);
-	/* The same for a thread that is being cancelled. */
+	/* The same for a thread that is being cancelled; NULL where it never is
+	 * in its sleep. */
 	void (*abandon)(struct caller *c, struct sleeper *sl, s32 result);
 	/* Result where a handler with SA_RESTART ran; 0: -EINTR, as for any,
 	 * and SLEEP_RETRY where the process was stopped and continued. */
@@ -55,6 +59,10 @@ struct sleeper {
 	struct caller *c;
 	/* CLOCK_REALTIME, or NULL; only where the class has restart. */
 	const struct sys_timespec *deadline;
+	/* As wait_sleep's, only where it has not; spin: at the first sleep. */
+	u64 deadline_ns, slice_ns;
+	int spin;
+	const struct wait_watch *watch;
 	int cancellable;
 	int stay; /* sleep_run returns in a section, to be ended by the caller
 		   */
