@@ -511,9 +511,13 @@ void process_forget_credentials(void)
 	cred_forget(&process.cred);
 }
 
-/* The user is about to be another one. Not for a vfork child, whose memory is
- * its parent's. */
-static void map_early(void)
+/*
+ * The user is about to be another one. A registry that is there is mapped; it
+ * is made only if the present user can come back: after giving up root for good
+ * it is the new user's to make, and that of the programs which it executes. Not
+ * for a vfork child, whose memory is its parent's.
+ */
+static void map_early(int comes_back)
 {
 	const char *path;
 	u64 mask;
@@ -521,11 +525,21 @@ static void map_early(void)
 	if (likely(process.region.base) || process_vfork_depth())
 		return;
 	path = config("IPCLIFT_REGISTRY");
-	if (!path || !*path || init_lock(&mask))
+	if (!path || !*path)
+		return;
+	if (!comes_back && sys_call(__NR_access, path, 0 /* F_OK */))
+		return;
+	if (init_lock(&mask))
 		return;
 	if (!process.region.base)
 		process.early = !map_registry(1);
 	init_unlock(&mask);
+}
+
+/* A uid argument that leaves root, or what there is, in its place. */
+static int stays(u32 uid)
+{
+	return uid == 0 || uid == (u32)-1;
 }
 
 #define FORGETS(name, before, params, args)                     \
@@ -542,13 +556,14 @@ static void map_early(void)
 		return ret;                                     \
 	}
 
-FORGETS(setuid, map_early(), (u32 a), (a))
+FORGETS(setuid, map_early(0), (u32 a), (a))
 FORGETS(setgid, (void)0, (u32 a), (a))
-FORGETS(seteuid, map_early(), (u32 a), (a))
+FORGETS(seteuid, map_early(1), (u32 a), (a))
 FORGETS(setegid, (void)0, (u32 a), (a))
-FORGETS(setreuid, map_early(), (u32 a, u32 b), (a, b))
+FORGETS(setreuid, map_early(stays(a)), (u32 a, u32 b), (a, b))
 FORGETS(setregid, (void)0, (u32 a, u32 b), (a, b))
-FORGETS(setresuid, map_early(), (u32 a, u32 b, u32 c), (a, b, c))
+FORGETS(setresuid, map_early(stays(a) || stays(c)), (u32 a, u32 b, u32 c),
+	(a, b, c))
 FORGETS(setresgid, (void)0, (u32 a, u32 b, u32 c), (a, b, c))
 FORGETS(setfsuid, (void)0, (u32 a), (a))
 FORGETS(setfsgid, (void)0, (u32 a), (a))
