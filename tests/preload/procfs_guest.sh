@@ -111,8 +111,9 @@ says "no descriptor left: EMFILE" 1 shimmed sh -c \
 chmod 0711 "$dir"
 mkdir -m 0777 "$dir/theirs"
 theirs() {
-	IPCLIFT_REGISTRY=$dir/theirs/registry LD_PRELOAD=$shim setpriv \
-		--reuid 1234 --regid 1234 --clear-groups "$@"
+	# Not before setpriv, which would map it, and make it, as root.
+	setpriv --reuid 1234 --regid 1234 --clear-groups env \
+		IPCLIFT_REGISTRY="$dir/theirs/registry" LD_PRELOAD="$shim" "$@"
 }
 says "its owner sets its limits" 4321 theirs sh -c \
 	"echo 4321 >$k/msgmax; cat $k/msgmax"
