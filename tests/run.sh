@@ -416,7 +416,8 @@ shm_files() {
     # gone. All else is made in the work directory, which has its own check.
     local f
     {
-        find /dev/shm/ipclift-[0-9]* 2>/dev/null
+        # The directory itself stays: another may be about to use it.
+        find /dev/shm/ipclift-[0-9]* -mindepth 1 2>/dev/null
         for f in /dev/shm/{unit,crash}-*; do
             [[ ! -e $f || -d /proc/${f##*-} ]] || echo "$f"
         done
