@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: MIT
+/*
+ * layout.h's part that everything else is built of: references, locks, slots,
+ * the tables of ids, tasks, threads with their journals and waiters. Included
+ * by it; the rules of its head hold here too.
+ */
+#ifndef IPCLIFT_REGISTRY_LAYOUT_BASE_H
+#define IPCLIFT_REGISTRY_LAYOUT_BASE_H
+
+#include <stdint.h>
+
+typedef uint64_t u64;
+typedef int64_t s64;
+typedef uint32_t u32;
+typedef int32_t s32;
+typedef uint16_t u16;
+typedef int16_t s16;
+
+/* An offset into the region; 0 is "none" (the header is never referred to). */
+struct ref {
+	u64 off;
+};
+
+/*
+ * struct lock: a robust lock, one cache line. See lock.h for the word's states.
+ * field    written by      lock   read without lock   a crash leaves
+ * word     owner, kernel   -      yes                 OWNER_DIED, set by the
+ * kernel journal  new owner       self   repair only         the previous
+ * owner's: harmless count    owner           self   yes (sequence)      one
+ * off, statistics n_held.. owner, waiters  -      yes                 one off,
+ * statistics link     owner           -      kernel only         node of the
+ * dead: never followed bias_busy lender, kernel -      lock owner OWNER_DIED
+ * (bias.h)
+ * *_ns     owner           self   yes                 statistics
+ */
+struct lock {
+	u32 word;
+	u32 journal;	   /* thread index of the owner's journal */
+	u64 count;	   /* times taken (lock_count); never goes back */
+	u32 n_found_held;  /* cnt_lock: an acquirer found it held */
+	u32 n_held_wanted; /* cnt_hold: wanted by others while held */
+	u64 robust_prev;   /* +24: written by libc code only */
+	u64 robust_next;   /* +32 (glibc) or +28 (musl) from word */
+	u64 total_ns;	   /* profiling: sum of hold times */
+	u32 max_ns;	   /* profiling: longest hold */
+	u32 bias_busy;	   /* bias.h: the lender's tid while it is inside */
+	u64 taken_ns;	   /* profiling: when the present hold began */
+};
+_Static_assert(sizeof(struct lock) == 64, "lock size");
+
+enum facility {
+	FAC_SEM,
+	FAC_MSG,
+	FAC_SHM,
+	FAC_MQ,
+	N_FAC,
+};
+
+/*
+ * struct slot: one object of a facility; index = idx part of its id. The array
+ * is never reused for anything else, so a stale reader may take the lock of a
+ * slot whose object is gone: it then sees `ident` changed.
+ * field    written by           lock        read without lock  a crash leaves
+ * lock     its owner            self        word only          repaired
+ * ident    create, remove       fac + self  yes (acquire)      journaled: old
+ * or new body     create               fac         yes, if ident says so
+ * key,next create, remove       fac         yes (key seq)      journaled
+ * perm     create, IPC_SET      fac / self  yes                journaled
+ * size     create               fac         yes
+ * ctime    create, SET*, IPC_SET fac / self yes                journaled
+ * bias     lock holder          self        its thread         revoked by the
+ * next
+ */
+struct slot {
+	struct lock lock;
+	u32 mode;  /* the nine permission bits (and facility's own above) */
+	u32 next;  /* key chain: idx + 1, 0 = end */
+	u64 ident; /* IDENT_* below; 0 = free */
+	struct ref body;
+	s32 key;
+	u32 uid;
+	u32 gid;
+	u32 cuid;
+	u32 cgid;
+	u32 size; /* semaphores of the set */
+	s64 ctime;
+	u64 bias; /* bias.h: caller.bias_id of the thread that the lock
+		   * is lent to, 0 = none */
+};
+_Static_assert(sizeof(struct slot) == 128, "slot size");
+
+/* ident = generation << 32 | live bit | id. One load tells which object, if
+ * any, stands in the slot. */
+#define IDENT_LIVE 0x80000000u
+#define IDENT_ID(ident) ((s32)((ident)&0x7fffffff))
+#define IDENT_GEN(ident) ((u32)((ident) >> 32))
+
+/* Geometry of the idx bitmap: 64-way, level 0 has a bit an idx, level n a bit a
+ * full word of level n-1. */
+#define IDX_BITS_NORMAL 15
+#define IDX_BITS_EXTENDED 24
+#define IDX_MAX (1u << IDX_BITS_EXTENDED)
+#define IDX_LEVELS 4
+/* Pages of level 0, of this many idx each. */
+#define IDX_PER_PAGE 32768u
+#define IDX_PAGES (IDX_MAX / IDX_PER_PAGE)
+#define IDX_WORDS (IDX_MAX / 64 + IDX_MAX / 4096 + IDX_MAX / 262144 + 1)
+
+/*
+ * struct id_table: the allocator's state and the key table of one facility.
+ * All fields: written under the facility's lock, journaled, except key_seq
+ * (odd while a writer is inside; repair makes it even), the next_id of a
+ * control file, which is one store, and pages: a bit is set before anything is
+ * marked there, and never cleared.
+ */
+struct id_table {
+	u32 in_use;
+	u32 seq;
+	s32 last_idx;
+	u32 cursor;
+	s32 next_id; /* one-shot wish, -1 = none */
+	u32 max_idx; /* highest idx in use is <= this */
+	u64 total;   /* semaphores in all sets */
+	u32 n_keys;
+	u32 n_buckets; /* linear hashing: buckets in use, >= 1 */
+	u32 key_seq;
+	u32 gen;	 /* generation of the next object */
+	u32 slots_ready; /* pages of slots below are reserved; only grows */
+	u64 pages[IDX_PAGES / 64]; /* pages of the bitmap's level 0 that were
+				    * ever used; the others are holes */
+};
+
+/* Limits, as the sysctl files show them. Each field is one store. */
+struct limits {
+	s32 semmsl, semmns, semopm, semmni;
+	s32 msgmax, msgmnb, msgmni, pad0;
+	u64 shmmax, shmall;
+	s32 shmmni, shm_rmid_forced;
+	s32 mq_queues_max, mq_msg_max, mq_msgsize_max;
+	s32 mq_msg_default, mq_msgsize_default;
+	s32 mq_rlimit; /* 1: RLIMIT_MSGQUEUE counts */
+};
+
+/*
+ * struct task: one process that uses the registry, kept over exec.
+ * field       written by          lock   read without lock  a crash leaves
+ * claim       claimer, reaper     CAS; a dead one's: lock  yes
+ *                                                           claimed by a dead
+ * process: reclaimed by the next start       claimer, state 0    -      if
+ * state is 1      the next claimer writes it lifeline    owner, kernel       -
+ * yes                OWNER_DIED undo_head.. owner, reaper       lock   no
+ * journaled shm_*       owner, reaper       lock   no                 journaled
+ * epoch       owner               -      yes                one store
+ * nascent     parent, child       -      yes                one
+ * compare-and-swap
+ * mail_seq    anybody             -      yes                one too many
+ *
+ * state TASK_NASCENT: not a process yet but what a child to be forked will
+ * inherit (ipc/shmfork.h); pid and start are the parent's.
+ */
+enum task_state {
+	TASK_FREE,
+	TASK_LIVE,
+	TASK_NASCENT,
+};
+
+struct task {
+	union {
+		struct {
+			u32 pid;   /* 0 = free */
+			u32 state; /* TASK_*: are the fields valid */
+		};
+		u64 claim; /* both, for one compare-and-swap */
+	};
+	u64 start; /* of pid, in clock ticks since boot */
+	u32 life_pad0;
+	u32 life_type; /* musl's walk reads the words around the lifeline */
+	/* The lifeline: linked on the robust list of one thread for good. */
+	u32 life; /* tid | WAITERS while linked; OWNER_DIED once it fired */
+	u32 life_waiters;
+	u64 life_pad[2];
+	u64 life_prev; /* +24 */
+	u64 life_next; /* +32 / +28 */
+	/* If that thread is not the leader, this is linked too, with the pid:
+	 * by the time the kernel walks the list of a thread that called exec,
+	 * the thread has got that number, and takes `life` for another's. */
+	u32 exec_pad0;
+	u32 exec_type;
+	u32 exec_life; /* pid | WAITERS while linked; OWNER_DIED; 0 unused */
+	u32 exec_waiters;
+	u64 exec_pad[2];
+	u64 exec_prev;
+	u64 exec_next;
+	struct lock lock;
+	struct ref undo_head; /* this process's undo records */
+	struct ref spare;     /* a block between heap_alloc and its use */
+	u64 spare_size;	      /* of that block */
+	u64 use_seq;	      /* stamps "most recently used" */
+	struct ref shm_head;  /* its attachment records, */
+	struct ref shm_free;  /* and those of them that are not in use */
+	u64 mm;	       /* tells one program image from the next: stack start */
+	u32 epoch;     /* program images so far */
+	u32 life_tid;  /* the thread that the lifeline is of */
+	u64 nascent;   /* nonce << 32 | pid of the child, once known */
+	u32 candidate; /* who may be its child: pid, 0 = not looked yet */
+	u32 mail_seq;  /* mq_mail for it so far; its courier sleeps on it */
+};
+_Static_assert(sizeof(struct task) == 256, "task size");
+#define N_TASKS 65536u
+
+/* One old value: off carries the size (2, 4 or 8 bytes) in its top byte. */
+struct journal_entry {
+	u64 off;
+	u64 old;
+};
+#define JOURNAL_INLINE 48u
+#define JOURNAL_LOCKS 4u
+
+/*
+ * struct journal: the undo log of the operation its thread is in. Written by
+ * that thread only; by a repairer (recover.c) once the thread is dead and a
+ * lock of `locks` is the repairer's.
+ */
+struct journal {
+	u32 n;	     /* entries that count; 0 = nothing to roll back */
+	u32 n_locks; /* locks held, outermost first */
+	u64 locks[JOURNAL_LOCKS];
+	u64 publish_off; /* journal_publish: the store that commits, */
+	u64 publish_val; /* and what it stores; off 0 = none */
+	struct ref ext;	 /* a larger entry array, or 0 for the inline one */
+	u32 cap;
+	u32 pad0;
+	struct journal_entry entries[JOURNAL_INLINE];
+};
+
+/* A larger entry array. The store of journal.ext puts it in force; old is what
+ * it took the place of and is to be freed (journal_adopt). */
+struct journal_ext {
+	u64 cap;
+	struct ref old;
+	u64 old_size;
+	u64 pad0;
+	struct journal_entry entries[];
+};
+
+struct sop {
+	u16 num;
+	s16 op;
+	s16 flg;
+};
+#define WAITER_SOPS_INLINE 16u
+
+/* What a sleeper in msgsnd or msgrcv waits for, and where what it got is. */
+struct msg_wait {
+	s64 want;     /* msgtyp; of a sender, its type */
+	u64 max_size; /* room in the receiver's buffer; of a sender, its size */
+	u32 mode;     /* MSG_TAKE_* of ipc/msgqueue.h */
+	u32 where;    /* handed over: MSG_IN_*, which block of the thread */
+	s64 type;     /* handed over: type and size of the message */
+	u64 size;
+	u64 stamp; /* and its place in the order of sending */
+};
+
+/*
+ * struct waiter: how a thread sleeps on an object. Written by its own thread
+ * before it is queued; while queued, by whoever holds the object's lock.
+ * field     written by             a crash leaves
+ * word      sleeper, waker, kernel see wait.h
+ * alive     sleeper, kernel        OWNER_DIED: nothing is handed to it any more
+ * state..   lock holder            journaled
+ */
+struct waiter {
+	u32 word;
+	u32 state; /* WAIT_* */
+	s32 result;
+	u32 slot_idx;
+	u64 guard_pad[1];
+	u64 guard_prev; /* +24 */
+	u64 guard_next; /* +32 / +28 */
+	u32 alive;
+	u32 alive_pad0;
+	u64 alive_pad[2];
+	u64 alive_prev; /* +24 */
+	u64 alive_next; /* +32 / +28 */
+	u64 stamp;	/* arrival order within the object */
+	u64 ident;	/* of the object */
+	u32 next, prev; /* queue links: thread indexes, 0 = end */
+	u32 facility;
+	u32 kind; /* which queue */
+	u32 n_sops;
+	u32 block_op; /* index of the operation it is blocked at */
+	u32 pid;
+	u32 queue_num; /* semaphore whose queue it stands in */
+	struct ref undo;
+	struct ref sops_ext;
+	u64 sops_ext_cap;
+	s64 since;
+	union {
+		struct sop sops[WAITER_SOPS_INLINE];
+		struct msg_wait msg;
+		struct { /* POSIX: sops_ext is the message's block */
+			u32 msg_prio;
+			u32 msg_len;
+			u32 sched_prio; /* SCHED_*: see mqwait.c */
+		};
+	};
+};
+
+#define MSG_TIERS 3u
+
+/*
+ * struct msg_blocks: payload blocks that a thread owns, of 2, 4 and 8 KiB and
+ * one of any larger size. Blocks change owner by journaled swaps with a queue
+ * or with another thread under the queue's lock; whoever takes the record over
+ * after a death inherits them. Contents: the owner's, outside any lock.
+ */
+struct msg_blocks {
+	struct ref tier[MSG_TIERS];
+	struct ref big;
+	u64 big_cap;
+};
+
+/*
+ * struct thread: one a thread that ever took a lock. Index 0 is never used.
+ */
+struct thread {
+	u32 tid; /* 0 = free; claimed by CAS */
+	u32 task;
+	u32 claims; /* how often it was claimed */
+	u32 pad0;
+	u64 start;	  /* of the task */
+	struct ref spare; /* a block between heap_alloc_at and its use */
+	struct waiter waiter;
+	struct journal journal;
+	u64 spare_size; /* of that block */
+	struct msg_blocks blocks;
+};
+_Static_assert(sizeof(struct thread) <= 1280, "thread size");
+#define THREAD_STRIDE 1280u
+#define N_THREADS 131072u
+
+/* A queue of waiters: thread indexes, 0 = empty. Journaled, object's lock. */
+struct wait_queue {
+	u32 head;
+	u32 tail;
+};
+
+#endif
