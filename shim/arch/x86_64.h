@@ -34,6 +34,15 @@ static inline void arch_pause(void)
 	__asm__ volatile("pause");
 }
 
+/* The time stamp counter: for short spans, as a hint. */
+static inline unsigned long arch_cycles(void)
+{
+	unsigned lo, hi;
+
+	__asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
+	return (unsigned long)hi << 32 | lo;
+}
+
 /*
  * Compare the 16 bytes at p (16-byte aligned) with {*lo, *hi} and, if they are
  * equal, store {new_lo, new_hi}. Returns 1 on success; on failure 0, with the

@@ -248,11 +248,12 @@ HOT static void consider_lending(
 		note_loan(c, s, sems, IDENT_ID(ident));
 }
 
-/* The partner is on another CPU than ours: worth spinning for it. */
-HOT static int should_spin(struct semset *set)
+/* Where the partner is. */
+HOT static enum wait_look look_for_partner(struct semset *set)
 {
 	set->last_cpu = sys_cpu();
-	return set->partner_cpu != set->last_cpu;
+	return set->partner_cpu != set->last_cpu ? WAIT_LOOK_SPIN
+						 : WAIT_LOOK_YIELD;
 }
 
 /* ---- the call ---- */
@@ -336,7 +337,7 @@ HOT static __attribute__((noinline)) int sleep_for(struct caller *c,
 		.deadline_ns = r->deadline_ns, .watch = &ss.watch};
 	enqueue(c, s, set, &r->a, op, r->alter);
 	watch_holders(c, set, &ss);
-	ss.sl.spin = should_spin(set);
+	ss.sl.look = look_for_partner(set);
 	sleep_arm(c, &ss.sl);
 	sem_unlock(c, s);
 	return sleep_run(c, &ss.sl);

@@ -187,9 +187,9 @@ static int sleep_once(struct caller *c, struct sleeper *sl)
 		return wait_sleep_restart(c, w, sl->deadline, 0, &sl->scope);
 	cancel_allow(&sl->scope);
 	err = wait_sleep(
-		c, w, sl->deadline_ns, sl->slice_ns, sl->spin, sl->watch);
+		c, w, sl->deadline_ns, sl->slice_ns, sl->look, sl->watch);
 	cancel_deny(&sl->scope);
-	sl->spin = 0;
+	sl->look = WAIT_LOOK_NOT;
 	return err;
 }
 

@@ -59,9 +59,9 @@ struct sleeper {
 	struct caller *c;
 	/* CLOCK_REALTIME, or NULL; only where the class has restart. */
 	const struct sys_timespec *deadline;
-	/* As wait_sleep's, only where it has not; spin: at the first sleep. */
+	/* As wait_sleep's, only where it has not; look: at the first sleep. */
 	u64 deadline_ns, slice_ns;
-	int spin;
+	enum wait_look look;
 	const struct wait_watch *watch;
 	int cancellable;
 	int stay; /* sleep_run returns in a section, to be ended by the caller

@@ -99,8 +99,11 @@ struct caller {
 	u32 idx_mask;	   /* of ids */
 	int may_borrow;	   /* bias_register succeeded */
 	u32 spins_in_vain; /* wait.c */
-	u32 onlooker;	   /* rather late than in others' way: the mount */
-	struct {	   /* ipc/sleep.c */
+	struct {	   /* wait.c, in cycles: of a sleep lately */
+		s64 credit, usual;
+	} yield;
+	u32 onlooker; /* rather late than in others' way: the mount */
+	struct {      /* ipc/sleep.c */
 		u32 vain, resync_at;
 	} spin;
 	/* Calls on one queue in a row under its lock (ipc/loan.h). */

@@ -18,6 +18,13 @@
 #define RESYNC_PAUSES 2500
 #define SETTLE_PAUSES 2000
 #define SETTLE_NS 1000000
+/* Yielding, in cycles: a sleep that took longer had a third process in between;
+ * what one that did not earns; what is needed for a yield, and kept at most. A
+ * slice lost to a third process is some millions. Arbitrary. */
+#define QUICK_CYCLES 50000
+#define QUICK_EARNS 64
+#define YIELD_NEEDS 2048
+#define YIELD_CREDIT 200000
 /* Without rseq every sleep has a timeout, which is what makes FUTEX_WAIT end
  * with EINTR; arbitrary, long enough to be no burden. */
 #define LONGEST_NS 1000000000ULL
@@ -256,6 +263,44 @@ HOT static u32 spin_then_announce(struct caller *c, struct waiter *w, int spin)
 	return seen;
 }
 
+/*
+ * With the partner on our CPU one sched_yield lets it run, grant and yield in
+ * its turn: little more than half the price of two futex calls. But a third
+ * process that is runnable may get a whole slice at a yield. So it is paid for:
+ * a yield earns what it was faster than a sleep lately, or costs what it was
+ * slower, a quick sleep earns a little, and without credit we sleep. What
+ * yielding can lose is thereby a small part of what sleeping takes.
+ */
+HOT static int yield_pays(const struct caller *c)
+{
+	return c->yield.credit > YIELD_NEEDS;
+}
+
+HOT static void earn(struct caller *c, s64 cycles)
+{
+	c->yield.credit += cycles;
+	if (c->yield.credit > YIELD_CREDIT)
+		c->yield.credit = YIELD_CREDIT;
+}
+
+HOT static void yield_once(struct caller *c, struct waiter *w)
+{
+	u64 start = arch_cycles();
+	s64 took;
+
+	sys_call(__NR_sched_yield);
+	took = arch_cycles() - start;
+	earn(c, (atom_load_acquire(&w->word) ? c->yield.usual : 0) - took);
+}
+
+HOT static void note_sleep(struct caller *c, u64 cycles)
+{
+	if (cycles > QUICK_CYCLES)
+		return;
+	c->yield.usual += ((s64)cycles - c->yield.usual) / 8;
+	earn(c, QUICK_EARNS);
+}
+
 void wait_settle(struct waiter *w)
 {
 	const struct sys_timespec slice = {0, SETTLE_NS};
@@ -271,14 +316,15 @@ void wait_settle(struct waiter *w)
 }
 
 HOT int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
-	u64 slice_ns, int spin, const struct wait_watch *watch)
+	u64 slice_ns, enum wait_look look, const struct wait_watch *watch)
 {
 	volatile u64 *cs;
-	u64 until;
+	u64 until, start;
 	u32 seen;
 	int err;
 
-	(void)c;
+	if (look == WAIT_LOOK_YIELD && yield_pays(c))
+		yield_once(c, w);
 	for (;;) {
 		seen = atom_load_acquire(&w->word);
 		if (seen & SYS_TID_MASK) {
@@ -286,7 +332,7 @@ HOT int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 			continue;
 		}
 		if (seen == 0)
-			seen = spin_then_announce(c, w, spin);
+			seen = spin_then_announce(c, w, look == WAIT_LOOK_SPIN);
 		if (seen == WAIT_WORD_DONE)
 			return 0;
 		if (seen & SYS_OWNER_DIED)
@@ -296,9 +342,12 @@ HOT int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 		until = slice_ns ? sys_monotonic_ns() + slice_ns : 0;
 		if (deadline_ns && (!until || deadline_ns < until))
 			until = deadline_ns;
+		start = arch_cycles();
 		cs = rseq_cs_begin();
 		err = futex_sleep(w, until, watch, cs);
 		own_rseq_end();
+		if (look == WAIT_LOOK_YIELD)
+			note_sleep(c, arch_cycles() - start);
 		if (atom_load_acquire(&w->word) != SYS_WAITERS)
 			continue;
 		/* Stop and continue end semop, others begin anew. */

@@ -86,10 +86,17 @@ struct wait_watch {
 	u32 seen[8];
 };
 
+/* Before the sleep. */
+enum wait_look {
+	WAIT_LOOK_NOT,
+	WAIT_LOOK_SPIN,	 /* the partner runs on another CPU: for microseconds */
+	WAIT_LOOK_YIELD, /* it ran on this one: let it, where that pays */
+};
+
 /*
  * Sleep until granted. deadline_ns: CLOCK_MONOTONIC, or 0 for none; slice_ns:
- * come back after so long anyway, 0 = never. spin: try for some microseconds
- * before sleeping. No lock may be held.
+ * come back after so long anyway, 0 = never. look: what to do before sleeping.
+ * No lock may be held.
  *   0            state and result are final
  *   -ETIMEDOUT   the deadline is past
  *   -EINTR       a signal arrived
@@ -98,7 +105,7 @@ struct wait_watch {
  *   -EAGAIN      a watched word changed or the slice is over: look again
  */
 int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
-	u64 slice_ns, int spin, const struct wait_watch *watch);
+	u64 slice_ns, enum wait_look look, const struct wait_watch *watch);
 
 /*
  * The same for calls that SA_RESTART restarts (mq_*): deadline is an absolute
