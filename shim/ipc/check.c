@@ -591,6 +591,19 @@ static void check_facility(struct check *k, u32 f)
 	end_facility(k, f);
 }
 
+/* A lock that is looked at by itself: its owner may die at any moment, and
+ * taking it is the repair. */
+static void check_lock_alone(
+	struct check *k, struct lock *lock, const char *what)
+{
+	if (!k->c) {
+		check_lock(k, lock, what, 0);
+		return;
+	}
+	take(k, lock);
+	lock_release(k->c, lock);
+}
+
 static void look(struct check *k)
 {
 	struct header *h = region_header(&k->region);
@@ -598,8 +611,8 @@ static void look(struct check *k)
 
 	for (f = 0; f < N_FAC; f++)
 		check_facility(k, f);
-	check_lock(k, &h->heap.lock, "heap", 0);
-	check_lock(k, &h->repair_lock, "repair", 0);
+	check_lock_alone(k, &h->heap.lock, "heap");
+	check_lock_alone(k, &h->repair_lock, "repair");
 	check_threads(k);
 	each_task(&k->region, check_one_task, k);
 	if (k->n_queued)

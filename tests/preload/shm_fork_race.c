@@ -30,6 +30,16 @@ static void *attach_many(void *arg)
 	return NULL;
 }
 
+/* In a child: 0, or errno; with 128 if it could attach, and not detach. */
+static int attach_one(void)
+{
+	void *p = shmat(id, NULL, 0);
+
+	if (p == (void *)-1)
+		return errno;
+	return shmdt(p) ? 128 + errno : 0;
+}
+
 /* Forks as long as its thread attaches; how many children could not. */
 static int process(unsigned spin)
 {
@@ -44,13 +54,16 @@ static int process(unsigned spin)
 		;
 	do {
 		pid = fork();
-		if (!pid) {
-			void *p = shmat(id, NULL, 0);
-
-			_exit(p == (void *)-1 || shmdt(p) ? 1 : 0);
-		}
+		if (!pid)
+			_exit(attach_one());
 		waitpid(pid, &status, 0);
-		failed += status != 0;
+		if (status) {
+			failed++;
+			dprintf(1, "a child: %s %d\n",
+				WIFSIGNALED(status) ? "signal" : "errno",
+				WIFSIGNALED(status) ? WTERMSIG(status)
+						    : WEXITSTATUS(status));
+		}
 	} while (!done);
 	pthread_join(t, NULL);
 	return failed != 0;
