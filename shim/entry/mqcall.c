@@ -31,6 +31,7 @@
 #define IOCTL_FIOQSIZE 0x5460
 #define IOCTL_FIBMAP 1
 #define MQ_MAGIC 0x19800202
+#define SEC_MOST 9223372036l /* of which the ns fit into 64 bits */
 #define NSEC_NOW ((1l << 30) - 1)
 #define NSEC_OMIT ((1l << 30) - 2)
 
@@ -73,6 +74,15 @@ static int is_regular(int fd)
 	       (!sys_call(__NR_fstat, fd, &st) && S_ISREG(st.st_mode));
 }
 
+/* What a caller's pointer to an offset says; NULL is none. 0 or -EFAULT. */
+static long read_offset(const void *user, s64 *ret)
+{
+	int err;
+	struct caller *c = user ? process_get(&err) : NULL;
+
+	return c && guard_read(c, ret, user, sizeof(*ret)) ? -EFAULT : 0;
+}
+
 static int is_pipe(int fd)
 {
 	struct stat st;
@@ -83,33 +93,40 @@ static int is_pipe(int fd)
 
 /* ---- moving bytes without looking at them ---- */
 
-/* Nothing is left to be read there. */
-static int at_end(int fd, const off_t *off)
+/* Nothing is left to be read at pos. */
+static int at_end(int fd, s64 pos)
 {
 	struct stat st;
-	s64 pos = off ? *off : sys_call(__NR_lseek, fd, 0, SEEK_CUR);
 
 	return !sys_call(__NR_fstat, fd, &st) && S_ISREG(st.st_mode) &&
 	       pos >= st.st_size;
 }
 
-static long on_sendfile(int out, int in, const off_t *off, size_t len)
+static long on_sendfile(int out, int in, const void *off, size_t len)
 {
 	long from = access_of(in), to = access_of(out);
+	s64 pos = 0;
 
+	if (read_offset(off, &pos))
+		return -EFAULT;
 	if (from < 0 || !reads(from))
 		return -EBADF;
-	if (off && *off < 0)
+	if (pos < 0)
 		return -EINVAL;
 	if (to < 0 || !writes(to))
 		return -EBADF;
-	return !len || (!fd_is_mq(in) && at_end(in, off)) ? 0 : -EINVAL;
+	if (!len)
+		return 0;
+	if (!off)
+		pos = sys_call(__NR_lseek, in, 0, SEEK_CUR);
+	return !fd_is_mq(in) && at_end(in, pos) ? 0 : -EINVAL;
 }
 
 static long on_splice(int in, const void *in_off, int out, const void *out_off,
 	size_t len, unsigned flags)
 {
 	long from, to;
+	s64 pos;
 
 	if (!len)
 		return 0;
@@ -117,11 +134,13 @@ static long on_splice(int in, const void *in_off, int out, const void *out_off,
 		return -EINVAL;
 	from = access_of(in);
 	to = access_of(out);
-	if (from < 0 || to < 0 || !reads(from) || !writes(to))
+	if (from < 0 || to < 0)
 		return -EBADF;
 	if ((in_off && is_pipe(in)) || (out_off && is_pipe(out)))
 		return -ESPIPE;
-	return -EINVAL;
+	if (read_offset(out_off, &pos) || read_offset(in_off, &pos))
+		return -EFAULT;
+	return reads(from) && writes(to) ? -EINVAL : -EBADF;
 }
 
 static long on_tee(int in, int out, size_t len, unsigned flags)
@@ -140,12 +159,16 @@ static long on_vmsplice(unsigned long n, unsigned flags)
 	return n ? -EBADF : 0;
 }
 
-static long on_copy_range(int in, int out, unsigned flags)
+static long on_copy_range(int in, const void *in_off, int out,
+	const void *out_off, unsigned flags)
 {
 	long from = access_of(in), to = access_of(out);
+	s64 pos;
 
 	if (from < 0 || to < 0)
 		return -EBADF;
+	if (read_offset(in_off, &pos) || read_offset(out_off, &pos))
+		return -EFAULT;
 	if (flags || !is_regular(in) || !is_regular(out))
 		return -EINVAL;
 	if (!reads(from) || !writes(to))
@@ -262,7 +285,8 @@ static int is_itself(const char *path, int flags, int null_will_do)
 	       !guard_read(c, &first, path, 1) && !first;
 }
 
-/* 0 with *ret in ns, or -EINVAL. */
+/* 0 with *ret in ns, or -EINVAL. Beyond the year 2262 or before 1677 it is
+ * then. */
 static int read_time(const struct timespec *t, s64 *ret)
 {
 	if (t->tv_nsec == NSEC_NOW)
@@ -271,8 +295,9 @@ static int read_time(const struct timespec *t, s64 *ret)
 		*ret = MQ_TIME_OMIT;
 	else if (t->tv_nsec < 0 || t->tv_nsec > 999999999)
 		return -EINVAL;
-	else
-		*ret = t->tv_sec * 1000000000;
+	else if (__builtin_mul_overflow(t->tv_sec, 1000000000L, ret))
+		*ret = t->tv_sec < 0 ? -SEC_MOST * 1000000000
+				     : SEC_MOST * 1000000000;
 	return 0;
 }
 
@@ -312,6 +337,13 @@ static long after_stat(long ret, int fd, void *to)
 {
 	if (!ret)
 		mqfile_stat(fd, to);
+	return ret;
+}
+
+static long after_statx(long ret, int fd, void *to)
+{
+	if (!ret)
+		mqfile_statx(fd, to);
 	return ret;
 }
 
@@ -444,6 +476,11 @@ static long on_fd(long nr, int fd, long b, long c, long d, long e, long f)
 		return on_ioctl(fd, (unsigned long)b, c);
 	case __NR_fstat:
 		return after_stat(sys_call(nr, fd, b), fd, (void *)b);
+	case NR_STATX:
+		if (is_itself((char *)b, (int)c, 0))
+			return after_statx(
+				sys_call(nr, fd, b, c, d, e), fd, (void *)e);
+		return MQCALL_PASS;
 	case __NR_fchmod:
 		return on_fchmod(fd, (u32)b);
 	case __NR_fchown:
@@ -493,7 +530,8 @@ long mqcall(long nr, long a, long b, long c, long d, long e, long f)
 		return MQCALL_PASS;
 	case NR_COPY_FILE_RANGE:
 		if (in_first || fd_is_mq((int)c))
-			return on_copy_range((int)a, (int)c, (unsigned)f);
+			return on_copy_range((int)a, (void *)b, (int)c,
+				(void *)d, (unsigned)f);
 		return MQCALL_PASS;
 	case __NR_readlink:
 		return readlink_answer(

@@ -259,7 +259,7 @@ static struct statx_timestamp to_statx_time(s64 ns)
 	return (struct statx_timestamp){.tv_sec = ns / 1000000000};
 }
 
-static void fill_statx(int fd, struct statx *to)
+void mqfile_statx(int fd, struct statx *to)
 {
 	struct mq_stat st;
 
@@ -331,7 +331,7 @@ EXPORT int statx(
 				 sys_call(NR_STATX, fd, path, flags, mask, to));
 
 	if (!ret && is_queue_itself(fd, path, flags))
-		fill_statx(fd, to);
+		mqfile_statx(fd, to);
 	return ret;
 }
 

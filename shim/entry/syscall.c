@@ -217,10 +217,10 @@ __attribute__((visibility("hidden"), used)) long syscall_fd(
  * sendfile ftruncate readlink fchmod fchown fstatfs readahead, 190.. f*xattr,
  * fadvise64 fchownat newfstatat readlinkat, 275.. splice tee sync_file_range
  * vmsplice, utimensat fallocate preadv pwritev, 326.. copy_file_range preadv2
- * pwritev2 */
+ * pwritev2, statx */
 __attribute__((visibility("hidden"), used))
 const unsigned long syscall_fd_numbers[6] = {0x10000000000, 0x2a002000,
-	0x4800000000000400, 0x20000092, 0x18021780850, 0x1c0};
+	0x4800000000000400, 0x20000092, 0x18021780850, 0x11c0};
 
 /* Calls that map, unmap or change mappings; fork and a clone like it. */
 __attribute__((visibility("hidden"), used)) long syscall_mapping(

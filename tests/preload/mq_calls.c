@@ -223,6 +223,9 @@ static void moving(void)
 	SHOW(lseek(q, 0, SEEK_CUR));
 	SHOW(sendfile(mem, q, &at, 20));
 	SHOW(at);
+	SHOW(sendfile(mem, q, nowhere, 20));
+	SHOW(sendfile(q, mem, nowhere, 0));
+	SHOW(syscall(SYS_sendfile, minus, q, nowhere, 20L));
 	SHOW(sendfile(q, mem, NULL, 20));
 	SHOW(sendfile(mem, writer, NULL, 20));
 	SHOW(lseek(q, 0, SEEK_SET));
@@ -230,6 +233,10 @@ static void moving(void)
 	SHOW(lseek(q, 0, SEEK_CUR));
 	SHOW(splice(q, &off, pipes[1], NULL, 20, 0));
 	SHOW(off);
+	SHOW(splice(q, nowhere, pipes[1], NULL, 20, 0));
+	SHOW(splice(writer, nowhere, pipes[1], NULL, 20, 0));
+	SHOW(splice(q, nowhere, pipes[1], &off, 20, 0));
+	SHOW(splice(q, NULL, reader, nowhere, 20, 0));
 	SHOW(splice(writer, NULL, pipes[1], NULL, 20, 0));
 	SHOW(write(pipes[1], "abc", 3));
 	SHOW(splice(pipes[0], NULL, q, NULL, 3, 0));
@@ -243,6 +250,8 @@ static void moving(void)
 	SHOW(syscall(SYS_copy_file_range, q, NULL, mem, NULL, 20, 0));
 	SHOW(syscall(SYS_copy_file_range, mem, NULL, q, NULL, 20, 0));
 	SHOW(syscall(SYS_copy_file_range, q, NULL, reader, NULL, 20, 0));
+	SHOW(syscall(SYS_copy_file_range, q, nowhere, mem, NULL, 20, 0));
+	SHOW(syscall(SYS_copy_file_range, reader, NULL, q, nowhere, 20, 9));
 	SHOW(q_count(q));
 	close(pipes[0]);
 	close(pipes[1]);
@@ -294,6 +303,21 @@ static void controls(void)
 	SHOW(n);
 }
 
+/* Not every libc has the structure: the mode is 28 bytes in, the size 40. */
+static void by_statx(void)
+{
+	unsigned short mode;
+	long size;
+
+	memset(room, 0, sizeof(room));
+	SHOW(syscall(SYS_statx, q, "", AT_EMPTY_PATH, 0x7ff, room));
+	memcpy(&mode, room + 28, sizeof(mode));
+	memcpy(&size, room + 40, sizeof(size));
+	t_say("     mode %o size %ld", mode, size);
+	SHOW(syscall(SYS_statx, q, "", 0, 0x7ff, room));
+	SHOW(syscall(SYS_statx, q, "", AT_EMPTY_PATH, 0x7ff, nowhere));
+}
+
 static void owners(void)
 {
 	struct stat st;
@@ -315,6 +339,7 @@ static void owners(void)
 		(int)st.st_gid, st.st_mode, (int)st.st_size, (int)st.st_nlink);
 	SHOW(syscall(SYS_newfstatat, q, "", &st, AT_EMPTY_PATH));
 	t_say("     mode %o", st.st_mode);
+	by_statx();
 	SHOW(fchmod(q, 0604));
 	SHOW(fstat(reader, &st));
 	t_say("     mode %o", st.st_mode);
@@ -335,6 +360,12 @@ static void owners(void)
 	t_say("     atime %ld.%ld mtime %ld.%ld", (long)st.st_atim.tv_sec,
 		st.st_atim.tv_nsec, (long)st.st_mtim.tv_sec,
 		st.st_mtim.tv_nsec);
+	times[0] = (struct timespec){1l << 33, 0};
+	times[1] = (struct timespec){-5, 0};
+	SHOW(futimens(q, times));
+	SHOW(fstat(reader, &st));
+	t_say("     atime %ld mtime %ld", (long)st.st_atim.tv_sec,
+		(long)st.st_mtim.tv_sec);
 	SHOW(futimes(q, NULL));
 	SHOW(fstat(reader, &st));
 	t_true(st.st_mtim.tv_sec > 1000000 && st.st_atim.tv_sec > 1000000);
