@@ -75,8 +75,9 @@ __attribute__((visibility("hidden"), used)) long syscall_served_msg(
 	}
 }
 
-/* set*id and capset (105..126 with others among them): the cached credentials
- * are stale afterwards. rt_sigaction (13): the host's handler gets its
+/* set*id and capset (105..126 with others among them), unshare and setns, as
+ * process.c serves the names: the cached credentials are stale afterwards, and
+ * there is one thread only meanwhile. rt_sigaction (13): the host's handler gets its
  * trampoline. */
 __attribute__((visibility("hidden"), used)) long syscall_watched(
 	long nr, long a, long b, long c, long d, long e)
@@ -289,6 +290,10 @@ __asm__(".text\n"
 	"	cmpq $21, %rax\n"
 	"	jbe syscall_watched\n"
 	"	cmpq $13, %rdi\n"
+	"	je syscall_watched\n"
+	"	cmpq $272, %rdi\n"
+	"	je syscall_watched\n"
+	"	cmpq $308, %rdi\n"
 	"	je syscall_watched\n"
 	"	cmpq $58, %rdi\n"
 	"	je process_vfork\n"

@@ -318,6 +318,13 @@ static void single_threaded(void)
 		_exit(t_failed);
 	}
 	t_eq(t_join(pid), 0);
+	pid = t_fork();
+	if (pid == 0) {
+		t_eq(reg(q, SIGUSR1, 4), 0);
+		t_eq(syscall(SYS_unshare, CLONE_NEWUSER), 0);
+		_exit(t_failed);
+	}
+	t_eq(t_join(pid), 0);
 	t_eq(reg(q, SIGUSR1, 4), 0);
 	t_eq(mq_notify(q, NULL), 0);
 }
