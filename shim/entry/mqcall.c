@@ -219,7 +219,7 @@ static long on_write_at(int fd, s64 off)
 
 /* ---- what is told ---- */
 
-static long on_ioctl(int fd, unsigned long request, long arg)
+static long on_ioctl(int fd, u32 request, long arg)
 {
 	struct mq_desc d;
 	struct caller *c = desc_of(fd, &d);
@@ -473,7 +473,7 @@ static long on_fd(long nr, int fd, long b, long c, long d, long e, long f)
 	case __NR_vmsplice:
 		return on_vmsplice((unsigned long)c, (unsigned)d);
 	case __NR_ioctl:
-		return on_ioctl(fd, (unsigned long)b, c);
+		return on_ioctl(fd, (u32)b, c);
 	case __NR_fstat:
 		return after_stat(sys_call(nr, fd, b), fd, (void *)b);
 	case NR_STATX:
@@ -707,7 +707,8 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 	arg = va_arg(ap, long);
 	va_end(ap);
 	if (unlikely(fd_is_mq(fd)))
-		ret = on_ioctl(fd, request, arg);
+		/* musl's is an int. */
+		ret = on_ioctl(fd, (u32)request, arg);
 	if (likely(ret == MQCALL_PASS))
 		ret = sys_call(__NR_ioctl, fd, request, arg);
 	return (int)process_return(ret);
@@ -753,16 +754,23 @@ EXPORT int futimes(int fd, const struct timeval user[2])
 STATVFS_LIKE(fstatvfs, struct statvfs)
 STATVFS_LIKE(fstatvfs64, struct statvfs64)
 
-EXPORT ssize_t readlink(const char *path, char *buf, size_t len)
-{
-	return process_return(readlink_answer(
-		path, buf, len, sys_call(__NR_readlink, path, buf, len)));
-}
-
 EXPORT ssize_t readlinkat(int dir, const char *path, char *buf, size_t len)
 {
-	return process_return(readlink_answer(path, buf, len,
-		sys_call(__NR_readlinkat, dir, path, buf, len)));
+	char one;
+	long ret;
+
+	/* musl gives nothing of a link where glibc and the kernel refuse. */
+	if (unlikely(!len && !gnu_get_libc_version)) {
+		ret = sys_call(__NR_readlinkat, dir, path, &one, 1);
+		return process_return(ret > 0 ? 0 : ret);
+	}
+	ret = sys_call(__NR_readlinkat, dir, path, buf, len);
+	return process_return(readlink_answer(path, buf, len, ret));
+}
+
+EXPORT ssize_t readlink(const char *path, char *buf, size_t len)
+{
+	return readlinkat(AT_FDCWD, path, buf, len);
 }
 
 EXPORT ssize_t __readlink_chk(

@@ -23,7 +23,7 @@ static mqd_t q, reader, writer, blank;
 static char room[256];
 /* Not for the compiler to see through. */
 static void *volatile nowhere = (void *)8;
-static volatile int minus = -1, many = 1025;
+static volatile int minus = -1, many = 1025, none;
 
 static const char *name_of(int err)
 {
@@ -460,6 +460,13 @@ static void numbers(void)
 	n = readlink(path, room, sizeof(room) - 1);
 	room[n > 0 ? n : 0] = 0;
 	t_say("     readlink '%s'", room);
+	t_say("     readlinkat '%.*s'",
+		(int)readlinkat(AT_FDCWD, path, room, 2), room);
+	SHOW(readlink(path, room, none));
+	SHOW(readlinkat(AT_FDCWD, path, room, none));
+	SHOW(readlink("/proc/self/exe", room, none));
+	SHOW(readlink(nowhere, room, 10));
+	SHOW(syscall(SYS_readlink, path, room, 0));
 	fd = open(path, O_RDONLY);
 	SHOW(fd >= 0);
 	SHOW(fcntl(fd, F_GETFL));
