@@ -121,8 +121,8 @@ long procfs_pread(int fd, void *buf, size_t len, s64 off)
 		return -EBADF;
 	if (p.which >= PROC_SYSVIPC)
 		return read_control(&p, buf, len, off);
-	if (off)
-		bring_up(&p, fd, off);
+	bring_up(&p, fd, off);
+	p.e->pos = 1;
 	return PROCFS_PASS;
 }
 

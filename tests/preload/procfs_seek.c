@@ -170,6 +170,7 @@ static void more_objects(const char *path, int (*make)(key_t), int n)
 	take(fd, 4096);
 	for (int i = 0; i < n; i++) {
 		make(0x200 + i);
+		take_at(fd, 511, 0);
 		take(fd, i % 2 ? 40 : 4096);
 		take(fd, 4096);
 	}
