@@ -75,16 +75,18 @@ static void apply_noted(struct caller *c)
 {
 	struct control_taken *taken = &caller_header(c)->control_taken;
 	u32 which = file_at(c, taken->from - 1)->which, i, n = taken->n;
-	const struct sysctl_file *f = &sysctl_files[which];
-	struct lock *lock = &caller_header(c)->fac_lock[f->facility];
+	const struct sysctl_file *f;
 	const struct control *k;
+	struct lock *lock;
 	int died;
 
-	if (which >= n_sysctl_files || !f->n_values || n > f->n_values) {
+	if (which >= n_sysctl_files || !n || n > sysctl_files[which].n_values) {
 		atom_store_release(&taken->from, 0);
 		return;
 	}
+	f = &sysctl_files[which];
 	k = control_find(f->control);
+	lock = &caller_header(c)->fac_lock[f->facility];
 	died = lock_acquire(c, lock);
 	for (i = 0; i < n; i++)
 		control_set_journaled(c, k + i, taken->v[i]);
