@@ -7,10 +7,10 @@
 #ifndef IPCLIFT_TESTS_RACE_MIXED_CALLS_H
 #define IPCLIFT_TESTS_RACE_MIXED_CALLS_H
 
+#include "../option.h"
 #include "storm.h"
 
 #include <fcntl.h>
-#include <getopt.h>
 #include <mqueue.h>
 #include <poll.h>
 #include <pthread.h>
@@ -41,7 +41,8 @@ struct life {
 	volatile uint32_t accepted[N_VIA];
 	volatile uint32_t receiving[N_VIA];
 	volatile uint32_t pid, op;
-	volatile double since; /* of op; 0: none */
+	volatile uint64_t born; /* of the process, for pids are used again */
+	volatile double since;	/* of op; 0: none */
 };
 
 struct arena {
@@ -49,6 +50,7 @@ struct arena {
 	_Atomic uint32_t violations;
 	_Atomic uint64_t calls;
 	_Atomic uint32_t disorder[N_VIA];
+	_Atomic uint64_t counts_begun, counts_done; /* in the segment */
 	volatile int closing;
 	int undo_set, move_set, wait_set, queue, counted;
 	char mq_name[64];
@@ -101,6 +103,30 @@ static void op_end(void)
 	atomic_fetch_add_explicit(&sh->calls, 1, memory_order_relaxed);
 }
 
+/* When that process began, in ticks since the boot; 0: there is none. */
+static uint64_t birth_of(uint32_t pid)
+{
+	char path[40], text[1024], *p;
+	unsigned long long born = 0;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = 0;
+	p = strrchr(text, ')');
+	if (p)
+		sscanf(p,
+			") %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+			"%*s %*s %*s %*s %*s %*s %llu",
+			&born);
+	return born;
+}
+
 static bool life_begin(void)
 {
 	uint32_t i = atomic_fetch_add(&sh->lives, 1);
@@ -109,6 +135,7 @@ static bool life_begin(void)
 		return false;
 	me = &sh->life[i];
 	me->pid = (uint32_t)getpid();
+	me->born = birth_of(me->pid);
 	storm_seed(&rng, (uint64_t)seed, i);
 	last_seen =
 		mmap(NULL, LIVES * sizeof(*last_seen), PROT_READ | PROT_WRITE,
@@ -452,8 +479,10 @@ static void count_up(void)
 	if (p == (void *)-1) {
 		violation("shmat", errno, 0);
 	} else {
+		atomic_fetch_add(&sh->counts_begun, 1);
 		__atomic_fetch_add(
-			&p[rnd(COUNT_PAGES) * 1024], 1, __ATOMIC_RELAXED);
+			&p[rnd(COUNT_PAGES) * 1024], 1, __ATOMIC_SEQ_CST);
+		atomic_fetch_add(&sh->counts_done, 1);
 		if (rnd(10))
 			shmdt(p);
 	}

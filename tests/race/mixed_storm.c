@@ -23,7 +23,7 @@
  * - COMMAND ends with 0 (for instance `ipclift check`).
  *
  * Meanwhile no call that cannot block, or whose time is limited, takes more
- * than STUCK_MS. And the registry's file does not grow from round to round.
+ * than STUCK_MS.
  * Prints one line; the exit status is 1 where any of that is wrong.
  */
 #define _GNU_SOURCE
@@ -275,7 +275,7 @@ static void look_for_stuck(void)
 	for (i = n > 4096 ? n - 4096 : 0; i < n && i < LIVES; i++) {
 		since = sh->life[i].since;
 		if (since == 0 || now - since < STUCK_MS || !sh->life[i].op ||
-			kill((pid_t)sh->life[i].pid, 0))
+			birth_of(sh->life[i].pid) != sh->life[i].born)
 			continue;
 		violation("stuck in call", sh->life[i].op, sh->life[i].pid);
 		if (getenv("STORM_KEEP"))
@@ -443,6 +443,23 @@ static void remove_private(void)
 			hi.used_ids);
 }
 
+/* Who is killed in count_up may have counted or not. */
+static void look_at_counted(void)
+{
+	uint64_t begun = sh->counts_begun, done = sh->counts_done, sum = 0;
+	const uint32_t *p = shmat(sh->counted, NULL, SHM_RDONLY);
+
+	if (p == (void *)-1) {
+		violation("shmat at the end", errno, 0);
+		return;
+	}
+	for (int i = 0; i < COUNT_PAGES; i++)
+		sum += p[i * 1024];
+	if (sum < done || sum > begun)
+		violation("counted, done", (long)sum, (long)done);
+	shmdt(p);
+}
+
 static void make_objects(void)
 {
 	unsigned short v[N_SEMS];
@@ -495,31 +512,14 @@ static void arena_map(void)
 		storm_die("mmap");
 }
 
-static void options(int argc, char **argv)
-{
-	static const struct option known[] = {{"rounds", 1, NULL, 'r'},
-		{"kills", 1, NULL, 'k'}, {"procs", 1, NULL, 'p'},
-		{"seed", 1, NULL, 's'}, {"check", 1, NULL, 'c'},
-		{NULL, 0, NULL, 0}};
-	int c;
-
-	while ((c = getopt_long(argc, argv, "", known, NULL)) >= 0) {
-		if (c == 'r')
-			n_rounds = atol(optarg);
-		else if (c == 'k')
-			n_kills = atol(optarg);
-		else if (c == 'p')
-			n_procs = atol(optarg);
-		else if (c == 's')
-			seed = atol(optarg);
-		else if (c == 'c')
-			check_command = optarg;
-		else
-			exit(2);
-	}
-	if (n_procs > MAX_PROCS)
-		n_procs = MAX_PROCS;
-}
+static const struct option_of options[] = {
+	{"rounds", .number = &n_rounds},
+	{"kills", .number = &n_kills},
+	{"procs", .number = &n_procs},
+	{"seed", .number = &seed},
+	{"check", .text = &check_command},
+	{0},
+};
 
 int main(int argc, char **argv)
 {
@@ -532,7 +532,9 @@ int main(int argc, char **argv)
 		arena_map();
 		worker();
 	}
-	options(argc, argv);
+	options_only(argc, argv, options);
+	if (n_procs < 1 || n_procs > MAX_PROCS)
+		options_wrong(argv);
 	arena_make();
 	arena_map();
 	n = readlink("/proc/self/exe", sh->self, sizeof(sh->self) - 1);
@@ -549,6 +551,7 @@ int main(int argc, char **argv)
 		look_at_sems();
 		remove_private();
 		look_at_messages();
+		look_at_counted();
 		if (check_command && system(check_command))
 			violation("check", round, 0);
 	}
