@@ -78,7 +78,7 @@ static inline void shm_tidy(struct caller *c, struct slot *s, u64 ident)
 		shm_tidy_slow(c, s, ident);
 }
 /* Before an attachment changes: the dead first, so that times and pids come in
- * their order; left out where very many have it. */
+ * their order; left out where very many have it, or many change at once. */
 #define SHM_ORDER_MOST 64u /* arbitrary */
 void shm_order_slow(struct caller *c, struct slot *s, u64 ident);
 static inline void shm_order(struct caller *c, struct slot *s, u64 ident)

@@ -4,6 +4,7 @@
  */
 #include "ipc/shmattach.h"
 #include "ipc/shmfork.h"
+#include "ipc/shmhost.h"
 #include "registry/heap.h"
 
 /* A record in task t for each of the process's attachments. Own task's lock
@@ -30,22 +31,6 @@ static void copy_records(struct caller *c, struct task *t, u32 pid)
 	}
 }
 
-/* Before the fork: the dead first, here too. */
-static void tidy_all(struct caller *c)
-{
-	struct shm_entry *e;
-	struct slot *s;
-	u32 at = 0, n = 0;
-
-	while ((e = shm_entry_each(c->shm, &at)) && n++ < SHM_ORDER_MOST) {
-		if (!e->ident || e->state != SHM_USED)
-			continue;
-		s = region_slot(&c->region, FAC_SHM, e->slot_idx);
-		shm_order(c, s, e->ident);
-		shm_tidy(c, s, e->ident);
-	}
-}
-
 void shm_fork_prepare(struct caller *c, struct shm_fork *ret)
 {
 	struct task *t;
@@ -54,7 +39,8 @@ void shm_fork_prepare(struct caller *c, struct shm_fork *ret)
 	*ret = (struct shm_fork){0, 0};
 	if (!c->shm->n_used || caller_enroll(c))
 		return;
-	tidy_all(c);
+	/* The dead first, here too. */
+	shm_host_order(c, 0, ~0ULL);
 	idx = task_claim_nascent(c);
 	if (!idx)
 		return;

@@ -56,18 +56,15 @@ void shm_host_changed_locked(
 	}
 }
 
-/* Arbitrary: a range of more attachments is not worth the order. */
-#define ORDER_MOST 16u
-
 void shm_host_order(struct caller *c, u64 addr, u64 len)
 {
-	struct slot *slots[ORDER_MOST];
-	u64 idents[ORDER_MOST];
+	struct slot *slots[SHM_ORDER_MOST];
+	u64 idents[SHM_ORDER_MOST];
 	const struct shm_entry *e;
 	u32 at = 0, n = 0;
 
 	lock_acquire(c, &task_own(c)->lock);
-	while (n < ORDER_MOST && (e = shm_entry_each(c->shm, &at)))
+	while (n < SHM_ORDER_MOST && (e = shm_entry_each(c->shm, &at)))
 		if (e->ident && e->addr < addr + len &&
 			e->addr + e->pages * SYS_PAGE > addr) {
 			slots[n] =
@@ -75,8 +72,10 @@ void shm_host_order(struct caller *c, u64 addr, u64 len)
 			idents[n++] = e->ident;
 		}
 	lock_release(c, &task_own(c)->lock);
-	while (n--)
+	while (n--) {
 		shm_order(c, slots[n], idents[n]);
+		shm_tidy(c, slots[n], idents[n]);
+	}
 }
 
 /* Begin and end of what the functions below do under the own task's lock. */
