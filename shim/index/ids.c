@@ -143,8 +143,7 @@ static int choose_cyclic(
 	return 0;
 }
 
-#define SLOTS_A_PAGE ((u32)(SYS_PAGE / sizeof(struct slot)))
-_Static_assert(BODY_SIZE == sizeof(struct slot), "pages of bodies, of slots");
+#define SLOTS_A_PAGE(f) ((u32)(SYS_PAGE / SLOT_STRIDE(f)))
 
 /* All pages that the new object touches. slots_ready is a watermark, so that
  * only the first object of a page asks; it is right whoever dies. */
@@ -156,19 +155,14 @@ static int room_for(struct caller *c, enum facility f, u32 idx)
 
 	if (likely(idx < t->slots_ready))
 		return 0;
-	err = caller_room(
-		c, region_slot(&c->region, f, idx), sizeof(struct slot));
-	if (!err && f == FAC_SEM)
-		err = caller_room(c,
-			region_at(&c->region, BODIES_OFF + idx * BODY_SIZE),
-			BODY_SIZE);
+	err = caller_room(c, region_slot(&c->region, f, idx), SLOT_STRIDE(f));
 	for (level = 0; level < IDX_LEVELS && !err; level++) {
 		pos /= 64;
 		err = caller_room(c, level_word(c, f, level, pos), 8);
 	}
-	if (!err && idx - t->slots_ready < SLOTS_A_PAGE)
+	if (!err && idx - t->slots_ready < SLOTS_A_PAGE(f))
 		atom_store_release(&t->slots_ready,
-			(idx / SLOTS_A_PAGE + 1) * SLOTS_A_PAGE);
+			(idx / SLOTS_A_PAGE(f) + 1) * SLOTS_A_PAGE(f));
 	return err;
 }
 

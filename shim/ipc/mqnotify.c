@@ -221,7 +221,7 @@ static int arm(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 			q->notify.cookie, ev->cookie, sizeof(q->notify.cookie));
 	}
 	if (by_thread) {
-		w->slot_idx = d->s - region_slot(&c->region, FAC_MQ, 0);
+		w->slot_idx = region_slot_idx(&c->region, FAC_MQ, d->s);
 		w->facility = FAC_MQ;
 		w->pid = c->pid;
 		w->ident = q->token[0];

@@ -38,7 +38,7 @@ static struct slot *slot_at(const struct caller *c, u32 idx)
 
 static u32 slot_idx(const struct caller *c, const struct slot *s)
 {
-	return s - region_slot(&c->region, FAC_MQ, 0);
+	return region_slot_idx(&c->region, FAC_MQ, s);
 }
 
 /* ---- locks ---- */

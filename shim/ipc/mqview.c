@@ -39,7 +39,7 @@ static void fill(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 
 	*ret = (struct mq_view){
 		.desc = *d,
-		.idx = s - region_slot(&c->region, FAC_MQ, 0),
+		.idx = region_slot_idx(&c->region, FAC_MQ, s),
 		.unlinked = q->unlinked,
 		.mode = s->mode,
 		.uid = s->uid,

@@ -165,7 +165,7 @@ static s32 sleep_in(struct caller *c, struct mqueue *q, struct mq_sleep *ms,
 	ms->sl.deadline = timeout;
 	ms->sl.cancellable = 1;
 	ms->sl.stay = 1;
-	w->slot_idx = s - region_slot(&c->region, FAC_MQ, 0);
+	w->slot_idx = region_slot_idx(&c->region, FAC_MQ, s);
 	w->facility = FAC_MQ;
 	w->kind = ms->msg ? USER_RECEIVER : USER_SENDER;
 	w->pid = c->pid;

@@ -251,7 +251,7 @@ void msgqueue_enqueue(struct caller *c, struct slot *s, struct msgqueue *q,
 	w->pid = c->pid;
 	w->n_sops = 0;
 	w->undo.off = 0;
-	w->slot_idx = s - region_slot(&c->region, FAC_MSG, 0);
+	w->slot_idx = region_slot_idx(&c->region, FAC_MSG, s);
 	w->facility = FAC_MSG;
 	w->ident = s->ident;
 	w->stamp = ++q->stamp;

@@ -116,7 +116,7 @@ static int create(struct caller *c, const struct object_class *k, s32 key,
 		goto out;
 	s = region_slot(&c->region, k->facility, idx);
 	if (k->has_bodies && k->body_size(size) <= BODY_SIZE) {
-		journal_set64(c, &s->body.off, BODIES_OFF + idx * BODY_SIZE);
+		journal_set64(c, &s->body.off, BODY_OFF(idx));
 	} else {
 		heap_acquire(c);
 		from_heap = 1;
@@ -163,7 +163,7 @@ static int get_existing(struct caller *c, const struct object_class *k,
  */
 static void prefetch_body(const struct caller *c, u32 idx)
 {
-	char *body = region_at(&c->region, BODIES_OFF + idx * BODY_SIZE);
+	char *body = region_at(&c->region, BODY_OFF(idx));
 
 	__builtin_prefetch(body, 1);
 	__builtin_prefetch(body + 64, 1);
@@ -259,7 +259,7 @@ void object_set_locked(
 static u32 slot_index(
 	struct caller *c, const struct object_class *k, const struct slot *s)
 {
-	return s - region_slot(&c->region, k->facility, 0);
+	return region_slot_idx(&c->region, k->facility, s);
 }
 
 void object_retire_locked(

@@ -59,7 +59,7 @@ struct object_class {
 	u64 (*body_size)(u64 size);
 	/* 1: a body of up to BODY_SIZE bytes stands at a place of its own that
 	 * the idx tells, so that it need not be allocated, and is fetched
-	 * together with the slot (layout.h BODIES). One facility has that. */
+	 * together with the slot (layout.h SLOTS). One facility has that. */
 	int has_bodies;
 	void (*init)(struct caller *c, struct slot *s, u64 gen, u64 size);
 	/* Added to the facility's total (semaphores, pages). */

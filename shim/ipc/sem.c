@@ -238,7 +238,7 @@ int sem_getval(struct caller *c, s32 id, s32 num)
 	if (unlikely(!s || (u32)num >= s->size || perm_check(c, s, PERM_R)))
 		return getval_slow(c, id, num);
 	body = atom_load_relaxed(&s->body.off);
-	if (unlikely(body < BODIES_OFF))
+	if (unlikely(body < SETS_OFF))
 		return getval_slow(c, id, num);
 	lo = atom_load_acquire((u64 *)region_at(
 		&c->region, body + sizeof(struct semset) +

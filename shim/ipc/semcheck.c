@@ -137,9 +137,8 @@ static struct semset *check_body(struct check *k, u32 idx, const struct slot *s)
 		return NULL;
 	if (size > BODY_SIZE)
 		return check_block(k, s->body, size);
-	return s->body.off == BODIES_OFF + idx * BODY_SIZE
-		       ? region_at(&k->region, s->body.off)
-		       : NULL;
+	return s->body.off == BODY_OFF(idx) ? region_at(&k->region, s->body.off)
+					    : NULL;
 }
 
 void check_semset(struct check *k, u32 idx, struct slot *s)

@@ -344,7 +344,7 @@ HOT static inline int op_fast(struct caller *c, s32 id, const struct sop *user)
 	if (unlikely(perm_check(c, s, op.op ? PERM_W : PERM_R)))
 		return NOT_FAST;
 	body = atom_load_relaxed(&s->body.off);
-	if (unlikely(body < BODIES_OFF))
+	if (unlikely(body < SETS_OFF))
 		return NOT_FAST;
 	sem = (struct sem *)((char *)region_at(&c->region, body) +
 			     sizeof(struct semset)) +

@@ -173,7 +173,7 @@ HOT static void enqueue(struct caller *c, struct slot *s, struct semset *set,
 	w->block_op = block_op;
 	w->pid = c->pid;
 	w->undo.off = a->undo ? region_off(&c->region, a->undo) : 0;
-	w->slot_idx = s - region_slot(&c->region, FAC_SEM, 0);
+	w->slot_idx = region_slot_idx(&c->region, FAC_SEM, s);
 	w->facility = FAC_SEM;
 	w->ident = s->ident;
 	w->stamp = atom_add(&h->stamp, 1);

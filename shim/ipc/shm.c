@@ -121,7 +121,7 @@ static void link_doomed(struct caller *c, struct slot *s)
 {
 	struct shm_state *st = &caller_header(c)->shm;
 	struct shm_segment *seg = shm_body(c, s), *first = NULL;
-	u32 idx = s - region_slot(&c->region, FAC_SHM, 0);
+	u32 idx = region_slot_idx(&c->region, FAC_SHM, s);
 
 	if (st->doomed)
 		first = shm_body(
@@ -221,7 +221,7 @@ int shm_get(struct caller *c, s32 key, u64 size, s32 flg)
  * held. */
 static void doom(struct caller *c, struct slot *s, struct shm_segment *seg)
 {
-	u32 idx = s - region_slot(&c->region, FAC_SHM, 0);
+	u32 idx = region_slot_idx(&c->region, FAC_SHM, s);
 
 	if (seg->flags & SHM_SEG_DOOMED)
 		return;

@@ -80,7 +80,7 @@ static int attach(struct caller *c, struct slot *s, u64 ident, u64 addr,
 		err = map_segment(c, seg, e, fixed, flg);
 	if (!err) {
 		e->ident = ident;
-		e->slot_idx = s - region_slot(&c->region, FAC_SHM, 0);
+		e->slot_idx = region_slot_idx(&c->region, FAC_SHM, s);
 		e->rec = region_off(&c->region, rec);
 		shm_record_link(c, t, s, rec, e, 1, c->pid);
 	}

@@ -74,7 +74,7 @@ void shm_record_link(struct caller *c, struct task *t, struct slot *s,
 
 	/* Not in use: what a free record needs goes through the journal. */
 	atom_store_release(
-		&rec->slot_idx, (u32)(s - region_slot(&c->region, FAC_SHM, 0)));
+		&rec->slot_idx, region_slot_idx(&c->region, FAC_SHM, s));
 	atom_store_release(&rec->task, (u32)(t - region_task(&c->region, 0)));
 	atom_store_release(&rec->count, count);
 	atom_store_release(&rec->epoch, t->epoch);

@@ -221,9 +221,7 @@ static u64 table_pages(struct caller *c)
 	u32 f;
 
 	for (f = 0; f < N_FAC; f++)
-		bytes += (u64)h->ids[f].max_idx *
-			 (sizeof(struct slot) + 4 +
-				 (f == FAC_SEM ? BODY_SIZE : 0));
+		bytes += (u64)h->ids[f].max_idx * (SLOT_STRIDE(f) + 4);
 	return bytes / SYS_PAGE + SLACK_PAGES;
 }
 

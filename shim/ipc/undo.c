@@ -196,7 +196,7 @@ static int bind(struct caller *c, struct slot *s, u64 ident, struct undo *u)
 	atom_store_release(&u->n_nonzero, 0);
 	atom_store_release(&u->is_active, 0);
 	atom_store_release(
-		&u->slot_idx, (u32)(s - region_slot(&c->region, FAC_SEM, 0)));
+		&u->slot_idx, region_slot_idx(&c->region, FAC_SEM, s));
 	journal_set64(c, &u->ident, ident);
 	link_set(c, set, u);
 	/* Before the commit: should we die, nobody is left asleep without

@@ -12,8 +12,9 @@
  *   THREADS    struct thread[]: one a thread that ever took a lock: its
  *              journal and its waiter
  *   EVENTS     struct event[]: a ring
- *   FACILITY   for sem, msg, shm each: slots (objects), key buckets, bitmap
- *   BODIES     by idx: the body of a set of one semaphore
+ *   FACILITY   for sem, msg, shm, mq each: key buckets, bitmap
+ *   SLOTS      struct slot[] (objects) by idx, for each; behind the slot of a
+ *              set of semaphores room for its body, if it is of one semaphore
  *   HEAP       everything else of variable size
  *   SEGMENTS   from REGION_SIZE to header.file_size: the pages of shared
  *              memory segments. Not part of the mapping that struct region
@@ -35,7 +36,7 @@
 #include "registry/layout_queue.h"
 
 #define LAYOUT_MAGIC 0x7466696c63706900ULL /* "\0ipclift" */
-#define LAYOUT_VERSION 15u
+#define LAYOUT_VERSION 16u
 
 /*
  * struct sem: one semaphore, one cache line.
@@ -307,15 +308,22 @@ _Static_assert(sizeof(struct header) <= HEADER_SIZE, "header size");
 #define THREADS_OFF (TASKS_OFF + (u64)N_TASKS * sizeof(struct task))
 #define EVENTS_OFF (THREADS_OFF + (u64)N_THREADS * THREAD_STRIDE)
 #define FAC_OFF (256ULL << 20)
-#define FAC_SLOTS_SIZE ((u64)IDX_MAX * sizeof(struct slot))
 #define FAC_BUCKETS_SIZE ((u64)IDX_MAX * 4)
 #define FAC_BITMAP_SIZE (4ULL << 20)
-#define FAC_STRIDE (FAC_SLOTS_SIZE + FAC_BUCKETS_SIZE + FAC_BITMAP_SIZE)
-#define SLOTS_OFF(f) (FAC_OFF + (f)*FAC_STRIDE)
-#define BUCKETS_OFF(f) (SLOTS_OFF(f) + FAC_SLOTS_SIZE)
+#define FAC_STRIDE (FAC_BUCKETS_SIZE + FAC_BITMAP_SIZE)
+#define BUCKETS_OFF(f) (FAC_OFF + (f)*FAC_STRIDE)
 #define BITMAP_OFF(f) (BUCKETS_OFF(f) + FAC_BUCKETS_SIZE)
-#define BODIES_OFF (10ULL << 30)
+/* Slots of the facilities; a set's slot has its body behind it, so that both
+ * are on one page: with 31,900 sets a page is a miss of the TLB. */
 #define BODY_SIZE 128ULL
+#define SETS_OFF (1ULL << 30)
+#define SLOT_SHIFT(f) ((f) == FAC_SEM ? 8 : 7)
+#define SLOT_STRIDE(f) (1ULL << SLOT_SHIFT(f))
+#define SLOTS_OFF(f)                                  \
+	(SETS_OFF + ((f) ? IDX_MAX * BODY_SIZE : 0) + \
+		(f)*IDX_MAX * sizeof(struct slot))
+#define BODY_OFF(idx) \
+	(SETS_OFF + (idx)*SLOT_STRIDE(FAC_SEM) + sizeof(struct slot))
 #define HEAP_OFF (12ULL << 30)
 #define REGION_SIZE (32ULL << 30)
 /* Behind it the segments; larger than what the home mapping of a process
@@ -325,8 +333,11 @@ _Static_assert(sizeof(struct header) <= HEADER_SIZE, "header size");
 #define WINDOW_HOME (1ULL << 40)
 _Static_assert(EVENTS_OFF + N_EVENTS * sizeof(struct event) <= FAC_OFF,
 	"tables overlap");
-_Static_assert(FAC_OFF + N_FAC * FAC_STRIDE <= BODIES_OFF, "bodies overlap");
-_Static_assert(BODIES_OFF + IDX_MAX * BODY_SIZE <= HEAP_OFF, "heap overlaps");
+_Static_assert(sizeof(struct slot) == SLOT_STRIDE(FAC_MSG) &&
+		       sizeof(struct slot) + BODY_SIZE == SLOT_STRIDE(FAC_SEM),
+	"strides");
+_Static_assert(FAC_OFF + N_FAC * FAC_STRIDE <= SETS_OFF, "slots overlap");
+_Static_assert(SLOTS_OFF((u64)N_FAC) <= HEAP_OFF, "heap overlaps");
 _Static_assert(IDX_WORDS * 8ULL <= FAC_BITMAP_SIZE, "bitmap size");
 
 #endif

@@ -60,16 +60,15 @@ enum facility {
  * struct slot: one object of a facility; index = idx part of its id. The array
  * is never reused for anything else, so a stale reader may take the lock of a
  * slot whose object is gone: it then sees `ident` changed.
- * field    written by           lock        read without lock  a crash leaves
- * lock     its owner            self        word only          repaired
- * ident    create, remove       fac + self  yes (acquire)      journaled: old
- * or new body     create               fac         yes, if ident says so
- * key,next create, remove       fac         yes (key seq)      journaled
- * perm     create, IPC_SET      fac / self  yes                journaled
- * size     create               fac         yes
- * ctime    create, SET*, IPC_SET fac / self yes                journaled
- * bias     lock holder          self        its thread         revoked by the
- * next
+ * field    written by        lock        read without it      a crash leaves
+ * lock     its owner         self        word only            repaired
+ * ident    create, remove    fac + self  yes (acquire)        old or new
+ * body     create, remove    fac         yes, if ident agrees journaled
+ * key,next create, remove    fac         yes (key seq)        journaled
+ * perm     create, IPC_SET   fac / self  yes                  journaled
+ * size     create            fac         yes                  any: no ident yet
+ * ctime    create, SET*      fac / self  yes                  journaled
+ * bias     holder of lock    self        its thread           revoked by next
  */
 struct slot {
 	struct lock lock;
@@ -143,17 +142,17 @@ struct limits {
 
 /*
  * struct task: one process that uses the registry, kept over exec.
- * field       written by          lock   read without lock  a crash leaves
- * claim       claimer, reaper     CAS; a dead one's: lock  yes
- *                                                           claimed by a dead
- * process: reclaimed by the next start       claimer, state 0    -      if
- * state is 1      the next claimer writes it lifeline    owner, kernel       -
- * yes                OWNER_DIED undo_head.. owner, reaper       lock   no
- * journaled shm_*       owner, reaper       lock   no                 journaled
- * epoch       owner               -      yes                one store
- * nascent     parent, child       -      yes                one
- * compare-and-swap
- * mail_seq    anybody             -      yes                one too many
+ * field      written by       lock  read without it  a crash leaves
+ * claim      claimer, reaper  CAS   yes              a dead one's, which the
+ *                                                    next claimer takes over
+ * start..    claimer          -     if TASK_LIVE     rewritten by the next
+ * lifeline   owner, kernel    -     yes              OWNER_DIED
+ * undo_head  owner, reaper    lock  no               journaled
+ * shm_*      owner, reaper    lock  no               journaled; shm_free may be
+ *                                                    0 in a dead one's
+ * epoch      owner            -     yes              one store
+ * nascent    parent, child    -     yes              one compare-and-swap
+ * mail_seq   anybody          -     yes              one too many
  *
  * state TASK_NASCENT: not a process yet but what a child to be forked will
  * inherit (ipc/shmfork.h); pid and start are the parent's.

@@ -82,7 +82,7 @@ static inline void *region_span(
 {
 	u64 off = ref.off;
 
-	if (off < BODIES_OFF || size > REGION_SIZE || off > REGION_SIZE - size)
+	if (off < SETS_OFF || size > REGION_SIZE || off > REGION_SIZE - size)
 		return NULL;
 	return r->base + off;
 }
@@ -95,7 +95,15 @@ static inline struct header *region_header(const struct region *r)
 static inline struct slot *region_slot(
 	const struct region *r, enum facility f, u32 idx)
 {
-	return (struct slot *)(r->base + SLOTS_OFF((u64)f)) + idx;
+	return (struct slot *)(r->base + SLOTS_OFF((u64)f) +
+			       idx * SLOT_STRIDE(f));
+}
+
+/* And back: the idx of a slot of facility f. */
+static inline u32 region_slot_idx(
+	const struct region *r, enum facility f, const struct slot *s)
+{
+	return (u32)((region_off(r, s) - SLOTS_OFF((u64)f)) >> SLOT_SHIFT(f));
 }
 
 static inline struct task *region_task(const struct region *r, u32 idx)

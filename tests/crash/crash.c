@@ -106,9 +106,8 @@ static void image_save(void)
 	range_add((TASKS_OFF + driver.task * sizeof(struct task)) & ~4095ULL,
 		4096);
 	range_add(THREADS_OFF, 32 * THREAD_STRIDE);
-	range_add(SLOTS_OFF(FAC_SEM), 64 * sizeof(struct slot));
+	range_add(SLOTS_OFF(FAC_SEM), 64 * SLOT_STRIDE(FAC_SEM));
 	range_add(BUCKETS_OFF(FAC_SEM), 4096);
-	range_add(BODIES_OFF, 64 * BODY_SIZE);
 	for (i = 0; i < 4; i++)
 		range_add(BITMAP_OFF(FAC_SEM) + level[i] * 8, 256);
 	range_add(HEAP_OFF, heap->bump - HEAP_OFF);

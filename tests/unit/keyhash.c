@@ -40,7 +40,7 @@ static int find(s32 key)
 	u64 ident;
 	struct slot *s = keyhash_find(&me, FAC_SEM, key, &ident);
 
-	return s ? s - region_slot(&me.region, FAC_SEM, 0) : -1;
+	return s ? (int)region_slot_idx(&me.region, FAC_SEM, s) : -1;
 }
 
 Test(keyhash, random_changes_equal_the_model)
