@@ -54,7 +54,7 @@ static int process(int from)
 
 	pthread_create(&t, NULL, attach_many, (void *)&n);
 	while (n < from)
-		;
+		sched_yield();
 	do {
 		pid = fork();
 		if (!pid)
