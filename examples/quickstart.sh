@@ -47,12 +47,13 @@ if [ -n "$missing" ] && [ "${1-}" != --no-install ]; then
         stop "no apt-get here; install these by hand:$missing"
     sudo=
     if [ "$(id -u)" != 0 ]; then
-        command -v sudo >/dev/null ||
+        command -v sudo >/dev/null && sudo true ||
             stop "installing needs root; run: apt-get install$missing"
         sudo=sudo
     fi
     echo "installing$missing"
-    $sudo apt-get update -qq
+    $sudo apt-get update -qq ||
+        echo "apt-get update failed; going on with the lists that are here"
     # shellcheck disable=SC2086 # words
     $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y \
         --no-install-recommends $missing >/dev/null ||
@@ -68,11 +69,28 @@ ipclift=$PWD/build/shim/tool/ipclift
 echo "built: build/shim/libipclift.so, build/shim/tool/ipclift and" \
     "build/fuse/ipclift-fuse"
 
+# LD_PRELOAD cannot hold a path with a blank or a ':'.
+copies=
+case $PWD in
+*[[:space:]:]*)
+    copies=$(mktemp -d /tmp/ipclift-quickstart.XXXXXX)
+    chmod 755 "$copies"
+    mkdir -p "$copies/shim/tool" "$copies/fuse"
+    cp build/shim/libipclift.so "$copies/shim"
+    cp "$ipclift" "$copies/shim/tool"
+    cp build/fuse/ipclift-fuse "$copies/fuse"
+    ipclift=$copies/shim/tool/ipclift
+    echo "LD_PRELOAD cannot hold the name of this directory: what follows runs" \
+        "copies in /tmp. For more than this, rename it or 'meson install -C build'."
+    ;;
+esac
+
 # A registry of this run's own, gone at the end.
 work=$(mktemp -d /dev/shm/ipclift-quickstart.XXXXXX)
 view=$work/view
 mkdir "$view"
-trap '! mountpoint -q "$view" || fusermount3 -u "$view"; rm -rf "$work"' EXIT
+trap '! mountpoint -q "$view" || fusermount3 -u "$view"
+    rm -rf "$work" ${copies:+"$copies"}' EXIT
 run="$ipclift run --registry $work/registry --"
 
 # What runs on the kernel does so in an IPC namespace of its own, so that it

@@ -162,6 +162,7 @@ log=$work/log
 # shellcheck disable=SC2329 # called by trap
 remove_work() {
     rm -rf "$work" 2>/dev/null || "${as_root[@]}" rm -rf "$work"
+    [[ -z ${copies-} ]] || rm -rf "$copies"
 }
 trap remove_work EXIT
 trap 'exit 130' INT TERM HUP
@@ -202,11 +203,28 @@ check() {
     esac
 }
 
-shim=$root/build/shim/libipclift.so
-tool=$root/build/shim/tool/ipclift
-mounter=$root/build/fuse/ipclift-fuse
-tests=$root/build/tests
 sudo=()
+
+# What is tested. LD_PRELOAD cannot hold a path with ' ' or ':', and the words of
+# scripts break at more: from a tree of such a name the tests run copies.
+out=$root/build copies=
+if [[ $root == *[!-A-Za-z0-9/._+$'\x80'-$'\xff']* ]]; then
+    copies=$(mktemp -d /tmp/ipclift-test.XXXXXX) || stop "no directory in /tmp"
+    chmod 0755 "$copies"
+    out=$copies
+fi
+shim=$out/shim/libipclift.so
+tool=$out/shim/tool/ipclift
+mounter=$out/fuse/ipclift-fuse
+tests=$out/tests
+copy_build() {
+    local f
+    [[ -n $copies && -d build/tests ]] || return 0
+    for f in shim/libipclift.so shim/tool/ipclift fuse/ipclift-fuse; do
+        [[ ! -r build/$f ]] || install -D "build/$f" "$out/$f"
+    done
+    cp -r build/tests "$out"
+}
 
 # programs DIR: the executables that were built there
 programs() {
@@ -477,6 +495,7 @@ suite_clean() {
 
 [[ -z $install ]] || need_packages
 before
+copy_build
 for suite in "${suites[@]}"; do
     case $suite in
     race) echo "# race: storms, a minute or so" ;;
@@ -485,8 +504,9 @@ for suite in "${suites[@]}"; do
     esac
     "suite_$suite"
     # Without a build there is nothing to run.
-    if [[ $suite == build && ! -r $shim ]]; then
-        break
+    if [[ $suite == build ]]; then
+        copy_build
+        [[ -r $shim ]] || break
     fi
 done
 echo "$passed passed, $failed failed$(

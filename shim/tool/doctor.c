@@ -147,6 +147,12 @@ static const char *check_shim(void)
 			"meson install -C build");
 		return NULL;
 	}
+	if (strpbrk(shim, ": ")) {
+		bad("the library's path has a ' ' or ':', which LD_PRELOAD "
+		    "cannot hold",
+			"meson install -C build, or rename the directory");
+		return NULL;
+	}
 	if (probe_run(shim, PROBE_LOADED, NULL, text, sizeof(text))) {
 		bad("the loader does not preload the library",
 			"is it for this machine, and readable? "

@@ -192,7 +192,8 @@ static int set_environment(const struct run_options *o)
 	}
 	/* The dynamic loader splits the list at both. */
 	if (strpbrk(shim, ": ")) {
-		failure("%s: LD_PRELOAD cannot hold a path with ' ' or ':'",
+		failure("%s: LD_PRELOAD cannot hold a path with ' ' or ':': "
+			"install it (meson install), or rename the directory",
 			shim);
 		return -1;
 	}

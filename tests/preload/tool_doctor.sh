@@ -52,6 +52,17 @@ printf 'no library' >"$work/libipclift.so"
 is "with one that is none" "$(status "$work/bin/ipclift" doctor --quick)" 1
 is "says so" "$(says 'the loader does not preload the library')" 1
 
+# ---- where LD_PRELOAD cannot reach
+mkdir -p "$work/a b/shim/tool"
+cp "$shim" "$work/a b/shim/"
+cp "$ipclift" "$work/a b/shim/tool/"
+is "a path with a blank" \
+    "$(status "$work/a b/shim/tool/ipclift" doctor --quick)" 1
+is "says so" "$(says "the library's path has a ' ' or ':'")" 1
+is "is not run" "$(status "$work/a b/shim/tool/ipclift" run -- true)" 125
+is "in one line" "$(grep -c 'cannot hold' "$work/err") $(wc -l <"$work/err")" \
+    "1 1"
+
 # ---- a registry of another version: magic, then the version
 printf '\1' | dd of="$IPCLIFT_REGISTRY" bs=1 seek=8 conv=notrunc status=none
 is "another version" "$(status "$ipclift" doctor --quick)" 1
