@@ -4,6 +4,7 @@
  * which errors are found (KERNEL-SEMANTICS §7.1-7.3, §7.9).
  */
 #include "mq.h"
+#include <sys/random.h>
 
 static char *slashed(size_t n)
 {
@@ -194,10 +195,9 @@ static void modes(void)
 	q_done(q);
 }
 
-static void limits(void)
+static void room(void)
 {
 	struct mq_attr attr = {.mq_maxmsg = 10, .mq_msgsize = 8192};
-	struct rlimit few;
 	char name[20];
 	mqd_t q[20], last;
 	int n;
@@ -232,6 +232,19 @@ static void limits(void)
 		mq_close(q[i]);
 		mq_unlink(name);
 	}
+}
+
+static void limits(void)
+{
+	struct rlimit few;
+	uid_t uid;
+
+	/* The kernel counts what all processes of a real uid have, in any
+	 * namespace: one that nobody else has. */
+	t_eq(getrandom(&uid, sizeof(uid), 0), sizeof(uid));
+	uid = 1u << 30 | uid >> 2;
+	AS(uid, T_STRANGER)
+	room();
 
 	t_story("no free descriptor");
 	getrlimit(RLIMIT_NOFILE, &few);

@@ -2,6 +2,7 @@
 /*
  * See unit.h.
  */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -14,6 +15,7 @@
 struct caller me;
 struct cred me_cred = {.euid = ~0u};
 static struct shm_process process;
+static int file = -1;
 static unsigned long long state = UNIT_SEED;
 
 unsigned unit_random(void)
@@ -33,6 +35,8 @@ static void open_registry(u32 idx_bits, u32 profile)
 	me = (struct caller){.cred = &me_cred, .shm = &process};
 	cr_assert_eq(region_map(&me.region, path, &opt, why, sizeof(why)), 0,
 		"%s", why);
+	file = open(path, O_RDWR | O_CLOEXEC);
+	cr_assert_geq(file, 0);
 	unlink(path);
 	caller_refresh(&me);
 	cr_assert_eq(caller_enroll(&me), 0);
@@ -55,10 +59,16 @@ static void say(void *arg, enum invariant which, const char *what, u64 a, u64 b)
 		UNIT_SEED);
 }
 
+int unit_file(void)
+{
+	return file;
+}
+
 void unit_fini(void)
 {
 	char dir[80];
 
+	close(file);
 	/* Where POSIX queues had their FIFOs. */
 	snprintf(dir, sizeof(dir), "%s.mq", me.region.path);
 	rmdir(dir);

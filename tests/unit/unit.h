@@ -20,6 +20,8 @@ extern struct cred me_cred;
 void unit_init(void);	       /* normal ids, kernel's limits */
 void unit_init_extended(void); /* extended ids, roomy limits */
 void unit_fini(void);	       /* also: all invariants hold */
+/* The registry's file, which has no name any more; open until unit_fini(). */
+int unit_file(void);
 /* In a fork child: a caller of its own. */
 void unit_forked(void);
 /* Forks a child that calls fn(id), which sleeps on an object; returns its pid

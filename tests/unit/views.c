@@ -148,32 +148,14 @@ Test(views, attachments_of_a_segment)
 	shm_remove(&me, id);
 }
 
-/* The file is unlinked: by way of /proc. */
-static int registry_fd(void)
-{
-	char line[512], path[64] = "";
-	FILE *f = fopen("/proc/self/maps", "r");
-	unsigned long from, to;
-
-	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, "%lx-%lx", &from, &to) == 2 &&
-			from == (unsigned long)me.region.base)
-			snprintf(path, sizeof(path),
-				"/proc/self/map_files/%lx-%lx", from, to);
-	fclose(f);
-	return open(path, O_RDWR);
-}
-
 Test(views, bytes_of_a_segment_without_attaching_it)
 {
 	s32 id = shm_get(&me, 0, 2 * SYS_PAGE + 10, 0600);
 	char buf[2 * SYS_PAGE], *p;
-	int fd = registry_fd();
+	int fd = unit_file();
 	struct shm_stat st;
 	u64 at;
 
-	if (fd < 0)
-		cr_skip_test("/proc/self/map_files needs root");
 	cr_assert_eq(shm_copy(&me, id, fd, 0, buf, 16, 0), 16);
 	cr_expect_eq(buf[3], 0);
 	cr_assert_eq(shm_at(&me, id, 0, 0, &at), 0);
@@ -205,7 +187,6 @@ Test(views, bytes_of_a_segment_without_attaching_it)
 	cr_expect_eq(*(char *)at, 0, "what was written is not seen again");
 	shm_dt(&me, at);
 	shm_remove(&me, id);
-	close(fd);
 }
 
 static void receive_posix(s32 unused)
