@@ -388,23 +388,31 @@ static int fd_of_path(const char *path)
 	return *path || fd == ~0u || !fd_is_mq((int)fd) ? -1 : (int)fd;
 }
 
-long mqcall_opened(const char *path, int flags, long fd)
+int mqcall_names_queue(const char *path)
 {
-	int of = fd >= 0 && !(flags & O_PATH) ? fd_of_path(path) : -1;
+	return fd_of_path(path) >= 0;
+}
+
+long mqcall_open(const char *path, int flags)
+{
 	struct mq_desc d, new;
-	struct caller *c;
+	struct caller *c = desc_of(fd_of_path(path), &d);
 	long ret;
 
-	if (of < 0)
-		return fd;
-	c = desc_of(of, &d);
 	if (!c)
-		return fd;
-	sys_call(__NR_close, fd);
+		return -ENOMEM;
 	ret = mqueue_open_again(c, &d, (u32)flags, &new);
 	if (ret >= 0)
 		fd_enter(c, &new);
 	return ret;
+}
+
+long mqcall_opened(const char *path, int flags, long fd)
+{
+	if (fd < 0 || (flags & O_PATH) || !mqcall_names_queue(path))
+		return fd;
+	sys_call(__NR_close, fd);
+	return mqcall_open(path, flags);
 }
 
 int mqcall_opened_as(const char *path, int flags, int fd, int before)

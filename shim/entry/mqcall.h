@@ -22,6 +22,9 @@ long mqcall(long nr, long a, long b, long c, long d, long e, long f);
 long mqcall_opened(const char *path, int flags, long fd);
 /* The same by libc's convention, for a call before which errno was `before`. */
 int mqcall_opened_as(const char *path, int flags, int fd, int before);
+/* 1 if the path is of that kind; and what the program gets, or -errno. */
+int mqcall_names_queue(const char *path);
+long mqcall_open(const char *path, int flags);
 /* 1 if a path may lead to a descriptor; the caller's path can be read. */
 static inline int mqcall_maybe(const char *path)
 {

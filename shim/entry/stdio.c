@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Streams on the kernel's files about IPC.
+ * Streams on the kernel's files about IPC, and on queues.
  *
- * fopen and fdopen make one of stream.h on the descriptor of procfs.c. On a
+ * fopen and fdopen make one of stream.h on the descriptor of procfs.c or of a
+ * queue, whose FIFO libc must neither read nor fill. On a
  * stream that had its descriptor before (freopen, standard output) libc reads
  * and writes without calling anything that could be interposed, so only its end
  * is caught: what it has written is applied when it is flushed or closed
@@ -77,19 +78,19 @@ static FILE *stream_on(int fd, const char *mode)
 }
 
 /* glibc refuses a mode that the descriptor does not allow; it would be looking
- * at a memfd's. */
+ * at a memfd's or a FIFO's. */
 EXPORT FILE *fdopen(int fd, const char *mode)
 {
 	int access, before = *__errno_location();
 	FILE *f;
 
-	if (likely(!procfs_used) || fd < 0 || !fd_is_proc(fd) ||
+	if (likely(!fd_is_served(fd)) ||
 		(*mode != 'r' && *mode != 'w' && *mode != 'a'))
 		return fdopen_next(fd, mode);
 	access = (int)(fd_entry(fd)->info & FD_ACCESS);
-	if (access != O_RDWR && access != (mode_flags(mode) & O_ACCMODE)) {
-		if (!gnu_get_libc_version)
-			return fdopen_next(fd, mode);
+	if (gnu_get_libc_version &&
+		(access == O_RDONLY || access == O_WRONLY) &&
+		access != (mode_flags(mode) & O_ACCMODE)) {
 		*__errno_location() = EINVAL;
 		return NULL;
 	}
@@ -99,26 +100,41 @@ EXPORT FILE *fdopen(int fd, const char *mode)
 	return f;
 }
 
+/* fd is a served descriptor or -errno; errno was `before`. */
+static FILE *stream_or_close(long fd, const char *mode, int before)
+{
+	FILE *f;
+
+	*__errno_location() = before;
+	if (process_return(fd) < 0)
+		return NULL;
+	f = stream_on((int)fd, mode);
+	if (!f)
+		entry_close((int)fd);
+	return f;
+}
+
 /* libc has answered f; errno was `before`. */
 static FILE *opened(const char *path, const char *mode, FILE *f, int before)
 {
-	int which, fd;
+	int which;
 
-	if (!f && !procfs_readable(-*__errno_location()))
+	if ((!f && !procfs_readable(-*__errno_location())) || !fileno)
 		return f;
-	if (likely(!procfs_maybe(path)) || !fileno)
+	if (f && mqcall_maybe(path) && mqcall_names_queue(path)) {
+		fclose(f);
+		return stream_or_close(
+			mqcall_open(path, mode_flags(mode)), mode, before);
+	}
+	if (likely(!procfs_maybe(path)))
 		return f;
 	which = procfs_find(path, f ? fileno(f) : -1);
 	if (which < 0)
 		return f;
 	if (f)
 		fclose(f);
-	*__errno_location() = before;
-	fd = (int)process_return(procfs_open_file(which, mode_flags(mode)));
-	f = fd < 0 ? NULL : stream_on(fd, mode);
-	if (fd >= 0 && !f)
-		entry_close(fd);
-	return f;
+	return stream_or_close(
+		procfs_open_file(which, mode_flags(mode)), mode, before);
 }
 
 #define FOPEN_LIKE(name)                                                     \

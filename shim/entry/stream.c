@@ -4,7 +4,8 @@
  *
  * libc reads and writes its own streams from within, past every interposed
  * name. A program that keeps a control file open, rewinds, writes and reads
- * back what holds now (the kernel's own tests of mqueues do) needs each of
+ * back what holds now (the kernel's own tests of mqueues do), or one that reads
+ * a queue's status line, needs each of
  * these to reach the registry when it happens, so the stream is one of
  * fopencookie(3), whose four functions are here and do what libc's own do with
  * a descriptor.
@@ -21,6 +22,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include "entry/fd.h"
+#include "entry/mqfile.h"
 #include "entry/procfs.h"
 #include "entry/stream.h"
 
@@ -34,11 +36,15 @@ extern const char *gnu_get_libc_version(void) __attribute__((weak));
 
 #define NUMBER(cookie) ((int)(long)(cookie))
 
+/* Something else may have the number by now: dup2 does that. */
 static ssize_t stream_read(void *cookie, char *buf, size_t len)
 {
 	int fd = NUMBER(cookie);
-	long n = fd_is_proc(fd) ? procfs_read(fd, buf, len) : PROCFS_PASS;
+	long n = PROCFS_PASS;
 
+	if (fd_is_served(fd))
+		n = fd_is_mq(fd) ? mqfile_read(fd, buf, len)
+				 : procfs_read(fd, buf, len);
 	if (n == PROCFS_PASS)
 		n = sys_call(__NR_read, fd, buf, len);
 	return process_return(n);
@@ -53,8 +59,11 @@ static ssize_t stream_write(void *cookie, const char *buf, size_t len)
 	long n;
 
 	while (done < len) {
-		n = fd_is_proc(fd) ? procfs_write(fd, buf + done, len - done)
-				   : PROCFS_PASS;
+		n = PROCFS_PASS;
+		if (fd_is_served(fd))
+			n = fd_is_mq(fd)
+				    ? mqfile_write(fd)
+				    : procfs_write(fd, buf + done, len - done);
 		if (n == PROCFS_PASS)
 			n = sys_call(__NR_write, fd, buf + done, len - done);
 		if (n < 0) {
@@ -69,8 +78,11 @@ static ssize_t stream_write(void *cookie, const char *buf, size_t len)
 static int stream_seek(void *cookie, off64_t *off, int whence)
 {
 	int fd = NUMBER(cookie);
-	long at = fd_is_proc(fd) ? procfs_lseek(fd, *off, whence) : PROCFS_PASS;
+	long at = PROCFS_PASS;
 
+	if (fd_is_served(fd))
+		at = fd_is_mq(fd) ? mqfile_lseek(fd, *off, whence)
+				  : procfs_lseek(fd, *off, whence);
 	if (at == PROCFS_PASS)
 		at = sys_call(__NR_lseek, fd, *off, whence);
 	if (at < 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Streams whose reads and writes come to us: what fopen and fdopen make of a
- * descriptor with FD_PROC.
+ * descriptor that is served (fd.h).
  */
 #ifndef IPCLIFT_ENTRY_STREAM_H
 #define IPCLIFT_ENTRY_STREAM_H

@@ -488,6 +488,54 @@ static void numbers(void)
 	SHOW(close(fd));
 }
 
+static void say_line(FILE *f)
+{
+	char *text = f ? fgets(room, sizeof(room), f) : NULL;
+
+	t_say("     line '%.22s'", text ? text : "none");
+}
+
+static void streams(void)
+{
+	int fd = dup(q);
+	char path[64];
+	FILE *f;
+
+	t_story("streams");
+	f = fdopen(fd, "r+");
+	say_line(f);
+	rewind(f);
+	q_put(q, "12", 0);
+	say_line(f);
+	SHOW(fileno(f) == fd);
+	SHOW(fclose(f));
+	SHOW(fcntl(fd, F_GETFD));
+	f = fdopen(dup(q), "w");
+	setvbuf(f, NULL, _IONBF, 0);
+	SHOW(fputs("abc", f));
+	SHOW(ferror(f) != 0);
+	SHOW(fclose(f));
+	f = fdopen(dup(reader), "w");
+	t_say("     %s", f ? "made" : t_errname(errno));
+	if (f) {
+		SHOW(setvbuf(f, NULL, _IONBF, 0));
+		SHOW(fputs("abc", f));
+		SHOW(fclose(f));
+	}
+	sprintf(path, "/proc/self/fd/%d", q);
+	f = fopen(path, "r");
+	say_line(f);
+	SHOW(q_count(fileno(f)));
+	SHOW(fclose(f));
+	SHOW(mq_receive(q, room, sizeof(room), NULL));
+	t_story("the number of a stream's is free again");
+	f = fdopen(dup(q), "r");
+	SHOW(fclose(f));
+	SHOW(dup(0) == fd);
+	SHOW(q_count(fd));
+	SHOW(close(fd));
+}
+
 static void blanks(void)
 {
 	struct iovec one = {room, 10};
@@ -542,6 +590,7 @@ int main(void)
 	owners();
 	flags();
 	numbers();
+	streams();
 	blanks();
 	maps();
 	mq_unlink("/blank");
