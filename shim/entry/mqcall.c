@@ -17,6 +17,7 @@
 #include <sys/vfs.h>
 #include "entry/mqcall.h"
 #include "entry/mqfile.h"
+#include "entry/mqpath.h"
 #include "registry/guard.h"
 
 #define NR_PREADV2 327
@@ -34,16 +35,6 @@
 #define SEC_MOST 9223372036l /* of which the ns fit into 64 bits */
 #define NSEC_NOW ((1l << 30) - 1)
 #define NSEC_OMIT ((1l << 30) - 2)
-
-static struct caller *desc_of(int fd, struct mq_desc *ret)
-{
-	int err;
-	struct caller *c = process_get(&err);
-
-	if (c)
-		fd_desc(c, fd, fd_entry(fd), ret);
-	return c;
-}
 
 /* Access mode of any descriptor, or -EBADF. */
 static long access_of(int fd)
@@ -222,13 +213,14 @@ static long on_write_at(int fd, s64 off)
 static long on_ioctl(int fd, u32 request, long arg)
 {
 	struct mq_desc d;
-	struct caller *c = desc_of(fd, &d);
+	int err = 0;
+	struct caller *c = mqfile_desc(fd, &d, &err);
 	struct mq_stat st;
 	s64 size = 0;
 	int left;
 
 	if (!c)
-		return MQCALL_PASS;
+		return -err;
 	switch (request) {
 	case IOCTL_FIONREAD:
 		if (mq_stat(c, &d, &st))
@@ -258,17 +250,19 @@ static long on_ioctl(int fd, u32 request, long arg)
 static long on_fchmod(int fd, u32 mode)
 {
 	struct mq_desc d;
-	struct caller *c = desc_of(fd, &d);
+	int err = 0;
+	struct caller *c = mqfile_desc(fd, &d, &err);
 
-	return c ? mq_chmod(c, &d, mode) : -ENOMEM;
+	return c ? mq_chmod(c, &d, mode) : -err;
 }
 
 static long on_fchown(int fd, u32 uid, u32 gid)
 {
 	struct mq_desc d;
-	struct caller *c = desc_of(fd, &d);
+	int err = 0;
+	struct caller *c = mqfile_desc(fd, &d, &err);
 
-	return c ? mq_chown(c, &d, uid, gid) : -ENOMEM;
+	return c ? mq_chown(c, &d, uid, gid) : -err;
 }
 
 /* The path is empty, or there is none: the descriptor itself is meant. */
@@ -305,11 +299,12 @@ static long on_times(int fd, const void *user)
 {
 	struct timespec t[2] = {{0, NSEC_NOW}, {0, NSEC_NOW}};
 	struct mq_desc d;
-	struct caller *c = desc_of(fd, &d);
+	int err = 0;
+	struct caller *c = mqfile_desc(fd, &d, &err);
 	s64 atime, mtime;
 
 	if (!c)
-		return -ENOMEM;
+		return -err;
 	if (user && guard_read(c, t, user, sizeof(t)))
 		return -EFAULT;
 	if (read_time(&t[0], &atime) || read_time(&t[1], &mtime))
@@ -325,10 +320,11 @@ static const struct statfs mq_statfs = {.f_type = MQ_MAGIC,
 static long on_statfs(int fd, void *user)
 {
 	struct mq_desc d;
-	struct caller *c = desc_of(fd, &d);
+	int err = 0;
+	struct caller *c = mqfile_desc(fd, &d, &err);
 
 	if (!c)
-		return MQCALL_PASS;
+		return -err;
 	return guard_write(c, user, &mq_statfs, sizeof(mq_statfs)) ? -EFAULT
 								   : 0;
 }
@@ -345,102 +341,6 @@ static long after_statx(long ret, int fd, void *to)
 	if (!ret)
 		mqfile_statx(fd, to);
 	return ret;
-}
-
-/* ---- its name in /proc ---- */
-
-static int prefix(const char **at, const char *with)
-{
-	const char *s = *at;
-
-	for (; *with; with++, s++)
-		if (*s != *with)
-			return 0;
-	*at = s;
-	return 1;
-}
-
-static u32 digits(const char **at)
-{
-	u32 n = 0;
-
-	if (**at < '0' || **at > '9')
-		return ~0u;
-	for (; **at >= '0' && **at <= '9'; ++*at)
-		n = n * 10 + (u32)(**at - '0');
-	return n;
-}
-
-/* The own descriptor of a queue that the path names, or -1. */
-static int fd_of_path(const char *path)
-{
-	u32 pid = sys_getpid(), fd;
-	const char *proc = path;
-
-	if (prefix(&proc, "/proc/") && digits(&proc) == pid &&
-		prefix(&proc, "/fd/"))
-		path = proc;
-	else if (!prefix(&path, "/proc/self/fd/") &&
-		 !prefix(&path, "/dev/fd/") &&
-		 !prefix(&path, "/proc/thread-self/fd/"))
-		return -1;
-	fd = digits(&path);
-	return *path || fd == ~0u || !fd_is_mq((int)fd) ? -1 : (int)fd;
-}
-
-int mqcall_names_queue(const char *path)
-{
-	return fd_of_path(path) >= 0;
-}
-
-long mqcall_open(const char *path, int flags)
-{
-	struct mq_desc d, new;
-	struct caller *c = desc_of(fd_of_path(path), &d);
-	long ret;
-
-	if (!c)
-		return -ENOMEM;
-	ret = mqueue_open_again(c, &d, (u32)flags, &new);
-	if (ret >= 0)
-		fd_enter(c, &new);
-	return ret;
-}
-
-long mqcall_opened(const char *path, int flags, long fd)
-{
-	if (fd < 0 || (flags & O_PATH) || !mqcall_names_queue(path))
-		return fd;
-	sys_call(__NR_close, fd);
-	return mqcall_open(path, flags);
-}
-
-int mqcall_opened_as(const char *path, int flags, int fd, int before)
-{
-	long ret = mqcall_opened(path, flags, fd);
-
-	if (ret == fd)
-		return fd;
-	*__errno_location() = before;
-	return (int)process_return(ret);
-}
-
-/* The kernel has read the path and written to buf, which has room for len. */
-static long readlink_answer(const char *path, char *buf, size_t len, long ret)
-{
-	int fd = ret > 0 && mqcall_maybe(path) ? fd_of_path(path) : -1;
-	char name[300];
-	struct mq_desc d;
-	struct caller *c;
-	size_t n;
-
-	if (likely(fd < 0))
-		return ret;
-	c = desc_of(fd, &d);
-	if (!c)
-		return ret;
-	n = mq_path(c, &d, name, sizeof(name) < len ? sizeof(name) : len);
-	return guard_write(c, buf, name, n) ? -EFAULT : (long)n;
 }
 
 /* ---- by number ---- */
@@ -542,10 +442,10 @@ long mqcall(long nr, long a, long b, long c, long d, long e, long f)
 				(void *)d, (unsigned)f);
 		return MQCALL_PASS;
 	case __NR_readlink:
-		return readlink_answer(
+		return mqpath_readlink(
 			(char *)a, (char *)b, c, sys_call(nr, a, b, c));
 	case __NR_readlinkat:
-		return readlink_answer(
+		return mqpath_readlink(
 			(char *)b, (char *)c, d, sys_call(nr, a, b, c, d));
 	default:
 		return in_first ? on_fd(nr, (int)a, b, c, d, e, f)
@@ -680,12 +580,15 @@ static int allocate(int fd, s64 off, s64 len)
 {
 	struct mq_stat st;
 	struct mq_desc d;
-	struct caller *c = desc_of(fd, &d);
-	long err = on_fallocate(fd, 0, off, len);
+	int err = 0;
+	struct caller *c = mqfile_desc(fd, &d, &err);
+	long refused = on_fallocate(fd, 0, off, len);
 
-	if (err != -EOPNOTSUPP || !gnu_get_libc_version)
-		return (int)-err;
-	if (!c || mq_stat(c, &d, &st))
+	if (refused != -EOPNOTSUPP || !gnu_get_libc_version)
+		return (int)-refused;
+	if (!c)
+		return err;
+	if (mq_stat(c, &d, &st))
 		return EBADF;
 	return off + len > st.size ? EINVAL : 0;
 }
@@ -761,49 +664,3 @@ EXPORT int futimes(int fd, const struct timeval user[2])
 
 STATVFS_LIKE(fstatvfs, struct statvfs)
 STATVFS_LIKE(fstatvfs64, struct statvfs64)
-
-EXPORT ssize_t readlinkat(int dir, const char *path, char *buf, size_t len)
-{
-	char one;
-	long ret;
-
-	/* musl gives nothing of a link where glibc and the kernel refuse. */
-	if (unlikely(!len && !gnu_get_libc_version)) {
-		ret = sys_call(__NR_readlinkat, dir, path, &one, 1);
-		return process_return(ret > 0 ? 0 : ret);
-	}
-	ret = sys_call(__NR_readlinkat, dir, path, buf, len);
-	return process_return(readlink_answer(path, buf, len, ret));
-}
-
-EXPORT ssize_t readlink(const char *path, char *buf, size_t len)
-{
-	return readlinkat(AT_FDCWD, path, buf, len);
-}
-
-EXPORT ssize_t __readlink_chk(
-	const char *path, char *buf, size_t len, size_t size)
-{
-	static void *next;
-	ssize_t (*real)(const char *, char *, size_t, size_t);
-
-	if (len <= size)
-		return readlink(path, buf, len);
-	real = (ssize_t(*)(const char *, char *, size_t, size_t))process_next(
-		&next, "__readlink_chk");
-	return real ? real(path, buf, len, size) : readlink(path, buf, len);
-}
-
-EXPORT ssize_t __readlinkat_chk(
-	int dir, const char *path, char *buf, size_t len, size_t size)
-{
-	static void *next;
-	ssize_t (*real)(int, const char *, char *, size_t, size_t);
-
-	if (len <= size)
-		return readlinkat(dir, path, buf, len);
-	real = (ssize_t(*)(int, const char *, char *, size_t,
-		size_t))process_next(&next, "__readlinkat_chk");
-	return real ? real(dir, path, buf, len, size)
-		    : readlinkat(dir, path, buf, len);
-}

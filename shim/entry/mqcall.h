@@ -17,19 +17,4 @@
  */
 long mqcall(long nr, long a, long b, long c, long d, long e, long f);
 
-/* open(2) of path, which the kernel has answered with fd (or -errno): if it is
- * that of a queue by way of /proc/self/fd, what the program gets instead. */
-long mqcall_opened(const char *path, int flags, long fd);
-/* The same by libc's convention, for a call before which errno was `before`. */
-int mqcall_opened_as(const char *path, int flags, int fd, int before);
-/* 1 if the path is of that kind; and what the program gets, or -errno. */
-int mqcall_names_queue(const char *path);
-long mqcall_open(const char *path, int flags);
-/* 1 if a path may lead to a descriptor; the caller's path can be read. */
-static inline int mqcall_maybe(const char *path)
-{
-	return unlikely(fd_used) && path[0] == '/' &&
-	       (path[1] == 'p' || path[1] == 'd');
-}
-
 #endif

@@ -27,7 +27,7 @@
 #endif
 #define NR_STATX 332
 
-static struct caller *desc_of(int fd, struct mq_desc *ret, int *ret_errno)
+struct caller *mqfile_desc(int fd, struct mq_desc *ret, int *ret_errno)
 {
 	struct caller *c = process_get(ret_errno);
 
@@ -121,7 +121,7 @@ long mqfile_read(int fd, void *buf, size_t len)
 	long n, ret;
 	u32 pos;
 
-	c = desc_of(fd, &d, &err);
+	c = mqfile_desc(fd, &d, &err);
 	if (!c)
 		return -err;
 	if (!may_read(&d))
@@ -146,7 +146,7 @@ long mqfile_pread(int fd, void *buf, size_t len, s64 off)
 	int err = 0;
 	long n;
 
-	c = desc_of(fd, &d, &err);
+	c = mqfile_desc(fd, &d, &err);
 	if (!c)
 		return -err;
 	if (off < 0)
@@ -166,7 +166,7 @@ long mqfile_write(int fd)
 	struct mq_desc d;
 	int err = 0;
 
-	if (!desc_of(fd, &d, &err))
+	if (!mqfile_desc(fd, &d, &err))
 		return -err;
 	return may_write(&d) ? -EINVAL : -EBADF;
 }
@@ -198,7 +198,7 @@ long mqfile_lseek(int fd, s64 off, int whence)
 	int err = 0;
 	long n, to;
 
-	c = desc_of(fd, &d, &err);
+	c = mqfile_desc(fd, &d, &err);
 	if (!c)
 		return -err;
 	n = line_of(c, &d, line);
@@ -229,7 +229,7 @@ static int queue_stat(int fd, struct mq_stat *ret)
 {
 	struct mq_desc d;
 	int err = 0;
-	struct caller *c = desc_of(fd, &d, &err);
+	struct caller *c = mqfile_desc(fd, &d, &err);
 
 	return c ? mq_stat(c, &d, ret) : -err;
 }
@@ -368,7 +368,7 @@ long mqfile_truncate(int fd, s64 size)
 {
 	struct mq_desc d;
 	int err = 0;
-	struct caller *c = desc_of(fd, &d, &err);
+	struct caller *c = mqfile_desc(fd, &d, &err);
 
 	if (!c)
 		return -err;
@@ -405,7 +405,7 @@ static long read_pieces(int fd, const struct iovec *iov, int n, s64 off)
 	long ret, total = 0;
 	struct mq_desc d;
 	int i, err = 0;
-	struct caller *c = desc_of(fd, &d, &err);
+	struct caller *c = mqfile_desc(fd, &d, &err);
 
 	if (!c)
 		return -err;
@@ -443,7 +443,7 @@ long mqfile_may_lock(int fd, const void *flock)
 	struct flock lock;
 	struct mq_desc d;
 	int err = 0;
-	struct caller *c = desc_of(fd, &d, &err);
+	struct caller *c = mqfile_desc(fd, &d, &err);
 
 	if (!c)
 		return -err;
@@ -459,7 +459,7 @@ long mqfile_map_error(int fd, int prot, int flags)
 	struct mq_desc d;
 	int err = 0;
 
-	if (!desc_of(fd, &d, &err))
+	if (!mqfile_desc(fd, &d, &err))
 		return -err;
 	if (!may_read(&d) ||
 		((flags & MAP_SHARED) && (prot & PROT_WRITE) && !may_write(&d)))

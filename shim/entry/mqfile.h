@@ -9,6 +9,9 @@
 #include <sys/stat.h>
 #include "entry/fd.h"
 
+/* The queue of such a descriptor, and who calls; NULL with *ret_errno. */
+struct caller *mqfile_desc(int fd, struct mq_desc *ret, int *ret_errno);
+
 long mqfile_read(int fd, void *buf, size_t len);
 long mqfile_pread(int fd, void *buf, size_t len, s64 off);
 /* Whatever writes: -EINVAL, or -EBADF. */

@@ -8,7 +8,7 @@
 #define IPCLIFT_ENTRY_PROCFS_H
 
 #include <errno.h>
-#include "entry/mqcall.h"
+#include "entry/mqpath.h"
 
 /* Not ours: to be passed on as it is. */
 #define PROCFS_PASS (-0x7fffffffL)
@@ -44,8 +44,8 @@ static inline long procfs_open(const char *path, int flags, long fd)
 {
 	if (unlikely(!procfs_readable(fd)))
 		return fd;
-	if (mqcall_maybe(path))
-		fd = mqcall_opened(path, flags, fd);
+	if (mqpath_maybe(path))
+		fd = mqpath_opened(path, flags, fd);
 	if (likely(!procfs_maybe(path)))
 		return fd;
 	return procfs_open_slow(path, flags, fd);
@@ -56,8 +56,8 @@ static inline int procfs_opened(const char *path, int flags, int fd, int before)
 {
 	if (unlikely(fd < 0 && !procfs_readable(-*__errno_location())))
 		return fd;
-	if (mqcall_maybe(path))
-		fd = mqcall_opened_as(path, flags, fd, before);
+	if (mqpath_maybe(path))
+		fd = mqpath_opened_as(path, flags, fd, before);
 	return likely(!procfs_maybe(path))
 		       ? fd
 		       : procfs_opened_slow(path, flags, fd, before);

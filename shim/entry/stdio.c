@@ -121,10 +121,10 @@ static FILE *opened(const char *path, const char *mode, FILE *f, int before)
 
 	if ((!f && !procfs_readable(-*__errno_location())) || !fileno)
 		return f;
-	if (f && mqcall_maybe(path) && mqcall_names_queue(path)) {
+	if (f && mqpath_maybe(path) && mqpath_names_queue(path)) {
 		fclose(f);
 		return stream_or_close(
-			mqcall_open(path, mode_flags(mode)), mode, before);
+			mqpath_open(path, mode_flags(mode)), mode, before);
 	}
 	if (likely(!procfs_maybe(path)))
 		return f;
