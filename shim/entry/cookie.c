@@ -6,16 +6,14 @@
  * at once, and a message sent to it, or its end, makes the kernel send what it
  * would send.
  */
-#include "base/sys.h"
+#include "base/file.h"
 #include "entry/cookie.h"
 
 #define O_RDWR_CREAT_EXCL 0302
-#define O_DIRECTORY_CLOEXEC 02200000
 #define SIGEV_THREAD 2
 #define SOL_SOCKET 1
 #define SO_DOMAIN 39
 #define AF_NETLINK 16
-#define DENTS_SIZE 2048
 
 struct sys_sigevent {
 	const void *value;
@@ -27,22 +25,9 @@ struct sys_mq_attr {
 	long flags, maxmsg, msgsize, curmsgs, reserved[4];
 };
 
-struct stat_head {
-	u64 dev, ino, nlink;
-	u32 mode, uid, gid, pad;
-	u64 rest[14];
-};
-
-struct dent {
-	u64 ino, off;
-	u16 len;
-	unsigned char type;
-	char name[];
-};
-
 int cookie_socket(int sock, u64 *ret_ino)
 {
-	struct stat_head st;
+	struct file_stat st;
 	u32 len = sizeof(int);
 	int domain = 0;
 	long err = sys_call(
@@ -92,37 +77,22 @@ static int is_it(int fd, u64 ino)
 	return !cookie_socket(fd, &now) && now == ino;
 }
 
-static int number_of(const char *name)
-{
-	int n = 0;
-
-	if (*name < '0' || *name > '9')
-		return -1;
-	for (; *name; name++)
-		n = n * 10 + (*name - '0');
-	return n;
-}
-
 /* A descriptor of that socket, or -1. */
 static int find_socket(u64 ino)
 {
-	char buf[DENTS_SIZE] __attribute__((aligned(8)));
-	long dir = sys_call(__NR_open, "/proc/self/fd", O_DIRECTORY_CLOEXEC, 0);
+	struct file_dir dir;
+	const char *name;
 	int found = -1;
-	long n, at;
 
-	if (dir < 0)
+	if (file_dir_open(&dir, "/proc/self/fd"))
 		return -1;
-	while (found < 0 &&
-		(n = sys_call(__NR_getdents64, dir, buf, sizeof(buf))) > 0) {
-		for (at = 0; at < n; at += ((struct dent *)(buf + at))->len) {
-			int fd = number_of(((struct dent *)(buf + at))->name);
+	while (found < 0 && (name = file_dir_next(&dir))) {
+		int fd = file_number(name);
 
-			if (found < 0 && fd >= 0 && fd != dir && is_it(fd, ino))
-				found = fd;
-		}
+		if (fd >= 0 && fd != dir.fd && is_it(fd, ino))
+			found = fd;
 	}
-	sys_call(__NR_close, dir);
+	file_dir_close(&dir);
 	return found;
 }
 

@@ -17,6 +17,7 @@
  * fork, and so is F_SETSIG, in which we keep the access mode: the FIFO itself
  * must be open for both ways.
  */
+#include "base/file.h"
 #include "ipc/mqueue.h"
 #include "ipc/perm.h"
 #include "ipc/sidefile.h"
@@ -37,12 +38,6 @@ static u32 kept(u32 oflag)
 {
 	return oflag & (MQ_O_NONBLOCK | O_KEPT);
 }
-
-struct sys_stat64 {
-	u64 dev, ino, nlink;
-	u32 mode, uid, gid, pad0;
-	u64 rest[14];
-};
 
 void mq_fifo_unlink(struct caller *c, const u64 token[2])
 {
@@ -108,7 +103,7 @@ void mq_fifo_prepare(struct caller *c)
  * the directory: so no link is followed, and the inode is looked at. ret NULL
  * where that need not be. */
 static int open_named(
-	struct caller *c, const u64 token[2], u32 oflag, struct sys_stat64 *ret)
+	struct caller *c, const u64 token[2], u32 oflag, struct file_stat *ret)
 {
 	char path[SIDEFILE_PATH_CAP];
 	int fd;
@@ -134,7 +129,7 @@ static int nameless_will_do(int err)
 
 int mq_fifo_open(struct caller *c, const struct mqueue *q, u32 oflag)
 {
-	struct sys_stat64 st;
+	struct file_stat st;
 	int own = perm_cred(c)->euid == caller_header(c)->owner;
 	int fd = open_named(c, q->token, oflag, own ? NULL : &st);
 
@@ -171,7 +166,7 @@ static int make_named(struct caller *c, const u64 token[2])
 int mq_fifo_make(struct caller *c, u32 oflag, struct mq_fifo *ret)
 {
 	struct header *h = caller_header(c);
-	struct sys_stat64 st;
+	struct file_stat st;
 	u64 *token = ret->token;
 	int fd;
 

@@ -21,6 +21,7 @@
  * still has the queue open, and the epoch of its task or /proc whether it is
  * still the program that registered.
  */
+#include "base/file.h"
 #include "ipc/mqmail.h"
 #include "ipc/mqueue.h"
 #include "registry/task.h"
@@ -28,57 +29,31 @@
 #define SIGEV_SIGNAL 0
 #define SIGEV_THREAD 2
 #define SI_MESGQ (-3)
-#define DENTS_SIZE 2048
 
 /* ---- the registrant ---- */
-
-struct stat_head {
-	u64 dev, ino, rest[16];
-};
-
-struct dent {
-	u64 ino, off;
-	u16 len;
-	unsigned char type;
-	char name[];
-};
-
-static int number_of(const char *name)
-{
-	int n = 0;
-
-	for (; *name >= '0' && *name <= '9'; name++)
-		n = n * 10 + (*name - '0');
-	return n;
-}
 
 /* 0 if /proc shows that the process has no descriptor of the queue. skip: those
  * that do not count, or NULL. */
 static int has_open(const struct mqueue *q, u32 pid, int (*skip)(int fd))
 {
-	char path[80], buf[DENTS_SIZE] __attribute__((aligned(8)));
+	char path[80];
 	size_t base = str_add(path, sizeof(path), 0, "/proc/");
-	struct stat_head st;
-	long fd, n, at;
-	int found = 0;
+	struct file_stat st;
+	struct file_dir dir;
+	const char *name;
+	int found = 0, err;
 
 	base = str_add_u64(path, sizeof(path), base, pid);
 	base = str_add(path, sizeof(path), base, "/fd/");
-	fd = sys_call(__NR_open, path, 02200000, 0);
-	if (fd < 0)
-		return fd != -ENOENT;
-	while (!found &&
-		(n = sys_call(__NR_getdents64, fd, buf, sizeof(buf))) > 0) {
-		for (at = 0; at < n; at += ((struct dent *)(buf + at))->len) {
-			str_add(path, sizeof(path), base,
-				((struct dent *)(buf + at))->name);
-			if (!sys_call(__NR_stat, path, &st) &&
-				st.ino == q->ino && st.dev == q->dev &&
-				!(skip && skip(number_of(path + base))))
-				found = 1;
-		}
+	err = file_dir_open(&dir, path);
+	if (err)
+		return err != -ENOENT;
+	while (!found && (name = file_dir_next(&dir))) {
+		str_add(path, sizeof(path), base, name);
+		found = !sys_call(__NR_stat, path, &st) && st.ino == q->ino &&
+			st.dev == q->dev && !(skip && skip(file_number(name)));
 	}
-	sys_call(__NR_close, fd);
+	file_dir_close(&dir);
 	return found;
 }
 
