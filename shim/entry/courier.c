@@ -3,6 +3,7 @@
  * See courier.h. The thread shares everything with its process but signals, and
  * sleeps on task.mail_seq in the registry.
  */
+#include "base/file.h"
 #include "entry/cookie.h"
 #include "entry/courier.h"
 #include "entry/process.h"
@@ -86,11 +87,14 @@ static void run(void *arg)
 
 /* ---- its coming and going ---- */
 
-/* Signals are blocked. A fork child finds the lock free, or its parent's. */
-static void lock_state(u32 pid)
+/* Signals are blocked meanwhile. A fork child finds the lock free, or its
+ * parent's. */
+static void lock_state(u32 pid, u64 *ret_mask)
 {
+	const u64 all = ~0ULL;
 	u32 seen = 0;
 
+	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &all, ret_mask, 8);
 	while (!__atomic_compare_exchange_n(&courier.lock, &seen, pid, 0,
 		__ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
 		if (seen == pid) {
@@ -100,9 +104,10 @@ static void lock_state(u32 pid)
 	}
 }
 
-static void unlock_state(void)
+static void unlock_state(const u64 *mask)
 {
 	__atomic_store_n(&courier.lock, 0, __ATOMIC_RELEASE);
+	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, mask, NULL, 8);
 }
 
 static int is_there(u32 pid)
@@ -140,14 +145,12 @@ static int make(u32 pid)
 
 int courier_start(struct caller *c)
 {
-	const u64 all = ~0ULL;
 	u64 mask;
 	int err = 0;
 
 	if (is_there(c->pid))
 		return 0;
-	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &all, &mask, 8);
-	lock_state(c->pid);
+	lock_state(c->pid, &mask);
 	if (!is_there(c->pid)) {
 		courier.tid = 0;
 		courier.region = c->region;
@@ -155,8 +158,7 @@ int courier_start(struct caller *c)
 		courier.start = region_task(&c->region, c->task)->start;
 		err = make(c->pid);
 	}
-	unlock_state();
-	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
+	unlock_state(&mask);
 	return err;
 }
 
@@ -174,7 +176,6 @@ static void wait_gone(void)
 
 int courier_pause(void)
 {
-	const u64 all = ~0ULL;
 	u32 pid;
 	u64 mask;
 	int was;
@@ -184,43 +185,55 @@ int courier_pause(void)
 	pid = sys_getpid();
 	if (courier.pid != pid)
 		return 0;
-	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &all, &mask, 8);
-	lock_state(pid);
+	lock_state(pid, &mask);
 	was = is_there(pid);
 	if (was)
 		wait_gone();
-	unlock_state();
-	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
+	unlock_state(&mask);
 	return was;
 }
 
 void courier_resume(int was)
 {
-	const u64 all = ~0ULL;
 	u32 pid;
 	u64 mask;
 
 	if (likely(!was))
 		return;
 	pid = sys_getpid();
-	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &all, &mask, 8);
-	lock_state(pid);
+	lock_state(pid, &mask);
 	if (courier.pid == pid && !is_there(pid))
 		make(pid);
-	unlock_state();
-	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
+	unlock_state(&mask);
 }
 
-struct stat_head {
-	u64 dev, ino, nlink;
-	u32 mode, uid, gid, pad;
-	u64 rest[14];
-};
+/* Threads of the process that run, but the calling one. The leader's number
+ * stays until all have gone. */
+static u64 n_others(u32 pid)
+{
+	struct sys_process p, leader;
+
+	if (!sys_process_read(pid, 0, &p) || p.n_threads < 2)
+		return 0;
+	p.n_threads--;
+	if (sys_gettid() != pid && sys_process_read(pid, pid, &leader) &&
+		leader.ending)
+		p.n_threads--;
+	return p.n_threads;
+}
+
+void courier_thread_ends(void)
+{
+	int was = courier_pause();
+
+	if (was && n_others(sys_getpid()))
+		courier_resume(was);
+}
 
 int courier_needed(struct caller *c)
 {
 	u32 r = 0, e = 0, s = 0, owner = caller_header(c)->owner;
-	struct stat_head st;
+	struct file_stat st;
 
 	sys_call(__NR_getresuid, &r, &e, &s);
 	if (!e || r != owner || e != owner || s != owner)

@@ -11,7 +11,8 @@
  * no thread of libc: it blocks all signals, does not keep a process alive that
  * libc ends, and uses nothing but system calls and the registry. While the
  * process changes its credentials it is away, so that it never has more rights
- * than the process.
+ * than the process. It does not come back after unshare(CLONE_NEWPID), for then
+ * there can be no new thread: strangers do not reach that process any more.
  */
 #ifndef IPCLIFT_ENTRY_COURIER_H
 #define IPCLIFT_ENTRY_COURIER_H
@@ -29,5 +30,8 @@ int courier_start(struct caller *c);
  * 1 if there was one, which courier_resume then makes anew. */
 int courier_pause(void);
 void courier_resume(int was);
+/* The calling thread ends by exit(2) itself, which libc does not see: if it is
+ * the last, the courier goes too. */
+void courier_thread_ends(void);
 
 #endif

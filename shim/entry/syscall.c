@@ -77,7 +77,7 @@ __attribute__((visibility("hidden"), used)) long syscall_served_msg(
 
 /* set*id and capset (105..126 with others among them), unshare and setns, as
  * process.c serves the names: the cached credentials are stale afterwards, and
- * there is one thread only meanwhile. rt_sigaction (13): the host's handler gets its
+ * there is one thread only meanwhile. exit: of the last thread. rt_sigaction (13): the host's handler gets its
  * trampoline. */
 __attribute__((visibility("hidden"), used)) long syscall_watched(
 	long nr, long a, long b, long c, long d, long e)
@@ -87,6 +87,10 @@ __attribute__((visibility("hidden"), used)) long syscall_watched(
 
 	if (nr == __NR_rt_sigaction)
 		return process_return(signal_raw(a, (void *)b, (void *)c, d));
+	if (nr == __NR_exit) {
+		courier_thread_ends();
+		return sys_call(nr, a);
+	}
 	courier = courier_pause();
 	ret = sys_call(nr, a, b, c, d, e);
 	courier_resume(courier);
@@ -290,6 +294,8 @@ __asm__(".text\n"
 	"	cmpq $21, %rax\n"
 	"	jbe syscall_watched\n"
 	"	cmpq $13, %rdi\n"
+	"	je syscall_watched\n"
+	"	cmpq $60, %rdi\n"
 	"	je syscall_watched\n"
 	"	cmpq $272, %rdi\n"
 	"	je syscall_watched\n"

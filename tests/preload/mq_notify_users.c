@@ -329,9 +329,18 @@ static void single_threaded(void)
 	t_eq(mq_notify(q, NULL), 0);
 }
 
-/* libc's last thread ends the process. */
+static void *end_by_number(void *arg)
+{
+	__atomic_store_n((long *)arg, syscall(SYS_gettid), __ATOMIC_SEQ_CST);
+	syscall(SYS_exit, 0);
+	return NULL;
+}
+
+/* The last thread ends the process, also where libc does not see it. */
 static void ending(void)
 {
+	long tid = 0, seen;
+	pthread_t t;
 	pid_t pid;
 
 	t_story("a registrant ends with its last thread");
@@ -339,6 +348,27 @@ static void ending(void)
 	if (pid == 0) {
 		t_eq(reg(q, SIGUSR1, 4), 0);
 		pthread_exit(NULL);
+	}
+	t_eq(t_join(pid), 0);
+	pid = t_fork();
+	if (pid == 0) {
+		t_eq(reg(q, SIGUSR1, 4), 0);
+		syscall(SYS_exit, 0);
+	}
+	t_eq(t_join(pid), 0);
+	t_story("not with another one, who is told all the same");
+	pid = t_fork();
+	if (pid == 0) {
+		n_signals = 0;
+		t_eq(reg(q, SIGUSR1, 4), 0);
+		pthread_create(&t, NULL, end_by_number, &tid);
+		while (!(seen = __atomic_load_n(&tid, __ATOMIC_SEQ_CST)) ||
+			!syscall(SYS_tgkill, getpid(), seen, 0))
+			sched_yield();
+		t_eq(t_join(stranger_sends(q, OTHER, getpid())), 0);
+		t_eq(n_signals, 1);
+		drain(q);
+		_exit(t_failed);
 	}
 	t_eq(t_join(pid), 0);
 }
