@@ -3,20 +3,9 @@
  * mq_notify: who is told, when, how, and what takes a registration away
  * (KERNEL-SEMANTICS §7.7, §9.2).
  */
-#include "mq.h"
+#include "mq_notify.h"
 
 static mqd_t q;
-static volatile sig_atomic_t n_signals;
-static siginfo_t last;
-
-static void on_signal(int sig, siginfo_t *info, void *uc)
-{
-	(void)sig;
-	(void)uc;
-	last = *info;
-	n_signals++;
-}
-
 static void line(mqd_t d, pid_t pid)
 {
 	char buf[100], *at;
@@ -38,22 +27,12 @@ static void line(mqd_t d, pid_t pid)
 
 static int reg(int how, int signo, int value)
 {
-	struct sigevent ev;
-
-	memset(&ev, 0, sizeof(ev));
-	ev.sigev_notify = how;
-	ev.sigev_signo = signo;
-	ev.sigev_value.sival_int = value;
-	return mq_notify(q, &ev);
+	return n_register(q, how, signo, value);
 }
 
 static void drain(void)
 {
-	struct timespec past = {1, 0};
-	char buf[32];
-
-	while (mq_timedreceive(q, buf, 32, NULL, &past) >= 0)
-		;
+	n_drain(q);
 }
 
 static void errors(void)
@@ -356,16 +335,11 @@ static void thread_way(void)
 
 int main(int argc, char **argv)
 {
-	struct sigaction action;
-
 	t_begin();
 	if (argc > 2)
 		return executed(argv[0], atoi(argv[1]), atoi(argv[2]));
-	memset(&action, 0, sizeof(action));
-	action.sa_sigaction = on_signal;
-	action.sa_flags = SA_SIGINFO;
-	sigaction(SIGUSR1, &action, NULL);
-	sigaction(SIGRTMIN + 3, &action, NULL);
+	n_catch(SIGUSR1);
+	n_catch(SIGRTMIN + 3);
 	q = q_open(NAME, RW, 4, 32);
 	errors();
 	signal_way();

@@ -4,41 +4,15 @@
  * whoever that is: kill(2) would refuse, the kernel's notification does not ask
  * (KERNEL-SEMANTICS §7.7). The signal is pending when mq_send returns.
  */
-#include "mq.h"
+#include "mq_notify.h"
 
 #define OTHER (T_STRANGER - 1)
 #define TEXT_MAX 32
 
 static mqd_t q;
-static volatile sig_atomic_t n_signals;
-static siginfo_t last;
-
-static void on_signal(int sig, siginfo_t *info, void *uc)
-{
-	(void)sig;
-	(void)uc;
-	last = *info;
-	n_signals++;
-}
-
 static int reg(mqd_t d, int signo, int value)
 {
-	struct sigevent ev;
-
-	memset(&ev, 0, sizeof(ev));
-	ev.sigev_notify = SIGEV_SIGNAL;
-	ev.sigev_signo = signo;
-	ev.sigev_value.sival_int = value;
-	return mq_notify(d, &ev);
-}
-
-static void drain(mqd_t d)
-{
-	struct timespec past = {1, 0};
-	char buf[TEXT_MAX];
-
-	while (mq_timedreceive(d, buf, sizeof(buf), NULL, &past) >= 0)
-		;
+	return n_register(d, SIGEV_SIGNAL, signo, value);
 }
 
 /* A process of that user that sends to d, and may not kill `victim`. */
@@ -79,20 +53,20 @@ static void handler_way(void)
 	pid = stranger_sends(q, OTHER, getpid());
 	t_eq(t_join(pid), 0);
 	t_eq(n_signals, 1);
-	drain(q);
+	n_drain(q);
 	t_story("again, a real-time signal");
 	t_eq(reg(q, SIGRTMIN + 3, -5), 0);
 	pid = stranger_sends(q, OTHER, getpid());
 	t_eq(t_join(pid), 0);
 	t_eq(n_signals, 2);
 	check_last(SIGRTMIN + 3, pid, OTHER, -5);
-	drain(q);
+	n_drain(q);
 	t_story("taken back, nothing comes");
 	t_eq(reg(q, SIGUSR1, 1), 0);
 	t_eq(mq_notify(q, NULL), 0);
 	t_eq(t_join(stranger_sends(q, OTHER, getpid())), 0);
 	t_eq(n_signals, 2);
-	drain(q);
+	n_drain(q);
 }
 
 static void waiting_ways(void)
@@ -114,19 +88,67 @@ static void waiting_ways(void)
 	check_last(SIGUSR1, pid, T_STRANGER, 7);
 	t_eq(t_join(pid), 0);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
-	drain(q);
+	n_drain(q);
 	t_eq(n_signals, 2);
+}
+
+/* A child and its parent wait for each other, a byte each way. */
+struct meeting {
+	int ready[2], go[2];
+};
+
+static struct meeting meet(void)
+{
+	struct meeting m;
+
+	if (pipe(m.ready) || pipe(m.go))
+		_exit(98);
+	return m;
+}
+
+static void part(const struct meeting *m)
+{
+	for (int i = 0; i < 2; i++) {
+		close(m->ready[i]);
+		close(m->go[i]);
+	}
+}
+
+/* The child has come that far. */
+static void await_child(const struct meeting *m)
+{
+	char c;
+
+	t_eq(read(m->ready[0], &c, 1), 1);
+}
+
+/* The child says so, and goes on when the parent lets it. */
+static void say_ready(const struct meeting *m)
+{
+	write(m->ready[1], "r", 1);
+}
+
+static void await_parent(const struct meeting *m)
+{
+	char c;
+
+	say_ready(m);
+	while (read(m->go[0], &c, 1) < 0)
+		;
+}
+
+static void let_go(const struct meeting *m)
+{
+	write(m->go[1], "g", 1);
 }
 
 /* Both are strangers, to root and to each other. */
 static void between_strangers(void)
 {
-	int ready[2];
+	struct meeting m = meet();
 	pid_t pid, from;
-	char c;
 
 	t_story("one stranger is told by another");
-	pipe(ready);
 	pid = t_fork();
 	if (pid == 0) {
 		sigset_t set;
@@ -137,19 +159,19 @@ static void between_strangers(void)
 		sigaddset(&set, SIGUSR2);
 		sigprocmask(SIG_BLOCK, &set, NULL);
 		t_eq(reg(q, SIGUSR2, 99), 0);
-		write(ready[1], "r", 1);
+		say_ready(&m);
 		t_eq(sigwaitinfo(&set, &info), SIGUSR2);
 		t_eq(info.si_code, SI_MESGQ);
 		t_eq(info.si_uid, T_STRANGER);
 		t_eq(info.si_value.sival_int, 99);
 		_exit(t_failed);
 	}
-	t_eq(read(ready[0], &c, 1), 1);
+	await_child(&m);
 	t_err(reg(q, SIGUSR1, 1), EBUSY);
 	from = stranger_sends(q, T_STRANGER, pid);
 	t_eq(t_join(pid), 0);
 	t_eq(t_join(from), 0);
-	drain(q);
+	n_drain(q);
 
 	t_story("the default action ends a process");
 	pid = t_fork();
@@ -157,48 +179,39 @@ static void between_strangers(void)
 		signal(SIGUSR2, SIG_DFL);
 		t_become(OTHER, OTHER);
 		t_eq(reg(q, SIGUSR2, 99), 0);
-		write(ready[1], "r", 1);
+		say_ready(&m);
 		for (;;)
 			pause();
 	}
-	t_eq(read(ready[0], &c, 1), 1);
+	await_child(&m);
 	t_eq(t_join(stranger_sends(q, T_STRANGER, pid)), 0);
 	t_eq(t_join(pid), 1000 + SIGUSR2);
-	drain(q);
-	close(ready[0]);
-	close(ready[1]);
+	n_drain(q);
+	part(&m);
 }
 
 static void becoming_another(void)
 {
-	int ready[2], go[2];
+	struct meeting m = meet();
 	pid_t pid;
-	char c;
 
 	t_story("who becomes another user after it registered is told too");
-	pipe(ready);
-	pipe(go);
 	pid = t_fork();
 	if (pid == 0) {
 		n_signals = 0;
 		t_eq(reg(q, SIGUSR1, 12), 0);
 		t_become(OTHER, OTHER);
-		write(ready[1], "r", 1);
-		while (read(go[0], &c, 1) < 0)
-			;
+		await_parent(&m);
 		t_eq(n_signals, 1);
 		t_eq(last.si_uid, T_STRANGER);
 		_exit(t_failed);
 	}
-	t_eq(read(ready[0], &c, 1), 1);
+	await_child(&m);
 	t_eq(t_join(stranger_sends(q, T_STRANGER, pid)), 0);
-	write(go[1], "g", 1);
+	let_go(&m);
 	t_eq(t_join(pid), 0);
-	drain(q);
-	for (int i = 0; i < 2; i++) {
-		close(ready[i]);
-		close(go[i]);
-	}
+	n_drain(q);
+	part(&m);
 }
 
 static void two_queues(void)
@@ -218,7 +231,7 @@ static void two_queues(void)
 	t_eq(t_join(a), 0);
 	t_eq(n_signals, 2);
 	check_last(SIGUSR1, a, T_STRANGER, 1);
-	drain(q);
+	n_drain(q);
 	t_eq(mq_close(r), 0);
 	t_eq(mq_unlink("/u"), 0);
 }
@@ -226,29 +239,24 @@ static void two_queues(void)
 /* A child does not inherit it; the parent's end or exec takes it away. */
 static void lives(const char *self)
 {
-	int ready[2], go[2];
+	struct meeting m = meet();
 	pid_t pid, child;
-	char c;
 
-	pipe(ready);
-	pipe(go);
 	t_story("fork: the child is not told");
 	n_signals = 0;
 	t_eq(reg(q, SIGUSR1, 3), 0);
 	pid = t_fork();
 	if (pid == 0) {
-		write(ready[1], "r", 1);
-		while (read(go[0], &c, 1) < 0)
-			;
+		await_parent(&m);
 		_exit(n_signals);
 	}
-	t_eq(read(ready[0], &c, 1), 1);
+	await_child(&m);
 	child = stranger_sends(q, OTHER, getpid());
 	t_eq(t_join(child), 0);
 	t_eq(n_signals, 1);
-	write(go[1], "g", 1);
+	let_go(&m);
 	t_eq(t_join(pid), 0);
-	drain(q);
+	n_drain(q);
 	t_story("... but may register for itself");
 	pid = t_fork();
 	if (pid == 0) {
@@ -256,7 +264,7 @@ static void lives(const char *self)
 		t_eq(reg(q, SIGUSR1, 4), 0);
 		t_eq(t_join(stranger_sends(q, OTHER, getpid())), 0);
 		t_eq(n_signals, 1);
-		drain(q);
+		n_drain(q);
 		_exit(t_failed);
 	}
 	t_eq(t_join(pid), 0);
@@ -264,11 +272,11 @@ static void lives(const char *self)
 	pid = t_fork();
 	if (pid == 0) {
 		t_eq(reg(q, SIGUSR1, 4), 0);
-		write(ready[1], "r", 1);
+		say_ready(&m);
 		for (;;)
 			pause();
 	}
-	t_eq(read(ready[0], &c, 1), 1);
+	await_child(&m);
 	kill(pid, SIGKILL);
 	t_eq(t_join(pid), 1000 + SIGKILL);
 	t_eq(reg(q, SIGUSR1, 5), 0);
@@ -278,23 +286,20 @@ static void lives(const char *self)
 	if (pid == 0) {
 		t_eq(fcntl(q, F_SETFD, 0), 0);
 		t_eq(reg(q, SIGUSR1, 4), 0);
-		dup2(ready[1], 40);
-		dup2(go[0], 41);
+		dup2(m.ready[1], 40);
+		dup2(m.go[0], 41);
 		execl(self, self, "executed", (char *)NULL);
 		_exit(90);
 	}
-	t_eq(read(ready[0], &c, 1), 1);
+	await_child(&m);
 	t_err(reg(q, SIGUSR1, 5), EBUSY);
 	t_eq(t_join(stranger_sends(q, OTHER, pid)), 0);
 	t_eq(reg(q, SIGUSR1, 5), 0);
 	t_eq(mq_notify(q, NULL), 0);
-	write(go[1], "g", 1);
+	let_go(&m);
 	t_eq(t_join(pid), 0);
-	drain(q);
-	for (int i = 0; i < 2; i++) {
-		close(ready[i]);
-		close(go[i]);
-	}
+	n_drain(q);
+	part(&m);
 }
 
 static int executed(void)
@@ -367,7 +372,7 @@ static void ending(void)
 			sched_yield();
 		t_eq(t_join(stranger_sends(q, OTHER, getpid())), 0);
 		t_eq(n_signals, 1);
-		drain(q);
+		n_drain(q);
 		_exit(t_failed);
 	}
 	t_eq(t_join(pid), 0);
@@ -375,16 +380,11 @@ static void ending(void)
 
 int main(int argc, char **argv)
 {
-	struct sigaction action;
-
 	t_begin();
 	if (argc > 1)
 		return executed();
-	memset(&action, 0, sizeof(action));
-	action.sa_sigaction = on_signal;
-	action.sa_flags = SA_SIGINFO;
-	sigaction(SIGUSR1, &action, NULL);
-	sigaction(SIGRTMIN + 3, &action, NULL);
+	n_catch(SIGUSR1);
+	n_catch(SIGRTMIN + 3);
 	q = q_open(NAME, RW, 4, TEXT_MAX);
 	handler_way();
 	waiting_ways();
