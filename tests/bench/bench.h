@@ -165,6 +165,27 @@ static inline void partners_kill(void)
 		waitpid(partner_pid[--n_partners], NULL, 0);
 }
 
+/*
+ * ns of one of run()'s turns on cpu_a, beside a partner that does its part on
+ * cpu_b until remove() has removed what both work on.
+ */
+static inline double pair_best(int cpu_a, int cpu_b, void (*partner)(void),
+	void (*run)(long n), void (*remove)(void))
+{
+	double ns;
+
+	if (!partner_fork()) {
+		cpu_pin(cpu_b, cpu_b);
+		partner();
+		partner_exit();
+	}
+	cpu_pin(cpu_a, cpu_a);
+	ns = best_of(run);
+	remove();
+	partners_wait();
+	return ns;
+}
+
 /* --- many pairs ------------------------------------------------------- */
 
 /* One line a pair, so that the counters do not share a cache line. */

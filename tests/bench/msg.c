@@ -187,11 +187,15 @@ static bool hand_over(int out, int in, bool first)
 	return !msgsnd(out, &m, 64, 0);
 }
 
-static _Noreturn void partner_run(int out, int in)
+static void answer(int out, int in)
 {
 	while (hand_over(out, in, false))
 		;
-	partner_exit();
+}
+
+static void partner(void)
+{
+	answer(back, there);
 }
 
 static void run_pingpong(long n)
@@ -203,19 +207,9 @@ static void run_pingpong(long n)
 
 static void pingpong_pair(int cpu_a, int cpu_b)
 {
-	double ns;
-
 	there = queue_make();
 	back = queue_make();
-	if (!partner_fork()) {
-		cpu_pin(cpu_b, cpu_b);
-		partner_run(back, there);
-	}
-	cpu_pin(cpu_a, cpu_a);
-	ns = best_of(run_pingpong);
-	remove_all();
-	partners_wait();
-	report("", ns);
+	report("", pair_best(cpu_a, cpu_b, partner, run_pingpong, remove_all));
 }
 
 /* The sender's time is the stream's: it cannot be more than a full queue
@@ -229,22 +223,16 @@ static void run_stream(long n)
 	}
 }
 
+static void receiver(void)
+{
+	while (msgrcv(there, &buf, 64, 0, 0) >= 0)
+		;
+}
+
 static void stream(int cpu_a, int cpu_b)
 {
-	double ns;
-
 	there = queue_make();
-	if (!partner_fork()) {
-		cpu_pin(cpu_b, cpu_b);
-		while (msgrcv(there, &buf, 64, 0, 0) >= 0)
-			;
-		partner_exit();
-	}
-	cpu_pin(cpu_a, cpu_a);
-	ns = best_of(run_stream);
-	remove_all();
-	partners_wait();
-	report("", ns);
+	report("", pair_best(cpu_a, cpu_b, receiver, run_stream, remove_all));
 }
 
 static void pair_start(struct arena *arena, int nth)
@@ -256,8 +244,10 @@ static void pair_start(struct arena *arena, int nth)
 			arena->pair[nth].round_trips++;
 		_exit(0);
 	}
-	if (!partner_fork())
-		partner_run(b, a);
+	if (!partner_fork()) {
+		answer(b, a);
+		partner_exit();
+	}
 }
 
 static void case_stream(void)

@@ -450,11 +450,15 @@ static bool hand_over(int id, int ours, int theirs, bool first)
 	return !semop(id, &down, 1) && !semop(id, &up, 1);
 }
 
-static void partner_run(int id)
+static void answer(int id)
 {
 	while (hand_over(id, 1, 0, false))
 		;
-	partner_exit();
+}
+
+static void partner(void)
+{
+	answer(the_id);
 }
 
 static void run_pingpong(long n)
@@ -466,18 +470,8 @@ static void run_pingpong(long n)
 
 static void pingpong_pair(int cpu_a, int cpu_b)
 {
-	double ns;
-
 	the_id = set_create_or_die(IPC_PRIVATE, 2);
-	if (!partner_fork()) {
-		cpu_pin(cpu_b, cpu_b);
-		partner_run(the_id);
-	}
-	cpu_pin(cpu_a, cpu_a);
-	ns = best_of(run_pingpong);
-	remove_all();
-	partners_wait();
-	report("", ns);
+	report("", pair_best(cpu_a, cpu_b, partner, run_pingpong, remove_all));
 }
 
 static void pair_start(struct arena *arena, int nth)
@@ -489,8 +483,10 @@ static void pair_start(struct arena *arena, int nth)
 			arena->pair[nth].round_trips++;
 		_exit(0);
 	}
-	if (!partner_fork())
-		partner_run(id);
+	if (!partner_fork()) {
+		answer(id);
+		partner_exit();
+	}
 }
 
 static void case_pingpong_2cpu(void)
