@@ -16,7 +16,8 @@
 
 /* Arbitrary: a hold lasts well below a microsecond, 60 pauses about one. */
 #define SPIN_PAUSES 60
-#define BACKSTOP_NS 50000000
+
+struct sys_timespec lock_backstop = {0, 50000000};
 
 HOT void robust_pop(struct caller *c, u32 *word)
 {
@@ -46,7 +47,6 @@ static void declare_dead_if_gone(struct lock *lock, u32 seen)
 /* Returns the word that was replaced by ours. */
 static u32 acquire_contended(struct caller *c, struct lock *lock, u32 seen)
 {
-	const struct sys_timespec backstop = {0, BACKSTOP_NS};
 	u32 slept = 0;
 	int spins = 0;
 
@@ -72,7 +72,8 @@ static u32 acquire_contended(struct caller *c, struct lock *lock, u32 seen)
 		if (!slept)
 			__atomic_fetch_add(
 				&lock->n_held_wanted, 1, __ATOMIC_RELAXED);
-		if (sys_futex_wait(&lock->word, seen, &backstop) == -ETIMEDOUT)
+		if (sys_futex_wait(&lock->word, seen, &lock_backstop) ==
+			-ETIMEDOUT)
 			declare_dead_if_gone(lock, seen);
 		slept = SYS_WAITERS;
 	}

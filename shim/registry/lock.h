@@ -37,6 +37,8 @@
  * duty before anything else.
  */
 int lock_acquire(struct caller *c, struct lock *lock);
+/* How long a sleeper sleeps before it looks for a dead owner itself; 50 ms. */
+extern struct sys_timespec lock_backstop;
 
 /* Give it back; wakes one sleeper if there may be one. The outermost release
  * also wakes those granted something meanwhile (wait.h). Ends the section. */

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Robust locks: contention, and an owner's death in every way.
+ * Robust locks: contention, and an owner's death in every way. Where a sleeper
+ * must be woken and not come round by itself, lock_backstop is out of the way:
+ * one that was forgotten does not end within the suite's timeout.
  */
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include "registry/journal.h"
 #include "unit.h"
@@ -21,14 +22,6 @@ static struct lock *lock(void)
 static u64 *word(u32 i)
 {
 	return (u64 *)region_at(&me.region, EVENTS_OFF) + i;
-}
-
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
 /* A child that holds the lock with an operation half done. */
@@ -83,17 +76,16 @@ Test(lock, next_owner_of_a_killed_one_is_told_and_finds_it_rolled_back)
 
 Test(lock, sleeper_is_woken_by_the_owners_death)
 {
-	pid_t pid = holder(0), killer = fork();
-	double began = now();
+	pid_t pid = holder(0), killer;
 
+	lock_backstop.sec = 1000;
+	killer = fork();
 	if (killer == 0) {
 		usleep(20000);
 		kill(pid, SIGKILL);
 		_exit(0);
 	}
 	cr_assert_eq(lock_acquire(&me, lock()), 1);
-	/* Far below the backstop of 50 ms after the kill. */
-	cr_expect_lt(now() - began, 0.06);
 	lock_release(&me, lock());
 	waitpid(pid, NULL, 0);
 	waitpid(killer, NULL, 0);
@@ -235,9 +227,9 @@ Test(lock, processes_exclude_one_another)
 
 Test(lock, killed_waiters_never_leave_the_others_asleep)
 {
-	double began = now();
 	int round, i;
 
+	lock_backstop.sec = 1000;
 	for (round = 0; round < 60; round++) {
 		pid_t pids[4];
 
@@ -256,7 +248,6 @@ Test(lock, killed_waiters_never_leave_the_others_asleep)
 		for (i = 0; i < 4; i++)
 			waitpid(pids[i], NULL, 0);
 	}
-	cr_expect_lt(now() - began, 10);
 	lock_acquire(&me, lock());
 	lock_release(&me, lock());
 }
