@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tool/text.h"
+
 /* Bits of CapEff in /proc/PID/status. */
 static const struct {
 	unsigned bit;
@@ -88,23 +90,29 @@ static void read_status(struct cred *cred)
 {
 	struct requester *r = (struct requester *)cred;
 	char path[40], *line = NULL;
+	pid_t process = 0;
 	int same = 0;
 	size_t cap = 0;
 	FILE *f;
 
-	if (r->known || !r->pid)
+	if (r->known || !r->tid)
 		return;
 	r->known = 1;
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)r->pid);
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)r->tid);
 	f = fopen(path, "re");
 	while (f && getline(&line, &cap, f) > 0) {
-		if (!strncmp(line, "Uid:", 4))
-			same = uid_matches(line + 4, cred->euid, &r->ruid) &&
-			       same_user_namespace(r->pid);
-		else if (same && !strncmp(line, "Groups:", 7))
+		if (!strncmp(line, "Tgid:", 5)) {
+			process = (pid_t)strtol(line + 5, NULL, 10);
+		} else if (!strncmp(line, "Uid:", 4)) {
+			if (!uid_matches(line + 4, cred->euid, &r->ruid))
+				break;
+			r->pid = process;
+			same = same_user_namespace(r->tid);
+		} else if (same && !strncmp(line, "Groups:", 7)) {
 			read_groups(r, line + 7);
-		else if (same && !strncmp(line, "CapEff:", 7))
+		} else if (same && !strncmp(line, "CapEff:", 7)) {
 			cred->caps = read_caps(line + 7);
+		}
 	}
 	free(line);
 	if (f)
@@ -145,10 +153,24 @@ static void read_charge(struct cred *cred, u32 *ret_ruid, u64 *ret_limit)
 
 	read_status(cred);
 	*ret_ruid = r->ruid;
-	*ret_limit = r->pid ? read_limit(r->pid) : 0;
+	*ret_limit = r->tid ? read_limit(r->tid) : 0;
 }
 
-void requester_init(struct requester *r, uid_t uid, gid_t gid, pid_t pid)
+static u32 read_asker(struct cred *cred, char *command)
+{
+	struct requester *r = (struct requester *)cred;
+	char name[PROCESS_NAME_CAP] = "";
+
+	read_status(cred);
+	if (command) {
+		if (r->tid)
+			process_name_read((unsigned)r->tid, name);
+		memcpy(command, name, 16);
+	}
+	return (u32)r->pid;
+}
+
+void requester_init(struct requester *r, uid_t uid, gid_t gid, pid_t tid)
 {
 	requester_deinit(r);
 	r->cred.euid = uid;
@@ -157,8 +179,9 @@ void requester_init(struct requester *r, uid_t uid, gid_t gid, pid_t pid)
 	r->cred.caps = 0;
 	r->cred.read = read_status;
 	r->cred.charge = read_charge;
+	r->cred.asker = read_asker;
 	r->ruid = uid;
-	r->pid = pid;
+	r->tid = r->pid = tid;
 	r->known = 0;
 }
 

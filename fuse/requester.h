@@ -17,13 +17,14 @@
 struct requester {
 	struct cred cred; /* first: cred_read gets its address */
 	u32 ruid;	  /* real, if it is known, else as told */
-	pid_t pid;	  /* of the thread; 0 = not in our pid namespace */
-	int known;	  /* groups and capabilities were read */
+	pid_t tid;	  /* 0 = not in our pid namespace */
+	pid_t pid;	  /* of its process, if it is known, else tid */
+	int known;	  /* what /proc says was read */
 	u32 *many;	  /* all its groups, malloced */
 };
 
-/* Start anew for a request of this process. */
-void requester_init(struct requester *r, uid_t uid, gid_t gid, pid_t pid);
+/* Start anew for a request of this thread. */
+void requester_init(struct requester *r, uid_t uid, gid_t gid, pid_t tid);
 /* Give its memory back. */
 void requester_deinit(struct requester *r);
 

@@ -38,18 +38,18 @@ void limits_init(struct limits *l, enum limits_profile profile, u32 idx_bits)
 }
 
 /* 1 if this hit is news. Two processes that meet it at the same moment may
- * both be told of. */
+ * both be told of. Pid 0 is anybody whom we do not know. */
 static int is_news(struct caller *c, enum limit which, u64 value)
 {
 	struct limit_told *t = &caller_header(c)->told[which % LIMITS_TOLD];
-	u32 now = (u32)sys_realtime_sec();
+	u32 now = (u32)sys_realtime_sec(), pid = event_asker(c);
 
 	if (atom_load_relaxed(&t->value) == value &&
-		(atom_load_relaxed(&t->pid) == c->pid ||
+		((pid && atom_load_relaxed(&t->pid) == pid) ||
 			atom_load_relaxed(&t->time) == now))
 		return 0;
 	atom_store_release(&t->value, value);
-	atom_store_release(&t->pid, c->pid);
+	atom_store_release(&t->pid, pid);
 	atom_store_release(&t->time, now);
 	return 1;
 }

@@ -29,6 +29,10 @@ struct cred {
 	const u32 *many;
 	/* Who is charged for a queue, and the RLIMIT_MSGQUEUE: as read. */
 	void (*charge)(struct cred *cred, u32 *ret_ruid, u64 *ret_limit);
+	/* Whom events name as the one who asked: the pid, 0 if it has none in
+	 * our pid namespace, and into command, if that is not NULL, the 16
+	 * bytes of its thread's name. NULL: this thread. */
+	u32 (*asker)(struct cred *cred, char *command);
 };
 
 /* Signals that arrived inside a section and could not be queued again; more

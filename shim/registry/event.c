@@ -29,8 +29,22 @@ static void log_later(struct caller *c, u64 seq)
 		event_log_now(c);
 }
 
-void event_add_asked(
-	struct caller *c, enum event_code code, u64 arg0, u64 arg1, u64 asked)
+/* The credentials of who asked, if that is not this process. */
+static struct cred *on_behalf_of(struct caller *c)
+{
+	return c->cred && c->cred->asker ? c->cred : NULL;
+}
+
+u32 event_asker(struct caller *c)
+{
+	struct cred *asker = on_behalf_of(c);
+
+	return asker ? asker->asker(asker, NULL) : c->pid;
+}
+
+/* asker NULL: this thread. */
+static void add(struct caller *c, enum event_code code, u64 arg0, u64 arg1,
+	u64 asked, struct cred *asker)
 {
 	struct header *h = caller_header(c);
 	u64 seq = atom_add(&h->event_seq, 1) + 1;
@@ -42,12 +56,14 @@ void event_add_asked(
 		return;
 	atom_store_release(&e->seq, 0);
 	atom_store_release(&e->time, sys_realtime_sec());
-	atom_store_release(&e->pid, c->pid);
+	if (!asker)
+		sys_call(__NR_prctl, PR_GET_NAME, e->command);
+	atom_store_release(
+		&e->pid, asker ? asker->asker(asker, e->command) : c->pid);
 	atom_store_release(&e->code, (u32)code);
 	atom_store_release(&e->arg[0], arg0);
 	atom_store_release(&e->arg[1], arg1);
 	atom_store_release(&e->asked, asked);
-	sys_call(__NR_prctl, PR_GET_NAME, e->command);
 	atom_store_release(&e->seq, seq);
 	if (unlikely(event_log))
 		log_later(c, seq);
@@ -55,7 +71,13 @@ void event_add_asked(
 
 void event_add(struct caller *c, enum event_code code, u64 arg0, u64 arg1)
 {
-	event_add_asked(c, code, arg0, arg1, 0);
+	add(c, code, arg0, arg1, 0, NULL);
+}
+
+void event_add_asked(
+	struct caller *c, enum event_code code, u64 arg0, u64 arg1, u64 asked)
+{
+	add(c, code, arg0, arg1, asked, on_behalf_of(c));
 }
 
 int event_get(const struct region *r, u64 seq, struct event *ret)

@@ -26,9 +26,12 @@ int event_get(const struct region *r, u64 seq, struct event *ret);
 void event_add(struct caller *c, enum event_code code, u64 arg0, u64 arg1);
 /* The same, unless the latest event says just that of the same process. */
 void event_add_once(struct caller *c, enum event_code code, u64 arg0, u64 arg1);
-/* The same, with what was asked for. */
+/* The same, with what was asked for. It names who asked (event_asker), where
+ * the others name this process. */
 void event_add_asked(
 	struct caller *c, enum event_code code, u64 arg0, u64 arg1, u64 asked);
+/* The pid of whoever this call is made for; 0: in another pid namespace. */
+u32 event_asker(struct caller *c);
 
 /*
  * Called after events of this thread, numbered from to to (others' may be
