@@ -24,7 +24,9 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "attributes.h"
 #include "content.h"
+#include "entries.h"
 #include "listing.h"
 #include "queue.h"
 #include "ipc/mqueue.h"
@@ -54,14 +56,8 @@ struct file {
 	struct listing *listing;
 	u32 next_idx;
 	struct mq_desc mq; /* of a queue */
-	struct text text;  /* of a directory: packed struct entry */
-};
-
-struct entry {
-	u64 ino;
-	u32 is_dir;
-	u32 len;
-	char name[]; /* zero-terminated, padded to 8 */
+	struct text text;
+	struct entries entries; /* of a directory */
 };
 
 /* ---- who asks ---- */
@@ -168,24 +164,6 @@ static void op_access(fuse_req_t req, fuse_ino_t ino, int mask)
 	reply_error(req, err);
 }
 
-/* chmod, chown and the times are a queue's; a size may be given to all that
- * may be written, and changes nothing. Whoever has a file open for writing may
- * truncate it. */
-static int set_attributes(
-	struct request *r, const struct stat *attr, int to_set, int open)
-{
-	const int all =
-		FUSE_SET_ATTR_MODE | FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID;
-
-	if (r->node.kind == NODE_QUEUE)
-		return queue_set(r->c, &r->node, attr, to_set, open);
-	if (to_set & all)
-		return -EPERM;
-	return (to_set & FUSE_SET_ATTR_SIZE) && !open
-		       ? node_access(r->c, r->who, &r->node, PERM_W)
-		       : 0;
-}
-
 static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 	int to_set, struct fuse_file_info *fi)
 {
@@ -194,7 +172,8 @@ static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 	int err = request_begin(req, ino, &r);
 
 	if (!err)
-		err = set_attributes(&r, attr, to_set, fi != NULL);
+		err = attributes_set(
+			r.c, r.who, &r.node, attr, to_set, fi != NULL);
 	if (!err)
 		err = node_stat(r.c, &r.node, &st);
 	if (err)
@@ -239,6 +218,7 @@ static void file_put(struct file *f)
 	if (f->listing)
 		listing_put(f->listing);
 	text_deinit(&f->text);
+	entries_deinit(&f->entries);
 	free(f);
 }
 
@@ -558,43 +538,21 @@ static void op_write(fuse_req_t req, fuse_ino_t ino, const char *buf,
 
 /* ---- directories ---- */
 
-static int add_entry(void *arg, const char *name, u64 ino, int is_dir)
-{
-	size_t len = strlen(name) + 1;
-	size_t size = (sizeof(struct entry) + len + 7) & ~(size_t)7;
-	struct entry *e = (struct entry *)text_room(arg, size);
-
-	if (!e)
-		return -ENOMEM;
-	*e = (struct entry){ino, (u32)is_dir, (u32)size};
-	memcpy(e->name, name, len);
-	((struct text *)arg)->len += size;
-	return 0;
-}
-
-static int make_list(struct caller *c, const struct node *dir, struct text *t)
-{
-	int err = add_entry(t, ".", dir->ino, 1);
-
-	if (!err)
-		err = add_entry(t, "..", NODE_ROOT, 1);
-	return err ? err : node_list(c, dir, add_entry, t);
-}
-
 static void op_opendir(
 	fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct file *f = NULL;
 	struct request r;
+	struct stat st;
 	int err = request_begin(req, ino, &r);
 
+	if (!err)
+		err = node_stat(r.c, &r.node, &st);
 	if (!err) {
 		f = file_new(&r.node);
-		err = f ? make_list(r.c, &r.node, &f->text) : -ENOMEM;
+		err = f ? 0 : -ENOMEM;
 	}
 	if (err) {
-		if (f)
-			file_put(f);
 		reply_error(req, err);
 		return;
 	}
@@ -603,38 +561,72 @@ static void op_opendir(
 		file_put(f);
 }
 
-/* An offset is one in the list, which does not change; rewinding needs the
- * list anew only for those who open the directory again. */
-static void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size,
-	off_t offset, struct fuse_file_info *fi)
+/* The entries from a place on that fit into size bytes at buf: how many bytes
+ * they take. */
+static size_t pack_entries(fuse_req_t req, const struct entries *entries,
+	u64 place, char *buf, size_t size)
 {
-	const struct file *f = file_of(fi);
-	char *buf = malloc(size);
-	size_t at = (size_t)offset, n = 0, len;
+	const struct entry *e;
+	size_t n = 0, len;
 
-	(void)ino;
-	if (!buf) {
-		reply_error(req, -ENOMEM);
-		return;
-	}
-	while (at < f->text.len) {
-		const struct entry *e =
-			(const struct entry *)(f->text.buf + at);
+	while ((e = entries_at(entries, place++))) {
 		struct stat st = {.st_ino = e->ino,
 			.st_mode = e->is_dir ? S_IFDIR : S_IFREG};
 
-		at += e->len;
 		len = fuse_add_direntry(
-			req, buf + n, size - n, e->name, &st, (off_t)at);
+			req, buf + n, size - n, e->name, &st, (off_t)place);
 		if (len > size - n)
 			break;
 		n += len;
 	}
-	fuse_reply_buf(req, buf, n);
+	return n;
+}
+
+/* Who begins, or rewinds, is shown what is there now. */
+static void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size,
+	off_t offset, struct fuse_file_info *fi)
+{
+	struct file *f = file_of(fi);
+	struct request r;
+	char *buf = malloc(size);
+	int err = buf ? 0 : -ENOMEM;
+
+	__atomic_add_fetch(&f->refs, 1, __ATOMIC_RELAXED);
+	pthread_mutex_lock(&f->lock);
+	if (!err && (!offset || !f->made)) {
+		err = request_begin(req, ino, &r);
+		if (!err)
+			err = entries_make(&f->entries, r.c, &f->node);
+		f->made = !err;
+	}
+	if (err)
+		reply_error(req, err);
+	else
+		fuse_reply_buf(req, buf,
+			pack_entries(req, &f->entries, (u64)offset, buf, size));
+	pthread_mutex_unlock(&f->lock);
+	file_put(f);
 	free(buf);
 }
 
+/* As the kernel's directories: those of procfs have no fsync. */
+static void op_fsyncdir(
+	fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
+{
+	(void)ino, (void)datasync;
+	reply_error(req, file_of(fi)->node.kind == NODE_QUEUES ? 0 : -EINVAL);
+}
+
 /* ---- removing ---- */
+
+/* What is always there stays: of whom may write the directory, or not. */
+static int refuse_removal(struct request *r)
+{
+	int err =
+		r->node.fixed ? node_access(r->c, r->who, &r->node, PERM_W) : 0;
+
+	return err ? err : -EPERM;
+}
 
 static void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
@@ -645,7 +637,7 @@ static void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	if (!err && r.node.kind == NODE_QUEUES)
 		err = mqueue_unlink(r.c, name, strlen(name));
 	else if (!err && !(err = node_lookup(r.c, &r.node, name, &n)))
-		err = n.kind == NODE_SYSCTL ? -EACCES : -EPERM;
+		err = refuse_removal(&r);
 	reply_error(req, err);
 }
 
@@ -676,7 +668,7 @@ static void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 	if (!err && n.kind == NODE_OBJECT)
 		err = remove_object(r.c, &n);
 	else if (!err)
-		err = node_is_dir(&n) ? -EPERM : -ENOTDIR;
+		err = node_is_dir(&n) ? refuse_removal(&r) : -ENOTDIR;
 	reply_error(req, err);
 }
 
@@ -811,6 +803,7 @@ const struct fuse_lowlevel_ops ops = {
 	.opendir = op_opendir,
 	.readdir = op_readdir,
 	.releasedir = op_release,
+	.fsyncdir = op_fsyncdir,
 	.unlink = op_unlink,
 	.rmdir = op_rmdir,
 	.mknod = op_mknod,

@@ -172,6 +172,12 @@ int node_is_dir(const struct node *n)
 	       n->kind == NODE_QUEUES || n->kind == NODE_OBJECT;
 }
 
+int node_in_sys(const struct node *n)
+{
+	return n->kind == NODE_SYSCTL ||
+	       (n->ino >= INO_SYS && n->ino <= INO_SYS_FS_MQUEUE);
+}
+
 int node_of_queue(u64 ident, struct node *ret)
 {
 	return decode_object(object_ino(FAC_MQ, ident, 0), ret);
@@ -487,6 +493,8 @@ static int fixed_access(
 		return sysctl_access(c, n->sysctl, want);
 	if (!(want & PERM_W) || (n->mode & 02))
 		return 0;
+	if (node_in_sys(n))
+		return -EACCES;
 	if (n->kind == NODE_LOCKS && r->cred.euid == source_uid())
 		return 0;
 	return requester_capable(r, CRED_DAC_OVERRIDE) ? 0 : -EACCES;

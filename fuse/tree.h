@@ -56,6 +56,8 @@ struct node {
 /* What an inode number names: 0, -ENOENT if it never was one. */
 int node_decode(u64 ino, struct node *ret);
 int node_is_dir(const struct node *n);
+/* sys/ and what is below it: there, as in /proc/sys, no capability helps. */
+int node_in_sys(const struct node *n);
 
 /*
  * The slot of the object that a node belongs to, and its ident, if it is still

@@ -2,17 +2,18 @@
 /*
  * All that can be done to files in a directory of POSIX queues: made by open,
  * creat and mknod, read, sought, polled, truncated, changed and removed by
- *their owner and by a stranger, and what cannot be done. Prints each call with
- *its result; it must be the same in the kernel's mqueue file system and in
- *mqueue/ of the mount (mqueue.sh).
+ * their owner and by a stranger, and what cannot be done; and to the directory.
+ * Prints each call with its result; it must be the same in the kernel's mqueue
+ * file system and in mqueue/ of the mount (mqueue.sh).
  *
  *	queue_files DIR
  *	queue_files wait FILE	polls FILE until it can be read: "ready", and
- *what poll and epoll say of it then
+ *				what poll and epoll say of it then
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -268,6 +269,53 @@ static void modes(void)
 	tell(chmod("a", 0600));
 }
 
+static void list(const char *what, DIR *d)
+{
+	struct dirent *e;
+
+	printf("%s:", what);
+	while ((e = readdir(d)))
+		printf(" %s", e->d_name);
+	printf("\n");
+}
+
+/* To ask for what it has is granted; who rewinds it sees what is new; each
+ * number below that of entries is a place to go on. */
+static void directory(void)
+{
+	DIR *d = opendir(".");
+	long second;
+	int fd = dirfd(d);
+
+	list("names", d);
+	tell_closed(open("later", O_CREAT | O_RDWR, 0600));
+	list("at the end", d);
+	rewinddir(d);
+	list("again", d);
+	tell(unlink("later"));
+	rewinddir(d);
+	readdir(d);
+	second = telldir(d);
+	list("behind the first", d);
+	seekdir(d, second);
+	list("from there again", d);
+	for (second = 0; second < 9; second++) {
+		lseek(fd, 0, SEEK_SET);
+		rewinddir(d);
+		tell(lseek(fd, second, SEEK_SET) == second);
+		list("from there", d);
+	}
+	tell(lseek(fd, 1L << 40, SEEK_SET) == 1L << 40);
+	list("far behind", d);
+	tell(lseek(fd, -1, SEEK_SET));
+	tell(fsync(fd));
+	tell(fchmod(fd, 01777));
+	tell(fchown(fd, 0, 0));
+	tell(chown(".", -1, -1));
+	tell(utimensat(AT_FDCWD, ".", NULL, 0));
+	closedir(d);
+}
+
 static void unlinked_but_open(void)
 {
 	int fd = open("a", O_RDWR), other;
@@ -298,6 +346,11 @@ static void stranger(void)
 	tell(chmod("m", 0));
 	if (setegid(STRANGER) || seteuid(STRANGER))
 		exit(1);
+	tell(chmod(".", 01777));
+	tell(chown(".", 0, 0));
+	tell(utimensat(AT_FDCWD, ".", NULL, 0));
+	tell(utimensat(AT_FDCWD, ".", t, 0));
+	tell(access(".", W_OK));
 	tell_open(open("c", O_RDWR));
 	tell_closed(open("c", O_RDONLY));
 	tell_open(open("c", O_RDONLY | O_TRUNC));
@@ -394,6 +447,7 @@ int main(int argc, char **argv)
 	ways_to_make();
 	names();
 	modes();
+	directory();
 	unlinked_but_open();
 	stranger();
 	limits();

@@ -189,6 +189,7 @@ static void print_stat(const char *path)
 /* As an ordinary user, and as root's group. */
 static void try_others(const char *path, gid_t gid)
 {
+	const struct timespec t[2] = {{100, 0}, {200, 0}};
 	int status;
 
 	fflush(stdout);
@@ -201,12 +202,43 @@ static void try_others(const char *path, gid_t gid)
 		fd = open(path, O_WRONLY);
 		say(fd < 0 ? -1 : 0);
 		say(access(path, W_OK));
+		say(truncate(path, 0));
+		printf(" times");
+		say(utimensat(AT_FDCWD, path, t, 0));
+		say(utimensat(AT_FDCWD, path, NULL, 0));
 		if (fd >= 0)
 			say(write(fd, "1", 1));
 		printf("\n");
 		exit(fflush(stdout));
 	}
 	wait(&status);
+}
+
+/* What nobody may change. */
+static void try_directory(const char *path)
+{
+	char inside[64];
+	int fd = open(path, O_RDONLY);
+
+	snprintf(inside, sizeof(inside), "%s/x", path);
+	printf("%s: mkdir, mknod, symlink, open, rename:", path);
+	say(mkdir(inside, 0700));
+	say(mknod(inside, S_IFREG | 0600, 0));
+	say(symlink("x", inside));
+	say(open(inside, O_WRONLY | O_CREAT, 0600));
+	say(rename(path, "x"));
+	printf(" rmdir:");
+	say(rmdir(path));
+	printf(" may write:");
+	say(access(path, W_OK));
+	printf(" fsync:");
+	say(fsync(fd));
+	printf(" chmod, chown:");
+	say(chmod(path, 0700));
+	say(chown(path, 1, 1));
+	printf("\n");
+	close(fd);
+	try_others(path, 65534);
 }
 
 int main(int argc, char **argv)
@@ -225,8 +257,8 @@ int main(int argc, char **argv)
 		try_writes(files[i]);
 		try_flags(files[i]);
 	}
-	printf("mkdir, creat:");
-	say(mkdir("kernel/x", 0700));
-	printf(" %d\n", open("kernel/y", O_WRONLY | O_CREAT, 0600) >= 0);
+	try_directory("kernel");
+	try_directory("fs/mqueue");
+	try_directory("fs");
 	return 0;
 }
