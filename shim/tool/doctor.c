@@ -3,9 +3,11 @@
  * ipclift doctor: will programs be served here, and this one in particular?
  * Each finding is a line; what is wrong comes with the command that mends it.
  */
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,13 +17,14 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/sys.h"
 #include "index/keyhash.h"
+#include "tool/finding.h"
 #include "tool/home.h"
 #include "tool/objects.h"
 #include "tool/probe.h"
 #include "tool/registry.h"
 #include "tool/run.h"
-#include "tool/table.h"
 
 static int quick;
 
@@ -29,35 +32,6 @@ static const struct option_spec options[] = {
 	{"quick", 'q', NULL, &quick, "do not try calls on kernel and shim"},
 	{0},
 };
-
-static int n_faults, n_warnings;
-
-static void good(const char *what, const char *detail)
-{
-	printf("%sok%s    %s%s%s\n", colour('g'), colour(0), what,
-		detail ? ": " : "", detail ? detail : "");
-}
-
-static void say_mend(const char *mend)
-{
-	if (mend)
-		printf("      -> %s\n", mend);
-}
-
-/* A fault keeps programs from being served; mend may be NULL. */
-static void bad(const char *what, const char *mend)
-{
-	n_faults++;
-	printf("%sFAULT%s %s\n", colour('r'), colour(0), what);
-	say_mend(mend);
-}
-
-static void warn(const char *what, const char *mend)
-{
-	n_warnings++;
-	printf("%swarn%s  %s\n", colour('y'), colour(0), what);
-	say_mend(mend);
-}
 
 /* ---- the machine ---- */
 
@@ -69,68 +43,129 @@ static void check_kernel(void)
 	uname(&u);
 	sscanf(u.release, "%d.%d", &major, &minor);
 	if (major > 5 || (major == 5 && minor >= 16))
-		good("kernel", u.release);
+		finding_good("kernel", u.release);
 	else
-		warn("the kernel is older than 5.16: the death of a process is "
-		     "noticed by looking, not at once",
-			NULL);
+		finding_warning(NULL,
+			"the kernel is older than 5.16: the death of a process "
+			"is noticed by looking,\n      not at once");
 }
+
+#define MIB (1ULL << 20)
+/* What doctor wants to be free there, and what it adds; arbitrary. */
+#define SHM_LOW (16 * MIB)
+#define SHM_MORE 256
 
 static void check_shm(void)
 {
+	static const char mount[] =
+		"mkdir -p /dev/shm && mount -t tmpfs tmpfs /dev/shm";
+	unsigned long long free, total;
 	struct statfs fs;
 	char text[80];
-	unsigned long long mib;
 
 	if (statfs("/dev/shm", &fs)) {
-		bad("there is no /dev/shm", "mount -t tmpfs tmpfs /dev/shm");
+		finding_fault(mount, "there is no /dev/shm");
 		return;
 	}
-	mib = (unsigned long long)fs.f_bavail *
-		      (unsigned long long)fs.f_bsize >>
-	      20;
-	snprintf(text, sizeof(text), "%llu MiB free", mib);
-	if (fs.f_type != 0x01021994)
-		warn("/dev/shm is no tmpfs: a registry there will be slow",
-			"mount -t tmpfs tmpfs /dev/shm");
-	else if (mib < 16)
-		warn("/dev/shm is almost full",
-			"mount -o remount,size=256M /dev/shm (docker: "
-			"--shm-size=256m)");
-	else
-		good("/dev/shm", text);
+	free = (unsigned long long)fs.f_bavail * (unsigned long long)fs.f_bsize;
+	total = (unsigned long long)fs.f_blocks *
+		(unsigned long long)fs.f_bsize;
+	if (fs.f_type != 0x01021994) {
+		finding_warning(mount,
+			"/dev/shm is no tmpfs: a registry there will be slow");
+	} else if (total && free < SHM_LOW) {
+		snprintf(text, sizeof(text),
+			"mount -o remount,size=%lluM /dev/shm",
+			(total + MIB - 1) / MIB + SHM_MORE);
+		(free < MIB ? finding_fault : finding_warning)(text,
+			"/dev/shm is %s full: %llu KiB free (docker: "
+			"--shm-size)",
+			free < MIB ? "as good as" : "almost", free >> 10);
+	} else {
+		snprintf(text, sizeof(text), "%llu MiB free", free / MIB);
+		finding_good("/dev/shm", total ? text : "no limit");
+	}
 }
 
-static void check_limits(void)
+/* The soft limit goes up to the hard one; that takes root. letter: as of bash,
+ * which counts in KiB. name: as of prlimit(1). */
+static void check_limit(
+	int resource, const char *what, char letter, const char *name)
 {
 	struct rlimit r;
+	char mend[80];
 
-	if (!getrlimit(RLIMIT_AS, &r) && r.rlim_cur < REGION_SIZE)
-		bad("the limit on address space is below 32 GiB",
-			"ulimit -v unlimited");
-	if (!getrlimit(RLIMIT_FSIZE, &r) && r.rlim_cur < REGION_SIZE)
-		bad("the limit on file size is below 32 GiB (the file is "
-		    "sparse)",
-			"ulimit -f unlimited");
+	if (getrlimit(resource, &r) || r.rlim_cur > REGION_SIZE)
+		return;
+	if (r.rlim_max == RLIM_INFINITY)
+		snprintf(mend, sizeof(mend), "ulimit -S%c unlimited", letter);
+	else if (r.rlim_max > REGION_SIZE)
+		snprintf(mend, sizeof(mend), "ulimit -S%c %llu", letter,
+			(unsigned long long)r.rlim_max >> 10);
+	else
+		snprintf(mend, sizeof(mend),
+			"%sprlimit --pid $$ --%s=unlimited",
+			geteuid() ? "sudo " : "", name);
+	finding_fault(mend, "the limit on %s is not above 32 GiB", what);
 }
 
-/* logind removes the files of users who have logged out. */
-static void check_logind(void)
+/* 1 if this file of logind's says that it lets our files be. */
+static int says_keep(const char *path)
 {
-	int on = !access("/run/systemd/seats", F_OK);
 	char line[256];
-	FILE *f = fopen("/etc/systemd/logind.conf", "re");
+	FILE *f = fopen(path, "re");
+	int keep = 0;
 
-	while (f && fgets(line, sizeof(line), f))
-		if (!strncmp(line, "RemoveIPC=no", 12))
-			on = 0;
+	while (f && fgets(line, sizeof(line), f)) {
+		char *at = line + strspn(line, " \t");
+
+		if (strncmp(at, "RemoveIPC", 9) != 0)
+			continue;
+		at += 9 + strspn(at + 9, " \t=");
+		at[strcspn(at, " \t\r\n")] = 0;
+		keep = !strcasecmp(at, "no") || !strcasecmp(at, "false") ||
+		       !strcasecmp(at, "off") || !strcmp(at, "0");
+	}
 	if (f)
 		fclose(f);
-	if (on && geteuid() >= 1000)
-		warn("systemd-logind removes your files in /dev/shm when you "
-		     "log out",
-			"loginctl enable-linger, or RemoveIPC=no in "
-			"/etc/systemd/logind.conf");
+	return keep;
+}
+
+static int logind_keeps(void)
+{
+	static const char *const files[] = {"/etc/systemd/logind.conf",
+		"/etc/systemd/logind.conf.d/*.conf",
+		"/run/systemd/logind.conf.d/*.conf",
+		"/usr/lib/systemd/logind.conf.d/*.conf"};
+	glob_t found = {0};
+	int keep = 0;
+	size_t i;
+
+	for (i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		glob(files[i], i ? GLOB_APPEND : 0, NULL, &found);
+	for (i = 0; i < found.gl_pathc; i++)
+		keep |= says_keep(found.gl_pathv[i]);
+	globfree(&found);
+	return keep;
+}
+
+/* logind removes the files of users who have logged out, unless they linger;
+ * those of system users, below 1000, it leaves. */
+static void check_logind(void)
+{
+	const struct passwd *user = getpwuid(geteuid());
+	char path[300];
+
+	if (geteuid() < 1000 || access("/run/systemd/seats", F_OK) ||
+		logind_keeps())
+		return;
+	snprintf(path, sizeof(path), "/var/lib/systemd/linger/%.255s",
+		user ? user->pw_name : "");
+	if (!user || access(path, F_OK))
+		finding_warning("loginctl enable-linger",
+			"systemd-logind removes your files in /dev/shm when "
+			"you log out,\n      unless you linger, or "
+			"logind.conf(5) says RemoveIPC=no");
 }
 
 /* ---- the shim ---- */
@@ -139,31 +174,36 @@ static const char *check_shim(void)
 {
 	const char *shim = run_find_shim();
 	const char *preload = getenv("LD_PRELOAD");
-	char text[16];
+	char text[PATH_MAX + 80];
 
 	if (!shim) {
-		bad("libipclift.so is neither beside this program nor "
-		    "installed",
-			"meson install -C build");
+		finding_fault("meson install -C build # in the source tree",
+			"libipclift.so is neither beside this program nor "
+			"installed");
 		return NULL;
 	}
 	if (strpbrk(shim, ": ")) {
-		bad("the library's path has a ' ' or ':', which LD_PRELOAD "
-		    "cannot hold",
-			"meson install -C build, or rename the directory");
+		finding_fault("meson install -C build # in the source tree",
+			"the library's path has a ' ' or ':', which LD_PRELOAD "
+			"cannot hold: use the\n      installed one, or rename "
+			"the directory");
 		return NULL;
 	}
 	if (probe_run(shim, PROBE_LOADED, NULL, text, sizeof(text))) {
-		bad("the loader does not preload the library",
-			"is it for this machine, and readable? "
-			"ldd libipclift.so");
+		snprintf(text, sizeof(text),
+			"rm %s && meson install -C build # in the source tree",
+			shim);
+		finding_fault(text,
+			"the loader does not preload the library; ldd %s may "
+			"tell why",
+			shim);
 		return NULL;
 	}
-	good("library", shim);
+	finding_good("library", shim);
 	if (preload && strstr(preload, "libipclift.so") &&
 		!strstr(preload, shim))
-		warn("LD_PRELOAD names another libipclift.so than this one",
-			"unset LD_PRELOAD; ipclift run sets it");
+		finding_warning("unset LD_PRELOAD # ipclift run sets it",
+			"LD_PRELOAD names another libipclift.so than this one");
 	return shim;
 }
 
@@ -194,17 +234,17 @@ static void compare(char *kernel, char *shim)
 		printf("      kernel  %s\n      shim    %s\n", a, b);
 	}
 	if (a || *shim) {
-		bad("the shim did not come to the end of the calls", NULL);
+		finding_fault(
+			NULL, "the shim did not come to the end of the calls");
 	} else if (differ) {
-		snprintf(text, sizeof(text),
+		finding_fault(NULL,
 			"%d of %d calls do on the shim what they do not do on "
-			"the kernel",
+			"the kernel;\n      please report the lines above",
 			differ, n);
-		bad(text, "see the lines above; please report them");
 	} else {
 		snprintf(text, sizeof(text),
 			"%d calls do the same on kernel and shim", n);
-		good(text, NULL);
+		finding_good(text, NULL);
 	}
 }
 
@@ -238,9 +278,11 @@ static void compare_speed(const char *shim)
 		snprintf(text, sizeof(text), "%.0f ns, in the kernel %.0f ns",
 			own, kernel);
 		if (own < kernel)
-			good(work[i].name, text);
+			finding_good(work[i].name, text);
 		else
-			warn("the shim is not faster here", NULL);
+			finding_warning(NULL,
+				"the shim is not faster here: %s takes %s",
+				work[i].name, text);
 	}
 }
 
@@ -249,12 +291,14 @@ static void check_calls(const char *shim)
 	static char kernel[16384], own[16384];
 
 	if (probe_run(NULL, PROBE_PARITY, NULL, kernel, sizeof(kernel))) {
-		warn("calls cannot be tried on this kernel", NULL);
+		finding_warning(NULL, "calls cannot be tried on this kernel");
 		return;
 	}
 	if (probe_run(shim, PROBE_PARITY, NULL, own, sizeof(own))) {
-		bad("a program under the shim does not come to its end",
-			"IPCLIFT_LOG=stderr ipclift run -- ipcs");
+		finding_fault(NULL,
+			"a program under the shim does not come to its end;\n"
+			"      IPCLIFT_LOG=stderr ipclift run --private -- "
+			"ipcmk -S 1 may tell why");
 		return;
 	}
 	compare(kernel, own);
@@ -263,162 +307,149 @@ static void check_calls(const char *shim)
 
 /* ---- the registry ---- */
 
+/* A file that programs will make, or take for a new one: 1 if they can. */
+static int can_be_made(const char *path)
+{
+	char dir[PATH_MAX], mend[PATH_MAX + 16], *slash;
+
+	snprintf(dir, sizeof(dir), "%s", path);
+	slash = strrchr(dir, '/');
+	if (slash)
+		slash[slash == dir] = 0;
+	else
+		strcpy(dir, ".");
+	snprintf(mend, sizeof(mend), "mkdir -p %s", dir);
+	if (access(dir, F_OK))
+		finding_fault(mend, "%s: its directory does not exist", path);
+	else if (access(dir, W_OK | X_OK))
+		finding_fault("export IPCLIFT_REGISTRY=/dev/shm/mine",
+			"%s: you may make no files there; name another", path);
+	else
+		return 1;
+	return 0;
+}
+
+/* The user's own directory, which the shim makes, but does not trust if it is
+ * another's. */
+static int home_is_good(void)
+{
+	char path[HOME_PATH_MAX], mend[HOME_PATH_MAX + 16];
+	int fd = home_open(0, path);
+
+	if (fd >= 0)
+		close(fd);
+	if (fd >= 0 || fd == -ENOENT)
+		return 1;
+	snprintf(mend, sizeof(mend), "sudo rm -r %s", path);
+	finding_fault(
+		mend, "%s is not a directory that only you can write", path);
+	return 0;
+}
+
+static void tell_refused(int err, const char *path, const char *why)
+{
+	char mend[PATH_MAX + 64];
+
+	if (err == -ESTALE || err == -EPROTO || err == -EINVAL)
+		snprintf(mend, sizeof(mend), "rm %s", path);
+	else if (err == -ENOMEM)
+		snprintf(mend, sizeof(mend), "ulimit -Sv unlimited");
+	else
+		snprintf(mend, sizeof(mend),
+			"export IPCLIFT_REGISTRY=/dev/shm/mine");
+	finding_fault(mend, "%s%s", why,
+		err == -EACCES ? "; its owner may\n      chmod 666 it, or name "
+				 "another"
+			       : "");
+}
+
 /* NULL if there is none that can be used. */
 static struct caller *check_registry(const char *path)
 {
-	static struct caller *c;
+	static const char to_be[] = "registry, to be made on first use";
 	struct region region = {0};
-	const struct region_options existing = {.must_exist = 1};
+	struct stat st;
 	char why[512];
-	int err = region_map(&region, path, &existing, why, sizeof(why));
+	int err;
 
-	if (!err) {
-		good("registry", path);
-		c = registry_open_path(path, NULL);
-	} else if (err == -ENOENT) {
-		good("registry, to be made on first use", path);
-	} else {
-		bad(why, err == -ESTALE || err == -EPROTO || err == -EINVAL
-				 ? "remove the file, or use another: "
-				   "IPCLIFT_REGISTRY or --registry"
-				 : "use another: IPCLIFT_REGISTRY or "
-				   "--registry");
+	if (!stat(path, &st) && S_ISREG(st.st_mode) && !st.st_size &&
+		(st.st_uid == geteuid() || st.st_mode & 022) &&
+		!access(path, R_OK | W_OK)) {
+		finding_good(to_be, path);
+		return NULL;
 	}
-	return c;
+	err = registry_map(&region, path, why, sizeof(why));
+	if (!err) {
+		finding_good("registry", path);
+		return registry_open_path(path, NULL);
+	}
+	if (err != -ENOENT)
+		tell_refused(err, path, why);
+	else if (registry_is_home() || can_be_made(path))
+		finding_good(to_be, path);
+	return NULL;
+}
+
+/* The keys of one kind that the kernel has. same: those that the registry has
+ * too, and added to mend what removes them from the kernel. */
+static void count_keys(struct caller *c, enum facility f, unsigned *n,
+	unsigned *same, char *mend, size_t cap)
+{
+	char path[40], line[512];
+	size_t len;
+	FILE *file;
+	u64 ident;
+	int fd, key;
+
+	snprintf(path, sizeof(path), "/proc/sysvipc/%s", facility_names[f]);
+	/* Under the shim, fopen would open the registry's. */
+	fd = (int)sys_call(__NR_open, path, O_RDONLY | O_CLOEXEC);
+	file = fd < 0 ? NULL : fdopen(fd, "r");
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%d", &key) != 1 || !key)
+			continue;
+		++*n;
+		if (!c || !keyhash_find(c, f, key, &ident))
+			continue;
+		++*same;
+		len = strlen(mend);
+		/* As many as fit into it; the rest is found the next time. */
+		if (len + 16 < cap)
+			snprintf(mend + len, cap - len, " -%c 0x%x",
+				"SQM"[f - FAC_SEM], (unsigned)key);
+	}
+	if (file)
+		fclose(file);
 }
 
 /* Programs that are not served may be at work on the same keys. */
 static void check_kernel_objects(struct caller *c)
 {
-	char path[40], line[512], text[160];
+	char mend[240] = "ipcrm";
 	unsigned n = 0, same = 0;
 	enum facility f;
-	u64 ident;
 
-	for (f = FAC_SEM; f <= FAC_SHM; f++) {
-		FILE *file;
-		int key;
-
-		snprintf(path, sizeof(path), "/proc/sysvipc/%s",
-			facility_names[f]);
-		file = fopen(path, "re");
-		while (file && fgets(line, sizeof(line), file)) {
-			if (sscanf(line, "%d", &key) != 1 || !key)
-				continue;
-			n++;
-			same += c && keyhash_find(c, f, key, &ident) != NULL;
-		}
-		if (file)
-			fclose(file);
-	}
-	if (same) {
-		snprintf(text, sizeof(text),
+	for (f = FAC_SEM; f <= FAC_SHM; f++)
+		count_keys(c, f, &n, &same, mend, sizeof(mend));
+	if (same)
+		finding_warning(mend,
 			"%u keys stand for an object of the kernel and for one "
-			"of the registry",
+			"of the registry:\n      start all users of a key "
+			"alike; the kernel's, if nobody needs them, go by",
 			same);
-		warn(text, "ipcs shows the kernel's; start all users of a key "
-			   "alike, remove the rest by ipcrm");
-	} else if (n) {
-		snprintf(text, sizeof(text),
-			"the kernel holds %u objects with keys: their programs "
-			"are not served",
+	else if (n)
+		finding_warning(NULL,
+			"the kernel holds %u objects with keys (ipcs): their "
+			"programs are not served;\n      start all users of a "
+			"key alike",
 			n);
-		warn(text, "ipcs shows them; start all users of a key alike");
-	}
-}
-
-/* ---- a program ---- */
-
-static int find_program(const char *name, char *ret, size_t cap)
-{
-	const char *path = getenv("PATH"), *end;
-
-	if (strchr(name, '/')) {
-		snprintf(ret, cap, "%s", name);
-		return access(ret, F_OK);
-	}
-	for (path = path ? path : "/usr/bin:/bin"; *path;
-		path = end + (*end == ':')) {
-		end = strchrnul(path, ':');
-		snprintf(ret, cap, "%.*s/%s", (int)(end - path), path, name);
-		if (!access(ret, X_OK))
-			return 0;
-	}
-	return -1;
-}
-
-/* 1: has an interpreter, 0: static, -1: no ELF file of this machine. */
-static int elf_dynamic(int fd)
-{
-	Elf64_Ehdr eh;
-	Elf64_Phdr ph;
-	int i;
-
-	if (pread(fd, &eh, sizeof(eh), 0) != sizeof(eh) ||
-		memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0 ||
-		eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_machine != EM_X86_64)
-		return -1;
-	for (i = 0; i < eh.e_phnum; i++)
-		if (pread(fd, &ph, sizeof(ph),
-			    (off_t)(eh.e_phoff + (size_t)i * sizeof(ph))) ==
-				sizeof(ph) &&
-			ph.p_type == PT_INTERP)
-			return 1;
-	return 0;
-}
-
-static void check_program(const char *name)
-{
-	char path[4096], head[4] = "";
-	struct stat st;
-	int fd;
-
-	if (find_program(name, path, sizeof(path))) {
-		bad("there is no such program", NULL);
-		return;
-	}
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st)) {
-		warn("the program cannot be read, so it cannot be looked at",
-			NULL);
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	if (pread(fd, head, 2, 0) == 2 && !memcmp(head, "#!", 2))
-		good("a script: look at its interpreter", path);
-	else if (elf_dynamic(fd) < 0)
-		bad("the program is no 64-bit x86 program", NULL);
-	else if (!elf_dynamic(fd))
-		bad("the program is static: nothing can be preloaded",
-			"link it dynamically");
-	else if ((st.st_mode & S_ISUID && st.st_uid != getuid()) ||
-		 (st.st_mode & S_ISGID && st.st_gid != getgid()))
-		bad("the program is set-user-ID: the loader ignores LD_PRELOAD",
-			NULL);
-	else
-		good("program", path);
-	close(fd);
-}
-
-static int verdict(void)
-{
-	if (n_faults)
-		printf("\n%sVerdict%s: not served until the %d fault%s "
-		       "mended.\n",
-			colour('b'), colour(0), n_faults,
-			n_faults > 1 ? "s are" : " is");
-	else
-		printf("\n%sVerdict%s: programs are served here%s.\n",
-			colour('b'), colour(0),
-			n_warnings ? "; mind the warnings" : "");
-	return n_faults ? EXIT_FAILED : EXIT_OK;
 }
 
 static int doctor_main(int argc, char **argv)
 {
 	const char *path, *shim;
 	struct caller *c;
+	int sound;
 
 	if (argc > 1)
 		return usage_error("one program at a time");
@@ -427,16 +458,20 @@ static int doctor_main(int argc, char **argv)
 		return EXIT_USAGE;
 	check_kernel();
 	check_shm();
-	check_limits();
+	check_limit(RLIMIT_AS, "address space", 'v', "as");
+	check_limit(
+		RLIMIT_FSIZE, "file size (the file is sparse)", 'f', "fsize");
 	check_logind();
 	shim = check_shim();
-	c = check_registry(path);
+	c = !registry_is_home() || home_is_good() ? check_registry(path) : NULL;
 	check_kernel_objects(c);
+	sound = !finding_faults();
 	if (argc)
-		check_program(argv[0]);
-	if (shim && !quick)
+		program_check(argv[0]);
+	/* They would only meet the same faults. */
+	if (shim && sound && !quick)
 		check_calls(shim);
-	return verdict();
+	return finding_verdict();
 }
 
 const struct command doctor_command = {

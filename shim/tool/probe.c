@@ -67,13 +67,17 @@ int probe_run(const char *shim, const char *what, const char *number, char *ret,
 	pid_t pid;
 
 	*ret = 0;
-	if (shim) {
-		keep = home_make_private(registry);
-		if (keep < 0)
-			return -1;
-	}
 	if (pipe2(fds, O_CLOEXEC))
 		return -1;
+	/* To see whether it is loaded takes no registry. */
+	if (shim && strcmp(what, PROBE_LOADED) != 0) {
+		keep = home_make_private(registry);
+		if (keep < 0) {
+			close(fds[0]);
+			close(fds[1]);
+			return -1;
+		}
+	}
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
@@ -90,7 +94,7 @@ int probe_run(const char *shim, const char *what, const char *number, char *ret,
 	close(fds[0]);
 	if (pid > 0)
 		waitpid(pid, &status, 0);
-	if (shim) {
+	if (keep >= 0) {
 		home_remove(registry);
 		close(keep);
 	}

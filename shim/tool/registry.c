@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ipc/limits.h"
 #include "ipc/perm.h"
 #include "ipc/shmmap.h"
 #include "tool/home.h"
@@ -31,10 +32,17 @@ int registry_is_named(void)
 	return option_registry || option_name;
 }
 
+int registry_is_home(void)
+{
+	const char *env = getenv("IPCLIFT_REGISTRY");
+
+	return option_name || (!option_registry && !(env && *env));
+}
+
 const char *registry_path(void)
 {
 	static char path[4096];
-	const char *env = getenv("IPCLIFT_REGISTRY"), *fault;
+	const char *fault;
 
 	if (option_registry && option_name) {
 		usage_error("--registry and --name exclude each other");
@@ -45,14 +53,27 @@ const char *registry_path(void)
 		usage_error("--name: '%.80s' %s", option_name, fault);
 		return NULL;
 	}
-	if (option_registry || (!option_name && env && *env))
+	if (!registry_is_home())
 		snprintf(path, sizeof(path), "%s",
-			option_registry ? option_registry : env);
+			option_registry ? option_registry
+					: getenv("IPCLIFT_REGISTRY"));
 	else
 		snprintf(path, sizeof(path), "/dev/shm/ipclift-%u/%s",
 			(unsigned)geteuid(),
 			option_name ? option_name : "default");
 	return path;
+}
+
+/* One whose maker died before he had written anything is made here: with what
+ * it has by default. */
+int registry_map(struct region *region, const char *path, char *why, size_t cap)
+{
+	struct region_options existing = {.idx_bits = IDX_BITS_NORMAL,
+		.profile = LIMITS_ROOMY,
+		.must_exist = 1};
+
+	limits_init(&existing.limits, LIMITS_ROOMY, IDX_BITS_NORMAL);
+	return region_map(region, path, &existing, why, cap);
 }
 
 struct caller *registry_open_path(
@@ -62,12 +83,13 @@ struct caller *registry_open_path(
 	static struct cred cred = {.euid = ~0u};
 	/* Removing a segment needs a mapping of its pages for a moment. */
 	static struct shm_process shm;
-	static const struct region_options existing = {
-		.idx_bits = IDX_BITS_NORMAL, .must_exist = 1};
 	char why[512];
+	int err =
+		options ? region_map(&caller.region, path, options, why,
+				  sizeof(why))
+			: registry_map(&caller.region, path, why, sizeof(why));
 
-	if (region_map(&caller.region, path, options ? options : &existing, why,
-		    sizeof(why))) {
+	if (err) {
 		failure("%s", why);
 		return NULL;
 	}

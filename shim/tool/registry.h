@@ -17,7 +17,13 @@ extern const struct option_spec registry_options[];
 const char *registry_path(void);
 /* 1 if an option says which, 0 if the environment or nobody does. */
 int registry_is_named(void);
+/* 1 if it is one of the user's own directory: by --name, or the default. */
+int registry_is_home(void);
 
+/* Map the file, which must exist; errors and why as of region_map. */
+struct region;
+int registry_map(
+	struct region *region, const char *path, char *why, size_t cap);
 /* Map it; it must exist. NULL after a message: *ret is then the exit status. */
 struct caller *registry_open(int *ret);
 /* The same for any file, made with these limits if it does not exist and

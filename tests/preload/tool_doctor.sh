@@ -38,7 +38,7 @@ is "is a warning" "$(says 'the kernel holds 1 objects with keys')" 1
 "$ipclift" run -- perl -e "$make"
 is "the same key in both" "$(status "$ipclift" doctor --quick)" 0
 is "is told from that" "$(says '1 keys stand for an object of the kernel and')" 1
-is "with how to mend it" "$(says 'remove the rest by ipcrm')" 1
+is "with how to mend it" "$(says '-> ipcrm -S 0x77')" 1
 is "and a verdict" "$(tail -n 1 "$work/out")" \
     "Verdict: programs are served here; mind the warnings."
 is "--quick tries no calls" "$(says 'calls do')" 0
@@ -66,5 +66,5 @@ is "in one line" "$(grep -c 'cannot hold' "$work/err") $(wc -l <"$work/err")" \
 # ---- a registry of another version: magic, then the version
 printf '\1' | dd of="$IPCLIFT_REGISTRY" bs=1 seek=8 conv=notrunc status=none
 is "another version" "$(status "$ipclift" doctor --quick)" 1
-is "what to do" "$(says 'remove the file, or use another')" 1
+is "what to do" "$(says "-> rm $IPCLIFT_REGISTRY")" 1
 exit $bad

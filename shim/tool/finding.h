@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What doctor finds: a line each, and under what is wrong the command that
+ * mends it, to be given to a shell as it stands.
+ */
+#ifndef IPCLIFT_TOOL_FINDING_H
+#define IPCLIFT_TOOL_FINDING_H
+
+/* detail may be NULL. */
+void finding_good(const char *what, const char *detail);
+/* A fault keeps programs from being served, a warning does not. mend: the
+ * command, or NULL where there is none. */
+__attribute__((format(printf, 2, 3))) void finding_fault(
+	const char *mend, const char *fmt, ...);
+__attribute__((format(printf, 2, 3))) void finding_warning(
+	const char *mend, const char *fmt, ...);
+int finding_faults(void); /* so far */
+/* The last line: EXIT_OK, or EXIT_FAILED if there was a fault. */
+int finding_verdict(void);
+
+/* Is PROGRAM one that the loader starts with LD_PRELOAD? (program.c) */
+void program_check(const char *name);
+
+#endif
