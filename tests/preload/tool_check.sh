@@ -70,7 +70,7 @@ while ! "$ipclift" ls shm 2>/dev/null | grep -q 0x00000005; do
     sleep 0.01
 done
 "$ipclift" check >"$work/out" || { echo "FAIL sound" && bad=1; }
-slot=$(((256 << 20) + 2 * ((16 << 20) * 128 + (16 << 20) * 4 + (4 << 20)) + 72))
+slot=$(((1 << 30) + 3 * (16 << 20) * 128 + 72))
 dd if=/dev/zero of="$IPCLIFT_REGISTRY" bs=1 seek=$slot count=8 conv=notrunc \
     status=none
 if "$ipclift" check >"$work/out"; then
