@@ -22,7 +22,6 @@ extern int pthread_mutex_init(void *, const void *) __attribute__((weak));
 extern int pthread_mutex_lock(void *) __attribute__((weak));
 extern int pthread_mutex_unlock(void *) __attribute__((weak));
 
-#define PROBES 64u
 /* Dead thread records looked for at each claim; makes leaks bounded. */
 #define RECLAIM_LOOKS 4u
 
@@ -86,12 +85,6 @@ void caller_refresh(struct caller *c)
 	c->robust = head;
 }
 
-/* With a full descriptor table or without /proc a start time is unknown, 0. */
-static int same_start(u64 a, u64 b)
-{
-	return !a || !b || a == b;
-}
-
 /* Does the process of this claim run? One that is being made (state 0) has no
  * start time yet. */
 static int claim_alive(const struct task *t, u64 claim)
@@ -104,7 +97,7 @@ static int claim_alive(const struct task *t, u64 claim)
 	if (!(claim >> 32))
 		return 1;
 	now = sys_start_time(pid, NULL);
-	return same_start(now, t->start);
+	return task_same_start(now, t->start);
 }
 
 static struct shm_attach *attach_at(const struct caller *c, struct ref ref)
@@ -208,19 +201,6 @@ static void begin_image(struct caller *c, struct task *t, u64 mm)
 		arch_pause();
 }
 
-#define TASKS_A_PAGE ((u32)(SYS_PAGE / sizeof(struct task)))
-
-/* 0 if the page of this task was never used: in a full file system it cannot
- * even be read. */
-static int page_is_there(const struct task *t)
-{
-	unsigned char there = 0;
-
-	return sys_call(__NR_mincore, (uintptr_t)t & ~(uintptr_t)(SYS_PAGE - 1),
-		       SYS_PAGE, &there) ||
-	       (there & 1);
-}
-
 /* In a full file system what the dead left is all there is: then somewhere
  * else in the table than where it is looked for after exec. */
 static int task_claim(struct caller *c, u64 start, u64 mm)
@@ -230,13 +210,14 @@ static int task_claim(struct caller *c, u64 start, u64 mm)
 	struct task *t;
 
 	/* First the one we had before exec. */
-	for (i = 0; i < PROBES; i++) {
+	for (i = 0; i < TASK_PROBES; i++) {
 		idx = (c->pid + i) & (N_TASKS - 1);
 		t = region_task(&c->region, idx);
 		if (caller_room(c, t, sizeof(*t)))
 			continue;
 		if (idx && atom_load_acquire(&t->pid) == c->pid &&
-			t->state == TASK_LIVE && same_start(t->start, start)) {
+			t->state == TASK_LIVE &&
+			task_same_start(t->start, start)) {
 			begin_image(c, t, mm);
 			c->task = idx;
 			return 0;
@@ -498,7 +479,7 @@ int task_gone(const struct caller *c, const struct task *t)
 	start = sys_start_time(pid, &exiting);
 	if (!start)
 		return sys_call(__NR_kill, pid, 0) == -ESRCH;
-	if (!same_start(start, t->start))
+	if (!task_same_start(start, t->start))
 		return 1;
 	return exiting;
 }
@@ -518,122 +499,19 @@ int task_changed_image(const struct task *t)
 	       p.stack != mm;
 }
 
-u32 task_claim_nascent(struct caller *c)
-{
-	struct task *own = task_own(c), *t;
-	u32 i, idx;
-	u64 claim;
-
-	for (i = 0; i < N_TASKS; i++) {
-		/* Away from where probing starts for pids of the near future.
-		 */
-		idx = (c->pid + N_TASKS / 2 + i) & (N_TASKS - 1);
-		t = region_task(&c->region, idx);
-		if (caller_room(c, t, sizeof(*t)))
-			return 0;
-		claim = atom_load_acquire(&t->claim);
-		if (!idx || claim || !atom_cas(&t->claim, &claim, (u64)c->pid))
-			continue;
-		atom_store_release(&t->start, own->start);
-		atom_store_release(&t->mm, own->mm);
-		atom_store_release(&t->life, 0);
-		atom_store_release(&t->exec_life, 0);
-		atom_store_release(&t->epoch, 0);
-		atom_store_release(&t->candidate, 0);
-		/* Not what it was for the last child: somebody may come by a
-		 * record that has just been that one's. */
-		atom_store_release(&t->nascent, 0);
-		atom_store_release(&t->use_seq, sys_monotonic_ns());
-		atom_store_release(&t->state, TASK_NASCENT);
-		return idx;
-	}
-	return 0;
-}
-
-struct sys_dirent {
-	u64 ino;
-	s64 off;
-	u16 len;
-	unsigned char type;
-	char name[];
-};
-
-static int is_known(const struct caller *c, u32 pid, u64 start)
-{
-	int there = 0;
-	u32 i, idx;
-
-	for (i = 0; i < PROBES; i++) {
-		const struct task *t;
-
-		idx = (pid + i) & (N_TASKS - 1);
-		t = region_task(&c->region, idx);
-		if (i == 0 || idx % TASKS_A_PAGE == 0)
-			there = page_is_there(t);
-		if (there && t->pid == pid && same_start(t->start, start) &&
-			t->state == TASK_LIVE)
-			return 1;
-	}
-	return 0;
-}
-
-static int may_be_child(const struct caller *c, const struct task *t, u32 pid)
-{
-	/* use_seq: when the fork was begun, in ns; start: in 1/100 s. */
-	u64 since = t->use_seq / 10000000;
-	struct sys_process p;
-
-	return pid && sys_process_read(pid, 0, &p) && !p.ending &&
-	       p.stack == t->mm && p.start + 2 >= since &&
-	       !is_known(c, pid, p.start);
-}
-
-/* 0 if it is not the name of a process. */
-static u32 pid_of_name(const char *name)
-{
-	u32 pid = 0;
-
-	for (; *name >= '0' && *name <= '9'; name++)
-		pid = pid * 10 + (u32)(*name - '0');
-	return *name ? 0 : pid;
-}
-
-/* Its pid, or 0 if there is none. */
-static u32 find_child(const struct caller *c, const struct task *t, long fd)
-{
-	char buf[2048] __attribute__((aligned(8)));
-	long n, at;
-
-	while ((n = sys_call(__NR_getdents64, fd, buf, sizeof(buf))) > 0)
-		for (at = 0; at < n;) {
-			const struct sys_dirent *d = (void *)(buf + at);
-			u32 pid = pid_of_name(d->name);
-
-			if (may_be_child(c, t, pid))
-				return pid;
-			at += d->len;
-		}
-	return 0;
-}
-
-int task_may_have_child(struct caller *c, struct task *t)
-{
-	long fd;
-
-	if (t->mm <= 1 || may_be_child(c, t, t->candidate))
-		return 1;
-	fd = sys_call(__NR_open, "/proc", 0200000 | 02000000, 0);
-	if (fd < 0)
-		return 1;
-	atom_store_release(&t->candidate, find_child(c, t, fd));
-	sys_call(__NR_close, fd);
-	return t->candidate != 0;
-}
-
 void task_free_locked(struct caller *c, struct task *t)
 {
 	(void)c;
 	atom_store_release(&t->claim, 0);
+}
+
+int task_is_there(const struct task *t)
+{
+	unsigned char there = 0;
+
+	return sys_call(__NR_mincore, (uintptr_t)t & ~(uintptr_t)(SYS_PAGE - 1),
+		       SYS_PAGE, &there) ||
+	       (there & 1);
 }
 
 u32 task_next(const struct caller *c, u32 from)
@@ -645,7 +523,7 @@ u32 task_next(const struct caller *c, u32 from)
 
 		if (from % TASKS_A_PAGE == 0)
 			known = 0;
-		if (!known++ && !page_is_there(t))
+		if (!known++ && !task_is_there(t))
 			from |= TASKS_A_PAGE - 1;
 		else if (atom_load_acquire(&t->claim))
 			return from;

@@ -16,6 +16,20 @@
 
 #include "registry/caller.h"
 
+/* Tasks probed for a pid. Arbitrary. */
+#define TASK_PROBES 64u
+#define TASKS_A_PAGE ((u32)(SYS_PAGE / sizeof(struct task)))
+
+/* With a full descriptor table or without /proc a start time is unknown, 0. */
+static inline int task_same_start(u64 a, u64 b)
+{
+	return !a || !b || a == b;
+}
+
+/* 0 if the page of this task was never used: in a full file system it cannot
+ * even be read. */
+int task_is_there(const struct task *t);
+
 static inline struct task *task_own(const struct caller *c)
 {
 	return region_task(&c->region, c->task);
