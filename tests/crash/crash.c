@@ -216,7 +216,6 @@ void cast_sleeper(int (*op)(struct caller *c))
 	m->pid = pid;
 	if (!wait_asleep(pid)) {
 		fprintf(stderr, "%s: a sleeper did not sleep\n", scn->name);
-		unlink(path);
 		exit(2);
 	}
 }
@@ -473,7 +472,6 @@ static void stuck(int sig)
 	(void)sig;
 	if (write(1, line, n)) {
 	}
-	unlink(path);
 	kill(0, SIGKILL);
 }
 
@@ -787,12 +785,13 @@ static void fresh(const struct scenario *s)
 	limits_init(&opt.limits, opt.profile, opt.idx_bits);
 	if (driver.region.base)
 		munmap(driver.region.base, REGION_SIZE);
-	unlink(path);
 	driver = (struct caller){.cred = &cred};
 	if (region_map(&driver.region, path, &opt, why, sizeof(why))) {
 		fprintf(stderr, "%s\n", why);
 		exit(2);
 	}
+	/* However we end, nothing is left: all others inherit the mapping. */
+	unlink(path);
 	caller_refresh(&driver);
 	caller_enroll(&driver);
 	if (s->setup)
@@ -839,7 +838,6 @@ int main(int argc, char **argv)
 		bad += n_violations;
 		runs += n_runs;
 	}
-	unlink(path);
 	printf("%u runs, %u violations\n", runs, bad);
 	return bad != 0;
 }
