@@ -89,8 +89,8 @@ esac
 work=$(mktemp -d /dev/shm/ipclift-quickstart.XXXXXX)
 view=$work/view
 mkdir "$view"
-trap '! mountpoint -q "$view" || fusermount3 -u "$view"
-    rm -rf "$work" ${copies:+"$copies"}' EXIT
+trap '! mountpoint -q "$view" || fusermount3 -u "$view" || true
+    rm -rf --one-file-system "$work" ${copies:+"$copies"}' EXIT
 run="$ipclift run --registry $work/registry --"
 
 # What runs on the kernel does so in an IPC namespace of its own, so that it
