@@ -61,7 +61,8 @@ if [ -n "$missing" ] && [ "${1-}" != --no-install ]; then
 fi
 [ -f build/build.ninja ] || CC=gcc meson setup build >/dev/null ||
     stop "meson failed; see build/meson-logs/meson-log.txt"
-ninja -C build >build/quickstart.log || {
+ninja -C build shim/libipclift.so shim/tool/ipclift fuse/ipclift-fuse \
+    tests/bench/sem >build/quickstart.log || {
     tail -n 20 build/quickstart.log
     stop "the build failed"
 }
