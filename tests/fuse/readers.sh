@@ -34,11 +34,12 @@ churn() { # churn SECONDS WORKERS [COMMAND...]: its last line, with a verdict
     shift 2
     "$@" "$programs/churn" "$s" "$w" $kept || echo "a worker failed"
 }
-# read_on SECONDS DIR [COMMAND...]: a hundred readers in the background
+# read_on SECONDS DIR [COMMAND...]: a hundred readers in the background, in a
+# process group of their own
 read_on() {
     local s=$1 dir=$2
     shift 2
-    "$@" "$programs/readers" "$s" 100 "$dir" $kept >"$work/readings" \
+    setsid "$@" "$programs/readers" "$s" 100 "$dir" $kept >"$work/readings" \
         2>"$work/faults" &
     readers=$!
     children+=($readers)
@@ -88,14 +89,13 @@ row "kernel, 100 readers of /proc" "$result" "$(readings)"
 }
 
 # ---- one worker beside readers that stop in the middle of reading
-# stop_and_go kill PID | pkill WORDS...: stops of 100 ms as long as $worker runs
+# stop_and_go PID | -GROUP: stops of 100 ms as long as $worker runs
 stop_and_go() {
-    local stops=0 send=$1
-    shift
+    local stops=0
     while kill -0 $worker 2>/dev/null; do
-        "$send" -STOP "$@"
+        kill -STOP -- "$1"
         sleep 0.1
-        "$send" -CONT "$@"
+        kill -CONT -- "$1"
         sleep 0.01$((RANDOM % 9))
         stops=$((stops + 1))
     done
@@ -121,11 +121,11 @@ one_worker() {
 }
 read_on $((seconds + 7)) "$m/sysvipc"
 one_worker
-stop_and_go kill "$daemon"
+stop_and_go "$daemon"
 not_held_up "mount stopped"
 read_on $((seconds + 7)) /proc/sysvipc env LD_PRELOAD="$IPCLIFT_SHIM"
 one_worker
-stop_and_go pkill -P $readers
+stop_and_go -$readers
 not_held_up "readers stopped"
 
 # ---- readers that run only when nobody else does
