@@ -64,7 +64,7 @@ static void common_fields(struct text *t, const struct object_stat *st)
 }
 
 /* A file of rows: who is asked for them, and how one is printed. */
-struct listing {
+struct rows_file {
 	/* At most n into rows; the number there are, or -errno. */
 	s64 (*ask)(struct caller *c, s32 id, void *rows, u32 n);
 	size_t size; /* of a row */
@@ -73,30 +73,45 @@ struct listing {
 };
 
 /* Asks again with more room as long as there are more than fitted. */
-static int print_listing(
-	struct caller *c, s32 id, struct text *t, const struct listing *l)
+static int print_rows(
+	struct caller *c, s32 id, struct text *t, const struct rows_file *f)
 {
 	u32 cap = ITEMS_FIRST;
 	char *rows = NULL;
 	s64 n, i;
 
 	for (;;) {
-		rows = malloc(cap * l->size);
+		rows = malloc(cap * f->size);
 		if (!rows)
 			return -ENOMEM;
-		n = l->ask(c, id, rows, cap);
+		n = f->ask(c, id, rows, cap);
 		if (n <= cap)
 			break;
 		free(rows);
 		cap = (u32)n + ITEMS_FIRST;
 	}
 	if (n >= 0)
-		text_print(t, "%s\n", l->head);
+		text_print(t, "%s\n", f->head);
 	for (i = 0; i < n; i++)
-		l->row(t, i, rows + i * l->size);
+		f->row(t, i, rows + i * f->size);
 	free(rows);
 	return n < 0 ? (int)n : 0;
 }
+
+/* content_NAME, a file of rows of a type that a function of ipc/ fills in, each
+ * printed by NAME_row, under a line of column names. */
+#define ROWS_FILE(name, type, function, head)                              \
+	static s64 ask_##name(struct caller *c, s32 id, void *rows, u32 n) \
+	{                                                                  \
+		return function(c, id, rows, n);                           \
+	}                                                                  \
+	int content_##name(struct caller *c, s32 id, struct text *t)       \
+	{                                                                  \
+		static const struct rows_file f = {                        \
+			ask_##name, sizeof(type), head, name##_row};       \
+                                                                           \
+		return print_rows(c, id, t, &f);                           \
+	}
 
 /* The last columns: since when, and the command. */
 static void end_of_row(struct text *t, s64 since, u32 pid)
@@ -149,11 +164,6 @@ int content_sem_values(struct caller *c, s32 id, struct text *t)
 	return err < 0 ? err : 0;
 }
 
-static s64 ask_holders(struct caller *c, s32 id, void *rows, u32 n)
-{
-	return sem_holders(c, id, rows, n);
-}
-
 static void sem_holders_row(struct text *t, s64 i, const void *row)
 {
 	const struct sem_holder *r = row;
@@ -163,19 +173,8 @@ static void sem_holders_row(struct text *t, s64 i, const void *row)
 	end_of_row(t, r->since, r->pid);
 }
 
-int content_sem_holders(struct caller *c, s32 id, struct text *t)
-{
-	static const struct listing l = {ask_holders, sizeof(struct sem_holder),
-		"    PID    NUM    UNDO SINCE               COMMAND",
-		sem_holders_row};
-
-	return print_listing(c, id, t, &l);
-}
-
-static s64 ask_sleepers(struct caller *c, s32 id, void *rows, u32 n)
-{
-	return sem_sleepers(c, id, rows, n);
-}
+ROWS_FILE(sem_holders, struct sem_holder, sem_holders,
+	"    PID    NUM    UNDO SINCE               COMMAND")
 
 static void sem_waiters_row(struct text *t, s64 i, const void *row)
 {
@@ -187,16 +186,8 @@ static void sem_waiters_row(struct text *t, s64 i, const void *row)
 	end_of_row(t, r->since, r->pid);
 }
 
-int content_sem_waiters(struct caller *c, s32 id, struct text *t)
-{
-	static const struct listing l = {ask_sleepers,
-		sizeof(struct sem_sleeper),
-		"    PID     TID    NUM      OP NSOPS SINCE               "
-		"COMMAND",
-		sem_waiters_row};
-
-	return print_listing(c, id, t, &l);
-}
+ROWS_FILE(sem_waiters, struct sem_sleeper, sem_sleepers,
+	"    PID     TID    NUM      OP NSOPS SINCE               COMMAND")
 
 /* ---- message queues ---- */
 
@@ -219,11 +210,6 @@ int content_msg_stat(struct caller *c, s32 id, struct text *t)
 	return 0;
 }
 
-static s64 ask_messages(struct caller *c, s32 id, void *rows, u32 n)
-{
-	return msg_entries(c, id, rows, n);
-}
-
 static void msg_messages_row(struct text *t, s64 i, const void *row)
 {
 	const struct msg_entry *r = row;
@@ -232,23 +218,12 @@ static void msg_messages_row(struct text *t, s64 i, const void *row)
 		(unsigned long long)r->size);
 }
 
-int content_msg_messages(struct caller *c, s32 id, struct text *t)
-{
-	static const struct listing l = {ask_messages, sizeof(struct msg_entry),
-		"     NUM                 TYPE       SIZE", msg_messages_row};
-
-	return print_listing(c, id, t, &l);
-}
-
-static s64 ask_msg_sleepers(struct caller *c, s32 id, void *rows, u32 n)
-{
-	return msg_sleepers(c, id, rows, n);
-}
+ROWS_FILE(msg_messages, struct msg_entry, msg_entries,
+	"     NUM                 TYPE       SIZE")
 
 static void msg_waiters_row(struct text *t, s64 i, const void *row)
 {
 	const struct msg_sleeper *r = row;
-
 	static const char *const wants[] = {
 		[MSG_WANT_ANY] = "any",
 		[MSG_WANT_TYPE] = "type",
@@ -264,16 +239,9 @@ static void msg_waiters_row(struct text *t, s64 i, const void *row)
 	end_of_row(t, r->since, r->pid);
 }
 
-int content_msg_waiters(struct caller *c, s32 id, struct text *t)
-{
-	static const struct listing l = {ask_msg_sleepers,
-		sizeof(struct msg_sleeper),
-		"    PID     TID FOR           TYPE       SIZE SINCE           "
-		"    COMMAND",
-		msg_waiters_row};
-
-	return print_listing(c, id, t, &l);
-}
+ROWS_FILE(msg_waiters, struct msg_sleeper, msg_sleepers,
+	"    PID     TID FOR           TYPE       SIZE SINCE               "
+	"COMMAND")
 
 /* ---- segments ---- */
 
@@ -295,11 +263,6 @@ int content_shm_stat(struct caller *c, s32 id, struct text *t)
 	return 0;
 }
 
-static s64 ask_attachments(struct caller *c, s32 id, void *rows, u32 n)
-{
-	return shm_attachments(c, id, rows, n);
-}
-
 static void shm_attachments_row(struct text *t, s64 i, const void *row)
 {
 	const struct shm_attachment *r = row;
@@ -310,16 +273,8 @@ static void shm_attachments_row(struct text *t, s64 i, const void *row)
 	end_of_row(t, r->since, r->pid);
 }
 
-int content_shm_attachments(struct caller *c, s32 id, struct text *t)
-{
-	static const struct listing l = {ask_attachments,
-		sizeof(struct shm_attachment),
-		"    PID PIECES MODE            ADDRESS SINCE               "
-		"COMMAND",
-		shm_attachments_row};
-
-	return print_listing(c, id, t, &l);
-}
+ROWS_FILE(shm_attachments, struct shm_attachment, shm_attachments,
+	"    PID PIECES MODE            ADDRESS SINCE               COMMAND")
 
 u64 content_data_size(const struct caller *c, const struct slot *s)
 {

@@ -187,26 +187,41 @@ static int start_watching(void)
 }
 
 /* The latest handle of a file is the one that is told. */
-static void watch_file(int fd, void *key, struct fuse_pollhandle *handle)
+/* watch_lock held. NULL if it cannot be waited for. */
+static struct watched *watch_new(int fd, void *key)
 {
 	struct epoll_event ev = {.events = EPOLLIN | EPOLLOUT | EPOLLET};
+	struct watched *w = start_watching() ? NULL : calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	*w = (struct watched){watched, key, ++watch_numbers, NULL};
+	ev.data.u64 = w->number;
+	if (epoll_ctl(watch_epoll, EPOLL_CTL_ADD, fd, &ev)) {
+		free(w);
+		return NULL;
+	}
+	watched = w;
+	return w;
+}
+
+static int watch_file(int fd, void *key, struct fuse_pollhandle *handle)
+{
 	struct watched *w;
 
 	pthread_mutex_lock(&watch_lock);
 	for (w = watched; w && w->key != key; w = w->next)
 		;
-	if (w) {
+	if (!w)
+		w = watch_new(fd, key);
+	else
 		fuse_pollhandle_destroy(w->handle);
+	if (w)
 		w->handle = handle;
-	} else if (!start_watching() && (w = calloc(1, sizeof(*w)))) {
-		*w = (struct watched){watched, key, ++watch_numbers, handle};
-		watched = w;
-		ev.data.u64 = w->number;
-		epoll_ctl(watch_epoll, EPOLL_CTL_ADD, fd, &ev);
-	} else {
+	else
 		fuse_pollhandle_destroy(handle);
-	}
 	pthread_mutex_unlock(&watch_lock);
+	return w ? 0 : -1;
 }
 
 void queue_unpoll(void *key)
@@ -234,7 +249,8 @@ u32 queue_poll(struct caller *c, const struct mq_desc *d, void *key,
 
 	if (handle) {
 		mq_watch(c, d, MQ_POLLED_IN | MQ_POLLED_OUT | MQ_POLLED_EDGE);
-		watch_file(d->fd, key, handle);
+		if (watch_file(d->fd, key, handle))
+			return POLLERR;
 	}
 	if (mq_stat(c, d, &st))
 		return POLLERR;

@@ -38,7 +38,7 @@ int queue_set(struct caller *c, const struct node *n, const struct stat *attr,
 /*
  * The events of poll(2) that are there. With a handle, whoever waits is told of
  * every change from now on, until queue_unpoll of the same key; the handle is
- * ours then. One thread of the mount waits for all.
+ * ours then. One thread of the mount waits for all. POLLERR if it cannot.
  */
 u32 queue_poll(struct caller *c, const struct mq_desc *d, void *key,
 	struct fuse_pollhandle *handle);

@@ -5,7 +5,8 @@
  * FUSE tells its file system uid and gid. Supplementary groups and
  * capabilities are read from /proc only when uid and gid alone would refuse;
  * the process waits for our answer meanwhile, so they are its own. They count
- * only if it is in our user namespace (or we cannot see that it is not).
+ * only if we see that it is in our user namespace: a mount that does not run as
+ * root sees that of its own user's processes alone.
  */
 #ifndef IPCLIFT_FUSE_REQUESTER_H
 #define IPCLIFT_FUSE_REQUESTER_H

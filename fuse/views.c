@@ -114,8 +114,10 @@ int content_tasks(struct caller *c, struct text *t)
 
 	text_print(t, "%7s %-5s %7s %6s %6s %-8s %-19s %s\n", "PID", "STATE",
 		"THREADS", "UNDO", "SHM", "LIFELINE", "STARTED", "COMMAND");
+	/* As `ipclift tasks`: not the dead who left nothing behind. */
 	while ((err = task_view_next(c, &at, &v)) > 0)
-		print_task(&v, t);
+		if (!v.gone || v.n_undo || v.n_attach)
+			print_task(&v, t);
 	return err;
 }
 

@@ -74,13 +74,31 @@ mount --bind "$work/bin" /usr/local/bin
 mount -t fuse.ipclift "$IPCLIFT_REGISTRY" "$m"
 is "mount -t fuse.ipclift" "$(shown "$m")" "fuse.ipclift $IPCLIFT_REGISTRY"
 unmount "mount -t" "$m"
-echo "$IPCLIFT_REGISTRY $m fuse.ipclift create,allow_other,noauto 0 0" \
-    >"$work/fstab"
+# As README has it, with the directory and the registry to be made.
+readme=$(dirname "$0")/../../README.md
+rmdir "$m"
+rm "$IPCLIFT_REGISTRY"
+sed -n "s|^    /dev/shm/work  /run/ipclift |$IPCLIFT_REGISTRY $m|p" \
+    "$readme" >"$work/fstab"
+is "README has a line of fstab" "$(wc -l <"$work/fstab")" 1
 mount -T "$work/fstab" "$m"
 is "by fstab" "$(shown "$m") $(stranger cat "$m/sys/kernel/msgmax")" \
     "fuse.ipclift $IPCLIFT_REGISTRY 8192"
 umount "$m"
 is "umount" "$(wait_for 5 gone "$m" && echo yes)" yes
+mount -a -T "$work/fstab"
+is "mount -a" "$(shown "$m")" "fuse.ipclift $IPCLIFT_REGISTRY"
+unmount "mount -a" "$m"
+# And its unit of systemd, by what systemd says of it.
+ln -s "$(realpath "$mounter")" "$work/bin/ipclift-fuse"
+sed -n '/^    \[Unit\]/,/^    WantedBy/s/^    //p' "$readme" \
+    >"$work/ipclift-work.service"
+is "README has a unit" "$(grep -c '^Exec' "$work/ipclift-work.service")" 3
+if command -v systemd-analyze >/dev/null; then
+    is "the unit is right" \
+        "$(status systemd-analyze verify "$work/ipclift-work.service")" 0
+    is "and nothing is said of it" "$(grep ipclift "$work/out" "$work/err")" ""
+fi
 umount /usr/local/bin
 
 # In the foreground it says nothing and ends on a signal.
