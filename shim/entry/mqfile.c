@@ -375,8 +375,7 @@ long mqfile_truncate(int fd, s64 size)
 	/* No file there is larger. */
 	if (size < 0 || size > 0x7fffffff || !may_write(&d))
 		return -EINVAL;
-	mq_set_size(c, &d, size);
-	return 0;
+	return mq_set_size(c, &d, size);
 }
 
 static long truncate_to(int fd, off_t size)

@@ -132,7 +132,7 @@ int mq_stat(struct caller *c, const struct mq_desc *d, struct mq_stat *ret);
 int mq_chmod(struct caller *c, const struct mq_desc *d, u32 mode);
 int mq_chown(struct caller *c, const struct mq_desc *d, u32 uid, u32 gid);
 /* ftruncate(2) to 0 <= size < 2^31: only the size that stat(2) shows. */
-void mq_set_size(struct caller *c, const struct mq_desc *d, s64 size);
+int mq_set_size(struct caller *c, const struct mq_desc *d, s64 size);
 /* utimensat(2): ns since the epoch, MQ_TIME_OMIT, or MQ_TIME_NOW for now, which
  * who may write may say, too. 0, -EPERM, -EACCES. */
 #define MQ_TIME_OMIT ((s64)1 << 62)
