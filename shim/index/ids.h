@@ -75,6 +75,19 @@ void ids_free_locked(struct caller *c, enum facility f, u32 idx);
 u32 ids_next(struct caller *c, enum facility f, u32 from);
 /* 1 if idx is in use (the low bits of an id). Touches no hole. */
 int ids_used(const struct caller *c, enum facility f, u32 idx);
+/* As ids_find, by idx (SEM_STAT and its kin): an id's higher bits do not count.
+ */
+static inline struct slot *ids_find_idx(
+	const struct caller *c, enum facility f, s32 idx, u64 *ret_ident)
+{
+	struct slot *s;
+
+	if (!ids_used(c, f, (u32)idx & ids_mask(c)))
+		return NULL;
+	s = ids_slot(c, f, idx);
+	*ret_ident = atom_load_acquire(&s->ident);
+	return *ret_ident & IDENT_LIVE ? s : NULL;
+}
 
 /* The highest idx in use, 0 if none (for *_INFO). Facility lock held. */
 u32 ids_highest_locked(struct caller *c, enum facility f);

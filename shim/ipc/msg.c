@@ -179,16 +179,8 @@ int msg_stat(
 
 	if (id < 0)
 		return -EINVAL;
-	if (by == MSG_BY_ID) {
-		s = ids_find(c, FAC_MSG, id, &ident);
-	} else if (!ids_used(c, FAC_MSG, (u32)id & ids_mask(c))) {
-		s = NULL;
-	} else {
-		s = ids_slot(c, FAC_MSG, id);
-		ident = atom_load_acquire(&s->ident);
-		if (!(ident & IDENT_LIVE))
-			s = NULL;
-	}
+	s = by == MSG_BY_ID ? ids_find(c, FAC_MSG, id, &ident)
+			    : ids_find_idx(c, FAC_MSG, id, &ident);
 	if (!s)
 		return -EINVAL;
 	err = by == MSG_BY_IDX_ANY ? 0 : perm_check(c, s, PERM_R);

@@ -496,16 +496,8 @@ int sem_stat(
 
 	if (id < 0)
 		return -EINVAL;
-	if (by == SEM_BY_ID) {
-		s = ids_find(c, FAC_SEM, id, &ident);
-	} else if (!ids_used(c, FAC_SEM, (u32)id & ids_mask(c))) {
-		s = NULL;
-	} else {
-		s = ids_slot(c, FAC_SEM, id);
-		ident = atom_load_acquire(&s->ident);
-		if (!(ident & IDENT_LIVE))
-			s = NULL;
-	}
+	s = by == SEM_BY_ID ? ids_find(c, FAC_SEM, id, &ident)
+			    : ids_find_idx(c, FAC_SEM, id, &ident);
 	if (!s)
 		return -EINVAL;
 	err = by == SEM_BY_IDX_ANY ? 0 : perm_check(c, s, PERM_R);

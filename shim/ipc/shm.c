@@ -277,21 +277,6 @@ int shm_remove(struct caller *c, s32 id)
 
 /* ---- commands ---- */
 
-/* The segment that a command names; NULL: -EINVAL. */
-static struct slot *find(
-	struct caller *c, s32 id, enum shm_stat_by by, u64 *ret_ident)
-{
-	struct slot *s;
-
-	if (by == SHM_BY_ID)
-		return ids_find(c, FAC_SHM, id, ret_ident);
-	if (!ids_used(c, FAC_SHM, (u32)id & ids_mask(c)))
-		return NULL;
-	s = ids_slot(c, FAC_SHM, id);
-	*ret_ident = atom_load_acquire(&s->ident);
-	return *ret_ident & IDENT_LIVE ? s : NULL;
-}
-
 static void stat_fill(struct caller *c, const struct slot *s, u64 ident,
 	const struct shm_segment *seg, struct shm_stat *ret)
 {
@@ -349,7 +334,8 @@ int shm_stat(
 	err = ready(c);
 	if (err)
 		return err;
-	s = find(c, id, by, &ident);
+	s = by == SHM_BY_ID ? ids_find(c, FAC_SHM, id, &ident)
+			    : ids_find_idx(c, FAC_SHM, id, &ident);
 	if (!s)
 		return -EINVAL;
 	err = by == SHM_BY_IDX_ANY ? 0 : perm_check(c, s, PERM_R);
