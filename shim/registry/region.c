@@ -425,14 +425,15 @@ static int map_locked(struct region *region, long fd, const char *path,
 		return refuse(why, cap, path, WRONG_SIZE, -EINVAL);
 	if (st.size)
 		sys_call(__NR_pread64, fd, &magic, 8, 0);
-	if (!magic && !opt->must_exist && room_missing(fd))
+	/* Whoever made it died before he had written it, perhaps. */
+	if (!magic && opt->must_exist)
+		return refuse(why, cap, path, "is empty", -ENODATA);
+	if (!magic && room_missing(fd))
 		return refuse(why, cap, path,
 			"no room for a registry in its file system (512 KiB "
 			"at least)",
 			-ENOSPC);
 	if (st.size == 0) {
-		if (opt->must_exist)
-			return refuse(why, cap, path, "is empty", -EINVAL);
 		err = file_grow(fd);
 		if (err)
 			return refuse(why, cap, path,

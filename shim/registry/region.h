@@ -29,7 +29,7 @@ struct region_options {
 	u32 idx_bits; /* for a new registry: IDX_BITS_* */
 	u32 profile;
 	struct limits limits;
-	int must_exist; /* -ENOENT instead of creating it */
+	int must_exist; /* -ENOENT, -ENODATA instead of making it */
 };
 
 /*
@@ -37,6 +37,7 @@ struct region_options {
  * start at the same moment get one registry (flock around the decision).
  * Errors, each with one line of explanation in why (capacity cap):
  *   -ENOENT    must_exist and no file, or no directory
+ *   -ENODATA   must_exist and a file that nobody has made one of yet
  *   -EACCES    owned by somebody else and not shared on purpose
  *   -EINVAL    not a registry: wrong size, magic, sum, or a symbolic link
  *   -EPROTO    another layout version or word size

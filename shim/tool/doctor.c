@@ -368,24 +368,17 @@ static struct caller *check_registry(const char *path)
 {
 	static const char to_be[] = "registry, to be made on first use";
 	struct region region = {0};
-	struct stat st;
 	char why[512];
 	int err;
 
-	if (!stat(path, &st) && S_ISREG(st.st_mode) && !st.st_size &&
-		(st.st_uid == geteuid() || st.st_mode & 022) &&
-		!access(path, R_OK | W_OK)) {
-		finding_good(to_be, path);
-		return NULL;
-	}
 	err = registry_map(&region, path, why, sizeof(why));
 	if (!err) {
 		finding_good("registry", path);
 		return registry_open_path(path, NULL);
 	}
-	if (err != -ENOENT)
+	if (err != -ENOENT && err != -ENODATA)
 		tell_refused(err, path, why);
-	else if (registry_is_home() || can_be_made(path))
+	else if (err == -ENODATA || registry_is_home() || can_be_made(path))
 		finding_good(to_be, path);
 	return NULL;
 }

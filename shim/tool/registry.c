@@ -12,7 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ipc/limits.h"
 #include "ipc/perm.h"
 #include "ipc/shmmap.h"
 #include "tool/home.h"
@@ -64,15 +63,10 @@ const char *registry_path(void)
 	return path;
 }
 
-/* One whose maker died before he had written anything is made here: with what
- * it has by default. */
 int registry_map(struct region *region, const char *path, char *why, size_t cap)
 {
-	struct region_options existing = {.idx_bits = IDX_BITS_NORMAL,
-		.profile = LIMITS_ROOMY,
-		.must_exist = 1};
+	const struct region_options existing = {.must_exist = 1};
 
-	limits_init(&existing.limits, LIMITS_ROOMY, IDX_BITS_NORMAL);
 	return region_map(region, path, &existing, why, cap);
 }
 
