@@ -266,21 +266,29 @@ static int task_claim_once(struct caller *c, u64 start, u64 mm)
 	return err;
 }
 
+/* Nothing to roll back in its journal, in no queue, no living waker of it that
+ * has not made its last store to the word. */
+static int nothing_under_way(const struct thread *th)
+{
+	return !atom_load_acquire(&th->journal.n) &&
+	       atom_load_acquire(&th->waiter.state) != WAIT_QUEUED &&
+	       !(atom_load_acquire(&th->waiter.word) & SYS_TID_MASK);
+}
+
 /*
- * May the record of dead thread `tid` be taken over? Not while its journal has
- * something to roll back, it stands in a queue, or a living waker of it has not
- * made its last store to the word.
+ * May the record of thread `tid` be taken over? What counts is the look after
+ * its death: before it, it may begin something and be killed in the middle. The
+ * look before spares the living a system call.
  */
 static int thread_reclaimable(
 	const struct caller *c, const struct thread *th, u32 tid)
 {
-	if (atom_load_acquire(&th->journal.n) ||
-		atom_load_acquire(&th->waiter.state) == WAIT_QUEUED ||
-		(atom_load_acquire(&th->waiter.word) & SYS_TID_MASK))
+	if (!nothing_under_way(th))
 		return 0;
 	/* Our own number, though we have no record: it was of the program image
 	 * before exec, or of somebody dead. */
-	return tid == c->tid || sys_call(__NR_kill, tid, 0) == -ESRCH;
+	return (tid == c->tid || sys_call(__NR_kill, tid, 0) == -ESRCH) &&
+	       nothing_under_way(th);
 }
 
 /*

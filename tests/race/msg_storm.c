@@ -212,6 +212,25 @@ static void tally(long *ret_lost, long *ret_extra)
 		}
 }
 
+/* A signal ends the sleep of a receiver, but not one that it is just about to
+ * begin. False if it had to be killed after 5 s. */
+static bool signal_until_gone(pid_t pid)
+{
+	double end = now_ms() + 5000;
+	int status;
+
+	while (waitpid(pid, &status, WNOHANG) != pid) {
+		if (now_ms() > end) {
+			kill(pid, SIGKILL);
+			waitpid(pid, &status, 0);
+			return false;
+		}
+		kill(pid, SIGUSR1);
+		sleep_us(500);
+	}
+	return true;
+}
+
 static void finish(pid_t *proc)
 {
 	struct msqid_ds ds;
@@ -223,12 +242,9 @@ static void finish(pid_t *proc)
 		if (!storm_reap(proc[i], 5000, &status))
 			violation("a sender hung", i, 0);
 	sh->drain = 1;
-	/* those that sleep are woken by messages of nobody's */
-	for (int i = 0; i < n_receivers; i++) {
-		kill(proc[n_senders + i], SIGUSR1);
-		if (!storm_reap(proc[n_senders + i], 5000, &status))
+	for (int i = 0; i < n_receivers; i++)
+		if (!signal_until_gone(proc[n_senders + i]))
 			violation("a receiver hung", i, 0);
-	}
 	if (!storm_fork()) {
 		sh->drain = 1;
 		receiver_run(999999);
