@@ -77,8 +77,8 @@ __attribute__((visibility("hidden"), used)) long syscall_served_msg(
 
 /* set*id and capset (105..126 with others among them), unshare and setns, as
  * process.c serves the names: the cached credentials are stale afterwards, and
- * there is one thread only meanwhile. exit: of the last thread. rt_sigaction (13): the host's handler gets its
- * trampoline. */
+ * there is one thread only meanwhile. exit: of the last thread. rt_sigaction
+ * (13): the host's handler gets its trampoline. */
 __attribute__((visibility("hidden"), used)) long syscall_watched(
 	long nr, long a, long b, long c, long d, long e)
 {
