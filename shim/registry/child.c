@@ -3,6 +3,7 @@
  * The task of a child to be forked, and whether somebody may still be that
  * child; see task.h.
  */
+#include "base/file.h"
 #include "registry/task.h"
 
 u32 task_claim_nascent(struct caller *c)
@@ -37,14 +38,6 @@ u32 task_claim_nascent(struct caller *c)
 	return 0;
 }
 
-struct sys_dirent {
-	u64 ino;
-	s64 off;
-	u16 len;
-	unsigned char type;
-	char name[];
-};
-
 static int is_known(const struct caller *c, u32 pid, u64 start)
 {
 	int there = 0;
@@ -76,44 +69,30 @@ static int may_be_child(const struct caller *c, const struct task *t, u32 pid)
 	       !is_known(c, pid, p.start);
 }
 
-/* 0 if it is not the name of a process. */
-static u32 pid_of_name(const char *name)
-{
-	u32 pid = 0;
-
-	for (; *name >= '0' && *name <= '9'; name++)
-		pid = pid * 10 + (u32)(*name - '0');
-	return *name ? 0 : pid;
-}
-
 /* Its pid, or 0 if there is none. */
-static u32 find_child(const struct caller *c, const struct task *t, long fd)
+static u32 find_child(
+	const struct caller *c, const struct task *t, struct file_dir *proc)
 {
-	char buf[2048] __attribute__((aligned(8)));
-	long n, at;
+	const char *name;
+	int pid;
 
-	while ((n = sys_call(__NR_getdents64, fd, buf, sizeof(buf))) > 0)
-		for (at = 0; at < n;) {
-			const struct sys_dirent *d = (void *)(buf + at);
-			u32 pid = pid_of_name(d->name);
-
-			if (may_be_child(c, t, pid))
-				return pid;
-			at += d->len;
-		}
+	while ((name = file_dir_next(proc))) {
+		pid = file_number(name);
+		if (pid > 0 && may_be_child(c, t, (u32)pid))
+			return (u32)pid;
+	}
 	return 0;
 }
 
 int task_may_have_child(struct caller *c, struct task *t)
 {
-	long fd;
+	struct file_dir proc;
 
 	if (t->mm <= 1 || may_be_child(c, t, t->candidate))
 		return 1;
-	fd = sys_call(__NR_open, "/proc", 0200000 | 02000000, 0);
-	if (fd < 0)
+	if (file_dir_open(&proc, "/proc"))
 		return 1;
-	atom_store_release(&t->candidate, find_child(c, t, fd));
-	sys_call(__NR_close, fd);
+	atom_store_release(&t->candidate, find_child(c, t, &proc));
+	file_dir_close(&proc);
 	return t->candidate != 0;
 }

@@ -23,15 +23,15 @@ struct ref {
 
 /*
  * struct lock: a robust lock, one cache line. See lock.h for the word's states.
- * field    written by      lock   read without lock   a crash leaves
- * word     owner, kernel   -      yes                 OWNER_DIED, set by the
- * kernel journal  new owner       self   repair only         the previous
- * owner's: harmless count    owner           self   yes (sequence)      one
- * off, statistics n_held.. owner, waiters  -      yes                 one off,
- * statistics link     owner           -      kernel only         node of the
- * dead: never followed bias_busy lender, kernel -      lock owner OWNER_DIED
- * (bias.h)
- * *_ns     owner           self   yes                 statistics
+ * field      written by       lock  read without it  a crash leaves
+ * word       owner, kernel    -     yes              OWNER_DIED, by the kernel
+ * journal    new owner        self  repair only      the one before's: harmless
+ * count      owner            self  yes (sequence)   one off: statistics
+ * n_*        owner, waiters   -     yes              one off: statistics
+ * robust_*   owner            -     kernel only      a node of the dead, which
+ *                                                    nobody follows
+ * bias_busy  lender, kernel   -     lock's owner     OWNER_DIED (bias.h)
+ * *_ns       owner            self  yes              statistics
  */
 struct lock {
 	u32 word;

@@ -7,6 +7,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "registry/journal.h"
@@ -112,6 +115,70 @@ Test(lock, stopped_owner_is_not_dead)
 	waitpid(child, &status, 0);
 	cr_assert(WIFEXITED(status));
 	cr_assert_eq(lock_acquire(&me, lock()), 1);
+	lock_release(&me, lock());
+}
+
+/* Waits for a byte, then begins an operation under the lock and dies in it. */
+static pid_t dies_when_told(int *ret_fd)
+{
+	int tell[2], ready[2];
+	char byte;
+	pid_t pid;
+
+	cr_assert_eq(pipe(tell) | pipe(ready), 0);
+	pid = fork();
+	if (pid == 0) {
+		unit_forked();
+		(void)!write(ready[1], "x", 1);
+		(void)!read(tell[0], &byte, 1);
+		lock_acquire(&me, lock());
+		journal_set64(&me, word(0), 666);
+		kill(getpid(), SIGKILL);
+	}
+	cr_assert_eq(read(ready[0], &byte, 1), 1);
+	*ret_fd = tell[1];
+	return pid;
+}
+
+/* 1 if a traced child, stopped at a system call, is about to ask for pid. */
+static int asks_for(pid_t child, pid_t pid)
+{
+	struct user_regs_struct r;
+
+	ptrace(PTRACE_GETREGS, child, NULL, &r);
+	return r.orig_rax == SYS_kill && (pid_t)r.rdi == pid && !r.rsi;
+}
+
+/*
+ * A newcomer looks for the record of somebody dead. Between its look at what
+ * one has under way and its question whether he is dead, he begins an operation
+ * and is killed in it: that record is not to be taken over.
+ */
+Test(lock, a_newcomer_leaves_alone_who_dies_under_its_eyes)
+{
+	int fd, status, met = 0;
+	pid_t victim = dies_when_told(&fd), newcomer = fork();
+
+	if (newcomer == 0) {
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		raise(SIGSTOP);
+		unit_forked();
+		_exit(0);
+	}
+	while (waitpid(newcomer, &status, 0) == newcomer &&
+		WIFSTOPPED(status)) {
+		if (!met && asks_for(newcomer, victim)) {
+			met = 1;
+			cr_assert_eq(write(fd, "x", 1), 1);
+			waitpid(victim, NULL, 0);
+			cr_assert_eq(*word(0), 666);
+		}
+		ptrace(PTRACE_SYSCALL, newcomer, NULL, NULL);
+	}
+	cr_assert(met);
+	cr_assert(WIFEXITED(status));
+	cr_assert_eq(lock_acquire(&me, lock()), 1);
+	cr_assert_eq(*word(0), 0);
 	lock_release(&me, lock());
 }
 
