@@ -305,6 +305,9 @@ pairs() {
         case $1/$(basename "$p") in
         musl/musl-* | preload/[!m]* | preload/m[!u]* | preload/mu[!s]*)
             check "$1/$(basename "$p")" 150 tests/preload/pair.sh "$p"
+            ((full)) && [[ $p == *signal_steps ]] || continue
+            check "$1/$(basename "$p")-all" 7200 env PAIR_LIMIT=3600 \
+                tests/preload/pair.sh "$p" --every 1
             ;;
         esac
     done

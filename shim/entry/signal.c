@@ -32,6 +32,7 @@
  */
 #include <signal.h>
 #include "entry/process.h"
+#include "registry/journal.h"
 #include "registry/wait.h"
 
 #define N_SIGNALS 65
@@ -105,10 +106,23 @@ static unsigned long flags_of(int sig)
 	return ksigaction(sig, NULL, &act) ? 0 : act.flags;
 }
 
+/* The handler forked and returns in the child, perhaps into a call of ours that
+ * is not in a section: it goes on as the child's, with the records that it has
+ * been sure of. */
+static __attribute__((noinline)) void adopt_call(u32 room)
+{
+	int err = 0;
+	struct caller *c = process_get(&err);
+
+	if (c && room && !caller_enroll(c))
+		journal_reserve(c, room);
+}
+
 static __attribute__((noinline)) void deliver(int sig, siginfo_t *info,
 	void *uc, void (*mine)(int, siginfo_t *, void *))
 {
 	struct caller *c = &process_caller;
+	u32 generation, room;
 	void *handler;
 
 	if (c->in_section && !is_fault(sig, info)) {
@@ -127,8 +141,14 @@ static __attribute__((noinline)) void deliver(int sig, siginfo_t *info,
 		section_end(c);
 	}
 	handler = __atomic_load_n(&host[sig], __ATOMIC_ACQUIRE);
-	if (handler)
-		((void (*)(int, siginfo_t *, void *))handler)(sig, info, uc);
+	if (!handler)
+		return;
+	generation = c->generation;
+	room = c->thread && generation ? c->journal->cap : 0;
+	((void (*)(int, siginfo_t *, void *))handler)(sig, info, uc);
+	if (unlikely(generation &&
+		     generation != atom_load_relaxed(&process_page.generation)))
+		adopt_call(room);
 }
 
 /* For handlers without and with SA_SIGINFO. */

@@ -308,16 +308,16 @@ HOT static void finish(struct caller *c, struct slot *s, struct semset *set,
 		stay_calm(set, &sem_array(set)[r->a.sops[0].num]);
 }
 
-/* Room for what enqueue and the array need, before any lock is taken. */
-static int prepare(struct caller *c, const struct request *r)
+/* Room for enqueue; the lock is held and nothing under way. Not before: a
+ * signal handler's calls use the same block. */
+static int sops_room(struct caller *c, u32 n)
 {
 	struct waiter *w = wait_own(c);
-	u64 need = (u64)r->a.n * sizeof(struct sop);
-	int err = journal_reserve(c, array_entries(r->a.n, r->undo));
+	u64 need = (u64)n * sizeof(struct sop);
 
-	if (err || r->a.n <= WAITER_SOPS_INLINE ||
+	if (likely(n <= WAITER_SOPS_INLINE) ||
 		(w->sops_ext.off && w->sops_ext_cap >= need))
-		return err;
+		return 0;
 	/* The capacity counts only while there is a block: it is right at
 	 * every moment, for the record's next owner too. */
 	if (w->sops_ext.off)
@@ -359,6 +359,14 @@ HOT static int op_locked(
 			sem_unlock(c, s);
 			return -EINVAL;
 		}
+		/* A signal handler has forked, and we are the child. */
+		if (unlikely(r->undo && r->a.undo->task != c->task)) {
+			sem_unlock(c, s);
+			err = undo_get(c, s, ident, &r->a.undo);
+			if (err)
+				return err;
+			continue;
+		}
 		gone = set->n_adj ? undo_suspect(c, set, 0) : 0;
 		if (likely(!gone))
 			break;
@@ -389,7 +397,9 @@ HOT static int op_locked(
 	if (err == BLOCKED &&
 		((r->a.sops[op].flg & SEM_IPC_NOWAIT) || r->no_wait))
 		err = -EAGAIN;
-	if (err != BLOCKED) {
+	if (err == BLOCKED)
+		err = sops_room(c, r->a.n);
+	if (err) {
 		sem_unlock(c, s);
 		return err;
 	}
@@ -432,7 +442,7 @@ static int op_checked(struct caller *c, s32 id, struct request *r)
 	err = perm_check(c, s, r->alter ? PERM_W : PERM_R);
 	if (err)
 		return err;
-	err = prepare(c, r);
+	err = journal_reserve(c, array_entries(r->a.n, r->undo));
 	if (err)
 		return err;
 	return op_locked(c, s, ident, r);

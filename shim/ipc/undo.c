@@ -224,11 +224,14 @@ static void drop_spare(struct caller *c, u32 n_sems)
 static int get_slow(
 	struct caller *c, struct slot *s, u64 ident, struct undo **ret)
 {
-	struct task *t = task_own(c);
 	u32 n_sems = s->size, k = (u32)ident % 8;
 	struct undo *u;
+	struct task *t;
 	int err = 0;
 
+	/* A signal handler that forks would make it another's task. */
+	section_begin(c);
+	t = task_own(c);
 	lock_acquire(c, &t->lock);
 	task_check_lifeline(c);
 	u = chain_find(c, ident, n_sems);
@@ -239,13 +242,14 @@ static int get_slow(
 	if (!err && u->ident != ident)
 		err = bind(c, s, ident, u);
 	lock_release(c, &t->lock);
-	if (err)
-		return err;
-	c->undo_cache[k].ident = ident;
-	c->undo_cache[k].off = region_off(&c->region, u);
-	stamp(c, u);
-	*ret = u;
-	return 0;
+	if (!err) {
+		c->undo_cache[k].ident = ident;
+		c->undo_cache[k].off = region_off(&c->region, u);
+		stamp(c, u);
+		*ret = u;
+	}
+	section_end(c);
+	return err;
 }
 
 int undo_get(struct caller *c, struct slot *s, u64 ident, struct undo **ret)

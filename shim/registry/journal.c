@@ -71,7 +71,7 @@ void journal_adopt(struct caller *c)
 }
 
 /* Only an empty journal grows: its entries are not copied. */
-int journal_reserve_slow(struct caller *c, u32 n)
+static int grow(struct caller *c, u32 n)
 {
 	struct thread *th = region_thread(&c->region, c->thread);
 	struct journal *j = c->journal;
@@ -94,4 +94,17 @@ int journal_reserve_slow(struct caller *c, u32 n)
 	atom_store_release(&j->ext.off, th->spare.off);
 	journal_adopt(c);
 	return 0;
+}
+
+/* In a section: a handler whose calls made it grow too would leave nothing of
+ * what was begun here. It may have done so just before. */
+int journal_reserve_slow(struct caller *c, u32 n)
+{
+	int err = 0;
+
+	section_begin(c);
+	if (c->journal->n + n > c->journal->cap)
+		err = grow(c, n);
+	section_end(c);
+	return err;
 }

@@ -363,7 +363,7 @@ static int thread_claim(struct caller *c)
 
 /* The thread record comes first: to inherit a task takes its lock, and a lock
  * needs a journal. */
-int caller_enroll_slow(struct caller *c)
+static int enroll(struct caller *c)
 {
 	struct sys_process self;
 	struct thread *th;
@@ -372,7 +372,6 @@ int caller_enroll_slow(struct caller *c)
 
 	sys_process_read(c->pid, 0, &self);
 	start = self.start;
-	section_begin(c);
 	err = thread_claim(c);
 	if (!err) {
 		th = region_thread(&c->region, c->thread);
@@ -390,6 +389,17 @@ int caller_enroll_slow(struct caller *c)
 			c->thread = 0;
 		}
 	}
+	return err;
+}
+
+/* A handler may have made the first call just before. */
+int caller_enroll_slow(struct caller *c)
+{
+	int err = 0;
+
+	section_begin(c);
+	if (!c->thread)
+		err = enroll(c);
 	section_end(c);
 	return err;
 }

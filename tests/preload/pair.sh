@@ -5,10 +5,10 @@
 #
 #   pair.sh [--kernel-only] PROGRAM [ARGS]
 #
-# IPCLIFT_SHIM names libipclift.so. Each run has an IPC namespace of its own;
-# the second also a registry of its own. Both must exit alike and print the
-# same bytes, and the first must exit 0. One line tells: "ok NAME", or "FAIL
-# NAME" and what differs.
+# IPCLIFT_SHIM names libipclift.so, PAIR_LIMIT how many seconds a run may take
+# (60). Each run has an IPC namespace of its own; the second also a registry of
+# its own. Both must exit alike and print the same bytes, and the first must
+# exit 0. One line tells: "ok NAME", or "FAIL NAME" and what differs.
 #
 # That the second run left the kernel alone is seen in two ways: its
 # /proc/sysvipc/{sem,msg} are empty afterwards, and a set and a queue made there
@@ -47,7 +47,7 @@ fail() {
 	exit 1
 }
 
-limit=60
+limit=${PAIR_LIMIT:-60}
 
 env -u LD_PRELOAD timeout $limit unshare --ipc --mount \
 	"$program" "$@" >"$dir/kernel.out" 2>"$dir/kernel.err" </dev/null

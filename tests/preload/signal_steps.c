@@ -1,0 +1,787 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A signal at any instruction of a call.
+ *
+ *	signal_steps [--every N] [NAME...]
+ *
+ * A child makes one call, and this process walks through it by single steps and
+ * notes where it comes by. Other children then get a signal there, one at each
+ * place (--every 1; else at some dozens), whose handler makes such calls too.
+ * Each child has a registry of its own, so that what happens at a first time
+ * happens each time. In a second round the handler forks, and the call goes on
+ * in both processes. What is looked at: that everybody comes to the end, that
+ * the call and the handler's succeed and leave what they should, and, if
+ * IPCLIFT_TOOL names the command, that it finds nothing wrong.
+ */
+#include "t.h"
+#include <dlfcn.h>
+#include <mqueue.h>
+#include <sys/msg.h>
+#include <sys/ptrace.h>
+#include <sys/shm.h>
+#include <sys/user.h>
+
+#define N_SEMS 60 /* more than a short array, and than a journal at first */
+#define LARGE 3000
+#define HUGE_SIZE 20000
+#define SAMPLES 25 /* arbitrary: half a second an operation */
+#define STEPS 25000
+#define PLACES_MAX 20000
+
+static struct {
+	volatile int ended; /* the traced call has returned */
+	volatile int wrong; /* line of the first thing that was */
+	volatile long got;
+	volatile int forked; /* the handler did */
+} * shared;
+
+static int id, forks;
+static unsigned every;
+static mqd_t waits = (mqd_t)-1; /* without O_NONBLOCK */
+static volatile int in_child, in_handler;
+static mqd_t mq = (mqd_t)-1;
+static char name[32];
+static struct {
+	long type;
+	char text[HUGE_SIZE];
+} out, in;
+
+#define MUST(cond)                                \
+	do {                                      \
+		if (!(cond) && !shared->wrong) {  \
+			shared->got = errno;      \
+			shared->wrong = __LINE__; \
+		}                                 \
+	} while (0)
+
+/* How often the call was made: n times, which is twice if the handler forked
+ * before it had happened. */
+static int times_right(int n)
+{
+	return n == 1 || (n == 2 && shared->forked);
+}
+
+/* ---- semaphores ---- */
+
+static void sem_setup(void)
+{
+	id = semget(IPC_PRIVATE, N_SEMS, 0600);
+	MUST(id >= 0);
+}
+
+static int array(struct sembuf *ops, int by, int flg)
+{
+	for (int i = 0; i < N_SEMS; i++)
+		ops[i] = (struct sembuf){
+			(unsigned short)i, (short)by, (short)flg};
+	return N_SEMS;
+}
+
+static void sem_up_down(int flg)
+{
+	struct sembuf ops[N_SEMS];
+
+	MUST(!semop(id, ops, (size_t)array(ops, 1, flg)));
+	MUST(!semop(id, ops, (size_t)array(ops, -1, flg)));
+	MUST(!semop(id, OPS({0, 1, (short)flg})));
+	MUST(!semop(id, OPS({0, -1, (short)flg})));
+}
+
+static void sem_plain(void)
+{
+	sem_up_down(0);
+}
+
+static void sem_undo(void)
+{
+	sem_up_down(SEM_UNDO);
+}
+
+static void sem_is(int want)
+{
+	unsigned short value[N_SEMS];
+
+	MUST(!semctl(id, 0, GETALL, value));
+	for (int i = 0; i < N_SEMS; i++)
+		MUST(value[i] == want);
+}
+
+static void one_call(void)
+{
+	MUST(!semop(id, OPS({3, 1, 0})));
+}
+
+static void one_look(void)
+{
+	MUST(times_right(semctl(id, 3, GETVAL)));
+	MUST(semctl(id, 3, GETPID) > 0);
+}
+
+static void array_call(void)
+{
+	struct sembuf ops[N_SEMS];
+
+	MUST(!semop(id, ops, (size_t)array(ops, 1, 0)));
+}
+
+static void array_look(void)
+{
+	int n = semctl(id, 0, GETVAL);
+
+	MUST(times_right(n));
+	sem_is(n);
+}
+
+static void undo_call(void)
+{
+	struct sembuf ops[N_SEMS];
+
+	MUST(!semop(id, ops, (size_t)array(ops, 1, SEM_UNDO)));
+}
+
+/* The child's went with it. */
+static void undo_look(void)
+{
+	sem_is(1);
+}
+
+/* It blocks at the last one, and gives up unless the handler has ended it. */
+static void block_call(void)
+{
+	struct sembuf ops[N_SEMS];
+	struct timespec soon = {0, 300000};
+	int n = array(ops, 1, SEM_UNDO), ret;
+
+	ops[n - 1].sem_op = -1;
+	ret = semtimedop(id, ops, (size_t)n, &soon);
+	MUST(ret == -1 && (errno == EAGAIN || errno == EINTR));
+}
+
+static void block_look(void)
+{
+	sem_is(0);
+	MUST(semctl(id, N_SEMS - 1, GETNCNT) == 0);
+}
+
+static void setall_call(void)
+{
+	unsigned short value[N_SEMS];
+
+	for (int i = 0; i < N_SEMS; i++)
+		value[i] = 5;
+	MUST(!semctl(id, 0, SETALL, value));
+}
+
+static void setall_look(void)
+{
+	sem_is(5);
+}
+
+static void set_new(void)
+{
+	int set = semget(IPC_PRIVATE, 1, 0600);
+
+	/* if the handler forked between the calls, both remove it */
+	MUST(set >= 0);
+	MUST(!semctl(set, 0, IPC_RMID) || shared->forked);
+	set = semget((key_t)getpid(), 3, IPC_CREAT | IPC_EXCL | 0600);
+	if (set >= 0)
+		MUST(!semctl(set, 0, IPC_RMID) || shared->forked);
+	else
+		MUST(errno == EEXIST);
+}
+
+static void nothing(void)
+{
+}
+
+/* ---- message queues ---- */
+
+static void msg_setup(void)
+{
+	id = msgget(IPC_PRIVATE, 0600);
+	MUST(id >= 0);
+	for (int i = 0; i < HUGE_SIZE; i++)
+		out.text[i] = (char)(i * 7 + 1);
+}
+
+static size_t msg_size;
+
+static void msg_receive(void)
+{
+	MUST(msgrcv(id, &in, HUGE_SIZE, 1, IPC_NOWAIT) == (ssize_t)msg_size);
+}
+
+static void msg_is_whole(void)
+{
+	MUST(!memcmp(in.text, out.text, msg_size));
+	memset(&in, 0, sizeof(in));
+}
+
+static void msg_pair(void)
+{
+	static struct {
+		long type;
+		char text[HUGE_SIZE];
+	} other = {.type = 9};
+
+	memset(other.text, 'h', msg_size);
+	MUST(!msgsnd(id, &other, msg_size, IPC_NOWAIT));
+	MUST(msgrcv(id, &other, HUGE_SIZE, 9, IPC_NOWAIT) == (ssize_t)msg_size);
+	for (size_t i = 0; i < msg_size; i++)
+		MUST(other.text[i] == 'h');
+}
+
+static void msg_call(void)
+{
+	out.type = 1;
+	MUST(!msgsnd(id, &out, msg_size, IPC_NOWAIT));
+}
+
+static void msg_look(void)
+{
+	int n = 0;
+
+	while (msgrcv(id, &in, HUGE_SIZE, 0, IPC_NOWAIT) == (ssize_t)msg_size) {
+		msg_is_whole();
+		n++;
+	}
+	MUST(errno == ENOMSG && times_right(n));
+}
+
+static void rcv_setup(void)
+{
+	msg_setup();
+	msg_call();
+	msg_call();
+}
+
+static void rcv_look(void)
+{
+	int n = 1;
+
+	msg_is_whole();
+	while (msgrcv(id, &in, HUGE_SIZE, 0, IPC_NOWAIT) == (ssize_t)msg_size) {
+		msg_is_whole();
+		n++;
+	}
+	MUST(errno == ENOMSG && (n == 2 || (n == 1 && shared->forked)));
+}
+
+static void small_setup(void)
+{
+	msg_size = 40;
+	msg_setup();
+}
+
+static void large_setup(void)
+{
+	msg_size = LARGE;
+	msg_setup();
+}
+
+static void large_rcv_setup(void)
+{
+	msg_size = LARGE;
+	rcv_setup();
+}
+
+static void huge_setup(void)
+{
+	struct msqid_ds ds;
+
+	msg_size = 8192;
+	msg_setup();
+	MUST(!msgctl(id, IPC_STAT, &ds));
+}
+
+static void msg_new(void)
+{
+	int q = msgget(IPC_PRIVATE, 0600);
+
+	MUST(q >= 0 && !msgctl(q, IPC_RMID, NULL));
+}
+
+/* ---- shared memory ---- */
+
+static void shm_setup(void)
+{
+	id = shmget(IPC_PRIVATE, 10000, 0600);
+	MUST(id >= 0);
+}
+
+static void shm_call(void)
+{
+	char *p = shmat(id, NULL, 0);
+
+	MUST(p != (void *)-1);
+	if (p == (void *)-1)
+		return;
+	p[5000] = 7;
+	MUST(!shmdt(p));
+}
+
+static void shm_look(void)
+{
+	struct shmid_ds ds;
+	char *p = shmat(id, NULL, 0);
+
+	MUST(p != (void *)-1 && p[5000] == 7 && !shmdt(p));
+	MUST(!shmctl(id, IPC_STAT, &ds) && ds.shm_nattch == 0);
+}
+
+static void shm_new(void)
+{
+	int segment = shmget(IPC_PRIVATE, 5000, 0600);
+
+	MUST(segment >= 0 && !shmctl(segment, IPC_RMID, NULL));
+}
+
+static void shm_handler(void)
+{
+	shm_call();
+	shm_new();
+}
+
+/* ---- POSIX message queues ---- */
+
+static void mq_make(long size)
+{
+	struct mq_attr attr = {.mq_maxmsg = 8, .mq_msgsize = size};
+
+	snprintf(name, sizeof(name), "/steps.%d", (int)getpid());
+	mq = mq_open(name, O_CREAT | O_EXCL | O_RDWR | O_NONBLOCK, 0600, &attr);
+	MUST(mq != (mqd_t)-1);
+	msg_size = (size_t)size;
+	for (int i = 0; i < HUGE_SIZE; i++)
+		out.text[i] = (char)(i * 5 + 3);
+}
+
+static void mq_small(void)
+{
+	mq_make(40);
+}
+
+static void mq_large(void)
+{
+	mq_make(LARGE);
+}
+
+static void mq_call(void)
+{
+	MUST(!mq_send(mq, out.text, msg_size, 1));
+}
+
+static void mq_take(void)
+{
+	unsigned prio;
+
+	MUST(mq_receive(mq, in.text, msg_size, &prio) == (ssize_t)msg_size);
+	MUST(prio == 1);
+}
+
+static void mq_is_whole(void)
+{
+	MUST(!memcmp(in.text, out.text, msg_size));
+	memset(&in, 0, sizeof(in));
+}
+
+static void mq_pair(void)
+{
+	char text[LARGE];
+	unsigned prio;
+
+	memset(text, 'h', sizeof(text));
+	MUST(!mq_send(mq, text, msg_size, 9));
+	MUST(mq_receive(mq, text, msg_size, &prio) == (ssize_t)msg_size);
+	MUST(prio == 9);
+	for (size_t i = 0; i < msg_size; i++)
+		MUST(text[i] == 'h');
+}
+
+/* How many are left; the queue goes. */
+static int mq_drain(void)
+{
+	int n = 0;
+
+	while (mq_receive(mq, in.text, msg_size, NULL) == (ssize_t)msg_size) {
+		mq_is_whole();
+		n++;
+	}
+	MUST(errno == EAGAIN);
+	MUST(!mq_close(mq) && !mq_unlink(name));
+	return n;
+}
+
+static void mq_look(void)
+{
+	MUST(times_right(mq_drain()));
+}
+
+static void mq_rcv_setup(void)
+{
+	mq_large();
+	mq_call();
+	mq_call();
+}
+
+static void mq_rcv_look(void)
+{
+	int n;
+
+	mq_is_whole();
+	n = mq_drain();
+	MUST(n == 1 || (n == 0 && shared->forked));
+}
+
+static void mq_block_setup(void)
+{
+	mq_large();
+	waits = mq_open(name, O_RDWR);
+	MUST(waits != (mqd_t)-1);
+}
+
+/* Nobody sends, or the handler, which takes its message again. */
+static void mq_block_call(void)
+{
+	struct timespec soon;
+
+	clock_gettime(CLOCK_REALTIME, &soon);
+	soon.tv_nsec += 300000;
+	if (soon.tv_nsec >= 1000000000) {
+		soon.tv_nsec -= 1000000000;
+		soon.tv_sec++;
+	}
+	MUST(mq_timedreceive(waits, in.text, msg_size, NULL, &soon) == -1);
+	MUST(errno == ETIMEDOUT || errno == EINTR);
+}
+
+static void mq_block_look(void)
+{
+	MUST(!mq_close(waits));
+	MUST(mq_drain() == 0);
+}
+
+static void mq_new(void)
+{
+	char own[40];
+	mqd_t q;
+
+	snprintf(own, sizeof(own), "/own.%d.%d", (int)getpid(), in_handler);
+	q = mq_open(own, O_CREAT | O_RDWR, 0600, NULL);
+	MUST(q != (mqd_t)-1 && !mq_close(q));
+	MUST(!mq_unlink(own) || (shared->forked && errno == ENOENT));
+}
+
+/* ---- what is walked through ---- */
+
+static void all_calls(void)
+{
+	set_new();
+	msg_new();
+	shm_new();
+}
+
+static const struct op {
+	const char *name;
+	void (*setup)(void), (*call)(void), (*handler)(void), (*look)(void);
+} ops[] = {
+	{"first call", nothing, set_new, all_calls, nothing},
+	{"semop", sem_setup, one_call, sem_plain, one_look},
+	{"semop, array", sem_setup, array_call, sem_plain, array_look},
+	{"semop, undo", sem_setup, undo_call, sem_undo, undo_look},
+	{"semop, blocked", sem_setup, block_call, sem_undo, block_look},
+	{"SETALL", sem_setup, setall_call, sem_plain, setall_look},
+	{"semget, IPC_RMID", sem_setup, set_new, set_new, nothing},
+	{"msgsnd, small", small_setup, msg_call, msg_pair, msg_look},
+	{"msgsnd, large", large_setup, msg_call, msg_pair, msg_look},
+	{"msgsnd, 8 KiB", huge_setup, msg_call, msg_pair, msg_look},
+	{"msgrcv", large_rcv_setup, msg_receive, msg_pair, rcv_look},
+	{"shmat, shmdt", shm_setup, shm_call, shm_handler, shm_look},
+	{"mq_send, small", mq_small, mq_call, mq_pair, mq_look},
+	{"mq_send, large", mq_large, mq_call, mq_pair, mq_look},
+	{"mq_receive", mq_rcv_setup, mq_take, mq_pair, mq_rcv_look},
+	{"mq_timedreceive", mq_block_setup, mq_block_call, mq_pair,
+		mq_block_look},
+	{"mq_open", nothing, mq_new, mq_new, nothing},
+};
+
+static const struct op *op;
+static unsigned long base; /* of the shim */
+
+static void on_signal(int sig)
+{
+	int err = errno, status;
+	pid_t pid;
+
+	(void)sig;
+	in_handler = 1;
+	if (!forks) {
+		op->handler();
+	} else {
+		pid = fork();
+		if (pid == 0)
+			in_child = 1;
+		else if (waitpid(pid, &status, 0) != pid || status)
+			MUST(0);
+		shared->forked = 1;
+	}
+	in_handler = 0;
+	errno = err;
+}
+
+static _Noreturn void traced(const char *registry)
+{
+	struct sigaction act = {.sa_handler = on_signal};
+
+	if (registry)
+		setenv("IPCLIFT_REGISTRY", registry, 1);
+	sigaction(SIGUSR1, &act, NULL);
+	alarm(T_LIMIT);
+	op->setup();
+	ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+	raise(SIGSTOP);
+	op->call();
+	shared->ended = 1;
+	if (!in_child)
+		op->look();
+	_exit(0);
+}
+
+/* ---- the walk ---- */
+
+static const char *tool, *registries;
+
+static void registry_remove(const char *path)
+{
+	char other[4200];
+	static const char *const ends[] = {"", ".lock", ".kernel"};
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		snprintf(other, sizeof(other), "%s%s", path, ends[i]);
+		unlink(other);
+	}
+}
+
+static int registry_whole(const char *path)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		unsetenv("LD_PRELOAD");
+		dup2(2, 1);
+		execl(tool, tool, "check", "--registry", path, (char *)NULL);
+		_exit(127);
+	}
+	return waitpid(pid, &status, 0) == pid && !status;
+}
+
+static struct user_regs_struct regs_of(pid_t pid)
+{
+	struct user_regs_struct regs = {0};
+
+	if (ptrace(PTRACE_GETREGS, pid, NULL, &regs))
+		MUST(0);
+	return regs;
+}
+
+static int child_status;
+
+static int stopped_by(pid_t pid, int sig)
+{
+	return waitpid(pid, &child_status, 0) == pid &&
+	       WIFSTOPPED(child_status) && WSTOPSIG(child_status) == sig;
+}
+
+static int step(pid_t pid)
+{
+	return !ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL) &&
+	       stopped_by(pid, SIGTRAP);
+}
+
+/* Each instruction of the call that the first child makes, once, and how often
+ * it came to be executed. */
+static struct place {
+	unsigned long at;
+	unsigned n;
+} places[PLACES_MAX];
+static unsigned n_places;
+
+static void place_add(unsigned long at)
+{
+	static unsigned hash[4 * PLACES_MAX];
+	unsigned h = (unsigned)(at * 0x9e3779b97f4a7c15UL >> 40), i;
+
+	if (!n_places)
+		memset(hash, 0, sizeof(hash));
+	for (;; h++) {
+		h %= 4 * PLACES_MAX;
+		i = hash[h];
+		if (!i)
+			break;
+		if (places[i - 1].at == at) {
+			places[i - 1].n++;
+			return;
+		}
+	}
+	if (n_places == PLACES_MAX)
+		return;
+	places[n_places] = (struct place){at, 1};
+	hash[h] = ++n_places;
+}
+
+/* It came to the end without having been there so often. */
+static int is_past(void)
+{
+	return !WIFSTOPPED(child_status) || shared->ended;
+}
+
+/* 1 if it is there, 0 if it never comes there again, else -1. */
+static int go_to(pid_t pid, const struct place *p, unsigned nth)
+{
+	long text = ptrace(PTRACE_PEEKTEXT, pid, (void *)p->at, NULL);
+	struct user_regs_struct regs;
+
+	for (;;) {
+		if (ptrace(PTRACE_POKETEXT, pid, (void *)p->at,
+			    (void *)((text & ~0xffL) | 0xcc)))
+			return 0; /* the kernel's own page, say */
+		if (ptrace(PTRACE_CONT, pid, NULL, NULL) ||
+			!stopped_by(pid, SIGTRAP))
+			return is_past() - 1;
+		regs = regs_of(pid);
+		if (regs.rip != p->at + 1)
+			return -1;
+		regs.rip--;
+		if (ptrace(PTRACE_SETREGS, pid, NULL, &regs) ||
+			ptrace(PTRACE_POKETEXT, pid, (void *)p->at,
+				(void *)text))
+			return -1;
+		if (is_past())
+			return 0;
+		if (--nth == 0)
+			return 1;
+		if (!step(pid))
+			return -1;
+	}
+}
+
+/* Through all of it, noting places; or through much of it, for a step takes
+ * long where debug exceptions go by way of a hypervisor. */
+static int record(pid_t pid)
+{
+	long n = 0;
+
+	n_places = 0;
+	while (!shared->ended && (every || n++ < STEPS)) {
+		place_add(regs_of(pid).rip);
+		if (!step(pid))
+			return -1;
+	}
+	return 0;
+}
+
+/* The place as in the shim's file, for addr2line. */
+static int fail_at(const struct place *p, unsigned nth)
+{
+	t_say("FAIL %s%s: at %#lx, time %u, status %#x, line %d, %s", op->name,
+		forks ? ", forked" : "", p ? p->at - base : 0, nth,
+		child_status, shared->wrong, strerror((int)shared->got));
+	return 0;
+}
+
+/* One child, which gets a signal at the nth time there; NULL: places are
+ * noted. */
+static int run(const struct place *p, unsigned nth)
+{
+	char registry[4096];
+	int there = -1, right;
+	pid_t pid;
+
+	memset((void *)shared, 0, sizeof(*shared));
+	child_status = 0;
+	if (registries)
+		snprintf(registry, sizeof(registry), "%s.steps", registries);
+	pid = fork();
+	if (pid == 0)
+		traced(registries ? registry : NULL);
+	if (stopped_by(pid, SIGSTOP))
+		there = p ? go_to(pid, p, nth) : record(pid);
+	if (WIFSTOPPED(child_status)) {
+		ptrace(PTRACE_DETACH, pid, NULL,
+			(void *)(there == 1 ? SIGUSR1 : 0L));
+		if (there < 0)
+			kill(pid, SIGKILL);
+		waitpid(pid, &child_status, 0);
+	}
+	right = there >= 0 && !child_status && !shared->wrong;
+	if (!right)
+		t_say("FAIL %s%s: at %#lx, time %u, %d, status %#x, line %d, "
+		      "%s",
+			op->name, forks ? ", forked" : "", p ? p->at - base : 0,
+			nth, there, child_status, shared->wrong,
+			strerror((int)shared->got));
+	else if (tool && registries && !registry_whole(registry))
+		right = fail_at(p, nth);
+	if (registries)
+		registry_remove(registry);
+	return right;
+}
+
+/* At its first, its last, and some other time. */
+static int all_times(const struct place *p)
+{
+	unsigned most = p->n < 30 ? p->n : 30;
+
+	return run(p, 1) && (most == 1 || run(p, most)) &&
+	       (most < 3 || run(p, 2 + (unsigned)p->at % (most - 2)));
+}
+
+static void walk(void)
+{
+	unsigned i, failed = 0, least = 1 + n_places / SAMPLES;
+
+	for (i = n_places % 3; i < n_places && failed < 10;
+		i += every ? every : least)
+		failed += !all_times(&places[i]);
+	if (failed)
+		t_failed = 1;
+	t_true(!failed);
+}
+
+int main(int argc, char **argv)
+{
+	int from = 1;
+	Dl_info info;
+
+	if (argc > 2 && !strcmp(argv[1], "--every")) {
+		every = (unsigned)atoi(argv[2]);
+		from = 3;
+	}
+	/* Else thousands of steps are the loader's. */
+	if (!getenv("LD_BIND_NOW") && !setenv("LD_BIND_NOW", "1", 1))
+		execv("/proc/self/exe", argv);
+	if (dladdr(dlsym(RTLD_DEFAULT, "semop"), &info))
+		base = (unsigned long)info.dli_fbase;
+	tool = getenv("IPCLIFT_TOOL");
+	registries = getenv("IPCLIFT_REGISTRY");
+	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+		int wanted = from >= argc;
+
+		op = &ops[i];
+		for (int a = from; a < argc; a++)
+			wanted |= !strcmp(argv[a], op->name);
+		if (!wanted)
+			continue;
+		t_say("%s", op->name);
+		forks = 0;
+		t_true(run(NULL, 0));
+		walk();
+		forks = 1;
+		walk();
+	}
+	return t_failed;
+}
