@@ -473,6 +473,71 @@ static void mq_new(void)
 	MUST(!mq_unlink(own) || (shared->forked && errno == ENOENT));
 }
 
+static void mq_control(void)
+{
+	struct sigevent event = {
+		.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGWINCH};
+	struct mq_attr attr;
+
+	MUST(!mq_getattr(mq, &attr) && attr.mq_msgsize == LARGE);
+	MUST(!mq_setattr(mq, &attr, NULL));
+	/* the handler's call, or the forked child's, may be faster */
+	MUST(!mq_notify(mq, &event) || errno == EBUSY);
+	MUST(!mq_notify(mq, NULL));
+}
+
+static void mq_control_look(void)
+{
+	MUST(mq_drain() == 0);
+}
+
+/* ---- the rest of System V ---- */
+
+static void keyed(void)
+{
+	key_t key = (key_t)(getpid() * 4 + in_handler);
+
+	/* if the handler forked between the calls, both remove it */
+	id = msgget(key, IPC_CREAT | 0600);
+	MUST(id >= 0);
+	MUST(!msgctl(id, IPC_RMID, NULL) || shared->forked);
+	id = shmget(key, 100, IPC_CREAT | 0600);
+	MUST(id >= 0);
+	MUST(!shmctl(id, IPC_RMID, NULL) || shared->forked);
+}
+
+static void keyed_call(void)
+{
+	int set = id;
+
+	keyed();
+	id = set;
+}
+
+static void control_call(void)
+{
+	struct semid_ds ds;
+	struct seminfo info;
+
+	MUST(!semctl(id, 0, IPC_STAT, &ds) && ds.sem_nsems == N_SEMS);
+	MUST(!semctl(id, 0, IPC_SET, &ds));
+	MUST(semctl(id, 0, SEM_INFO, &info) >= 0);
+	MUST(semctl(id, 1, GETNCNT) == 0 && semctl(id, 1, GETZCNT) == 0);
+	MUST(!semctl(id, 1, SETVAL, 0));
+}
+
+static void proc_call(void)
+{
+	char text[400];
+	int fd = open("/proc/sysvipc/sem", O_RDONLY);
+	ssize_t n = read(fd, text, sizeof(text) - 1);
+
+	MUST(fd >= 0 && n >= 0 && !close(fd));
+	text[n > 0 ? n : 0] = '\0';
+	/* the descriptor has one offset, whoever reads */
+	MUST((strstr(text, "semid") && strstr(text, " 60 ")) || shared->forked);
+}
+
 /* ---- what is walked through ---- */
 
 static void all_calls(void)
@@ -503,6 +568,10 @@ static const struct op {
 	{"mq_receive", mq_rcv_setup, mq_take, mq_pair, mq_rcv_look},
 	{"mq_timedreceive", mq_block_setup, mq_block_call, mq_pair,
 		mq_block_look},
+	{"mq_notify", mq_large, mq_control, mq_control, mq_control_look},
+	{"msgget, shmget", sem_setup, keyed_call, keyed_call, nothing},
+	{"semctl", sem_setup, control_call, control_call, nothing},
+	{"/proc/sysvipc", sem_setup, proc_call, proc_call, nothing},
 	{"mq_open", nothing, mq_new, mq_new, nothing},
 };
 
@@ -717,11 +786,7 @@ static int run(const struct place *p, unsigned nth)
 	}
 	right = there >= 0 && !child_status && !shared->wrong;
 	if (!right)
-		t_say("FAIL %s%s: at %#lx, time %u, %d, status %#x, line %d, "
-		      "%s",
-			op->name, forks ? ", forked" : "", p ? p->at - base : 0,
-			nth, there, child_status, shared->wrong,
-			strerror((int)shared->got));
+		fail_at(p, nth);
 	else if (tool && registries && !registry_whole(registry))
 		right = fail_at(p, nth);
 	if (registries)
