@@ -143,14 +143,26 @@ static int choose_cyclic(
 	return 0;
 }
 
-#define SLOTS_A_PAGE(f) ((u32)(SYS_PAGE / SLOT_STRIDE(f)))
+/* Slots that lie on the pages below and on that of `idx`, which are reserved;
+ * not beyond what one page of the bitmap knows. */
+static u32 ready_with(enum facility f, u32 idx)
+{
+	u64 end = (idx + 1ULL) * SLOT_STRIDE(f) + SYS_PAGE - 1;
+	u32 ready = (u32)(end / SYS_PAGE * SYS_PAGE / SLOT_STRIDE(f));
+	u32 most = (idx / IDX_PER_PAGE + 1) * IDX_PER_PAGE;
+
+	return ready < most ? ready : most;
+}
 
 /* All pages that the new object touches. slots_ready is a watermark, so that
- * only the first object of a page asks; it is right whoever dies. */
+ * only the first object of a page asks; it is right whoever dies. The pages of
+ * slots below are reserved, so the first that may not be is the one on which
+ * it would begin a slot. */
 static int room_for(struct caller *c, enum facility f, u32 idx)
 {
 	struct id_table *t = &caller_header(c)->ids[f];
 	u32 pos = idx;
+	u64 next;
 	int level, err;
 
 	if (likely(idx < t->slots_ready))
@@ -160,9 +172,9 @@ static int room_for(struct caller *c, enum facility f, u32 idx)
 		pos /= 64;
 		err = caller_room(c, level_word(c, f, level, pos), 8);
 	}
-	if (!err && idx - t->slots_ready < SLOTS_A_PAGE(f))
-		atom_store_release(&t->slots_ready,
-			(idx / SLOTS_A_PAGE(f) + 1) * SLOTS_A_PAGE(f));
+	next = (t->slots_ready * SLOT_STRIDE(f) + SYS_PAGE - 1) / SYS_PAGE;
+	if (!err && idx * SLOT_STRIDE(f) / SYS_PAGE <= next)
+		atom_store_release(&t->slots_ready, ready_with(f, idx));
 	return err;
 }
 

@@ -103,7 +103,7 @@ struct slot *keyhash_find(
 	struct caller *c, enum facility f, s32 key, u64 *ret_ident)
 {
 	struct id_table *t = &caller_header(c)->ids[f];
-	struct lock *lock = &caller_header(c)->fac_lock[f];
+	struct lock *lock = &caller_header(c)->fac_lock[f].lock;
 	struct slot *s;
 	int tries, died;
 	u32 seq;

@@ -90,13 +90,13 @@ static void begin_facility(struct check *k, u32 f)
 	if (f == FAC_SHM)
 		object_fac_unlock(c, &shm_class);
 	k->n_taken++;
-	take(k, &caller_header(c)->fac_lock[f]);
+	take(k, &caller_header(c)->fac_lock[f].lock);
 }
 
 static void end_facility(struct check *k, u32 f)
 {
 	if (k->c)
-		lock_release(k->c, &caller_header(k->c)->fac_lock[f]);
+		lock_release(k->c, &caller_header(k->c)->fac_lock[f].lock);
 }
 
 static void begin_object(struct check *k, u32 f, struct slot *s)
@@ -558,13 +558,13 @@ static void stamp_take(struct stamp *st)
 	st->count = 0;
 	st->busy = 0;
 	for (f = 0; f < N_FAC; f++) {
-		stamp_lock(st, &h->fac_lock[f]);
+		stamp_lock(st, &h->fac_lock[f].lock);
 		for (i = 0; (i = ids_next(st->k->c, f, i)) < IDX_MAX; i++)
 			stamp_lock(
 				st, &region_slot(&st->k->region, f, i)->lock);
 	}
 	stamp_lock(st, &h->heap.lock);
-	stamp_lock(st, &h->repair_lock);
+	stamp_lock(st, &h->repair_lock.lock);
 	each_task(&st->k->region, stamp_task, st);
 	for (i = 1; i < h->thread_high && i < N_THREADS; i++)
 		if (atom_load_acquire(
@@ -580,7 +580,7 @@ static void check_facility(struct check *k, u32 f)
 
 	begin_facility(k, f);
 	check_keys(k, f, check_slots(k, f));
-	check_lock(k, &h->fac_lock[f], "facility", f);
+	check_lock(k, &h->fac_lock[f].lock, "facility", f);
 	if (h->removing[f])
 		check_failed(
 			k, INV_REMOVING, "facility", f, h->removing[f] - 1);
@@ -612,7 +612,7 @@ static void look(struct check *k)
 	for (f = 0; f < N_FAC; f++)
 		check_facility(k, f);
 	check_lock_alone(k, &h->heap.lock, "heap");
-	check_lock_alone(k, &h->repair_lock, "repair");
+	check_lock_alone(k, &h->repair_lock.lock, "repair");
 	check_threads(k);
 	each_task(&k->region, check_one_task, k);
 	if (k->n_queued)

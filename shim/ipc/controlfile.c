@@ -86,7 +86,7 @@ static void apply_noted(struct caller *c)
 	}
 	f = &sysctl_files[which];
 	k = control_find(f->control);
-	lock = &caller_header(c)->fac_lock[f->facility];
+	lock = &caller_header(c)->fac_lock[f->facility].lock;
 	died = lock_acquire(c, lock);
 	for (i = 0; i < n; i++)
 		control_set_journaled(c, k + i, taken->v[i]);
@@ -151,7 +151,7 @@ static void control_acquire(struct caller *c)
 {
 	struct control_taken *taken = &caller_header(c)->control_taken;
 
-	lock_acquire(c, &caller_header(c)->control_lock);
+	lock_acquire(c, &caller_header(c)->control_lock.lock);
 	if (likely(!taken->from))
 		return;
 	if (still_said(c, taken->from - 1))
@@ -162,7 +162,7 @@ static void control_acquire(struct caller *c)
 
 static void control_release(struct caller *c)
 {
-	lock_release(c, &caller_header(c)->control_lock);
+	lock_release(c, &caller_header(c)->control_lock.lock);
 }
 
 /* ---- files ---- */

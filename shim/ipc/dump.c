@@ -356,8 +356,8 @@ int load_ids(struct caller *c, enum facility f, const struct dump_ids *ids)
 		ids->last_idx >= (s32)size || ids->last_idx < -1 ||
 		ids->next_id < -1)
 		return -EINVAL;
-	if (lock_acquire(c, &h->fac_lock[f])) {
-		lock_pass_on(c, &h->fac_lock[f]);
+	if (lock_acquire(c, &h->fac_lock[f].lock)) {
+		lock_pass_on(c, &h->fac_lock[f].lock);
 		return -EINVAL;
 	}
 	journal_set32(c, &t->seq, ids->seq);
@@ -365,6 +365,6 @@ int load_ids(struct caller *c, enum facility f, const struct dump_ids *ids)
 	journal_set32(c, (u32 *)&t->last_idx, (u32)ids->last_idx);
 	journal_commit(c);
 	atom_store_release(&t->next_id, ids->next_id);
-	lock_release(c, &h->fac_lock[f]);
+	lock_release(c, &h->fac_lock[f].lock);
 	return 0;
 }

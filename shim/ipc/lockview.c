@@ -21,13 +21,13 @@ static struct lock *next_lock(
 	case LOCK_FACILITY:
 		if (++at->at == N_FAC)
 			*at = (struct lock_cursor){LOCK_HEAP, 0};
-		return &h->fac_lock[ret_which->at];
+		return &h->fac_lock[ret_which->at].lock;
 	case LOCK_HEAP:
 		at->class = LOCK_REPAIR;
 		return &h->heap.lock;
 	case LOCK_REPAIR:
 		at->class = LOCK_TASK;
-		return &h->repair_lock;
+		return &h->repair_lock.lock;
 	case LOCK_TASK:
 		ret_which->at = idx = task_next(c, at->at);
 		at->at = idx + 1;
@@ -99,6 +99,21 @@ static void name_lock(
 	}
 }
 
+/* A page that was never used stays a hole. */
+static void add_profile(
+	struct caller *c, const struct lock *lock, struct lock_view *ret)
+{
+	const struct lock_profile *p = lock_profile(&c->region, lock);
+	const struct lock_profile *last =
+		(const void *)((const char *)(p + 1) - 1);
+
+	if (!caller_header(c)->profiled || !region_is_there(p) ||
+		!region_is_there(last))
+		return;
+	ret->max_ns = atom_load_relaxed(&p->max_ns);
+	ret->total_ns = atom_load_relaxed(&p->total_ns);
+}
+
 int lock_view_next(
 	struct caller *c, struct lock_cursor *at, struct lock_view *ret)
 {
@@ -112,12 +127,11 @@ int lock_view_next(
 	} while (!lock_count(lock));
 	*ret = (struct lock_view){
 		.owner = atom_load_relaxed(&lock->word) & SYS_TID_MASK,
-		.max_ns = atom_load_relaxed(&lock->max_ns),
-		.total_ns = atom_load_relaxed(&lock->total_ns),
 		.count = lock_count(lock),
 		.cnt_hold = atom_load_relaxed(&lock->n_held_wanted),
 		.cnt_lock = atom_load_relaxed(&lock->n_found_held),
 	};
+	add_profile(c, lock, ret);
 	name_lock(c, which, ret);
 	return 1;
 }
@@ -126,15 +140,15 @@ int lock_view_next(
 static void reset(struct caller *c, struct lock *lock)
 {
 	const u64 step = 1ULL << LOCK_COUNT_BITS;
+	struct lock_profile *p = lock_profile(&c->region, lock);
 	int died = lock_acquire(c, lock);
 
 	atom_store_release(&lock->count, (lock->count | (step - 1)) + 1);
 	atom_store_release(&lock->n_found_held, 0);
 	atom_store_release(&lock->n_held_wanted, 0);
-	atom_store_release(&lock->total_ns, 0);
-	atom_store_release(&lock->max_ns, 0);
 	/* Nor does this hold count. */
-	atom_store_release(&lock->taken_ns, 0);
+	if (caller_header(c)->profiled && !caller_room(c, p, sizeof(*p)))
+		*p = (struct lock_profile){0};
 	if (died)
 		lock_pass_on(c, lock);
 	else
@@ -158,9 +172,13 @@ int lock_view_reset(struct caller *c)
 
 int lock_view_profile(struct caller *c, int on)
 {
+	struct header *h = caller_header(c);
 	int err = on ? lock_view_reset(c) : 0;
 
-	if (!err)
-		atom_store_release(&caller_header(c)->profiling, on != 0);
+	if (err)
+		return err;
+	if (on)
+		atom_store_release(&h->profiled, 1);
+	atom_store_release(&h->profiling, on != 0);
 	return err;
 }

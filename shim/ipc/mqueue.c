@@ -131,7 +131,7 @@ static void fac_lock(struct caller *c)
 	struct header *h = caller_header(c);
 	struct slot *s;
 
-	if (likely(!lock_acquire(c, &h->fac_lock[FAC_MQ])))
+	if (likely(!lock_acquire(c, &h->fac_lock[FAC_MQ].lock)))
 		return;
 	keyhash_repair(c, FAC_MQ);
 	recover_fifo(c);
@@ -148,7 +148,7 @@ static void fac_lock(struct caller *c)
 
 static void fac_unlock(struct caller *c)
 {
-	lock_release(c, &caller_header(c)->fac_lock[FAC_MQ]);
+	lock_release(c, &caller_header(c)->fac_lock[FAC_MQ].lock);
 }
 
 /* Take the queue out of the list of orphans; part of the operation. */

@@ -43,7 +43,7 @@ static s32 class_max(struct caller *c)
 
 static u64 class_body_size(u64 size)
 {
-	return sizeof(struct semset) + size * sizeof(struct sem);
+	return sem_body_size(size);
 }
 
 static void class_init(struct caller *c, struct slot *s, u64 gen, u64 size)
@@ -59,7 +59,6 @@ static void class_init(struct caller *c, struct slot *s, u64 gen, u64 size)
 		atom_store_release(&sems[i].hi, gen << 40);
 		atom_store_release(&sems[i].lo, 0);
 		sems[i].alter = sems[i].zero = (struct wait_queue){0, 0};
-		sems[i].calm = 0;
 	}
 }
 
@@ -240,9 +239,8 @@ int sem_getval(struct caller *c, s32 id, s32 num)
 	body = atom_load_relaxed(&s->body.off);
 	if (unlikely(body < SETS_OFF))
 		return getval_slow(c, id, num);
-	lo = atom_load_acquire((u64 *)region_at(
-		&c->region, body + sizeof(struct semset) +
-				    (u64)(u32)num * sizeof(struct sem)));
+	lo = atom_load_acquire(
+		&sem_array(region_at(&c->region, body))[(u32)num].lo);
 	if (unlikely((lo & SEM_OWNED) &&
 		     atom_load_relaxed(&s->bias) != c->bias_id))
 		return getval_slow(c, id, num);
@@ -295,7 +293,7 @@ int sem_getzcnt(struct caller *c, s32 id, s32 num)
 static void changed(struct caller *c, struct slot *s, struct semset *set)
 {
 	journal_set64(c, (u64 *)&s->ctime, sys_realtime_sec());
-	journal_set32(c, &set->pass_pending, 1);
+	journal_set16(c, &set->pass_pending, 1);
 	if (set->n_waiters)
 		sem_alarm(c, s, set, NULL, 0);
 	journal_commit(c);
@@ -466,8 +464,7 @@ static int stat_peek(
 			continue;
 		body.off = atom_load_relaxed(&s->body.off);
 		nsems = atom_load_relaxed(&s->size);
-		set = region_span(&c->region, body,
-			sizeof(*set) + (u64)nsems * sizeof(struct sem));
+		set = region_span(&c->region, body, sem_body_size(nsems));
 		if (atom_load_acquire(&s->ident) != ident)
 			return -EIDRM;
 		if (!set)

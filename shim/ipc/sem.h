@@ -68,15 +68,24 @@ int sem_info(struct caller *c, int totals, struct sem_info *ret);
 
 /* ---- between the files of this module ---- */
 
+/* Bytes of a set's body. */
+static inline u64 sem_body_size(u64 nsems)
+{
+	return nsems == 1 ? BODY_SIZE
+			  : sizeof(struct sem) + nsems * sizeof(struct sem);
+}
 static inline struct semset *sem_body(
 	const struct caller *c, const struct slot *s)
 {
-	return region_span(&c->region, s->body,
-		sizeof(struct semset) + (u64)s->size * sizeof(struct sem));
+	return region_span(&c->region, s->body, sem_body_size(s->size));
 }
+/* At its own place (BODY_OFF) a set is followed by its semaphore at once, in
+ * the heap by its first at the second line. */
 static inline struct sem *sem_array(struct semset *set)
 {
-	return (struct sem *)(set + 1);
+	uintptr_t at = (uintptr_t)(set + 1) + SEM_USED - 1;
+
+	return (struct sem *)(at & ~(uintptr_t)(SEM_USED - 1));
 }
 
 /* Take a set's lock and finish what a dead owner left. 0 or -EIDRM if the set

@@ -94,7 +94,7 @@ static void check_undo(
 	u32 n = 0, n_adj = 0, n_is = 0, n_active = 0;
 	struct undo *u;
 
-	for (at = set->undo_all; n < N_TASKS; n++) {
+	for (at = ref_long(set->undo_all); n < N_TASKS; n++) {
 		u = region_span(&k->region, at, sizeof(*u));
 		if (!u)
 			break;
@@ -109,7 +109,7 @@ static void check_undo(
 	}
 	k->n_bound += n;
 	prev.off = 0;
-	for (at = set->undo_active; n_active < N_TASKS; n_active++) {
+	for (at = ref_long(set->undo_active); n_active < N_TASKS; n_active++) {
 		u = region_span(&k->region, at, sizeof(*u));
 		if (!u)
 			break;
@@ -131,12 +131,10 @@ static void check_undo(
 /* At its own place if it fits there, else in the heap. */
 static struct semset *check_body(struct check *k, u32 idx, const struct slot *s)
 {
-	u64 size = sizeof(struct semset) + (u64)s->size * sizeof(struct sem);
-
 	if (!s->size || s->size > 65536)
 		return NULL;
-	if (size > BODY_SIZE)
-		return check_block(k, s->body, size);
+	if (s->size > 1)
+		return check_block(k, s->body, 64 + (u64)s->size * 64);
 	return s->body.off == BODY_OFF(idx) ? region_at(&k->region, s->body.off)
 					    : NULL;
 }

@@ -346,9 +346,7 @@ HOT static inline int op_fast(struct caller *c, s32 id, const struct sop *user)
 	body = atom_load_relaxed(&s->body.off);
 	if (unlikely(body < SETS_OFF))
 		return NOT_FAST;
-	sem = (struct sem *)((char *)region_at(&c->region, body) +
-			     sizeof(struct semset)) +
-	      op.num;
+	sem = sem_array(region_at(&c->region, body)) + op.num;
 	if (atom_load_relaxed(&s->bias) == c->bias_id)
 		return op.flg & SEM_FLG_UNDO
 			       ? undo_biased(c, s, ident, sem, &op)

@@ -22,6 +22,8 @@
 /* Locked simple operations without need before a word is given free again.
  * Arbitrary: more than one lock-step of a few contenders. */
 #define CALM_LIMIT 32
+/* Beyond, a set is never lent again in practice. */
+#define BACKOFF_MAX 6
 /* With undo records about, sleepers look so often for holders that they do not
  * watch: those that came after they fell asleep. */
 #define UNDO_SLICE_NS 20000000ULL
@@ -51,7 +53,8 @@ static __attribute__((noinline)) void take_back(
 
 	if (set && (s->ident & IDENT_LIVE)) {
 		undo_recount(c, set);
-		set->bias_backoff += foreign;
+		if (foreign && set->bias_backoff < BACKOFF_MAX)
+			set->bias_backoff++;
 	}
 	bias_end(s);
 }
@@ -115,7 +118,7 @@ static void watch_holders(
 {
 	ss->watch.n = 0;
 	undo_watch(c, set, &ss->watch);
-	ss->sl.slice_ns = set->undo_all.off ? UNDO_SLICE_NS : 0;
+	ss->sl.slice_ns = set->undo_all.unit ? UNDO_SLICE_NS : 0;
 }
 
 /* Something that we watch changed, or it is time: look after the dead. */
@@ -192,13 +195,14 @@ HOT static void enqueue(struct caller *c, struct slot *s, struct semset *set,
  * Who operated on the set last, and on which CPU the last other one did: the
  * partner of a hand-over. Hints; under the lock.
  */
-HOT static void note_operator(struct caller *c, struct semset *set)
+HOT static void note_operator(
+	struct caller *c, struct slot *s, struct semset *set)
 {
 	if (likely(set->last_tid == c->tid)) {
-		set->streak++;
+		s->lock.streak++;
 		return;
 	}
-	set->streak = 0;
+	s->lock.streak = 0;
 	set->partner_cpu = set->last_cpu;
 	set->last_tid = c->tid;
 	set->last_cpu = sys_cpu();
@@ -223,18 +227,18 @@ static void note_loan(
 HOT static void consider_lending(
 	struct caller *c, struct slot *s, struct semset *set, u64 ident)
 {
-	u32 backoff = set->bias_backoff < 6 ? set->bias_backoff : 6;
-	u32 need = BIAS_STREAK << (4 * backoff), k = (u32)ident % 8, i;
+	u32 need = BIAS_STREAK << (4 * set->bias_backoff), k = (u32)ident % 8,
+	    i;
 	struct sem *sems = sem_array(set);
 	struct undo *u;
 
-	if (set->streak < need &&
+	if (s->lock.streak < need &&
 		(c->streak[k].ident != ident || c->streak[k].n < need))
 		return;
-	set->streak = 0;
+	s->lock.streak = 0;
 	if (set->n_waiters || s->size > BIAS_MAX_SEMS)
 		return;
-	for (u = undo_at(c, set->undo_active); u;
+	for (u = undo_at(c, ref_long(set->undo_active)); u;
 		u = undo_at(c, u->active_next))
 		if (u->n_nonzero && u->task != c->task)
 			return;
@@ -268,9 +272,9 @@ static inline int has_sleepers(const struct semset *set, const struct sem *sem)
 HOT static void stay_calm(struct semset *set, struct sem *sem)
 {
 	if (has_sleepers(set, sem) || set->n_adj) {
-		sem->calm = 0;
-	} else if (++sem->calm >= CALM_LIMIT) {
-		sem->calm = 0;
+		set->calm = 0;
+	} else if (++set->calm >= CALM_LIMIT) {
+		set->calm = 0;
 		atom_store_release(&sem->lo, sem->lo & ~SEM_OWNED);
 	}
 }
@@ -297,7 +301,7 @@ HOT static void finish(struct caller *c, struct slot *s, struct semset *set,
 
 		for (i = 0; i < r->a.n && !all; i++)
 			nums[i] = r->a.sops[i].num;
-		journal_set32(c, &set->pass_pending, 1);
+		journal_set16(c, &set->pass_pending, 1);
 		sem_alarm(c, s, set, all ? NULL : nums, r->a.n);
 		journal_commit(c);
 		sem_pass(c, s, set, all ? NULL : nums, r->a.n);
@@ -379,7 +383,7 @@ HOT static int op_locked(
 			return err;
 		break;
 	}
-	note_operator(c, set);
+	note_operator(c, s, set);
 	if (set->n_waiters == 1 && r->a.n == 1 && !r->undo &&
 		sem_hand_over(c, set, r->a.sops)) {
 		sem_unlock(c, s);

@@ -44,7 +44,7 @@ s32 sem_holders(struct caller *c, s32 id, struct sem_holder *ret, u32 n)
 
 	if (err)
 		return err;
-	for (u = undo_at(c, set->undo_active); u;
+	for (u = undo_at(c, ref_long(set->undo_active)); u;
 		u = undo_at(c, u->active_next))
 		for (i = 0; i < u->n_sems; i++) {
 			if (!u->adj[i])

@@ -25,15 +25,20 @@ static struct ref undo_ref(const struct caller *c, const struct undo *u)
 
 /* ---- lists of a set; slot lock held, part of the current operation ---- */
 
+static void set_list(struct caller *c, struct short_ref *list, struct ref first)
+{
+	journal_set32(c, &list->unit, ref_short(first).unit);
+}
+
 static void link_set(struct caller *c, struct semset *set, struct undo *u)
 {
-	struct undo *first = undo_at(c, set->undo_all);
+	struct undo *first = undo_at(c, ref_long(set->undo_all));
 
-	journal_set_ref(c, &u->set_next, set->undo_all);
+	journal_set_ref(c, &u->set_next, ref_long(set->undo_all));
 	journal_set_ref(c, &u->set_prev, (struct ref){0});
 	if (first)
 		journal_set_ref(c, &first->set_prev, undo_ref(c, u));
-	journal_set_ref(c, &set->undo_all, undo_ref(c, u));
+	set_list(c, &set->undo_all, undo_ref(c, u));
 }
 
 static void unlink_set(struct caller *c, struct semset *set, struct undo *u)
@@ -46,19 +51,19 @@ static void unlink_set(struct caller *c, struct semset *set, struct undo *u)
 	if (prev)
 		journal_set_ref(c, &prev->set_next, u->set_next);
 	else
-		journal_set_ref(c, &set->undo_all, u->set_next);
+		set_list(c, &set->undo_all, u->set_next);
 }
 
 static void link_active(struct caller *c, struct semset *set, struct undo *u)
 {
-	struct undo *first = undo_at(c, set->undo_active);
+	struct undo *first = undo_at(c, ref_long(set->undo_active));
 
 	/* u is not in the list: its own links need no journal. */
-	atom_store_release(&u->active_next.off, set->undo_active.off);
+	atom_store_release(&u->active_next.off, ref_long(set->undo_active).off);
 	atom_store_release(&u->active_prev.off, 0);
 	if (first)
 		journal_set_ref(c, &first->active_prev, undo_ref(c, u));
-	journal_set_ref(c, &set->undo_active, undo_ref(c, u));
+	set_list(c, &set->undo_active, undo_ref(c, u));
 	journal_set32(c, &u->is_active, 1);
 	journal_set32(c, &set->n_active, set->n_active + 1);
 }
@@ -73,7 +78,7 @@ static void unlink_active(struct caller *c, struct semset *set, struct undo *u)
 	if (prev)
 		journal_set_ref(c, &prev->active_next, u->active_next);
 	else
-		journal_set_ref(c, &set->undo_active, u->active_next);
+		set_list(c, &set->undo_active, u->active_next);
 	journal_set32(c, &u->is_active, 0);
 	journal_set32(c, &set->n_active, set->n_active - 1);
 }
@@ -113,7 +118,7 @@ int undo_adjust(struct caller *c, struct semset *set, struct undo *u, u32 num,
 /* A set that is lent has one holder at most, and few semaphores. */
 void undo_recount(struct caller *c, struct semset *set)
 {
-	struct undo *u = undo_at(c, set->undo_active);
+	struct undo *u = undo_at(c, ref_long(set->undo_active));
 	u32 i, n;
 
 	for (; u; u = undo_at(c, u->active_next)) {
@@ -189,7 +194,7 @@ static int bind(struct caller *c, struct slot *s, u64 ident, struct undo *u)
 	if (err)
 		return err;
 	set = sem_body(c, s);
-	first = !set->undo_all.off;
+	first = !set->undo_all.unit;
 	for (i = 0; i < s->size; i++)
 		atom_store_release((u16 *)&u->adj[i], 0);
 	atom_store_release(&u->n_sems, s->size);
@@ -272,7 +277,7 @@ int undo_get(struct caller *c, struct slot *s, u64 ident, struct undo **ret)
 
 static void tidy_active(struct caller *c, struct semset *set)
 {
-	struct undo *u = undo_at(c, set->undo_active), *next;
+	struct undo *u = undo_at(c, ref_long(set->undo_active)), *next;
 	u32 looked = 0;
 
 	for (; u && looked < 2 * ACTIVE_TIDY; u = next, looked++) {
@@ -286,11 +291,12 @@ static void tidy_active(struct caller *c, struct semset *set)
 
 u32 undo_suspect(struct caller *c, struct semset *set, int all)
 {
-	struct undo *u = undo_at(c, all ? set->undo_all : set->undo_active);
+	struct undo *u =
+		undo_at(c, ref_long(all ? set->undo_all : set->undo_active));
 
 	if (!all && set->n_active > ACTIVE_TIDY && set->n_active > set->n_adj) {
 		tidy_active(c, set);
-		u = undo_at(c, set->undo_active);
+		u = undo_at(c, ref_long(set->undo_active));
 	}
 	for (; u; u = undo_at(c, all ? u->set_next : u->active_next)) {
 		struct task *t = region_task(&c->region, u->task);
@@ -309,7 +315,7 @@ u32 undo_suspect(struct caller *c, struct semset *set, int all)
 
 int undo_none_suspect(const struct caller *c, const struct semset *set)
 {
-	const struct undo *u = undo_at(c, set->undo_all);
+	const struct undo *u = undo_at(c, ref_long(set->undo_all));
 	int steps;
 
 	for (steps = 0; u && steps < PEEKED_RECORDS; steps++) {
@@ -325,7 +331,7 @@ int undo_none_suspect(const struct caller *c, const struct semset *set)
 
 void undo_watch(struct caller *c, struct semset *set, struct wait_watch *ret)
 {
-	struct undo *u = undo_at(c, set->undo_active);
+	struct undo *u = undo_at(c, ref_long(set->undo_active));
 
 	ret->n = 0;
 	for (; u && ret->n < 8; u = undo_at(c, u->active_next)) {
@@ -375,7 +381,7 @@ static int apply(struct caller *c, struct slot *s, struct semset *set,
 	if (u->n_nonzero)
 		journal_set32(c, &set->n_adj, set->n_adj - 1);
 	unbind(c, set, u);
-	journal_set32(c, &set->pass_pending, 1);
+	journal_set16(c, &set->pass_pending, 1);
 	if (set->n_waiters)
 		sem_alarm(c, s, set, NULL, 0);
 	journal_commit(c);
@@ -453,7 +459,8 @@ u32 undo_clear_entries(struct caller *c, struct semset *set, s32 num)
 	struct undo *u;
 	u32 n = 0;
 
-	for (u = undo_at(c, set->undo_all); u; u = undo_at(c, u->set_next)) {
+	for (u = undo_at(c, ref_long(set->undo_all)); u;
+		u = undo_at(c, u->set_next)) {
 		if (num >= 0)
 			n += u->adj[num] ? 3 : 0;
 		else
@@ -467,7 +474,8 @@ void undo_clear(struct caller *c, struct semset *set, s32 num)
 	struct undo *u;
 	u32 i;
 
-	for (u = undo_at(c, set->undo_all); u; u = undo_at(c, u->set_next)) {
+	for (u = undo_at(c, ref_long(set->undo_all)); u;
+		u = undo_at(c, u->set_next)) {
 		if (num >= 0 && u->adj[num])
 			set_adj(c, set, u, num, 0);
 		for (i = 0; num < 0 && u->n_nonzero && i < u->n_sems; i++)
@@ -480,7 +488,7 @@ void undo_drop_all(struct caller *c, struct semset *set)
 {
 	struct undo *u;
 
-	while ((u = undo_at(c, set->undo_all))) {
+	while ((u = undo_at(c, ref_long(set->undo_all)))) {
 		unbind(c, set, u);
 		journal_commit(c);
 	}

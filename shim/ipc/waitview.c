@@ -36,7 +36,7 @@ static void add_sem(struct caller *c, const struct slot *s,
 	e->num = sops[w->block_op].num;
 	e->op = sops[w->block_op].op;
 	e->what = e->op ? WAIT_FOR_UNITS : WAIT_FOR_ZERO;
-	for (u = e->op < 0 ? undo_at(c, set->undo_active) : NULL; u;
+	for (u = e->op < 0 ? undo_at(c, ref_long(set->undo_active)) : NULL; u;
 		u = undo_at(c, u->active_next)) {
 		if (e->num >= u->n_sems || u->adj[e->num] <= 0)
 			continue;

@@ -21,8 +21,14 @@ struct ref {
 	u64 off;
 };
 
+/* The same in half the room: off / 64, which a block of the heap can have. */
+struct short_ref {
+	u32 unit;
+};
+
 /*
- * struct lock: a robust lock, one cache line. See lock.h for the word's states.
+ * struct lock: a robust lock. See lock.h for the word's states; what it takes
+ * when profiled stands apart (struct lock_profile).
  * field      written by       lock  read without it  a crash leaves
  * word       owner, kernel    -     yes              OWNER_DIED, by the kernel
  * journal    new owner        self  repair only      the one before's: harmless
@@ -31,7 +37,7 @@ struct ref {
  * robust_*   owner            -     kernel only      a node of the dead, which
  *                                                    nobody follows
  * bias_busy  lender, kernel   -     lock's owner     OWNER_DIED (bias.h)
- * *_ns       owner            self  yes              statistics
+ * streak     lock holder      self  no               a hint
  */
 struct lock {
 	u32 word;
@@ -41,12 +47,25 @@ struct lock {
 	u32 n_held_wanted; /* cnt_hold: wanted by others while held */
 	u64 robust_prev;   /* +24: written by libc code only */
 	u64 robust_next;   /* +32 (glibc) or +28 (musl) from word */
-	u64 total_ns;	   /* profiling: sum of hold times */
-	u32 max_ns;	   /* profiling: longest hold */
 	u32 bias_busy;	   /* bias.h: the lender's tid while it is inside */
-	u64 taken_ns;	   /* profiling: when the present hold began */
+	u32 streak;	   /* a set's: operations of one thread in a row */
 };
-_Static_assert(sizeof(struct lock) == 64, "lock size");
+_Static_assert(sizeof(struct lock) == 48, "lock size");
+
+/* A lock that shares its cache line with nothing. */
+struct lone_lock {
+	struct lock lock;
+	u64 pad[2];
+};
+
+/* Owner only, under the lock, any value is right after a crash. Never touched
+ * before profiling is switched on. */
+struct lock_profile {
+	u64 total_ns; /* sum of hold times */
+	u64 taken_ns; /* when the present hold began; 0 = not noted */
+	u32 max_ns;   /* longest hold */
+	u32 pad;
+};
 
 enum facility {
 	FAC_SEM,
@@ -72,21 +91,22 @@ enum facility {
  */
 struct slot {
 	struct lock lock;
-	u32 mode;  /* the nine permission bits (and facility's own above) */
-	u32 next;  /* key chain: idx + 1, 0 = end */
+	s64 ctime;
+	u32 cuid;
+	u32 cgid;
+	/* The second line: what callers read without the lock. */
 	u64 ident; /* IDENT_* below; 0 = free */
 	struct ref body;
 	s32 key;
+	u32 next; /* key chain: idx + 1, 0 = end */
+	u32 mode; /* the nine permission bits (and facility's own above) */
 	u32 uid;
 	u32 gid;
-	u32 cuid;
-	u32 cgid;
 	u32 size; /* semaphores of the set */
-	s64 ctime;
 	u64 bias; /* bias.h: caller.bias_id of the thread that the lock
 		   * is lent to, 0 = none */
 };
-_Static_assert(sizeof(struct slot) == 128, "slot size");
+_Static_assert(sizeof(struct slot) == 112, "slot size");
 
 /* ident = generation << 32 | live bit | id. One load tells which object, if
  * any, stands in the slot. */
@@ -191,6 +211,7 @@ struct task {
 	u64 exec_prev;
 	u64 exec_next;
 	struct lock lock;
+	u64 lock_pad[2];
 	struct ref undo_head; /* this process's undo records */
 	struct ref spare;     /* a block between heap_alloc and its use */
 	u64 spare_size;	      /* of that block */

@@ -95,6 +95,60 @@ int lock_peek_again(struct caller *c, const struct lock *lock, u32 tries)
 	return 1;
 }
 
+struct lock_profile *lock_profile(
+	const struct region *region, const struct lock *lock)
+{
+	struct lock_profile *all = region_at(region, PROFILES_OFF);
+	u64 off = region_off(region, lock);
+	u32 f = 0;
+
+	if (off < TASKS_OFF)
+		return &all[off / sizeof(struct lock)];
+	all += PROFILES_HEADER;
+	if (off < THREADS_OFF)
+		return &all[(off - TASKS_OFF) / sizeof(struct task)];
+	all += N_TASKS;
+	while (f + 1 < N_FAC && off >= SLOTS_OFF((u64)f + 1))
+		f++;
+	return &all[(u64)f * IDX_MAX +
+		    region_slot_idx(region, f,
+			    (const struct slot *)(const void *)lock)];
+}
+
+/* NULL if the file system has no room for it: then it is not noted. */
+static struct lock_profile *profile_room(
+	struct caller *c, const struct lock *lock)
+{
+	struct lock_profile *p = lock_profile(&c->region, lock);
+
+	return caller_room(c, p, sizeof(*p)) ? NULL : p;
+}
+
+/* The hold begins, the last owner's having ended or not. */
+static __attribute__((noinline)) void profile_begin(
+	struct caller *c, const struct lock *lock)
+{
+	struct lock_profile *p = profile_room(c, lock);
+
+	if (p)
+		p->taken_ns = sys_monotonic_ns();
+}
+
+static __attribute__((noinline)) void profile_end(
+	struct caller *c, const struct lock *lock)
+{
+	struct lock_profile *p = profile_room(c, lock);
+	u64 held;
+
+	if (!p || !p->taken_ns)
+		return;
+	held = sys_monotonic_ns() - p->taken_ns;
+	p->total_ns += held;
+	if (held > p->max_ns)
+		p->max_ns = held > 0xffffffff ? 0xffffffff : (u32)held;
+	p->taken_ns = 0;
+}
+
 HOT int lock_acquire(struct caller *c, struct lock *lock)
 {
 	u32 n = c->n_held, seen = 0;
@@ -111,8 +165,6 @@ HOT int lock_acquire(struct caller *c, struct lock *lock)
 	c->held[n] = lock;
 	c->n_held = n + 1;
 	if (unlikely(seen & SYS_OWNER_DIED)) {
-		/* The hold of the dead is no measure of anything. */
-		atom_store_release(&lock->taken_ns, 0);
 		recover_lock(c, lock);
 		died = 1;
 	}
@@ -121,20 +173,8 @@ HOT int lock_acquire(struct caller *c, struct lock *lock)
 	atom_store_release(&c->journal->n_locks, n + 1);
 	atom_store_release(&lock->count, lock->count + 1);
 	if (unlikely(caller_header(c)->profiling))
-		lock->taken_ns = sys_monotonic_ns();
+		profile_begin(c, lock);
 	return died;
-}
-
-static void profile_hold(struct lock *lock)
-{
-	u64 held = sys_monotonic_ns() - lock->taken_ns;
-
-	if (!lock->taken_ns)
-		return;
-	lock->total_ns += held;
-	if (held > lock->max_ns)
-		lock->max_ns = held > 0xffffffff ? 0xffffffff : (u32)held;
-	lock->taken_ns = 0;
 }
 
 /*
@@ -172,8 +212,8 @@ HOT void lock_release(struct caller *c, struct lock *lock)
 {
 	u32 n = c->n_held - 1, seen = c->tid;
 
-	if (unlikely(lock->taken_ns))
-		profile_hold(lock);
+	if (unlikely(caller_header(c)->profiling))
+		profile_end(c, lock);
 	atom_store_release(&c->journal->n_locks, n);
 	if (unlikely(!atom_cas(&lock->word, &seen, 0)))
 		unlock_contended(lock);

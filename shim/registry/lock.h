@@ -61,6 +61,11 @@ static inline u64 lock_count(const struct lock *lock)
 	       ((1ULL << LOCK_COUNT_BITS) - 1);
 }
 
+/* Where the times of a lock's holds are noted (header.profiling): a hole of the
+ * file until then, so caller_room comes first. */
+struct lock_profile *lock_profile(
+	const struct region *region, const struct lock *lock);
+
 /* 1 if somebody holds it or died holding it: a lock-free reader must not
  * trust what it read. */
 static inline int lock_busy(const struct lock *lock)

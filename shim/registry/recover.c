@@ -64,18 +64,18 @@ void recover_journal(struct caller *c, struct lock *lock, u32 thread)
 	if (!atom_load_acquire(&j->n) || j == c->journal ||
 		!journal_lists(j, region_off(&c->region, lock)))
 		return;
-	if (lock == &h->repair_lock)
+	if (lock == &h->repair_lock.lock)
 		return;
 	if (j->n_locks == 1) {
 		rollback(c, j);
 		return;
 	}
-	lock_acquire(c, &h->repair_lock);
+	lock_acquire(c, &h->repair_lock.lock);
 	/* Asked again: the other may be done, and a new thread may have taken
 	 * the record over since; its journal cannot list a lock that we hold.
 	 */
 	if (atom_load_acquire(&j->n) &&
 		journal_lists(j, region_off(&c->region, lock)))
 		rollback(c, j);
-	lock_release(c, &h->repair_lock);
+	lock_release(c, &h->repair_lock.lock);
 }

@@ -544,3 +544,12 @@ int region_default_path(char *path, size_t cap, char *why, size_t why_cap)
 	str_add(path, cap, n, "/default");
 	return 0;
 }
+
+int region_is_there(const void *p)
+{
+	unsigned char there = 0;
+
+	return sys_call(__NR_mincore, (uintptr_t)p & ~(uintptr_t)(SYS_PAGE - 1),
+		       SYS_PAGE, &there) ||
+	       (there & 1);
+}

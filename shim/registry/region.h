@@ -88,6 +88,19 @@ static inline void *region_span(
 	return r->base + off;
 }
 
+/* 1 if the page was ever used: if not, to read it would take a page of the file
+ * system. A system call. */
+int region_is_there(const void *p);
+
+static inline struct ref ref_long(struct short_ref ref)
+{
+	return (struct ref){(u64)ref.unit << 6};
+}
+static inline struct short_ref ref_short(struct ref ref)
+{
+	return (struct short_ref){(u32)(ref.off >> 6)};
+}
+
 static inline struct header *region_header(const struct region *r)
 {
 	return (struct header *)r->base;
@@ -104,7 +117,10 @@ static inline struct slot *region_slot(
 static inline u32 region_slot_idx(
 	const struct region *r, enum facility f, const struct slot *s)
 {
-	return (u32)((region_off(r, s) - SLOTS_OFF((u64)f)) >> SLOT_SHIFT(f));
+	u64 off = region_off(r, s) - SLOTS_OFF((u64)f);
+
+	return (u32)(f == FAC_SEM ? off / SLOT_STRIDE(FAC_SEM)
+				  : off / SLOT_STRIDE(FAC_MSG));
 }
 
 static inline struct task *region_task(const struct region *r, u32 idx)

@@ -525,11 +525,7 @@ void task_free_locked(struct caller *c, struct task *t)
 
 int task_is_there(const struct task *t)
 {
-	unsigned char there = 0;
-
-	return sys_call(__NR_mincore, (uintptr_t)t & ~(uintptr_t)(SYS_PAGE - 1),
-		       SYS_PAGE, &there) ||
-	       (there & 1);
+	return region_is_there(t);
 }
 
 u32 task_next(const struct caller *c, u32 from)

@@ -334,7 +334,7 @@ static void say_set(u32 idx, struct slot *s)
 	}
 	say_queue(s, &set->complex, 'A');
 	say_queue(s, &set->zero_arrays, 'Z');
-	for (u = undo_at(&driver, set->undo_all); u;
+	for (u = undo_at(&driver, ref_long(set->undo_all)); u;
 		u = undo_at(&driver, u->set_next)) {
 		say(" undo %s", who(region_task(&driver.region, u->task)->pid));
 		for (i = 0; i < u->n_sems && i < 64; i++)
@@ -414,8 +414,8 @@ static void go_on(struct caller *c)
 	/* Their rollback is their whole repair. */
 	heap_acquire(c);
 	heap_release(c);
-	lock_acquire(c, &h->repair_lock);
-	lock_release(c, &h->repair_lock);
+	lock_acquire(c, &h->repair_lock.lock);
+	lock_release(c, &h->repair_lock.lock);
 	take_task(c, victim_pid);
 	take_task(c, repairer_pid);
 	for (i = 0; i < shared->n_cast; i++)
@@ -465,8 +465,8 @@ static void stuck(int sig)
 	char line[256];
 	int n = snprintf(line, sizeof(line),
 		"STUCK %s K=%u J=%u: fac %x heap %x repair %x slot0 %x\n",
-		scn->name, run_k, run_j, h->fac_lock[0].word, h->heap.lock.word,
-		h->repair_lock.word,
+		scn->name, run_k, run_j, h->fac_lock[0].lock.word,
+		h->heap.lock.word, h->repair_lock.lock.word,
 		region_slot(&driver.region, FAC_SEM, 0)->lock.word);
 
 	(void)sig;
@@ -650,7 +650,8 @@ static u64 signature(void)
 	}
 	sig = sig * 4 + (h->ids[FAC_SEM].key_seq & 1) * 2 +
 	      !!h->removing[FAC_SEM];
-	sig = sig * 8 + !!(h->fac_lock[FAC_SEM].word & SYS_OWNER_DIED) * 4 +
+	sig = sig * 8 +
+	      !!(h->fac_lock[FAC_SEM].lock.word & SYS_OWNER_DIED) * 4 +
 	      !!(h->heap.lock.word & SYS_OWNER_DIED) * 2 +
 	      !!(s->lock.word & SYS_OWNER_DIED);
 	return sig * 8 + h->ids[FAC_SEM].in_use % 8;

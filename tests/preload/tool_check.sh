@@ -70,7 +70,7 @@ while ! "$ipclift" ls shm 2>/dev/null | grep -q 0x00000005; do
     sleep 0.01
 done
 "$ipclift" check >"$work/out" || { echo "FAIL sound" && bad=1; }
-slot=$(((1 << 30) + 3 * (16 << 20) * 128 + 72))
+slot=$(((1 << 30) + (16 << 20) * (192 + 128) + 64))
 dd if=/dev/zero of="$IPCLIFT_REGISTRY" bs=1 seek=$slot count=8 conv=notrunc \
     status=none
 if "$ipclift" check >"$work/out"; then

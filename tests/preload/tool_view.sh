@@ -146,7 +146,7 @@ is "no number" "$(status "$ipclift" set semmni=12abc)" 2
 
 # ---- check finds what is wrong: the first slot's ident (layout.h) is wiped
 is "sound" "$(status "$ipclift" check)" 0
-slot=$(((1 << 30) + 2 * 256 + 72))
+slot=$(((1 << 30) + 2 * 192 + 64))
 dd if=/dev/zero of="$IPCLIFT_REGISTRY" bs=1 seek=$slot count=8 conv=notrunc \
     status=none
 is "not sound" "$(status "$ipclift" check)" 1

@@ -77,7 +77,7 @@ Test(journal, no_growth_in_the_middle_of_an_operation)
 /* What repair finds when the owner died at this point of a publish. */
 static u64 after_death(int stored)
 {
-	struct lock *lock = &caller_header(&me)->fac_lock[FAC_MQ];
+	struct lock *lock = &caller_header(&me)->fac_lock[FAC_MQ].lock;
 	struct thread *th = region_thread(&me.region, 100);
 	struct journal *j = &th->journal;
 	u64 got;
@@ -115,7 +115,7 @@ Test(journal, published_operations_stay_and_others_are_rolled_back)
 /* The journal of a living thread that does not list the lock. */
 Test(journal, a_record_with_a_new_owner_is_left_alone)
 {
-	struct lock *lock = &caller_header(&me)->fac_lock[FAC_MQ];
+	struct lock *lock = &caller_header(&me)->fac_lock[FAC_MQ].lock;
 	struct journal *j = &region_thread(&me.region, 100)->journal;
 
 	caller_header(&me)->thread_high = 101;

@@ -113,9 +113,10 @@ Test(keyhash, a_writer_that_died_leaves_readers_the_lock)
 {
 	put(3, 77);
 	keyhash_write_begin(&me, FAC_SEM);
-	caller_header(&me)->fac_lock[FAC_SEM].word = SYS_OWNER_DIED;
+	caller_header(&me)->fac_lock[FAC_SEM].lock.word = SYS_OWNER_DIED;
 	cr_assert_eq(find(77), 3);
 	cr_assert_eq(caller_header(&me)->ids[FAC_SEM].key_seq & 1, 0);
-	cr_assert(caller_header(&me)->fac_lock[FAC_SEM].word & SYS_OWNER_DIED,
+	cr_assert(caller_header(&me)->fac_lock[FAC_SEM].lock.word &
+			  SYS_OWNER_DIED,
 		"the facility's own repair is still to be done");
 }

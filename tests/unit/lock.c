@@ -19,7 +19,7 @@ TestSuite(lock, .init = unit_init, .fini = unit_fini, .timeout = 30);
 
 static struct lock *lock(void)
 {
-	return &caller_header(&me)->fac_lock[FAC_MQ];
+	return &caller_header(&me)->fac_lock[FAC_MQ].lock;
 }
 
 static u64 *word(u32 i)
