@@ -146,6 +146,22 @@ static inline char *arch_thread_pointer(void)
 
 /* Where the signal mask stands in the kernel's ucontext. */
 #define ARCH_UCONTEXT_SIGMASK 296
+#define ARCH_UCONTEXT_RAX 144
+#define ARCH_UCONTEXT_RIP 168
+
+/* The context is about to make this system call (again): let it have returned
+ * ret instead. */
+static inline void arch_skip_syscall(void *uc, long nr, long ret)
+{
+	long *rax = (long *)((char *)uc + ARCH_UCONTEXT_RAX);
+	unsigned char **rip =
+		(unsigned char **)((char *)uc + ARCH_UCONTEXT_RIP);
+
+	if (*rax != nr || (*rip)[0] != 0x0f || (*rip)[1] != 0x05)
+		return;
+	*rax = ret;
+	*rip += 2;
+}
 
 /* An address no user mapping can have: the top of the lower canonical half. */
 #define ARCH_USER_TOP 0x7ffffffff000UL

@@ -155,6 +155,9 @@ int fd_lookup_slow(struct caller *c, int fd, struct mq_desc *ret)
 	if (sys_call(__NR_fstat, fd, &st))
 		return -EBADF;
 	e = c->pid == process_page.pid ? entry_make(fd) : NULL;
+	/* By a signal handler or another thread: it would stay. */
+	if (e && (atom_load_acquire(&e->info) & FD_CLOSING))
+		e = NULL;
 	if (!S_ISFIFO(st.st_mode) ||
 		mq_find_inode(c, st.st_dev, st.st_ino, ret)) {
 		if (e)
@@ -205,7 +208,7 @@ static void close_begin(int fd, struct closing *ret)
 		return;
 	}
 	fd_desc(c, fd, fd_entry(fd), &ret->mq);
-	entry_clear(fd);
+	atom_store_release(&fd_entry(fd)->info, FD_CLOSING);
 	mq_closing(c, &ret->mq);
 }
 
@@ -213,11 +216,13 @@ static void close_begin(int fd, struct closing *ret)
 static long close_end(const struct closing *k)
 {
 	struct caller *c;
+	u32 seen = FD_CLOSING;
 
 	if (likely(!k->kind))
 		return 0;
 	if (k->kind == FD_PROC)
 		return fd_closed_proc(k->ident);
+	atom_cas(&fd_entry(k->mq.fd)->info, &seen, 0);
 	c = table_owner();
 	if (c)
 		mq_closed(c, &k->mq);
@@ -276,6 +281,7 @@ long entry_dup3(long nr, int fd, int to, int flags)
 long entry_close_range(unsigned first, unsigned last, int flags)
 {
 	unsigned fd;
+	long ret;
 
 	if (first > last || (flags & CLOSE_RANGE_CLOEXEC_FLAG))
 		return sys_call(NR_CLOSE_RANGE, first, last, flags);
@@ -287,7 +293,16 @@ long entry_close_range(unsigned first, unsigned last, int flags)
 		else
 			entry_clear(fd);
 	}
-	return sys_call(NR_CLOSE_RANGE, first, last, flags);
+	ret = sys_call(NR_CLOSE_RANGE, first, last, flags);
+	/* What a signal handler or another thread opened meanwhile. */
+	for (fd = first; fd <= last && fd < FD_CHUNK * FD_CHUNKS; fd++) {
+		if (!fd_entry(fd))
+			fd |= FD_CHUNK - 1;
+		else if (fd_is_served(fd) &&
+			 sys_call(__NR_fcntl, fd, F_GETFD) < 0)
+			entry_clear(fd);
+	}
+	return ret;
 }
 
 EXPORT int close(int fd)

@@ -16,6 +16,8 @@
 #define FD_HERE 32u  /* with FD_MQ: opened by this program image */
 #define FD_PROC 16u  /* of procfs.h: ident (procfile.h) and FD_ACCESS count */
 
+#define FD_CLOSING 64u /* about to be closed: nothing is noted here */
+
 struct fd_entry {
 	u64 ident;
 	u32 info; /* 0 = not known */

@@ -33,24 +33,31 @@ static long do_fork(const struct fork_call *call)
 
 static long fork_by(const struct fork_call *call)
 {
-	struct shm_fork f = {0, 0};
+	/* Of a fork that a signal handler with this one has interrupted. */
+	const struct shm_fork outer = process_fork, none = {0, 0};
+	struct shm_fork f = none;
 	struct caller *c;
 	int err = 0;
 	long pid;
 
 	/* In a vfork child the table is the parent's. */
-	if (likely(!process_shm()->n_used) || process_page.pid != sys_getpid())
-		return do_fork(call);
+	if (likely(!process_shm()->n_used) ||
+		process_page.pid != sys_getpid()) {
+		process_fork = none;
+		pid = do_fork(call);
+		process_fork = outer;
+		return pid;
+	}
 	c = process_get(&err);
 	if (c)
 		shm_fork_prepare(c, &f);
 	/* Set before it: a handler of pthread_atfork may make the child's first
 	 * call. */
-	process_fork = &f;
+	process_fork = f;
 	pid = do_fork(call);
 	if (pid == 0)
 		process_get(&err);
-	process_fork = NULL;
+	process_fork = outer;
 	if (pid && c)
 		shm_fork_parent(c, &f, (s32)pid);
 	return pid;

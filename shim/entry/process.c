@@ -41,7 +41,7 @@ extern unsigned long getauxval(unsigned long) __attribute__((weak));
 
 struct wiped_page process_page __attribute__((aligned(4096)));
 __thread struct caller process_caller;
-__thread struct shm_fork *process_fork;
+__thread struct shm_fork process_fork;
 
 static struct {
 	struct region region;
@@ -272,7 +272,7 @@ struct caller *process_caller_slow(int *ret_errno)
 		/* A vfork child leaves it to its parent. */
 		if (!err && process.inherited && !process_vfork_depth()) {
 			process.inherited = 0;
-			shm_fork_child(c, process_fork);
+			shm_fork_child(c, &process_fork);
 		}
 		init_unlock(&mask);
 	}

@@ -5,6 +5,7 @@
 #ifndef IPCLIFT_ENTRY_PROCESS_H
 #define IPCLIFT_ENTRY_PROCESS_H
 
+#include "ipc/shmfork.h"
 #include "registry/caller.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -28,8 +29,8 @@ extern __thread struct caller process_caller
 
 /* During the interposed fork: what was prepared for the child, which takes it
  * over at its first call. */
-struct shm_fork;
-extern __thread struct shm_fork *process_fork
+/* By value, for a signal handler may leave the fork by siglongjmp. */
+extern __thread struct shm_fork process_fork
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /* Facilities served, from IPCLIFT_ROUTE; before the first call all bits. */

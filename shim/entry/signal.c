@@ -109,13 +109,18 @@ static unsigned long flags_of(int sig)
 /* The handler forked and returns in the child, perhaps into a call of ours that
  * is not in a section: it goes on as the child's, with the records that it has
  * been sure of. */
-static __attribute__((noinline)) void adopt_call(u32 room)
+static __attribute__((noinline)) void adopt_call(u32 room, int slept, void *uc)
 {
 	int err = 0;
 	struct caller *c = process_get(&err);
 
 	if (c && room && !caller_enroll(c))
 		journal_reserve(c, room);
+	/* Not to sleep on the parent's word. */
+	if (slept) {
+		arch_skip_syscall(uc, __NR_futex, -EINTR);
+		arch_skip_syscall(uc, SYS_NR_FUTEX_WAITV, -EINTR);
+	}
 }
 
 static __attribute__((noinline)) void deliver(int sig, siginfo_t *info,
@@ -124,6 +129,7 @@ static __attribute__((noinline)) void deliver(int sig, siginfo_t *info,
 	struct caller *c = &process_caller;
 	u32 generation, room;
 	void *handler;
+	int slept = 0;
 
 	if (c->in_section && !is_fault(sig, info)) {
 		undo_reset(sig, mine);
@@ -134,6 +140,7 @@ static __attribute__((noinline)) void deliver(int sig, siginfo_t *info,
 		/* Another signal may come before this one has done it. */
 		section_begin(c);
 		if (c->interrupt) {
+			slept = 1;
 			wait_interrupted();
 			c->signal_flags = flags_of(sig);
 			c->interrupt(c);
@@ -147,8 +154,10 @@ static __attribute__((noinline)) void deliver(int sig, siginfo_t *info,
 	room = c->thread && generation ? c->journal->cap : 0;
 	((void (*)(int, siginfo_t *, void *))handler)(sig, info, uc);
 	if (unlikely(generation &&
-		     generation != atom_load_relaxed(&process_page.generation)))
-		adopt_call(room);
+		     (generation != atom_load_relaxed(
+					    &process_page.generation) ||
+			     generation != c->generation)))
+		adopt_call(room, slept, uc);
 }
 
 /* For handlers without and with SA_SIGINFO. */
@@ -256,25 +265,41 @@ static int own_table(void)
 	return !process_page.pid || process_page.pid == sys_getpid();
 }
 
+/* The table and the kernel change together: no handler, which may set another,
+ * comes between. */
+static void all_block(u64 *ret_mask)
+{
+	const u64 all = ~0ULL;
+
+	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &all, ret_mask, 8);
+}
+
+static void all_restore(const u64 *mask)
+{
+	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, mask, NULL, 8);
+}
+
 long signal_raw(long sig, const void *set, void *old, long size)
 {
 	struct ksigaction mine, *was = old;
 	void *before;
 	int added;
 	long ret;
+	u64 mask;
 
 	if (!active() || !wrappable(sig) || size != 8)
 		return sys_call(__NR_rt_sigaction, sig, set, old, size);
+	if (set && !sys_readable(set, sizeof(mine)))
+		return -EFAULT;
+	if (set)
+		__builtin_memcpy(&mine, set, sizeof(mine));
+	all_block(&mask);
 	before = __atomic_load_n(&host[sig], __ATOMIC_ACQUIRE);
 	added = added_info[sig];
-	if (set && own_table()) {
-		if (!sys_readable(set, sizeof(mine)))
-			return -EFAULT;
-		__builtin_memcpy(&mine, set, sizeof(mine));
+	if (set && own_table())
 		hide((int)sig, &mine.handler, &mine.flags);
-		set = &mine;
-	}
-	ret = sys_call(__NR_rt_sigaction, sig, set, old, size);
+	ret = sys_call(__NR_rt_sigaction, sig, set ? &mine : NULL, old, size);
+	all_restore(&mask);
 	if (!ret && was)
 		unhide(&was->handler, &was->flags, before, added);
 	return ret;
@@ -305,23 +330,28 @@ static void unhide_in(struct sigaction *act, void *before, int added)
 static int sigaction_by(sigaction_fn real, int sig, const struct sigaction *set,
 	struct sigaction *old)
 {
-	struct sigaction mine;
+	struct sigaction mine, was;
 	void *before;
 	int ret, added;
+	u64 mask;
 
 	if (!active() || !wrappable(sig))
 		return real(sig, set, old);
+	/* The caller's memory is touched outside: it may be a fault. */
+	if (set)
+		mine = *set;
+	all_block(&mask);
 	before = __atomic_load_n(&host[sig], __ATOMIC_ACQUIRE);
 	added = added_info[sig];
-	if (set && own_table()) {
-		mine = *set;
+	if (set && own_table())
 		hide_in(sig, &mine);
-		set = &mine;
-	}
-	ret = real(sig, set, old);
-	if (!ret && old)
-		unhide_in(old, before, added);
-	return ret;
+	ret = real(sig, set ? &mine : NULL, old ? &was : NULL);
+	all_restore(&mask);
+	if (ret || !old)
+		return ret;
+	unhide_in(&was, before, added);
+	*old = was;
+	return 0;
 }
 
 EXPORT int sigaction(

@@ -217,11 +217,11 @@ int mq_set_notify(
 
 	if (err)
 		return err;
-	if (ev)
-		task_check_lifeline(c);
 	err = mq_lock(c, d);
 	if (err)
 		return err;
+	if (ev)
+		task_check_lifeline(c);
 	mq_notify_drop_dead(c, q);
 	if (ev)
 		err = arm(c, d, q, ev);

@@ -208,8 +208,9 @@ int object_get(struct caller *c, const struct object_class *k, s32 key,
 		if (flg & OBJ_EXCL)
 			return -EEXIST;
 	}
-	c->get_flg = flg;
 	object_fac_lock(c, k);
+	/* Not before: a handler's call has one of its own. */
+	c->get_flg = flg;
 	s = NULL;
 	if (key && (!looked || keyhash_seq(c, k->facility) != seq))
 		s = keyhash_find_locked(c, k->facility, key);

@@ -16,6 +16,7 @@
 
 void cred_forget(struct cred *cred)
 {
+	__atomic_fetch_add(&cred->seq, 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&cred->euid, NO_ID, __ATOMIC_RELEASE);
 }
 
@@ -43,16 +44,12 @@ static u32 read_caps(void)
 	       (caps >> CAP_CHECKPOINT_RESTORE & 1 ? CRED_CHECKPOINT : 0);
 }
 
-static void cred_read(struct cred *cred)
+static void cred_ask(struct cred *cred)
 {
 	u32 groups[64];
 	long n;
 	u32 i;
 
-	if (cred->read) {
-		cred->read(cred);
-		return;
-	}
 	n = sys_call(__NR_getgroups, 64, groups);
 	cred->caps = read_caps();
 	cred->egid = sys_call(__NR_getegid);
@@ -61,6 +58,21 @@ static void cred_read(struct cred *cred)
 		cred->groups[i] = groups[i];
 	__atomic_store_n(
 		&cred->euid, (u32)sys_call(__NR_geteuid), __ATOMIC_RELEASE);
+}
+
+/* Once more if they changed meanwhile: by a handler, or another thread. */
+static void cred_read(struct cred *cred)
+{
+	u32 seq;
+
+	if (cred->read) {
+		cred->read(cred);
+		return;
+	}
+	do {
+		seq = atom_load_acquire(&cred->seq);
+		cred_ask(cred);
+	} while (unlikely(seq != atom_load_acquire(&cred->seq)));
 }
 
 /* More than 64 groups: ask each time, on pages of our own. */

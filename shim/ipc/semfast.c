@@ -77,9 +77,9 @@ out:
  * its bracket is two plain stores.
  */
 static inline int one_lent(
-	struct caller *c, const struct lent *l, const struct sop *user)
+	struct caller *c, const struct lent *l, s32 id, const struct sop *user)
 {
-	struct lock *lock = &l->slot->lock;
+	struct lock *lock;
 	void *host_pending;
 	struct sem *sem;
 	struct sop op;
@@ -94,9 +94,13 @@ static inline int one_lent(
 		     !caller_header(c)->limits.semopm ||
 		     atom_load_relaxed(&l->slot->bias) != c->bias_id))
 		return NOT_FAST;
-	sem = &l->sems[op.num];
 	c->in_section = 1;
 	atom_compiler_barrier();
+	/* A handler's calls may have put another set there. */
+	if (unlikely(l->id != id || op.num >= l->n))
+		goto out;
+	sem = &l->sems[op.num];
+	lock = &l->slot->lock;
 	host_pending = c->robust->pending;
 	crash_point();
 	__atomic_store_n(&c->robust->pending, robust_node(c, &lock->bias_busy),
@@ -116,6 +120,7 @@ static inline int one_lent(
 	atom_store_release(&lock->bias_busy, 0);
 	crash_point();
 	__atomic_store_n(&c->robust->pending, host_pending, __ATOMIC_RELEASE);
+out:
 	atom_compiler_barrier();
 	c->in_section = 0;
 	if (unlikely(c->deferred.pending))
@@ -389,7 +394,7 @@ HOT int sem_op(struct caller *c, s32 id, const struct sop *user, u32 n,
 
 	if (likely(n == 1 && !timeout)) {
 		if (likely(l->id == id && l->n)) {
-			ret = one_lent(c, l, user);
+			ret = one_lent(c, l, id, user);
 			if (likely(ret != NOT_FAST))
 				return ret;
 		}

@@ -121,7 +121,7 @@ int shm_at(struct caller *c, s32 id, u64 addr, s32 flg, u64 *ret_addr)
 	if (flg & SHM_REMAP_FLAG)
 		shm_host_order(c, addr,
 			shm_body(c, s) ? shm_body(c, s)->pages * SYS_PAGE : 0);
-	lock_acquire(c, &task_own(c)->lock);
+	task_lock_own(c);
 	task_check_lifeline(c);
 	e = shm_entry_new(c->shm);
 	err = e ? attach(c, s, ident, addr, fixed, flg, e) : -ENOMEM;
@@ -150,7 +150,7 @@ static void order_before_detach(struct caller *c, u64 addr)
 	struct shm_entry *e;
 	u64 ident = 0;
 
-	lock_acquire(c, &task_own(c)->lock);
+	task_lock_own(c);
 	e = shm_entry_find(c->shm, addr);
 	if (e && e->ident) {
 		ident = e->ident;
@@ -175,7 +175,7 @@ int shm_dt(struct caller *c, u64 addr)
 	if (err)
 		return err;
 	order_before_detach(c, addr);
-	lock_acquire(c, &task_own(c)->lock);
+	task_lock_own(c);
 	e = shm_entry_find(c->shm, addr);
 	if (!e || !e->ident) {
 		lock_release(c, &task_own(c)->lock);

@@ -41,11 +41,14 @@ void shm_fork_prepare(struct caller *c, struct shm_fork *ret)
 		return;
 	/* The dead first, here too. */
 	shm_host_order(c, 0, ~0ULL);
+	section_begin(c);
 	idx = task_claim_nascent(c);
-	if (!idx)
+	if (!idx) {
+		section_end(c);
 		return;
+	}
 	t = region_task(&c->region, idx);
-	lock_acquire(c, &task_own(c)->lock);
+	task_lock_own(c);
 	lock_acquire(c, &t->lock);
 	ret->task = idx;
 	ret->nonce = (u32)atom_add(&caller_header(c)->stamp, 1);
@@ -53,6 +56,7 @@ void shm_fork_prepare(struct caller *c, struct shm_fork *ret)
 	copy_records(c, t, c->pid);
 	lock_release(c, &t->lock);
 	lock_release(c, &task_own(c)->lock);
+	section_end(c);
 }
 
 static int is_mine(const struct task *t, const struct shm_fork *f)
@@ -241,16 +245,16 @@ static void say_who(struct caller *c, const struct shm_fork *f)
 
 void shm_fork_child(struct caller *c, const struct shm_fork *f)
 {
-	if (f && f->task)
+	if (f->task)
 		say_who(c, f);
 	finish_changes(c);
 	if (!c->shm->n_used || caller_enroll(c))
 		return;
 	/* Before the task has any record: a lifeline is what ends them. */
 	task_check_lifeline(c);
-	if (f && f->task)
+	if (f->task)
 		take_over(c, f);
-	lock_acquire(c, &task_own(c)->lock);
+	task_lock_own(c);
 	bind_entries(c);
 	lock_release(c, &task_own(c)->lock);
 }

@@ -23,7 +23,7 @@ struct shm_fork {
 void shm_fork_prepare(struct caller *c, struct shm_fork *ret);
 /* After it: in the parent, with what fork returned (child < 0: it failed); */
 void shm_fork_parent(struct caller *c, const struct shm_fork *f, s32 child);
-/* and in the child, f NULL if it was not prepared. */
+/* and in the child, f->task 0 if it was not prepared. */
 void shm_fork_child(struct caller *c, const struct shm_fork *f);
 
 #endif

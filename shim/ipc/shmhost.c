@@ -63,7 +63,7 @@ void shm_host_order(struct caller *c, u64 addr, u64 len)
 	const struct shm_entry *e;
 	u32 at = 0, n = 0;
 
-	lock_acquire(c, &task_own(c)->lock);
+	task_lock_own(c);
 	while (n < SHM_ORDER_MOST && (e = shm_entry_each(c->shm, &at)))
 		if (e->ident && e->addr < addr + len &&
 			e->addr + e->pages * SYS_PAGE > addr) {
@@ -84,7 +84,7 @@ static int begin(struct caller *c, u64 addr, u64 len)
 	if (caller_enroll(c))
 		return 0;
 	shm_host_order(c, addr, len);
-	lock_acquire(c, &task_own(c)->lock);
+	task_lock_own(c);
 	c->shm->last_gone = 0;
 	return 1;
 }

@@ -70,7 +70,7 @@ static int attachment_at(struct caller *c, u64 addr, u64 len,
 	u64 page;
 	int whole = 1;
 
-	lock_acquire(c, &task_own(c)->lock);
+	task_lock_own(c);
 	e = entry_at(c, addr, len);
 	if (e) {
 		*ret = *e;
@@ -113,7 +113,7 @@ static long attach_again(struct caller *c, const struct shm_entry *like,
 	long addr = -ENOMEM;
 
 	shm_order(c, s, like->ident);
-	lock_acquire(c, &task_own(c)->lock);
+	task_lock_own(c);
 	task_check_lifeline(c);
 	e = shm_entry_new(c->shm);
 	rec = e ? shm_record_new(c, task_own(c)) : NULL;
@@ -246,7 +246,7 @@ long shm_host_remap_pages(
 		shm_host_unmap(c, addr, len);
 		return -EINVAL;
 	}
-	lock_acquire(c, &task_own(c)->lock);
+	task_lock_own(c);
 	ret = shm_map_part(c, &e, pgoff, n, (void *)addr);
 	if (ret == (long)addr)
 		shm_host_changed_locked(c, addr, len, moved);

@@ -138,6 +138,9 @@ static void interrupt_sleep(struct caller *c)
 	sl->result = sl->k->finish(c, sl, result);
 	record_done(c);
 	sl->finished = 1;
+	/* The handler may leave by siglongjmp, which in musl forgets none. */
+	cancel_end(&sl->scope);
+	sl->scope.active = 0;
 	section_end(c);
 }
 
@@ -232,7 +235,9 @@ s32 sleep_run(struct caller *c, struct sleeper *sl)
 	if (atom_load_acquire(&w->word) == WAIT_WORD_DONE) {
 		;
 	} else if (sl->cancellable) {
+		section_begin(c);
 		cancel_begin(&sl->scope, cancelled, sl);
+		section_end(c);
 		sleep_loop(c, sl);
 		cancel_end(&sl->scope);
 	} else {

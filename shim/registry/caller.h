@@ -18,6 +18,7 @@
 /* Cached credentials of the process; see ipc/perm.h. */
 struct cred {
 	u32 euid;
+	u32 seq; /* how often they were forgotten */
 	u32 egid;
 	u32 n_groups; /* in groups; GROUPS_UNKNOWN = ask the kernel */
 	u32 caps;     /* CRED_* */

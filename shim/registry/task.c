@@ -450,9 +450,19 @@ static void link_for_exec(struct caller *c, struct task *t, u32 *held)
 	link_for_good(c, &t->exec_life, held);
 }
 
+int task_lock_own(struct caller *c)
+{
+	int died;
+
+	section_begin(c);
+	died = lock_acquire(c, &task_own(c)->lock);
+	section_end(c);
+	return died;
+}
+
 /* The lifeline is pending between its claim and its link: whoever dies there
  * leaves it fired. */
-void task_link_lifeline(struct caller *c)
+static void link_lifeline(struct caller *c)
 {
 	struct task *t = task_own(c);
 	u32 *held = c->n_held ? &c->held[c->n_held - 1]->word : NULL;
@@ -462,7 +472,6 @@ void task_link_lifeline(struct caller *c)
 	life = atom_load_acquire(&t->life);
 	if (life && !(life & SYS_OWNER_DIED))
 		return;
-	section_begin(c);
 	if (held)
 		robust_push(c, held);
 	robust_pend(c, &t->life);
@@ -478,6 +487,13 @@ void task_link_lifeline(struct caller *c)
 	robust_pend(c, held);
 	if (held)
 		robust_pop(c, held);
+}
+
+/* A signal handler that forks would make it another's task. */
+void task_link_lifeline(struct caller *c)
+{
+	section_begin(c);
+	link_lifeline(c);
 	section_end(c);
 }
 

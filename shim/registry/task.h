@@ -35,6 +35,10 @@ static inline struct task *task_own(const struct caller *c)
 	return region_task(&c->region, c->task);
 }
 
+/* Take the own task's lock: whose task that is must not change in between, by a
+ * signal handler that forks and returns in the child. As lock_acquire. */
+int task_lock_own(struct caller *c);
+
 /* Make sure that the own lifeline is linked; call it before the first undo
  * record is made and whenever one is used: one load if it is. */
 void task_link_lifeline(struct caller *c);

@@ -326,6 +326,9 @@ HOT int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 	if (look == WAIT_LOOK_YIELD && yield_pays(c))
 		yield_once(c, w);
 	for (;;) {
+		/* A handler forked: its child is in no queue. */
+		if (unlikely(w != wait_own(c)))
+			return 0;
 		seen = atom_load_acquire(&w->word);
 		if (seen & SYS_TID_MASK) {
 			wait_settle(w);
@@ -396,8 +399,10 @@ int wait_sleep_restart(struct caller *c, struct waiter *w,
 	u32 seen;
 	s64 now;
 
-	(void)c;
 	for (;;) {
+		/* A handler forked: its child is in no queue. */
+		if (unlikely(w != wait_own(c)))
+			return 0;
 		seen = atom_load_acquire(&w->word);
 		if (seen & SYS_TID_MASK) {
 			wait_settle(w);

@@ -8,10 +8,12 @@
  * notes where it comes by. Other children then get a signal there, one at each
  * place (--every 1; else at some dozens), whose handler makes such calls too.
  * Each child has a registry of its own, so that what happens at a first time
- * happens each time. In a second round the handler forks, and the call goes on
- * in both processes. What is looked at: that everybody comes to the end, that
- * the call and the handler's succeed and leave what they should, and, if
- * IPCLIFT_TOOL names the command, that it finds nothing wrong.
+ * happens each time. In the next rounds the handler forks, and the call goes on
+ * in both processes: first in its child and then in it, or in both at once,
+ * the child staying. In the last one it leaves the call by siglongjmp. What is
+ * looked at: that everybody comes to the end and can go on, that the call and
+ * the handler's succeed and leave what they should, and, if IPCLIFT_TOOL names
+ * the command, that it finds nothing wrong.
  */
 #include "t.h"
 #include <dlfcn.h>
@@ -24,7 +26,7 @@
 #define N_SEMS 60 /* more than a short array, and than a journal at first */
 #define LARGE 3000
 #define HUGE_SIZE 20000
-#define SAMPLES 25 /* arbitrary: half a second an operation */
+#define SAMPLES 15 /* arbitrary: half a second an operation */
 #define STEPS 25000
 #define PLACES_MAX 20000
 
@@ -33,9 +35,24 @@ static struct {
 	volatile int wrong; /* line of the first thing that was */
 	volatile long got;
 	volatile int forked; /* the handler did */
+	volatile int leave;  /* the child that stayed need not any longer */
+	volatile int beside; /* it is there */
 } * shared;
 
-static int id, forks;
+static const char *const rounds[] = {
+	"", ", forked", ", forked, beside", ", left"};
+enum {
+	CALLS,
+	FORKS,
+	FORKS_BESIDE,
+	LEAVES,
+	N_ROUNDS,
+};
+
+static int id, other_id, kind;
+static volatile pid_t kid;
+static volatile int left;
+static sigjmp_buf away;
 static unsigned every;
 static mqd_t waits = (mqd_t)-1; /* without O_NONBLOCK */
 static volatile int in_child, in_handler;
@@ -111,6 +128,13 @@ static void one_call(void)
 	MUST(!semop(id, OPS({3, 1, 0})));
 }
 
+static void one_look_at(void)
+{
+	struct semid_ds ds;
+
+	MUST(!semctl(id, 0, IPC_STAT, &ds) && !semctl(id, 0, IPC_SET, &ds));
+}
+
 static void one_look(void)
 {
 	MUST(times_right(semctl(id, 3, GETVAL)));
@@ -155,6 +179,15 @@ static void block_call(void)
 	ops[n - 1].sem_op = -1;
 	ret = semtimedop(id, ops, (size_t)n, &soon);
 	MUST(ret == -1 && (errno == EAGAIN || errno == EINTR));
+}
+
+/* Not so that a child who still waits would be let through. */
+static void block_handler(void)
+{
+	if (kid)
+		one_look_at();
+	else
+		sem_undo();
 }
 
 static void block_look(void)
@@ -456,6 +489,16 @@ static void mq_block_call(void)
 	MUST(errno == ETIMEDOUT || errno == EINTR);
 }
 
+static void mq_block_handler(void)
+{
+	struct mq_attr attr;
+
+	if (kid)
+		MUST(!mq_getattr(waits, &attr));
+	else
+		mq_pair();
+}
+
 static void mq_block_look(void)
 {
 	MUST(!mq_close(waits));
@@ -488,6 +531,52 @@ static void mq_control(void)
 
 static void mq_control_look(void)
 {
+	MUST(mq_drain() == 0);
+}
+
+/* A second descriptor of the queue is closed; the number is then a file's. */
+static void close_setup(void)
+{
+	mq_small();
+	waits = mq_open(name, O_RDWR | O_NONBLOCK);
+	MUST(waits != (mqd_t)-1);
+}
+
+static void close_call(void)
+{
+	MUST(!mq_close(waits));
+}
+
+static void close_range_call(void)
+{
+	MUST(!syscall(
+		SYS_close_range, (unsigned)mq + 1, (unsigned)mq + 100, 0));
+}
+
+static void close_handler(void)
+{
+	if (mq_send(waits, out.text, msg_size, 1))
+		MUST(errno == EBADF);
+	else
+		MUST(mq_receive(mq, in.text, msg_size, NULL) ==
+			(ssize_t)msg_size);
+}
+
+static void reopen_handler(void)
+{
+	waits = mq_open(name, O_RDWR | O_NONBLOCK);
+	MUST(waits != (mqd_t)-1);
+}
+
+static void close_look(void)
+{
+	char text[16] = {1};
+	int fd = open("/dev/zero", O_RDONLY);
+
+	while (fd >= 0 && fd < (int)waits && dup(fd) < (int)waits)
+		;
+	if (fcntl((int)waits, F_GETFL) >= 0 && fd <= (int)waits)
+		MUST(read((int)waits, text, 10) == 10 && !text[0]);
 	MUST(mq_drain() == 0);
 }
 
@@ -538,6 +627,113 @@ static void proc_call(void)
 	MUST((strstr(text, "semid") && strstr(text, " 60 ")) || shared->forked);
 }
 
+/* Two sets that stand at one place of a short table, and are lent. */
+static void lent_use(int set)
+{
+	for (int i = 0; i < 300; i++) {
+		MUST(!semop(set, OPS({0, 1, 0})));
+		MUST(!semop(set, OPS({0, -1, 0})));
+	}
+}
+
+static void lent_setup(void)
+{
+	id = semget(IPC_PRIVATE, 1, 0600);
+	for (int i = 0; i < 8; i++)
+		other_id = semget(IPC_PRIVATE, 1, 0600);
+	MUST(id >= 0 && other_id % 8 == id % 8);
+	lent_use(id);
+}
+
+static void lent_call(void)
+{
+	MUST(!semop(id, OPS({0, 1, 0})));
+}
+
+static void lent_handler(void)
+{
+	lent_use(other_id);
+}
+
+static void lent_look(void)
+{
+	MUST(times_right(semctl(id, 0, GETVAL)));
+	MUST(semctl(other_id, 0, GETVAL) == 0);
+}
+
+/* What the kernel has no room for does not concern another call. */
+static void get_call(void)
+{
+	int segment = shmget(IPC_PRIVATE, 10000, 0600);
+
+	MUST(segment >= 0);
+}
+
+static void get_handler(void)
+{
+	int segment = shmget(IPC_PRIVATE, 10000, 0600 | SHM_HUGETLB);
+
+	if (segment >= 0)
+		MUST(!shmctl(segment, IPC_RMID, NULL));
+}
+
+static void user_setup(void)
+{
+	sem_setup();
+	MUST(!seteuid(0) || geteuid());
+}
+
+static void user_call(void)
+{
+	MUST(semctl(id, 0, GETVAL) == 0 || errno == EACCES);
+}
+
+static void user_handler(void)
+{
+	MUST(!seteuid(T_STRANGER) || getuid());
+}
+
+static void user_look(void)
+{
+	if (geteuid() == T_STRANGER)
+		MUST(semctl(id, 0, GETVAL) == -1 && errno == EACCES);
+}
+
+/* ---- sigaction ---- */
+
+static void on_one(int sig)
+{
+	(void)sig;
+}
+
+static void on_two(int sig)
+{
+	(void)sig;
+}
+
+static void action_call(void)
+{
+	struct sigaction act = {.sa_handler = on_one, .sa_flags = SA_NODEFER};
+
+	MUST(!sigaction(SIGUSR2, &act, NULL));
+}
+
+static void action_handler(void)
+{
+	struct sigaction act = {.sa_handler = on_two, .sa_flags = SA_RESTART};
+
+	MUST(!sigaction(SIGUSR2, &act, NULL));
+}
+
+/* Whichever was last, all of it. */
+static void action_look(void)
+{
+	struct sigaction act;
+
+	MUST(!sigaction(SIGUSR2, NULL, &act));
+	MUST((act.sa_handler == on_one) == !!(act.sa_flags & SA_NODEFER));
+}
+
 /* ---- what is walked through ---- */
 
 static void all_calls(void)
@@ -555,7 +751,7 @@ static const struct op {
 	{"semop", sem_setup, one_call, sem_plain, one_look},
 	{"semop, array", sem_setup, array_call, sem_plain, array_look},
 	{"semop, undo", sem_setup, undo_call, sem_undo, undo_look},
-	{"semop, blocked", sem_setup, block_call, sem_undo, block_look},
+	{"semop, blocked", sem_setup, block_call, block_handler, block_look},
 	{"SETALL", sem_setup, setall_call, sem_plain, setall_look},
 	{"semget, IPC_RMID", sem_setup, set_new, set_new, nothing},
 	{"msgsnd, small", small_setup, msg_call, msg_pair, msg_look},
@@ -566,37 +762,87 @@ static const struct op {
 	{"mq_send, small", mq_small, mq_call, mq_pair, mq_look},
 	{"mq_send, large", mq_large, mq_call, mq_pair, mq_look},
 	{"mq_receive", mq_rcv_setup, mq_take, mq_pair, mq_rcv_look},
-	{"mq_timedreceive", mq_block_setup, mq_block_call, mq_pair,
+	{"mq_timedreceive", mq_block_setup, mq_block_call, mq_block_handler,
 		mq_block_look},
 	{"mq_notify", mq_large, mq_control, mq_control, mq_control_look},
 	{"msgget, shmget", sem_setup, keyed_call, keyed_call, nothing},
 	{"semctl", sem_setup, control_call, control_call, nothing},
 	{"/proc/sysvipc", sem_setup, proc_call, proc_call, nothing},
+	{"semop, lent", lent_setup, lent_call, lent_handler, lent_look},
+	{"shmget", nothing, get_call, get_handler, nothing},
+	{"seteuid", user_setup, user_call, user_handler, user_look},
+	{"sigaction", sem_setup, action_call, action_handler, action_look},
+	{"mq_close", close_setup, close_call, close_handler, close_look},
+	{"close_range", close_setup, close_range_call, reopen_handler,
+		close_look},
 	{"mq_open", nothing, mq_new, mq_new, nothing},
 };
 
 static const struct op *op;
 static unsigned long base; /* of the shim */
 
+/* The child that stays comes back into the call at once. */
+static void handler_fork(void)
+{
+	int status;
+	pid_t pid = fork();
+
+	MUST(pid >= 0);
+	shared->forked = 1;
+	if (pid == 0) {
+		in_child = 1;
+		if (kind == FORKS_BESIDE)
+			shared->beside = 1;
+	} else if (kind == FORKS_BESIDE) {
+		kid = pid;
+	} else {
+		MUST(waitpid(pid, &status, 0) == pid && !status);
+	}
+}
+
 static void on_signal(int sig)
 {
-	int err = errno, status;
-	pid_t pid;
+	int err = errno;
 
 	(void)sig;
 	in_handler = 1;
-	if (!forks) {
+	if (kind == CALLS || kind == LEAVES)
 		op->handler();
-	} else {
-		pid = fork();
-		if (pid == 0)
-			in_child = 1;
-		else if (waitpid(pid, &status, 0) != pid || status)
-			MUST(0);
-		shared->forked = 1;
-	}
+	else
+		handler_fork();
 	in_handler = 0;
 	errno = err;
+	if (kind == LEAVES) {
+		left = 1;
+		siglongjmp(away, 1);
+	}
+}
+
+/* Nobody stands in the way of another call, the child still being there. */
+static void go_on(void)
+{
+	int status;
+
+	if (!left && !kid)
+		return;
+	in_handler = 1;
+	op->handler();
+	in_handler = 0;
+	shared->leave = 1;
+	if (kid)
+		MUST(waitpid(kid, &status, 0) == kid && !status);
+}
+
+/* Of the kernel's queues a user may have few. */
+static void names_remove(void)
+{
+	char own[40];
+
+	mq_unlink(name);
+	for (int i = 0; i < 2; i++) {
+		snprintf(own, sizeof(own), "/own.%d.%d", (int)getpid(), i);
+		mq_unlink(own);
+	}
 }
 
 static _Noreturn void traced(const char *registry)
@@ -609,11 +855,22 @@ static _Noreturn void traced(const char *registry)
 	alarm(T_LIMIT);
 	op->setup();
 	ptrace(PTRACE_TRACEME, 0, NULL, NULL);
-	raise(SIGSTOP);
-	op->call();
+	if (!sigsetjmp(away, 1)) {
+		raise(SIGSTOP);
+		op->call();
+	}
 	shared->ended = 1;
-	if (!in_child)
+	if (in_child) {
+		alarm(T_LIMIT);
+		while (shared->beside && !shared->leave)
+			sched_yield();
+		_exit(0);
+	}
+	go_on();
+	if (!left)
 		op->look();
+	else
+		names_remove();
 	_exit(0);
 }
 
@@ -755,8 +1012,8 @@ static int record(pid_t pid)
 static int fail_at(const struct place *p, unsigned nth)
 {
 	t_say("FAIL %s%s: at %#lx, time %u, status %#x, line %d, %s", op->name,
-		forks ? ", forked" : "", p ? p->at - base : 0, nth,
-		child_status, shared->wrong, strerror((int)shared->got));
+		rounds[kind], p ? p->at - base : 0, nth, child_status,
+		shared->wrong, strerror((int)shared->got));
 	return 0;
 }
 
@@ -842,11 +1099,10 @@ int main(int argc, char **argv)
 		if (!wanted)
 			continue;
 		t_say("%s", op->name);
-		forks = 0;
+		kind = CALLS;
 		t_true(run(NULL, 0));
-		walk();
-		forks = 1;
-		walk();
+		for (kind = 0; kind < N_ROUNDS; kind++)
+			walk();
 	}
 	return t_failed;
 }

@@ -23,6 +23,11 @@ user() {
     setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
 }
 export -f user
+# Where a stranger may come: the tree may be in somebody's home.
+mkdir -p $work/shim/tool
+cp "$ipclift" $work/shim/tool/
+cp "$shim" $work/shim/
+theirs=$work/shim/tool/ipclift
 
 # By doctor, in the variable doctor: $1 is the finding, the command goes to fd 3
 # and is done. sudo does not exist here: root does it.
@@ -80,14 +85,14 @@ if setpriv --dump | grep -q '^Capability bounding set:.*sys_resource'; then
         "ulimit -f 4000000"
     mends "the limit on address space" 'sudo prlimit --pid $$ --as=unlimited' \
         "ulimit -v 4000000" "user env IPCLIFT_REGISTRY=/dev/shm/none \
-         $ipclift doctor --quick"
+         $theirs doctor --quick"
 fi
 logind='mount -t tmpfs tmpfs /run; mkdir -p /run/systemd/seats
     cp /etc/{passwd,nsswitch.conf,ld.so.cache} $work
     mount -t tmpfs tmpfs /etc; mount -t tmpfs tmpfs /var/lib
     cp $work/{passwd,nsswitch.conf,ld.so.cache} /etc'
 # There is no logind here; loginctl(1) says what it keeps.
-logged_in="user env IPCLIFT_REGISTRY=/dev/shm/none $ipclift doctor --quick"
+logged_in="user env IPCLIFT_REGISTRY=/dev/shm/none $theirs doctor --quick"
 mends "systemd-logind removes your files" "loginctl enable-linger" "$logind
     loginctl() { mkdir -p /var/lib/systemd/linger
         touch /var/lib/systemd/linger/nobody; }" "$logged_in"
