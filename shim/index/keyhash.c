@@ -13,9 +13,19 @@
 /* Arbitrary: chains of this length do not occur by chance with one key a
  * bucket, and a journal for them would be large; such a split is left out. */
 #define SPLIT_MAX 1024
-/* Each slot that a chain leads over is a miss of the caches, and a bucket is
- * four bytes. */
-#define BUCKETS_A_KEY 4u
+/* Measured: of fewer the chains are longer, of more the table is less in the
+ * caches. */
+#define BUCKETS_A_KEY 2u
+/*
+ * A link, that is a bucket or slot.next: idx + 1, 0 = end; whether another
+ * follows; and the highest bits of the key's hash. Each slot that a chain leads
+ * over is a miss of the caches: so most keys that are not there are found
+ * missing without one.
+ */
+#define LINK_IDX 0x1ffffffu
+#define LINK_MORE 0x2000000u
+#define LINK_TAG 0xfc000000u
+_Static_assert(IDX_MAX <= LINK_IDX, "idx + 1 fits");
 
 static u32 hash(s32 key)
 {
@@ -55,22 +65,41 @@ void keyhash_prefetch(const struct caller *c, enum facility f, s32 key)
 	__builtin_prefetch(bucket(c, f, bucket_of(hash(key), n)), 1);
 }
 
+static int is_link(u32 link)
+{
+	return (link & LINK_IDX) && (link & LINK_IDX) <= IDX_MAX;
+}
+
+static u32 link_to(u32 idx, u32 h, u32 rest)
+{
+	return (idx + 1) | (rest ? LINK_MORE : 0) | (h & LINK_TAG);
+}
+
+static struct slot *slot_of(const struct caller *c, enum facility f, u32 link)
+{
+	return region_slot(&c->region, f, (link & LINK_IDX) - 1);
+}
+
 static struct slot *walk(
 	struct caller *c, enum facility f, s32 key, u64 *ret_ident)
 {
 	struct id_table *t = &caller_header(c)->ids[f];
 	u32 n = atom_load_acquire(&t->n_buckets), steps = 0;
-	u32 at;
+	u32 at, h = hash(key);
 	struct slot *s;
 
 	if (n == 0 || n > IDX_MAX)
 		return NULL;
-	at = atom_load_acquire(bucket(c, f, bucket_of(hash(key), n)));
-	for (; at && at <= IDX_MAX && steps < MAX_STEPS; steps++) {
-		s = region_slot(&c->region, f, at - 1);
-		*ret_ident = atom_load_acquire(&s->ident);
-		if (s->key == key && (*ret_ident & IDENT_LIVE))
-			return s;
+	at = atom_load_acquire(bucket(c, f, bucket_of(h, n)));
+	for (; is_link(at) && steps < MAX_STEPS; steps++) {
+		s = slot_of(c, f, at);
+		if (!((at ^ h) & LINK_TAG)) {
+			*ret_ident = atom_load_acquire(&s->ident);
+			if (s->key == key && (*ret_ident & IDENT_LIVE))
+				return s;
+		}
+		if (!(at & LINK_MORE))
+			break;
 		at = atom_load_acquire(&s->next);
 	}
 	return NULL;
@@ -89,8 +118,8 @@ struct slot *keyhash_next_locked(
 	s32 key = s->key;
 	u32 at = s->next, steps;
 
-	for (steps = 0; at && at <= IDX_MAX && steps < MAX_STEPS; steps++) {
-		struct slot *next = region_slot(&c->region, f, at - 1);
+	for (steps = 0; is_link(at) && steps < MAX_STEPS; steps++) {
+		struct slot *next = slot_of(c, f, at);
 
 		if (next->key == key && (next->ident & IDENT_LIVE))
 			return next;
@@ -155,37 +184,49 @@ void keyhash_repair(struct caller *c, enum facility f)
 		keyhash_write_end(c, f);
 }
 
-static void push(struct caller *c, enum facility f, u32 b, u32 idx)
+static void push(struct caller *c, enum facility f, u32 b, u32 idx, u32 h)
 {
 	u32 *head = bucket(c, f, b);
 
 	journal_set32(c, &region_slot(&c->region, f, idx)->next, *head);
-	journal_set32(c, head, idx + 1);
+	journal_set32(c, head, link_to(idx, h, *head));
+}
+
+/* What *link names is left out of the chain: `before` is the link before it. */
+static void leave_out(struct caller *c, enum facility f, u32 *link, u32 *before)
+{
+	u32 rest = slot_of(c, f, *link)->next;
+
+	journal_set32(c, link, rest);
+	if (!rest && before)
+		journal_set32(c, before, *before & ~LINK_MORE);
 }
 
 static void split(struct caller *c, enum facility f)
 {
 	struct id_table *t = &caller_header(c)->ids[f];
 	u32 n = t->n_buckets, len = 0;
-	u32 from, at, *link;
+	u32 from, at, h, *link, *before = NULL;
 	struct slot *s;
 
 	from = bucket_of(n, n);
 	for (at = *bucket(c, f, from); at; at = s->next, len++)
-		s = region_slot(&c->region, f, at - 1);
-	if (len > SPLIT_MAX || journal_reserve(c, 3 * len + 2))
+		s = slot_of(c, f, at);
+	if (len > SPLIT_MAX || journal_reserve(c, 4 * len + 2))
 		return;
 	if (caller_room(c, bucket(c, f, n), sizeof(*link)))
 		return;
 	link = bucket(c, f, from);
 	journal_set32(c, &t->n_buckets, n + 1);
 	while (*link) {
-		at = *link - 1;
+		at = (*link & LINK_IDX) - 1;
 		s = region_slot(&c->region, f, at);
-		if (bucket_of(hash(s->key), n + 1) == n) {
-			journal_set32(c, link, s->next);
-			push(c, f, n, at);
+		h = hash(s->key);
+		if (bucket_of(h, n + 1) == n) {
+			leave_out(c, f, link, before);
+			push(c, f, n, at, h);
 		} else {
+			before = link;
 			link = &s->next;
 		}
 	}
@@ -206,14 +247,18 @@ void keyhash_grow_locked(struct caller *c, enum facility f)
 static void merge(struct caller *c, enum facility f)
 {
 	struct id_table *t = &caller_header(c)->ids[f];
-	u32 last = t->n_buckets - 1;
-	u32 to, *tail;
+	u32 last = t->n_buckets - 1, rest = *bucket(c, f, last);
+	u32 to, *tail, *before = NULL;
 
 	to = bucket_of(last, last);
 	tail = bucket(c, f, to);
-	while (*tail)
-		tail = &region_slot(&c->region, f, *tail - 1)->next;
-	journal_set32(c, tail, *bucket(c, f, last));
+	while (*tail) {
+		before = tail;
+		tail = &slot_of(c, f, *tail)->next;
+	}
+	journal_set32(c, tail, rest);
+	if (rest && before)
+		journal_set32(c, before, *before | LINK_MORE);
 	journal_set32(c, bucket(c, f, last), 0);
 	journal_set32(c, &t->n_buckets, last);
 	journal_commit(c);
@@ -237,7 +282,9 @@ void keyhash_insert_locked(struct caller *c, enum facility f, u32 idx)
 	struct id_table *t = &caller_header(c)->ids[f];
 	struct slot *s = region_slot(&c->region, f, idx);
 
-	push(c, f, bucket_of(hash(s->key), t->n_buckets), idx);
+	u32 h = hash(s->key);
+
+	push(c, f, bucket_of(h, t->n_buckets), idx, h);
 	journal_set32(c, &t->n_keys, t->n_keys + 1);
 }
 
@@ -246,11 +293,14 @@ void keyhash_remove_locked(struct caller *c, enum facility f, u32 idx)
 	struct id_table *t = &caller_header(c)->ids[f];
 	struct slot *s = region_slot(&c->region, f, idx);
 	u32 *link = bucket(c, f, bucket_of(hash(s->key), t->n_buckets));
+	u32 *before = NULL;
 
-	while (*link && *link != idx + 1)
-		link = &region_slot(&c->region, f, *link - 1)->next;
+	while (*link && (*link & LINK_IDX) != idx + 1) {
+		before = link;
+		link = &slot_of(c, f, *link)->next;
+	}
 	if (!*link)
 		return;
-	journal_set32(c, link, s->next);
+	leave_out(c, f, link, before);
 	journal_set32(c, &t->n_keys, t->n_keys - 1);
 }

@@ -340,13 +340,29 @@ static u32 check_slots(struct check *k, u32 f)
 
 /* The hash of keyhash.c, said a second time: a check shares no code with what
  * it checks. */
-static u32 bucket_for(s32 key, u32 n_buckets)
+static u32 hash_of(s32 key)
 {
-	u32 h = (u32)key, size = 1;
+	u32 h = (u32)key;
 
 	h = (h ^ h >> 16) * 0x7feb352dU;
 	h = (h ^ h >> 15) * 0x846ca68bU;
-	h ^= h >> 16;
+	return h ^ h >> 16;
+}
+
+/* Idx + 1 in a link; beside it whether another follows, and bits of the hash.
+ */
+#define IN_LINK(link) ((link)&0x1ffffff)
+
+static int link_is_right(u32 link, const struct slot *s)
+{
+	return (link >> 25 & 1) == (s->next != 0) &&
+	       link >> 26 == hash_of(s->key) >> 26;
+}
+
+static u32 bucket_for(s32 key, u32 n_buckets)
+{
+	u32 h = hash_of(key), size = 1;
+
 	while (size < n_buckets)
 		size *= 2;
 	return h % size < n_buckets ? h % size : h % (size / 2);
@@ -367,14 +383,15 @@ static void check_keys(struct check *k, u32 f, u32 n_live)
 	}
 	for (b = 0; b < t->n_buckets; b++)
 		for (at = buckets[b]; at && n <= n_live;) {
-			struct slot *s = region_slot(&k->region, f, at - 1);
+			u32 idx = IN_LINK(at) - 1;
+			struct slot *s = region_slot(&k->region, f, idx);
 
 			n++;
-			if (at > IDX_MAX || !(s->ident & IDENT_LIVE) ||
-				!s->key ||
+			if (idx >= IDX_MAX || !(s->ident & IDENT_LIVE) ||
+				!s->key || !link_is_right(at, s) ||
 				bucket_for(s->key, t->n_buckets) != b) {
 				check_failed(
-					k, INV_CHAIN, "bucket, idx", b, at - 1);
+					k, INV_CHAIN, "bucket, idx", b, idx);
 				break;
 			}
 			at = s->next;

@@ -205,9 +205,7 @@ static __attribute__((noinline)) int array_biased(
 	s = ids_find(c, FAC_SEM, id, &ident);
 	if (!s || guard_readable(c, user, n * sizeof(op)) || !bias_enter(c, s))
 		return NOT_FAST;
-	sems = (struct sem *)((struct semset *)region_at(
-				      &c->region, s->body.off) +
-			      1);
+	sems = sem_array(region_at(&c->region, s->body.off));
 	if (unlikely(atom_load_relaxed(&s->ident) != ident))
 		goto out;
 	for (i = 0; i < n; i++) {

@@ -98,7 +98,7 @@ struct slot {
 	u64 ident; /* IDENT_* below; 0 = free */
 	struct ref body;
 	s32 key;
-	u32 next; /* key chain: idx + 1, 0 = end */
+	u32 next; /* key chain: a link (keyhash.c), 0 = end */
 	u32 mode; /* the nine permission bits (and facility's own above) */
 	u32 uid;
 	u32 gid;
