@@ -31,11 +31,17 @@ static inline struct slot *ids_slot(
 	return region_slot(&c->region, f, (u32)id & ids_mask(c));
 }
 
-/* 0: above the highest idx in use, where the slots may be holes of the file. */
+/* 1 if idx is in use (the low bits of an id). Touches no hole. */
+int ids_used(const struct caller *c, enum facility f, u32 idx);
+
+/* 0: not in use, and the slot may be a hole of the file. */
 static inline int ids_in_range(const struct caller *c, enum facility f, s32 id)
 {
-	return ((u32)id & ids_mask(c)) <=
-	       atom_load_relaxed(&caller_header(c)->ids[f].max_idx);
+	u32 idx = (u32)id & ids_mask(c);
+
+	return likely(idx < atom_load_relaxed(
+				    &caller_header(c)->ids[f].slots_ready)) ||
+	       ids_used(c, f, idx);
 }
 
 /* The live object with this id, or NULL (-EINVAL for the caller). *ret_ident
@@ -73,8 +79,6 @@ void ids_free_locked(struct caller *c, enum facility f, u32 idx);
  * the facility's lock the answer is of no single moment: look at slot.ident.
  */
 u32 ids_next(struct caller *c, enum facility f, u32 from);
-/* 1 if idx is in use (the low bits of an id). Touches no hole. */
-int ids_used(const struct caller *c, enum facility f, u32 idx);
 /* As ids_find, by idx (SEM_STAT and its kin): an id's higher bits do not count.
  */
 static inline struct slot *ids_find_idx(

@@ -2,10 +2,10 @@
 /*
  * Keys to objects: linear hashing over the reserved bucket array.
  *
- * A bucket is the head of a chain of slots (slot.next, idx + 1). With every key
- * that is added some buckets are split, so that chains are mostly one long;
- * some are merged when keys go. Lookup, insert and remove are O(1), with no
- * rehash pause.
+ * A bucket is the head of a chain of slots (slot.next; what a link says is in
+ * keyhash.c). With every key that is added some buckets are split, so that
+ * chains are mostly one long; some are merged when keys go. Lookup, insert and
+ * remove are O(1), with no rehash pause.
  *
  * Lookup takes no lock: it reads between two equal even values of key_seq. A
  * writer that died leaves it odd, and the reader then goes by the lock.

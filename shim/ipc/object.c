@@ -181,18 +181,12 @@ static void prefetch_next(const struct caller *c, const struct object_class *k)
 int object_get(struct caller *c, const struct object_class *k, s32 key,
 	u64 size, s32 flg)
 {
-	const s32 new = OBJ_CREAT | OBJ_EXCL;
 	struct slot *s;
 	u64 ident;
 	u32 seq = keyhash_seq(c, k->facility);
-	int looked = 0, ret;
+	int ret;
 
-	if (key && (flg & new) == new) {
-		/* Most likely it is not there: to look for it once, and to
-		 * have its bucket on the way meanwhile, is half the misses. */
-		keyhash_prefetch(c, k->facility, key);
-	} else if (key) {
-		looked = 1;
+	if (key) {
 		s = keyhash_find(c, k->facility, key, &ident);
 		if (likely(s != NULL))
 			return get_existing(c, k, s, ident, size, flg);
@@ -212,7 +206,7 @@ int object_get(struct caller *c, const struct object_class *k, s32 key,
 	/* Not before: a handler's call has one of its own. */
 	c->get_flg = flg;
 	s = NULL;
-	if (key && (!looked || keyhash_seq(c, k->facility) != seq))
+	if (key && keyhash_seq(c, k->facility) != seq)
 		s = keyhash_find_locked(c, k->facility, key);
 	if (s)
 		ret = get_existing(c, k, s, s->ident, size, flg);

@@ -269,12 +269,15 @@ static inline int has_sleepers(const struct semset *set, const struct sem *sem)
 	       set->zero_arrays.head;
 }
 
-HOT static void stay_calm(struct semset *set, struct sem *sem)
+HOT static void stay_calm(
+	const struct slot *s, struct semset *set, struct sem *sem)
 {
+	unsigned char *calm = s->size > 1 ? &sem->calm : &set->calm;
+
 	if (has_sleepers(set, sem) || set->n_adj) {
-		set->calm = 0;
-	} else if (++set->calm >= CALM_LIMIT) {
-		set->calm = 0;
+		*calm = 0;
+	} else if (++*calm >= CALM_LIMIT) {
+		*calm = 0;
 		atom_store_release(&sem->lo, sem->lo & ~SEM_OWNED);
 	}
 }
@@ -309,7 +312,7 @@ HOT static void finish(struct caller *c, struct slot *s, struct semset *set,
 		journal_commit(c);
 	}
 	if (r->a.n == 1 && !r->undo)
-		stay_calm(set, &sem_array(set)[r->a.sops[0].num]);
+		stay_calm(s, set, &sem_array(set)[r->a.sops[0].num]);
 }
 
 /* Room for enqueue; the lock is held and nothing under way. Not before: a

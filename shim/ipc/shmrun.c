@@ -218,10 +218,11 @@ static u64 table_pages(struct caller *c)
 	struct header *h = caller_header(c);
 	u64 bytes = HEADER_SIZE + h->heap.reserved - HEAP_OFF +
 		    (u64)h->thread_high * THREAD_STRIDE;
-	u32 f;
+	u32 f, profile = h->profiled ? sizeof(struct lock_profile) : 0;
 
 	for (f = 0; f < N_FAC; f++)
-		bytes += (u64)h->ids[f].max_idx * (SLOT_STRIDE(f) + 4);
+		bytes += (u64)h->ids[f].max_idx * (SLOT_STRIDE(f) + profile) +
+			 (u64)h->ids[f].n_buckets * sizeof(u32);
 	return bytes / SYS_PAGE + SLACK_PAGES;
 }
 

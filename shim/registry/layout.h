@@ -37,7 +37,7 @@
 #include "registry/layout_queue.h"
 
 #define LAYOUT_MAGIC 0x7466696c63706900ULL /* "\0ipclift" */
-#define LAYOUT_VERSION 18u
+#define LAYOUT_VERSION 19u
 
 /*
  * struct sem: one semaphore, one cache line; of a set of one only the first
@@ -58,7 +58,9 @@ struct sem {
 	u64 hi;
 	struct wait_queue alter; /* sleeping single operations != 0 */
 	struct wait_queue zero;	 /* sleeping single waits for zero */
-	u64 pad[4];
+	/* Of a set of one this is not there. */
+	unsigned char calm; /* a hint, any value is right: see semset.calm */
+	unsigned char pad[31];
 };
 _Static_assert(sizeof(struct sem) == 64, "sem size");
 #define SEM_USED 32u
@@ -72,7 +74,7 @@ _Static_assert(sizeof(struct sem) == 64, "sem size");
 /*
  * struct semset: the body of a set; its semaphores follow at the next multiple
  * of SEM_USED. All under the slot's lock and journaled, except pass_pending's
- * clearing (wakes may be tried twice) and undo_cut.
+ * clearing (wakes may be tried twice) and the hints, where any value is right.
  */
 struct semset {
 	struct wait_queue complex;     /* sleeping arrays that alter */
@@ -82,13 +84,12 @@ struct semset {
 	u32 n_active;
 	u32 n_adj; /* records that have a nonzero adj */
 	u32 n_waiters;
-	/* Hints for spinning and bias, plain stores; any value is right. */
-	u32 last_tid;
+	u32 last_tid; /* these: hints for spinning and bias */
 	u16 last_cpu, partner_cpu;
 	u16 pass_pending;	    /* values changed, sleepers not yet tried */
 	unsigned char bias_backoff; /* a hint: revocations seen */
-	unsigned char calm; /* a hint: operations that nobody needed a lock for
-			     */
+	unsigned char calm; /* of a set of one, a hint: operations in a row for
+			     * which nobody needed the lock */
 };
 _Static_assert(sizeof(struct semset) == 48, "semset size");
 

@@ -160,6 +160,15 @@ static void setall_call(void)
 	MUST(!semctl(id, 0, SETALL, value));
 }
 
+/* Nor between another's +1 and -1. */
+static void setall_handler(void)
+{
+	if (kid)
+		one_look_at();
+	else
+		sem_plain();
+}
+
 static void setall_look(void)
 {
 	sem_is(5);
@@ -274,11 +283,11 @@ static void large_rcv_setup(void)
 	rcv_setup();
 }
 
-static void huge_setup(void)
+static void larger_setup(void)
 {
 	struct msqid_ds ds;
 
-	msg_size = 8192;
+	msg_size = 5000;
 	msg_setup();
 	MUST(!msgctl(id, IPC_STAT, &ds));
 }
@@ -413,6 +422,17 @@ static void mq_rcv_setup(void)
 	mq_call();
 }
 
+/* Not so that a child who still receives would get it. */
+static void mq_rcv_handler(void)
+{
+	struct mq_attr attr;
+
+	if (kid)
+		MUST(!mq_getattr(mq, &attr));
+	else
+		mq_pair();
+}
+
 static void mq_rcv_look(void)
 {
 	int n;
@@ -442,16 +462,6 @@ static void mq_block_call(void)
 	}
 	MUST(mq_timedreceive(waits, in.text, msg_size, NULL, &soon) == -1);
 	MUST(errno == ETIMEDOUT || errno == EINTR);
-}
-
-static void mq_block_handler(void)
-{
-	struct mq_attr attr;
-
-	if (kid)
-		MUST(!mq_getattr(waits, &attr));
-	else
-		mq_pair();
 }
 
 static void mq_block_look(void)
@@ -716,17 +726,17 @@ static const struct step_op ops[] = {
 	{"semop, array", sem_setup, array_call, sem_plain, array_look},
 	{"semop, undo", sem_setup, undo_call, sem_undo, undo_look},
 	{"semop, blocked", sem_setup, block_call, block_handler, block_look},
-	{"SETALL", sem_setup, setall_call, sem_plain, setall_look},
+	{"SETALL", sem_setup, setall_call, setall_handler, setall_look},
 	{"semget, IPC_RMID", sem_setup, set_new, set_new, nothing},
 	{"msgsnd, small", small_setup, msg_call, msg_pair, msg_look},
 	{"msgsnd, large", large_setup, msg_call, msg_pair, msg_look},
-	{"msgsnd, 8 KiB", huge_setup, msg_call, msg_pair, msg_look},
+	{"msgsnd, larger", larger_setup, msg_call, msg_pair, msg_look},
 	{"msgrcv", large_rcv_setup, msg_receive, msg_pair, rcv_look},
 	{"shmat, shmdt", shm_setup, shm_call, shm_handler, shm_look},
 	{"mq_send, small", mq_small, mq_call, mq_pair, mq_look},
 	{"mq_send, large", mq_large, mq_call, mq_pair, mq_look},
-	{"mq_receive", mq_rcv_setup, mq_take, mq_pair, mq_rcv_look},
-	{"mq_timedreceive", mq_block_setup, mq_block_call, mq_block_handler,
+	{"mq_receive", mq_rcv_setup, mq_take, mq_rcv_handler, mq_rcv_look},
+	{"mq_timedreceive", mq_block_setup, mq_block_call, mq_rcv_handler,
 		mq_block_look},
 	{"mq_notify", mq_large, mq_control, mq_control, mq_control_look},
 	{"msgget, shmget", sem_setup, keyed_call, keyed_call, nothing},
