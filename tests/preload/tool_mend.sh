@@ -132,11 +132,11 @@ mends "/dev/shm: cannot be opened" "export IPCLIFT_REGISTRY=/dev/shm/mine" \
     "IPCLIFT_REGISTRY=/dev/shm"
 mends "you may make no files there" "export IPCLIFT_REGISTRY=/dev/shm/mine" \
     "IPCLIFT_REGISTRY=$work/mine; chmod 1777 /dev/shm" \
-    "user $ipclift doctor --quick"
+    "user $theirs doctor --quick"
 mends "/dev/shm/ipclift-65534 is not a directory that only you" \
     "sudo rm -r /dev/shm/ipclift-65534" \
     "unset IPCLIFT_REGISTRY; mkdir /dev/shm/ipclift-65534" \
-    "user $ipclift doctor"
+    "user $theirs doctor"
 
 # Whoever was making the file died before there was a registry in it: that is
 # no fault, and to look at it harms nobody.
@@ -164,7 +164,7 @@ finds "the kernel holds 2 objects with keys" \
 # ---- a program
 cp /usr/bin/id "$work/id"
 chmod 4755 "$work/id"
-set_id="user $ipclift doctor -q --registry /dev/shm/none $work/id"
+set_id="user $theirs doctor -q --registry /dev/shm/none $work/id"
 finding="is set-user-ID" setup=: doctor=$set_id bash "$work/mend.sh"
 is "found: set-user-ID" "$(grep -c set-user-ID "$work/before")" 1
 is "to be started as its owner" "$(<"$work/mend")" \
@@ -199,5 +199,5 @@ finds "$work/text is no 64-bit x86 program" : \
     "$ipclift doctor --quick $work/text"
 chmod 0711 "$work/id"
 finds "$work/id cannot be read" : \
-    "user $ipclift doctor -q --registry /dev/shm/none $work/id"
+    "user $theirs doctor -q --registry /dev/shm/none $work/id"
 exit $bad
