@@ -92,16 +92,17 @@ enum facility {
 struct slot {
 	struct lock lock;
 	s64 ctime;
-	u32 cuid;
+	u32 gid;
 	u32 cgid;
-	/* The second line: what callers read without the lock. */
+	/* The second line: what callers read without the lock; of the first a
+	 * read takes the lock's line from whoever has it. */
 	u64 ident; /* IDENT_* below; 0 = free */
 	struct ref body;
 	s32 key;
 	u32 next; /* key chain: a link (keyhash.c), 0 = end */
 	u32 mode; /* the nine permission bits (and facility's own above) */
 	u32 uid;
-	u32 gid;
+	u32 cuid;
 	u32 size; /* semaphores of the set */
 	u64 bias; /* bias.h: caller.bias_id of the thread that the lock
 		   * is lent to, 0 = none */
