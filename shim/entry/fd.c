@@ -155,7 +155,8 @@ int fd_lookup_slow(struct caller *c, int fd, struct mq_desc *ret)
 	if (sys_call(__NR_fstat, fd, &st))
 		return -EBADF;
 	e = c->pid == process_page.pid ? entry_make(fd) : NULL;
-	/* By a signal handler or another thread: it would stay. */
+	/* A signal handler or another thread uses what is being closed: noted
+	 * now, it would stay for the number's next owner. */
 	if (e && (atom_load_acquire(&e->info) & FD_CLOSING))
 		e = NULL;
 	if (!S_ISFIFO(st.st_mode) ||

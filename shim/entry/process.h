@@ -28,8 +28,8 @@ extern __thread struct caller process_caller
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /* During the interposed fork: what was prepared for the child, which takes it
- * over at its first call. */
-/* By value, for a signal handler may leave the fork by siglongjmp. */
+ * over at its first call. By value, for a signal handler may leave the fork by
+ * siglongjmp. */
 extern __thread struct shm_fork process_fork
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 

@@ -36,6 +36,9 @@
 #include "registry/wait.h"
 
 #define N_SIGNALS 65
+/* What any call but a long array of operations reserves, which asks again: the
+ * child may have been between its look at the journal and the answer. */
+#define ADOPT_ROOM 192u
 
 /* The kernel's struct sigaction. */
 struct ksigaction {
@@ -115,7 +118,7 @@ static __attribute__((noinline)) void adopt_call(u32 room, int slept, void *uc)
 	struct caller *c = process_get(&err);
 
 	if (c && room && !caller_enroll(c))
-		journal_reserve(c, room);
+		journal_reserve(c, room > ADOPT_ROOM ? room : ADOPT_ROOM);
 	/* Not to sleep on the parent's word. */
 	if (slept) {
 		arch_skip_syscall(uc, __NR_futex, -EINTR);

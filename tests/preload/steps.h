@@ -192,6 +192,7 @@ static struct user_regs_struct regs_of(pid_t pid)
 }
 
 static int child_status;
+static unsigned n_runs, n_signals; /* of a round */
 
 static int stopped_by(pid_t pid, int sig)
 {
@@ -313,6 +314,8 @@ static int run(const struct place *p, unsigned nth)
 		traced(registries ? registry : NULL);
 	if (stopped_by(pid, SIGSTOP))
 		there = p ? go_to(pid, p, nth) : record(pid);
+	n_runs++;
+	n_signals += there == 1;
 	if (WIFSTOPPED(child_status)) {
 		ptrace(PTRACE_DETACH, pid, NULL,
 			(void *)(there == 1 ? SIGUSR1 : 0L));
@@ -343,12 +346,15 @@ static void walk(void)
 {
 	unsigned i, failed = 0, least = 1 + n_places / SAMPLES;
 
+	n_runs = n_signals = 0;
 	for (i = n_places % 3; i < n_places && failed < 10;
 		i += every ? every : least)
 		failed += !all_times(&places[i]);
 	if (failed)
 		t_failed = 1;
 	t_true(!failed);
+	/* Not at the kernel's own page, nor where a run does not come by. */
+	t_true(n_signals > n_runs / 2);
 }
 
 static inline int steps_main(const struct step_op *ops, size_t n_ops,
