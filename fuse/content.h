@@ -3,13 +3,13 @@
  * What the files of the mount say: makers of texts, for the table of tree.c.
  *
  * Each takes the locks that it needs for one object at a time, and no longer
- * than to copy what it shows. All return 0 or -errno: what the views of ipc/
+ * than to copy what it shows. All return 0 or -errno: what the views of inspect/
  * return, -ENOENT for an object that is gone.
  */
 #ifndef IPCLIFT_FUSE_CONTENT_H
 #define IPCLIFT_FUSE_CONTENT_H
 
-#include "ipc/mqueue.h"
+#include "mq/mqueue.h"
 #include "tree.h"
 
 /* sysvipc/sem, msg, shm: the kernel's rows, added to t: of what has an idx from

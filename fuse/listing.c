@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "content.h"
-#include "ipc/render.h"
+#include "render/render.h"
 
 /* Of one facility; its lock guards all of it, but not the making. */
 static struct share {

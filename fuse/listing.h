@@ -12,7 +12,7 @@
 #define IPCLIFT_FUSE_LISTING_H
 
 #include "registry/caller.h"
-#include "tool/text.h"
+#include "inspect/text.h"
 
 struct listing {
 	struct text text;

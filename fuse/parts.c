@@ -12,10 +12,10 @@
 #include <string.h>
 
 #include "content.h"
-#include "ipc/msgview.h"
-#include "ipc/semview.h"
-#include "ipc/shmattach.h"
-#include "ipc/shmview.h"
+#include "inspect/msgview.h"
+#include "inspect/semview.h"
+#include "shm/shmattach.h"
+#include "inspect/shmview.h"
 #include "source.h"
 
 /* Items looked at first; more are asked for again. Arbitrary. */
@@ -98,7 +98,7 @@ static int print_rows(
 	return n < 0 ? (int)n : 0;
 }
 
-/* content_NAME, a file of rows of a type that a function of ipc/ fills in, each
+/* content_NAME, a file of rows of a type that a function of inspect/ fills in, each
  * printed by NAME_row, under a line of column names. */
 #define ROWS_FILE(name, type, function, head)                              \
 	static s64 ask_##name(struct caller *c, s32 id, void *rows, u32 n) \

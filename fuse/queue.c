@@ -16,7 +16,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "ipc/perm.h"
+#include "object/perm.h"
 
 int queue_open(
 	struct caller *c, const struct node *n, int flags, struct mq_desc *ret)

@@ -14,7 +14,7 @@
 
 #include <sys/stat.h>
 
-#include "ipc/mqueue.h"
+#include "mq/mqueue.h"
 #include "tree.h"
 
 struct fuse_pollhandle;

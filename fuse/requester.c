@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tool/text.h"
+#include "inspect/text.h"
 
 /* Bits of CapEff in /proc/PID/status. */
 static const struct {

@@ -13,7 +13,7 @@
 
 #include <sys/types.h>
 
-#include "ipc/perm.h"
+#include "object/perm.h"
 
 struct requester {
 	struct cred cred; /* first: cred_read gets its address */

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ipc/limits.h"
-#include "ipc/shmmap.h"
+#include "object/limits.h"
+#include "shm/shmmap.h"
 #include "log.h"
 #include "requester.h"
 

@@ -14,8 +14,8 @@
 
 #include "content.h"
 #include "index/ids.h"
-#include "ipc/mqview.h"
-#include "ipc/sysctl.h"
+#include "inspect/mqview.h"
+#include "object/sysctl.h"
 #include "source.h"
 
 #define INO_OBJECT (1ULL << 63)
@@ -42,7 +42,7 @@ enum {
 	INO_EVENTS,
 	INO_STATS,
 	N_FIXED,
-	/* And from here the files of ipc/sysctl.h, in their order. */
+	/* And from here the files of object/sysctl.h, in their order. */
 	INO_SYSCTL = 64,
 };
 

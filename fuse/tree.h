@@ -16,7 +16,7 @@
 
 #include "registry/caller.h"
 #include "requester.h"
-#include "tool/text.h"
+#include "inspect/text.h"
 
 struct sysctl_file;
 

@@ -9,14 +9,14 @@
 #include <unistd.h>
 
 #include "content.h"
-#include "ipc/eventtext.h"
-#include "ipc/limits.h"
-#include "ipc/lockview.h"
-#include "ipc/render.h"
-#include "ipc/taskview.h"
+#include "render/eventtext.h"
+#include "object/limits.h"
+#include "inspect/lockview.h"
+#include "render/render.h"
+#include "inspect/taskview.h"
 #include "registry/event.h"
 #include "source.h"
-#include "tool/graph.h"
+#include "inspect/graph.h"
 
 /* ---- sysvipc ---- */
 

@@ -6,7 +6,7 @@
  *
  * Memory order: x86 keeps stores in program order and a SIGKILL takes effect
  * between instructions, so what a killed thread leaves behind is a prefix of
- * its stores. The journal (registry/journal.h) rests on this.
+ * its stores. The journal (registry/journal/journal.h) rests on this.
  */
 #ifndef IPCLIFT_ARCH_X86_64_H
 #define IPCLIFT_ARCH_X86_64_H

@@ -7,7 +7,7 @@
 #include "entry/cookie.h"
 #include "entry/courier.h"
 #include "entry/process.h"
-#include "ipc/mqmail.h"
+#include "mq/mqmail.h"
 
 #define SIGEV_THREAD 2
 #define SI_MESGQ (-3)

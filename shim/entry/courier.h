@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The courier: a thread of a process that is registered for a notification
- * which the sender may not or cannot deliver itself (ipc/mqmail.h): it sends
+ * which the sender may not or cannot deliver itself (mq/mqmail.h): it sends
  * its own process the signal, with the code, pid and uid that the kernel would
  * give, or the cookie to its netlink socket.
  *

@@ -30,7 +30,7 @@
 #include "entry/fd.h"
 #include "entry/mqfile.h"
 #include "entry/procfile.h"
-#include "ipc/controlfile.h"
+#include "object/controlfile.h"
 #include "registry/cancel.h"
 #include "registry/guard.h"
 

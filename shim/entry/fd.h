@@ -8,13 +8,13 @@
 #define IPCLIFT_ENTRY_FD_H
 
 #include "entry/process.h"
-#include "ipc/mqueue.h"
+#include "mq/mqueue.h"
 
-#define FD_ACCESS 3u /* MQ_O_ACCMODE */
-#define FD_MQ 4u     /* ident and FD_ACCESS count */
-#define FD_OTHER 8u  /* looked at for poll, and no queue */
-#define FD_HERE 32u  /* with FD_MQ: opened by this program image */
-#define FD_PROC 16u  /* of procfs.h: ident (procfile.h) and FD_ACCESS count */
+#define FD_ACCESS 3u   /* MQ_O_ACCMODE */
+#define FD_MQ 4u       /* ident and FD_ACCESS count */
+#define FD_OTHER 8u    /* looked at for poll, and no queue */
+#define FD_HERE 32u    /* with FD_MQ: opened by this program image */
+#define FD_PROC 16u    /* of procfs.h: ident (procfile.h) and FD_ACCESS count */
 #define FD_CLOSING 64u /* about to be closed: nothing is noted here */
 
 struct fd_entry {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
  * fork and what libc builds on it without going through the name: a process
- * with attached segments counts them for its child (ipc/shmfork.h). Without
+ * with attached segments counts them for its child (shm/shmfork.h). Without
  * attachments each is libc's own, behind one load.
  */
 #include <sys/types.h>
 #include "entry/process.h"
 #include "entry/sysv.h"
-#include "ipc/shmfork.h"
-#include "ipc/shmmap.h"
+#include "shm/shmfork.h"
+#include "shm/shmmap.h"
 
 typedef pid_t (*fork_fn)(void);
 struct fork_call {

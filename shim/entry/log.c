@@ -9,7 +9,7 @@
  * be written is none: the host is not to learn of it.
  */
 #include "entry/log.h"
-#include "ipc/eventtext.h"
+#include "render/eventtext.h"
 
 #define SIGPIPE 13
 #define SIGXFSZ 25

@@ -11,7 +11,7 @@
 #include "entry/mqfile.h"
 #include "entry/process.h"
 #include "entry/sysv.h"
-#include "ipc/shmhost.h"
+#include "shm/shmhost.h"
 
 #define MAP_FIXED 0x10
 #define MREMAP_FIXED_FLAG 2

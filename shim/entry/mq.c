@@ -20,7 +20,7 @@
 #include "entry/courier.h"
 #include "entry/fd.h"
 #include "entry/sysv.h"
-#include "ipc/controlfile.h"
+#include "object/controlfile.h"
 #include "registry/cancel.h"
 #include "registry/guard.h"
 

@@ -18,7 +18,7 @@
 #include <unistd.h>
 #include "entry/mqfile.h"
 #include "entry/procfs.h"
-#include "ipc/render.h"
+#include "render/render.h"
 #include "registry/guard.h"
 
 #ifndef F_SETSIG

@@ -14,7 +14,7 @@
 #include <sys/msg.h>
 #include "entry/process.h"
 #include "entry/sysv.h"
-#include "ipc/msg.h"
+#include "msg/msg.h"
 #include "registry/cancel.h"
 #include "registry/guard.h"
 

@@ -25,10 +25,10 @@
 #include "entry/courier.h"
 #include "entry/log.h"
 #include "entry/process.h"
-#include "ipc/limits.h"
-#include "ipc/perm.h"
-#include "ipc/shmfork.h"
-#include "ipc/shmmap.h"
+#include "object/limits.h"
+#include "object/perm.h"
+#include "shm/shmfork.h"
+#include "shm/shmmap.h"
 
 #define MADV_WIPEONFORK 18
 #define AT_SECURE 23

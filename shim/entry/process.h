@@ -5,7 +5,7 @@
 #ifndef IPCLIFT_ENTRY_PROCESS_H
 #define IPCLIFT_ENTRY_PROCESS_H
 
-#include "ipc/shmfork.h"
+#include "shm/shmfork.h"
 #include "registry/caller.h"
 
 #define EXPORT __attribute__((visibility("default")))

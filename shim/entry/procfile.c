@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include "entry/mqfile.h"
 #include "entry/procfile.h"
-#include "ipc/controlfile.h"
+#include "object/controlfile.h"
 #include "registry/guard.h"
 
 /* The kernel looks no further in one write. */

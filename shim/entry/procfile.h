@@ -7,8 +7,8 @@
 #define IPCLIFT_ENTRY_PROCFILE_H
 
 #include "entry/procfs.h"
-#include "ipc/render.h"
-#include "ipc/sysctl.h"
+#include "render/render.h"
+#include "object/sysctl.h"
 
 /* A file's number: the facility of a sysvipc file, or this plus the index in
  * sysctl_files. */

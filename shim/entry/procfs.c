@@ -2,7 +2,7 @@
 /*
  * The paths of /proc that show and steer IPC, opened by a program.
  *
- * The three of /proc/sysvipc and those of ipc/sysctl.h in /proc/sys/kernel and
+ * The three of /proc/sysvipc and those of object/sysctl.h in /proc/sys/kernel and
  * /proc/sys/fs/mqueue, as long as the facility is routed here. By their path;
  * or by a relative one, or a link, whose last component is the same, if the
  * kernel says that it is this file which it has opened. libc's own call is
@@ -21,7 +21,7 @@
  *     nothing in the file; a stream of fopen or fdopen does the same
  *     (stream.c). What libc writes by itself (another stream, dprintf) or what
  *     a program without the shim writes appears there and is taken over as
- *     ipc/controlfile.h tells: by this process at fflush, fclose, close and
+ *     object/controlfile.h tells: by this process at fflush, fclose, close and
  *     dup2 at the latest, where an error is reported too.
  *
  * Seen different from the kernel: a sysvipc file gives as much as is asked for,
@@ -37,8 +37,8 @@
 #include <unistd.h>
 #include "entry/procfs.h"
 #include "entry/procfile.h"
-#include "ipc/controlfile.h"
-#include "ipc/perm.h"
+#include "object/controlfile.h"
+#include "object/perm.h"
 
 #define F_PATH 010000000
 #define F_TMPFILE 020000000

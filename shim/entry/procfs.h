@@ -81,7 +81,7 @@ long procfs_lseek(int fd, s64 off, int whence);
 struct stat;
 void procfs_stat(int fd, struct stat *st);
 
-/* Apply what libc itself wrote to a descriptor (ipc/controlfile.h): 0 or the
+/* Apply what libc itself wrote to a descriptor (object/controlfile.h): 0 or the
  * error that the write had. */
 long procfs_commit(int fd);
 

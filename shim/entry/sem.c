@@ -13,7 +13,7 @@
 #include <sys/sem.h>
 #include "entry/process.h"
 #include "entry/sysv.h"
-#include "ipc/sem.h"
+#include "sem/sem.h"
 #include "registry/guard.h"
 
 #define LOCAL_VALUES 512u

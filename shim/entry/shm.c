@@ -8,7 +8,7 @@
 #include <sys/shm.h>
 #include "entry/process.h"
 #include "entry/sysv.h"
-#include "ipc/shm.h"
+#include "shm/shm.h"
 #include "registry/guard.h"
 
 #define SHM_STAT_ANY_CMD 15

@@ -19,7 +19,7 @@
 #include <stdio.h>
 #include "entry/procfs.h"
 #include "entry/stream.h"
-#include "ipc/controlfile.h"
+#include "object/controlfile.h"
 
 #undef fopen
 #undef fopen64

@@ -7,7 +7,7 @@
 
 #include <sys/ipc.h>
 #include <sys/types.h>
-#include "ipc/object.h"
+#include "object/object.h"
 
 /* libc's structure of what every object has; the rest of it is cleared. */
 static inline void sysv_perm(

@@ -9,7 +9,7 @@
 #ifndef IPCLIFT_INDEX_IDS_H
 #define IPCLIFT_INDEX_IDS_H
 
-#include "registry/journal.h"
+#include "registry/journal/journal.h"
 
 #define IDS_ENTRIES 12u
 

@@ -13,7 +13,7 @@
 #ifndef IPCLIFT_INDEX_KEYHASH_H
 #define IPCLIFT_INDEX_KEYHASH_H
 
-#include "registry/journal.h"
+#include "registry/journal/journal.h"
 
 /* Journal room for one insert or remove. */
 #define KEYHASH_ENTRIES 4u

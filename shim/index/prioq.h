@@ -21,7 +21,7 @@
 #ifndef IPCLIFT_INDEX_PRIOQ_H
 #define IPCLIFT_INDEX_PRIOQ_H
 
-#include "registry/journal.h"
+#include "registry/journal/journal.h"
 
 #define PRIOQ_N_PRIOS 32768u
 /* Journal room for one insert and one take with their items. */

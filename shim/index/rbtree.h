@@ -16,7 +16,7 @@
 #ifndef IPCLIFT_INDEX_RBTREE_H
 #define IPCLIFT_INDEX_RBTREE_H
 
-#include "registry/journal.h"
+#include "registry/journal/journal.h"
 
 _Static_assert(REGION_SIZE >> 6 <= 1u << 31, "links have 31 bits");
 

@@ -3,7 +3,7 @@
  * Lending locks and taking them back; the protocol is in bias.h.
  */
 #include "registry/bias.h"
-#include "registry/recover.h"
+#include "registry/journal/recover.h"
 
 #define MEMBARRIER_GLOBAL_EXPEDITED 2
 #define MEMBARRIER_REGISTER_GLOBAL_EXPEDITED 4

@@ -28,7 +28,7 @@
 #ifndef IPCLIFT_REGISTRY_BIAS_H
 #define IPCLIFT_REGISTRY_BIAS_H
 
-#include "registry/journal.h"
+#include "registry/journal/journal.h"
 #include "registry/lock.h"
 
 #define BIAS_REVOKING (1ULL << 63)

@@ -15,7 +15,7 @@
 #define MAX_HELD JOURNAL_LOCKS
 #define MAX_GRANTS 16u
 
-/* Cached credentials of the process; see ipc/perm.h. */
+/* Cached credentials of the process; see object/perm.h. */
 struct cred {
 	u32 euid;
 	u32 seq; /* how often they were forgotten */
@@ -80,7 +80,7 @@ struct caller {
 	unsigned long
 		signal_flags; /* sa_flags of the handler that interrupts */
 	struct cred *cred;
-	struct shm_process *shm; /* ipc/shmmap.h */
+	struct shm_process *shm; /* shm/shmmap.h */
 	u32 *new_image; /* 1 until this program image has found its task */
 	s32 get_flg;	/* of the *get(2) under way */
 	/* Lock-free operations on one object in a row (bias.h), for a few
@@ -108,15 +108,15 @@ struct caller {
 		s64 credit, usual;
 	} yield;
 	u32 onlooker; /* rather late than in others' way: the mount */
-	struct {      /* ipc/sleep.c */
+	struct {      /* object/sleep.c */
 		u32 vain, resync_at;
 	} spin;
-	/* Calls on one queue in a row under its lock (ipc/loan.h). */
+	/* Calls on one queue in a row under its lock (object/loan.h). */
 	struct {
 		u64 ident;
 		u64 n;
 	} alone[8];
-	u32 sent_in_row; /* messages since one was received (ipc/msgop.c) */
+	u32 sent_in_row; /* messages since one was received (msg/msgop.c) */
 	/* What the last call on a queue used (of msg: cell, chunk; of mq:
 	 * bytes, item, place in the stack): to be fetched with its lock. */
 	const void *fetch[3];
@@ -130,7 +130,7 @@ struct caller {
 	void *host_pending;
 	uintptr_t good_write_page[16];
 	u64 log_from, log_to; /* events to be logged (event.h); 0 = none */
-	u32 mq_mail; /* sent under the lock now held (ipc/mqmail.h); 0 = none */
+	u32 mq_mail; /* sent under the lock now held (mq/mqmail.h); 0 = none */
 	/* The own undo records used lately (undo.h), by slot index. */
 	struct {
 		u64 ident;

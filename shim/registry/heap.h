@@ -14,7 +14,7 @@
 #ifndef IPCLIFT_REGISTRY_HEAP_H
 #define IPCLIFT_REGISTRY_HEAP_H
 
-#include "registry/journal.h"
+#include "registry/journal/journal.h"
 
 /* Bytes a block of this size really takes; 0 if it is too large. */
 u64 heap_block_size(u64 size);

@@ -19,7 +19,7 @@
  *   HEAP       everything else of variable size
  *   SEGMENTS   from REGION_SIZE to header.file_size: the pages of shared
  *              memory segments. Not part of the mapping that struct region
- *              knows: a process maps what it attaches (ipc/shmmap.h)
+ *              knows: a process maps what it attaches (shm/shmmap.h)
  *
  * A change of this file bumps LAYOUT_VERSION. Programs of two versions never
  * share a file: the version is part of the identity that region_map checks
@@ -235,7 +235,7 @@ struct limit_told {
 
 /*
  * struct control_file: a control file that some process has open for writing
- * (ipc/controlfile.h). Written under control_lock while its bit in
+ * (object/controlfile.h). Written under control_lock while its bit in
  * header.control_open is 0; setting the bit is the commit.
  */
 struct control_file {
@@ -291,7 +291,7 @@ struct header {
 	u64 event_seq;
 	u64 stamp;		   /* arrival order of waiters */
 	u64 removing[N_FAC];	   /* idx + 1 of an object in mid-removal */
-	u64 kernel_keys_ns[N_FAC]; /* ipc/kernelkey.h */
+	u64 kernel_keys_ns[N_FAC]; /* object/kernelkey.h */
 	struct msg_slabs msg_slabs;
 	struct shm_state shm;
 	u64 mq_fifo[2]; /* token of a FIFO made for a queue not yet there */

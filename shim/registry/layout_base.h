@@ -176,7 +176,7 @@ struct limits {
  * mail_seq   anybody          -     yes              one too many
  *
  * state TASK_NASCENT: not a process yet but what a child to be forked will
- * inherit (ipc/shmfork.h); pid and start are the parent's.
+ * inherit (shm/shmfork.h); pid and start are the parent's.
  */
 enum task_state {
 	TASK_FREE,
@@ -275,7 +275,7 @@ struct sop {
 struct msg_wait {
 	s64 want;     /* msgtyp; of a sender, its type */
 	u64 max_size; /* room in the receiver's buffer; of a sender, its size */
-	u32 mode;     /* MSG_TAKE_* of ipc/msgqueue.h */
+	u32 mode;     /* MSG_TAKE_* of msg/msgqueue.h */
 	u32 where;    /* handed over: MSG_IN_*, which block of the thread */
 	s64 type;     /* handed over: type and size of the message */
 	u64 size;

@@ -10,7 +10,7 @@
 
 /*
  * struct users: hints about who uses a queue, plain stores, cpu also without
- * its lock; any value is right (ipc/loan.h). By kind: 0 those who send, 1 those
+ * its lock; any value is right (object/loan.h). By kind: 0 those who send, 1 those
  * who receive.
  */
 struct users {
@@ -264,7 +264,7 @@ struct msgqueue {
 #define MSG_NUM(count) ((count) >> 35)
 
 /*
- * struct msg_slab: payload blocks of one size (ipc/msgslab.h); heap's lock,
+ * struct msg_slab: payload blocks of one size (msg/msgslab.h); heap's lock,
  * journaled. struct msg_slabs: the lists.
  */
 struct msg_slab {

@@ -6,7 +6,7 @@
  * still there.
  */
 #include "registry/lock.h"
-#include "registry/recover.h"
+#include "registry/journal/recover.h"
 #include "registry/wait.h"
 
 /* Arbitrary: about a microsecond, and then up to about a second. */

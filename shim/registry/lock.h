@@ -51,7 +51,7 @@ void lock_release(struct caller *c, struct lock *lock);
  */
 void lock_pass_on(struct caller *c, struct lock *lock);
 
-/* Times taken since the last reset (ipc/lockview.h). The word itself never goes
+/* Times taken since the last reset (inspect/lockview.h). The word itself never goes
  * back, for lock-free readers compare it: a reset goes on to the next multiple
  * of 2^48. */
 #define LOCK_COUNT_BITS 48

@@ -11,7 +11,7 @@
 #include "registry/bias.h"
 #include "registry/guard.h"
 #include "registry/heap.h"
-#include "registry/journal.h"
+#include "registry/journal/journal.h"
 #include "registry/lock.h"
 #include "registry/wait.h"
 

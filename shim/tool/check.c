@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
  * ipclift check: are all invariants of a registry kept? What is looked at, and
- * when it is true, is in ipc/check.h.
+ * when it is true, is in inspect/check.h.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "ipc/check.h"
-#include "ipc/reap.h"
-#include "ipc/taskview.h"
+#include "inspect/check.h"
+#include "object/reap.h"
+#include "inspect/taskview.h"
 #include "tool/registry.h"
 #include "tool/table.h"
 
@@ -112,7 +112,7 @@ const struct command check_command = {
 		 "takes a lock,\n"
 		 "that every byte, sleeper and record is in one place. Exit "
 		 "status 1 if there\n"
-		 "are faults; shim/ipc/check.h explains the numbers.",
+		 "are faults; shim/inspect/check.h explains the numbers.",
 	.options = options,
 	.is = COMMAND_ON_REGISTRY,
 	.main = check_main,

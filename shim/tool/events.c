@@ -4,8 +4,8 @@
  */
 #include <stdio.h>
 
-#include "ipc/eventtext.h"
-#include "ipc/limits.h"
+#include "render/eventtext.h"
+#include "object/limits.h"
 #include "tool/registry.h"
 #include "tool/table.h"
 

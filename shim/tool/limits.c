@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ipc/control.h"
-#include "ipc/controlfile.h"
+#include "object/control.h"
+#include "object/controlfile.h"
 #include "tool/registry.h"
 #include "tool/table.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ipc/lockview.h"
+#include "inspect/lockview.h"
 #include "tool/registry.h"
 #include "tool/table.h"
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ipc/render.h"
+#include "render/render.h"
 #include "tool/objects.h"
 #include "tool/registry.h"
 #include "tool/table.h"

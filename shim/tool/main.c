@@ -4,7 +4,7 @@
  * over; each is in a file of its own.
  *
  * It uses libc freely, but sees no more of the shim than its core (registry/,
- * index/, ipc/): what it does to a registry goes through the same functions
+ * index/, sem/, msg/ ...): what it does to a registry goes through the same functions
  * that a program's calls go through.
  */
 #include "tool/command.h"

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ipc/shmattach.h"
+#include "shm/shmattach.h"
 #include "tool/registry.h"
 #include "tool/table.h"
 

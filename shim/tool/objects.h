@@ -7,10 +7,10 @@
 
 #include <json-c/json.h>
 
-#include "ipc/mqview.h"
-#include "ipc/msg.h"
-#include "ipc/sem.h"
-#include "ipc/shm.h"
+#include "inspect/mqview.h"
+#include "msg/msg.h"
+#include "sem/sem.h"
+#include "shm/shm.h"
 
 struct object {
 	enum facility kind;

@@ -3,7 +3,7 @@
  * Finding and mapping the registry of a command; see registry.h.
  */
 #include "tool/registry.h"
-#include "tool/text.h"
+#include "inspect/text.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ipc/perm.h"
-#include "ipc/shmmap.h"
+#include "object/perm.h"
+#include "shm/shmmap.h"
 #include "tool/home.h"
 
 static const char *option_registry, *option_name;

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ipc/semview.h"
-#include "ipc/msgview.h"
-#include "ipc/shmview.h"
+#include "inspect/semview.h"
+#include "inspect/msgview.h"
+#include "inspect/shmview.h"
 #include "tool/home.h"
 #include "tool/objects.h"
 #include "tool/registry.h"

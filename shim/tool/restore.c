@@ -15,10 +15,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ipc/control.h"
-#include "ipc/limits.h"
-#include "ipc/shmattach.h"
-#include "ipc/shmview.h"
+#include "object/control.h"
+#include "object/limits.h"
+#include "shm/shmattach.h"
+#include "inspect/shmview.h"
 #include "registry/region.h"
 #include "tool/home.h"
 #include "tool/objects.h"

@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ipc/control.h"
-#include "ipc/shmattach.h"
-#include "ipc/shmview.h"
+#include "object/control.h"
+#include "shm/shmattach.h"
+#include "inspect/shmview.h"
 #include "tool/objects.h"
 #include "tool/registry.h"
 #include "tool/savefile.h"

@@ -28,7 +28,7 @@
 #ifndef IPCLIFT_TOOL_SAVEFILE_H
 #define IPCLIFT_TOOL_SAVEFILE_H
 
-#include "ipc/dump.h"
+#include "inspect/dump.h"
 
 #define SAVE_MAGIC "ipclift\1"
 #define SAVE_VERSION 1u

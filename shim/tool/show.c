@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ipc/msgview.h"
-#include "ipc/semview.h"
-#include "ipc/shmview.h"
+#include "inspect/msgview.h"
+#include "inspect/semview.h"
+#include "inspect/shmview.h"
 #include "tool/objects.h"
 #include "tool/registry.h"
 #include "tool/table.h"

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ipc/taskview.h"
+#include "inspect/taskview.h"
 #include "tool/registry.h"
 #include "tool/table.h"
 

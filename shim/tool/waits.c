@@ -2,13 +2,13 @@
 /*
  * ipclift waits: who waits for whom, and deadlocks among them.
  *
- * What waiting for somebody means is in ipc/waitview.h. A circle is shown only
+ * What waiting for somebody means is in inspect/waitview.h. A circle is shown only
  * if it is still there at a second look.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "tool/graph.h"
+#include "inspect/graph.h"
 #include "tool/registry.h"
 #include "tool/table.h"
 

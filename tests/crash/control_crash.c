@@ -2,7 +2,7 @@
 /*
  * control_crash: what was written to a control file by somebody without the
  * shim is applied once, wherever the process that takes it over is killed
- * (ipc/controlfile.h).
+ * (object/controlfile.h).
  *
  * As shm_crash: the shim's sources with a crash point before every store to
  * the registry, and before the text leaves its file. The text is a wish for an
@@ -24,9 +24,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "entry/process.h"
-#include "ipc/check.h"
-#include "ipc/controlfile.h"
-#include "ipc/sysctl.h"
+#include "inspect/check.h"
+#include "object/controlfile.h"
+#include "object/sysctl.h"
 
 #define WISH 500
 #define POINTS_MOST 500

@@ -20,8 +20,8 @@
 #include <unistd.h>
 #include "crash.h"
 #include "index/keyhash.h"
-#include "ipc/check.h"
-#include "ipc/limits.h"
+#include "inspect/check.h"
+#include "object/limits.h"
 #include "registry/heap.h"
 #include "registry/task.h"
 #include "registry/wait.h"

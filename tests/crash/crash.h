@@ -12,7 +12,7 @@
  *   cast      sleepers, holders of undo, dead ones: whoever a scenario needs
  *
  * Verdict of a run: the survivor is not stuck, all invariants hold
- * (ipc/check.h), and what can be seen is what it would be had the victim died
+ * (inspect/check.h), and what can be seen is what it would be had the victim died
  * just before the operation, or just after it. Where the second is the case,
  * the run is repeated without any survivor: sleepers that were let through must
  * be awake within AWAKE_MS all the same.
@@ -21,8 +21,8 @@
 #define TESTS_CRASH_CRASH_H
 
 #include <sys/types.h>
-#include "ipc/sem.h"
-#include "ipc/undo.h"
+#include "sem/sem.h"
+#include "sem/undo.h"
 
 #define AWAKE_MS 100
 #define STUCK_S 2

@@ -6,7 +6,7 @@
  * that crash_point() below comes before every store to the registry. A child
  * prepares, arms the counter and does the operation; it dies at store n = 1, 2,
  * ... until the operation comes to its end. After each death the invariants are
- * looked at with things as they are (ipc/check.h). The parent goes on: nobody
+ * looked at with things as they are (inspect/check.h). The parent goes on: nobody
  * is attached, no segment is left that was removed, the rest can be removed,
  * then nothing is in use, nothing promised; a new segment can be made, is zero,
  * attached and removed; and all invariants hold.
@@ -26,9 +26,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "entry/process.h"
-#include "ipc/check.h"
-#include "ipc/reap.h"
-#include "ipc/taskview.h"
+#include "inspect/check.h"
+#include "object/reap.h"
+#include "inspect/taskview.h"
 
 #define SIZE (3 * 4096)
 #define KEY 0x5c4a5400

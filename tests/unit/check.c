@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "ipc/mqueue.h"
-#include "ipc/msgqueue.h"
-#include "ipc/shm.h"
-#include "ipc/shmattach.h"
-#include "ipc/shmrun.h"
-#include "ipc/undo.h"
+#include "mq/mqueue.h"
+#include "msg/msgqueue.h"
+#include "shm/shm.h"
+#include "shm/shmattach.h"
+#include "shm/shmrun.h"
+#include "sem/undo.h"
 #include "unit.h"
 
 TestSuite(check, .init = unit_init, .fini = unit_fini, .timeout = 60);

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include "ipc/dump.h"
-#include "ipc/shmmap.h"
+#include "inspect/dump.h"
+#include "shm/shmmap.h"
 #include "unit.h"
 
 TestSuite(dump, .init = unit_init, .fini = unit_fini, .timeout = 60);

@@ -3,8 +3,8 @@
  * The undo journal: abort, publish as seen by repair, and growth.
  */
 #include "registry/heap.h"
-#include "registry/journal.h"
-#include "registry/recover.h"
+#include "registry/journal/journal.h"
+#include "registry/journal/recover.h"
 #include "unit.h"
 
 TestSuite(journal, .init = unit_init, .fini = unit_fini, .timeout = 30);

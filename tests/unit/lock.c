@@ -12,7 +12,7 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "registry/journal.h"
+#include "registry/journal/journal.h"
 #include "unit.h"
 
 TestSuite(lock, .init = unit_init, .fini = unit_fini, .timeout = 30);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "ipc/limits.h"
-#include "ipc/render.h"
+#include "object/limits.h"
+#include "render/render.h"
 #include "unit.h"
 
 TestSuite(render, .init = unit_init, .fini = unit_fini, .timeout = 60);

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "ipc/limits.h"
-#include "ipc/perm.h"
-#include "ipc/sysctl.h"
+#include "object/limits.h"
+#include "object/perm.h"
+#include "object/sysctl.h"
 #include "unit.h"
 
 TestSuite(sysctl, .init = unit_init, .fini = unit_fini, .timeout = 120);

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
-#include "ipc/shmmap.h"
+#include "shm/shmmap.h"
 #include "registry/wait.h"
 #include "unit.h"
 

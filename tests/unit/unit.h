@@ -8,10 +8,10 @@
 #define TESTS_UNIT_UNIT_H
 
 #include <criterion/criterion.h>
-#include "ipc/check.h"
-#include "ipc/limits.h"
-#include "ipc/perm.h"
-#include "ipc/sem.h"
+#include "inspect/check.h"
+#include "object/limits.h"
+#include "object/perm.h"
+#include "sem/sem.h"
 #include "registry/lock.h"
 
 extern struct caller me;

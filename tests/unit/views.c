@@ -8,14 +8,14 @@
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "ipc/eventtext.h"
-#include "ipc/lockview.h"
-#include "ipc/mqview.h"
-#include "ipc/msgview.h"
-#include "ipc/shmmap.h"
-#include "ipc/shmview.h"
-#include "ipc/taskview.h"
-#include "ipc/waitview.h"
+#include "render/eventtext.h"
+#include "inspect/lockview.h"
+#include "inspect/mqview.h"
+#include "inspect/msgview.h"
+#include "shm/shmmap.h"
+#include "inspect/shmview.h"
+#include "inspect/taskview.h"
+#include "inspect/waitview.h"
 #include "registry/event.h"
 #include "unit.h"
 

@@ -1,0 +1,710 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The invariants that all facilities share: ids, keys, heap, locks, journals,
+ * tasks; see check.h. Objects are checked in semcheck.c, msgcheck.c, shmcheck.c
+ * and mqcheck.c.
+ *
+ * Nothing in the registry is written, and pages that were never used are not
+ * read (a read would make them). Every loop is bounded by a count that was
+ * checked before, so a registry full of nonsense is only many violations.
+ */
+#include "inspect/check.h"
+#include "mq/mqueue.h"
+#include "msg/msgqueue.h"
+#include "shm/shmattach.h"
+#include "sem/undo.h"
+#include "registry/heap.h"
+
+#define UNIT 64u
+#define CHAIN_MOST (1u << 24) /* arbitrary: records of one task */
+
+void check_failed(
+	struct check *k, enum invariant which, const char *what, u64 a, u64 b)
+{
+	k->n_violations++;
+	if (k->report)
+		k->report(k->arg, which, what, a, b);
+}
+
+void check_failed_sum(
+	struct check *k, enum invariant which, const char *what, u64 a, u64 b)
+{
+	if (!k->c) {
+		check_failed(k, which, what, a, b);
+		return;
+	}
+	/* More of them say nothing new. */
+	if (k->n_sums == CHECK_SUMS)
+		return;
+	k->sums[k->n_sums].which = which;
+	k->sums[k->n_sums].what = what;
+	k->sums[k->n_sums].a = a;
+	k->sums[k->n_sums++].b = b;
+}
+
+/* The registry was quiet: they count. */
+static void report_sums(struct check *k)
+{
+	u32 i;
+
+	for (i = 0; i < k->n_sums; i++)
+		check_failed(k, k->sums[i].which, k->sums[i].what, k->sums[i].a,
+			k->sums[i].b);
+}
+
+void check_lock(
+	struct check *k, const struct lock *lock, const char *what, u64 which)
+{
+	u32 word = atom_load_acquire(&lock->word), tid = word & SYS_TID_MASK;
+
+	if ((word & SYS_OWNER_DIED) ||
+		(tid && sys_call(__NR_kill, tid, 0) == -ESRCH))
+		check_failed(k, INV_LOCK, what, which, word);
+}
+
+/* ---- locks of check_live ---- */
+
+/* A lock that needs no repair beyond its journal. */
+static void take(struct check *k, struct lock *lock)
+{
+	k->n_taken++;
+	lock_acquire(k->c, lock);
+}
+
+/* The facility's lock, with removals of the dead finished. */
+static void begin_facility(struct check *k, u32 f)
+{
+	struct caller *c = k->c;
+	struct mq_desc none;
+
+	if (!c)
+		return;
+	if (f == FAC_SEM)
+		sem_finish_removal(c);
+	else if (f == FAC_MSG)
+		msg_finish_removal(c);
+	else if (f == FAC_MQ)
+		mq_find_name(c, "-", 1, &none);
+	else
+		object_fac_lock(c, &shm_class);
+	if (f == FAC_SHM)
+		object_fac_unlock(c, &shm_class);
+	k->n_taken++;
+	take(k, &caller_header(c)->fac_lock[f].lock);
+}
+
+static void end_facility(struct check *k, u32 f)
+{
+	if (k->c)
+		lock_release(k->c, &caller_header(k->c)->fac_lock[f].lock);
+}
+
+static void begin_object(struct check *k, u32 f, struct slot *s)
+{
+	if (!k->c)
+		return;
+	k->n_taken++;
+	if (f == FAC_SEM)
+		sem_lock_any(k->c, s);
+	else if (f == FAC_MSG)
+		msg_lock_any(k->c, s);
+	else if (f == FAC_MQ)
+		mq_lock_any(k->c, s);
+	else
+		lock_acquire(k->c, &s->lock);
+}
+
+static void end_object(struct check *k, u32 f, struct slot *s)
+{
+	if (!k->c)
+		return;
+	if (f == FAC_SEM)
+		sem_unlock(k->c, s);
+	else
+		lock_release(k->c, &s->lock);
+}
+
+/* ---- heap ---- */
+
+/* Is it a block of the heap as it is now? */
+static int in_heap(const struct check *k, u64 off, u64 block)
+{
+	u64 bump = atom_load_acquire(&region_header(&k->region)->heap.bump);
+
+	return off >= HEAP_OFF && off % UNIT == 0 && block && off <= bump &&
+	       block <= bump - off;
+}
+
+/* Mark the units of a block; 0 if it is not a block of its own. While programs
+ * work that may be so: it was made after the look began, or was somebody
+ * else's then. */
+static int mark_block(struct check *k, u64 off, u64 block)
+{
+	u64 unit = (off - HEAP_OFF) / UNIT, end = unit + block / UNIT;
+
+	if (off + block > k->bump) {
+		check_failed_sum(
+			k, INV_BLOCK, "block beyond the heap", off, block);
+		return 0;
+	}
+	for (; unit < end; unit++) {
+		u64 bit = 1ULL << unit % 64;
+
+		if (k->map[unit / 64] & bit) {
+			check_failed_sum(
+				k, INV_BLOCK, "blocks overlap", off, block);
+			return 0;
+		}
+		k->map[unit / 64] |= bit;
+	}
+	return 1;
+}
+
+void *check_block(struct check *k, struct ref ref, u64 size)
+{
+	u64 block = heap_block_size(size);
+
+	k->used += block;
+	if (!in_heap(k, ref.off, block)) {
+		check_failed(
+			k, INV_BLOCK, "block out of the heap", ref.off, block);
+		return NULL;
+	}
+	return mark_block(k, ref.off, block) || k->c
+		       ? region_at(&k->region, ref.off)
+		       : NULL;
+}
+
+static void check_free_lists(struct check *k)
+{
+	struct heap *heap = &region_header(&k->region)->heap;
+	u64 off, block;
+	u32 i;
+
+	if (k->c)
+		take(k, &heap->lock);
+	for (i = 0; i < HEAP_CLASSES; i++) {
+		block = heap_class_size(i);
+		off = heap->free_head[i];
+		/* A cycle overlaps itself. */
+		while (off && in_heap(k, off, block) &&
+			mark_block(k, off, block))
+			off = *(u64 *)region_at(&k->region, off);
+	}
+	check_msg_slabs(k);
+	if (k->c)
+		lock_release(k->c, &heap->lock);
+}
+
+static void check_leaks(struct check *k)
+{
+	struct heap *heap = &region_header(&k->region)->heap;
+	u64 units = (k->bump - HEAP_OFF) / UNIT, i, first = 0, n = 0;
+
+	for (i = 0; i < units; i++) {
+		if (k->map[i / 64] >> i % 64 & 1)
+			continue;
+		first = n++ ? first : HEAP_OFF + i * UNIT;
+	}
+	if (n)
+		check_failed_sum(k, INV_LEAK, "bytes in no block, first at",
+			n * UNIT, first);
+	if (heap->used != k->used)
+		check_failed_sum(
+			k, INV_USED, "used is, should be", heap->used, k->used);
+}
+
+/* ---- ids and keys ---- */
+
+static const u32 level_start[IDX_LEVELS] = {
+	0,
+	IDX_MAX / 64,
+	IDX_MAX / 64 + IDX_MAX / 4096,
+	IDX_MAX / 64 + IDX_MAX / 4096 + IDX_MAX / 262144,
+};
+
+#define MADV_POPULATE_READ 22
+
+/* A page that was never used is a hole, and to read it takes a page of the file
+ * system: SIGBUS if that is full. 0 if it cannot be read. */
+static int present(struct check *k, const void *p)
+{
+	u64 page = region_off(&k->region, p) / SYS_PAGE;
+	long err;
+
+	if (k->present_page == page)
+		return 1;
+	err = sys_call(__NR_madvise, region_at(&k->region, page * SYS_PAGE),
+		SYS_PAGE, MADV_POPULATE_READ);
+	if (err && err != -EINVAL)
+		return 0;
+	k->present_page = page;
+	return 1;
+}
+
+/* Level 0 is 2 MiB: what was never used of it is 0 and stays a hole. */
+static u64 bitmap_word(struct check *k, u32 f, u32 level, u32 word)
+{
+	u32 page = word / (IDX_PER_PAGE / 64);
+	u64 *at = (u64 *)region_at(&k->region, BITMAP_OFF((u64)f)) +
+		  level_start[level] + word;
+
+	if (level == 0 &&
+		!(region_header(&k->region)->ids[f].pages[page / 64] >>
+				page % 64 &
+			1))
+		return 0;
+	return present(k, at) ? *at : 0;
+}
+
+static void check_bitmap_up(struct check *k, u32 f, u32 max_idx)
+{
+	u32 level, word, n = max_idx / 64 + 1;
+
+	for (level = 0; level + 1 < IDX_LEVELS; level++, n = n / 64 + 1)
+		for (word = 0; word < n; word++) {
+			int full = bitmap_word(k, f, level, word) == ~0ULL;
+			u64 up = bitmap_word(k, f, level + 1, word / 64);
+
+			if ((int)(up >> word % 64 & 1) != full)
+				check_failed(k, INV_BITMAP_UP, "level, word",
+					level, word);
+		}
+}
+
+static void check_object(struct check *k, u32 f, u32 idx, struct slot *s)
+{
+	u32 mask = (1u << region_header(&k->region)->idx_bits) - 1;
+
+	if (((u32)IDENT_ID(s->ident) & mask) != idx || !IDENT_GEN(s->ident))
+		check_failed(k, INV_SLOT, "idx, ident", idx, s->ident);
+	switch (f) {
+	case FAC_SEM:
+		check_semset(k, idx, s);
+		break;
+	case FAC_MSG:
+		check_msgqueue(k, idx, s);
+		break;
+	case FAC_SHM:
+		check_shm_segment(k, idx, s);
+		break;
+	default:
+		check_mqueue(k, idx, s);
+	}
+}
+
+/* Returns live slots with keys. */
+static u32 check_slots(struct check *k, u32 f)
+{
+	struct id_table *t = &region_header(&k->region)->ids[f];
+	u32 idx, n = 0, n_keys = 0;
+	u64 total = 0;
+
+	for (idx = 0; idx <= t->max_idx && idx < IDX_MAX; idx++) {
+		int used = bitmap_word(k, f, 0, idx / 64) >> idx % 64 & 1;
+		struct slot *s;
+
+		if (idx % 64 == 0 && !bitmap_word(k, f, 0, idx / 64) &&
+			idx + 64 <= t->max_idx) {
+			idx += 63;
+			continue;
+		}
+		s = region_slot(&k->region, f, idx);
+		/* All of a slot in use is there; of others the page is asked
+		 * for that is looked at. */
+		if (!present(k, &s->ident))
+			continue;
+		if (!!(s->ident & IDENT_LIVE) != used)
+			check_failed(k, INV_BITMAP, "idx, bit", idx, used);
+		/* Who removed it and died at the very end left nothing else. */
+		if (!(s->ident & IDENT_LIVE))
+			continue;
+		n++;
+		n_keys += s->key != 0;
+		total += s->size;
+		begin_object(k, f, s);
+		check_lock(k, &s->lock, "object", idx);
+		check_object(k, f, idx, s);
+		end_object(k, f, s);
+	}
+	if (n != t->in_use)
+		check_failed(
+			k, INV_IN_USE, "in_use is, should be", t->in_use, n);
+	if (f == FAC_SEM && total != t->total)
+		check_failed(
+			k, INV_TOTAL, "total is, should be", t->total, total);
+	/* One word more: a live slot beyond would have its bit there. */
+	if (bitmap_word(k, f, 0, t->max_idx / 64) >> t->max_idx % 64 >> 1)
+		check_failed(k, INV_MAX_IDX, "max_idx", t->max_idx, f);
+	check_bitmap_up(k, f, t->max_idx);
+	return n_keys;
+}
+
+/* The hash of keyhash.c, said a second time: a check shares no code with what
+ * it checks. */
+static u32 hash_of(s32 key)
+{
+	u32 h = (u32)key;
+
+	h = (h ^ h >> 16) * 0x7feb352dU;
+	h = (h ^ h >> 15) * 0x846ca68bU;
+	return h ^ h >> 16;
+}
+
+/* Idx + 1 in a link; beside it whether another follows, and bits of the hash.
+ */
+#define IN_LINK(link) ((link)&0x1ffffff)
+
+static int link_is_right(u32 link, const struct slot *s)
+{
+	return (link >> 25 & 1) == (s->next != 0) &&
+	       link >> 26 == hash_of(s->key) >> 26;
+}
+
+static u32 bucket_for(s32 key, u32 n_buckets)
+{
+	u32 h = hash_of(key), size = 1;
+
+	while (size < n_buckets)
+		size *= 2;
+	return h % size < n_buckets ? h % size : h % (size / 2);
+}
+
+static void check_keys(struct check *k, u32 f, u32 n_live)
+{
+	struct header *h = region_header(&k->region);
+	struct id_table *t = &h->ids[f];
+	u32 *buckets = region_at(&k->region, BUCKETS_OFF((u64)f));
+	u32 b, at, n = 0;
+
+	if (t->key_seq & 1)
+		check_failed(k, INV_KEY_SEQ, "key_seq", t->key_seq, f);
+	if (t->n_buckets < 1 || t->n_buckets > IDX_MAX) {
+		check_failed(k, INV_BUCKETS, "n_buckets", t->n_buckets, f);
+		return;
+	}
+	for (b = 0; b < t->n_buckets; b++)
+		for (at = buckets[b]; at && n <= n_live;) {
+			u32 idx = IN_LINK(at) - 1;
+			struct slot *s = region_slot(&k->region, f, idx);
+
+			n++;
+			if (idx >= IDX_MAX || !(s->ident & IDENT_LIVE) ||
+				!s->key || !link_is_right(at, s) ||
+				bucket_for(s->key, t->n_buckets) != b) {
+				check_failed(
+					k, INV_CHAIN, "bucket, idx", b, idx);
+				break;
+			}
+			at = s->next;
+		}
+	for (; b < t->n_buckets + 16 && b < IDX_MAX; b++)
+		if (present(k, &buckets[b]) && buckets[b])
+			check_failed(k, INV_BUCKETS, "bucket not in use", b, f);
+	/* A message queue that is unlinked but open lives on without a name. */
+	if (f == FAC_MQ)
+		n_live -= k->n_orphans;
+	if (n != n_live || n != t->n_keys)
+		check_failed(k, INV_N_KEYS, "in chains, n_keys", n, t->n_keys);
+}
+
+/* ---- threads and tasks ---- */
+
+static void check_thread_blocks(struct check *k, const struct thread *th)
+{
+	const struct msg_blocks *b = &th->blocks;
+	u32 t;
+
+	if (th->waiter.sops_ext.off)
+		check_block(k, th->waiter.sops_ext, th->waiter.sops_ext_cap);
+	for (t = 0; t < MSG_TIERS; t++)
+		if (b->tier[t].off)
+			check_block(k, b->tier[t], 2048ULL << t);
+	if (b->big.off)
+		check_block(k, b->big, b->big_cap);
+}
+
+static void check_threads(struct check *k)
+{
+	struct header *h = region_header(&k->region);
+	u32 i;
+
+	for (i = 1; i < h->thread_high && i < N_THREADS; i++) {
+		struct thread *th = region_thread(&k->region, i);
+		struct journal *j = &th->journal;
+		struct journal_ext *x =
+			region_span(&k->region, j->ext, sizeof(*x));
+
+		if (j->n)
+			check_failed_sum(
+				k, INV_JOURNAL, "thread, entries", i, j->n);
+		if (x)
+			check_block(k, j->ext, journal_ext_size(x->cap));
+		if (th->spare.off && th->spare.off != j->ext.off)
+			check_block(k, th->spare, th->spare_size);
+		else if (x && th->spare.off && x->old.off)
+			check_block(k, x->old, x->old_size);
+		if (th->spare.off && sys_call(__NR_kill, th->tid, 0) != -ESRCH)
+			check_failed_sum(
+				k, INV_SPARE, "thread", i, th->spare.off);
+		check_thread_blocks(k, th);
+		if (th->tid && th->waiter.state == WAIT_QUEUED)
+			k->n_queued--;
+	}
+}
+
+static void check_undo_records(struct check *k, u32 i, const struct task *t)
+{
+	struct ref ref = t->undo_head;
+	struct undo *u;
+	u32 n;
+
+	for (n = 0; n < CHAIN_MOST; n++) {
+		u = region_span(&k->region, ref, sizeof(*u));
+		if (!u || !check_block(k, ref, undo_size(u->cap)))
+			return;
+		if (u->task != i)
+			check_failed(k, INV_UNDO_CHAIN, "task, record's", i,
+				u->task);
+		if (u->ident)
+			k->n_bound--;
+		ref = u->task_next;
+	}
+}
+
+static void check_task(struct check *k, u32 i)
+{
+	struct task *t = region_task(&k->region, i);
+
+	if (k->c)
+		take(k, &t->lock);
+	check_lock(k, &t->lock, "task", i);
+	if (!t->claim && (t->undo_head.off || t->spare.off || t->shm_head.off))
+		check_failed(k, INV_TASK, "free task", i, t->undo_head.off);
+	if (t->spare.off)
+		check_block(k, t->spare, t->spare_size);
+	check_undo_records(k, i, t);
+	check_shm_records(k, i, t);
+	if (k->c)
+		lock_release(k->c, &t->lock);
+}
+
+/* Only pages that are there: the table is large and mostly never used. */
+static void each_task(
+	const struct region *r, void (*fn)(void *arg, u32 i), void *arg)
+{
+	const u32 per_page = SYS_PAGE / sizeof(struct task);
+	unsigned char there[N_TASKS / (SYS_PAGE / sizeof(struct task))];
+	u32 page, i;
+
+	if (sys_call(__NR_mincore, region_at(r, TASKS_OFF),
+		    N_TASKS * sizeof(struct task), there))
+		return;
+	for (page = 0; page < N_TASKS / per_page; page++)
+		for (i = 0; (there[page] & 1) && i < per_page; i++)
+			fn(arg, page * per_page + i);
+}
+
+static void check_one_task(void *arg, u32 i)
+{
+	struct check *k = arg;
+	const struct task *t = region_task(&k->region, i);
+
+	/* What was never used needs no lock. */
+	if (!k->c || t->claim || t->lock.count)
+		check_task(k, i);
+}
+
+/* ---- sleepers ---- */
+
+void check_sleepers(struct check *k, struct check_sleepers *w)
+{
+	u32 at = w->q->head, prev = 0, n = 0;
+	u64 stamp = 0;
+
+	w->n_live = 0;
+	for (; at && at < N_THREADS && n < N_THREADS; n++) {
+		const struct waiter *p = &region_thread(&k->region, at)->waiter;
+
+		if (p->prev != prev || (w->by_stamp && p->stamp <= stamp)) {
+			check_failed(k, INV_QUEUE, "links or order, idx, kind",
+				w->idx, w->kind);
+			break;
+		}
+		if (p->state != WAIT_QUEUED || p->ident != w->ident ||
+			p->facility != w->facility || p->slot_idx != w->idx ||
+			p->kind != w->kind)
+			check_failed(k, INV_QUEUE, "wrong member, idx, kind",
+				w->idx, w->kind);
+		w->n_live += !wait_dead(p);
+		stamp = p->stamp;
+		prev = at;
+		at = p->next;
+	}
+	if (at || w->q->tail != prev)
+		check_failed(k, INV_QUEUE, "tail, idx, kind", w->idx, w->kind);
+	k->n_queued += n;
+}
+
+/* ---- is it quiet? ---- */
+
+struct stamp {
+	struct check *k;
+	u64 count;
+	int busy;
+};
+
+static void stamp_lock(struct stamp *st, const struct lock *lock)
+{
+	st->count += atom_load_acquire(&lock->count);
+	st->busy |= (atom_load_acquire(&lock->word) & ~SYS_WAITERS) ||
+		    atom_load_acquire(&lock->bias_busy);
+}
+
+static void stamp_task(void *arg, u32 i)
+{
+	struct stamp *st = arg;
+
+	stamp_lock(st, &region_task(&st->k->region, i)->lock);
+}
+
+/* How often all locks together were taken, and whether anybody is inside. */
+static void stamp_take(struct stamp *st)
+{
+	struct header *h = caller_header(st->k->c);
+	u32 f, i;
+
+	st->count = 0;
+	st->busy = 0;
+	for (f = 0; f < N_FAC; f++) {
+		stamp_lock(st, &h->fac_lock[f].lock);
+		for (i = 0; (i = ids_next(st->k->c, f, i)) < IDX_MAX; i++)
+			stamp_lock(
+				st, &region_slot(&st->k->region, f, i)->lock);
+	}
+	stamp_lock(st, &h->heap.lock);
+	stamp_lock(st, &h->repair_lock.lock);
+	each_task(&st->k->region, stamp_task, st);
+	for (i = 1; i < h->thread_high && i < N_THREADS; i++)
+		if (atom_load_acquire(
+			    &region_thread(&st->k->region, i)->journal.n))
+			st->busy = 1;
+}
+
+/* ---- all ---- */
+
+static void check_facility(struct check *k, u32 f)
+{
+	struct header *h = region_header(&k->region);
+
+	begin_facility(k, f);
+	check_keys(k, f, check_slots(k, f));
+	check_lock(k, &h->fac_lock[f].lock, "facility", f);
+	if (h->removing[f])
+		check_failed(
+			k, INV_REMOVING, "facility", f, h->removing[f] - 1);
+	if (f == FAC_SHM)
+		check_shm_state(k);
+	if (f == FAC_MQ)
+		check_orphans(k);
+	end_facility(k, f);
+}
+
+/* A lock that is looked at by itself: its owner may die at any moment, and
+ * taking it is the repair. */
+static void check_lock_alone(
+	struct check *k, struct lock *lock, const char *what)
+{
+	if (!k->c) {
+		check_lock(k, lock, what, 0);
+		return;
+	}
+	take(k, lock);
+	lock_release(k->c, lock);
+}
+
+static void look(struct check *k)
+{
+	struct header *h = region_header(&k->region);
+	u32 f;
+
+	for (f = 0; f < N_FAC; f++)
+		check_facility(k, f);
+	check_lock_alone(k, &h->heap.lock, "heap");
+	check_lock_alone(k, &h->repair_lock.lock, "repair");
+	check_threads(k);
+	each_task(&k->region, check_one_task, k);
+	if (k->n_queued)
+		check_failed_sum(k, INV_N_WAITERS, "waiters in no queue",
+			-k->n_queued, 0);
+	if (k->n_bound)
+		check_failed_sum(k, INV_UNDO_CHAIN,
+			"in sets' lists, not in tasks'", k->n_bound, 0);
+	if (k->n_attached)
+		check_failed_sum(k, INV_SHM_RECORD,
+			"in segments' lists, not in tasks'", k->n_attached, 0);
+	check_free_lists(k);
+	check_leaks(k);
+}
+
+/* What all looks begin with: 1 if there is nothing to look at, the heap's
+ * bounds being nonsense (reported); -ENOMEM. */
+static int begin(struct check *k)
+{
+	const struct heap *heap = &region_header(&k->region)->heap;
+	u64 bump = heap->bump, reserved = heap->reserved;
+
+	if (bump < HEAP_OFF || bump > reserved || reserved > REGION_SIZE ||
+		bump % UNIT) {
+		check_failed(k, INV_BUMP, "bump, reserved", bump, reserved);
+		return 1;
+	}
+	k->bump = bump;
+	k->map_len = (bump - HEAP_OFF) / UNIT / 8 + SYS_PAGE + CHECK_ROOM;
+	k->room = sys_mmap(NULL, k->map_len, 3, 0x22, -1, 0);
+	if ((unsigned long)k->room > -4096UL)
+		return -ENOMEM;
+	k->map = (u64 *)((char *)k->room + CHECK_ROOM);
+	return 0;
+}
+
+static void end(struct check *k)
+{
+	sys_call(__NR_munmap, k->room, k->map_len);
+}
+
+int check_region(const struct region *region, check_report *report, void *arg)
+{
+	struct check k = {.region = *region, .report = report, .arg = arg};
+	int err = begin(&k);
+
+	if (err)
+		return err < 0 ? err : (int)k.n_violations;
+	look(&k);
+	end(&k);
+	return (int)k.n_violations;
+}
+
+int check_live(
+	struct caller *c, check_report *report, void *arg, int *ret_quiet)
+{
+	struct check k = {
+		.region = c->region, .c = c, .report = report, .arg = arg};
+	struct stamp before = {.k = &k}, after = {.k = &k};
+	int err = caller_enroll(c);
+
+	*ret_quiet = 0;
+	if (!err)
+		err = begin(&k);
+	if (err)
+		return err < 0 ? err : (int)k.n_violations;
+	stamp_take(&before);
+	look(&k);
+	stamp_take(&after);
+	*ret_quiet = !before.busy && !after.busy &&
+		     after.count - before.count == k.n_taken;
+	if (*ret_quiet)
+		report_sums(&k);
+	end(&k);
+	return (int)k.n_violations;
+}

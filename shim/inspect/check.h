@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The invariants of a registry, proved read-only. For tests, the tool, the
+ * mount.
+ *
+ * When they hold. What belongs to one object is true whenever its lock is free;
+ * what belongs to a facility (ids, keys, totals), whenever that lock is. Sums
+ * over everything (every byte of the heap in one block, every waiter in one
+ * queue, every record in one list of each kind) are true while the registry is
+ * quiet: no lock is held, no journal has an entry, and no lock was taken
+ * between the beginning of the look and its end, which the locks' counts tell.
+ *
+ * check_region is for a registry that nobody uses: it takes no lock and holds
+ * everything to be true. check_live is for one in use: it looks at each object
+ * under its lock, as any caller would, and at the sums only if the registry was
+ * quiet meanwhile. Neither ever takes something for a fault that is none.
+ *
+ * What a dead process left in the middle counts as a violation for check_region
+ * until somebody has repaired it; check_live repairs, as whoever takes a lock.
+ *
+ * Numbers are given once and never again; tests and comments cite them.
+ */
+#ifndef IPCLIFT_INSPECT_CHECK_H
+#define IPCLIFT_INSPECT_CHECK_H
+
+#include "registry/caller.h"
+
+enum invariant {
+	/* objects and ids, each facility */
+	INV_SLOT = 1,	   /* a live slot: its idx in its id, a size, a body */
+	INV_BITMAP = 2,	   /* idx bit set <=> slot live */
+	INV_BITMAP_UP = 3, /* a bit of level n+1 <=> a full word of level n */
+	INV_IN_USE = 4,	   /* in_use = live slots */
+	INV_TOTAL = 5,	   /* total = their weights */
+	INV_MAX_IDX = 6,   /* no live slot above max_idx */
+	INV_REMOVING = 7,  /* no removal half done */
+	/* keys, each facility */
+	INV_CHAIN = 10,	 /* a chain: live slots with keys, right bucket, ends */
+	INV_N_KEYS = 11, /* slots in chains = live slots with keys = n_keys */
+	INV_KEY_SEQ = 12, /* key_seq is even */
+	INV_BUCKETS = 13, /* 1 <= n_buckets; those after it are empty */
+	/* heap */
+	INV_BLOCK = 20, /* blocks are aligned, below bump, and disjoint */
+	INV_LEAK = 21,	/* every byte below bump is in a block */
+	INV_USED = 22,	/* used = bytes of live blocks */
+	INV_BUMP = 23,	/* bump <= reserved <= the region's end */
+	/* threads, tasks, locks */
+	INV_JOURNAL = 30, /* journals are empty */
+	INV_LOCK = 31,	  /* no lock is held by the dead */
+	INV_SPARE = 32,	  /* no spare block with a living owner */
+	INV_TASK = 33,	  /* a free task has no records */
+	/* semaphores */
+	INV_QUEUE = 40, /* queues agree both ways, members are queued there */
+	INV_N_WAITERS =
+		41,	/* n_waiters = members; every queued waiter is one */
+	INV_OWNED = 42, /* words that sleepers or undo need are owned */
+	INV_GENERATION =
+		43,	   /* words carry their set's generation, and a value */
+	INV_PENDING = 44,  /* no pass pending */
+	INV_UNDO_ALL = 45, /* a set's records agree both ways and name it */
+	INV_UNDO_ACTIVE =
+		46, /* the active ones too; n_active; nonzero => active */
+	INV_UNDO_COUNT = 47, /* n_nonzero and n_adj count what is there */
+	INV_UNDO_CHAIN = 48, /* a record is bound <=> in one set's list */
+	/* System V message queues */
+	INV_MSG_FIFO = 50,  /* the order of sending, linked both ways */
+	INV_MSG_COUNT = 51, /* count = messages and their bytes */
+	INV_MSG_TREE = 52,  /* the oldest of each type, a red-black tree */
+	INV_MSG_TYPE = 53,  /* the others behind it; it knows the youngest */
+	INV_MSG_CELL = 54,  /* messages stand in cells of their size; the other
+			     * cells are free or never used */
+	INV_MSG_CHUNK = 55, /* chunks in the list they belong to, n_chunks */
+	INV_MSG_BLOCK = 56, /* large payloads and warm blocks: sizes, counts */
+	INV_MSG_PENDING = 57, /* no wake-up, no chunk under way */
+	INV_MSG_SLAB =
+		58, /* slabs in the list they belong to, linked both ways;
+		     * empty ones: one of a size, which is `idle` */
+	/* segments */
+	INV_SHM_SEGMENT = 60, /* size, pages and run agree */
+	INV_SHM_ATTACH = 61,  /* a segment's records agree both ways, name it */
+	INV_SHM_NATTCH = 62,  /* nattch = their counts */
+	INV_SHM_RECORD = 63,  /* a record is in use <=> in one segment's list;
+			       * the others are in their task's free list */
+	INV_SHM_DOOMED = 64,  /* removed but attached <=> listed, no key */
+	INV_SHM_TOTAL = 65,   /* pages in all, promised and not */
+	INV_SHM_RUN = 66,     /* runs: in one place, of its class; all together
+			       * are what was taken of the window */
+	INV_SHM_POOL = 67,    /* pool = pages kept in free runs */
+	/* POSIX message queues */
+	INV_MQ_NAME = 70,   /* name and key agree */
+	INV_MQ_ORPHAN = 71, /* unlinked <=> in the list of orphans */
+	INV_MQ_LEVELS = 72, /* priorities: bits, leaves, the highest in front */
+	INV_MQ_FIFO = 73,   /* items of a priority, to its last */
+	INV_MQ_COUNT = 74,  /* count = messages and their bytes */
+	INV_MQ_ITEM = 75,   /* items: in use or free, once */
+	INV_MQ_BLOCK = 76,  /* an item has room for its bytes */
+	INV_MQ_NOTIFY = 77, /* at rest; a thread told of a message waits */
+};
+
+struct check;
+typedef void check_report(
+	void *arg, enum invariant which, const char *what, u64 a, u64 b);
+
+/* 0, or the number of violations, each reported (report may be NULL); -ENOMEM
+ * without private memory for the heap's map. */
+int check_region(const struct region *region, check_report *report, void *arg);
+
+/* The same for a registry in use. *ret_quiet: 1 if sums were looked at, 0 if
+ * they could not be told: then the caller may look again. Each lock is taken
+ * once or twice. -ENOMEM also of enrolling. */
+int check_live(
+	struct caller *c, check_report *report, void *arg, int *ret_quiet);
+
+/* ---- for the parts of the check ---- */
+
+#define CHECK_ROOM 20480u
+#define CHECK_SUMS 32u
+
+struct check {
+	struct region region;
+	struct caller *c; /* of check_live, else NULL */
+	check_report *report;
+	void *arg;
+	u32 n_violations;
+	u64 bump; /* of the heap when the look began */
+	u64 map_len;
+	void *room;	  /* CHECK_ROOM bytes for one object's check */
+	u64 *map;	  /* a bit for every 64 bytes of the heap below bump */
+	u64 used;	  /* bytes of live blocks seen */
+	u64 n_queued;	  /* waiters that stand in queues */
+	u64 n_bound;	  /* undo records in sets' lists */
+	u64 n_attached;	  /* attachment records in segments' lists */
+	u64 n_taken;	  /* locks that check_live took */
+	u64 present_page; /* seen to be readable last */
+	/* segments */
+	u64 shm_pages, shm_unpromised, run_bytes;
+	u32 n_doomed;
+	u32 n_orphans; /* unlinked queues */
+	/* Violations of sums, until it is known whether they count. */
+	u32 n_sums;
+	struct {
+		enum invariant which;
+		const char *what;
+		u64 a, b;
+	} sums[CHECK_SUMS];
+};
+
+void check_failed(
+	struct check *k, enum invariant which, const char *what, u64 a, u64 b);
+/* One that counts only if the registry is quiet. */
+void check_failed_sum(
+	struct check *k, enum invariant which, const char *what, u64 a, u64 b);
+/* A live block of so many bytes, as asked for. Returns its address or NULL. */
+void *check_block(struct check *k, struct ref ref, u64 size);
+void check_lock(
+	struct check *k, const struct lock *lock, const char *what, u64 which);
+/* A queue of sleepers of one object: links, and that each is queued there. */
+struct check_sleepers {
+	const struct wait_queue *q;
+	u32 facility, idx, kind;
+	u64 ident;
+	int by_stamp; /* in order of arrival */
+	u32 n_live;   /* result: those not dead */
+};
+void check_sleepers(struct check *k, struct check_sleepers *w);
+
+/* One live object: counts its blocks, queues and records. */
+void check_semset(struct check *k, u32 idx, struct slot *s);
+void check_msgqueue(struct check *k, u32 idx, struct slot *s);
+/* What of the slabs is in no queue's and no thread's hands. Heap lock held. */
+void check_msg_slabs(struct check *k);
+void check_shm_segment(struct check *k, u32 idx, struct slot *s);
+void check_mqueue(struct check *k, u32 idx, struct slot *s);
+/* After all segments, or queues: what the facility keeps of them. */
+void check_shm_state(struct check *k);
+void check_orphans(struct check *k);
+/* The attachment records of one task. */
+void check_shm_records(struct check *k, u32 task, const struct task *t);
+
+#endif

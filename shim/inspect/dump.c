@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Dumping and loading objects; see dump.h.
+ */
+#include "inspect/dump.h"
+#include "msg/msgqueue.h"
+#include "shm/shmattach.h"
+
+/* ---- locks ---- */
+
+static void lock_slot(struct caller *c, enum facility f, struct slot *s)
+{
+	if (f == FAC_SEM)
+		sem_lock_any(c, s);
+	else if (f == FAC_MSG)
+		msg_lock_any(c, s);
+	else if (f == FAC_MQ)
+		mq_lock_any(c, s);
+	else
+		lock_acquire(c, &s->lock);
+}
+
+static void unlock_slot(struct caller *c, enum facility f, struct slot *s)
+{
+	if (f == FAC_SEM)
+		sem_unlock(c, s);
+	else
+		lock_release(c, &s->lock);
+}
+
+/* The object with its lock held; NULL with *ret_err. */
+static struct slot *begin(
+	struct caller *c, enum facility f, s32 id, int *ret_err)
+{
+	struct slot *s;
+	u64 ident;
+
+	*ret_err = caller_enroll(c);
+	if (*ret_err)
+		return NULL;
+	s = ids_find(c, f, id, &ident);
+	*ret_err = -EINVAL;
+	if (!s)
+		return NULL;
+	lock_slot(c, f, s);
+	if (atom_load_acquire(&s->ident) == ident && s->body.off)
+		return s;
+	unlock_slot(c, f, s);
+	*ret_err = -EIDRM;
+	return NULL;
+}
+
+/* ---- permissions ---- */
+
+static void get_perm(const struct slot *s, struct dump_perm *ret)
+{
+	*ret = (struct dump_perm){.uid = s->uid,
+		.gid = s->gid,
+		.cuid = s->cuid,
+		.cgid = s->cgid,
+		.mode = s->mode,
+		.ctime = s->ctime};
+}
+
+/* Part of the current operation. */
+static void set_perm(
+	struct caller *c, struct slot *s, const struct dump_perm *p)
+{
+	journal_set32(c, &s->uid, p->uid);
+	journal_set32(c, &s->gid, p->gid);
+	journal_set32(c, &s->cuid, p->cuid);
+	journal_set32(c, &s->cgid, p->cgid);
+	journal_set32(c, &s->mode, p->mode);
+	journal_set64(c, (u64 *)&s->ctime, (u64)p->ctime);
+}
+
+int dump_perm(struct caller *c, enum facility f, s32 id, struct dump_perm *ret)
+{
+	struct slot *s;
+	int err;
+
+	s = begin(c, f, id, &err);
+	if (!s)
+		return err;
+	get_perm(s, ret);
+	unlock_slot(c, f, s);
+	return 0;
+}
+
+int load_perm(
+	struct caller *c, enum facility f, s32 id, const struct dump_perm *p)
+{
+	struct slot *s;
+	int err;
+
+	s = begin(c, f, id, &err);
+	if (!s)
+		return err;
+	set_perm(c, s, p);
+	journal_commit(c);
+	unlock_slot(c, f, s);
+	return 0;
+}
+
+/* ---- semaphores ---- */
+
+s64 dump_sems(struct caller *c, s32 id, struct dump_sem *ret, u64 cap)
+{
+	struct semset *set;
+	struct slot *s;
+	s64 n;
+	u32 i;
+	int err;
+
+	s = begin(c, FAC_SEM, id, &err);
+	if (!s)
+		return err;
+	set = sem_body(c, s);
+	n = set ? (s64)s->size : -EINVAL;
+	for (i = 0; n > 0 && i < s->size && i < cap; i++) {
+		struct sem *sem = &sem_array(set)[i];
+
+		/* Both words of one moment. */
+		sem_own(sem);
+		ret[i] = (struct dump_sem){SEM_VALUE(sem->lo), SEM_PID(sem->lo),
+			SEM_OTIME(sem->hi)};
+	}
+	sem_unlock(c, s);
+	return n;
+}
+
+int load_sems(struct caller *c, s32 id, const struct dump_sem *sems, u32 n)
+{
+	const u64 time_mask = 0xffffffffffULL;
+	struct semset *set;
+	struct slot *s;
+	u32 i;
+	int err;
+
+	s = begin(c, FAC_SEM, id, &err);
+	if (!s)
+		return err;
+	set = sem_body(c, s);
+	err = set && s->size == n ? journal_reserve(c, 2 * n + 8) : -EINVAL;
+	for (i = 0; !err && i < n; i++) {
+		struct sem *sem = &sem_array(set)[i];
+
+		sem_own(sem);
+		journal_set64(c, &sem->lo,
+			(u64)sems[i].pid << 32 | (sem->lo & 0xffff0000) |
+				(sems[i].value & 0x7fff));
+		journal_set64(c, &sem->hi,
+			(sem->hi & ~time_mask) |
+				((u64)sems[i].otime & time_mask));
+	}
+	journal_commit(c);
+	sem_unlock(c, s);
+	return err;
+}
+
+/* ---- messages ---- */
+
+struct sink {
+	char *to;
+	u64 cap, used;
+};
+
+/* Counts what has no room. */
+static void put_message(struct sink *k, s64 type, u64 size, const void *bytes)
+{
+	u64 room = dump_message_room(size);
+
+	if (bytes && k->used + room <= k->cap) {
+		struct dump_message *m = (void *)(k->to + k->used);
+
+		*m = (struct dump_message){type, size};
+		__builtin_memcpy((char *)(m + 1), bytes, size);
+		__builtin_memset(
+			(char *)(m + 1) + size, 0, room - sizeof(*m) - size);
+	}
+	k->used += room;
+}
+
+s64 dump_messages(
+	struct caller *c, s32 id, struct dump_msgqueue *ret, void *to, u64 cap)
+{
+	struct sink k = {to, cap, 0};
+	struct msgqueue *q;
+	struct slot *s;
+	struct msg *m;
+	int err;
+
+	s = begin(c, FAC_MSG, id, &err);
+	if (!s)
+		return err;
+	q = msg_body(c, s);
+	if (q) {
+		*ret = (struct dump_msgqueue){
+			q->qbytes, q->stime, q->rtime, q->lspid, q->lrpid};
+		for (m = msg_at(c, (u32)q->ends); m; m = msg_at(c, m->next))
+			put_message(&k, m->node.key, m->size,
+				m->size <= MSG_INLINE
+					? m->text
+					: region_span(&c->region,
+						  msg_block_of(m)->ref,
+						  m->size));
+	}
+	lock_release(c, &s->lock);
+	return q ? (s64)k.used : -EINVAL;
+}
+
+int load_msgqueue(struct caller *c, s32 id, const struct dump_msgqueue *m)
+{
+	struct msgqueue *q;
+	struct slot *s;
+	int err;
+
+	s = begin(c, FAC_MSG, id, &err);
+	if (!s)
+		return err;
+	q = msg_body(c, s);
+	if (q) {
+		journal_set64(c, &q->qbytes, m->qbytes);
+		journal_set64(c, (u64 *)&q->stime, (u64)m->stime);
+		journal_set64(c, (u64 *)&q->rtime, (u64)m->rtime);
+		journal_set32(c, &q->lspid, m->lspid);
+		journal_set32(c, &q->lrpid, m->lrpid);
+		journal_commit(c);
+	}
+	lock_release(c, &s->lock);
+	return q ? 0 : -EINVAL;
+}
+
+/* ---- segments ---- */
+
+int dump_segment(struct caller *c, s32 id, struct dump_segment *ret)
+{
+	const struct shm_segment *seg;
+	struct slot *s;
+	int err;
+
+	s = begin(c, FAC_SHM, id, &err);
+	if (!s)
+		return err;
+	seg = shm_body(c, s);
+	if (seg)
+		*ret = (struct dump_segment){seg->atime, seg->dtime, seg->cpid,
+			seg->lpid, (seg->flags & SHM_SEG_NORESERVE) != 0, 0};
+	lock_release(c, &s->lock);
+	return seg ? 0 : -EINVAL;
+}
+
+int load_segment(struct caller *c, s32 id, const struct dump_segment *p)
+{
+	struct shm_segment *seg;
+	struct slot *s;
+	int err;
+
+	s = begin(c, FAC_SHM, id, &err);
+	if (!s)
+		return err;
+	seg = shm_body(c, s);
+	if (seg) {
+		/* atime 0 says that nothing was ever written (shm.c). */
+		if (p->atime)
+			journal_set64(c, (u64 *)&seg->atime, (u64)p->atime);
+		journal_set64(c, (u64 *)&seg->dtime, (u64)p->dtime);
+		journal_set32(c, &seg->cpid, p->cpid);
+		journal_set32(c, &seg->lpid, p->lpid);
+		journal_commit(c);
+	}
+	lock_release(c, &s->lock);
+	return seg ? 0 : -EINVAL;
+}
+
+/* ---- POSIX queues ---- */
+
+static void put_item(struct caller *c, const struct mqueue *q,
+	const struct prioq_walk *walk, struct sink *k)
+{
+	const struct prioq *p = &q->msgs;
+	u32 len = prioq_at(c, p, walk->item)->len;
+	const void *bytes = prioq_data(c, p, walk->item);
+
+	if (!p->inline_data)
+		bytes = region_span(&c->region,
+			((const struct prio_block *)bytes)->data, len);
+	put_message(k, walk->prio, len, len ? bytes : "");
+}
+
+s64 dump_mq_messages(struct caller *c, const struct mq_desc *d,
+	struct dump_mqueue *ret, void *to, u64 cap)
+{
+	struct sink k = {to, cap, 0};
+	struct prioq_walk walk = {0, 0, 0};
+	struct mqueue *q;
+	int err = mq_enter(c);
+
+	if (!err)
+		err = mq_lock(c, d);
+	if (err)
+		return err;
+	q = mq_body(c, d->s);
+	if (q) {
+		*ret = (struct dump_mqueue){
+			q->atime, q->mtime, q->ctime, q->ruid, 0};
+		while (prioq_walk_next(c, &q->msgs, &walk))
+			put_item(c, q, &walk, &k);
+	}
+	lock_release(c, &d->s->lock);
+	return q ? (s64)k.used : -EBADF;
+}
+
+int load_mqueue(struct caller *c, const struct mq_desc *d,
+	const struct dump_perm *p, const struct dump_mqueue *m)
+{
+	struct mqueue *q;
+	int err = mq_enter(c);
+
+	if (!err)
+		err = mq_lock(c, d);
+	if (err)
+		return err;
+	q = mq_body(c, d->s);
+	if (q) {
+		set_perm(c, d->s, p);
+		journal_set32(c, &q->ruid, m->ruid);
+		journal_commit(c);
+		atom_store_release(&q->atime, m->atime);
+		atom_store_release(&q->mtime, m->mtime);
+		atom_store_release(&q->ctime, m->ctime);
+	}
+	lock_release(c, &d->s->lock);
+	return q ? 0 : -EBADF;
+}
+
+/* ---- ids ---- */
+
+void dump_ids(struct caller *c, enum facility f, struct dump_ids *ret)
+{
+	const struct id_table *t = &caller_header(c)->ids[f];
+
+	*ret = (struct dump_ids){t->seq, t->cursor, t->last_idx, t->next_id};
+}
+
+int load_ids(struct caller *c, enum facility f, const struct dump_ids *ids)
+{
+	struct header *h = caller_header(c);
+	struct id_table *t = &h->ids[f];
+	const u32 size = 1u << h->idx_bits;
+	int err = caller_enroll(c);
+
+	if (err)
+		return err;
+	if (ids->seq > 0x7fffffffu / size || ids->cursor > size ||
+		ids->last_idx >= (s32)size || ids->last_idx < -1 ||
+		ids->next_id < -1)
+		return -EINVAL;
+	if (lock_acquire(c, &h->fac_lock[f].lock)) {
+		lock_pass_on(c, &h->fac_lock[f].lock);
+		return -EINVAL;
+	}
+	journal_set32(c, &t->seq, ids->seq);
+	journal_set32(c, &t->cursor, ids->cursor);
+	journal_set32(c, (u32 *)&t->last_idx, (u32)ids->last_idx);
+	journal_commit(c);
+	atom_store_release(&t->next_id, ids->next_id);
+	lock_release(c, &h->fac_lock[f].lock);
+	return 0;
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Looking into a set; see semview.h.
+ */
+#include "inspect/semview.h"
+#include "object/perm.h"
+#include "sem/semop.h"
+
+/* The set with its lock held and the dead's undo applied. */
+static int view_lock(
+	struct caller *c, s32 id, struct slot **ret, struct semset **ret_set)
+{
+	struct sem_stat st;
+	struct slot *s;
+	u64 ident;
+	int err;
+
+	/* Has the rights checked and reaps. */
+	err = sem_stat(c, id, SEM_BY_ID, &st);
+	if (err)
+		return err;
+	s = ids_find(c, FAC_SEM, id, &ident);
+	if (!s)
+		return -EINVAL;
+	err = sem_lock(c, s, ident);
+	if (err)
+		return err;
+	*ret_set = sem_body(c, s);
+	if (!*ret_set) {
+		sem_unlock(c, s);
+		return -EINVAL;
+	}
+	*ret = s;
+	return 0;
+}
+
+s32 sem_holders(struct caller *c, s32 id, struct sem_holder *ret, u32 n)
+{
+	struct semset *set;
+	struct undo *u;
+	struct slot *s;
+	u32 i, found = 0;
+	int err = view_lock(c, id, &s, &set);
+
+	if (err)
+		return err;
+	for (u = undo_at(c, ref_long(set->undo_active)); u;
+		u = undo_at(c, u->active_next))
+		for (i = 0; i < u->n_sems; i++) {
+			if (!u->adj[i])
+				continue;
+			if (found < n)
+				ret[found] = (struct sem_holder){
+					.pid = region_task(&c->region, u->task)
+						       ->pid,
+					.num = i,
+					.adj = u->adj[i],
+					.since = u->since};
+			found++;
+		}
+	sem_unlock(c, s);
+	return (s32)found;
+}
+
+struct sleepers {
+	struct sem_sleeper *ret;
+	u32 n, found;
+};
+
+static void add_queue(
+	struct caller *c, const struct wait_queue *q, struct sleepers *to)
+{
+	const struct waiter *w;
+
+	for (w = wait_at(c, q->head); w; w = wait_at(c, w->next)) {
+		const struct sop *sops = w->sops;
+
+		if (w->n_sops > WAITER_SOPS_INLINE)
+			sops = region_span(&c->region, w->sops_ext,
+				(u64)w->n_sops * sizeof(struct sop));
+		if (to->found < to->n)
+			to->ret[to->found] = (struct sem_sleeper){.pid = w->pid,
+				.tid = region_thread(
+					&c->region, wait_index(c, w))
+					       ->tid,
+				.since = w->since,
+				.n_sops = w->n_sops,
+				.op = sops && w->block_op < w->n_sops
+					      ? sops[w->block_op]
+					      : (struct sop){0}};
+		to->found++;
+	}
+}
+
+s32 sem_sleepers(struct caller *c, s32 id, struct sem_sleeper *ret, u32 n)
+{
+	struct sleepers to = {ret, n, 0};
+	struct semset *set;
+	struct slot *s;
+	u32 i;
+	int err = view_lock(c, id, &s, &set);
+
+	if (err)
+		return err;
+	for (i = 0; i < s->size; i++) {
+		add_queue(c, &sem_array(set)[i].alter, &to);
+		add_queue(c, &sem_array(set)[i].zero, &to);
+	}
+	add_queue(c, &set->complex, &to);
+	add_queue(c, &set->zero_arrays, &to);
+	sem_unlock(c, s);
+	return (s32)to.found;
+}

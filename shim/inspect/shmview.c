@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Looking into a segment; see shmview.h.
+ *
+ * Its first `dirty` pages may hold what a segment before it left, until the
+ * first attachment zeroes them (shmat.c): a reader is shown zeros instead, and
+ * a writer has them dropped.
+ */
+#include "inspect/shmview.h"
+#include "object/perm.h"
+#include "shm/shmattach.h"
+
+/* The segment with its lock held, for one who may do this. */
+static int view_lock(struct caller *c, s32 id, u32 want, struct slot **ret,
+	struct shm_segment **ret_seg)
+{
+	struct shm_stat st;
+	struct slot *s;
+	u64 ident;
+	int err;
+
+	/* Sweeps the dead, and has the right to read checked. */
+	err = want & PERM_R ? shm_stat(c, id, SHM_BY_ID, &st)
+			    : caller_enroll(c);
+	if (err)
+		return err;
+	s = ids_find(c, FAC_SHM, id, &ident);
+	if (!s)
+		return -EINVAL;
+	err = perm_check(c, s, want);
+	if (!err)
+		err = shm_settle(c, s, ident, ret_seg);
+	*ret = s;
+	return err;
+}
+
+s32 shm_attachments(struct caller *c, s32 id, struct shm_attachment *ret, u32 n)
+{
+	const struct shm_attach *rec;
+	struct shm_segment *seg;
+	struct slot *s;
+	u32 found = 0;
+	int err = view_lock(c, id, PERM_R, &s, &seg);
+
+	if (err)
+		return err;
+	for (rec = shm_attach_at(c, seg->attach_all); rec;
+		rec = shm_attach_at(c, rec->seg_next)) {
+		const struct task *t = region_task(&c->region, rec->task);
+		u32 child = t->state == TASK_NASCENT ? (u32)t->nascent : 0;
+
+		if (found < n)
+			ret[found] = (struct shm_attachment){
+				.pid = child ? child : t->pid,
+				.count = rec->count,
+				.addr = SHM_ATTACH_ADDR(rec->addr),
+				.since = rec->since,
+				.read_only =
+					(rec->addr & SHM_ATTACH_RDONLY) != 0};
+		found++;
+	}
+	lock_release(c, &s->lock);
+	return (s32)found;
+}
+
+/* What a segment before left goes before anybody writes, and one that was
+ * written counts as used (shm.c asks atime) even if nobody ever attached it. */
+static int prepare_write(struct caller *c, struct shm_segment *seg)
+{
+	if (seg->dirty) {
+		int err = shm_map_discard(c, seg->off, seg->dirty);
+
+		if (err)
+			return err;
+		atom_store_release(&seg->dirty, 0);
+	}
+	if (!seg->atime)
+		atom_store_release(&seg->atime, sys_realtime_sec());
+	return 0;
+}
+
+static s64 copy(struct caller *c, struct shm_segment *seg, int fd, u64 off,
+	char *buf, u64 len, int write)
+{
+	u64 dirty = seg->dirty * SYS_PAGE;
+	int err;
+
+	if (off >= seg->size)
+		return 0;
+	if (len > seg->size - off)
+		len = seg->size - off;
+	if (write) {
+		err = prepare_write(c, seg);
+		return err ? err
+			   : sys_call(__NR_pwrite64, fd, buf, len,
+				     seg->off + off);
+	}
+	if (off >= dirty)
+		return sys_call(__NR_pread64, fd, buf, len, seg->off + off);
+	if (len > dirty - off)
+		len = dirty - off;
+	__builtin_memset(buf, 0, len);
+	return (s64)len;
+}
+
+s64 shm_copy(struct caller *c, s32 id, int fd, u64 off, void *buf, u64 len,
+	int write)
+{
+	struct shm_segment *seg;
+	struct slot *s;
+	int err = view_lock(c, id, write ? PERM_W : PERM_R, &s, &seg);
+	s64 n;
+
+	if (err)
+		return err;
+	n = copy(c, seg, fd, off, buf, len, write);
+	lock_release(c, &s->lock);
+	return n;
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Looking at tasks; see taskview.h.
+ */
+#include "inspect/taskview.h"
+#include "shm/shmattach.h"
+#include "sem/undo.h"
+
+static u32 count_threads(struct caller *c, const struct task_view *v)
+{
+	u32 high = atom_load_acquire(&caller_header(c)->thread_high), i, n = 0;
+
+	for (i = 1; i < high && i < N_THREADS; i++) {
+		const struct thread *th = region_thread(&c->region, i);
+		u32 tid = atom_load_acquire(&th->tid);
+
+		n += tid && th->task == v->idx && th->start == v->start &&
+		     sys_call(__NR_kill, tid, 0) != -ESRCH;
+	}
+	return n;
+}
+
+static u32 life_of(const struct task *t)
+{
+	u32 life = atom_load_acquire(&t->life);
+
+	if (!life)
+		return TASK_LIFE_NONE;
+	return task_suspect(t) ? TASK_LIFE_FIRED : TASK_LIFE_LINKED;
+}
+
+/* The task's lock is held. */
+static void fill(struct caller *c, const struct task *t, struct task_view *v)
+{
+	const struct shm_attach *rec;
+	const struct undo *u;
+
+	v->pid = t->pid;
+	v->state = t->state;
+	v->child = t->state == TASK_NASCENT ? (u32)t->nascent : 0;
+	v->start = t->start;
+	v->life = life_of(t);
+	v->life_tid = v->life == TASK_LIFE_NONE ? 0 : t->life_tid;
+	v->epoch = t->epoch;
+	for (u = undo_at(c, t->undo_head); u; u = undo_at(c, u->task_next))
+		v->n_undo += u->ident != 0;
+	for (rec = shm_attach_at(c, t->shm_head); rec;
+		rec = shm_attach_at(c, rec->task_next))
+		v->n_attach += rec->ident != 0;
+}
+
+int task_view_next(struct caller *c, u32 *at, struct task_view *ret)
+{
+	int err = caller_enroll(c);
+
+	if (err)
+		return err;
+	while ((*at = task_next(c, *at)) < N_TASKS) {
+		struct task *t = region_task(&c->region, *at);
+
+		*ret = (struct task_view){.idx = (*at)++};
+		lock_acquire(c, &t->lock);
+		if (t->pid && t->state != TASK_FREE)
+			fill(c, t, ret);
+		lock_release(c, &t->lock);
+		if (!ret->pid)
+			continue;
+		ret->gone = ret->state == TASK_LIVE && task_gone(c, t);
+		ret->n_threads = count_threads(c, ret);
+		return 1;
+	}
+	return 0;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The processes of a registry: for the command and the mount. What a process
+ * is called is read from /proc by whoever shows it.
+ */
+#ifndef IPCLIFT_INSPECT_TASKVIEW_H
+#define IPCLIFT_INSPECT_TASKVIEW_H
+
+#include "registry/task.h"
+
+struct task_view {
+	u32 idx;
+	u32 pid;
+	u32 state;     /* TASK_LIVE or TASK_NASCENT: see child */
+	u32 child;     /* nascent: what the parent pid forks, 0 = not known */
+	u64 start;     /* clock ticks since boot, as /proc/PID/stat has it */
+	u32 n_threads; /* that ever slept or took a lock, and live */
+	u32 n_undo;    /* sets it has a SEM_UNDO record for */
+	u32 n_attach;  /* attachments of segments */
+	u32 life;      /* TASK_LIFE_* */
+	u32 life_tid;  /* the thread that the lifeline is of */
+	u32 epoch;     /* program images so far */
+	u32 gone;      /* its process has ended; nobody has reaped it yet */
+};
+/* The lifeline, by whose mark others notice the process's death. */
+enum {
+	TASK_LIFE_NONE,	  /* not needed: neither undo nor attachments so far */
+	TASK_LIFE_LINKED, /* on the robust list of life_tid */
+	TASK_LIFE_FIRED,  /* that thread ended, or called exec */
+};
+
+/*
+ * The next task at index *at or above (*at is then the next to ask for): 1, or
+ * 0 at the end, -ENOMEM of enrolling. Takes the task's lock for one pass; looks
+ * at every thread record.
+ */
+int task_view_next(struct caller *c, u32 *at, struct task_view *ret);
+
+#endif

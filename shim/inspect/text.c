@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Texts; see text.h.
+ */
+#include "inspect/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+char *text_room(struct text *t, size_t n)
+{
+	size_t cap = t->cap ? t->cap : 1024;
+	char *buf;
+
+	if (t->failed)
+		return NULL;
+	while (cap - t->len < n)
+		cap *= 2;
+	if (cap != t->cap) {
+		buf = realloc(t->buf, cap);
+		if (!buf) {
+			t->failed = 1;
+			return NULL;
+		}
+		t->buf = buf;
+		t->cap = cap;
+	}
+	return t->buf + t->len;
+}
+
+void text_add(struct text *t, const char *s, size_t n)
+{
+	char *at = text_room(t, n);
+
+	if (!at)
+		return;
+	memcpy(at, s, n);
+	t->len += n;
+}
+
+void text_print(struct text *t, const char *fmt, ...)
+{
+	char line[512];
+	va_list args;
+	int n;
+
+	va_start(args, fmt);
+	n = vsnprintf(line, sizeof(line), fmt, args);
+	va_end(args);
+	if (n > 0)
+		text_add(t, line,
+			(size_t)n < sizeof(line) ? (size_t)n
+						 : sizeof(line) - 1);
+}
+
+void text_time(struct text *t, long long sec)
+{
+	time_t when = (time_t)sec;
+	char buf[32];
+	struct tm tm;
+
+	if (!sec || !localtime_r(&when, &tm))
+		strcpy(buf, "-");
+	else
+		strftime(buf, sizeof(buf), "%Y-%m-%d %H:%M:%S", &tm);
+	text_print(t, "%s", buf);
+}
+
+void process_name_read(unsigned pid, char name[PROCESS_NAME_CAP])
+{
+	char path[32];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
+	f = fopen(path, "re");
+	if (!f || !fgets(name, PROCESS_NAME_CAP, f))
+		strcpy(name, "?");
+	if (f)
+		fclose(f);
+	name[strcspn(name, "\n")] = 0;
+}
+
+void text_process(struct text *t, unsigned pid)
+{
+	char name[PROCESS_NAME_CAP], *p;
+
+	process_name_read(pid, name);
+	for (p = name; *p; p++)
+		if (*p <= ' ' || *p == 0x7f)
+			*p = '_';
+	text_print(t, "%s", name);
+}
+
+void text_deinit(struct text *t)
+{
+	free(t->buf);
+	*t = (struct text){0};
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The graph of waiting; see waitview.h.
+ */
+#include "inspect/waitview.h"
+#include "mq/mqueue.h"
+#include "msg/msgqueue.h"
+#include "sem/undo.h"
+
+struct edges {
+	struct wait_edge *ret;
+	u32 n, found;
+};
+
+static void add(struct edges *to, const struct wait_edge *e)
+{
+	if (to->found < to->n)
+		to->ret[to->found] = *e;
+	to->found++;
+}
+
+/* Slot lock held: what the sleeper's array is blocked at, and who has it. */
+static void add_sem(struct caller *c, const struct slot *s,
+	const struct waiter *w, struct wait_edge *e, struct edges *to)
+{
+	const struct semset *set = sem_body(c, s);
+	const struct sop *sops = w->sops;
+	const struct undo *u;
+	u32 before = to->found;
+
+	if (w->n_sops > WAITER_SOPS_INLINE)
+		sops = region_span(&c->region, w->sops_ext,
+			(u64)w->n_sops * sizeof(struct sop));
+	if (!set || !sops || w->block_op >= w->n_sops)
+		return;
+	e->num = sops[w->block_op].num;
+	e->op = sops[w->block_op].op;
+	e->what = e->op ? WAIT_FOR_UNITS : WAIT_FOR_ZERO;
+	for (u = e->op < 0 ? undo_at(c, ref_long(set->undo_active)) : NULL; u;
+		u = undo_at(c, u->active_next)) {
+		if (e->num >= u->n_sems || u->adj[e->num] <= 0)
+			continue;
+		e->holder = region_task(&c->region, u->task)->pid;
+		add(to, e);
+	}
+	e->holder = 0;
+	if (to->found == before)
+		add(to, e);
+}
+
+static void lock_slot(struct caller *c, u32 f, struct slot *s)
+{
+	if (f == FAC_SEM)
+		sem_lock_any(c, s);
+	else if (f == FAC_MSG)
+		msg_lock_any(c, s);
+	else
+		mq_lock_any(c, s);
+}
+
+static void add_sleeper(struct caller *c, u32 thread, struct edges *to)
+{
+	const struct thread *th = region_thread(&c->region, thread);
+	const struct waiter *w = &th->waiter;
+	u32 f = w->facility;
+	struct sem_stat st;
+	struct slot *s;
+	struct wait_edge e;
+
+	if (atom_load_acquire(&w->state) != WAIT_QUEUED || wait_dead(w) ||
+		f >= N_FAC || f == FAC_SHM || w->slot_idx > ids_mask(c))
+		return;
+	s = region_slot(&c->region, f, w->slot_idx);
+	/* For its reaping. */
+	if (f == FAC_SEM)
+		sem_stat(c, (s32)w->slot_idx, SEM_BY_IDX_ANY, &st);
+	lock_slot(c, f, s);
+	e = (struct wait_edge){
+		.pid = w->pid,
+		.tid = th->tid,
+		.facility = f,
+		.id = IDENT_ID(w->ident),
+		.since = w->since,
+		.what = w->kind == (f == FAC_MSG ? (u32)MSG_Q_SENDER : 0)
+				? WAIT_FOR_ROOM
+				: WAIT_FOR_MESSAGE,
+	};
+	/* A thread that waits for a notification has another ident. */
+	if (w->state == WAIT_QUEUED && w->ident == s->ident) {
+		if (f == FAC_SEM)
+			add_sem(c, s, w, &e, to);
+		else
+			add(to, &e);
+	}
+	if (f == FAC_SEM)
+		sem_unlock(c, s);
+	else
+		lock_release(c, &s->lock);
+}
+
+s32 wait_edges(struct caller *c, struct wait_edge *ret, u32 n)
+{
+	struct edges to = {ret, n, 0};
+	u32 high, i;
+	int err = caller_enroll(c);
+
+	if (err)
+		return err;
+	high = atom_load_acquire(&caller_header(c)->thread_high);
+	for (i = 1; i < high && i < N_THREADS; i++)
+		add_sleeper(c, i, &to);
+	return (s32)to.found;
+}
+
+/* Does the holder wait for somebody, and somebody for the waiter? */
+static int leads_on(const struct wait_edge *edges, u32 n, u32 at)
+{
+	int after = 0, before = 0;
+	u32 i;
+
+	for (i = 0; i < n && !(after && before); i++) {
+		if (!edges[i].in_circle)
+			continue;
+		after |= edges[i].pid == edges[at].holder;
+		before |= edges[i].holder == edges[at].pid;
+	}
+	return after && before;
+}
+
+u32 wait_circles(struct wait_edge *edges, u32 n)
+{
+	u32 i, left = 0;
+	int changed;
+
+	for (i = 0; i < n; i++)
+		left += edges[i].in_circle = edges[i].holder != 0;
+	/* What begins or ends nowhere is on no circle; then again. */
+	do {
+		changed = 0;
+		for (i = 0; i < n; i++) {
+			if (!edges[i].in_circle || leads_on(edges, n, i))
+				continue;
+			edges[i].in_circle = 0;
+			changed = 1;
+			left--;
+		}
+	} while (changed);
+	return left;
+}

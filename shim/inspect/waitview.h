@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Who waits for whom, over all facilities: for the command and the mount.
+ *
+ * A sleeper in semop waits for every process whose death would give back what
+ * it asks for (SEM_UNDO): the one who took a lock and has not given it back.
+ * Semaphores taken without SEM_UNDO have no holder that anybody knows of. A
+ * sleeper in msgrcv, msgsnd, mq_receive or mq_send waits for no process in
+ * particular. Circles of the former are deadlocks.
+ */
+#ifndef IPCLIFT_INSPECT_WAITVIEW_H
+#define IPCLIFT_INSPECT_WAITVIEW_H
+
+#include "object/object.h"
+
+enum wait_what {
+	WAIT_FOR_UNITS, /* semop: a value of at least -op */
+	WAIT_FOR_ZERO,	/* semop: the value 0 */
+	WAIT_FOR_MESSAGE,
+	WAIT_FOR_ROOM,
+};
+
+/* One sleeper, and one of those it waits for. */
+struct wait_edge {
+	u32 pid, tid;
+	u32 facility;
+	u32 what;   /* WAIT_FOR_* */
+	s32 id;	    /* of the object */
+	u32 num;    /* FAC_SEM: which semaphore, */
+	s32 op;	    /* and by how much */
+	u32 holder; /* pid, 0 = nobody known */
+	s64 since;  /* realtime seconds */
+	u32 in_circle;
+	u32 pad;
+};
+
+/*
+ * At most n edges into ret, in the order of thread records; the number there
+ * are. A sleeper without known holder is one edge, with several as many. Takes
+ * each object's lock in turn, so the whole is not one moment: see wait_circles.
+ * The undo of the dead is applied first. -ENOMEM of enrolling.
+ */
+s32 wait_edges(struct caller *c, struct wait_edge *ret, u32 n);
+
+/*
+ * Mark the edges that lie on a circle (or lead from one to another); how many.
+ * A circle seen in one reading may be made of edges that never were at the same
+ * time: it is a deadlock if a second reading, begun after the first, has it
+ * too. O(n^2) a round, few rounds.
+ */
+u32 wait_circles(struct wait_edge *edges, u32 n);
+
+#endif

@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Sending and receiving (KERNEL-SEMANTICS §7.4-7.6).
+ *
+ * Each is one operation under the queue's lock. The bytes of a small message go
+ * by way of the caller's stack, so that no user memory is touched under the
+ * lock; a large one is copied into a block of the sending thread before, and
+ * under the lock the block changes hands with the item's: no byte is copied
+ * there whatever the size. The same blocks carry messages to and from sleepers.
+ *
+ * The commit point is the journal's; then the message is in (or out), the
+ * partner's result is set, and the notification is due.
+ */
+#include "base/copy.h"
+#include "mq/mqueue.h"
+#include "registry/guard.h"
+#include "registry/heap.h"
+
+/* A new block has room for any power of two up to what it is needed for, so
+ * that messages of many sizes do not make it grow each time. */
+static u64 block_for(u64 need)
+{
+	u64 size = MQ_COPY_MAX;
+
+	while (size < need)
+		size *= 2;
+	return heap_block_size(size);
+}
+
+/* Into *data a block of at least need bytes; *cap counts only while data is
+ * set, and is stored first: a crash never leaves a block of unknown size. */
+static int block_make(struct caller *c, struct ref *data, u64 *cap, u64 need)
+{
+	if (data->off)
+		heap_free_at(c, *cap, data);
+	atom_store_release(cap, block_for(need));
+	return heap_alloc_at(c, *cap, data);
+}
+
+int mq_own_block(struct caller *c, u64 need)
+{
+	struct waiter *w = wait_own(c);
+
+	if (likely(w->sops_ext.off && w->sops_ext_cap >= need))
+		return 0;
+	return block_make(c, &w->sops_ext, &w->sops_ext_cap, need);
+}
+
+/* Exchange an item's block with that of a waiter; part of the operation. */
+static void swap_blocks(
+	struct caller *c, struct prio_block *block, struct waiter *w)
+{
+	u64 off = block->data.off, cap = block->cap;
+
+	journal_set64(c, &block->data.off, w->sops_ext.off);
+	journal_set64(c, &block->cap, w->sops_ext_cap);
+	journal_set64(c, &w->sops_ext.off, off);
+	journal_set64(c, &w->sops_ext_cap, cap);
+}
+
+static inline char *bytes_at(const struct caller *c, struct ref data)
+{
+	return region_at(&c->region, data.off);
+}
+
+/* The bytes of an item, which are no more than MQ_COPY_MAX or its own block. */
+static inline char *item_bytes(
+	const struct caller *c, const struct mqueue *q, u32 idx)
+{
+	void *data = prioq_data(c, &q->msgs, idx);
+
+	if (likely(q->msgs.inline_data))
+		return data;
+	return bytes_at(c, ((struct prio_block *)data)->data);
+}
+
+/* 1 if a message can be inserted without the heap. */
+static inline int is_room(
+	const struct caller *c, const struct mqueue *q, u32 len, u32 prio)
+{
+	const struct prio_block *block;
+
+	if (unlikely(!prioq_is_room(c, &q->msgs, prio)))
+		return 0;
+	/* The block of a large one comes with it. */
+	if (likely(q->msgs.inline_data) || !len || len > MQ_COPY_MAX)
+		return 1;
+	block = prioq_data(c, &q->msgs, prioq_next_free(&q->msgs));
+	return block->data.off && block->cap >= len;
+}
+
+/* Before an operation that inserts len bytes: a free item with room. */
+static int item_room(struct caller *c, struct mqueue *q, u32 len, u32 prio)
+{
+	struct prio_block *block;
+	int err;
+
+	if (likely(is_room(c, q, len, prio)))
+		return 0;
+	err = prioq_room(c, &q->msgs, prio);
+	if (err || is_room(c, q, len, prio))
+		return err;
+	block = prioq_data(c, &q->msgs, prioq_next_free(&q->msgs));
+	return block_make(c, &block->data, &block->cap, MQ_COPY_MAX);
+}
+
+/* Insert a message whose bytes are at small, or in w's block. */
+static inline void insert(struct caller *c, struct mqueue *q,
+	const struct mq_msg *m, struct waiter *w, int front)
+{
+	u32 idx = prioq_item_alloc(c, &q->msgs);
+
+	if (unlikely(m->len > MQ_COPY_MAX))
+		swap_blocks(c, prioq_data(c, &q->msgs, idx), w);
+	else if (m->len)
+		copy_bytes(item_bytes(c, q, idx),
+			m->small ? m->small : bytes_at(c, w->sops_ext), m->len);
+	atom_store_release(&prioq_at(c, &q->msgs, idx)->len, m->len);
+	prioq_insert(c, &q->msgs, idx, m->prio, front);
+}
+
+/* Give the message to a sleeping receiver; part of the operation. */
+static void hand_over(struct caller *c, struct mqueue *q, struct waiter *w,
+	const struct mq_msg *m)
+{
+	struct waiter *own = wait_own(c);
+	u64 off = w->sops_ext.off, cap = w->sops_ext_cap;
+
+	if (m->len > MQ_COPY_MAX) {
+		journal_set64(c, &w->sops_ext.off, own->sops_ext.off);
+		journal_set64(c, &w->sops_ext_cap, own->sops_ext_cap);
+		journal_set64(c, &own->sops_ext.off, off);
+		journal_set64(c, &own->sops_ext_cap, cap);
+	} else if (m->len) {
+		copy_bytes(bytes_at(c, w->sops_ext),
+			m->small ? m->small : bytes_at(c, own->sops_ext),
+			m->len);
+	}
+	atom_store_release(&w->msg_prio, m->prio);
+	mq_waiter_remove(c, &q->receivers, w, m->len);
+	wait_grant(c, w);
+}
+
+/* What the next call under the lock will most likely need (mq_lock). */
+static inline void fetch_next_time(
+	struct caller *c, const struct mqueue *q, u32 idx)
+{
+	c->fetch[0] = prioq_data(c, &q->msgs, idx);
+	c->fetch[1] = prioq_at(c, &q->msgs, idx);
+	c->fetch[2] = prioq_free_at(&q->msgs, q->msgs.n_free);
+}
+
+static inline void stamp(struct mqueue *q)
+{
+	s64 now = sys_realtime_coarse_ns();
+
+	if (unlikely(q->mtime != now))
+		atom_store_release(&q->mtime, now);
+}
+
+int mq_try_send(struct caller *c, const struct mq_desc *d, struct mqueue *q,
+	const struct mq_msg *m)
+{
+	struct waiter *w =
+		q->receivers.head ? mq_first_waiter(c, &q->receivers) : NULL;
+	u32 n = prioq_count(&q->msgs);
+	int err;
+
+	if (unlikely(w)) {
+		hand_over(c, q, w, m);
+		journal_commit(c);
+		return 0;
+	}
+	if (unlikely(n >= q->maxmsg)) {
+		if (q->polled)
+			mq_fifo_settle(q, d->fd);
+		return BLOCKED;
+	}
+	err = item_room(c, q, m->len, m->prio);
+	if (unlikely(err))
+		return err;
+	fetch_next_time(c, q, prioq_next_free(&q->msgs));
+	insert(c, q, m, wait_own(c), 0);
+	if (n == 0 && unlikely(q->notify.state == MQ_NOTIFY_ARMED))
+		mq_notify_fire(c, q);
+	mq_ready(q, d->fd, n + 1);
+	stamp(q);
+	journal_commit(c);
+	if (unlikely(q->notify.state == MQ_NOTIFY_FIRING))
+		mq_notify_finish(c, q);
+	return 0;
+}
+
+/* The sender that has waited longest puts its message in, now that there is
+ * room; part of the operation. */
+static void let_sender_in(struct caller *c, struct mqueue *q, struct waiter *w)
+{
+	struct mq_msg m = {
+		.small = NULL, .len = w->msg_len, .prio = w->msg_prio};
+
+	insert(c, q, &m, w, 0);
+	mq_waiter_remove(c, &q->senders, w, 0);
+	wait_grant(c, w);
+}
+
+/* Take the first message out; part of the operation. Its item is to be freed
+ * once nothing else is taken. */
+static inline u32 take_first(
+	struct caller *c, struct mqueue *q, struct mq_msg *ret, char *small)
+{
+	u32 idx = prioq_take(c, &q->msgs, &ret->prio);
+
+	ret->len = prioq_at(c, &q->msgs, idx)->len;
+	ret->small = NULL;
+	if (likely(ret->len <= MQ_COPY_MAX)) {
+		if (likely(ret->len))
+			copy_bytes(small, item_bytes(c, q, idx), ret->len);
+		ret->small = small;
+	} else {
+		swap_blocks(c, prioq_data(c, &q->msgs, idx), wait_own(c));
+	}
+	return idx;
+}
+
+int mq_try_receive(struct caller *c, const struct mq_desc *d, struct mqueue *q,
+	struct mq_msg *ret, char *small)
+{
+	u32 n = prioq_count(&q->msgs), idx;
+	struct waiter *w = NULL;
+
+	if (unlikely(n == 0)) {
+		if (q->polled)
+			mq_fifo_settle(q, d->fd);
+		return BLOCKED;
+	}
+	if (unlikely(q->senders.head)) {
+		w = mq_first_waiter(c, &q->senders);
+		/* Without room it stays asleep, as if there were none. */
+		if (w && item_room(c, q, w->msg_len, w->msg_prio))
+			w = NULL;
+	}
+	idx = take_first(c, q, ret, small);
+	if (unlikely(w))
+		let_sender_in(c, q, w);
+	else
+		mq_ready(q, d->fd, n - 1);
+	prioq_item_free(c, &q->msgs, idx);
+	fetch_next_time(c, q, idx);
+	stamp(q);
+	journal_commit(c);
+	return 0;
+}
+
+/* ---- on a queue that is lent to us ---- */
+
+#define NOT_LENT 2
+
+/* Nobody sleeps there. What needs the heap or a system call takes the lock. */
+static inline int lent_send(struct caller *c, const struct mq_desc *d,
+	struct mqueue *q, const struct mq_msg *m)
+{
+	int fits;
+
+	if (!loan_enter(c, d->s, d->ident))
+		return NOT_LENT;
+	fits = prioq_count(&q->msgs) < q->maxmsg && !q->polled &&
+	       q->notify.state == MQ_NOTIFY_NONE &&
+	       is_room(c, q, m->len, m->prio);
+	if (likely(fits)) {
+		insert(c, q, m, wait_own(c), 0);
+		stamp(q);
+		journal_commit(c);
+	}
+	loan_leave(c, d->s);
+	return likely(fits) ? 0 : NOT_LENT;
+}
+
+static inline int lent_receive(struct caller *c, const struct mq_desc *d,
+	struct mqueue *q, struct mq_msg *ret, char *small)
+{
+	int some;
+
+	if (!loan_enter(c, d->s, d->ident))
+		return NOT_LENT;
+	some = prioq_count(&q->msgs) && !q->polled;
+	if (likely(some)) {
+		prioq_item_free(c, &q->msgs, take_first(c, q, ret, small));
+		stamp(q);
+		journal_commit(c);
+	}
+	loan_leave(c, d->s);
+	return likely(some) ? 0 : NOT_LENT;
+}
+
+/* Lock held and given back, after a try. */
+static inline void release(
+	struct caller *c, const struct mq_desc *d, struct mqueue *q)
+{
+	if (likely(!q->receivers.head && !q->senders.head))
+		loan_consider(c, d->s, &q->users);
+	lock_release(c, &d->s->lock);
+}
+
+void mq_put_back(struct caller *c, const struct mq_desc *d, u32 len, u32 prio)
+{
+	struct mq_msg m = {.small = NULL, .len = len, .prio = prio};
+	struct mqueue *q = mq_body(c, d->s);
+	struct waiter *w;
+
+	if (!q || mq_lock(c, d))
+		return;
+	w = mq_first_waiter(c, &q->receivers);
+	if (w) {
+		hand_over(c, q, w, &m);
+	} else if (!item_room(c, q, len, prio)) {
+		insert(c, q, &m, wait_own(c), 1);
+		mq_ready(q, d->fd, prioq_count(&q->msgs));
+	}
+	journal_commit(c);
+	lock_release(c, &d->s->lock);
+}
+
+/* ---- the calls ---- */
+
+static inline int send_once(struct caller *c, const struct mq_desc *d,
+	struct mqueue *q, const struct mq_msg *m)
+{
+	int err = lent_send(c, d, q, m);
+
+	if (likely(err != NOT_LENT))
+		return err;
+	err = mq_lock(c, d);
+	if (unlikely(err))
+		return err;
+	users_note(c, d->s, &q->users, USER_SENDER);
+	err = mq_try_send(c, d, q, m);
+	release(c, d, q);
+	mq_notify_end(c);
+	return err;
+}
+
+/* The block is filled and handed on in one section: a handler that sends would
+ * fill it too. */
+static __attribute__((noinline)) int send_large(struct caller *c,
+	const struct mq_desc *d, const void *user, struct mq_msg *m,
+	const struct sys_timespec *timeout)
+{
+	int err;
+
+	section_begin(c);
+	err = mq_own_block(c, m->len);
+	if (!err) {
+		copy_bytes(mq_own_bytes(c), user, m->len);
+		err = send_once(c, d, mq_body(c, d->s), m);
+	}
+	if (err == BLOCKED)
+		err = mq_sleep_send(c, d, m, timeout);
+	section_end(c);
+	return err;
+}
+
+int mqueue_send(struct caller *c, const struct mq_desc *d, const void *user,
+	u64 len, u32 prio, const struct sys_timespec *timeout)
+{
+	struct mqueue *q = mq_body(c, d->s);
+	struct mq_msg m = {.len = (u32)len, .prio = prio};
+	char small[MQ_COPY_MAX];
+	int err;
+
+	if (unlikely(!q))
+		return -EBADF;
+	if (unlikely(len > q->msgsize))
+		return -EMSGSIZE;
+	err = mq_enter(c);
+	if (unlikely(err))
+		return err;
+	if (unlikely(guard_source(c, user, len)))
+		return -EFAULT;
+	if (unlikely(len > MQ_COPY_MAX))
+		return send_large(c, d, user, &m, timeout);
+	copy_bytes(small, user, len);
+	m.small = small;
+	err = send_once(c, d, q, &m);
+	if (likely(err != BLOCKED))
+		return err;
+	section_begin(c);
+	err = mq_sleep_send(c, d, &m, timeout);
+	section_end(c);
+	return err;
+}
+
+void mq_deliver(struct caller *c, struct mq_msg *m)
+{
+	m->delivered = 1;
+	m->ret = m->len;
+	/* The message is ours, whatever comes: a bad pointer loses it. */
+	if (unlikely(guard_target(c, m->user, m->len))) {
+		m->ret = -EFAULT;
+		return;
+	}
+	if (m->len)
+		copy_bytes(
+			m->user, m->small ? m->small : mq_own_bytes(c), m->len);
+	if (!m->user_prio)
+		return;
+	if (unlikely(guard_target(c, m->user_prio, sizeof(*m->user_prio))))
+		m->ret = -EFAULT;
+	else
+		__builtin_memcpy(m->user_prio, &m->prio, sizeof(m->prio));
+}
+
+static inline int receive_once(struct caller *c, const struct mq_desc *d,
+	struct mqueue *q, struct mq_msg *m, char *small)
+{
+	int err = lent_receive(c, d, q, m, small);
+
+	if (likely(err != NOT_LENT))
+		return err;
+	err = mq_lock(c, d);
+	if (unlikely(err))
+		return err;
+	users_note(c, d->s, &q->users, USER_RECEIVER);
+	err = mq_try_receive(c, d, q, m, small);
+	release(c, d, q);
+	return err;
+}
+
+/* Nothing there, and whoever sends runs on another CPU: to ask for the lock
+ * only to find that out would take it from him. */
+static inline int must_wait(const struct caller *c, const struct mqueue *q)
+{
+	const struct users *u = &q->users;
+
+	return !PRIOQ_N(atom_load_relaxed(&q->msgs.count)) &&
+	       u->thread[USER_RECEIVER] == c->thread &&
+	       u->thread[USER_SENDER] && u->thread[USER_SENDER] != c->thread &&
+	       u->cpu[USER_SENDER] != u->cpu[USER_RECEIVER];
+}
+
+long mqueue_receive(struct caller *c, const struct mq_desc *d, void *user,
+	u64 len, u32 *user_prio, const struct sys_timespec *timeout)
+{
+	struct mqueue *q = mq_body(c, d->s);
+	struct mq_msg m = {.user = user, .user_prio = user_prio};
+	char small[MQ_COPY_MAX];
+	int err;
+
+	if (unlikely(!q))
+		return -EBADF;
+	if (unlikely(len < q->msgsize))
+		return -EMSGSIZE;
+	err = mq_enter(c);
+	if (unlikely(err))
+		return err;
+	/* Until a large message is out of the own block, a handler must not
+	 * make a call that uses it. */
+	section_begin(c);
+	err = BLOCKED;
+	if (likely(!must_wait(c, q)))
+		err = receive_once(c, d, q, &m, small);
+	if (unlikely(err == BLOCKED))
+		err = mq_sleep_receive(c, d, &m, small, timeout);
+	if (unlikely(!err && !m.small && !m.delivered))
+		mq_deliver(c, &m);
+	section_end(c);
+	if (unlikely(err))
+		return err;
+	if (likely(!m.delivered))
+		mq_deliver(c, &m);
+	return m.ret;
+}

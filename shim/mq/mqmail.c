@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The table of notifications under way; see mqmail.h and struct mq_mail.
+ */
+#include "mq/mqmail.h"
+#include "registry/task.h"
+
+/* A courier on its way needs some ten microseconds; one that is stopped is not
+ * waited for. Arbitrary. */
+#define WAIT_SLICES 5
+#define SLICE_NS 10000000
+
+static struct mq_mail *mail_at(const struct region *r, u32 i)
+{
+	return &region_header(r)->mq_mail[i];
+}
+
+/* Nobody will fill it or fetch it any more. */
+static int is_stale(struct caller *c, const struct mq_mail *m, u32 state)
+{
+	const struct task *t;
+
+	if (state != MQ_MAIL_SENT)
+		return sys_call(__NR_kill, state, 0) == -ESRCH;
+	t = region_task(&c->region, m->task % N_TASKS);
+	return t->pid != m->pid || t->start != m->start || task_gone(c, t);
+}
+
+static struct mq_mail *claim(struct caller *c)
+{
+	u32 i, state, stale;
+	struct mq_mail *m;
+
+	for (stale = 0; stale < 2; stale++) {
+		for (i = 0; i < MQ_MAILS; i++) {
+			m = mail_at(&c->region, i);
+			state = atom_load_acquire(&m->state);
+			if (state && !(stale && is_stale(c, m, state)))
+				continue;
+			if (atom_cas(&m->state, &state, c->tid))
+				return m;
+		}
+	}
+	return NULL;
+}
+
+/* What a sender that died had sent already. */
+static struct mq_mail *sent_before(struct caller *c, const struct mq_notify *n)
+{
+	struct mq_mail *m;
+	u32 i;
+
+	for (i = 0; i < MQ_MAILS; i++) {
+		m = mail_at(&c->region, i);
+		if (atom_load_acquire(&m->state) == MQ_MAIL_SENT &&
+			m->stamp == n->stamp)
+			return m;
+	}
+	return NULL;
+}
+
+static struct mq_mail *fill(struct caller *c, const struct mq_notify *n)
+{
+	struct mq_mail *m = claim(c);
+
+	if (!m)
+		return NULL;
+	m->task = n->task;
+	m->pid = n->pid;
+	m->start = n->start;
+	m->stamp = n->stamp;
+	m->signo = (s32)n->signo;
+	m->value = n->value;
+	m->sender_pid = n->sender_pid;
+	m->sender_uid = n->sender_uid;
+	m->how = n->how;
+	m->sock = n->sock;
+	m->sock_ino = n->sock_ino;
+	__builtin_memcpy(m->cookie, n->cookie, sizeof(m->cookie));
+	crash_point();
+	atom_store_release(&m->state, MQ_MAIL_SENT);
+	return m;
+}
+
+u32 mqmail_send(struct caller *c, const struct mq_notify *n)
+{
+	struct task *t = region_task(&c->region, n->task);
+	struct mq_mail *m = sent_before(c, n);
+
+	if (!m)
+		m = fill(c, n);
+	if (!m)
+		return 0;
+	atom_add(&t->mail_seq, 1);
+	sys_futex_wake(&t->mail_seq, 1);
+	return (u32)(m - mail_at(&c->region, 0)) + 1;
+}
+
+void mqmail_wait(struct caller *c, u32 mail)
+{
+	const struct sys_timespec slice = {0, SLICE_NS};
+	struct mq_mail *m = mail_at(&c->region, mail - 1);
+	int i;
+
+	for (i = 0; i < WAIT_SLICES; i++) {
+		if (atom_load_acquire(&m->state) != MQ_MAIL_SENT)
+			return;
+		sys_futex_wait(&m->state, MQ_MAIL_SENT, &slice);
+	}
+}
+
+u32 mqmail_next(const struct region *r, u32 task, u32 pid, u64 start,
+	struct mq_mail *ret)
+{
+	const struct mq_mail *m;
+	u32 i;
+
+	for (i = 0; i < MQ_MAILS; i++) {
+		m = mail_at(r, i);
+		if (atom_load_acquire(&m->state) != MQ_MAIL_SENT ||
+			m->task != task || m->pid != pid || m->start != start)
+			continue;
+		__builtin_memcpy(ret, m, sizeof(*ret));
+		return i + 1;
+	}
+	return 0;
+}
+
+void mqmail_done(const struct region *r, u32 mail)
+{
+	struct mq_mail *m = mail_at(r, mail - 1);
+
+	atom_store_release(&m->state, 0);
+	sys_futex_wake(&m->state, 1);
+}

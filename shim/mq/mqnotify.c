@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT
+/*
+ * mq_notify (KERNEL-SEMANTICS §7.7).
+ *
+ * A registration stands in the queue. The send that fires it marks it FIRING
+ * together with its message; then it sends the signal, still under the lock,
+ * and clears the mark. If it dies between, the next owner of the lock sends the
+ * signal: perhaps a second time, never not at all. The kernel lets a process
+ * queue a signal with SI_MESGQ and a pid and uid of its choice, but only where
+ * it might kill; where it may not, the registrant's own courier does (mqmail.h)
+ * if it has one.
+ *
+ * SIGEV_THREAD: the registrant's helper thread (entry/mq.c) waits as a sleeper
+ * of wait.h does, and is granted. With a socket instead of a function, the
+ * courier is told, also when the registration is taken back. (When the
+ * registrant ends, nobody is told.)
+ *
+ * Nothing runs when the registrant ends: its lifeline fires, and who looks at
+ * the registration next removes it. The lifeline fires on exec too, and when
+ * the thread ends that it is linked on; then /proc tells whether the process
+ * still has the queue open, and the epoch of its task or /proc whether it is
+ * still the program that registered.
+ */
+#include "base/file.h"
+#include "mq/mqmail.h"
+#include "mq/mqueue.h"
+#include "registry/task.h"
+
+#define SIGEV_SIGNAL 0
+#define SIGEV_THREAD 2
+#define SI_MESGQ (-3)
+
+/* ---- the registrant ---- */
+
+/* 0 if /proc shows that the process has no descriptor of the queue. skip: those
+ * that do not count, or NULL. */
+static int has_open(const struct mqueue *q, u32 pid, int (*skip)(int fd))
+{
+	char path[80];
+	size_t base = str_add(path, sizeof(path), 0, "/proc/");
+	struct file_stat st;
+	struct file_dir dir;
+	const char *name;
+	int found = 0, err;
+
+	base = str_add_u64(path, sizeof(path), base, pid);
+	base = str_add(path, sizeof(path), base, "/fd/");
+	err = file_dir_open(&dir, path);
+	if (err)
+		return err != -ENOENT;
+	while (!found && (name = file_dir_next(&dir))) {
+		str_add(path, sizeof(path), base, name);
+		found = !sys_call(__NR_stat, path, &st) && st.ino == q->ino &&
+			st.dev == q->dev && !(skip && skip(file_number(name)));
+	}
+	file_dir_close(&dir);
+	return found;
+}
+
+enum presence { GONE, SAME_PROGRAM, OTHER_PROGRAM };
+
+static enum presence look(struct caller *c, const struct mqueue *q)
+{
+	const struct mq_notify *n = &q->notify;
+	struct task *t = region_task(&c->region, n->task);
+	int changed;
+
+	if (n->thread && wait_dead(wait_at(c, n->thread)))
+		return GONE;
+	if (t->pid != n->pid || t->start != n->start)
+		return GONE;
+	changed = t->epoch != n->image;
+	if (t == task_own(c) || (!changed && !task_suspect(t)))
+		return changed ? OTHER_PROGRAM : SAME_PROGRAM;
+	if (task_gone(c, t) || (q->ino && !has_open(q, n->pid, NULL)))
+		return GONE;
+	return changed || task_changed_image(t) ? OTHER_PROGRAM : SAME_PROGRAM;
+}
+
+/* ---- states ---- */
+
+/* The helper thread's waiter is done; part of the current operation. */
+static void grant_thread(struct caller *c, struct mqueue *q, s32 result)
+{
+	struct waiter *w = wait_at(c, q->notify.thread);
+
+	/* None where a socket is told. */
+	if (!w || w->state != WAIT_QUEUED || w->ident != q->token[0])
+		return;
+	journal_set32(c, (u32 *)&w->result, result);
+	journal_set32(c, &w->state, WAIT_DONE);
+	if (!wait_dead(w))
+		wait_grant(c, w);
+}
+
+static void drop(struct caller *c, struct mqueue *q)
+{
+	if (q->notify.how == SIGEV_THREAD)
+		grant_thread(c, q, 0);
+	journal_set32(c, &q->notify.state, MQ_NOTIFY_NONE);
+	journal_commit(c);
+}
+
+/* The registrant takes it back. */
+static void take_back(struct caller *c, struct mqueue *q)
+{
+	drop(c, q);
+	if (q->notify.how != SIGEV_THREAD || q->notify.thread)
+		return;
+	q->notify.signo = MQ_COOKIE_REMOVED;
+	c->mq_mail = mqmail_send(c, &q->notify);
+}
+
+void mq_notify_drop_dead(struct caller *c, struct mqueue *q)
+{
+	if (q->notify.state == MQ_NOTIFY_ARMED && look(c, q) == GONE)
+		drop(c, q);
+}
+
+void mq_notify_fire(struct caller *c, struct mqueue *q)
+{
+	struct mq_notify *n = &q->notify;
+
+	atom_store_release(&n->sender_pid, c->pid);
+	atom_store_release(&n->sender_uid, (u32)sys_call(__NR_getuid));
+	if (n->how == SIGEV_THREAD)
+		grant_thread(c, q, 1);
+	journal_set32(c, &n->state, MQ_NOTIFY_FIRING);
+}
+
+struct sys_siginfo {
+	s32 signo, error, code, pad0;
+	u32 pid, uid;
+	u64 value;
+	u64 rest[12];
+};
+_Static_assert(sizeof(struct sys_siginfo) == 128, "siginfo size");
+
+void mq_notify_finish(struct caller *c, struct mqueue *q)
+{
+	const struct mq_notify *n = &q->notify;
+	struct sys_siginfo info = {.signo = n->signo,
+		.code = SI_MESGQ,
+		.pid = n->sender_pid,
+		.uid = n->sender_uid,
+		.value = n->value};
+
+	int by_socket = n->how == SIGEV_THREAD && !n->thread, err = 0;
+
+	if ((by_socket || (n->how == SIGEV_SIGNAL && n->signo)) &&
+		look(c, q) == SAME_PROGRAM) {
+		if (!by_socket)
+			err = sys_call(
+				__NR_rt_sigqueueinfo, n->pid, n->signo, &info);
+		if (by_socket || (err == -EPERM && n->courier))
+			c->mq_mail = mqmail_send(c, n);
+	}
+	atom_store_release(&q->notify.state, MQ_NOTIFY_NONE);
+}
+
+void mq_notify_end_slow(struct caller *c)
+{
+	u32 mail = c->mq_mail;
+
+	c->mq_mail = 0;
+	mqmail_wait(c, mail);
+}
+
+/* ---- the call ---- */
+
+static int arm(struct caller *c, const struct mq_desc *d, struct mqueue *q,
+	const struct mq_event *ev)
+{
+	struct waiter *w = wait_own(c);
+	int by_thread = ev->how == SIGEV_THREAD && !ev->by_socket;
+
+	if (q->notify.state != MQ_NOTIFY_NONE)
+		return -EBUSY;
+	q->notify = (struct mq_notify){
+		.how = ev->how,
+		.signo = ev->signo,
+		.task = c->task,
+		.pid = c->pid,
+		.thread = by_thread ? c->thread : 0,
+		.start = task_own(c)->start,
+		.value = ev->value,
+		.image = task_own(c)->epoch,
+		.courier = ev->courier,
+		.stamp = atom_add(&caller_header(c)->stamp, 1),
+	};
+	if (ev->by_socket) {
+		q->notify.signo = MQ_COOKIE_WOKEN;
+		q->notify.sock = (u32)ev->sock;
+		q->notify.sock_ino = ev->sock_ino;
+		__builtin_memcpy(
+			q->notify.cookie, ev->cookie, sizeof(q->notify.cookie));
+	}
+	if (by_thread) {
+		w->slot_idx = region_slot_idx(&c->region, FAC_MQ, d->s);
+		w->facility = FAC_MQ;
+		w->pid = c->pid;
+		w->ident = q->token[0];
+		w->prev = w->next = 0;
+		wait_begin(c, w);
+		journal_set32(c, &w->state, WAIT_QUEUED);
+	}
+	journal_set32(c, &q->notify.state, MQ_NOTIFY_ARMED);
+	journal_commit(c);
+	return 0;
+}
+
+int mq_set_notify(
+	struct caller *c, const struct mq_desc *d, const struct mq_event *ev)
+{
+	struct mqueue *q = mq_body(c, d->s);
+	int err = q ? mq_enter(c) : -EBADF;
+
+	if (err)
+		return err;
+	err = mq_lock(c, d);
+	if (err)
+		return err;
+	if (ev)
+		task_check_lifeline(c);
+	mq_notify_drop_dead(c, q);
+	if (ev)
+		err = arm(c, d, q, ev);
+	else if (q->notify.state == MQ_NOTIFY_ARMED && q->notify.pid == c->pid)
+		take_back(c, q);
+	else
+		err = BLOCKED;
+	if (!err)
+		mq_touch(c, d);
+	lock_release(c, &d->s->lock);
+	mq_notify_end(c);
+	return err == BLOCKED ? 0 : err;
+}
+
+void mq_notify_after_exec(
+	struct caller *c, const struct mq_desc *d, int (*opened_here)(int fd))
+{
+	struct mqueue *q = mq_body(c, d->s);
+	const struct mq_notify *n;
+
+	if (!q || mq_enter(c))
+		return;
+	n = &q->notify;
+	if (atom_load_acquire(&n->state) != MQ_NOTIFY_ARMED ||
+		n->pid != c->pid || n->image == task_own(c)->epoch ||
+		mq_lock(c, d))
+		return;
+	if (n->state == MQ_NOTIFY_ARMED && n->pid == c->pid &&
+		n->image != task_own(c)->epoch &&
+		!has_open(q, c->pid, opened_here))
+		drop(c, q);
+	lock_release(c, &d->s->lock);
+}
+
+static void nothing(void *arg)
+{
+	(void)arg;
+}
+
+int mq_notify_wait(struct caller *c, const struct mq_desc *d)
+{
+	struct waiter *w = wait_own(c);
+	struct cancel_scope scope;
+	int err, result;
+
+	cancel_begin(&scope, nothing, NULL);
+	while ((err = wait_sleep_restart(c, w, NULL, 0, &scope))) {
+		if (err != -EOWNERDEAD)
+			continue;
+		mq_lock_any(c, d->s);
+		atom_store_release(
+			&w->word, w->state == WAIT_QUEUED ? 0 : WAIT_WORD_DONE);
+		lock_release(c, &d->s->lock);
+	}
+	cancel_end(&scope);
+	result = w->result;
+	wait_end(c, w);
+	return result;
+}
+
+void mq_closing(struct caller *c, const struct mq_desc *d)
+{
+	struct mqueue *q = mq_body(c, d->s);
+
+	if (!q || atom_load_acquire(&q->notify.state) != MQ_NOTIFY_ARMED ||
+		q->notify.pid != c->pid || mq_enter(c) || mq_lock(c, d))
+		return;
+	if (q->notify.state == MQ_NOTIFY_ARMED && q->notify.pid == c->pid)
+		take_back(c, q);
+	lock_release(c, &d->s->lock);
+	mq_notify_end(c);
+}

@@ -1,0 +1,662 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Names, creation, removal: see mqueue.h.
+ *
+ * Creation is one operation under the facility's lock, whose commit point is
+ * the store of slot.ident; the FIFO is made before, and header.mq_fifo lets the
+ * next owner of the lock unlink it if the queue did not come to be. Unlinking
+ * takes the key away and puts the queue on the list of orphans; when it is not
+ * in use any more it is removed in the steps of object.h.
+ */
+#include "mq/mqueue.h"
+#include "index/keyhash.h"
+#include "object/limits.h"
+#include "object/perm.h"
+#include "registry/heap.h"
+
+#define CREATE_ENTRIES (IDS_ENTRIES + KEYHASH_ENTRIES + HEAP_ENTRIES + 16)
+#define RLIMIT_MSGQUEUE 12
+#define F_SETFD 2
+/* What the kernel charges a message and a tree node (64-bit). */
+#define CHARGE_MSG 48
+#define CHARGE_NODE 48
+/* Items beyond maxmsg: the one that replaces another in a receive, and those
+ * that cancelled receivers gave back. The latter is arbitrary. */
+#define SPARE_ITEMS 64
+/* Orphans looked at in each mq_open(O_CREAT) and mq_unlink. */
+#define SWEEP_FEW 2
+
+static struct id_table *table(struct caller *c)
+{
+	return &caller_header(c)->ids[FAC_MQ];
+}
+
+static struct slot *slot_at(const struct caller *c, u32 idx)
+{
+	return region_slot(&c->region, FAC_MQ, idx & ids_mask(c));
+}
+
+static u32 slot_idx(const struct caller *c, const struct slot *s)
+{
+	return region_slot_idx(&c->region, FAC_MQ, s);
+}
+
+/* ---- locks ---- */
+
+void mq_lock_any(struct caller *c, struct slot *s)
+{
+	int died = lock_acquire(c, &s->lock);
+	struct mqueue *q;
+
+	if (likely(!died && !s->bias))
+		return;
+	q = s->ident & IDENT_LIVE ? mq_body(c, s) : NULL;
+	if (s->bias)
+		loan_end(c, s, q ? &q->users : NULL);
+	if (died && q && q->notify.state == MQ_NOTIFY_FIRING)
+		mq_notify_finish(c, q);
+}
+
+int mq_lock(struct caller *c, const struct mq_desc *d)
+{
+	u64 off = atom_load_relaxed(&d->s->body.off);
+
+	/* All these change in every call; a partner on another CPU has them. */
+	if (likely(off))
+		__builtin_prefetch(region_at(&c->region, off), 1);
+	__builtin_prefetch(c->fetch[0], 1);
+	__builtin_prefetch(c->fetch[1], 1);
+	__builtin_prefetch(c->fetch[2], 1);
+	mq_lock_any(c, d->s);
+	if (likely(atom_load_acquire(&d->s->ident) == d->ident))
+		return 0;
+	lock_release(c, &d->s->lock);
+	return -EBADF;
+}
+
+/* ---- removal ---- */
+
+static void drop_block(struct caller *c, struct prio_block *block)
+{
+	if (block->data.off)
+		heap_free_at(c, block->cap, &block->data);
+}
+
+/* Both locks are held, the slot's is released. */
+static void remove_rest(struct caller *c, struct slot *s)
+{
+	struct header *h = caller_header(c);
+	struct mqueue *q = mq_body(c, s);
+	u64 size, off;
+
+	if (q) {
+		prioq_free(c, &q->msgs, drop_block);
+		mq_fifo_unlink(c, q->token);
+	}
+	heap_acquire(c);
+	off = s->body.off;
+	size = q ? q->body_size : 0;
+	if (off && size)
+		heap_free_locked(c, size, &s->body);
+	ids_free_locked(c, FAC_MQ, slot_idx(c, s));
+	journal_set64(c, &h->removing[FAC_MQ], 0);
+	journal_commit(c);
+	if (off && size)
+		heap_discard(c, off, size);
+	heap_release(c);
+	lock_release(c, &s->lock);
+}
+
+static void recover_fifo(struct caller *c)
+{
+	struct header *h = caller_header(c);
+	u64 token[2] = {h->mq_fifo[0], h->mq_fifo[1]};
+	u32 idx, n = table(c)->max_idx;
+	struct mqueue *q;
+
+	if (!token[0])
+		return;
+	for (idx = 0; idx <= n; idx++) {
+		q = slot_at(c, idx)->ident ? mq_body(c, slot_at(c, idx)) : NULL;
+		if (q && q->token[0] == token[0] && q->token[1] == token[1])
+			break;
+	}
+	if (idx > n)
+		mq_fifo_unlink(c, token);
+	atom_store_release(&h->mq_fifo[0], 0);
+}
+
+static void fac_lock(struct caller *c)
+{
+	struct header *h = caller_header(c);
+	struct slot *s;
+
+	if (likely(!lock_acquire(c, &h->fac_lock[FAC_MQ].lock)))
+		return;
+	keyhash_repair(c, FAC_MQ);
+	recover_fifo(c);
+	if (!h->removing[FAC_MQ])
+		return;
+	s = slot_at(c, h->removing[FAC_MQ] - 1);
+	if (s->ident & IDENT_LIVE) {
+		atom_store_release(&h->removing[FAC_MQ], 0);
+	} else {
+		mq_lock_any(c, s);
+		remove_rest(c, s);
+	}
+}
+
+static void fac_unlock(struct caller *c)
+{
+	lock_release(c, &caller_header(c)->fac_lock[FAC_MQ].lock);
+}
+
+/* Take the queue out of the list of orphans; part of the operation. */
+static void orphan_remove(struct caller *c, u32 idx, struct mqueue *q)
+{
+	struct header *h = caller_header(c);
+	u32 *link = &h->mq_orphans;
+
+	while (*link && *link != idx + 1) {
+		struct mqueue *at = mq_body(c, slot_at(c, *link - 1));
+
+		if (!at)
+			return;
+		link = &at->orphan_next;
+	}
+	if (*link)
+		journal_set32(c, link, q->orphan_next);
+}
+
+/* Free an unlinked queue unless it is in use. Facility lock held. 1 if freed.
+ */
+static int remove_unused(struct caller *c, u32 idx)
+{
+	struct header *h = caller_header(c);
+	struct slot *s = slot_at(c, idx);
+	struct mqueue *q = s->ident & IDENT_LIVE ? mq_body(c, s) : NULL;
+
+	if (!q || !q->unlinked || !mq_fifo_unused(c, q->token))
+		return 0;
+	mq_lock_any(c, s);
+	if (mq_first_waiter(c, &q->receivers) ||
+		mq_first_waiter(c, &q->senders)) {
+		lock_release(c, &s->lock);
+		return 0;
+	}
+	atom_store_release(&h->removing[FAC_MQ], (u64)idx + 1);
+	orphan_remove(c, idx, q);
+	journal_publish(c, &s->ident, 0);
+	remove_rest(c, s);
+	return 1;
+}
+
+/* Look at up to n orphans. Those still in use go to the end of the list, so
+ * that each has its turn. Facility lock held. */
+static void sweep(struct caller *c, u32 n)
+{
+	struct header *h = caller_header(c);
+	u32 first, *link;
+	struct mqueue *q;
+
+	while (n-- > 0 && (first = h->mq_orphans)) {
+		q = mq_body(c, slot_at(c, first - 1));
+		if (!q || remove_unused(c, first - 1))
+			continue;
+		if (!q->orphan_next)
+			return;
+		for (link = &h->mq_orphans; *link;
+			link = &mq_body(c, slot_at(c, *link - 1))->orphan_next)
+			;
+		journal_set32(c, link, first);
+		journal_set32(c, &h->mq_orphans, q->orphan_next);
+		journal_set32(c, &q->orphan_next, 0);
+		journal_commit(c);
+	}
+}
+
+void mq_closed(struct caller *c, const struct mq_desc *d)
+{
+	struct mqueue *q = mq_body(c, d->s);
+
+	if (!q || !atom_load_acquire(&q->unlinked) ||
+		atom_load_acquire(&d->s->ident) != d->ident || mq_enter(c))
+		return;
+	fac_lock(c);
+	if (d->s->ident == d->ident)
+		remove_unused(c, slot_idx(c, d->s));
+	fac_unlock(c);
+}
+
+/* ---- names ---- */
+
+static s32 name_key(const char *name, size_t len)
+{
+	u32 h = 0x811c9dc5u;
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		h = (h ^ (unsigned char)name[i]) * 0x01000193u;
+	return h ? (s32)h : 1;
+}
+
+static int name_check(const char *name, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		if (name[i] == '/')
+			return -EACCES;
+	if ((len == 1 && name[0] == '.') ||
+		(len == 2 && name[0] == '.' && name[1] == '.'))
+		return -EACCES;
+	return len > MQ_NAME_MAX ? -ENAMETOOLONG : 0;
+}
+
+static int name_is(const struct mqueue *q, const char *name, size_t len)
+{
+	size_t i;
+
+	if (q->name_len != len)
+		return 0;
+	for (i = 0; i < len; i++)
+		if (q->name[i] != name[i])
+			return 0;
+	return 1;
+}
+
+/* Facility lock held. */
+static struct slot *find(struct caller *c, const char *name, size_t len)
+{
+	struct slot *s = keyhash_find_locked(c, FAC_MQ, name_key(name, len));
+
+	while (s && !(mq_body(c, s) && name_is(mq_body(c, s), name, len)))
+		s = keyhash_next_locked(c, FAC_MQ, s);
+	return s;
+}
+
+/* ---- creation ---- */
+
+struct creation {
+	const char *name;
+	size_t name_len;
+	u32 oflag, mode;
+	s64 maxmsg, msgsize;
+	u64 charge, rlimit;
+	u32 ruid;
+};
+
+static s64 smaller(s64 a, s64 b)
+{
+	return a < b ? a : b;
+}
+
+static u64 charged(struct caller *c, u32 ruid)
+{
+	u32 idx, n = table(c)->max_idx;
+	u64 sum = 0;
+
+	for (idx = 0; idx <= n; idx++) {
+		struct slot *s = slot_at(c, idx);
+		struct mqueue *q = s->ident & IDENT_LIVE ? mq_body(c, s) : NULL;
+
+		if (q && q->ruid == ruid)
+			sum += q->charge;
+	}
+	return sum;
+}
+
+/* Who pays for a queue, and how much he may spend. */
+static void read_purse(struct caller *c, struct creation *n)
+{
+	u64 limit[2] = {~0ULL, 0};
+
+	if (c->cred->charge) {
+		c->cred->charge(c->cred, &n->ruid, &n->rlimit);
+		return;
+	}
+	sys_call(__NR_prlimit64, 0, RLIMIT_MSGQUEUE, NULL, limit);
+	n->rlimit = limit[0];
+	n->ruid = sys_call(__NR_getuid);
+}
+
+static int over_rlimit(struct caller *c, const struct creation *n)
+{
+	return caller_header(c)->limits.mq_rlimit &&
+	       charged(c, n->ruid) + n->charge > n->rlimit;
+}
+
+static int over_queues_max(struct caller *c)
+{
+	return table(c)->in_use >= (u32)caller_header(c)->limits.mq_queues_max;
+}
+
+/* Steps 10 to 14 of §7.2. */
+static int admit(struct caller *c, struct creation *n)
+{
+	const struct limits *l = &caller_header(c)->limits;
+	s64 msg_max = l->mq_msg_max, size_max = l->mq_msgsize_max;
+	int resource = -1;
+
+	if (over_queues_max(c))
+		sweep(c, ~0u);
+	if (over_queues_max(c)) {
+		resource = perm_capable(c, CRED_SYS_RESOURCE);
+		if (!resource)
+			return limit_hit(c, LIMIT_QUEUES_MAX,
+				(u32)l->mq_queues_max, 0, -ENOSPC);
+	}
+	if (n->maxmsg <= 0 || n->msgsize <= 0)
+		return -EINVAL;
+	if (n->maxmsg > msg_max || n->msgsize > size_max) {
+		if (resource < 0)
+			resource = perm_capable(c, CRED_SYS_RESOURCE);
+		if (!resource)
+			return n->maxmsg > msg_max
+				       ? limit_hit(c, LIMIT_MSG_MAX, msg_max,
+						 n->maxmsg, -EINVAL)
+				       : limit_hit(c, LIMIT_MSGSIZE_MAX,
+						 size_max, n->msgsize, -EINVAL);
+		if (n->maxmsg > MQ_HARD_MAXMSG || n->msgsize > MQ_HARD_MSGSIZE)
+			return -EINVAL;
+	}
+	n->charge = (u64)n->maxmsg * n->msgsize + n->maxmsg * CHARGE_MSG +
+		    smaller(n->maxmsg, MQ_N_PRIOS) * CHARGE_NODE;
+	read_purse(c, n);
+	if (over_rlimit(c, n))
+		sweep(c, ~0u);
+	if (over_rlimit(c, n))
+		return limit_hit(c, LIMIT_RLIMIT_MSGQUEUE, n->rlimit, n->charge,
+			-EMFILE);
+	return 0;
+}
+
+static u32 inline_data(const struct creation *n)
+{
+	return n->msgsize <= MQ_COPY_MAX ? (n->msgsize + 7) & ~7u : 0;
+}
+
+static u64 body_size(const struct creation *n)
+{
+	return sizeof(struct mqueue) +
+	       prioq_table_size(n->maxmsg + SPARE_ITEMS, inline_data(n));
+}
+
+/* Nobody can reach them yet. */
+static void fill(struct caller *c, struct slot *s, const struct creation *n,
+	const struct mq_fifo *fifo)
+{
+	const struct cred *cred = perm_cred(c);
+	struct mqueue *q = mq_body(c, s);
+	s64 now = sys_realtime_coarse_ns();
+	size_t i;
+
+	*q = (struct mqueue){
+		.maxmsg = n->maxmsg,
+		.msgsize = n->msgsize,
+		.mtime = now,
+		.atime = now,
+		.ctime = now,
+		.ruid = n->ruid,
+		.name_len = n->name_len,
+		.charge = n->charge,
+		.dev = fifo->dev,
+		.ino = fifo->ino,
+		.token = {fifo->token[0], fifo->token[1]},
+		.body_size = body_size(n),
+		.file_size = MQ_STATUS_SIZE,
+	};
+	for (i = 0; i < n->name_len; i++)
+		q->name[i] = n->name[i];
+	prioq_init(
+		&q->msgs, n->maxmsg + SPARE_ITEMS, inline_data(n), sizeof(*q));
+	atom_store_release(&s->key, name_key(n->name, n->name_len));
+	atom_store_release(&s->mode, n->mode & 07777 & ~fifo->umask);
+	atom_store_release(&s->uid, cred->euid);
+	atom_store_release(&s->cuid, cred->euid);
+	atom_store_release(&s->gid, cred->egid);
+	atom_store_release(&s->cgid, cred->egid);
+	atom_store_release(&s->size, (u32)n->maxmsg);
+	atom_store_release(&s->ctime, now / 1000000000);
+}
+
+static void directory_changed(struct caller *c)
+{
+	atom_store_release(&caller_header(c)->mq_changed, sys_realtime_sec());
+}
+
+/* Facility lock held, the FIFO is made. 0, -ENOSPC, -ENOMEM. */
+static int enter(struct caller *c, const struct creation *n,
+	const struct mq_fifo *fifo, struct mq_desc *ret)
+{
+	struct id_table *t = table(c);
+	struct slot *s = NULL;
+	u32 idx;
+	s32 id;
+	int err;
+
+	keyhash_write_begin(c, FAC_MQ);
+	keyhash_grow_locked(c, FAC_MQ);
+	heap_acquire(c);
+	err = ids_alloc_locked(c, FAC_MQ, &idx, &id);
+	if (!err) {
+		s = slot_at(c, idx);
+		err = heap_alloc_locked(c, body_size(n), &s->body);
+	}
+	if (!err) {
+		fill(c, s, n, fifo);
+		keyhash_insert_locked(c, FAC_MQ, idx);
+		journal_set32(c, &t->gen, t->gen + 1);
+		ret->s = s;
+		ret->ident = (u64)(t->gen - 1) << 32 | IDENT_LIVE | (u32)id;
+		journal_publish(c, &s->ident, ret->ident);
+		directory_changed(c);
+	} else {
+		journal_abort(c);
+	}
+	heap_release(c);
+	keyhash_write_end(c, FAC_MQ);
+	return err;
+}
+
+static int create(struct caller *c, struct creation *n, struct mq_desc *ret)
+{
+	struct header *h = caller_header(c);
+	struct mq_fifo fifo;
+	int fd, err;
+
+	sweep(c, SWEEP_FEW);
+	err = admit(c, n);
+	if (!err)
+		err = journal_reserve(c, CREATE_ENTRIES);
+	if (err)
+		return err;
+	fd = mq_fifo_make(c, n->oflag, &fifo);
+	err = fd < 0 ? fd : enter(c, n, &fifo, ret);
+	if (err && fd >= 0) {
+		mq_fifo_unlink(c, fifo.token);
+		sys_call(__NR_close, fd);
+	}
+	atom_store_release(&h->mq_fifo[0], 0);
+	return err ? err : fd;
+}
+
+static int open_existing(
+	struct caller *c, struct slot *s, u32 oflag, struct mq_desc *ret)
+{
+	static const u32 rights[] = {
+		PERM_R, PERM_W, PERM_R | PERM_W, PERM_R | PERM_W};
+	struct mqueue *q = mq_body(c, s);
+	int err, fd;
+
+	err = perm_check_file(c, s, rights[oflag & MQ_O_ACCMODE]);
+	if (err)
+		return err;
+	fd = mq_fifo_open(c, q, oflag);
+	if (fd < 0)
+		return fd;
+	ret->s = s;
+	ret->ident = s->ident;
+	ret->fd = fd;
+	if (q->polled && !mq_lock(c, ret)) {
+		/* If we are the only one the FIFO has begun anew. */
+		atom_store_release(&q->level, MQ_LEVEL_UNKNOWN);
+		mq_fifo_settle(q, fd);
+		lock_release(c, &s->lock);
+	}
+	return fd;
+}
+
+/* Step 3 comes before 4, but we open last: see whether we could have. */
+static int or_no_descriptor(int err)
+{
+	int fd = sys_call(__NR_eventfd2, 0, 02000000);
+
+	if (fd >= 0)
+		sys_call(__NR_close, fd);
+	return fd == -EMFILE || fd == -ENFILE ? fd : err;
+}
+
+int mqueue_open(struct caller *c, const char *name, size_t name_len, u32 oflag,
+	u32 mode, const struct mq_limits_attr *attr, struct mq_desc *ret)
+{
+	const struct limits *l = &caller_header(c)->limits;
+	struct creation n = {name, name_len, oflag, mode,
+		.maxmsg = attr ? attr->maxmsg
+			       : smaller(l->mq_msg_max, l->mq_msg_default),
+		.msgsize = attr ? attr->msgsize
+				: smaller(l->mq_msgsize_max,
+					  l->mq_msgsize_default)};
+	struct slot *s;
+	int fd = name_check(name, name_len);
+
+	if (!fd)
+		fd = mq_enter(c);
+	if (fd)
+		return or_no_descriptor(fd);
+	mq_fifo_prepare(c);
+	fac_lock(c);
+	s = find(c, name, name_len);
+	if (s && (oflag & MQ_O_CREAT) && (oflag & MQ_O_EXCL))
+		fd = -EEXIST;
+	else if (s && (oflag & MQ_O_ACCMODE) == MQ_O_ACCMODE)
+		fd = -EINVAL;
+	else if (s)
+		fd = open_existing(c, s, oflag, ret);
+	else if (oflag & MQ_O_CREAT)
+		fd = create(c, &n, ret);
+	else
+		fd = -ENOENT;
+	fac_unlock(c);
+	if (fd < 0)
+		return or_no_descriptor(fd);
+	ret->fd = fd;
+	ret->access = oflag & MQ_O_ACCMODE;
+	return fd;
+}
+
+int mqueue_open_again(struct caller *c, const struct mq_desc *d, u32 oflag,
+	struct mq_desc *ret)
+{
+	struct mqueue *q = mq_body(c, d->s);
+	int fd = q ? mq_enter(c) : -EBADF;
+
+	if (fd)
+		return fd;
+	fac_lock(c);
+	fd = d->s->ident != d->ident
+		     ? -EBADF
+		     : open_existing(c, d->s, oflag | MQ_O_LARGEFILE, ret);
+	fac_unlock(c);
+	if (fd < 0)
+		return fd;
+	ret->fd = fd;
+	ret->access = oflag & MQ_O_ACCMODE;
+	if (!(oflag & MQ_O_CLOEXEC)) {
+		sys_call(__NR_fcntl, fd, F_SETFD, 0);
+		/* What is executed may poll it without us. */
+		mq_watch(c, ret, MQ_POLLED_IN | MQ_POLLED_OUT);
+	}
+	if (oflag & MQ_O_TRUNC)
+		mq_set_size(c, ret, 0);
+	return fd;
+}
+
+int mqueue_unlink(struct caller *c, const char *name, size_t name_len)
+{
+	struct header *h = caller_header(c);
+	struct mqueue *q;
+	struct slot *s;
+	int err = name_check(name, name_len);
+	u32 idx;
+
+	if (!err)
+		err = mq_enter(c);
+	if (err)
+		return err;
+	mq_fifo_prepare(c);
+	fac_lock(c);
+	s = find(c, name, name_len);
+	err = !s ? -ENOENT : 0;
+	/* The directory is sticky and root's. */
+	if (!err && !perm_owner_file(c, s) && perm_cred(c)->euid)
+		err = -EPERM;
+	if (!err) {
+		q = mq_body(c, s);
+		idx = slot_idx(c, s);
+		keyhash_write_begin(c, FAC_MQ);
+		keyhash_remove_locked(c, FAC_MQ, idx);
+		journal_set32(c, &q->unlinked, 1);
+		journal_set32(c, &q->orphan_next, h->mq_orphans);
+		journal_set32(c, &h->mq_orphans, idx + 1);
+		journal_commit(c);
+		keyhash_shrink_locked(c, FAC_MQ);
+		keyhash_write_end(c, FAC_MQ);
+		atom_store_release(&q->ctime, sys_realtime_coarse_ns());
+		directory_changed(c);
+		if (!remove_unused(c, idx))
+			sweep(c, SWEEP_FEW);
+	}
+	fac_unlock(c);
+	return err;
+}
+
+int mq_find_name(
+	struct caller *c, const char *name, size_t len, struct mq_desc *ret)
+{
+	struct slot *s;
+	int err = name_check(name, len);
+
+	if (!err)
+		err = mq_enter(c);
+	if (err)
+		return err;
+	fac_lock(c);
+	s = find(c, name, len);
+	if (s)
+		*ret = (struct mq_desc){.s = s, .ident = s->ident, .fd = -1};
+	fac_unlock(c);
+	return s ? 0 : -ENOENT;
+}
+
+int mq_find_inode(struct caller *c, u64 dev, u64 ino, struct mq_desc *ret)
+{
+	u32 idx, n = table(c)->max_idx;
+
+	for (idx = 0; idx <= n; idx++) {
+		struct slot *s = slot_at(c, idx);
+		u64 ident = atom_load_acquire(&s->ident);
+		struct mqueue *q;
+
+		if (!(ident & IDENT_LIVE))
+			continue;
+		q = mq_body(c, s);
+		if (!q || q->dev != dev || q->ino != ino ||
+			atom_load_acquire(&s->ident) != ident)
+			continue;
+		ret->s = s;
+		ret->ident = ident;
+		return 0;
+	}
+	return -EBADF;
+}

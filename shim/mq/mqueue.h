@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT
+/*
+ * POSIX message queues: KERNEL-SEMANTICS §7. All functions return a count or 0,
+ * or -errno.
+ *
+ * mqueue.c   names, creation, removal, attributes
+ * mqio.c     sending and receiving
+ * mqwait.c   sleeping, order of sleepers, hand-over to them
+ * mqfifo.c   the FIFO that is the descriptor, and its readiness for poll
+ * mqnotify.c mq_notify
+ *
+ * A queue stands in a slot of FAC_MQ: its key is a hash of the name, mode, uid
+ * and gid are those of the file that it is in the kernel. It has a FIFO in the
+ * directory REGISTRY.mq; an mqd_t is an open of that FIFO. So the kernel itself
+ * keeps count of the descriptors, whatever way they travel: a queue is in use
+ * while its FIFO has a reader, and an unlinked one that is not in use is freed
+ * by whoever notices (close, the next mq_open or mq_unlink).
+ */
+#ifndef IPCLIFT_MQ_MQUEUE_H
+#define IPCLIFT_MQ_MQUEUE_H
+
+#include "index/ids.h"
+#include "index/prioq.h"
+#include "object/loan.h"
+#include "registry/lock.h"
+#include "registry/wait.h"
+
+#define MQ_N_PRIOS 32768u
+#define MQ_HARD_MAXMSG 65536
+#define MQ_HARD_MSGSIZE 16777216
+#define MQ_STATUS_SIZE 80 /* first st_size, and room for the status line */
+
+#define MQ_O_ACCMODE 3
+#define MQ_O_RDONLY 0
+#define MQ_O_WRONLY 1
+#define MQ_O_RDWR 2
+#define MQ_O_CREAT 0100
+#define MQ_O_EXCL 0200
+#define MQ_O_NONBLOCK 04000
+#define MQ_O_DIRECT 040000
+#define MQ_O_LARGEFILE 0100000
+#define MQ_O_TRUNC 01000
+#define MQ_O_CLOEXEC 02000000
+
+/* F_SETSIG of a descriptor: this plus its access mode; or 0, O_RDWR. */
+#define MQ_FIFO_SIG 40
+#define MQ_FIFO_READ 4	/* added: its status line was read to the end */
+#define MQ_FIFO_LARGE 8 /* added: open(2) made it, which sets O_LARGEFILE */
+#define MQ_FIFO_LAST 15
+
+/* Internal result: a handler with SA_RESTART ran, begin again. */
+#define MQ_ERESTART 512
+
+/* A descriptor as the entry's table knows it. */
+struct mq_desc {
+	struct slot *s;
+	u64 ident;
+	int fd;
+	u32 access; /* MQ_O_ACCMODE bits */
+};
+
+struct mq_limits_attr {
+	s64 maxmsg, msgsize;
+};
+
+/*
+ * mq_open(2); name without its slash, of name_len bytes < PATH_MAX. attr NULL =
+ * defaults. The descriptor; *ret is filled. -EACCES -ENAMETOOLONG -EEXIST
+ * -EINVAL -ENOENT -ENOSPC -EMFILE -ENFILE -ENOMEM.
+ */
+int mqueue_open(struct caller *c, const char *name, size_t name_len, u32 oflag,
+	u32 mode, const struct mq_limits_attr *attr, struct mq_desc *ret);
+/* mq_unlink(2): 0, -ENOENT -EPERM -EACCES -ENAMETOOLONG. */
+int mqueue_unlink(struct caller *c, const char *name, size_t name_len);
+
+/* The queue whose FIFO has this inode: 0 with *ret (access not set), or
+ * -EBADF. Looks at every queue: for descriptors that came over exec or a
+ * socket. */
+int mq_find_inode(struct caller *c, u64 dev, u64 ino, struct mq_desc *ret);
+
+/* The queue of this name: 0 with *ret (fd -1, access not set), or -ENOENT,
+ * -ENOMEM, -ENAMETOOLONG, -EACCES for what can be no name. */
+int mq_find_name(
+	struct caller *c, const char *name, size_t len, struct mq_desc *ret);
+
+/* Before close(2) of a descriptor by this process, and after it. */
+void mq_closing(struct caller *c, const struct mq_desc *d);
+void mq_closed(struct caller *c, const struct mq_desc *d);
+
+/*
+ * mq_timedsend(2), mq_timedreceive(2). timeout was read and is valid, or NULL.
+ * user pointers are unchecked. Not polled and without a wait: no system call.
+ * -EMSGSIZE -EFAULT -ENOMEM -EAGAIN -ETIMEDOUT -EINTR, -MQ_ERESTART.
+ */
+int mqueue_send(struct caller *c, const struct mq_desc *d, const void *user,
+	u64 len, u32 prio, const struct sys_timespec *timeout);
+long mqueue_receive(struct caller *c, const struct mq_desc *d, void *user,
+	u64 len, u32 *user_prio, const struct sys_timespec *timeout);
+
+struct mq_event {
+	u32 how; /* 0 signal, 1 none, 2 thread */
+	u32 signo;
+	u64 value;
+	u32 courier; /* this process has one (mqmail.h) */
+	u32 by_socket;
+	int sock; /* with by_socket: struct mq_mail */
+	u64 sock_ino;
+	u64 cookie[4];
+};
+/* mq_notify(2): ev NULL takes the own registration back. For how == 2 and not
+ * by_socket the caller is the thread that will wait: mq_notify_wait. 0, -EBUSY,
+ * -EBADF. */
+int mq_set_notify(
+	struct caller *c, const struct mq_desc *d, const struct mq_event *ev);
+/* A registration that this process made before exec, which closed the queue:
+ * all its descriptors were opened since. Two loads where there is none. */
+void mq_notify_after_exec(
+	struct caller *c, const struct mq_desc *d, int (*opened_here)(int fd));
+/* After a registration with how == 2, by the same thread: 1 when a message
+ * came, 0 when the registration was removed. */
+int mq_notify_wait(struct caller *c, const struct mq_desc *d);
+
+struct mq_stat {
+	u64 ino;
+	u32 mode, uid, gid, nlink;
+	s64 atime, mtime, ctime; /* ns */
+	s64 size;
+	u32 maxmsg, msgsize, curmsgs;
+};
+int mq_stat(struct caller *c, const struct mq_desc *d, struct mq_stat *ret);
+/* fchmod(2), fchown(2): -1 leaves uid or gid. */
+int mq_chmod(struct caller *c, const struct mq_desc *d, u32 mode);
+int mq_chown(struct caller *c, const struct mq_desc *d, u32 uid, u32 gid);
+/* ftruncate(2) to 0 <= size < 2^31: only the size that stat(2) shows. */
+int mq_set_size(struct caller *c, const struct mq_desc *d, s64 size);
+/* utimensat(2): ns since the epoch, MQ_TIME_OMIT, or MQ_TIME_NOW for now, which
+ * who may write may say, too. 0, -EPERM, -EACCES. */
+#define MQ_TIME_OMIT ((s64)1 << 62)
+#define MQ_TIME_NOW (MQ_TIME_OMIT + 1)
+int mq_set_times(
+	struct caller *c, const struct mq_desc *d, s64 atime, s64 mtime);
+/* "/name", with " (deleted)" if it was unlinked, and no zero: its length; cut
+ * at cap. */
+size_t mq_path(
+	struct caller *c, const struct mq_desc *d, char *buf, size_t cap);
+/* open(2) of a queue that is open by another descriptor already: a new
+ * description. As mqueue_open of an existing one, but access mode 3 counts as
+ * both, and only O_CLOEXEC closes it at exec. */
+int mqueue_open_again(struct caller *c, const struct mq_desc *d, u32 oflag,
+	struct mq_desc *ret);
+/* atime and ctime are now. */
+void mq_touch(struct caller *c, const struct mq_desc *d);
+/* What the queue's file says when it is read (§9.2). notify* and signo are 0
+ * while nobody is registered. */
+struct mq_status {
+	u64 bytes;
+	u32 notify, signo, notify_pid;
+};
+int mq_status(struct caller *c, const struct mq_desc *d, struct mq_status *ret);
+/* Somebody polls: MQ_POLLED_*. From now on the FIFO is kept in step. */
+void mq_watch(struct caller *c, const struct mq_desc *d, u32 bits);
+
+/* ---- between the files of this module ---- */
+
+/* Messages up to this size are copied by way of the stack; larger ones travel
+ * in blocks that change hands. Arbitrary: eight cache lines. */
+#define MQ_COPY_MAX 512u
+/* Journal entries of a receive that lets a sender through. */
+#define MQ_ENTRIES (PRIOQ_ENTRIES + 32u)
+_Static_assert(PRIOQ_N_PRIOS == MQ_N_PRIOS, "priorities");
+#define BLOCKED 1
+
+static inline struct mqueue *mq_body(
+	const struct caller *c, const struct slot *s)
+{
+	return region_span(&c->region, s->body, sizeof(struct mqueue));
+}
+/* Take the queue's lock, back from whom it is lent to, and finish what a dead
+ * owner left; mq_lock: -EBADF if it is not the queue of ident any more (the
+ * lock is then not held). */
+void mq_lock_any(struct caller *c, struct slot *s);
+int mq_lock(struct caller *c, const struct mq_desc *d);
+
+/* Enroll, with journal room for any operation here. */
+static inline int mq_enter(struct caller *c)
+{
+	int err = caller_enroll(c);
+
+	return likely(!err) ? journal_reserve(c, MQ_ENTRIES) : err;
+}
+
+/* mqio.c */
+struct mq_msg {
+	const char *small; /* its bytes, or NULL: in the own block */
+	u32 len, prio;
+	/* Receiving: where it goes to, and once it is there (delivered) what
+	 * the call returns. */
+	void *user;
+	u32 *user_prio;
+	long ret;
+	int delivered;
+};
+/* Copy a received message out. Its block may be used again then. */
+void mq_deliver(struct caller *c, struct mq_msg *m);
+/* The own waiter's block, at least need bytes. No lock but the slot's may be
+ * held, nothing journaled. 0, -ENOMEM. */
+int mq_own_block(struct caller *c, u64 need);
+static inline char *mq_own_bytes(const struct caller *c)
+{
+	return region_at(&c->region, wait_own(c)->sops_ext.off);
+}
+/* One try under the lock, or BLOCKED; s->lock is held. */
+int mq_try_send(struct caller *c, const struct mq_desc *d, struct mqueue *q,
+	const struct mq_msg *m);
+int mq_try_receive(struct caller *c, const struct mq_desc *d, struct mqueue *q,
+	struct mq_msg *ret, char *small);
+/* A message that a cancelled receiver was given goes back to the front. */
+void mq_put_back(struct caller *c, const struct mq_desc *d, u32 len, u32 prio);
+
+/* mqwait.c */
+/* The first live sleeper of a queue, or NULL; the dead are dismissed. */
+struct waiter *mq_first_waiter(struct caller *c, struct wait_queue *queue);
+/* Take a sleeper out with a result, as part of the current operation. */
+void mq_waiter_remove(struct caller *c, struct wait_queue *queue,
+	struct waiter *w, s32 result);
+/*
+ * The call cannot go on: sleep in the queue's receivers or senders. Tries again
+ * under the lock first. Called in a section, which is left for the time of the
+ * sleep. A receiver's message is then in the own block, in small, or delivered.
+ */
+int mq_sleep_send(struct caller *c, const struct mq_desc *d,
+	const struct mq_msg *m, const struct sys_timespec *timeout);
+int mq_sleep_receive(struct caller *c, const struct mq_desc *d,
+	struct mq_msg *ret, char *small, const struct sys_timespec *timeout);
+
+/* mqfifo.c */
+/* Make the directory, once a process, before it gives up its privileges. */
+void mq_fifo_prepare(struct caller *c);
+struct mq_fifo {
+	u64 token[2], dev, ino;
+	u32 umask;
+};
+/* Make a FIFO and open it: the descriptor, or -errno. Facility lock held;
+ * header.mq_fifo names it until the caller clears that. */
+int mq_fifo_make(struct caller *c, u32 oflag, struct mq_fifo *ret);
+void mq_fifo_unlink(struct caller *c, const u64 token[2]);
+/* Open a queue's: the descriptor, or -errno. */
+int mq_fifo_open(struct caller *c, const struct mqueue *q, u32 oflag);
+/* 1 if no process has it open. */
+int mq_fifo_unused(struct caller *c, const u64 token[2]);
+/* Bring the FIFO in step before the commit of an operation that leaves n
+ * messages. Slot lock held. */
+void mq_fifo_sync(struct mqueue *q, int fd, u32 n);
+static inline void mq_ready(struct mqueue *q, int fd, u32 n)
+{
+	if (unlikely(q->polled))
+		mq_fifo_sync(q, fd, n);
+}
+/* After an empty or full queue was met although poll may have told otherwise.
+ */
+void mq_fifo_settle(struct mqueue *q, int fd);
+
+/* mqnotify.c; slot lock held in all. */
+/* Part of the current operation, by which the queue gets its first message. */
+void mq_notify_fire(struct caller *c, struct mqueue *q);
+/* After its commit: send the signal, or leave it to the courier, which
+ * mq_notify_end waits for. Also what repair does. */
+void mq_notify_finish(struct caller *c, struct mqueue *q);
+/* When the lock is released. */
+void mq_notify_end_slow(struct caller *c);
+static inline void mq_notify_end(struct caller *c)
+{
+	if (unlikely(c->mq_mail))
+		mq_notify_end_slow(c);
+}
+/* Remove the registration of a process that is gone or has closed the queue by
+ * exec. */
+void mq_notify_drop_dead(struct caller *c, struct mqueue *q);
+
+#endif

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Sleeping senders and receivers (KERNEL-SEMANTICS §7.6, §1.9).
+ *
+ * The sleep itself is that of sleep.h: the waker performs the sleeper's
+ * operation and grants. A handler with SA_RESTART begins the call again, and a
+ * cancelled thread gives back what it was handed meanwhile.
+ *
+ * Order: by scheduling priority at the time of falling asleep, then arrival.
+ * To ask for it costs two system calls, and it matters only to the second
+ * sleeper; so the first leaves its own open (SCHED_UNKNOWN), and who comes
+ * behind it asks for both.
+ */
+#include "base/copy.h"
+#include "mq/mqueue.h"
+#include "object/sleep.h"
+
+#define F_GETFL 3
+#define SCHED_UNKNOWN 0u
+/* sched_prio: 1 deadline, 2..100 real-time 99..1, 101..140 nice -20..19. */
+#define SCHED_RT_BASE 101u
+#define SCHED_NICE_BASE 121
+
+/* ---- queues ---- */
+
+void mq_waiter_remove(struct caller *c, struct wait_queue *queue,
+	struct waiter *w, s32 result)
+{
+	if (w->prev)
+		journal_set32(c, &wait_at(c, w->prev)->next, w->next);
+	else
+		journal_set32(c, &queue->head, w->next);
+	if (w->next)
+		journal_set32(c, &wait_at(c, w->next)->prev, w->prev);
+	else
+		journal_set32(c, &queue->tail, w->prev);
+	journal_set32(c, (u32 *)&w->result, result);
+	journal_set32(c, &w->state, WAIT_DONE);
+}
+
+struct waiter *mq_first_waiter(struct caller *c, struct wait_queue *queue)
+{
+	struct waiter *w;
+
+	while ((w = wait_at(c, queue->head)) && wait_dead(w)) {
+		mq_waiter_remove(c, queue, w, -EINTR);
+		journal_commit(c);
+	}
+	return w;
+}
+
+static u32 sched_prio_of(u32 tid)
+{
+	int policy = sys_call(__NR_sched_getscheduler, tid), rt = 0;
+	int nice;
+
+	if (policy == 6)
+		return 1;
+	if (policy == 1 || policy == 2) {
+		sys_call(__NR_sched_getparam, tid, &rt);
+		return SCHED_RT_BASE - rt;
+	}
+	nice = 20 - (int)sys_call(__NR_getpriority, 0, tid);
+	return SCHED_NICE_BASE + nice;
+}
+
+static u32 sched_prio_at(struct caller *c, u32 idx)
+{
+	struct waiter *w = wait_at(c, idx);
+
+	if (w->sched_prio == SCHED_UNKNOWN)
+		atom_store_release(&w->sched_prio,
+			sched_prio_of(region_thread(&c->region, idx)->tid));
+	return w->sched_prio;
+}
+
+/* Part of the current operation. */
+static void queue_insert(
+	struct caller *c, struct wait_queue *queue, struct waiter *w)
+{
+	u32 idx = wait_index(c, w), behind = queue->tail, before;
+
+	atom_store_release(&w->sched_prio, SCHED_UNKNOWN);
+	if (behind)
+		atom_store_release(&w->sched_prio, sched_prio_of(c->tid));
+	while (behind && sched_prio_at(c, behind) > w->sched_prio)
+		behind = wait_at(c, behind)->prev;
+	before = behind ? wait_at(c, behind)->next : queue->head;
+	atom_store_release(&w->prev, behind);
+	atom_store_release(&w->next, before);
+	if (behind)
+		journal_set32(c, &wait_at(c, behind)->next, idx);
+	else
+		journal_set32(c, &queue->head, idx);
+	if (before)
+		journal_set32(c, &wait_at(c, before)->prev, idx);
+	else
+		journal_set32(c, &queue->tail, idx);
+	journal_set32(c, &w->state, WAIT_QUEUED);
+}
+
+/* ---- the sleep ---- */
+
+/* msg: what a receiver gets; NULL of a sender. */
+struct mq_sleep {
+	struct sleeper sl; /* first */
+	const struct mq_desc *d;
+	struct mq_msg *msg;
+};
+
+static struct wait_queue *queue_of(struct mqueue *q, u32 kind)
+{
+	return kind == USER_RECEIVER ? &q->receivers : &q->senders;
+}
+
+static void class_remove(
+	struct caller *c, struct slot *s, struct waiter *w, s32 result)
+{
+	struct mqueue *q = mq_body(c, s);
+
+	if (q)
+		mq_waiter_remove(c, queue_of(q, w->kind), w, result);
+}
+
+/* A receiver was handed a message: out of the own block with it, all the way to
+ * where it belongs. */
+static s32 class_finish(struct caller *c, struct sleeper *sl, s32 result)
+{
+	struct mq_msg *m = ((struct mq_sleep *)sl)->msg;
+
+	if (result < 0 || !m)
+		return result;
+	m->len = result;
+	m->prio = wait_own(c)->msg_prio;
+	m->small = NULL;
+	mq_deliver(c, m);
+	return 0;
+}
+
+static void class_abandon(struct caller *c, struct sleeper *sl, s32 result)
+{
+	struct mq_sleep *ms = (struct mq_sleep *)sl;
+
+	if (result >= 0 && ms->msg)
+		mq_put_back(c, ms->d, result, wait_own(c)->msg_prio);
+}
+
+static const struct sleep_class mq_class = {
+	.lock = mq_lock_any,
+	.remove = class_remove,
+	.finish = class_finish,
+	.abandon = class_abandon,
+	.restart = -MQ_ERESTART,
+};
+
+/* Slot lock held and released. */
+static s32 sleep_in(struct caller *c, struct mqueue *q, struct mq_sleep *ms,
+	const struct sys_timespec *timeout)
+{
+	struct waiter *w = wait_own(c);
+	struct slot *s = ms->d->s;
+
+	ms->sl.k = &mq_class;
+	ms->sl.slot = s;
+	ms->sl.deadline = timeout;
+	ms->sl.cancellable = 1;
+	ms->sl.stay = 1;
+	w->slot_idx = region_slot_idx(&c->region, FAC_MQ, s);
+	w->facility = FAC_MQ;
+	w->kind = ms->msg ? USER_RECEIVER : USER_SENDER;
+	w->pid = c->pid;
+	w->ident = ms->d->ident;
+	w->stamp = atom_add(&caller_header(c)->stamp, 1);
+	w->since = sys_realtime_sec();
+	wait_begin(c, w);
+	queue_insert(c, queue_of(q, w->kind), w);
+	journal_commit(c);
+	sleep_arm(c, &ms->sl);
+	lock_release(c, &s->lock);
+	section_end(c);
+	return sleep_run(c, &ms->sl);
+}
+
+/* ---- looking before ---- */
+
+static int look_some(u64 count, u64 arg)
+{
+	return PRIOQ_N(count) > arg;
+}
+static int look_room(u64 count, u64 arg)
+{
+	return PRIOQ_N(count) < arg;
+}
+
+/* The partner runs on another CPU: look for a while. No lock is held; hints are
+ * read and written. */
+static void look(struct caller *c, struct mqueue *q, u32 kind)
+{
+	struct sleep_look l = {&q->msgs.count,
+		atom_load_relaxed(&q->msgs.count), look_some, 0, 0};
+
+	if (!users_elsewhere(c, &q->users, kind))
+		return;
+	if (kind == USER_SENDER) {
+		l.enough = look_room;
+		l.arg = q->maxmsg;
+	}
+	if (!l.enough(l.seen, l.arg))
+		sleep_spin(c, &l);
+}
+
+/* What a call that cannot go on returns instead of sleeping, or 0. */
+static int may_sleep(
+	const struct mq_desc *d, const struct sys_timespec *timeout)
+{
+	long flags = sys_call(__NR_fcntl, d->fd, F_GETFL);
+	s64 now;
+
+	if (flags < 0)
+		return -EBADF;
+	if (flags & MQ_O_NONBLOCK)
+		return -EAGAIN;
+	if (!timeout)
+		return 0;
+	now = sys_realtime_ns();
+	if (timeout->sec < now / 1000000000 ||
+		(timeout->sec == now / 1000000000 &&
+			timeout->nsec <= now % 1000000000))
+		return -ETIMEDOUT;
+	return 0;
+}
+
+int mq_sleep_send(struct caller *c, const struct mq_desc *d,
+	const struct mq_msg *m, const struct sys_timespec *timeout)
+{
+	struct mq_sleep ms = {.d = d};
+	struct mqueue *q = mq_body(c, d->s);
+	int err = may_sleep(d, timeout);
+
+	if (!err)
+		err = mq_own_block(c, m->len);
+	if (err)
+		return err;
+	if (m->small)
+		copy_bytes(mq_own_bytes(c), m->small, m->len);
+	look(c, q, USER_SENDER);
+	err = mq_lock(c, d);
+	if (err)
+		return err;
+	err = mq_try_send(c, d, q, m);
+	if (err != BLOCKED) {
+		lock_release(c, &d->s->lock);
+		mq_notify_end(c);
+		return err;
+	}
+	wait_own(c)->msg_len = m->len;
+	wait_own(c)->msg_prio = m->prio;
+	return sleep_in(c, q, &ms, timeout);
+}
+
+int mq_sleep_receive(struct caller *c, const struct mq_desc *d,
+	struct mq_msg *ret, char *small, const struct sys_timespec *timeout)
+{
+	struct mq_sleep ms = {.d = d, .msg = ret};
+	struct mqueue *q = mq_body(c, d->s);
+	int may = may_sleep(d, timeout), err = 0;
+
+	if (!may)
+		err = mq_own_block(c, MQ_COPY_MAX);
+	if (!may && !err)
+		look(c, q, USER_RECEIVER);
+	if (!err)
+		err = mq_lock(c, d);
+	if (err)
+		return err;
+	/* Also for one who must not sleep: only under the lock it is sure that
+	 * there is nothing. */
+	err = mq_try_receive(c, d, q, ret, small);
+	if (err != BLOCKED || may) {
+		lock_release(c, &d->s->lock);
+		return err == BLOCKED ? may : err;
+	}
+	return sleep_in(c, q, &ms, timeout);
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Message queues: creation, removal, and the commands of msgctl(2)
+ * (KERNEL-SEMANTICS §5.1, §5.5, §5.6).
+ */
+#include "object/controlfile.h"
+#include "object/limits.h"
+#include "msg/msgqueue.h"
+#include "object/object.h"
+#include "object/perm.h"
+
+static struct limits *limits(struct caller *c)
+{
+	return &caller_header(c)->limits;
+}
+
+/* ---- the class ---- */
+
+static int class_admit(struct caller *c, u64 size)
+{
+	(void)c, (void)size;
+	return 0;
+}
+
+static s32 class_max(struct caller *c)
+{
+	return limits(c)->msgmni;
+}
+
+static u64 class_body_size(u64 size)
+{
+	(void)size;
+	return sizeof(struct msgqueue);
+}
+
+static void class_init(struct caller *c, struct slot *s, u64 gen, u64 size)
+{
+	struct msgqueue *q = msg_body(c, s);
+
+	(void)gen, (void)size;
+	*q = (struct msgqueue){.qbytes = (u32)limits(c)->msgmnb};
+}
+
+static u64 class_weight(u64 size)
+{
+	(void)size;
+	return 0;
+}
+
+static void class_empty(struct caller *c, struct slot *s)
+{
+	struct msgqueue *q = msg_body(c, s);
+
+	if (!q)
+		return;
+	msgqueue_dismiss_all(c, q, -EIDRM);
+	msgmem_free_all(c, q);
+}
+
+static void class_alarm(struct caller *c, struct slot *s)
+{
+	struct msgqueue *q = msg_body(c, s);
+
+	if (q)
+		msgqueue_alarm_all(c, q);
+}
+
+static const struct object_class msg_class = {
+	.facility = FAC_MSG,
+	.admit = class_admit,
+	.max_objects = class_max,
+	.max_limit = LIMIT_MSGMNI,
+	.body_size = class_body_size,
+	.init = class_init,
+	.weight = class_weight,
+	.empty = class_empty,
+	.lock = msg_lock_any,
+	.alarm = class_alarm,
+};
+
+int msg_get(struct caller *c, s32 key, s32 flg)
+{
+	return object_get(c, &msg_class, key, 0, flg);
+}
+
+int msg_remove(struct caller *c, s32 id)
+{
+	return object_remove(c, &msg_class, id);
+}
+
+void msg_finish_removal(struct caller *c)
+{
+	object_fac_lock(c, &msg_class);
+	object_fac_unlock(c, &msg_class);
+}
+
+/* ---- commands ---- */
+
+static void stat_fill(struct caller *c, const struct slot *s, u64 ident,
+	const struct msgqueue *q, struct msg_stat *ret)
+{
+	u64 count = atom_load_relaxed(&q->count);
+
+	*ret = (struct msg_stat){
+		.stime = q->stime,
+		.rtime = q->rtime,
+		.cbytes = MSG_BYTES(count),
+		.qnum = MSG_NUM(count),
+		.qbytes = q->qbytes,
+		.lspid = q->lspid,
+		.lrpid = q->lrpid,
+	};
+	object_stat(c, s, ident, &ret->object);
+}
+
+/* What a thread that the queue is lent to changes, while it is inside. */
+static int same_use(const struct msg_stat *a, const struct msg_stat *b)
+{
+	return a->cbytes == b->cbytes && a->qnum == b->qnum &&
+	       a->stime == b->stime && a->rtime == b->rtime &&
+	       a->lspid == b->lspid && a->lrpid == b->lrpid;
+}
+
+/* Copy it twice if it is lent: what is the same in both, with nobody inside
+ * before, between and after, is of one moment. */
+static int copy_agrees(struct caller *c, const struct slot *s, u64 ident,
+	const struct msgqueue *q, struct msg_stat *ret)
+{
+	const u32 *inside = &s->lock.bias_busy;
+	struct msg_stat again;
+
+	if (atom_load_acquire(inside))
+		return 0;
+	stat_fill(c, s, ident, q, ret);
+	if (likely(!atom_load_acquire(&s->bias)))
+		return 1;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (atom_load_acquire(inside))
+		return 0;
+	stat_fill(c, s, ident, q, &again);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return !atom_load_acquire(inside) && same_use(ret, &again);
+}
+
+/* IPC_STAT without the lock: 0, -EIDRM, or -EBUSY if it must be taken, for
+ * somebody has it all the time or died holding it. */
+static int stat_peek(
+	struct caller *c, const struct slot *s, u64 ident, struct msg_stat *ret)
+{
+	const struct msgqueue *q;
+	u32 tries = 0;
+	u64 count;
+
+	do {
+		if (!lock_peek_begin(&s->lock, &count))
+			continue;
+		q = msg_body(c, s);
+		if (atom_load_acquire(&s->ident) != ident)
+			return -EIDRM;
+		if (!q || (atom_load_relaxed(&s->lock.bias_busy) &
+				  SYS_OWNER_DIED))
+			return -EBUSY;
+		if (!copy_agrees(c, s, ident, q, ret) ||
+			!lock_peek_valid(&s->lock, count))
+			continue;
+		if (atom_load_relaxed(&s->ident) != ident)
+			return -EIDRM;
+		return 0;
+	} while (lock_peek_again(c, &s->lock, tries++));
+	return -EBUSY;
+}
+
+int msg_stat(
+	struct caller *c, s32 id, enum msg_stat_by by, struct msg_stat *ret)
+{
+	struct slot *s;
+	u64 ident;
+	int err;
+
+	if (id < 0)
+		return -EINVAL;
+	s = by == MSG_BY_ID ? ids_find(c, FAC_MSG, id, &ident)
+			    : ids_find_idx(c, FAC_MSG, id, &ident);
+	if (!s)
+		return -EINVAL;
+	err = by == MSG_BY_IDX_ANY ? 0 : perm_check(c, s, PERM_R);
+	if (!err)
+		err = caller_enroll(c);
+	if (!err)
+		err = stat_peek(c, s, ident, ret);
+	if (err != -EBUSY)
+		return err || by == MSG_BY_ID ? err : ret->id;
+	err = msg_lock(c, s, ident);
+	if (err)
+		return err;
+	stat_fill(c, s, ident, msg_body(c, s), ret);
+	lock_release(c, &s->lock);
+	return by == MSG_BY_ID ? 0 : ret->id;
+}
+
+/* msgmnb is a ceiling that only makes IPC_SET fail: `roomy` has none. */
+static int may_set_qbytes(struct caller *c, u32 qbytes)
+{
+	controlfile_drain(c);
+	if (qbytes <= (u32)limits(c)->msgmnb ||
+		caller_header(c)->profile == LIMITS_ROOMY)
+		return 0;
+	if (perm_capable(c, CRED_SYS_RESOURCE))
+		return 0;
+	return limit_hit(
+		c, LIMIT_MSGMNB, (u32)limits(c)->msgmnb, qbytes, -EPERM);
+}
+
+int msg_set(struct caller *c, s32 id, u32 uid, u32 gid, u32 mode, u64 qbytes)
+{
+	struct msgqueue *q;
+	struct slot *s;
+	u64 ident;
+	int err;
+
+	s = ids_find(c, FAC_MSG, id, &ident);
+	if (!s)
+		return -EINVAL;
+	err = perm_owner(c, s);
+	/* The kernel's field is an int. */
+	if (!err)
+		err = may_set_qbytes(c, (u32)qbytes);
+	if (err)
+		return err;
+	if (uid == 0xffffffffu || gid == 0xffffffffu)
+		return -EINVAL;
+	err = caller_enroll(c);
+	if (!err)
+		err = msg_lock(c, s, ident);
+	if (err)
+		return err;
+	q = msg_body(c, s);
+	object_set_locked(c, s, uid, gid, mode);
+	journal_set64(c, &q->qbytes, (u32)qbytes);
+	journal_set32(c, &q->pending, MSG_PEND_RECEIVERS | MSG_PEND_SENDERS);
+	msgqueue_alarm(c, q);
+	journal_commit(c);
+	msgqueue_wake(c, q);
+	lock_release(c, &s->lock);
+	return 0;
+}
+
+/* Messages and bytes of all queues. The facility's lock keeps their bodies. */
+static void add_up(struct caller *c, u32 highest, struct msg_info *ret)
+{
+	u64 num = 0, bytes = 0, ident, count;
+	struct slot *s;
+	u32 i;
+
+	for (i = ids_next(c, FAC_MSG, 0); i <= highest;
+		i = ids_next(c, FAC_MSG, i + 1)) {
+		s = region_slot(&c->region, FAC_MSG, i);
+		ident = atom_load_acquire(&s->ident);
+		if (!(ident & IDENT_LIVE) || !msg_body(c, s))
+			continue;
+		count = atom_load_acquire(&msg_body(c, s)->count);
+		/* Not what a dead or a busy owner has half done. */
+		if ((lock_busy(&s->lock) || s->lock.bias_busy) &&
+			!msg_lock(c, s, ident)) {
+			count = msg_body(c, s)->count;
+			lock_release(c, &s->lock);
+		}
+		num += MSG_NUM(count);
+		bytes += MSG_BYTES(count);
+	}
+	ret->msgmap = (s32)num;
+	ret->msgtql = (s32)bytes;
+}
+
+int msg_info(struct caller *c, int totals, struct msg_info *ret)
+{
+	struct id_table *t = &caller_header(c)->ids[FAC_MSG];
+	const struct limits *l = limits(c);
+	int highest, err = caller_enroll(c);
+
+	if (err)
+		return err;
+	controlfile_drain(c);
+	object_fac_lock(c, &msg_class);
+	*ret = (struct msg_info){
+		.msgpool = totals ? (s32)t->in_use : 512000,
+		.msgmap = 16384,
+		.msgmax = l->msgmax,
+		.msgmnb = l->msgmnb,
+		.msgmni = l->msgmni,
+		.msgssz = 16,
+		.msgtql = 16384,
+		.msgseg = 65535,
+	};
+	highest = t->in_use ? ids_highest_locked(c, FAC_MSG) : 0;
+	if (totals && t->in_use)
+		add_up(c, highest, ret);
+	else if (totals)
+		ret->msgmap = ret->msgtql = 0;
+	object_fac_unlock(c, &msg_class);
+	return highest;
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+/*
+ * System V message queues: KERNEL-SEMANTICS §5. All functions return a count,
+ * an id or 0, or -errno.
+ *
+ * msg.c       finding, creating, removing, msgctl's commands
+ * msgop.c     msgsnd and msgrcv
+ * msgqueue.c  the order of messages, hand-over, waking
+ * msgmem.c    cells, chunks and payload blocks
+ */
+#ifndef IPCLIFT_MSG_MSG_H
+#define IPCLIFT_MSG_MSG_H
+
+#include "object/object.h"
+#include "index/ids.h"
+#include "registry/lock.h"
+
+#define MSG_IPC_NOWAIT 04000
+#define MSG_FLG_NOERROR 010000
+#define MSG_FLG_EXCEPT 020000
+#define MSG_FLG_COPY 040000
+
+/* msgget(2): the id. -ENOENT -EEXIST -EACCES -ENOSPC -ENOMEM. */
+int msg_get(struct caller *c, s32 key, s32 flg);
+
+/*
+ * msgsnd(2) and msgrcv(2). user is the caller's struct msgbuf, unchecked.
+ * Errors in the order of §5.2 and §5.3. A cancellable call may not return: see
+ * registry/cancel.h. Without a wait: no system call, one hold of the queue's
+ * lock, in which no more than MSG_INLINE bytes are copied.
+ */
+int msg_send(struct caller *c, s32 id, const void *user, u64 size, s32 flg,
+	int cancellable);
+s64 msg_receive(struct caller *c, s32 id, void *user, u64 size, s64 type,
+	s32 flg, int cancellable);
+
+struct msg_info {
+	s32 msgpool, msgmap, msgmax, msgmnb, msgmni, msgssz, msgtql;
+	u16 msgseg;
+};
+struct msg_stat {
+	OBJECT_STAT;
+	s64 stime, rtime;
+	u64 cbytes, qnum, qbytes;
+	u32 lspid, lrpid;
+};
+/* How msg_stat names the queue. */
+enum msg_stat_by {
+	MSG_BY_ID,	/* IPC_STAT */
+	MSG_BY_IDX,	/* MSG_STAT */
+	MSG_BY_IDX_ANY, /* MSG_STAT_ANY */
+};
+
+/* The commands of msgctl(2), §5.5; id < 0 is -EINVAL in each. */
+int msg_stat(
+	struct caller *c, s32 id, enum msg_stat_by by, struct msg_stat *ret);
+/* IPC_SET: 0, -EINVAL, -EPERM. */
+int msg_set(struct caller *c, s32 id, u32 uid, u32 gid, u32 mode, u64 qbytes);
+int msg_remove(struct caller *c, s32 id);
+/* totals: MSG_INFO instead of IPC_INFO. Returns the highest index in use. */
+int msg_info(struct caller *c, int totals, struct msg_info *ret);
+
+#endif

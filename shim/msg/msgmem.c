@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The memory of messages.
+ *
+ * Small messages: cells of eight sizes, cut from chunks that belong to the
+ * queue. A chunk knows its free cells; a queue keeps, for each size, the list
+ * of its chunks with room and that of the full ones. Chunks come from the heap
+ * (the only time its lock is taken), the first of a size being 4 KiB and later
+ * ones larger, and go back when they are empty: one empty chunk of a size is
+ * kept while the queue has messages, only 4-KiB ones when it has none.
+ *
+ * Large messages: a cell that refers to a block of its own. The sender fills a
+ * block that its thread owns before it takes the queue's lock; sending gives
+ * the block to the queue and takes a free one instead, receiving the other way
+ * round. So nothing is copied under the lock, a message is whole or not there,
+ * and every block always stands in one reference: of a thread, of a message or
+ * in the queue's list of warm ones. What is too many there goes back to its
+ * slab (msgslab.h), and whole slabs to the system.
+ */
+#include "msg/msgqueue.h"
+#include "msg/msgslab.h"
+#include "registry/heap.h"
+
+#define UNIT 64u
+#define CHUNK_FIRST 4096u
+#define CHUNK_NEXT 16384u
+/* Large enough that the heap gives its pages back to the system. */
+#define CHUNK_LARGE (256u << 10)
+/* Arbitrary: chunks of the middle size before the large ones. */
+#define N_SMALLER_CHUNKS 4u
+/* Arbitrary: warm blocks of a size, while there are messages and without. */
+#define WARM_BUSY 16u
+#define WARM_EMPTY 2u
+
+static const unsigned char class_units[MSG_CLASSES] = {
+	1, 2, 3, 4, 6, 8, 12, 17};
+
+/* ---- payload blocks ---- */
+
+u32 msgmem_where(u64 size)
+{
+	if (size <= MSG_INLINE)
+		return MSG_IN_CELL;
+	if (size <= msgslab_cap(MSG_IN_TIER0))
+		return MSG_IN_TIER0;
+	if (size <= msgslab_cap(MSG_IN_TIER1))
+		return MSG_IN_TIER1;
+	return size <= msgslab_cap(MSG_IN_TIER2) ? MSG_IN_TIER2 : MSG_IN_BIG;
+}
+
+char *msgmem_block(
+	const struct caller *c, struct msg_blocks *b, u32 where, u64 size)
+{
+	if (where == MSG_IN_BIG)
+		return size <= b->big_cap
+			       ? region_span(&c->region, b->big, size)
+			       : NULL;
+	if (size > msgslab_cap(where))
+		return NULL;
+	return region_span(&c->region, b->tier[where], msgslab_cap(where));
+}
+
+void msgmem_drop_big(struct caller *c)
+{
+	struct msg_blocks *b = msg_own_blocks(c);
+
+	if (b->big.off)
+		heap_free_at(c, b->big_cap, &b->big);
+}
+
+int msgmem_own_block(struct caller *c, u32 where, u64 size)
+{
+	struct msg_blocks *b = msg_own_blocks(c);
+	u64 cap;
+
+	if (where == MSG_IN_CELL)
+		return 0;
+	if (where != MSG_IN_BIG)
+		return b->tier[where].off
+			       ? 0
+			       : msgslab_alloc_at(c, where, &b->tier[where]);
+	cap = heap_block_size(size);
+	if (b->big.off && b->big_cap == cap)
+		return 0;
+	msgmem_drop_big(c);
+	if (!cap)
+		return -ENOMEM;
+	atom_store_release(&b->big_cap, cap);
+	return heap_alloc_at(c, cap, &b->big);
+}
+
+static void warm_push(
+	struct caller *c, struct msgqueue *q, u32 tier, struct ref block)
+{
+	u64 *link = region_span(&c->region, block, msgslab_cap(tier));
+
+	if (!link)
+		return;
+	/* The block's contents are nobody's. */
+	atom_store_release(link, q->warm[tier].off);
+	journal_set_ref(c, &q->warm[tier], block);
+	journal_set32(c, &q->n_warm[tier], q->n_warm[tier] + 1);
+}
+
+static struct ref warm_pop(struct caller *c, struct msgqueue *q, u32 tier)
+{
+	struct ref block = q->warm[tier];
+	u64 *link = region_span(&c->region, block, msgslab_cap(tier));
+
+	if (!link)
+		return (struct ref){0};
+	journal_set64(c, &q->warm[tier].off, *link);
+	journal_set32(c, &q->n_warm[tier], q->n_warm[tier] - 1);
+	return block;
+}
+
+void msgmem_block_in(struct caller *c, struct msgqueue *q, struct msg *m)
+{
+	struct msg_blocks *b = msg_own_blocks(c);
+	struct msg_block *mb = msg_block_of(m);
+	u32 where = msgmem_where(m->size);
+
+	/* The cell is not reachable yet. */
+	if (where == MSG_IN_BIG) {
+		atom_store_release(&mb->ref.off, b->big.off);
+		atom_store_release(&mb->cap, b->big_cap);
+		journal_set64(c, &b->big.off, 0);
+		return;
+	}
+	atom_store_release(&mb->ref.off, b->tier[where].off);
+	atom_store_release(&mb->cap, msgslab_cap(where));
+	journal_set_ref(c, &b->tier[where], warm_pop(c, q, where));
+}
+
+void msgmem_block_out(struct caller *c, struct msgqueue *q, struct msg *m)
+{
+	struct msg_blocks *b = msg_own_blocks(c);
+	struct msg_block *mb = msg_block_of(m);
+	u32 where = msgmem_where(m->size);
+	u64 off = mb->ref.off;
+
+	journal_set64(c, &mb->ref.off, 0);
+	if (where == MSG_IN_BIG) {
+		journal_set64(c, &b->big.off, off);
+		journal_set64(c, &b->big_cap, mb->cap);
+		return;
+	}
+	if (b->tier[where].off)
+		warm_push(c, q, where, b->tier[where]);
+	journal_set64(c, &b->tier[where].off, off);
+}
+
+/* ---- chunks ---- */
+
+#define STATE_FREE(state) ((u32)((state) >> 32))
+#define STATE_LIVE(state) ((u32)((state) >> 16) & 0xffff)
+#define STATE_USED(state) ((u32)(state)&0xffff)
+#define STATE(free, live, used) ((u64)(free) << 32 | (u64)(live) << 16 | (used))
+
+static struct msg_chunk *chunk_at(const struct caller *c, u32 link)
+{
+	return rbtree_at(c, link);
+}
+
+static void list_push(struct caller *c, u32 *head, struct msg_chunk *ch)
+{
+	u32 link = rbtree_link(c, ch);
+
+	journal_set32(c, &ch->next, *head);
+	journal_set32(c, &ch->prev, 0);
+	if (*head)
+		journal_set32(c, &chunk_at(c, *head)->prev, link);
+	journal_set32(c, head, link);
+}
+
+static void list_remove(struct caller *c, u32 *head, struct msg_chunk *ch)
+{
+	if (ch->prev)
+		journal_set32(c, &chunk_at(c, ch->prev)->next, ch->next);
+	else
+		journal_set32(c, head, ch->next);
+	if (ch->next)
+		journal_set32(c, &chunk_at(c, ch->next)->prev, ch->prev);
+}
+
+static int chunk_is_full(const struct msg_chunk *ch)
+{
+	return !STATE_FREE(ch->state) && STATE_USED(ch->state) == ch->n_cells;
+}
+
+/* An operation of its own. */
+static int chunk_add(struct caller *c, struct msgqueue *q, u32 k)
+{
+	struct msg_class *cl = &q->class[k];
+	struct msg_chunk *ch;
+	u32 size = CHUNK_FIRST;
+	int err;
+
+	if (cl->n_chunks)
+		size = cl->n_chunks < N_SMALLER_CHUNKS ? CHUNK_NEXT
+						       : CHUNK_LARGE;
+	heap_acquire(c);
+	err = heap_alloc_locked(c, size, &q->new_chunk);
+	if (err) {
+		journal_abort(c);
+		heap_release(c);
+		return err;
+	}
+	ch = region_at(&c->region, q->new_chunk.off);
+	atom_store_release(&ch->state, 0);
+	atom_store_release(&ch->class, k);
+	atom_store_release(&ch->size, (u64)size);
+	atom_store_release(&ch->n_cells,
+		(size - (u32)sizeof(*ch)) / (class_units[k] * UNIT));
+	list_push(c, &cl->room, ch);
+	journal_set32(c, &cl->n_chunks, cl->n_chunks + 1);
+	if (size > CHUNK_FIRST)
+		journal_set32(c, &q->n_large, q->n_large + 1);
+	journal_set64(c, &q->new_chunk.off, 0);
+	journal_commit(c);
+	heap_release(c);
+	return 0;
+}
+
+/* An operation of its own. `list`: where it stands. */
+static void chunk_drop(
+	struct caller *c, struct msgqueue *q, u32 *list, struct msg_chunk *ch)
+{
+	struct msg_class *cl = &q->class[ch->class];
+	u64 size = ch->size, off = region_off(&c->region, ch);
+
+	heap_acquire(c);
+	list_remove(c, list, ch);
+	journal_set32(c, &cl->n_chunks, cl->n_chunks - 1);
+	if (cl->idle == rbtree_link(c, ch))
+		journal_set32(c, &cl->idle, 0);
+	if (size > CHUNK_FIRST)
+		journal_set32(c, &q->n_large, q->n_large - 1);
+	journal_set64(c, &q->new_chunk.off, off);
+	heap_free_locked(c, size, &q->new_chunk);
+	journal_commit(c);
+	heap_discard(c, off, size);
+	heap_release(c);
+}
+
+static u32 class_of(u64 size)
+{
+	u64 cell = sizeof(struct msg) + size;
+	u32 k = 0;
+
+	if (size > MSG_INLINE)
+		cell = sizeof(struct msg) + sizeof(struct msg_block);
+	while (class_units[k] * UNIT < cell)
+		k++;
+	return k;
+}
+
+struct msg *msgmem_take(struct caller *c, struct msgqueue *q, u64 size)
+{
+	u32 k = class_of(size), free, live, used;
+	struct msg_class *cl = &q->class[k];
+	struct msg_chunk *ch;
+	struct msg *m;
+
+	if (unlikely(!cl->room) && chunk_add(c, q, k))
+		return NULL;
+	ch = chunk_at(c, cl->room);
+	free = STATE_FREE(ch->state);
+	live = STATE_LIVE(ch->state);
+	used = STATE_USED(ch->state);
+	if (free) {
+		m = msg_at(c, free);
+		free = m->free_next;
+	} else {
+		m = (struct msg *)((char *)(ch + 1) +
+				   (u64)used * class_units[k] * UNIT);
+		used++;
+	}
+	journal_set64(c, &ch->state, STATE(free, live + 1, used));
+	if (unlikely(chunk_is_full(ch))) {
+		list_remove(c, &cl->room, ch);
+		list_push(c, &cl->full, ch);
+	}
+	atom_store_release(&m->chunk, rbtree_link(c, ch));
+	c->fetch[1] = ch;
+	return m;
+}
+
+void msgmem_give(struct caller *c, struct msgqueue *q, struct msg *m)
+{
+	struct msg_chunk *ch = chunk_at(c, m->chunk);
+	struct msg_class *cl = &q->class[ch->class];
+	u64 state = ch->state;
+
+	c->fetch[1] = ch;
+
+	if (unlikely(chunk_is_full(ch))) {
+		list_remove(c, &cl->full, ch);
+		list_push(c, &cl->room, ch);
+	}
+	/* Means nothing while the message lives, should this be undone. */
+	atom_store_release(&m->free_next, STATE_FREE(state));
+	journal_set64(c, &ch->state,
+		STATE(rbtree_link(c, m), STATE_LIVE(state) - 1,
+			STATE_USED(state)));
+}
+
+int msgmem_is_room(const struct msgqueue *q, u64 size)
+{
+	return q->class[class_of(size)].room != 0;
+}
+
+int msgmem_trim_due(
+	const struct caller *c, const struct msgqueue *q, const struct msg *m)
+{
+	const struct msg_chunk *ch = chunk_at(c, m->chunk);
+	int empty = MSG_NUM(q->count) == 1;
+	u32 most = empty ? WARM_EMPTY : WARM_BUSY, t, where;
+
+	where = msgmem_where(m->size);
+	for (t = 0; t < MSG_TIERS; t++)
+		if (unlikely(q->n_warm[t] + (t == where) > most))
+			return 1;
+	return empty ? q->n_large != 0
+		     : STATE_LIVE(ch->state) == 1 &&
+			       q->class[ch->class].n_chunks > 1;
+}
+
+static void warm_trim(struct caller *c, struct msgqueue *q, u32 most)
+{
+	u32 t;
+
+	for (t = 0; t < MSG_TIERS; t++)
+		while (unlikely(q->n_warm[t] > most)) {
+			journal_set_ref(c, &q->new_chunk, warm_pop(c, q, t));
+			msgslab_free_at(c, t, &q->new_chunk);
+		}
+}
+
+/* The queue is empty: only the first chunk of a size is kept. */
+static void trim_empty(struct caller *c, struct msgqueue *q)
+{
+	struct msg_chunk *ch;
+	u32 k, link, next;
+
+	warm_trim(c, q, WARM_EMPTY);
+	for (k = 0; q->n_large && k < MSG_CLASSES; k++)
+		for (link = q->class[k].room; link; link = next) {
+			ch = chunk_at(c, link);
+			next = ch->next;
+			if (!STATE_LIVE(ch->state) && ch->size > CHUNK_FIRST)
+				chunk_drop(c, q, &q->class[k].room, ch);
+		}
+}
+
+void msgmem_trim(struct caller *c, struct msgqueue *q, struct msg *m)
+{
+	struct msg_chunk *ch = chunk_at(c, m->chunk), *other;
+	struct msg_class *cl = &q->class[ch->class];
+
+	if (unlikely(!MSG_NUM(q->count))) {
+		trim_empty(c, q);
+		return;
+	}
+	warm_trim(c, q, WARM_BUSY);
+	if (likely(STATE_LIVE(ch->state)) || cl->n_chunks == 1)
+		return;
+	other = chunk_at(c, cl->idle);
+	if (other == ch)
+		return;
+	if (!other || STATE_LIVE(other->state)) {
+		atom_store_release(&cl->idle, rbtree_link(c, ch));
+		return;
+	}
+	chunk_drop(c, q, &cl->room, other->size > ch->size ? other : ch);
+}
+
+static void free_chunks(struct caller *c, struct msgqueue *q, u32 *list)
+{
+	while (*list)
+		chunk_drop(c, q, list, chunk_at(c, *list));
+}
+
+static void free_block(struct caller *c, u64 size, struct msg_block *mb)
+{
+	u32 where = msgmem_where(size);
+
+	if (where == MSG_IN_BIG)
+		heap_free_at(c, mb->cap, &mb->ref);
+	else
+		msgslab_free_at(c, where, &mb->ref);
+}
+
+void msgmem_free_all(struct caller *c, struct msgqueue *q)
+{
+	u32 link = (u32)q->ends, k;
+	struct msg *m;
+
+	for (; link; link = m->next) {
+		m = msg_at(c, link);
+		if (m->size > MSG_INLINE && msg_block_of(m)->ref.off)
+			free_block(c, m->size, msg_block_of(m));
+	}
+	journal_set64(c, &q->ends, 0);
+	journal_set64(c, &q->count, 0);
+	journal_set32(c, &q->types, 0);
+	journal_commit(c);
+	warm_trim(c, q, 0);
+	for (k = 0; k < MSG_CLASSES; k++) {
+		free_chunks(c, q, &q->class[k].room);
+		free_chunks(c, q, &q->class[k].full);
+	}
+}

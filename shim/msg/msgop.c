@@ -1,0 +1,705 @@
+// SPDX-License-Identifier: MIT
+/*
+ * msgsnd and msgrcv (KERNEL-SEMANTICS §5.2-5.4).
+ *
+ * The caller's memory is read before and written after the queue's lock, never
+ * under it: small payloads go through a buffer on the stack, large ones from
+ * and to a block that the thread owns (msgmem.c). From the choice of a message
+ * until it is in the caller's buffer no signal handler runs, as in the kernel.
+ */
+#include "object/controlfile.h"
+#include "object/limits.h"
+#include "msg/msgqueue.h"
+#include "object/perm.h"
+#include "object/sleep.h"
+#include "registry/guard.h"
+#include "registry/heap.h"
+
+/* A lock is not held for a longer copy than this. */
+#define COPY_SLICE 4096u
+/* Arbitrary: that often a MSG_COPY begins anew before it copies in one hold. */
+#define COPY_TRIES 100
+
+#define TYPE_SIZE 8u
+
+/* mtype, wherever the caller's buffer begins. */
+typedef s64 __attribute__((aligned(1), may_alias)) user_type;
+
+/* ---- what both calls do with a sleeper ---- */
+
+static void class_remove(
+	struct caller *c, struct slot *s, struct waiter *w, s32 result)
+{
+	struct msgqueue *q = msg_body(c, s);
+
+	if (q)
+		msgqueue_dequeue(c, q, w, result);
+}
+
+/* ---- what both calls look for before they sleep ---- */
+
+/*
+ * Two that work at one queue without pause, each on its CPU, would take its
+ * lines from each other at every message. A sender that streams (so many in a
+ * row, and nothing received) and its receiver take turns instead: the receiver
+ * waits while the queue fills, the sender while it runs dry, and each then has
+ * the queue for some dozens of messages. The arbitrary bounds of a turn are
+ * eighths of the queue; it also ends where nothing moves between two looks.
+ */
+#define STREAM_FROM 8u
+
+static int look_any(u64 count, u64 arg)
+{
+	(void)count, (void)arg;
+	return 1;
+}
+static int look_filled(u64 count, u64 arg)
+{
+	return MSG_BYTES(count) >= arg;
+}
+static int look_room(u64 count, u64 arg)
+{
+	return MSG_BYTES(count) <= arg;
+}
+
+static int await_message(struct caller *c, const struct msgqueue *q, u64 seen)
+{
+	struct sleep_look look = {&q->count, seen, look_any, 0, 0};
+
+	if (atom_load_relaxed(&q->users.streaming)) {
+		look.enough = look_filled;
+		look.arg = q->qbytes / 8 * 7;
+		look.batch = 1;
+	}
+	return sleep_spin(c, &look);
+}
+
+static int await_room(
+	struct caller *c, const struct msgqueue *q, u64 seen, u64 size)
+{
+	struct sleep_look look = {&q->count, seen, look_room,
+		size < q->qbytes ? q->qbytes - size : 0, 0};
+
+	if (c->sent_in_row >= STREAM_FROM) {
+		look.arg = q->qbytes / 8;
+		look.batch = 1;
+	}
+	return sleep_spin(c, &look);
+}
+
+/* The receiver has begun to drain what we stream. No lock is held. */
+static __attribute__((noinline)) void await_turn(
+	struct caller *c, const struct slot *s)
+{
+	const struct msgqueue *q = msg_body(c, s);
+	const struct users *u = &q->users;
+	u32 last = atom_load_relaxed(&s->lock.journal);
+
+	if (!q || last == c->thread || last != u->thread[USER_RECEIVER] ||
+		u->cpu[USER_RECEIVER] == u->cpu[USER_SENDER])
+		return;
+	sleep_batch(&(struct sleep_look){
+		&q->count, 0, look_room, q->qbytes / 8, 1});
+}
+
+static void enqueue(struct caller *c, struct slot *s, struct msgqueue *q,
+	u32 kind, const struct msg_wait *wait, struct sleeper *sl)
+{
+	msgqueue_enqueue(c, s, q, kind, wait);
+	sleep_arm(c, sl);
+}
+
+/* ---- msgsnd ---- */
+
+static s32 sender_finish(struct caller *c, struct sleeper *sl, s32 result)
+{
+	(void)c, (void)sl;
+	return result;
+}
+
+/* Whoever fits has been woken, not only us: nothing to pass on. */
+static void sender_abandon(struct caller *c, struct sleeper *sl, s32 result)
+{
+	(void)sl, (void)result;
+	msgmem_drop_big(c);
+}
+
+static const struct sleep_class sender_class = {
+	.lock = msg_lock_any,
+	.remove = class_remove,
+	.finish_removal = msg_finish_removal,
+	.finish = sender_finish,
+	.abandon = sender_abandon,
+};
+
+/* The queue is full; the lock is held and is released. */
+static s32 send_wait(struct caller *c, struct slot *s, struct msgqueue *q,
+	const struct parcel *p, int cancellable)
+{
+	struct sleeper sl = {&sender_class, s, .cancellable = cancellable};
+	struct msg_wait wait = {.want = p->type, .max_size = p->size};
+
+	/* The block must be untouched when we try again: see send_large. */
+	sl.stay = p->where != MSG_IN_CELL;
+	enqueue(c, s, q, MSG_Q_SENDER, &wait, &sl);
+	lock_release(c, &s->lock);
+	if (sl.stay)
+		section_end(c);
+	return sleep_run(c, &sl);
+}
+
+/* ---- on a queue that is lent to us (loan.h) ---- */
+
+#define NOT_LENT 2
+
+/* Nobody sleeps there. What needs the heap, or has to be refused, takes the
+ * lock. */
+static inline int lent_send(
+	struct caller *c, struct slot *s, u64 ident, const struct parcel *p)
+{
+	struct msgqueue *q;
+	int fits;
+
+	if (!loan_enter(c, s, ident))
+		return NOT_LENT;
+	q = msg_body(c, s);
+	fits = q && msg_fits(q, p->size) &&
+	       msgmem_is_room(
+		       q, p->where == MSG_IN_CELL ? p->size : MSG_INLINE + 1);
+	if (likely(fits))
+		msgqueue_put_lent(c, q, p);
+	loan_leave(c, s);
+	return likely(fits) ? 0 : NOT_LENT;
+}
+
+static inline void release(struct caller *c, struct slot *s, struct msgqueue *q)
+{
+	if (likely(!q->receivers.head && !q->senders.head && !q->pending))
+		loan_consider(c, s, &q->users);
+	lock_release(c, &s->lock);
+}
+
+/* Lock held, after a send. */
+static inline void note_streaming(struct caller *c, struct msgqueue *q)
+{
+	u32 streaming = c->sent_in_row >= STREAM_FROM;
+
+	if (!streaming)
+		c->sent_in_row++;
+	if (unlikely(q->users.streaming != streaming))
+		atom_store_release(&q->users.streaming, streaming);
+}
+
+static int send_parcel(
+	struct caller *c, s32 id, struct parcel *p, s32 flg, int cancellable)
+{
+	struct msgqueue *q;
+	struct slot *s;
+	u64 ident, seen;
+	int err, spun = 0;
+
+	s = ids_find(c, FAC_MSG, id, &ident);
+	if (unlikely(!s))
+		return -EINVAL;
+	for (;;) {
+		err = perm_check(c, s, PERM_W);
+		if (unlikely(err))
+			return err;
+		err = lent_send(c, s, ident, p);
+		if (likely(err != NOT_LENT))
+			return err;
+		if (unlikely(c->sent_in_row >= STREAM_FROM))
+			await_turn(c, s);
+		err = msg_lock(c, s, ident);
+		if (unlikely(err))
+			return err;
+		q = msg_body(c, s);
+		users_note(c, s, &q->users, USER_SENDER);
+		if (likely(msg_fits(q, p->size)))
+			break;
+		if (flg & MSG_IPC_NOWAIT) {
+			lock_release(c, &s->lock);
+			return -EAGAIN;
+		}
+		if (!spun && users_elsewhere(c, &q->users, USER_SENDER)) {
+			seen = q->count;
+			lock_release(c, &s->lock);
+			spun = 1;
+			await_room(c, q, seen, p->size);
+			continue;
+		}
+		spun = 0;
+		err = send_wait(c, s, q, p, cancellable);
+		if (err != SLEEP_RETRY)
+			return err;
+		if (atom_load_acquire(&s->ident) != ident)
+			return -EIDRM;
+	}
+	err = msgqueue_send(c, q, p, c->pid);
+	note_streaming(c, q);
+	release(c, s, q);
+	return err;
+}
+
+static __attribute__((noinline)) int send_small(struct caller *c, s32 id,
+	const char *user, struct parcel *p, s32 flg, int cancellable)
+{
+	char text[MSG_INLINE];
+
+	copy_bytes(text, user, p->size);
+	p->text = text;
+	return send_parcel(c, id, p, flg, cancellable);
+}
+
+/* The thread's block is in use until the message is in the queue, so a handler
+ * that sends too must wait. A sleep ends the section for its time: a handler
+ * that runs then has ended the call. */
+static __attribute__((noinline)) int send_large(struct caller *c, s32 id,
+	const char *user, struct parcel *p, s32 flg, int cancellable)
+{
+	int err;
+
+	section_begin(c);
+	err = msgmem_own_block(c, p->where, p->size);
+	if (!err) {
+		copy_bytes(
+			msgmem_block(c, msg_own_blocks(c), p->where, p->size),
+			user, p->size);
+		err = send_parcel(c, id, p, flg, cancellable);
+		if (p->where == MSG_IN_BIG)
+			msgmem_drop_big(c);
+	}
+	section_end(c);
+	return err;
+}
+
+/* Always -EINVAL. */
+static int bad_size(struct caller *c, s32 id, u64 size)
+{
+	if ((s64)size < 0 || id < 0)
+		return -EINVAL;
+	return limit_hit(c, LIMIT_MSGMAX, (u64)caller_header(c)->limits.msgmax,
+		size, -EINVAL);
+}
+
+int msg_send(struct caller *c, s32 id, const void *user, u64 size, s32 flg,
+	int cancellable)
+{
+	const char *text = (const char *)user + TYPE_SIZE;
+	struct parcel p = {.size = size};
+	int err;
+
+	if (unlikely(guard_source(c, user, TYPE_SIZE)))
+		return -EFAULT;
+	p.type = *(const user_type *)user;
+	controlfile_drain(c);
+	if (unlikely((s64)size < 0 ||
+		     size > (u64)caller_header(c)->limits.msgmax || id < 0))
+		return bad_size(c, id, size);
+	if (unlikely(p.type < 1))
+		return -EINVAL;
+	if (unlikely(guard_source(c, text, size)))
+		return -EFAULT;
+	err = caller_enroll(c);
+	if (!err)
+		err = journal_reserve(c, MSG_ENTRIES);
+	if (unlikely(err))
+		return err;
+	p.where = msgmem_where(size);
+	if (likely(p.where == MSG_IN_CELL))
+		return send_small(c, id, text, &p, flg, cancellable);
+	return send_large(c, id, text, &p, flg, cancellable);
+}
+
+/* ---- msgrcv ---- */
+
+struct request {
+	char *user;
+	u64 size; /* room for text */
+	s64 want;
+	u32 mode;
+	s32 flg;
+	int cancellable;
+};
+
+struct receiver {
+	struct sleeper sl; /* first */
+	const struct request *r;
+};
+
+static char *payload(struct caller *c, const struct parcel *p)
+{
+	if (p->where == MSG_IN_CELL)
+		return p->text;
+	return msgmem_block(c, msg_own_blocks(c), p->where, p->size);
+}
+
+/* To the caller's buffer: the length or -EFAULT (the message is lost). No lock
+ * is held. */
+static s64 copy_out(
+	struct caller *c, const struct request *r, const struct parcel *p)
+{
+	u64 n = p->size < r->size ? p->size : r->size;
+	const char *text = payload(c, p);
+	s64 ret = n;
+
+	if (unlikely(guard_target(c, r->user, TYPE_SIZE + n) || !text)) {
+		ret = -EFAULT;
+	} else {
+		*(user_type *)r->user = p->type;
+		copy_bytes(r->user + TYPE_SIZE, text, n);
+	}
+	if (p->where == MSG_IN_BIG)
+		msgmem_drop_big(c);
+	return ret;
+}
+
+static void parcel_of_waiter(struct caller *c, struct parcel *p)
+{
+	const struct msg_wait *got = &wait_own(c)->msg;
+
+	*p = (struct parcel){
+		got->type, got->size, got->stamp, got->where, NULL};
+}
+
+static s32 receiver_finish(struct caller *c, struct sleeper *sl, s32 result)
+{
+	struct receiver *rv = (struct receiver *)sl;
+	struct parcel p;
+
+	if (result < 0)
+		return result;
+	parcel_of_waiter(c, &p);
+	return copy_out(c, rv->r, &p);
+}
+
+/* What it was given meanwhile goes to another or back into the queue. */
+static void receiver_abandon(struct caller *c, struct sleeper *sl, s32 result)
+{
+	u64 ident = wait_own(c)->ident;
+	struct parcel p;
+
+	if (result < 0)
+		return;
+	parcel_of_waiter(c, &p);
+	p.text = payload(c, &p);
+	if (p.size <= MSG_INLINE)
+		p.where = MSG_IN_CELL;
+	if (!p.text || msg_lock(c, sl->slot, ident))
+		return;
+	msgqueue_send(c, msg_body(c, sl->slot), &p, 0);
+	lock_release(c, &sl->slot->lock);
+	msgmem_drop_big(c);
+}
+
+static const struct sleep_class receiver_class = {
+	.lock = msg_lock_any,
+	.remove = class_remove,
+	.finish_removal = msg_finish_removal,
+	.finish = receiver_finish,
+	.abandon = receiver_abandon,
+};
+
+/* A landing place for what a sender may hand over, small or big. */
+static int prepare_sleep(struct caller *c)
+{
+	msgmem_drop_big(c);
+	return msgmem_own_block(c, MSG_IN_TIER0, 0);
+}
+
+/* Nothing there; the lock is held and is released. */
+static s64 receive_wait(struct caller *c, struct slot *s, struct msgqueue *q,
+	const struct request *r)
+{
+	struct receiver rv = {
+		.sl = {&receiver_class, s, .cancellable = r->cancellable},
+		.r = r,
+	};
+	struct msg_wait wait = {
+		.want = r->want, .max_size = r->size, .mode = r->mode};
+
+	enqueue(c, s, q, MSG_Q_RECEIVER, &wait, &rv.sl);
+	lock_release(c, &s->lock);
+	/* A handler may run from here on; see receive_section. */
+	section_end(c);
+	return sleep_run(c, &rv.sl);
+}
+
+#define AGAIN 1
+
+/* What one try tells the next. */
+struct tries {
+	int slept; /* the section has ended */
+	int spun;
+};
+
+/* The request on a queue that is lent to us: 1 if p holds the message. */
+static inline int lent_receive(struct caller *c, struct slot *s, u64 ident,
+	const struct request *r, struct parcel *p)
+{
+	struct msgqueue *q;
+	struct msg *m;
+	int can;
+
+	if (!loan_enter(c, s, ident))
+		return 0;
+	q = msg_body(c, s);
+	m = q ? msgqueue_select(c, q, r->mode, r->want) : NULL;
+	can = m && (m->size <= r->size || (r->mode & MSG_TAKE_CUT)) &&
+	      (m->size <= MSG_INLINE || !msg_own_blocks(c)->big.off) &&
+	      !msgmem_trim_due(c, q, m);
+	if (likely(can))
+		msgqueue_take_lent(c, q, m, p);
+	loan_leave(c, s);
+	return can;
+}
+
+/* Nothing there, and whoever sends runs on another CPU: to ask for the lock
+ * only to find that out would take it from him. */
+static inline void look_first(struct caller *c, const struct slot *s,
+	const struct request *r, struct tries *t)
+{
+	struct msgqueue *q = msg_body(c, s);
+	u64 seen;
+
+	if (unlikely(!q) || t->spun || (r->flg & MSG_IPC_NOWAIT) ||
+		q->users.thread[USER_RECEIVER] != c->thread)
+		return;
+	seen = atom_load_relaxed(&q->count);
+	if (MSG_NUM(seen) || !users_elsewhere(c, &q->users, USER_RECEIVER))
+		return;
+	t->spun = 1;
+	await_message(c, q, seen);
+}
+
+/* One try under the lock, which is released; in a section. A length, -errno, or
+ * SLEEP_RETRY: from the access check on. */
+static s64 receive_once(struct caller *c, struct slot *s, u64 ident,
+	const struct request *r, struct tries *t)
+{
+	char text[MSG_INLINE];
+	struct parcel p = {.text = text};
+	struct msg_blocks *own = msg_own_blocks(c);
+	struct msgqueue *q;
+	struct msg *m;
+	s64 ret;
+
+	if (lent_receive(c, s, ident, r, &p))
+		return copy_out(c, r, &p);
+	look_first(c, s, r, t);
+	ret = msg_lock(c, s, ident);
+	if (unlikely(ret))
+		return ret;
+	q = msg_body(c, s);
+	users_note(c, s, &q->users, USER_RECEIVER);
+	c->sent_in_row = 0;
+	m = msgqueue_select(c, q, r->mode, r->want);
+	if (likely(m)) {
+		if (unlikely(m->size > r->size && !(r->mode & MSG_TAKE_CUT))) {
+			ret = -E2BIG;
+		} else if (unlikely(m->size > MSG_INLINE && own->big.off &&
+				    msgmem_where(m->size) == MSG_IN_BIG)) {
+			/* Left by a call that never returned. */
+			lock_release(c, &s->lock);
+			msgmem_drop_big(c);
+			return SLEEP_RETRY;
+		} else {
+			msgqueue_take(c, q, m, &p);
+		}
+		release(c, s, q);
+		return ret ? ret : copy_out(c, r, &p);
+	}
+	if (r->flg & MSG_IPC_NOWAIT) {
+		lock_release(c, &s->lock);
+		return -ENOMSG;
+	}
+	if (!own->tier[MSG_IN_TIER0].off || own->big.off) {
+		lock_release(c, &s->lock);
+		ret = prepare_sleep(c);
+		return ret ? ret : SLEEP_RETRY;
+	}
+	if (!t->spun && users_elsewhere(c, &q->users, USER_RECEIVER)) {
+		u64 seen = q->count;
+
+		lock_release(c, &s->lock);
+		t->spun = 1;
+		await_message(c, q, seen);
+		return SLEEP_RETRY;
+	}
+	*t = (struct tries){.slept = 1};
+	return receive_wait(c, s, q, r);
+}
+
+static s64 receive(struct caller *c, s32 id, const struct request *r)
+{
+	struct slot *s;
+	u64 ident;
+	struct tries t = {0};
+	s64 ret;
+
+	s = ids_find(c, FAC_MSG, id, &ident);
+	if (unlikely(!s))
+		return -EINVAL;
+	for (;;) {
+		ret = perm_check(c, s, PERM_R);
+		if (unlikely(ret))
+			return ret;
+		t.slept = 0;
+		section_begin(c);
+		ret = receive_once(c, s, ident, r, &t);
+		if (!t.slept)
+			section_end(c);
+		if (likely(ret != SLEEP_RETRY))
+			return ret;
+		if (atom_load_acquire(&s->ident) != ident)
+			return -EIDRM;
+	}
+}
+
+/* ---- MSG_COPY ---- */
+
+/* Where a copy stands: the message may go while the lock is not held. */
+struct copying {
+	struct msg *m;
+	u64 stamp;
+	u64 done;
+};
+
+/*
+ * One hold of the lock: a slice of the message's text to the buffer at p. 0
+ * when all is copied, AGAIN, or -errno.
+ */
+static s64 copy_slice(struct caller *c, struct msgqueue *q,
+	const struct request *r, struct copying *at, struct parcel *p,
+	int whole)
+{
+	struct msg *m = msgqueue_select(c, q, r->mode, r->want);
+	u64 max = caller_header(c)->limits.msgmax, n;
+	const char *from;
+
+	if (!m)
+		return -ENOMSG;
+	if (m->size > r->size && !(r->mode & MSG_TAKE_CUT))
+		return -E2BIG;
+	if (m->size > (r->size < max ? r->size : max))
+		return -EINVAL;
+	if (m != at->m || m->stamp != at->stamp)
+		*at = (struct copying){m, m->stamp, 0};
+	p->type = m->node.key;
+	p->size = m->size;
+	from = m->text;
+	if (m->size > MSG_INLINE)
+		from = region_span(&c->region, msg_block_of(m)->ref, m->size);
+	if (!from)
+		return -EINVAL;
+	n = m->size - at->done;
+	if (n > COPY_SLICE && !whole)
+		n = COPY_SLICE;
+	copy_bytes(p->text + at->done, from + at->done, n);
+	at->done += n;
+	return at->done < m->size ? AGAIN : 0;
+}
+
+static s64 copy_to(struct caller *c, struct slot *s, u64 ident,
+	const struct request *r, struct parcel *p)
+{
+	struct copying at = {0};
+	int tries = 0;
+	s64 ret;
+
+	do {
+		ret = msg_lock(c, s, ident);
+		if (ret)
+			return ret;
+		tries += !at.done;
+		ret = copy_slice(
+			c, msg_body(c, s), r, &at, p, tries > COPY_TRIES);
+		lock_release(c, &s->lock);
+	} while (ret == AGAIN);
+	return ret ? ret : copy_out(c, r, p);
+}
+
+/* A buffer as large as what may be copied: the own block, else a mapping. */
+static s64 copy_by_buffer(struct caller *c, struct slot *s, u64 ident,
+	const struct request *r, u64 room)
+{
+	struct parcel p = {.where = MSG_IN_CELL};
+	s64 ret = msgmem_own_block(c, MSG_IN_TIER2, 0);
+
+	if (ret)
+		return ret;
+	p.text = msgmem_block(c, msg_own_blocks(c), MSG_IN_TIER2, room);
+	if (p.text)
+		return copy_to(c, s, ident, r, &p);
+	p.text = sys_mmap(NULL, room, 3, 0x22, -1, 0);
+	if ((unsigned long)p.text > -4096UL)
+		return -ENOMEM;
+	ret = copy_to(c, s, ident, r, &p);
+	sys_call(__NR_munmap, p.text, room);
+	return ret;
+}
+
+static s64 receive_copy(struct caller *c, s32 id, const struct request *r)
+{
+	u64 room = caller_header(c)->limits.msgmax;
+	struct slot *s;
+	u64 ident;
+	s64 ret;
+
+	if (r->size < room)
+		room = r->size;
+	if (guard_source(c, r->user, room))
+		return -EFAULT;
+	s = ids_find(c, FAC_MSG, id, &ident);
+	if (!s)
+		return -EINVAL;
+	ret = perm_check(c, s, PERM_R);
+	if (ret)
+		return ret;
+	section_begin(c);
+	ret = copy_by_buffer(c, s, ident, r, room);
+	section_end(c);
+	return ret;
+}
+
+/* ---- the call ---- */
+
+static u32 mode_of(s64 *type, s32 flg)
+{
+	u32 mode = flg & MSG_FLG_NOERROR ? (u32)MSG_TAKE_CUT : 0;
+
+	if (flg & MSG_FLG_COPY)
+		return mode | MSG_TAKE_COPY;
+	if (*type == 0)
+		return mode | MSG_TAKE_ANY;
+	if (*type < 0) {
+		*type = *type == INT64_MIN ? INT64_MAX : -*type;
+		return mode | MSG_TAKE_UP_TO;
+	}
+	return mode |
+	       (flg & MSG_FLG_EXCEPT ? MSG_TAKE_NOT_TYPE : MSG_TAKE_TYPE);
+}
+
+s64 msg_receive(struct caller *c, s32 id, void *user, u64 size, s64 type,
+	s32 flg, int cancellable)
+{
+	struct request r = {.user = user, .size = size, .flg = flg};
+	int err;
+
+	if (unlikely(id < 0 || (s64)size < 0))
+		return -EINVAL;
+	r.mode = mode_of(&type, flg);
+	r.want = type;
+	r.cancellable = cancellable;
+	if (unlikely(flg & MSG_FLG_COPY) &&
+		((flg & MSG_FLG_EXCEPT) || !(flg & MSG_IPC_NOWAIT)))
+		return -EINVAL;
+	err = caller_enroll(c);
+	if (!err)
+		err = journal_reserve(c, MSG_ENTRIES);
+	if (unlikely(err))
+		return err;
+	if (unlikely(flg & MSG_FLG_COPY))
+		return receive_copy(c, id, &r);
+	return receive(c, id, &r);
+}

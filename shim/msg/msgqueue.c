@@ -1,0 +1,548 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The order of messages, hand-over, and waking (KERNEL-SEMANTICS §5.2-5.4).
+ *
+ * A FIFO over all messages, and a tree of types in which the oldest message of
+ * each type stands, with the list of the others behind it. What a receiver
+ * takes is always the oldest of its type, so leaving the tree is replacing one
+ * node by the next of the list, or removing it.
+ *
+ * A sender gives its message straight to the first waiting receiver that takes
+ * it: a small one is copied to the receiver's own block, of a large one the
+ * block changes owner. It then never enters the queue. Woken senders retry by
+ * themselves.
+ *
+ * What has to be looked at after a commit (senders after a removal, receivers
+ * after IPC_SET) is part of the operation as msgqueue.pending, so that the next
+ * owner of the lock does it should we die before.
+ */
+#include "msg/msgqueue.h"
+#include "object/sleep.h"
+
+/* ---- the lock ---- */
+
+void msg_lock_any(struct caller *c, struct slot *s)
+{
+	int died = lock_acquire(c, &s->lock);
+	struct msgqueue *q;
+
+	if (likely(!died && !s->bias))
+		return;
+	q = atom_load_acquire(&s->ident) & IDENT_LIVE ? msg_body(c, s) : NULL;
+	if (s->bias)
+		loan_end(c, s, q ? &q->users : NULL);
+	if (died && q && q->pending)
+		msgqueue_wake(c, q);
+}
+
+int msg_lock(struct caller *c, struct slot *s, u64 ident)
+{
+	u64 off = atom_load_relaxed(&s->body.off);
+
+	/* All these change in every call; a partner on another CPU has them. */
+	if (likely(off))
+		__builtin_prefetch(region_at(&c->region, off), 1);
+	__builtin_prefetch(c->fetch[0], 1);
+	__builtin_prefetch((const char *)c->fetch[0] + 64, 1);
+	__builtin_prefetch(c->fetch[1], 1);
+	msg_lock_any(c, s);
+	if (unlikely(
+		    atom_load_acquire(&s->ident) != ident || !msg_body(c, s))) {
+		lock_release(c, &s->lock);
+		return -EIDRM;
+	}
+	return 0;
+}
+
+/* ---- order ---- */
+
+#define ENDS(first, last) ((u64)(last) << 32 | (first))
+#define ENDS_FIRST(ends) ((u32)(ends))
+#define ENDS_LAST(ends) ((u32)((ends) >> 32))
+#define COUNT(size) ((1ULL << 35) + (size))
+
+static struct msg *type_head(
+	const struct caller *c, const struct msgqueue *q, s64 type)
+{
+	return (struct msg *)rbtree_find(c, q->types, type);
+}
+
+/* m is younger than all there is; the queue is not empty. */
+static void link_behind(
+	struct caller *c, struct msgqueue *q, struct msg *m, struct msg *last)
+{
+	u32 link = rbtree_link(c, m);
+	struct msg *head;
+
+	journal_set32(c, &last->next, link);
+	if (last->node.key == m->node.key) {
+		journal_set32(c, &last->type_next, link);
+		return;
+	}
+	/* From now on the type of `last` has to know its youngest. */
+	head = type_head(c, q, last->node.key);
+	if (head && head->node.user != rbtree_link(c, last))
+		journal_set32(c, &head->node.user, rbtree_link(c, last));
+	head = type_head(c, q, m->node.key);
+	if (head) {
+		journal_set32(c, &msg_at(c, head->node.user)->type_next, link);
+	} else {
+		atom_store_release(&m->node.user, link);
+		rbtree_insert(c, &q->types, &m->node);
+	}
+}
+
+static void link_last(struct caller *c, struct msgqueue *q, struct msg *m)
+{
+	u32 link = rbtree_link(c, m), last = ENDS_LAST(q->ends);
+
+	atom_store_release(&m->next, 0);
+	atom_store_release(&m->prev, last);
+	atom_store_release(&m->type_next, 0);
+	if (last) {
+		link_behind(c, q, m, msg_at(c, last));
+		journal_set64(c, &q->ends, ENDS(ENDS_FIRST(q->ends), link));
+	} else {
+		atom_store_release(&m->node.user, link);
+		rbtree_insert(c, &q->types, &m->node);
+		journal_set64(c, &q->ends, ENDS(link, link));
+	}
+}
+
+/* m comes back to its place in the order of sending. */
+static void link_by_stamp(struct caller *c, struct msgqueue *q, struct msg *m)
+{
+	u32 link = rbtree_link(c, m), next = ENDS_FIRST(q->ends), prev = 0;
+	struct msg *head = type_head(c, q, m->node.key), *t, *n;
+
+	while (next && msg_at(c, next)->stamp < m->stamp) {
+		prev = next;
+		next = msg_at(c, next)->next;
+	}
+	if (!next) {
+		link_last(c, q, m);
+		return;
+	}
+	atom_store_release(&m->next, next);
+	atom_store_release(&m->prev, prev);
+	journal_set32(c, &msg_at(c, next)->prev, link);
+	if (prev)
+		journal_set32(c, &msg_at(c, prev)->next, link);
+	else
+		journal_set64(c, &q->ends, ENDS(link, ENDS_LAST(q->ends)));
+	if (!head) {
+		atom_store_release(&m->type_next, 0);
+		atom_store_release(&m->node.user, link);
+		rbtree_insert(c, &q->types, &m->node);
+		return;
+	}
+	if (head->stamp > m->stamp) {
+		atom_store_release(&m->type_next, rbtree_link(c, head));
+		atom_store_release(&m->node.user, head->node.user);
+		rbtree_replace(c, &q->types, &head->node, &m->node);
+		return;
+	}
+	for (t = head; (n = msg_at(c, t->type_next)) && n->stamp < m->stamp;)
+		t = n;
+	atom_store_release(&m->type_next, t->type_next);
+	journal_set32(c, &t->type_next, link);
+	if (!m->type_next)
+		journal_set32(c, &head->node.user, link);
+}
+
+/* m is the oldest of its type. */
+static void unlink_msg(struct caller *c, struct msgqueue *q, struct msg *m)
+{
+	struct msg *heir = msg_at(c, m->type_next);
+	u32 first = ENDS_FIRST(q->ends), last = ENDS_LAST(q->ends);
+
+	if (m->prev)
+		journal_set32(c, &msg_at(c, m->prev)->next, m->next);
+	else
+		first = m->next;
+	if (m->next)
+		journal_set32(c, &msg_at(c, m->next)->prev, m->prev);
+	else
+		last = m->prev;
+	if (!m->prev || !m->next)
+		journal_set64(c, &q->ends, ENDS(first, last));
+	if (heir) {
+		/* Its node is outside the tree so far. */
+		atom_store_release(&heir->node.user, m->node.user);
+		rbtree_replace(c, &q->types, &m->node, &heir->node);
+	} else {
+		rbtree_remove(c, &q->types, &m->node);
+	}
+	journal_set64(c, &q->count, q->count - COUNT(m->size));
+}
+
+static struct msg *at_position(
+	const struct caller *c, struct msgqueue *q, s64 position)
+{
+	u32 link = ENDS_FIRST(q->ends);
+
+	if (position < 0 || (u64)position >= MSG_NUM(q->count))
+		return NULL;
+	while (link && position--)
+		link = msg_at(c, link)->next;
+	return msg_at(c, link);
+}
+
+static struct msg *first_not_of(
+	const struct caller *c, struct msgqueue *q, s64 type)
+{
+	struct msg *m = msg_at(c, ENDS_FIRST(q->ends));
+
+	while (m && m->node.key == type)
+		m = msg_at(c, m->next);
+	return m;
+}
+
+struct msg *msgqueue_select(
+	const struct caller *c, struct msgqueue *q, u32 mode, s64 want)
+{
+	struct rbtree_node *n;
+
+	switch (MSG_TAKE_HOW(mode)) {
+	case MSG_TAKE_ANY:
+		return msg_at(c, ENDS_FIRST(q->ends));
+	case MSG_TAKE_TYPE:
+		return type_head(c, q, want);
+	case MSG_TAKE_NOT_TYPE:
+		return first_not_of(c, q, want);
+	case MSG_TAKE_UP_TO:
+		n = rbtree_first(c, q->types);
+		return n && n->key <= want ? (struct msg *)n : NULL;
+	default:
+		return at_position(c, q, want);
+	}
+}
+
+static int matches(const struct msg_wait *wait, s64 type)
+{
+	switch (MSG_TAKE_HOW(wait->mode)) {
+	case MSG_TAKE_ANY:
+		return 1;
+	case MSG_TAKE_TYPE:
+		return type == wait->want;
+	case MSG_TAKE_NOT_TYPE:
+		return type != wait->want;
+	default:
+		return type <= wait->want;
+	}
+}
+
+/* ---- sleepers ---- */
+
+static struct wait_queue *queue_of(struct msgqueue *q, const struct waiter *w)
+{
+	return w->kind == MSG_Q_RECEIVER ? &q->receivers : &q->senders;
+}
+
+void msgqueue_enqueue(struct caller *c, struct slot *s, struct msgqueue *q,
+	u32 kind, const struct msg_wait *wait)
+{
+	struct waiter *w = wait_own(c);
+	struct wait_queue *wq;
+	u32 idx = wait_index(c, w);
+
+	w->msg = *wait;
+	w->kind = kind;
+	w->pid = c->pid;
+	w->n_sops = 0;
+	w->undo.off = 0;
+	w->slot_idx = region_slot_idx(&c->region, FAC_MSG, s);
+	w->facility = FAC_MSG;
+	w->ident = s->ident;
+	w->stamp = ++q->stamp;
+	w->since = sys_realtime_sec();
+	wait_begin(c, w);
+	wq = queue_of(q, w);
+	atom_store_release(&w->next, 0);
+	atom_store_release(&w->prev, wq->tail);
+	if (wq->tail)
+		journal_set32(c, &wait_at(c, wq->tail)->next, idx);
+	else
+		journal_set32(c, &wq->head, idx);
+	journal_set32(c, &wq->tail, idx);
+	journal_set32(c, &w->state, WAIT_QUEUED);
+	journal_commit(c);
+}
+
+void msgqueue_dequeue(
+	struct caller *c, struct msgqueue *q, struct waiter *w, s32 result)
+{
+	struct wait_queue *wq = queue_of(q, w);
+
+	if (w->prev)
+		journal_set32(c, &wait_at(c, w->prev)->next, w->next);
+	else
+		journal_set32(c, &wq->head, w->next);
+	if (w->next)
+		journal_set32(c, &wait_at(c, w->next)->prev, w->prev);
+	else
+		journal_set32(c, &wq->tail, w->prev);
+	journal_set32(c, (u32 *)&w->result, result);
+	journal_set32(c, &w->state, WAIT_DONE);
+}
+
+/* An operation of its own. */
+static void dismiss(
+	struct caller *c, struct msgqueue *q, struct waiter *w, s32 result)
+{
+	msgqueue_dequeue(c, q, w, result);
+	if (!wait_dead(w))
+		wait_grant(c, w);
+	journal_commit(c);
+}
+
+/* Whoever is let through last, so that our death wakes one as long as somebody
+ * is missing; ours to end. */
+static void alarm_last(struct caller *c, struct msgqueue *q, u32 who, int all)
+{
+	struct waiter *w = NULL;
+
+	if (who & MSG_PEND_SENDERS)
+		for (w = wait_at(c, q->senders.tail);
+			w && (wait_dead(w) ||
+				     !(all || msg_fits(q, w->msg.max_size)));)
+			w = wait_at(c, w->prev);
+	if (!w && (who & MSG_PEND_RECEIVERS))
+		for (w = wait_at(c, q->receivers.tail); w && wait_dead(w);)
+			w = wait_at(c, w->prev);
+	if (w)
+		wait_alarm(c, w);
+}
+
+void msgqueue_alarm(struct caller *c, struct msgqueue *q)
+{
+	alarm_last(c, q, q->pending, 0);
+}
+
+void msgqueue_alarm_all(struct caller *c, struct msgqueue *q)
+{
+	alarm_last(c, q, MSG_PEND_SENDERS | MSG_PEND_RECEIVERS, 1);
+}
+
+void msgqueue_dismiss_all(struct caller *c, struct msgqueue *q, s32 result)
+{
+	while (q->receivers.head)
+		dismiss(c, q, wait_at(c, q->receivers.head), result);
+	while (q->senders.head)
+		dismiss(c, q, wait_at(c, q->senders.head), result);
+	wait_alarm_end(c);
+}
+
+/*
+ * Each sender is held against the room there is now, not against what others
+ * will leave of it. Linux moves those that do not fit behind those that do,
+ * which leave the queue here: the order that remains is the same.
+ */
+static void wake_senders(struct caller *c, struct msgqueue *q)
+{
+	struct waiter *w = wait_at(c, q->senders.head), *next;
+
+	for (; w; w = next) {
+		next = wait_at(c, w->next);
+		if (wait_dead(w) || msg_fits(q, w->msg.max_size))
+			dismiss(c, q, w, SLEEP_RETRY);
+	}
+}
+
+void msgqueue_wake(struct caller *c, struct msgqueue *q)
+{
+	if (q->pending & MSG_PEND_RECEIVERS)
+		while (q->receivers.head)
+			dismiss(c, q, wait_at(c, q->receivers.head),
+				SLEEP_RETRY);
+	if (q->pending & MSG_PEND_SENDERS)
+		wake_senders(c, q);
+	atom_store_release(&q->pending, 0);
+	wait_alarm_end(c);
+}
+
+/* ---- sending ---- */
+
+static void note_sent(struct caller *c, struct msgqueue *q, u32 pid)
+{
+	s64 now = sys_realtime_sec();
+
+	if (!pid)
+		return;
+	if (q->lspid != pid)
+		journal_set32(c, &q->lspid, pid);
+	if (q->stime != now)
+		journal_set64(c, (u64 *)&q->stime, (u64)now);
+}
+
+static void note_received(struct caller *c, struct msgqueue *q, u32 pid)
+{
+	s64 now = sys_realtime_sec();
+
+	if (q->lrpid != pid)
+		journal_set32(c, &q->lrpid, pid);
+	if (q->rtime != now)
+		journal_set64(c, (u64 *)&q->rtime, (u64)now);
+}
+
+/* The payload goes to the receiver's blocks; part of an operation. 0, or
+ * -ENOMEM if a block is missing. */
+static int hand_payload(
+	struct caller *c, struct parcel *p, struct msg_blocks *to)
+{
+	struct msg_blocks *own = msg_own_blocks(c);
+	u64 mine;
+	char *text;
+
+	if (p->where == MSG_IN_CELL) {
+		text = msgmem_block(c, to, MSG_IN_TIER0, p->size);
+		if (!text)
+			return -ENOMEM;
+		/* Read by the receiver only once it is granted. */
+		copy_bytes(text, p->text, p->size);
+		return 0;
+	}
+	if (p->where == MSG_IN_BIG) {
+		journal_set64(c, &to->big_cap, own->big_cap);
+		journal_set64(c, &to->big.off, own->big.off);
+		journal_set64(c, &own->big.off, 0);
+		return 0;
+	}
+	mine = own->tier[p->where].off;
+	journal_set64(c, &own->tier[p->where].off, to->tier[p->where].off);
+	journal_set64(c, &to->tier[p->where].off, mine);
+	return 0;
+}
+
+/* Give the message to w; an operation of its own. */
+static int hand_over(struct caller *c, struct msgqueue *q, struct waiter *w,
+	struct parcel *p, u32 pid)
+{
+	struct thread *th = region_thread(&c->region, wait_index(c, w));
+	u64 room = w->msg.max_size;
+
+	if (hand_payload(c, p, &th->blocks)) {
+		journal_abort(c);
+		return -ENOMEM;
+	}
+	atom_store_release(&w->msg.where,
+		p->where == MSG_IN_CELL ? (u32)MSG_IN_TIER0 : p->where);
+	atom_store_release(&w->msg.type, p->type);
+	atom_store_release(&w->msg.size, p->size);
+	atom_store_release(&w->msg.stamp, p->stamp);
+	note_sent(c, q, pid);
+	/* The kernel stores the thread's id here, not the process's. */
+	note_received(c, q, th->tid);
+	msgqueue_dequeue(c, q, w, (s32)(p->size < room ? p->size : room));
+	wait_grant(c, w);
+	journal_commit(c);
+	return 0;
+}
+
+/* 1 if some receiver took it. */
+static int deliver(
+	struct caller *c, struct msgqueue *q, struct parcel *p, u32 pid)
+{
+	struct waiter *w = wait_at(c, q->receivers.head), *next;
+
+	for (; w; w = next) {
+		next = wait_at(c, w->next);
+		if (wait_dead(w))
+			dismiss(c, q, w, -EINTR);
+		else if (!matches(&w->msg, p->type))
+			continue;
+		else if (p->size > w->msg.max_size &&
+			 !(w->msg.mode & MSG_TAKE_CUT))
+			dismiss(c, q, w, -E2BIG);
+		else if (!hand_over(c, q, w, p, pid))
+			return 1;
+	}
+	return 0;
+}
+
+/* Into the queue; an operation of its own. pid 0: a message put back. */
+static inline int put(
+	struct caller *c, struct msgqueue *q, const struct parcel *p, u32 pid)
+{
+	struct msg *m = msgmem_take(
+		c, q, p->where == MSG_IN_CELL ? p->size : MSG_INLINE + 1);
+
+	if (unlikely(!m))
+		return -ENOMEM;
+	atom_store_release(&m->node.key, p->type);
+	atom_store_release(&m->size, (u32)p->size);
+	atom_store_release(&m->stamp, p->stamp);
+	if (likely(p->where == MSG_IN_CELL))
+		copy_bytes(m->text, p->text, p->size);
+	else
+		msgmem_block_in(c, q, m);
+	if (likely(pid))
+		link_last(c, q, m);
+	else
+		link_by_stamp(c, q, m);
+	journal_set64(c, &q->count, q->count + COUNT(p->size));
+	note_sent(c, q, pid);
+	journal_commit(c);
+	c->fetch[0] = m;
+	return 0;
+}
+
+int msgqueue_send(
+	struct caller *c, struct msgqueue *q, struct parcel *p, u32 pid)
+{
+	if (!p->stamp)
+		p->stamp = ++q->stamp;
+	if (q->receivers.head && deliver(c, q, p, pid))
+		return 0;
+	return put(c, q, p, pid);
+}
+
+void msgqueue_put_lent(
+	struct caller *c, struct msgqueue *q, const struct parcel *p)
+{
+	struct parcel stamped = *p;
+
+	stamped.stamp = ++q->stamp;
+	put(c, q, &stamped, c->pid);
+}
+
+/* ---- receiving ---- */
+
+/* Part of an operation. */
+static inline void take_out(
+	struct caller *c, struct msgqueue *q, struct msg *m, struct parcel *p)
+{
+	p->type = m->node.key;
+	p->size = m->size;
+	p->stamp = m->stamp;
+	p->where = msgmem_where(m->size);
+	unlink_msg(c, q, m);
+	if (likely(p->where == MSG_IN_CELL))
+		copy_bytes(p->text, m->text, p->size);
+	else
+		msgmem_block_out(c, q, m);
+	msgmem_give(c, q, m);
+	note_received(c, q, c->pid);
+	c->fetch[0] = m;
+}
+
+void msgqueue_take_lent(
+	struct caller *c, struct msgqueue *q, struct msg *m, struct parcel *p)
+{
+	take_out(c, q, m, p);
+	journal_commit(c);
+}
+
+void msgqueue_take(
+	struct caller *c, struct msgqueue *q, struct msg *m, struct parcel *p)
+{
+	take_out(c, q, m, p);
+	if (unlikely(q->senders.head)) {
+		journal_set32(c, &q->pending, q->pending | MSG_PEND_SENDERS);
+		msgqueue_alarm(c, q);
+	}
+	journal_commit(c);
+	msgmem_trim(c, q, m);
+	if (unlikely(q->pending))
+		msgqueue_wake(c, q);
+}

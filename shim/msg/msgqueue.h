@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Between the files of the message module: memory and order of one queue.
+ * Everything here runs under the slot's lock unless it says otherwise.
+ */
+#ifndef IPCLIFT_MSG_MSGQUEUE_H
+#define IPCLIFT_MSG_MSGQUEUE_H
+
+#include "base/copy.h"
+#include "index/rbtree.h"
+#include "object/loan.h"
+#include "msg/msg.h"
+#include "registry/wait.h"
+
+/* Payloads up to here stand in the message's own cell: 17 units of 64 bytes. */
+#define MSG_INLINE (17u * 64u - (u32)sizeof(struct msg))
+/* Journal room that one operation on a queue takes at most. */
+#define MSG_ENTRIES (RBTREE_ENTRIES + 40u)
+
+/* Where a payload is: a block of the thread, or (MSG_IN_CELL) not in one. */
+enum {
+	MSG_IN_TIER0, /* 2 KiB; also where small messages are handed over */
+	MSG_IN_TIER1,
+	MSG_IN_TIER2,
+	MSG_IN_BIG,
+	MSG_IN_CELL,
+};
+
+/* msg_wait.mode: which messages, and whether longer ones are cut. */
+enum {
+	MSG_TAKE_ANY,
+	MSG_TAKE_TYPE,
+	MSG_TAKE_NOT_TYPE,
+	MSG_TAKE_UP_TO,
+	MSG_TAKE_COPY, /* want is a position */
+	MSG_TAKE_CUT = 0x100,
+};
+#define MSG_TAKE_HOW(mode) ((mode)&0xff)
+
+/* msgqueue.pending */
+#define MSG_PEND_SENDERS 1u
+#define MSG_PEND_RECEIVERS 2u
+
+/* waiter.kind; and of struct users */
+enum {
+	MSG_Q_SENDER = USER_SENDER,
+	MSG_Q_RECEIVER = USER_RECEIVER,
+};
+
+/* A message on its way in or out. */
+struct parcel {
+	s64 type;
+	u64 size;
+	u64 stamp; /* 0: not in the order yet */
+	u32 where;
+	char *text; /* of MSG_IN_CELL: private memory of the caller */
+};
+
+static inline struct msgqueue *msg_body(
+	const struct caller *c, const struct slot *s)
+{
+	return region_span(&c->region, s->body, sizeof(struct msgqueue));
+}
+static inline struct msg *msg_at(const struct caller *c, u32 link)
+{
+	return rbtree_at(c, link);
+}
+static inline struct msg_blocks *msg_own_blocks(const struct caller *c)
+{
+	return &region_thread(&c->region, c->thread)->blocks;
+}
+
+/* ---- msgmem.c ---- */
+
+/* Which block a payload of this size takes. */
+u32 msgmem_where(u64 size);
+/* The block at `where` of a thread; NULL if it has none (or it is damaged). */
+char *msgmem_block(
+	const struct caller *c, struct msg_blocks *b, u32 where, u64 size);
+/* Make sure that the own thread has a block for this; no slot lock is held. 0
+ * or -ENOMEM. */
+int msgmem_own_block(struct caller *c, u32 where, u64 size);
+/* Give back a big block that is not needed any more. No slot lock is held. */
+void msgmem_drop_big(struct caller *c);
+
+/* A cell for a message of this size, as the first part of an operation: the
+ * journal is empty when it is called. NULL: no memory. msgmem_is_room: 1 if
+ * that needs no heap. */
+struct msg *msgmem_take(struct caller *c, struct msgqueue *q, u64 size);
+int msgmem_is_room(const struct msgqueue *q, u64 size);
+/* Give a cell back, as part of an operation. */
+void msgmem_give(struct caller *c, struct msgqueue *q, struct msg *m);
+/* Swap the payload of a message that leaves into the own block, and back: part
+ * of an operation. m is a message larger than MSG_INLINE. */
+void msgmem_block_out(struct caller *c, struct msgqueue *q, struct msg *m);
+void msgmem_block_in(struct caller *c, struct msgqueue *q, struct msg *m);
+/* After the commit of an operation that gave the cell m back: return memory
+ * that is not needed. Operations of their own. */
+void msgmem_trim(struct caller *c, struct msgqueue *q, struct msg *m);
+/* 0 if it would find nothing to do after m, still in the queue, has left. */
+int msgmem_trim_due(
+	const struct caller *c, const struct msgqueue *q, const struct msg *m);
+/* Return everything; may be cut off and run again. */
+void msgmem_free_all(struct caller *c, struct msgqueue *q);
+
+static inline struct msg_block *msg_block_of(struct msg *m)
+{
+	return (struct msg_block *)m->text;
+}
+
+/* ---- msg.c ---- */
+
+/* Finish a removal that its dead owner began. No lock may be held. */
+void msg_finish_removal(struct caller *c);
+
+/* ---- msgqueue.c ---- */
+
+/* Take the lock, whatever stands in the slot, back from whom it is lent to, and
+ * finish what a dead owner left; and only if the object is still that of ident
+ * (-EIDRM). */
+void msg_lock_any(struct caller *c, struct slot *s);
+int msg_lock(struct caller *c, struct slot *s, u64 ident);
+static inline int msg_fits(const struct msgqueue *q, u64 size)
+{
+	return MSG_BYTES(q->count) + size <= q->qbytes &&
+	       MSG_NUM(q->count) + 1 <= q->qbytes;
+}
+/* The message that a receiver takes, or NULL. */
+struct msg *msgqueue_select(
+	const struct caller *c, struct msgqueue *q, u32 mode, s64 want);
+
+/* Send: to the first waiting receiver that takes it, else into the queue.
+ * pid 0: a message put back. 0 or -ENOMEM. Operations of their own. */
+int msgqueue_send(
+	struct caller *c, struct msgqueue *q, struct parcel *p, u32 pid);
+/* Take m out for the caller; its payload ends in p. An operation of its own,
+ * followed by waking senders. */
+void msgqueue_take(
+	struct caller *c, struct msgqueue *q, struct msg *m, struct parcel *p);
+/* Both on a queue that is lent to us, so that nobody sleeps there; room in
+ * msgmem_is_room is known, and what msgmem_trim_due says is done by the caller.
+ */
+void msgqueue_put_lent(
+	struct caller *c, struct msgqueue *q, const struct parcel *p);
+void msgqueue_take_lent(
+	struct caller *c, struct msgqueue *q, struct msg *m, struct parcel *p);
+
+/* Queue the own waiter; an operation of its own. */
+void msgqueue_enqueue(struct caller *c, struct slot *s, struct msgqueue *q,
+	u32 kind, const struct msg_wait *wait);
+/* Take any waiter out with a result: part of an operation. */
+void msgqueue_dequeue(
+	struct caller *c, struct msgqueue *q, struct waiter *w, s32 result);
+/* Before the commit of an operation that sets msgqueue.pending: if we die
+ * behind it, somebody who sleeps is woken and does the rest. Then msgqueue_wake
+ * wakes what pending says. */
+void msgqueue_alarm(struct caller *c, struct msgqueue *q);
+void msgqueue_wake(struct caller *c, struct msgqueue *q);
+/* The same before the commit of a removal; dismiss_all ends it. */
+void msgqueue_alarm_all(struct caller *c, struct msgqueue *q);
+/* End every sleeper with a result (RMID). */
+void msgqueue_dismiss_all(struct caller *c, struct msgqueue *q, s32 result);
+
+#endif

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Payload blocks of 2, 4 and 8 KiB, from slabs of 128 KiB that the heap gives
+ * back to the system when they are empty: of blocks that each stood alone no
+ * page could be given back.
+ *
+ * Blocks wander between threads and queues, so a slab belongs to nobody: the
+ * heap's lock covers all. One empty slab of a size is kept, so that what goes
+ * up and down a little costs no system call. Newcomers go into slabs that are
+ * in use.
+ */
+#ifndef IPCLIFT_MSG_MSGSLAB_H
+#define IPCLIFT_MSG_MSGSLAB_H
+
+#include "registry/heap.h"
+
+static inline u64 msgslab_cap(u32 tier)
+{
+	return 2048ULL << tier;
+}
+
+/* As heap_alloc_at and heap_free_at: operations of their own. *ret must be 0 in
+ * the registry; -ENOMEM. */
+int msgslab_alloc_at(struct caller *c, u32 tier, struct ref *ret);
+void msgslab_free_at(struct caller *c, u32 tier, struct ref *ref);
+
+#endif

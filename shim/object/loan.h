@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Who uses a queue, and its lock lent to the thread that has long been the only
+ * one (registry/bias.h).
+ *
+ * On a lent queue nobody sleeps. A call enters by the loan, and if it turns out
+ * to need more than the queue's own memory (the heap, a sleep, a look at the
+ * dead) it leaves again with nothing done and takes the lock, which ends the
+ * loan; whoever is alone gets it back at the end of that call.
+ *
+ * Who it is that sends and receives, and on which CPU, is written down only
+ * when it changes: between two partners it is read in a line that both share.
+ */
+#ifndef IPCLIFT_OBJECT_LOAN_H
+#define IPCLIFT_OBJECT_LOAN_H
+
+#include "registry/bias.h"
+
+/* Calls in a row by one thread before the lock is lent to it; sixteen times
+ * more after each revocation. Arbitrary: a revocation costs as much as some
+ * hundred calls gain. */
+#define LOAN_STREAK 64u
+#define LOAN_BACKOFF_MAX 6u
+
+enum {
+	USER_SENDER,
+	USER_RECEIVER,
+};
+
+/* Enter the queue of ident, if it is lent to us: 1, in a section, with the
+ * journal ready; or 0. */
+static inline int loan_enter(struct caller *c, struct slot *s, u64 ident)
+{
+	if (!bias_enter(c, s))
+		return 0;
+	if (likely(atom_load_relaxed(&s->ident) == ident)) {
+		bias_journal_begin(c, s);
+		return 1;
+	}
+	bias_leave(c, s);
+	return 0;
+}
+static inline void loan_leave(struct caller *c, struct slot *s)
+{
+	bias_journal_end(c);
+	bias_leave(c, s);
+}
+
+/* The lock was just acquired: the loan, if there is one, is over. users may be
+ * NULL. Must come before the queue is looked at. */
+void loan_end(struct caller *c, struct slot *s, struct users *users);
+
+/* With the lock held: this call sends or receives. */
+void users_changed(
+	struct caller *c, struct slot *s, struct users *users, u32 kind);
+static inline void users_note(
+	struct caller *c, struct slot *s, struct users *users, u32 kind)
+{
+	if (unlikely(users->thread[kind] != c->thread))
+		users_changed(c, s, users, kind);
+}
+/* 1 if the last one of the other kind ran on another CPU than we do. */
+int users_elsewhere(struct caller *c, struct users *users, u32 kind);
+
+/* With the lock held, at the end of a call that found nobody asleep: lend it to
+ * one that has long been alone. */
+static inline void loan_consider(
+	struct caller *c, struct slot *s, const struct users *users)
+{
+	u32 sender = users->thread[USER_SENDER];
+	u32 receiver = users->thread[USER_RECEIVER], backoff = users->backoff;
+	u64 ident = s->ident;
+	u32 k = (u32)ident % 8;
+
+	if ((sender && sender != c->thread) ||
+		(receiver && receiver != c->thread))
+		return;
+	if (unlikely(c->alone[k].ident != ident)) {
+		c->alone[k].ident = ident;
+		c->alone[k].n = 0;
+	}
+	if (backoff > LOAN_BACKOFF_MAX)
+		backoff = LOAN_BACKOFF_MAX;
+	if (likely(c->alone[k].n < LOAN_STREAK << (4 * backoff)))
+		c->alone[k].n++;
+	else
+		bias_lend(c, s);
+}
+
+#endif

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What sets, queues and segments have in common: finding or creating by key,
+ * and removing (KERNEL-SEMANTICS §1.2, §2). A facility supplies what is its
+ * own as a struct object_class.
+ *
+ * Creation is one operation under the facility's lock; its commit point is the
+ * store of slot.ident. Removal has three steps, and header.removing lets the
+ * next owner of the facility's lock finish them for one who died between:
+ *   1 key and ident go (commit: nobody finds the object any more)
+ *   2 the class's `empty` ends sleepers and drops what hangs on the object
+ *   3 body and idx are freed
+ */
+#ifndef IPCLIFT_OBJECT_OBJECT_H
+#define IPCLIFT_OBJECT_OBJECT_H
+
+#include "index/ids.h"
+#include "registry/lock.h"
+
+#define OBJ_CREAT 01000
+#define OBJ_EXCL 02000
+
+/* What IPC_STAT and IPC_SET know of every object. Named twice, so that a
+ * facility's structure has the fields as its own and as one. */
+#define OBJECT_STAT_FIELDS \
+	s64 ctime;         \
+	s32 key, id;       \
+	u32 uid, gid, cuid, cgid, mode, seq
+struct object_stat {
+	OBJECT_STAT_FIELDS;
+};
+#define OBJECT_STAT                         \
+	union {                             \
+		struct object_stat object;  \
+		struct {                    \
+			OBJECT_STAT_FIELDS; \
+		};                          \
+	}
+
+/* Copy them; ident is what the slot's was. Locked, or of one moment by
+ * lock_peek_valid. */
+void object_stat(const struct caller *c, const struct slot *s, u64 ident,
+	struct object_stat *ret);
+/* IPC_SET's part in them, journaled; slot lock held. */
+void object_set_locked(
+	struct caller *c, struct slot *s, u32 uid, u32 gid, u32 mode);
+
+struct object_class {
+	enum facility facility;
+	/* Size check of an object that exists: 0 or -EINVAL. May be NULL. */
+	int (*check)(struct caller *c, const struct slot *s, u64 size);
+	/* Limits before creation: 0, -EINVAL, -ENOSPC. */
+	int (*admit)(struct caller *c, u64 size);
+	/* Objects allowed at most, and which limit that is. */
+	s32 (*max_objects)(struct caller *c);
+	u32 max_limit;
+	/* Bytes of the body for this size; and its contents, written to memory
+	 * that nobody reaches yet (no journal). */
+	u64 (*body_size)(u64 size);
+	/* 1: a body of up to BODY_SIZE bytes stands at a place of its own that
+	 * the idx tells, so that it need not be allocated, and is fetched
+	 * together with the slot (layout.h SLOTS). One facility has that. */
+	int has_bodies;
+	void (*init)(struct caller *c, struct slot *s, u64 gen, u64 size);
+	/* Added to the facility's total (semaphores, pages). */
+	u64 (*weight)(u64 size);
+	/* Step 2 of removal; slot lock held. May be run twice. */
+	void (*empty)(struct caller *c, struct slot *s);
+	/* Take and free the slot's lock, with the class's own repair. */
+	void (*lock)(struct caller *c, struct slot *s);
+	/* Before a removal is committed, slot lock held: see to it that our
+	 * death wakes a sleeper, who finishes the removal. `empty` ends it
+	 * (wait_alarm_end). May be NULL. */
+	void (*alarm)(struct caller *c, struct slot *s);
+};
+
+/* *get(2): the id, or -ENOENT -EEXIST -EINVAL -EACCES -ENOSPC -ENOMEM. mode:
+ * extra mode bits of a new object. */
+int object_get(struct caller *c, const struct object_class *k, s32 key,
+	u64 size, s32 flg);
+
+/* IPC_RMID: 0, -EINVAL, -EPERM. */
+int object_remove(struct caller *c, const struct object_class *k, s32 id);
+
+/*
+ * The steps of removal for a facility with rules of its own about it. Retire:
+ * step 1; the facility's lock is held, the slot's may be. Finish: steps 2 and
+ * 3; the slot's must not be.
+ */
+void object_retire_locked(
+	struct caller *c, const struct object_class *k, struct slot *s);
+void object_finish_locked(
+	struct caller *c, const struct object_class *k, struct slot *s);
+
+/* Take the facility's lock and finish what a dead owner left. */
+void object_fac_lock(struct caller *c, const struct object_class *k);
+void object_fac_unlock(struct caller *c, const struct object_class *k);
+
+#endif

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Who may do what with an object: KERNEL-SEMANTICS §1.4 and §1.11.
+ *
+ * Credentials are cached for the process and forgotten by the interposed
+ * set*id calls; before anybody is refused they are read anew.
+ */
+#ifndef IPCLIFT_OBJECT_PERM_H
+#define IPCLIFT_OBJECT_PERM_H
+
+#include "registry/caller.h"
+
+#define PERM_R 4u
+#define PERM_W 2u
+#define CRED_IPC_OWNER 1u
+#define CRED_SYS_ADMIN 2u
+#define CRED_SYS_RESOURCE 4u
+#define CRED_IPC_LOCK 8u
+#define CRED_CHECKPOINT 16u
+#define CRED_DAC_OVERRIDE 32u
+#define CRED_DAC_READ 64u
+#define CRED_FOWNER 128u
+#define GROUPS_UNKNOWN 0xffffffffu
+
+/* Forget what is cached: the next check asks the kernel. */
+void cred_forget(struct cred *cred);
+
+/* Requested rights as three octal digits or one (they are OR-ed together).
+ * 0 or -EACCES. */
+int perm_check_slow(struct caller *c, const struct slot *s, u32 want);
+static inline int perm_check(struct caller *c, const struct slot *s, u32 want)
+{
+	u32 euid = c->cred->euid;
+
+	want = (want | want >> 3 | want >> 6) & 7;
+	if (likely((euid == s->uid || euid == s->cuid) &&
+		    !(want & ~(s->mode >> 6))))
+		return 0;
+	return perm_check_slow(c, s, want);
+}
+
+/* The same for a message queue, which is a file: its owner, group or others,
+ * and the capabilities of files. want: PERM_R, PERM_W. */
+int perm_check_file(struct caller *c, const struct slot *s, u32 want);
+/* 1 if the caller may change the mode of the queue, or remove it. */
+int perm_owner_file(struct caller *c, const struct slot *s);
+
+/* IPC_SET and IPC_RMID: 0 or -EPERM. */
+int perm_owner(struct caller *c, const struct slot *s);
+/* The cached credentials, valid. */
+const struct cred *perm_cred(struct caller *c);
+/* 1 if it is one of theirs, supplementary ones included. */
+int perm_in_group(const struct cred *cred, u32 gid);
+/* 1 if the process has the capability now. */
+int perm_capable(struct caller *c, u32 cap);
+
+#endif

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+/*
+ * One function for all that the dead leave; see reap.h.
+ */
+#include "object/reap.h"
+#include "registry/lock.h"
+
+/* Arbitrary: how long after a fork was begun whose parent died in it a child
+ * of it may still turn up. */
+#define NASCENT_GRACE_NS 5000000000ULL
+
+/* A child that runs adopts its task at once (shm/shmfork.c). */
+static int nascent_dead(struct caller *c, struct task *t)
+{
+	u32 child = (u32)atom_load_acquire(&t->nascent), pid = t->pid;
+	int exiting = 0;
+	u64 start;
+
+	if (child) {
+		start = sys_start_time(child, &exiting);
+		return start ? exiting
+			     : sys_call(__NR_kill, child, 0) == -ESRCH;
+	}
+	if (pid == c->pid)
+		return 0;
+	start = sys_start_time(pid, &exiting);
+	if (start ? (!t->start || start == t->start) && !exiting
+		  : sys_call(__NR_kill, pid, 0) != -ESRCH)
+		return 0;
+	if (sys_monotonic_ns() - t->use_seq > NASCENT_GRACE_NS)
+		return 1;
+	if (task_may_have_child(c, t))
+		return 0;
+	/* Asked again: one that is not looked for any more, since it has made
+	 * itself known, has said here who it is before (shm/shmfork.c). */
+	return !(u32)atom_load_acquire(&t->nascent);
+}
+
+static int reap_live(struct caller *c, struct task *t)
+{
+	int suspect = task_suspect(t);
+
+	if (suspect && task_gone(c, t)) {
+		shm_release_locked(c, t, ~0u);
+		/* Without room for the journal it stays as it is. */
+		if (undo_release_locked(c, t))
+			return 0;
+		/* The kernel woke one sleeper only. */
+		sys_futex_wake(&t->life, 0x7fffffff);
+		task_free_locked(c, t);
+		return 1;
+	}
+	if (!t->shm_head.off)
+		return 0;
+	if (suspect && task_changed_image(t))
+		return shm_release_locked(c, t, t->epoch + 1);
+	return shm_release_locked(c, t, t->epoch);
+}
+
+int reap_task(struct caller *c, u32 task)
+{
+	struct task *t = region_task(&c->region, task);
+	int changed = 0;
+
+	lock_acquire(c, &t->lock);
+	if (t->state == TASK_NASCENT && nascent_dead(c, t)) {
+		shm_release_locked(c, t, ~0u);
+		task_free_locked(c, t);
+		changed = 1;
+	} else if (t->state == TASK_LIVE) {
+		changed = reap_live(c, t);
+	}
+	lock_release(c, &t->lock);
+	if (changed && caller_header(c)->shm.doomed)
+		shm_sweep_empty(c);
+	return changed;
+}

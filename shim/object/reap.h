@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The dead: what a process leaves is taken back by whoever meets it, in the
+ * order in which the kernel ends a process: attachments first, then undo.
+ */
+#ifndef IPCLIFT_OBJECT_REAP_H
+#define IPCLIFT_OBJECT_REAP_H
+
+#include "registry/task.h"
+
+/*
+ * Look at a task that is suspected. If its process is gone: drop its
+ * attachments, apply its undo, free the slot. If it is in another program
+ * image (exec): drop the attachments of the last. A nascent task (a child being
+ * forked): drop it if that child died or never came to be.
+ * 1 if anything was dropped or the process is gone. No lock may be held.
+ */
+int reap_task(struct caller *c, u32 task);
+
+/*
+ * Supplied by the facilities that keep records of a task; they know reap_task,
+ * and this layer knows no facility. Task lock held.
+ */
+
+/* shm: unlink and free the attachments of program images before epoch (~0:
+ * all). 1 if there was any. */
+int shm_release_locked(struct caller *c, struct task *t, u32 epoch);
+/* shm: remove segments whose removal was waiting for their last detach. No lock
+ * may be held. */
+void shm_sweep_empty(struct caller *c);
+/* sem: apply and free all SEM_UNDO records of a task whose process is gone: 0,
+ * or -ENOMEM, and they are kept. */
+int undo_release_locked(struct caller *c, struct task *t);
+
+#endif

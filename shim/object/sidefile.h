@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Files beside the registry, in the directory REGISTRY.mq: the FIFOs of POSIX
+ * queues (mqfifo.c) and the control files that are open for writing
+ * (controlfile.c).
+ *
+ * A name is 128 random bits that only those know who map the registry, in a
+ * directory that everybody may search and write but not list: so a process that
+ * gave up its privileges after it mapped the registry can still open them, and
+ * nobody else can reach them.
+ */
+#ifndef IPCLIFT_OBJECT_SIDEFILE_H
+#define IPCLIFT_OBJECT_SIDEFILE_H
+
+#include "registry/caller.h"
+
+#define SIDEFILE_PATH_CAP 4160
+
+/* A new name; token[0] is not 0. */
+void sidefile_name(const struct caller *c, u64 token[2]);
+/* Its path, into SIDEFILE_PATH_CAP bytes. region.path must be known. */
+void sidefile_path(const struct caller *c, const u64 token[2], char *path);
+/* Make the directory if there is none: 0, or -errno of mkdir(2). */
+int sidefile_make_dir(const struct caller *c);
+void sidefile_unlink(const struct caller *c, const u64 token[2]);
+
+#endif

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Sleeping, and looking before; see sleep.h. The waiter's protocol is in
+ * registry/wait.h.
+ */
+#include "object/sleep.h"
+#include "registry/journal/journal.h"
+
+#define SA_RESTART 0x10000000UL
+
+/* As in registry/wait.c: about the cost of one sleep and wake-up; and enough to
+ * outlast one on another CPU. */
+#define SPIN_PAUSES 200
+#define RESYNC_PAUSES 2500
+/* So often in vain, and looking is left to few. Arbitrary. */
+#define VAIN_MAX 4u
+#define RESYNC_FIRST 16u
+#define RESYNC_LAST 4096u
+/* Between two looks at a stream: some messages' time. Arbitrary. */
+#define BATCH_PAUSES 12
+
+/* ---- looking ---- */
+
+/*
+ * Two partners that both fell asleep once would sleep for ever after: a wake-up
+ * on another CPU takes longer than a short spin. So now and then one is long
+ * enough to outlast it, and brings them back in step; rarer and rarer if that
+ * does not last, for then there are others who need the CPU.
+ */
+static int spin_budget(struct caller *c)
+{
+	u32 n = c->spin.vain;
+
+	if (n < VAIN_MAX)
+		return SPIN_PAUSES;
+	if (!c->spin.resync_at)
+		c->spin.resync_at = RESYNC_FIRST;
+	return n >= c->spin.resync_at ? RESYNC_PAUSES : 0;
+}
+
+static void spin_done(struct caller *c, int pauses, int found)
+{
+	if (pauses == RESYNC_PAUSES) {
+		if (c->spin.resync_at < RESYNC_LAST)
+			c->spin.resync_at *= 4;
+		/* One chance to go on in step. */
+		c->spin.vain = found ? VAIN_MAX - 1 : VAIN_MAX;
+	} else if (!found) {
+		c->spin.vain++;
+	} else {
+		c->spin.vain = 0;
+		c->spin.resync_at = RESYNC_FIRST;
+	}
+}
+
+void sleep_batch(const struct sleep_look *look)
+{
+	u64 word = atom_load_relaxed(look->word), was;
+	int i;
+
+	do {
+		was = word;
+		for (i = 0; i < BATCH_PAUSES; i++)
+			arch_pause();
+		word = atom_load_relaxed(look->word);
+	} while (word != was && !look->enough(word, look->arg));
+}
+
+int sleep_spin(struct caller *c, const struct sleep_look *look)
+{
+	int pauses = spin_budget(c), i, next = 1;
+	u64 word;
+
+	if (!pauses) {
+		c->spin.vain++;
+		return 0;
+	}
+	/* Each look takes the line from the partner: so rarer and rarer. */
+	for (i = 0; i < pauses; i++) {
+		arch_pause();
+		if (i < next)
+			continue;
+		next = i + (i < 24 ? i / 2 : 12) + 1;
+		word = atom_load_relaxed(look->word);
+		if (word == look->seen)
+			continue;
+		if (look->batch)
+			sleep_batch(look);
+		else if (!look->enough(word, look->arg))
+			continue;
+		spin_done(c, pauses, 1);
+		return 1;
+	}
+	spin_done(c, pauses, 0);
+	return 0;
+}
+
+/* ---- sleeping ---- */
+
+/* Leave the queue with `result` unless somebody was faster; the waiter's own
+ * result is then final. */
+static s32 leave_queue(struct caller *c, struct sleeper *sl, s32 result)
+{
+	struct waiter *w = wait_own(c);
+
+	sl->k->lock(c, sl->slot);
+	/* While it is queued the body stays, even in mid-removal. */
+	if (w->state == WAIT_QUEUED) {
+		sl->k->remove(c, sl->slot, w, result);
+		journal_commit(c);
+		atom_store_release(&w->word, WAIT_WORD_DONE);
+	}
+	lock_release(c, &sl->slot->lock);
+	wait_settle(w);
+	return w->result;
+}
+
+static void record_done(struct caller *c)
+{
+	wait_end(c, wait_own(c));
+	atom_store_release(&wait_own(c)->word, WAIT_WORD_DONE);
+}
+
+/* caller.interrupt: a handler is about to run in this thread. */
+static void interrupt_sleep(struct caller *c)
+{
+	struct sleeper *sl = c->interrupt_arg;
+	s32 intr = -EINTR, result;
+
+	cancel_deny(&sl->scope);
+	section_begin(c);
+	c->interrupt = NULL;
+	if (sl->k->restart && (c->signal_flags & SA_RESTART))
+		intr = sl->k->restart;
+	result = leave_queue(c, sl, intr);
+	if (result == SLEEP_RETRY)
+		result = -EINTR;
+	sl->result = sl->k->finish(c, sl, result);
+	record_done(c);
+	sl->finished = 1;
+	/* The handler may leave by siglongjmp, which in musl forgets none. */
+	cancel_end(&sl->scope);
+	sl->scope.active = 0;
+	section_end(c);
+}
+
+/* The thread is cancelled in its sleep. musl calls us with the stack as the
+ * cancel signal found it, which may be off by eight. */
+static __attribute__((force_align_arg_pointer)) void cancelled(void *arg)
+{
+	struct sleeper *sl = arg;
+	struct caller *c = sl->c;
+
+	section_begin(c);
+	c->interrupt = NULL;
+	if (!sl->finished) {
+		sl->k->abandon(c, sl, leave_queue(c, sl, -EINTR));
+		record_done(c);
+		sl->finished = 1;
+	}
+	section_end(c);
+}
+
+/*
+ * A waker died: taking the lock repairs what it left, and tells whether we
+ * still wait. If the object is gone it died removing it, and others may still
+ * be queued there: we are the one whom its death woke.
+ */
+static void after_waker_death(struct caller *c, struct sleeper *sl)
+{
+	struct waiter *w = wait_own(c);
+	int removed;
+
+	sl->k->lock(c, sl->slot);
+	atom_store_release(
+		&w->word, w->state == WAIT_QUEUED ? 0 : WAIT_WORD_DONE);
+	removed = atom_load_acquire(&sl->slot->ident) != w->ident;
+	lock_release(c, &sl->slot->lock);
+	if (removed && sl->k->finish_removal)
+		sl->k->finish_removal(c);
+}
+
+/* One sleep; as wait_sleep. */
+static int sleep_once(struct caller *c, struct sleeper *sl)
+{
+	struct waiter *w = wait_own(c);
+	int err;
+
+	if (sl->k->restart)
+		return wait_sleep_restart(c, w, sl->deadline, 0, &sl->scope);
+	cancel_allow(&sl->scope);
+	err = wait_sleep(
+		c, w, sl->deadline_ns, sl->slice_ns, sl->look, sl->watch);
+	cancel_deny(&sl->scope);
+	sl->look = WAIT_LOOK_NOT;
+	return err;
+}
+
+static void sleep_loop(struct caller *c, struct sleeper *sl)
+{
+	int err;
+
+	while (!sl->finished) {
+		err = sleep_once(c, sl);
+		if (sl->finished || err == 0)
+			break;
+		section_begin(c);
+		/* Without look_again: an old kernel's slice is over. */
+		if (err == -EAGAIN && sl->k->look_again)
+			sl->k->look_again(c, sl);
+		else if (err == -EOWNERDEAD)
+			after_waker_death(c, sl);
+		else if (err != -EAGAIN)
+			/* Stopped and continued: the kernel restarts the call,
+			 * access check, place in the queue and all. */
+			leave_queue(
+				c, sl, err == -ERESTART ? SLEEP_RETRY : err);
+		section_end(c);
+	}
+}
+
+void sleep_arm(struct caller *c, struct sleeper *sl)
+{
+	sl->c = c;
+	sl->finished = 0;
+	sl->scope.active = 0;
+	c->interrupt_arg = sl;
+	c->interrupt = interrupt_sleep;
+}
+
+s32 sleep_run(struct caller *c, struct sleeper *sl)
+{
+	struct waiter *w = wait_own(c);
+
+	if (atom_load_acquire(&w->word) == WAIT_WORD_DONE) {
+		;
+	} else if (sl->cancellable) {
+		section_begin(c);
+		cancel_begin(&sl->scope, cancelled, sl);
+		section_end(c);
+		sleep_loop(c, sl);
+		cancel_end(&sl->scope);
+	} else {
+		sleep_loop(c, sl);
+	}
+	section_begin(c);
+	c->interrupt = NULL;
+	if (!sl->finished) {
+		sl->result = sl->k->finish(c, sl, w->result);
+		wait_end(c, w);
+	}
+	if (!sl->stay)
+		section_end(c);
+	return sl->result;
+}

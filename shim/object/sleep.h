@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Waiting for an object until somebody acts on one's behalf: what is the same
+ * for every call that does so. A facility says how its lock is taken, how a
+ * waiter leaves its queue, and what a final result means, as a struct
+ * sleep_class.
+ *
+ * The waiter is queued by the caller under the object's lock, and the same hold
+ * of the lock ends with sleep_arm: from then on a signal handler of the host
+ * first takes the sleeper out of its queue, as the kernel does.
+ *
+ * Before that it may pay to look from outside for a while (sleep_spin): the
+ * partner that runs on another CPU is most often just about to do what we wait
+ * for, and then neither side needs the waiting list.
+ *
+ * Nobody looks after sleepers: whoever may let some through arms wait_alarm
+ * before the commit.
+ */
+#ifndef IPCLIFT_OBJECT_SLEEP_H
+#define IPCLIFT_OBJECT_SLEEP_H
+
+#include "registry/cancel.h"
+#include "registry/lock.h"
+#include "registry/wait.h"
+
+/* Result of a sleeper that was only woken to try again; no error's number. */
+#define SLEEP_RETRY (-4095)
+
+struct sleeper;
+
+struct sleep_class {
+	/* Take the lock of the slot, whatever stands in it, with repair. */
+	void (*lock)(struct caller *c, struct slot *s);
+	/* Take the queued waiter out with a result; part of an operation.
+	 * Slot lock held; the object is the one it was queued on. */
+	void (*remove)(
+		struct caller *c, struct slot *s, struct waiter *w, s32 result);
+	/* Finish a removal that its dead owner began. No lock is held. NULL
+	 * where an object with sleepers is never removed. */
+	void (*finish_removal)(struct caller *c);
+	/* A watched word changed, or the slice is over. In a section, no lock
+	 * held. NULL where there is neither. */
+	void (*look_again)(struct caller *c, struct sleeper *sl);
+	/* The record is final and still ours: the call's result. In a section,
+	 * no lock held; may run in front of a signal handler. */
+	s32 (*finish)(struct caller *c, struct sleeper *sl, s32 result);
+	/* The same for a thread that is being cancelled; NULL where it never is
+	 * in its sleep. */
+	void (*abandon)(struct caller *c, struct sleeper *sl, s32 result);
+	/* Result where a handler with SA_RESTART ran; 0: -EINTR, as for any,
+	 * and SLEEP_RETRY where the process was stopped and continued. */
+	s32 restart;
+};
+
+/* On the sleeper's stack, as the first member of what finish needs. */
+struct sleeper {
+	const struct sleep_class *k;
+	struct slot *slot;
+	struct caller *c;
+	/* CLOCK_REALTIME, or NULL; only where the class has restart. */
+	const struct sys_timespec *deadline;
+	/* As wait_sleep's, only where it has not; look: at the first sleep. */
+	u64 deadline_ns, slice_ns;
+	enum wait_look look;
+	const struct wait_watch *watch;
+	int cancellable;
+	int stay; /* sleep_run returns in a section, to be ended by the caller
+		   */
+	int finished; /* by an interrupt, with this result */
+	s32 result;
+	struct cancel_scope scope;
+};
+
+/* With the waiter queued and the lock still held. */
+void sleep_arm(struct caller *c, struct sleeper *sl);
+/* With the lock released: sleep until done. What finish says: -EINTR for a
+ * signal, -ETIMEDOUT, SLEEP_RETRY, or what the waker gave. */
+s32 sleep_run(struct caller *c, struct sleeper *sl);
+
+/* What a look from outside waits for. */
+struct sleep_look {
+	const u64 *word; /* of the object; a hint */
+	u64 seen;	 /* what it was under the lock */
+	/* 1 if a word like this is worth a try. */
+	int (*enough)(u64 word, u64 arg);
+	u64 arg;
+	/* Somebody is at it without pause: go on waiting as long as the word
+	 * changes, at most until it is enough. Else any change is. */
+	int batch;
+};
+
+/*
+ * Look for some microseconds; no lock is held. 1 if something came, 0 if it is
+ * time to sleep: at once where looking has been in vain lately. Only worth it
+ * if the partner runs on another CPU.
+ */
+int sleep_spin(struct caller *c, const struct sleep_look *look);
+/* Let somebody go on as long as the word changes, until it is enough. */
+void sleep_batch(const struct sleep_look *look);
+
+#endif

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Rolling back, and growing a journal beyond its inline entries.
+ */
+#include "registry/journal/journal.h"
+#include "registry/heap.h"
+
+struct journal_entry *journal_entries(
+	const struct region *region, struct journal *j)
+{
+	struct journal_ext *x;
+
+	if (!j->ext.off)
+		return j->cap <= JOURNAL_INLINE ? j->entries : NULL;
+	x = region_span(region, j->ext, journal_ext_size(j->cap));
+	return x && j->cap <= x->cap ? x->entries : NULL;
+}
+
+static void restore(const struct region *region, const struct journal_entry *e)
+{
+	u64 size = e->off >> JOURNAL_SIZE_SHIFT;
+	u64 off = e->off & ((1ULL << JOURNAL_SIZE_SHIFT) - 1);
+	void *p;
+
+	if (off > REGION_SIZE - 8 || (off & (size - 1)))
+		return;
+	p = region_at(region, off);
+	if (size == 8)
+		atom_store_release((u64 *)p, e->old);
+	else if (size == 4)
+		atom_store_release((u32 *)p, (u32)e->old);
+	else if (size == 2)
+		atom_store_release((u16 *)p, (u16)e->old);
+}
+
+void journal_rollback(
+	const struct region *region, const struct journal_entry *entries, u32 n)
+{
+	while (n--)
+		restore(region, &entries[n]);
+}
+
+void journal_abort(struct caller *c)
+{
+	struct journal *j = c->journal;
+
+	journal_rollback(&c->region, c->entries, j->n);
+	atom_store_release(&j->n, 0);
+}
+
+/*
+ * The new array is in force with the store of ext; spare then still names it,
+ * which tells that the old one has to go. Whoever dies on the way leaves that
+ * to the record's next owner.
+ */
+void journal_adopt(struct caller *c)
+{
+	struct thread *th = region_thread(&c->region, c->thread);
+	struct journal *j = &th->journal;
+	struct journal_ext *x = region_span(&c->region, j->ext, sizeof(*x));
+
+	if (x && th->spare.off == j->ext.off) {
+		atom_store_release(&th->spare_size, x->old_size);
+		atom_store_release(&th->spare.off, x->old.off);
+	}
+	atom_store_release(&j->cap, x ? (u32)x->cap : JOURNAL_INLINE);
+	c->journal = j;
+	c->entries = journal_entries(&c->region, j);
+	if (th->spare.off)
+		heap_free_at(c, th->spare_size, &th->spare);
+}
+
+/* Only an empty journal grows: its entries are not copied. */
+static int grow(struct caller *c, u32 n)
+{
+	struct thread *th = region_thread(&c->region, c->thread);
+	struct journal *j = c->journal;
+	struct journal_ext *x;
+	u32 cap = j->cap;
+	int err;
+
+	if (j->n)
+		return -ENOMEM;
+	while (cap < n)
+		cap *= 2;
+	atom_store_release(&th->spare_size, journal_ext_size(cap));
+	err = heap_alloc_at(c, journal_ext_size(cap), &th->spare);
+	if (err)
+		return err;
+	x = region_span(&c->region, th->spare, journal_ext_size(cap));
+	atom_store_release(&x->cap, cap);
+	atom_store_release(&x->old_size, journal_ext_size(j->cap));
+	atom_store_release(&x->old.off, j->ext.off);
+	atom_store_release(&j->ext.off, th->spare.off);
+	journal_adopt(c);
+	return 0;
+}
+
+/* In a section: a handler whose calls made it grow too would leave nothing of
+ * what was begun here. It may have done so just before. */
+int journal_reserve_slow(struct caller *c, u32 n)
+{
+	int err = 0;
+
+	section_begin(c);
+	if (c->journal->n + n > c->journal->cap)
+		err = grow(c, n);
+	section_end(c);
+	return err;
+}

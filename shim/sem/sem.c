@@ -1,0 +1,566 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Semaphore sets: creation, removal, and the commands of semctl(2)
+ * (KERNEL-SEMANTICS §4.1, §4.7-4.9).
+ */
+#include "object/controlfile.h"
+#include "object/limits.h"
+#include "object/object.h"
+#include "object/perm.h"
+#include "object/reap.h"
+#include "sem/undo.h"
+
+/* ---- the class ---- */
+
+static struct limits *limits(struct caller *c)
+{
+	return &caller_header(c)->limits;
+}
+
+static int class_check(struct caller *c, const struct slot *s, u64 size)
+{
+	(void)c;
+	return size > s->size ? -EINVAL : 0;
+}
+
+static int class_admit(struct caller *c, u64 size)
+{
+	struct id_table *t = &caller_header(c)->ids[FAC_SEM];
+	s64 max = limits(c)->semmns;
+
+	if (size == 0)
+		return -EINVAL;
+	if ((s64)(t->total + size) > max)
+		return limit_hit(
+			c, LIMIT_SEMMNS, (u64)max, t->total + size, -ENOSPC);
+	return 0;
+}
+
+static s32 class_max(struct caller *c)
+{
+	return limits(c)->semmni;
+}
+
+static u64 class_body_size(u64 size)
+{
+	return sem_body_size(size);
+}
+
+static void class_init(struct caller *c, struct slot *s, u64 gen, u64 size)
+{
+	struct semset *set = sem_body(c, s);
+	struct sem *sems = sem_array(set);
+	u64 i;
+
+	*set = (struct semset){.pass_pending = 0};
+	for (i = 0; i < size; i++) {
+		/* First what makes a fast operation on the set that was here
+		 * before fail, then what it compares with. */
+		atom_store_release(&sems[i].hi, gen << 40);
+		atom_store_release(&sems[i].lo, 0);
+		sems[i].alter = sems[i].zero = (struct wait_queue){0, 0};
+	}
+}
+
+static u64 class_weight(u64 size)
+{
+	return size;
+}
+
+/* The words are owned first, so that a fast operation under way fails. */
+static void class_empty(struct caller *c, struct slot *s)
+{
+	struct semset *set = sem_body(c, s);
+	u32 i;
+
+	if (!set)
+		return;
+	for (i = 0; i < s->size; i++)
+		sem_own(&sem_array(set)[i]);
+	sem_dismiss_all(c, s, set, -EIDRM);
+	wait_alarm_end(c);
+	undo_drop_all(c, set);
+}
+
+static void class_alarm(struct caller *c, struct slot *s)
+{
+	struct semset *set = sem_body(c, s);
+
+	if (set && set->n_waiters)
+		sem_alarm(c, s, set, NULL, 0);
+}
+
+static const struct object_class sem_class = {
+	.facility = FAC_SEM,
+	.check = class_check,
+	.admit = class_admit,
+	.max_objects = class_max,
+	.max_limit = LIMIT_SEMMNI,
+	.body_size = class_body_size,
+	.has_bodies = 1,
+	.init = class_init,
+	.weight = class_weight,
+	.empty = class_empty,
+	.lock = sem_lock_any,
+	.alarm = class_alarm,
+};
+
+void sem_finish_removal(struct caller *c)
+{
+	object_fac_lock(c, &sem_class);
+	object_fac_unlock(c, &sem_class);
+}
+
+int sem_get(struct caller *c, s32 key, s32 nsems, s32 flg)
+{
+	s32 max;
+
+	controlfile_drain(c);
+	max = limits(c)->semmsl;
+	if (unlikely(nsems < 0 || nsems > max))
+		return nsems < 0 ? -EINVAL
+				 : limit_hit(c, LIMIT_SEMMSL, (u64)(s64)max,
+					   (u64)nsems, -EINVAL);
+	return object_get(c, &sem_class, key, nsems, flg);
+}
+
+int sem_remove(struct caller *c, s32 id)
+{
+	return object_remove(c, &sem_class, id);
+}
+
+/* ---- commands on one semaphore ---- */
+
+/*
+ * Lock the set of an id with rights `want` (0 = none needed) and nobody dead
+ * holding undo on it. all: also those who hold nothing at the moment (the time
+ * of their end shows in IPC_STAT). -EINVAL, -EACCES, -EIDRM.
+ */
+static int lock_for(struct caller *c, struct slot *s, u64 ident, int all,
+	struct semset **ret)
+{
+	struct semset *set;
+	u32 gone;
+	int err, tries = 0;
+
+	do {
+		err = sem_lock(c, s, ident);
+		if (err)
+			return err;
+		set = sem_body(c, s);
+		if (!set) {
+			sem_unlock(c, s);
+			return -EINVAL;
+		}
+		gone = all || set->n_adj ? undo_suspect(c, set, all) : 0;
+		if (likely(!gone)) {
+			*ret = set;
+			return 0;
+		}
+		sem_unlock(c, s);
+		reap_task(c, gone);
+	} while (++tries < 1000);
+	return -EIDRM;
+}
+
+/*
+ * Value and pid of a word without the lock: if it is not owned, its one load
+ * is the answer. If it is, it counts when nobody held the lock before and
+ * after, and nobody took it between, or if the set is lent to us. 0 if it
+ * cannot be told.
+ */
+static int peek(const struct caller *c, const struct slot *s,
+	const struct semset *set, const struct sem *sem, u64 *ret_lo)
+{
+	u64 count, lo = atom_load_acquire(&sem->lo);
+	u64 bias = atom_load_relaxed(&s->bias);
+
+	if (likely(!(lo & SEM_OWNED) || bias == c->bias_id)) {
+		*ret_lo = lo;
+		return 1;
+	}
+	count = atom_load_acquire(&s->lock.count);
+	if (bias || lock_busy(&s->lock) || atom_load_acquire(&set->n_adj))
+		return 0;
+	lo = atom_load_acquire(&sem->lo);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	*ret_lo = lo;
+	return !lock_busy(&s->lock) && !atom_load_relaxed(&s->bias) &&
+	       atom_load_relaxed(&s->lock.count) == count;
+}
+
+/* The word of semaphore num: id, rights, num in this order. */
+static int read_word(struct caller *c, s32 id, s32 num, u64 *ret_lo)
+{
+	struct semset *set;
+	struct slot *s;
+	u64 ident;
+	int err;
+
+	s = ids_find(c, FAC_SEM, id, &ident);
+	if (unlikely(!s))
+		return -EINVAL;
+	err = perm_check(c, s, PERM_R);
+	if (unlikely(err))
+		return err;
+	if (unlikely(num < 0 || (u32)num >= s->size))
+		return -EINVAL;
+	set = sem_body(c, s);
+	if (likely(set && peek(c, s, set, &sem_array(set)[num], ret_lo) &&
+		    atom_load_acquire(&s->ident) == ident))
+		return 0;
+	err = caller_enroll(c);
+	if (!err)
+		err = lock_for(c, s, ident, 0, &set);
+	if (err)
+		return err;
+	*ret_lo = sem_array(set)[num].lo;
+	sem_unlock(c, s);
+	return 0;
+}
+
+static __attribute__((noinline)) int getval_slow(
+	struct caller *c, s32 id, s32 num)
+{
+	u64 lo;
+	int err = read_word(c, id, num, &lo);
+
+	return err ? err : (int)SEM_VALUE(lo);
+}
+
+/* The common case of read_word, without calls. */
+int sem_getval(struct caller *c, s32 id, s32 num)
+{
+	u64 ident, lo, body;
+	struct slot *s = ids_find(c, FAC_SEM, id, &ident);
+
+	if (unlikely(!s || (u32)num >= s->size || perm_check(c, s, PERM_R)))
+		return getval_slow(c, id, num);
+	body = atom_load_relaxed(&s->body.off);
+	if (unlikely(body < SETS_OFF))
+		return getval_slow(c, id, num);
+	lo = atom_load_acquire(
+		&sem_array(region_at(&c->region, body))[(u32)num].lo);
+	if (unlikely((lo & SEM_OWNED) &&
+		     atom_load_relaxed(&s->bias) != c->bias_id))
+		return getval_slow(c, id, num);
+	if (unlikely(atom_load_acquire(&s->ident) != ident))
+		return getval_slow(c, id, num);
+	return SEM_VALUE(lo);
+}
+
+int sem_getpid(struct caller *c, s32 id, s32 num)
+{
+	u64 lo;
+	int err = read_word(c, id, num, &lo);
+
+	return err ? err : (int)SEM_PID(lo);
+}
+
+static int get_count(struct caller *c, s32 id, s32 num, int at_zero)
+{
+	struct semset *set;
+	struct slot *s;
+	u64 ident, lo;
+	int err = read_word(c, id, num, &lo);
+
+	if (err)
+		return err;
+	s = ids_find(c, FAC_SEM, id, &ident);
+	if (!s)
+		return -EIDRM;
+	err = caller_enroll(c);
+	if (!err)
+		err = lock_for(c, s, ident, 0, &set);
+	if (err)
+		return err;
+	err = sem_count_blocked(c, s, set, num, at_zero);
+	sem_unlock(c, s);
+	return err;
+}
+
+int sem_getncnt(struct caller *c, s32 id, s32 num)
+{
+	return get_count(c, id, num, 0);
+}
+
+int sem_getzcnt(struct caller *c, s32 id, s32 num)
+{
+	return get_count(c, id, num, 1);
+}
+
+/* Commit a SETVAL or SETALL and let sleepers through. */
+static void changed(struct caller *c, struct slot *s, struct semset *set)
+{
+	journal_set64(c, (u64 *)&s->ctime, sys_realtime_sec());
+	journal_set16(c, &set->pass_pending, 1);
+	if (set->n_waiters)
+		sem_alarm(c, s, set, NULL, 0);
+	journal_commit(c);
+	sem_pass(c, s, set, NULL, 0);
+}
+
+static u64 lo_set(u32 value, u32 pid)
+{
+	return (u64)pid << 32 | SEM_OWNED | value;
+}
+
+int sem_setval(struct caller *c, s32 id, s32 num, s32 val)
+{
+	struct semset *set;
+	struct slot *s;
+	struct sem *sem;
+	u64 ident;
+	int err;
+
+	if (id < 0)
+		return -EINVAL;
+	if (val < 0 || val > SEMVMX)
+		return -ERANGE;
+	s = ids_find(c, FAC_SEM, id, &ident);
+	if (!s || num < 0 || (u32)num >= s->size)
+		return -EINVAL;
+	err = perm_check(c, s, PERM_W);
+	if (!err)
+		err = caller_enroll(c);
+	if (!err)
+		err = lock_for(c, s, ident, 0, &set);
+	if (err)
+		return err;
+	err = journal_reserve(c, undo_clear_entries(c, set, num) + 8);
+	if (!err) {
+		sem = &sem_array(set)[num];
+		sem_own(sem);
+		undo_clear(c, set, num);
+		journal_set64(c, &sem->lo, lo_set(val, c->pid));
+		changed(c, s, set);
+		if (!set->n_waiters && !set->n_adj)
+			atom_store_release(&sem->lo, sem->lo & ~SEM_OWNED);
+	}
+	sem_unlock(c, s);
+	return err;
+}
+
+/* ---- commands on all ---- */
+
+int sem_set_size(struct caller *c, s32 id, u32 want)
+{
+	struct slot *s;
+	u64 ident;
+	int err;
+
+	s = ids_find(c, FAC_SEM, id, &ident);
+	if (!s)
+		return -EINVAL;
+	err = perm_check(c, s, want);
+	return err ? err : (int)s->size;
+}
+
+static int find_same_size(struct caller *c, s32 id, u32 n, struct slot **ret,
+	struct semset **ret_set)
+{
+	struct slot *s;
+	u64 ident;
+	int err;
+
+	s = ids_find(c, FAC_SEM, id, &ident);
+	if (!s || s->size != n)
+		return -EIDRM;
+	err = caller_enroll(c);
+	if (!err)
+		err = lock_for(c, s, ident, 0, ret_set);
+	*ret = s;
+	return err;
+}
+
+int sem_getall(struct caller *c, s32 id, u16 *ret, u32 n)
+{
+	struct semset *set;
+	struct slot *s;
+	u32 i;
+	int err = find_same_size(c, id, n, &s, &set);
+
+	if (err)
+		return err;
+	/* Owned for the time of the copy: one moment for all values. */
+	for (i = 0; i < n; i++)
+		sem_own(&sem_array(set)[i]);
+	for (i = 0; i < n; i++)
+		ret[i] = SEM_VALUE(sem_array(set)[i].lo);
+	sem_unlock(c, s);
+	return n;
+}
+
+int sem_setall(struct caller *c, s32 id, const u16 *values, u32 n)
+{
+	struct semset *set;
+	struct slot *s;
+	struct sem *sems;
+	u32 i;
+	int err;
+
+	for (i = 0; i < n; i++)
+		if (values[i] > SEMVMX)
+			return -ERANGE;
+	err = find_same_size(c, id, n, &s, &set);
+	if (err)
+		return err;
+	err = journal_reserve(c, n + undo_clear_entries(c, set, -1) + 8);
+	if (!err) {
+		sems = sem_array(set);
+		undo_clear(c, set, -1);
+		for (i = 0; i < n; i++) {
+			sem_own(&sems[i]);
+			journal_set64(
+				c, &sems[i].lo, lo_set(values[i], c->pid));
+		}
+		changed(c, s, set);
+	}
+	sem_unlock(c, s);
+	return err;
+}
+
+static s64 otime(struct semset *set, u32 nsems)
+{
+	struct sem *sems = sem_array(set);
+	s64 latest = 0, t;
+	u32 i;
+
+	for (i = 0; i < nsems; i++) {
+		t = SEM_OTIME(atom_load_relaxed(&sems[i].hi));
+		if (t > latest)
+			latest = t;
+	}
+	return latest;
+}
+
+/* set has nsems semaphores at least, if what was read of the slot is of one
+ * moment. */
+static void stat_fill(struct caller *c, const struct slot *s, u64 ident,
+	struct semset *set, u32 nsems, struct sem_stat *ret)
+{
+	object_stat(c, s, ident, &ret->object);
+	ret->nsems = nsems;
+	ret->otime = otime(set, nsems);
+}
+
+/*
+ * IPC_STAT without the lock: 0, -EIDRM, or -EBUSY if it must be taken, for
+ * somebody has it all the time, or died and has left something to do. A thread
+ * that the set is lent to changes none of these fields but the times, one store
+ * each.
+ */
+static int stat_peek(
+	struct caller *c, const struct slot *s, u64 ident, struct sem_stat *ret)
+{
+	struct semset *set;
+	u32 nsems, tries = 0;
+	struct ref body;
+	u64 count;
+	int calm;
+
+	do {
+		if (!lock_peek_begin(&s->lock, &count))
+			continue;
+		body.off = atom_load_relaxed(&s->body.off);
+		nsems = atom_load_relaxed(&s->size);
+		set = region_span(&c->region, body, sem_body_size(nsems));
+		if (atom_load_acquire(&s->ident) != ident)
+			return -EIDRM;
+		if (!set)
+			return -EBUSY;
+		calm = undo_none_suspect(c, set) &&
+		       !(atom_load_relaxed(&s->lock.bias_busy) &
+			       SYS_OWNER_DIED);
+		if (calm)
+			stat_fill(c, s, ident, set, nsems, ret);
+		if (!lock_peek_valid(&s->lock, count))
+			continue;
+		if (atom_load_relaxed(&s->ident) != ident)
+			return -EIDRM;
+		return calm ? 0 : -EBUSY;
+	} while (lock_peek_again(c, &s->lock, tries++));
+	return -EBUSY;
+}
+
+int sem_stat(
+	struct caller *c, s32 id, enum sem_stat_by by, struct sem_stat *ret)
+{
+	struct semset *set;
+	struct slot *s;
+	u64 ident;
+	int err;
+
+	if (id < 0)
+		return -EINVAL;
+	s = by == SEM_BY_ID ? ids_find(c, FAC_SEM, id, &ident)
+			    : ids_find_idx(c, FAC_SEM, id, &ident);
+	if (!s)
+		return -EINVAL;
+	err = by == SEM_BY_IDX_ANY ? 0 : perm_check(c, s, PERM_R);
+	if (!err)
+		err = caller_enroll(c);
+	if (!err)
+		err = stat_peek(c, s, ident, ret);
+	if (err != -EBUSY)
+		return err || by == SEM_BY_ID ? err : ret->id;
+	err = lock_for(c, s, ident, 1, &set);
+	if (err)
+		return err;
+	stat_fill(c, s, ident, set, s->size, ret);
+	sem_unlock(c, s);
+	return by == SEM_BY_ID ? 0 : ret->id;
+}
+
+int sem_set_perm(struct caller *c, s32 id, u32 uid, u32 gid, u32 mode)
+{
+	struct semset *set;
+	struct slot *s;
+	u64 ident;
+	int err;
+
+	s = ids_find(c, FAC_SEM, id, &ident);
+	if (!s)
+		return -EINVAL;
+	err = perm_owner(c, s);
+	if (err)
+		return err;
+	if (uid == 0xffffffffu || gid == 0xffffffffu)
+		return -EINVAL;
+	err = caller_enroll(c);
+	if (!err)
+		err = lock_for(c, s, ident, 0, &set);
+	if (err)
+		return err;
+	object_set_locked(c, s, uid, gid, mode);
+	journal_commit(c);
+	sem_unlock(c, s);
+	return 0;
+}
+
+int sem_info(struct caller *c, int totals, struct sem_info *ret)
+{
+	struct id_table *t = &caller_header(c)->ids[FAC_SEM];
+	const struct limits *l = limits(c);
+	int highest, err = caller_enroll(c);
+
+	if (err)
+		return err;
+	controlfile_drain(c);
+	object_fac_lock(c, &sem_class);
+	*ret = (struct sem_info){
+		.semmap = 1024000000,
+		.semmni = l->semmni,
+		.semmns = l->semmns,
+		.semmnu = 1024000000,
+		.semmsl = l->semmsl,
+		.semopm = l->semopm,
+		.semume = 500,
+		.semusz = totals ? (s32)t->in_use : 20,
+		.semvmx = SEMVMX,
+		.semaem = totals ? (s32)t->total : 32767,
+	};
+	highest = t->in_use ? ids_highest_locked(c, FAC_SEM) : 0;
+	object_fac_unlock(c, &sem_class);
+	return highest;
+}

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: MIT
+/*
+ * semop without a lock. Two ways, and everything else goes to semop.c:
+ *
+ * Compare-and-swap: a single operation that need not wait, without undo, on a
+ * word that nobody owns, is one 16-byte compare-and-swap of {value, pid, otime,
+ * generation}: its commit point, whole or not at all. The generation is that
+ * of the set, so a set removed meanwhile makes it fail.
+ *
+ * Lent: a set that one thread has long used alone is lent to it (bias.h). Its
+ * operations are plain stores: one for a single operation, else journaled. Of
+ * an undo record only adj[] is kept up then; whoever takes the set back counts
+ * anew (undo_recount). On a lent set nobody sleeps and nobody else holds undo.
+ *
+ * Neither reports errors: a call that does not simply succeed (or fail with
+ * EAGAIN) is handed on, so that all checks are made in the kernel's order.
+ */
+#include "object/perm.h"
+#include "sem/semop.h"
+#include "registry/bias.h"
+#include "registry/guard.h"
+#include "registry/task.h"
+
+/* BLOCKED is 1. */
+#define NOT_FAST 2
+/* Longest array that takes a short way; below JOURNAL_INLINE. */
+#define BIAS_SOPS 8u
+
+/* The word and its time; once a second. */
+static __attribute__((noinline)) void one_stamped(
+	struct caller *c, struct slot *s, struct sem *sem, u64 lo, s64 now)
+{
+	bias_journal_begin(c, s);
+	journal_set64(c, &sem->lo, lo);
+	journal_set64(c, &sem->hi, hi_stamp(sem->hi, now));
+	journal_commit(c);
+	bias_journal_end(c);
+}
+
+/* A single operation without undo on a set that is lent to us. */
+HOT static inline int one_biased(struct caller *c, struct slot *s, u64 ident,
+	struct sem *sem, const struct sop *op)
+{
+	s64 now;
+	s32 value;
+	u64 lo;
+	int ret = NOT_FAST;
+
+	if (!bias_enter(c, s))
+		return NOT_FAST;
+	if (unlikely(atom_load_relaxed(&s->ident) != ident))
+		goto out;
+	value = SEM_VALUE(sem->lo) + op->op;
+	if (unlikely(value < 0 || value > SEMVMX || (!op->op && value))) {
+		if (value <= SEMVMX && (op->flg & SEM_IPC_NOWAIT))
+			ret = -EAGAIN;
+		goto out;
+	}
+	ret = 0;
+	lo = (u64)c->pid << 32 | SEM_OWNED | (u32)value;
+	now = sys_realtime_sec();
+	if (likely(SEM_OTIME(sem->hi) == now)) {
+		/* One store: the commit point. */
+		atom_store_release(&sem->lo, lo);
+	} else {
+		one_stamped(c, s, sem, lo, now);
+	}
+out:
+	bias_leave(c, s);
+	return ret;
+}
+
+/*
+ * The same with all that op_fast looks up known since the loan was made
+ * (caller.lent): an operation on a lent set is what most calls of a program
+ * that keeps its semaphores to itself are. No section can be open here, so
+ * its bracket is two plain stores.
+ */
+static inline int one_lent(
+	struct caller *c, const struct lent *l, s32 id, const struct sop *user)
+{
+	struct lock *lock;
+	void *host_pending;
+	struct sem *sem;
+	struct sop op;
+	s32 value;
+	int ret = NOT_FAST;
+
+	if (unlikely(guard_readable(c, user, sizeof(op))))
+		return NOT_FAST;
+	op = *user;
+	if (unlikely(op.num >= l->n || (op.flg & SEM_FLG_UNDO) ||
+		     c->cred->euid != l->euid ||
+		     !caller_header(c)->limits.semopm ||
+		     atom_load_relaxed(&l->slot->bias) != c->bias_id))
+		return NOT_FAST;
+	c->in_section = 1;
+	atom_compiler_barrier();
+	/* A handler's calls may have put another set there. */
+	if (unlikely(l->id != id || op.num >= l->n))
+		goto out;
+	sem = &l->sems[op.num];
+	lock = &l->slot->lock;
+	host_pending = c->robust->pending;
+	crash_point();
+	__atomic_store_n(&c->robust->pending, robust_node(c, &lock->bias_busy),
+		__ATOMIC_RELEASE);
+	atom_store_release(&lock->bias_busy, c->tid);
+	atom_compiler_barrier();
+	if (likely(atom_load_relaxed(&l->slot->bias) == c->bias_id)) {
+		value = SEM_VALUE(sem->lo) + op.op;
+		if (likely((u32)value <= SEMVMX && (op.op || !value) &&
+			    SEM_OTIME(sem->hi) == sys_realtime_sec())) {
+			/* One store: the commit point. */
+			atom_store_release(&sem->lo,
+				(u64)c->pid << 32 | SEM_OWNED | (u32)value);
+			ret = 0;
+		}
+	}
+	atom_store_release(&lock->bias_busy, 0);
+	crash_point();
+	__atomic_store_n(&c->robust->pending, host_pending, __ATOMIC_RELEASE);
+out:
+	atom_compiler_barrier();
+	c->in_section = 0;
+	if (unlikely(c->deferred.pending))
+		section_raise(c);
+	return ret;
+}
+
+/* One old value, at a known place of the journal. */
+static inline void entry_put(
+	struct caller *c, u32 at, void *p, u64 old, u64 size)
+{
+	atom_store_release(&c->entries[at].off,
+		region_off(&c->region, p) | size << JOURNAL_SIZE_SHIFT);
+	atom_store_release(&c->entries[at].old, old);
+}
+
+/* The own record of the set, if it was used lately and its process's lifeline
+ * is linked; else NULL. */
+static inline struct undo *undo_cached(struct caller *c, u64 ident)
+{
+	u32 k = (u32)ident % 8;
+	struct undo *u;
+	u32 life;
+
+	if (unlikely(c->undo_cache[k].ident != ident))
+		return NULL;
+	u = region_at(&c->region, c->undo_cache[k].off);
+	life = atom_load_relaxed(&task_own(c)->life);
+	if (unlikely(u->ident != ident || u->task != c->task || !life ||
+		     (life & SYS_OWNER_DIED)))
+		return NULL;
+	return u;
+}
+
+/* A single operation with undo on a set that is lent to us. */
+static __attribute__((noinline)) int undo_biased(struct caller *c,
+	struct slot *s, u64 ident, struct sem *sem, const struct sop *op)
+{
+	struct undo *u = undo_cached(c, ident);
+	s32 value, adj;
+	int ret = NOT_FAST;
+
+	if (unlikely(!u) || !bias_enter(c, s))
+		return NOT_FAST;
+	value = SEM_VALUE(sem->lo) + op->op;
+	adj = u->adj[op->num] - op->op;
+	if (unlikely(atom_load_relaxed(&s->ident) != ident || value < 0 ||
+		     value > SEMVMX || (!op->op && value) || adj < -32768 ||
+		     adj > 32767 || SEM_OTIME(sem->hi) != sys_realtime_sec()))
+		goto out;
+	bias_journal_begin(c, s);
+	entry_put(c, 0, &sem->lo, sem->lo, 8);
+	entry_put(c, 1, &u->adj[op->num], (u16)u->adj[op->num], 2);
+	if (!u->adj[op->num])
+		atom_store_release(&u->since, SEM_OTIME(sem->hi));
+	atom_store_release(&c->journal->n, 2);
+	atom_store_release(
+		&sem->lo, (u64)c->pid << 32 | SEM_OWNED | (u32)value);
+	atom_store_release(&u->adj[op->num], (s16)adj);
+	journal_commit(c);
+	bias_journal_end(c);
+	/* After the fact: of two sets the later used one is undone first. */
+	atom_store_release(&u->stamp, ++task_own(c)->use_seq);
+	ret = 0;
+out:
+	bias_leave(c, s);
+	return ret;
+}
+
+/* A few operations on different semaphores, without undo, on a set that is
+ * lent to us: all values first, then all stores. */
+static __attribute__((noinline)) int array_biased(
+	struct caller *c, s32 id, const struct sop *user, u32 n)
+{
+	u64 ident, seen = 0, lo[BIAS_SOPS];
+	struct sem *sems, *first;
+	struct slot *s;
+	struct sop op;
+	u32 i, flags = 0, alter = 0, nums[BIAS_SOPS];
+	int ret = NOT_FAST;
+
+	s = ids_find(c, FAC_SEM, id, &ident);
+	if (!s || guard_readable(c, user, n * sizeof(op)) || !bias_enter(c, s))
+		return NOT_FAST;
+	sems = sem_array(region_at(&c->region, s->body.off));
+	if (unlikely(atom_load_relaxed(&s->ident) != ident))
+		goto out;
+	for (i = 0; i < n; i++) {
+		s32 value;
+
+		op = user[i];
+		flags |= (u16)op.flg;
+		alter |= (u16)op.op;
+		if (unlikely(op.num >= s->size || (seen >> op.num & 1)))
+			goto out;
+		seen |= 1ULL << op.num;
+		nums[i] = op.num;
+		value = SEM_VALUE(sems[op.num].lo) + op.op;
+		if (unlikely(value < 0 || value > SEMVMX || (!op.op && value)))
+			goto out;
+		lo[i] = (u64)c->pid << 32 | SEM_OWNED | (u32)value;
+	}
+	first = &sems[nums[0]];
+	if (unlikely((flags & SEM_FLG_UNDO) ||
+		     perm_check(c, s, alter ? PERM_W : PERM_R) ||
+		     SEM_OTIME(first->hi) != sys_realtime_sec()))
+		goto out;
+	bias_journal_begin(c, s);
+	for (i = 0; i < n; i++)
+		entry_put(c, i, &sems[nums[i]].lo, sems[nums[i]].lo, 8);
+	atom_store_release(&c->journal->n, n);
+	for (i = 0; i < n; i++)
+		atom_store_release(&sems[nums[i]].lo, lo[i]);
+	journal_commit(c);
+	bias_journal_end(c);
+	ret = 0;
+out:
+	bias_leave(c, s);
+	return ret;
+}
+
+/* Any short array on a set that is lent to us, with undo, with one semaphore
+ * named twice, or with a new second to write down. */
+static __attribute__((noinline)) int any_biased(
+	struct caller *c, s32 id, const struct sop *user, u32 n)
+{
+	struct sop buf[BIAS_SOPS];
+	struct request r = {.a = {buf, n, c->pid, NULL}};
+	struct semset *set;
+	struct slot *s;
+	u64 ident;
+	u32 i, op = 0;
+	int err = NOT_FAST;
+
+	s = ids_find(c, FAC_SEM, id, &ident);
+	if (!s || atom_load_relaxed(&s->bias) != c->bias_id ||
+		guard_readable(c, user, n * sizeof(buf[0])))
+		return NOT_FAST;
+	for (i = 0; i < n; i++)
+		buf[i] = user[i];
+	request_scan(&r);
+	if (r.max_num >= s->size || perm_check(c, s, r.alter ? PERM_W : PERM_R))
+		return NOT_FAST;
+	if (r.undo && undo_get(c, s, ident, &r.a.undo))
+		return NOT_FAST;
+	if (journal_reserve(c, array_entries(n, r.undo)) || !bias_enter(c, s))
+		return NOT_FAST;
+	set = sem_body(c, s);
+	if (atom_load_relaxed(&s->ident) == ident && set) {
+		bias_journal_begin(c, s);
+		/* The counters first: array_try keeps them up. */
+		undo_recount(c, set);
+		err = array_try(c, set, &r.a, &op);
+		if (!err)
+			journal_commit(c);
+		bias_journal_end(c);
+	}
+	bias_leave(c, s);
+	if (err == BLOCKED)
+		return buf[op].flg & SEM_IPC_NOWAIT ? -EAGAIN : NOT_FAST;
+	return err;
+}
+
+/* A word that nobody owns: one compare-and-swap. */
+HOT static inline int one_cas(struct caller *c, u64 ident, struct slot *s,
+	struct sem *sem, const struct sop *op)
+{
+	u64 gen = (u64)IDENT_GEN(ident) << 40;
+	u64 lo = atom_load_relaxed(&sem->lo), hi = atom_load_relaxed(&sem->hi);
+	s32 value;
+
+	/* Still the set's memory when we read it: what is compared below cannot
+	 * stand in anything that came after. */
+	if (unlikely(atom_load_acquire(&s->ident) != ident))
+		return NOT_FAST;
+	do {
+		if (unlikely(
+			    (lo & SEM_OWNED) || (hi & ~0xffffffffffULL) != gen))
+			return NOT_FAST;
+		value = SEM_VALUE(lo) + op->op;
+		if (unlikely(value < 0 || (!op->op && value)))
+			return op->flg & SEM_IPC_NOWAIT ? -EAGAIN : NOT_FAST;
+		if (unlikely(value > SEMVMX))
+			return NOT_FAST;
+	} while (unlikely(
+		!atom_cas16(&sem->lo, &lo, &hi, (u64)c->pid << 32 | (u32)value,
+			gen | (u64)sys_realtime_sec())));
+	return 0;
+}
+
+/* At every power of two from BIAS_STREAK on the lock is taken, where the set
+ * may be lent. Not by a thread that never took one: it would need system calls
+ * that this way does without (a host under strict seccomp lives on that). */
+static inline int streak_is_ripe(struct caller *c, u64 ident)
+{
+	u32 k = (u32)ident % 8;
+	u64 n = c->streak[k].n + 1;
+
+	if (unlikely(c->streak[k].ident != ident)) {
+		c->streak[k].ident = ident;
+		n = 0;
+	}
+	c->streak[k].n = n;
+	return n >= BIAS_STREAK && !(n & (n - 1)) && c->thread && c->may_borrow;
+}
+
+/* The ways without a lock; NOT_FAST if this call is not for them. */
+HOT static inline int op_fast(struct caller *c, s32 id, const struct sop *user)
+{
+	u64 ident, body;
+	struct slot *s;
+	struct sem *sem;
+	struct sop op;
+	int ret;
+
+	if (unlikely(guard_readable(c, user, sizeof(op))))
+		return NOT_FAST;
+	op = *user;
+	s = ids_find(c, FAC_SEM, id, &ident);
+	if (unlikely(!s || op.num >= s->size))
+		return NOT_FAST;
+	if (unlikely(!caller_header(c)->limits.semopm))
+		return NOT_FAST;
+	if (unlikely(perm_check(c, s, op.op ? PERM_W : PERM_R)))
+		return NOT_FAST;
+	body = atom_load_relaxed(&s->body.off);
+	if (unlikely(body < SETS_OFF))
+		return NOT_FAST;
+	sem = sem_array(region_at(&c->region, body)) + op.num;
+	if (atom_load_relaxed(&s->bias) == c->bias_id)
+		return op.flg & SEM_FLG_UNDO
+			       ? undo_biased(c, s, ident, sem, &op)
+			       : one_biased(c, s, ident, sem, &op);
+	if (unlikely(op.flg & SEM_FLG_UNDO))
+		return NOT_FAST;
+	if (likely(!streak_is_ripe(c, ident))) {
+		ret = one_cas(c, ident, s, sem, &op);
+		if (likely(ret != NOT_FAST))
+			return ret;
+	}
+	if (unlikely(atom_load_relaxed(&s->ident) != ident))
+		return NOT_FAST;
+	return sem_op_one(c, s, ident, &op);
+}
+
+/* Everything but the shortest way, kept apart so that its frame is not set up
+ * for nothing. */
+static __attribute__((noinline)) int op_not_fast(struct caller *c, s32 id,
+	const struct sop *user, u32 n, const struct sys_timespec *timeout)
+{
+	int ret = NOT_FAST;
+
+	if (!timeout && n - 1 < BIAS_SOPS) {
+		if (n > 1)
+			ret = array_biased(c, id, user, n);
+		if (ret == NOT_FAST)
+			ret = any_biased(c, id, user, n);
+		if (ret != NOT_FAST)
+			return ret;
+	}
+	return sem_op_slow(c, id, user, n, timeout);
+}
+
+HOT int sem_op(struct caller *c, s32 id, const struct sop *user, u32 n,
+	const struct sys_timespec *timeout)
+{
+	const struct lent *l = &c->lent[(u32)id % 8];
+	int ret;
+
+	if (likely(n == 1 && !timeout)) {
+		if (likely(l->id == id && l->n)) {
+			ret = one_lent(c, l, id, user);
+			if (likely(ret != NOT_FAST))
+				return ret;
+		}
+		ret = op_fast(c, id, user);
+		if (likely(ret != NOT_FAST))
+			return ret;
+	}
+	return op_not_fast(c, id, user, n, timeout);
+}

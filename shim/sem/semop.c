@@ -1,0 +1,545 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Executing operation arrays under the set's lock, and sleeping
+ * (KERNEL-SEMANTICS §4.2-4.5).
+ *
+ * What needs no lock is in semfast.c; this is the rest. The lock holder first
+ * owns the words (SEM_OWNED), from then on fast callers come to the lock too.
+ * The commit is one store. If values changed and somebody sleeps, pass_pending
+ * is part of the same operation: should we die before all sleepers were tried,
+ * the next owner of the lock tries them.
+ */
+#include "object/perm.h"
+#include "sem/semop.h"
+#include "object/reap.h"
+#include "object/sleep.h"
+#include "object/controlfile.h"
+#include "object/limits.h"
+#include "registry/bias.h"
+#include "registry/guard.h"
+#include "registry/heap.h"
+
+/* Locked simple operations without need before a word is given free again.
+ * Arbitrary: more than one lock-step of a few contenders. */
+#define CALM_LIMIT 32
+/* Beyond, a set is never lent again in practice. */
+#define BACKOFF_MAX 6
+/* With undo records about, sleepers look so often for holders that they do not
+ * watch: those that came after they fell asleep. */
+#define UNDO_SLICE_NS 20000000ULL
+/* Larger sets are not lent: every word would have to be owned. Arbitrary; the
+ * fast paths keep a bit a semaphore in one word. */
+#define BIAS_MAX_SEMS 64u
+#define LOCAL_SOPS 32u
+#define STACK_SOPS 512u
+
+void sem_own(struct sem *sem)
+{
+	u64 lo = atom_load_relaxed(&sem->lo), hi = atom_load_relaxed(&sem->hi);
+
+	while (!(lo & SEM_OWNED))
+		atom_cas16(&sem->lo, &lo, &hi, lo | SEM_OWNED, hi);
+}
+
+/* ---- the set's lock ---- */
+
+/* The set was lent: end that, and bring up to date what its thread did not
+ * keep (undo.h). */
+static __attribute__((noinline)) void take_back(
+	struct caller *c, struct slot *s)
+{
+	struct semset *set = sem_body(c, s);
+	int foreign = bias_revoke(c, s);
+
+	if (set && (s->ident & IDENT_LIVE)) {
+		undo_recount(c, set);
+		if (foreign && set->bias_backoff < BACKOFF_MAX)
+			set->bias_backoff++;
+	}
+	bias_end(s);
+}
+
+HOT void sem_lock_any(struct caller *c, struct slot *s)
+{
+	struct semset *set;
+
+	int died = lock_acquire(c, &s->lock);
+
+	if (unlikely(s->bias))
+		take_back(c, s);
+	if (likely(!died))
+		return;
+	if (!(atom_load_acquire(&s->ident) & IDENT_LIVE))
+		return;
+	set = sem_body(c, s);
+	if (set && set->pass_pending)
+		sem_pass(c, s, set, NULL, 0);
+}
+
+HOT int sem_lock(struct caller *c, struct slot *s, u64 ident)
+{
+	sem_lock_any(c, s);
+	if (likely(atom_load_acquire(&s->ident) == ident))
+		return 0;
+	lock_release(c, &s->lock);
+	return -EIDRM;
+}
+
+HOT void sem_unlock(struct caller *c, struct slot *s)
+{
+	lock_release(c, &s->lock);
+}
+
+/* ---- sleeping ---- */
+
+struct sem_sleep {
+	struct sleeper sl; /* first */
+	struct wait_watch watch;
+};
+
+static void class_remove(
+	struct caller *c, struct slot *s, struct waiter *w, s32 result)
+{
+	struct semset *set = sem_body(c, s);
+
+	if (set)
+		queue_remove(c, set, w, result);
+}
+
+/* Still queued though the set is gone: its remover is at work, or dead. Slot
+ * lock held. */
+static int orphaned(const struct slot *s, const struct waiter *w)
+{
+	return w->state == WAIT_QUEUED && s->ident != w->ident;
+}
+
+static void watch_holders(
+	struct caller *c, struct semset *set, struct sem_sleep *ss)
+{
+	ss->watch.n = 0;
+	undo_watch(c, set, &ss->watch);
+	ss->sl.slice_ns = set->undo_all.unit ? UNDO_SLICE_NS : 0;
+}
+
+/* Something that we watch changed, or it is time: look after the dead. */
+static void class_look_again(struct caller *c, struct sleeper *sl)
+{
+	struct sem_sleep *ss = (struct sem_sleep *)sl;
+	struct waiter *w = wait_own(c);
+	struct semset *set;
+	int orphan;
+	u32 gone = 0;
+
+	sem_lock_any(c, sl->slot);
+	set = sem_body(c, sl->slot);
+	orphan = orphaned(sl->slot, w);
+	if (w->state == WAIT_QUEUED && set) {
+		gone = undo_suspect(c, set, 0);
+		watch_holders(c, set, ss);
+	}
+	lock_release(c, &sl->slot->lock);
+	if (gone)
+		reap_task(c, gone);
+	if (orphan)
+		sem_finish_removal(c);
+}
+
+static s32 class_finish(struct caller *c, struct sleeper *sl, s32 result)
+{
+	(void)c, (void)sl;
+	return result == -ETIMEDOUT ? -EAGAIN : result;
+}
+
+static const struct sleep_class sem_sleep_class = {
+	.lock = sem_lock_any,
+	.remove = class_remove,
+	.finish_removal = sem_finish_removal,
+	.look_again = class_look_again,
+	.finish = class_finish,
+};
+
+/* Fill the own waiter and queue it; slot lock held, room reserved. */
+HOT static void enqueue(struct caller *c, struct slot *s, struct semset *set,
+	const struct array *a, u32 block_op, int alter)
+{
+	struct waiter *w = wait_own(c);
+	struct header *h = caller_header(c);
+	struct sop *sops = w->sops;
+	u32 i;
+
+	if (a->n > WAITER_SOPS_INLINE)
+		sops = region_span(
+			&c->region, w->sops_ext, a->n * sizeof(struct sop));
+	for (i = 0; i < a->n; i++)
+		sops[i] = a->sops[i];
+	w->n_sops = a->n;
+	w->block_op = block_op;
+	w->pid = c->pid;
+	w->undo.off = a->undo ? region_off(&c->region, a->undo) : 0;
+	w->slot_idx = region_slot_idx(&c->region, FAC_SEM, s);
+	w->facility = FAC_SEM;
+	w->ident = s->ident;
+	w->stamp = atom_add(&h->stamp, 1);
+	w->since = sys_realtime_sec();
+	w->queue_num = a->sops[0].num;
+	if (a->n == 1)
+		w->kind = alter ? Q_ALTER : Q_ZERO;
+	else
+		w->kind = alter ? Q_COMPLEX : Q_ZERO_ARRAYS;
+	wait_begin(c, w);
+	queue_append(c, set, w);
+	journal_commit(c);
+}
+
+/*
+ * Who operated on the set last, and on which CPU the last other one did: the
+ * partner of a hand-over. Hints; under the lock.
+ */
+HOT static void note_operator(
+	struct caller *c, struct slot *s, struct semset *set)
+{
+	if (likely(set->last_tid == c->tid)) {
+		s->lock.streak++;
+		return;
+	}
+	s->lock.streak = 0;
+	set->partner_cpu = set->last_cpu;
+	set->last_tid = c->tid;
+	set->last_cpu = sys_cpu();
+}
+
+/* For the owner's way only, and with both rights: else every call looks. */
+static void note_loan(
+	struct caller *c, struct slot *s, struct sem *sems, s32 id)
+{
+	struct lent *l = &c->lent[(u32)id % 8];
+	u32 euid = c->cred->euid;
+
+	*l = (struct lent){0};
+	if ((euid == s->uid || euid == s->cuid) && (s->mode & 0600) == 0600)
+		*l = (struct lent){id, s->size, s, sems, euid};
+}
+
+/*
+ * The lock is held and the set quiet: lend it to a caller that has long been
+ * the only one (bias.h). Its words are owned from then on.
+ */
+HOT static void consider_lending(
+	struct caller *c, struct slot *s, struct semset *set, u64 ident)
+{
+	u32 need = BIAS_STREAK << (4 * set->bias_backoff), k = (u32)ident % 8,
+	    i;
+	struct sem *sems = sem_array(set);
+	struct undo *u;
+
+	if (s->lock.streak < need &&
+		(c->streak[k].ident != ident || c->streak[k].n < need))
+		return;
+	s->lock.streak = 0;
+	if (set->n_waiters || s->size > BIAS_MAX_SEMS)
+		return;
+	for (u = undo_at(c, ref_long(set->undo_active)); u;
+		u = undo_at(c, u->active_next))
+		if (u->n_nonzero && u->task != c->task)
+			return;
+	for (i = 0; i < s->size; i++) {
+		sem_own(&sems[i]);
+		if (SEM_PID(sems[i].lo) && SEM_PID(sems[i].lo) != c->pid)
+			return;
+	}
+	bias_lend(c, s);
+	if (s->bias == c->bias_id)
+		note_loan(c, s, sems, IDENT_ID(ident));
+}
+
+/* Where the partner is. */
+HOT static enum wait_look look_for_partner(struct semset *set)
+{
+	set->last_cpu = sys_cpu();
+	return set->partner_cpu != set->last_cpu ? WAIT_LOOK_SPIN
+						 : WAIT_LOOK_YIELD;
+}
+
+/* ---- the call ---- */
+
+/* Somebody sleeps whom a change of this semaphore may concern. */
+static inline int has_sleepers(const struct semset *set, const struct sem *sem)
+{
+	return sem->alter.head || sem->zero.head || set->complex.head ||
+	       set->zero_arrays.head;
+}
+
+HOT static void stay_calm(
+	const struct slot *s, struct semset *set, struct sem *sem)
+{
+	unsigned char *calm = s->size > 1 ? &sem->calm : &set->calm;
+
+	if (has_sleepers(set, sem) || set->n_adj) {
+		*calm = 0;
+	} else if (++*calm >= CALM_LIMIT) {
+		*calm = 0;
+		atom_store_release(&sem->lo, sem->lo & ~SEM_OWNED);
+	}
+}
+
+/* An array concerns every sleeper of the set, to keep it simple. */
+static inline int must_pass(const struct semset *set, const struct request *r)
+{
+	if (!r->alter || !set->n_waiters)
+		return 0;
+	return r->a.n > 1 ||
+	       has_sleepers(
+		       set, &sem_array((struct semset *)set)[r->a.sops[0].num]);
+}
+
+/* The array was applied: commit it and let others through. */
+HOT static void finish(struct caller *c, struct slot *s, struct semset *set,
+	const struct request *r)
+{
+	u16 nums[MAX_DIRTY];
+	u32 i;
+
+	if (must_pass(set, r)) {
+		int all = r->a.n > MAX_DIRTY;
+
+		for (i = 0; i < r->a.n && !all; i++)
+			nums[i] = r->a.sops[i].num;
+		journal_set16(c, &set->pass_pending, 1);
+		sem_alarm(c, s, set, all ? NULL : nums, r->a.n);
+		journal_commit(c);
+		sem_pass(c, s, set, all ? NULL : nums, r->a.n);
+	} else {
+		journal_commit(c);
+	}
+	if (r->a.n == 1 && !r->undo)
+		stay_calm(s, set, &sem_array(set)[r->a.sops[0].num]);
+}
+
+/* Room for enqueue; the lock is held and nothing under way. Not before: a
+ * signal handler's calls use the same block. */
+static int sops_room(struct caller *c, u32 n)
+{
+	struct waiter *w = wait_own(c);
+	u64 need = (u64)n * sizeof(struct sop);
+
+	if (likely(n <= WAITER_SOPS_INLINE) ||
+		(w->sops_ext.off && w->sops_ext_cap >= need))
+		return 0;
+	/* The capacity counts only while there is a block: it is right at
+	 * every moment, for the record's next owner too. */
+	if (w->sops_ext.off)
+		heap_free_at(c, w->sops_ext_cap, &w->sops_ext);
+	atom_store_release(&w->sops_ext_cap, need);
+	return heap_alloc_at(c, need, &w->sops_ext);
+}
+
+/* The array blocks at `op`; the lock is held and is released. A frame of its
+ * own, for few calls sleep. */
+HOT static __attribute__((noinline)) int sleep_for(struct caller *c,
+	struct slot *s, struct semset *set, const struct request *r, u32 op)
+{
+	struct sem_sleep ss;
+
+	ss.sl = (struct sleeper){&sem_sleep_class, s,
+		.deadline_ns = r->deadline_ns, .watch = &ss.watch};
+	enqueue(c, s, set, &r->a, op, r->alter);
+	watch_holders(c, set, &ss);
+	ss.sl.look = look_for_partner(set);
+	sleep_arm(c, &ss.sl);
+	sem_unlock(c, s);
+	return sleep_run(c, &ss.sl);
+}
+
+HOT static int op_locked(
+	struct caller *c, struct slot *s, u64 ident, struct request *r)
+{
+	struct semset *set;
+	u32 i, op = 0, gone;
+	int err;
+
+	for (;;) {
+		err = sem_lock(c, s, ident);
+		if (err)
+			return err;
+		set = sem_body(c, s);
+		if (!set) {
+			sem_unlock(c, s);
+			return -EINVAL;
+		}
+		/* A signal handler has forked, and we are the child. */
+		if (unlikely(r->undo && r->a.undo->task != c->task)) {
+			sem_unlock(c, s);
+			err = undo_get(c, s, ident, &r->a.undo);
+			if (err)
+				return err;
+			continue;
+		}
+		/* Its journal, too: what was reserved was the parent's. */
+		err = journal_reserve(c, array_entries(r->a.n, r->undo));
+		if (unlikely(err)) {
+			sem_unlock(c, s);
+			return err;
+		}
+		gone = set->n_adj ? undo_suspect(c, set, 0) : 0;
+		if (likely(!gone))
+			break;
+		sem_unlock(c, s);
+		/* Alive after all (exec, another thread ended): go on. */
+		if (reap_task(c, gone))
+			continue;
+		err = sem_lock(c, s, ident);
+		if (err)
+			return err;
+		break;
+	}
+	note_operator(c, s, set);
+	if (set->n_waiters == 1 && r->a.n == 1 && !r->undo &&
+		sem_hand_over(c, set, r->a.sops)) {
+		sem_unlock(c, s);
+		return 0;
+	}
+	for (i = 0; i < r->a.n; i++)
+		sem_own(&sem_array(set)[r->a.sops[i].num]);
+	err = array_try(c, set, &r->a, &op);
+	if (err == 0) {
+		finish(c, s, set, r);
+		consider_lending(c, s, set, ident);
+		sem_unlock(c, s);
+		return 0;
+	}
+	if (err == BLOCKED &&
+		((r->a.sops[op].flg & SEM_IPC_NOWAIT) || r->no_wait))
+		err = -EAGAIN;
+	if (err == BLOCKED)
+		err = sops_room(c, r->a.n);
+	if (err) {
+		sem_unlock(c, s);
+		return err;
+	}
+	return sleep_for(c, s, set, r, op);
+}
+
+HOT int sem_op_one(
+	struct caller *c, struct slot *s, u64 ident, const struct sop *op)
+{
+	struct request r = {.a = {op, 1, c->pid, NULL},
+		.alter = op->op != 0,
+		.max_num = op->num};
+	int err = caller_enroll(c);
+
+	if (likely(!err))
+		err = journal_reserve(c, array_entries(1, 0));
+	return unlikely(err) ? err : op_locked(c, s, ident, &r);
+}
+
+static int op_checked(struct caller *c, s32 id, struct request *r)
+{
+	struct slot *s;
+	u64 ident;
+	int err;
+
+	s = ids_find(c, FAC_SEM, id, &ident);
+	if (!s)
+		return -EINVAL;
+	err = caller_enroll(c);
+	if (err)
+		return err;
+	request_scan(r);
+	if (r->undo) {
+		err = undo_get(c, s, ident, &r->a.undo);
+		if (err)
+			return err == -EIDRM ? -EINVAL : err;
+	}
+	if (r->max_num >= s->size)
+		return -EFBIG;
+	err = perm_check(c, s, r->alter ? PERM_W : PERM_R);
+	if (err)
+		return err;
+	err = journal_reserve(c, array_entries(r->a.n, r->undo));
+	if (err)
+		return err;
+	return op_locked(c, s, ident, r);
+}
+
+/* timeout as read: 0 with *ret_deadline, or -EINVAL. */
+static int deadline_of(const struct sys_timespec *t, struct request *r)
+{
+	const u64 forever = ~0ULL >> 1;
+	u64 now;
+
+	if (t->sec < 0 || t->nsec < 0 || t->nsec >= 1000000000)
+		return -EINVAL;
+	r->no_wait = !t->sec && !t->nsec;
+	now = sys_monotonic_ns();
+	r->deadline_ns = t->sec > 4000000000LL
+				 ? forever
+				 : now + (u64)t->sec * 1000000000 + t->nsec;
+	return 0;
+}
+
+static int op_copied(struct caller *c, s32 id, const struct sop *user,
+	const struct sys_timespec *timeout, struct request *r, struct sop *buf)
+{
+	int err = guard_read(c, buf, user, r->a.n * sizeof(struct sop));
+
+	if (err)
+		return err;
+	if (id < 0)
+		return -EINVAL;
+	if (timeout) {
+		err = deadline_of(timeout, r);
+		if (err)
+			return err;
+	}
+	r->a.sops = buf;
+	return op_checked(c, id, r);
+}
+
+/* Stack for the usual large array, apart from the common path's frame. */
+static __attribute__((noinline)) int op_large(struct caller *c, s32 id,
+	const struct sop *user, const struct sys_timespec *timeout,
+	struct request *r)
+{
+	struct sop buf[STACK_SOPS];
+
+	return op_copied(c, id, user, timeout, r, buf);
+}
+
+static __attribute__((noinline)) int op_huge(struct caller *c, s32 id,
+	const struct sop *user, const struct sys_timespec *timeout,
+	struct request *r)
+{
+	u64 len = (u64)r->a.n * sizeof(struct sop);
+	struct sop *buf = sys_mmap(NULL, len, 3, 0x22, -1, 0);
+	int err;
+
+	if ((unsigned long)buf > -4096UL)
+		return -ENOMEM;
+	err = op_copied(c, id, user, timeout, r, buf);
+	sys_call(__NR_munmap, buf, len);
+	return err;
+}
+
+int sem_op_slow(struct caller *c, s32 id, const struct sop *user, u32 n,
+	const struct sys_timespec *timeout)
+{
+	struct request r = {.a = {NULL, n, c->pid, NULL}};
+	struct sys_timespec t;
+	struct sop buf[LOCAL_SOPS];
+	u32 opm;
+
+	controlfile_drain(c);
+	opm = caller_header(c)->limits.semopm;
+	if (timeout && guard_read(c, &t, timeout, sizeof(t)))
+		return -EFAULT;
+	if (n > opm)
+		return limit_hit(c, LIMIT_SEMOPM, opm, n, -E2BIG);
+	if (n == 0)
+		return -EINVAL;
+	timeout = timeout ? &t : NULL;
+	if (n <= LOCAL_SOPS)
+		return op_copied(c, id, user, timeout, &r, buf);
+	if (n <= STACK_SOPS)
+		return op_large(c, id, user, timeout, &r);
+	return op_huge(c, id, user, timeout, &r);
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Between semop.c (the call) and semwake.c (arrays, queues, passes).
+ */
+#ifndef IPCLIFT_SEM_SEMOP_H
+#define IPCLIFT_SEM_SEMOP_H
+
+#include "sem/undo.h"
+
+#define BLOCKED 1
+/* Semaphores remembered as changed during one pass; more count as "all". */
+#define MAX_DIRTY 64u
+
+enum queue_kind {
+	Q_ALTER, /* semaphore's queue of single operations */
+	Q_ZERO,
+	Q_COMPLEX, /* set's queue of arrays */
+	Q_ZERO_ARRAYS,
+};
+
+static inline u64 hi_stamp(u64 hi, s64 now)
+{
+	return (hi & ~0xffffffffffULL) | ((u64)now & 0xffffffffffULL);
+}
+
+/* What an array needs to know of the one for whom it is executed. */
+struct array {
+	const struct sop *sops;
+	u32 n;
+	u32 pid;
+	struct undo *undo; /* NULL unless some op has SEM_UNDO */
+};
+
+/*
+ * Apply the array to owned words under the journal. 0: applied, not yet
+ * committed. BLOCKED (at *ret_op) and -ERANGE: rolled back. Slot lock held.
+ */
+int array_try(struct caller *c, struct semset *set, const struct array *a,
+	u32 *ret_op);
+/* Journal entries that executing and queueing an array of n takes. */
+u32 array_entries(u32 n, int undo);
+
+/* Put the own waiter at the end of its queue, or take any waiter out with a
+ * result; part of the current operation. Slot lock held. */
+void queue_append(struct caller *c, struct semset *set, struct waiter *w);
+void queue_remove(
+	struct caller *c, struct semset *set, struct waiter *w, s32 result);
+
+/*
+ * A single increment without undo while one thread sleeps on the set: if that
+ * waits for nothing more, both operations at once, committed, and 1; else 0,
+ * nothing changed. Slot lock held, set->n_waiters is 1.
+ */
+int sem_hand_over(struct caller *c, struct semset *set, const struct sop *op);
+
+/* One call: its array and what a look at it tells. */
+struct request {
+	struct array a;
+	int alter, undo;
+	u32 max_num;
+	u64 deadline_ns; /* 0 = none */
+	int no_wait;
+};
+
+static inline void request_scan(struct request *r)
+{
+	u32 i;
+
+	for (i = 0; i < r->a.n; i++) {
+		const struct sop *op = &r->a.sops[i];
+
+		r->alter |= op->op != 0;
+		r->undo |= (op->flg & SEM_FLG_UNDO) != 0;
+		if (op->num > r->max_num)
+			r->max_num = op->num;
+	}
+}
+
+/* One operation without undo or timeout, for which all checks were made: under
+ * the lock, asleep if need be. s stands in the table, op is no user's memory.
+ */
+int sem_op_one(
+	struct caller *c, struct slot *s, u64 ident, const struct sop *op);
+
+/* The whole of semtimedop, with every check in its order. */
+int sem_op_slow(struct caller *c, s32 id, const struct sop *user, u32 n,
+	const struct sys_timespec *timeout);
+
+/* Operations in a row by one thread before a set is lent to it; sixteen times
+ * more after each revocation. Arbitrary: a revocation costs as much as some
+ * hundred operations gain. */
+#define BIAS_STREAK 64u
+
+#endif

@@ -1,0 +1,691 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Arrays, queues of sleepers, and who is let through when (KERNEL-SEMANTICS
+ * §4.3-4.5). Everything here runs under the set's lock.
+ *
+ * An array is applied in place under the journal and rolled back if some
+ * operation blocks or overflows.
+ *
+ * Each sleeper that is let through is an operation of its own, performed here
+ * on its behalf. Queues: one a semaphore for single operations (those that
+ * alter, those that wait for zero), two a set for arrays. Without sleeping
+ * arrays only the queues of changed semaphores are looked at; with them, all
+ * candidates are tried in order of arrival (their stamps).
+ */
+#include "sem/semop.h"
+
+static u64 lo_make(u64 old, u32 value, u32 pid)
+{
+	return (u64)pid << 32 | (old & 0xffff0000ULL) | value;
+}
+
+/* ---- one array ---- */
+
+/* An array this short is planned in locals first. */
+#define PLAN_MAX 8u
+
+/* What a short array will have made of its semaphores and adjustments. */
+struct plan {
+	u64 lo[PLAN_MAX];
+	s32 adj[PLAN_MAX];
+};
+
+/* The last op before i on the same semaphore (undo: with SEM_UNDO), or -1. */
+static inline s32 plan_before(const struct array *a, u32 i, int undo)
+{
+	s32 k;
+
+	for (k = (s32)i - 1; k >= 0; k--)
+		if (a->sops[k].num == a->sops[i].num &&
+			(!undo || (a->sops[k].flg & SEM_FLG_UNDO)))
+			return k;
+	return -1;
+}
+
+/* Nothing is changed yet. 0, BLOCKED, -ERANGE as array_try. */
+static inline int plan_make(
+	struct semset *set, const struct array *a, struct plan *p, u32 *ret_op)
+{
+	const struct sem *sems = sem_array(set);
+	u32 i;
+
+	for (i = 0; i < a->n; i++) {
+		const struct sop *op = &a->sops[i];
+		s32 k = plan_before(a, i, 0), value;
+
+		*ret_op = i;
+		p->lo[i] = k < 0 ? sems[op->num].lo : p->lo[k];
+		value = SEM_VALUE(p->lo[i]);
+		if (op->op == 0 && value)
+			return BLOCKED;
+		value += op->op;
+		if (value < 0)
+			return BLOCKED;
+		if (value > SEMVMX)
+			return -ERANGE;
+		p->lo[i] = lo_make(p->lo[i], value, a->pid);
+		if (!(op->flg & SEM_FLG_UNDO))
+			continue;
+		k = plan_before(a, i, 1);
+		p->adj[i] =
+			(k < 0 ? a->undo->adj[op->num] : p->adj[k]) - op->op;
+		if (p->adj[i] < -32768 || p->adj[i] > 32767)
+			return -ERANGE;
+	}
+	return 0;
+}
+
+/* How many more adj of the array's record will be nonzero. */
+static inline s32 plan_nonzero(const struct array *a, const struct plan *p)
+{
+	s32 delta = 0;
+	u32 i, k;
+
+	for (i = 0; i < a->n; i++) {
+		if (!(a->sops[i].flg & SEM_FLG_UNDO))
+			continue;
+		for (k = i + 1; k < a->n; k++)
+			if (a->sops[k].num == a->sops[i].num &&
+				(a->sops[k].flg & SEM_FLG_UNDO))
+				break;
+		if (k == a->n)
+			delta += (p->adj[i] != 0) -
+				 (a->undo->adj[a->sops[i].num] != 0);
+	}
+	return delta;
+}
+
+static inline void entry_add(
+	struct caller *c, u32 *n, void *p, u64 old, u64 size)
+{
+	atom_store_release(&c->entries[*n].off,
+		region_off(&c->region, p) | size << JOURNAL_SIZE_SHIFT);
+	atom_store_release(&c->entries[*n].old, old);
+	++*n;
+}
+
+/* All old values first, then one store of the count, then all new values. */
+static inline void plan_apply(struct caller *c, struct semset *set,
+	const struct array *a, const struct plan *p, s32 nonzero)
+{
+	struct sem *sems = sem_array(set), *first = &sems[a->sops[0].num];
+	struct undo *u = a->undo;
+	u32 i, n = 0, n_nonzero = u ? u->n_nonzero + nonzero : 0;
+	s32 holders = u ? !!n_nonzero - !!u->n_nonzero : 0;
+	s64 now = sys_realtime_sec();
+	int stamp = SEM_OTIME(first->hi) != now;
+
+	for (i = 0; i < a->n; i++) {
+		struct sem *sem = &sems[a->sops[i].num];
+
+		entry_add(c, &n, &sem->lo, sem->lo, 8);
+		if (a->sops[i].flg & SEM_FLG_UNDO)
+			entry_add(c, &n, &u->adj[a->sops[i].num],
+				(u16)u->adj[a->sops[i].num], 2);
+	}
+	if (nonzero)
+		entry_add(c, &n, &u->n_nonzero, u->n_nonzero, 4);
+	if (holders)
+		entry_add(c, &n, &set->n_adj, set->n_adj, 4);
+	if (stamp)
+		entry_add(c, &n, &first->hi, first->hi, 8);
+	atom_store_release(&c->journal->n, n);
+	for (i = 0; i < a->n; i++) {
+		u32 num = a->sops[i].num;
+
+		atom_store_release(&sems[num].lo, p->lo[i]);
+		if (!(a->sops[i].flg & SEM_FLG_UNDO))
+			continue;
+		if (!u->adj[num])
+			atom_store_release(&u->since, now);
+		atom_store_release(&u->adj[num], (s16)p->adj[i]);
+	}
+	if (nonzero)
+		atom_store_release(&u->n_nonzero, n_nonzero);
+	if (holders)
+		atom_store_release(&set->n_adj, set->n_adj + holders);
+	if (stamp)
+		atom_store_release(&first->hi, hi_stamp(first->hi, now));
+}
+
+/* Any length: applied as it goes, rolled back if it does not end well. */
+static int array_try_long(struct caller *c, struct semset *set,
+	const struct array *a, u32 *ret_op)
+{
+	struct sem *sems = sem_array(set), *sem;
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < a->n; i++) {
+		const struct sop *op = &a->sops[i];
+		s32 value;
+
+		sem = &sems[op->num];
+		value = SEM_VALUE(sem->lo);
+		err = BLOCKED;
+		if (op->op == 0 && value)
+			break;
+		value += op->op;
+		if (value < 0)
+			break;
+		err = -ERANGE;
+		if (value > SEMVMX)
+			break;
+		if (op->flg & SEM_FLG_UNDO) {
+			err = undo_adjust(c, set, a->undo, op->num, -op->op);
+			if (err)
+				break;
+		}
+		err = 0;
+		journal_set64(c, &sem->lo, lo_make(sem->lo, value, a->pid));
+	}
+	if (err) {
+		journal_abort(c);
+		*ret_op = i;
+		return err;
+	}
+	sem = &sems[a->sops[0].num];
+	journal_set64(c, &sem->hi, hi_stamp(sem->hi, sys_realtime_sec()));
+	return 0;
+}
+
+/* One operation without undo, the usual case. */
+HOT static inline int one_try(
+	struct caller *c, struct semset *set, const struct array *a)
+{
+	struct sem *sem = &sem_array(set)[a->sops->num];
+	s32 op = a->sops->op, value = SEM_VALUE(sem->lo);
+	s64 now;
+
+	if (op == 0 && value)
+		return BLOCKED;
+	value += op;
+	if (value < 0)
+		return BLOCKED;
+	if (value > SEMVMX)
+		return -ERANGE;
+	now = sys_realtime_sec();
+	if (unlikely(SEM_OTIME(sem->hi) != now))
+		journal_set64(c, &sem->hi, hi_stamp(sem->hi, now));
+	journal_set64(c, &sem->lo, lo_make(sem->lo, value, a->pid));
+	return 0;
+}
+
+HOT int array_try(struct caller *c, struct semset *set, const struct array *a,
+	u32 *ret_op)
+{
+	struct plan p;
+	s32 nonzero;
+	int err;
+
+	if (likely(a->n == 1 && !a->undo)) {
+		*ret_op = 0;
+		return one_try(c, set, a);
+	}
+	if (unlikely(a->n > PLAN_MAX))
+		return array_try_long(c, set, a, ret_op);
+	err = plan_make(set, a, &p, ret_op);
+	if (err)
+		return err;
+	nonzero = a->undo ? plan_nonzero(a, &p) : 0;
+	/* The record has to go on the set's list first. */
+	if (unlikely(nonzero && !a->undo->is_active))
+		return array_try_long(c, set, a, ret_op);
+	plan_apply(c, set, a, &p, nonzero);
+	return 0;
+}
+
+u32 array_entries(u32 n, int undo)
+{
+	/* Words, their undo, the time, the queue links and the waiter. */
+	return n * (1 + (undo ? UNDO_ENTRIES : 0)) + 16;
+}
+
+static const struct sop *waiter_sops(const struct caller *c, struct waiter *w)
+{
+	if (w->n_sops <= WAITER_SOPS_INLINE)
+		return w->sops;
+	return region_span(
+		&c->region, w->sops_ext, (u64)w->n_sops * sizeof(struct sop));
+}
+
+/* ---- queues ---- */
+
+HOT static struct wait_queue *queue_of(
+	struct semset *set, const struct waiter *w)
+{
+	struct sem *sem = &sem_array(set)[w->queue_num];
+
+	switch (w->kind) {
+	case Q_ALTER:
+		return &sem->alter;
+	case Q_ZERO:
+		return &sem->zero;
+	case Q_COMPLEX:
+		return &set->complex;
+	default:
+		return &set->zero_arrays;
+	}
+}
+
+HOT void queue_append(struct caller *c, struct semset *set, struct waiter *w)
+{
+	struct wait_queue *q = queue_of(set, w);
+	u32 idx = wait_index(c, w);
+
+	atom_store_release(&w->next, 0);
+	atom_store_release(&w->prev, q->tail);
+	if (q->tail)
+		journal_set32(c, &wait_at(c, q->tail)->next, idx);
+	else
+		journal_set32(c, &q->head, idx);
+	journal_set32(c, &q->tail, idx);
+	journal_set32(c, &set->n_waiters, set->n_waiters + 1);
+	journal_set32(c, &w->state, WAIT_QUEUED);
+}
+
+HOT void queue_remove(
+	struct caller *c, struct semset *set, struct waiter *w, s32 result)
+{
+	struct wait_queue *q = queue_of(set, w);
+
+	if (w->prev)
+		journal_set32(c, &wait_at(c, w->prev)->next, w->next);
+	else
+		journal_set32(c, &q->head, w->next);
+	if (w->next)
+		journal_set32(c, &wait_at(c, w->next)->prev, w->prev);
+	else
+		journal_set32(c, &q->tail, w->prev);
+	journal_set32(c, &set->n_waiters, set->n_waiters - 1);
+	journal_set32(c, (u32 *)&w->result, result);
+	journal_set32(c, &w->state, WAIT_DONE);
+}
+
+void sem_dismiss(
+	struct caller *c, struct semset *set, struct waiter *w, s32 result)
+{
+	queue_remove(c, set, w, result);
+	if (!wait_dead(w))
+		wait_grant(c, w);
+	journal_commit(c);
+}
+
+static void each_queue(struct caller *c, struct slot *s, struct semset *set,
+	void (*visit)(struct caller *, struct slot *, struct semset *,
+		struct wait_queue *, void *),
+	void *arg)
+{
+	struct sem *sems = sem_array(set);
+	u32 i;
+
+	for (i = 0; i < s->size; i++) {
+		if (sems[i].alter.head)
+			visit(c, s, set, &sems[i].alter, arg);
+		if (sems[i].zero.head)
+			visit(c, s, set, &sems[i].zero, arg);
+	}
+	visit(c, s, set, &set->complex, arg);
+	visit(c, s, set, &set->zero_arrays, arg);
+}
+
+static void visit_dismiss(struct caller *c, struct slot *s, struct semset *set,
+	struct wait_queue *q, void *arg)
+{
+	(void)s;
+	while (q->head)
+		sem_dismiss(c, set, wait_at(c, q->head), *(s32 *)arg);
+}
+
+void sem_dismiss_all(
+	struct caller *c, struct slot *s, struct semset *set, s32 result)
+{
+	if (set->n_waiters)
+		each_queue(c, s, set, visit_dismiss, &result);
+}
+
+static void visit_nudge(struct caller *c, struct slot *s, struct semset *set,
+	struct wait_queue *q, void *arg)
+{
+	struct waiter *w;
+
+	(void)s, (void)set, (void)arg;
+	for (w = wait_at(c, q->head); w; w = wait_at(c, w->next))
+		sys_futex_wake(&w->word, 1);
+}
+
+void sem_nudge_all(struct caller *c, struct slot *s, struct semset *set)
+{
+	if (set->n_waiters)
+		each_queue(c, s, set, visit_nudge, NULL);
+}
+
+struct count_arg {
+	u32 num;
+	int at_zero;
+	u32 count;
+};
+
+static void visit_count(struct caller *c, struct slot *s, struct semset *set,
+	struct wait_queue *q, void *arg)
+{
+	struct count_arg *a = arg;
+	struct waiter *w;
+
+	(void)s, (void)set;
+	for (w = wait_at(c, q->head); w; w = wait_at(c, w->next)) {
+		const struct sop *sops = waiter_sops(c, w);
+		const struct sop *op = sops ? &sops[w->block_op] : NULL;
+
+		if (op && op->num == a->num && !wait_dead(w) &&
+			(op->op == 0) == a->at_zero)
+			a->count++;
+	}
+}
+
+u32 sem_count_blocked(struct caller *c, struct slot *s, struct semset *set,
+	u32 num, int at_zero)
+{
+	struct count_arg a = {num, at_zero, 0};
+	struct sem *sem = &sem_array(set)[num];
+
+	if (!set->n_waiters)
+		return 0;
+	visit_count(c, s, set, at_zero ? &sem->zero : &sem->alter, &a);
+	visit_count(c, s, set, &set->complex, &a);
+	visit_count(c, s, set, &set->zero_arrays, &a);
+	return a.count;
+}
+
+/* ---- the passes of §4.4 ---- */
+
+struct dirty {
+	u32 n;
+	int all;
+	u16 nums[MAX_DIRTY];
+};
+
+/* Not an initializer: that would clear all of nums. */
+static inline void dirty_init(struct dirty *d, int all)
+{
+	d->n = 0;
+	d->all = all;
+}
+
+static void dirty_add(struct dirty *d, u32 num)
+{
+	u32 i;
+
+	for (i = 0; i < d->n; i++)
+		if (d->nums[i] == num)
+			return;
+	if (d->n == MAX_DIRTY)
+		d->all = 1;
+	else
+		d->nums[d->n++] = num;
+}
+
+/* Try one sleeper. 1 if its array was executed, else 0; either way it may have
+ * left its queue. */
+static int pass_try(
+	struct caller *c, struct slot *s, struct semset *set, struct waiter *w)
+{
+	struct array a = {waiter_sops(c, w), w->n_sops, w->pid, NULL};
+	u32 op = 0;
+	int err;
+
+	(void)s;
+	if (wait_dead(w) || !a.sops) {
+		sem_dismiss(c, set, w, -EINTR);
+		return 0;
+	}
+	if (journal_reserve(c, array_entries(a.n, w->undo.off != 0)))
+		return 0;
+	if (w->undo.off) {
+		u32 task = region_thread(&c->region, wait_index(c, w))->task;
+
+		a.undo = undo_at(c, w->undo);
+		/* A process on its way out: its records may be gone before
+		 * the kernel marks this thread. */
+		if (!a.undo || a.undo->ident != w->ident ||
+			a.undo->task != task) {
+			sem_dismiss(c, set, w, -EINTR);
+			return 0;
+		}
+	}
+	err = array_try(c, set, &a, &op);
+	if (err == BLOCKED && !(a.sops[op].flg & SEM_IPC_NOWAIT)) {
+		if (w->block_op != op)
+			atom_store_release(&w->block_op, op);
+		return 0;
+	}
+	if (err == BLOCKED)
+		err = -EAGAIN;
+	queue_remove(c, set, w, err);
+	wait_grant(c, w);
+	journal_commit(c);
+	return err == 0;
+}
+
+static void try_zero_queue(struct caller *c, struct slot *s, struct semset *set,
+	struct wait_queue *q)
+{
+	struct waiter *w = wait_at(c, q->head), *next;
+
+	for (; w; w = next) {
+		next = wait_at(c, w->next);
+		pass_try(c, s, set, w);
+	}
+}
+
+static void zero_pass_one(struct caller *c, struct slot *s, struct semset *set,
+	u32 num, int *found_zero)
+{
+	struct sem *sem = &sem_array(set)[num];
+
+	if (SEM_VALUE(sem->lo))
+		return;
+	*found_zero = 1;
+	try_zero_queue(c, s, set, &sem->zero);
+}
+
+static void zero_pass(struct caller *c, struct slot *s, struct semset *set,
+	const struct dirty *d)
+{
+	int found = 0;
+	u32 i;
+
+	if (d->all)
+		for (i = 0; i < s->size; i++)
+			zero_pass_one(c, s, set, i, &found);
+	else
+		for (i = 0; i < d->n; i++)
+			zero_pass_one(c, s, set, d->nums[i], &found);
+	if (found)
+		try_zero_queue(c, s, set, &set->zero_arrays);
+}
+
+/* The touched semaphores of a sleeper that was let through. Its record is its
+ * own again only after our unlock, so it can still be read. */
+static void after_success(struct caller *c, struct slot *s, struct semset *set,
+	struct waiter *w, struct dirty *d)
+{
+	const struct sop *sops = waiter_sops(c, w);
+	struct dirty touched;
+	u32 i;
+
+	dirty_init(&touched, 0);
+
+	for (i = 0; i < w->n_sops; i++) {
+		dirty_add(&touched, sops[i].num);
+		dirty_add(d, sops[i].num);
+	}
+	zero_pass(c, s, set, &touched);
+}
+
+/* Without sleeping arrays the semaphores are independent. */
+static void alter_pass_simple(struct caller *c, struct slot *s,
+	struct semset *set, u32 num, struct dirty *d)
+{
+	struct sem *sem = &sem_array(set)[num];
+	struct waiter *w, *next;
+
+restart:
+	/* A decrement cannot succeed at 0, and an increment never sleeps. */
+	for (w = wait_at(c, sem->alter.head); w && SEM_VALUE(sem->lo);
+		w = next) {
+		next = wait_at(c, w->next);
+		if (pass_try(c, s, set, w)) {
+			after_success(c, s, set, w, d);
+			goto restart;
+		}
+	}
+}
+
+static struct waiter *first_after(
+	const struct caller *c, const struct wait_queue *q, u64 stamp)
+{
+	struct waiter *w = wait_at(c, q->head);
+
+	while (w && w->stamp <= stamp)
+		w = wait_at(c, w->next);
+	return w;
+}
+
+static struct waiter *earlier(struct waiter *a, struct waiter *b)
+{
+	return !a || (b && b->stamp < a->stamp) ? b : a;
+}
+
+/* The next sleeper in arrival order, over arrays and single operations. */
+static struct waiter *next_alter(const struct caller *c, struct slot *s,
+	struct semset *set, const struct dirty *d, u64 stamp)
+{
+	struct waiter *best = first_after(c, &set->complex, stamp);
+	struct sem *sems = sem_array(set);
+	u32 i, n = d->all ? s->size : d->n;
+
+	for (i = 0; i < n; i++) {
+		struct sem *sem = &sems[d->all ? i : d->nums[i]];
+
+		if (sem->alter.head && SEM_VALUE(sem->lo))
+			best = earlier(
+				best, first_after(c, &sem->alter, stamp));
+	}
+	return best;
+}
+
+static void alter_pass(
+	struct caller *c, struct slot *s, struct semset *set, struct dirty *d)
+{
+	struct waiter *w;
+	u64 stamp = 0;
+	u32 i;
+
+	if (!set->complex.head) {
+		for (i = 0; !d->all && i < d->n; i++)
+			alter_pass_simple(c, s, set, d->nums[i], d);
+		for (i = 0; d->all && i < s->size; i++)
+			alter_pass_simple(c, s, set, i, d);
+		return;
+	}
+	while ((w = next_alter(c, s, set, d, stamp))) {
+		stamp = w->stamp;
+		if (pass_try(c, s, set, w)) {
+			after_success(c, s, set, w, d);
+			stamp = 0;
+		}
+	}
+}
+
+/* The set's only sleeper, if it waits in this semaphore's queue for a single
+ * decrement without undo and is alive; else NULL. */
+HOT static struct waiter *sole_taker(
+	const struct caller *c, struct semset *set, struct sem *sem)
+{
+	struct waiter *w = wait_at(c, sem->alter.head);
+
+	if (set->n_waiters != 1 || !w || w->n_sops != 1 || w->undo.off ||
+		wait_dead(w))
+		return NULL;
+	return w;
+}
+
+/*
+ * What array_try, sem_alarm and sem_pass come to when there is one sleeper and
+ * the operation lets it through. One commit for both, so nothing is pending in
+ * between and nobody needs to be alarmed.
+ */
+HOT int sem_hand_over(
+	struct caller *c, struct semset *set, const struct sop *op)
+{
+	struct sem *sem = &sem_array(set)[op->num];
+	struct waiter *w = sole_taker(c, set, sem);
+	s32 value = SEM_VALUE(sem->lo) + op->op;
+	s64 now;
+
+	if (!w || op->op <= 0 || value > SEMVMX || value + w->sops[0].op < 0)
+		return 0;
+	now = sys_realtime_sec();
+	if (unlikely(SEM_OTIME(sem->hi) != now))
+		journal_set64(c, &sem->hi, hi_stamp(sem->hi, now));
+	journal_set64(
+		c, &sem->lo, lo_make(sem->lo, value + w->sops[0].op, w->pid));
+	queue_remove(c, set, w, 0);
+	wait_grant(c, w);
+	journal_commit(c);
+	return 1;
+}
+
+void sem_pass(struct caller *c, struct slot *s, struct semset *set,
+	const u16 *nums, u32 n)
+{
+	struct dirty d;
+	u32 i;
+
+	dirty_init(&d, nums == NULL);
+	for (i = 0; i < n; i++)
+		dirty_add(&d, nums[i]);
+	if (set->n_waiters) {
+		zero_pass(c, s, set, &d);
+		alter_pass(c, s, set, &d);
+	}
+	if (set->pass_pending)
+		atom_store_release(&set->pass_pending, 0);
+	wait_alarm_end(c);
+}
+
+static struct waiter *first_alive(
+	const struct caller *c, const struct wait_queue *q)
+{
+	struct waiter *w = wait_at(c, q->head);
+
+	while (w && wait_dead(w))
+		w = wait_at(c, w->next);
+	return w;
+}
+
+/* Anybody alive will do; best the one that will be let through, which costs
+ * nothing then. */
+void sem_alarm(struct caller *c, struct slot *s, struct semset *set,
+	const u16 *nums, u32 n)
+{
+	struct sem *sems = sem_array(set);
+	struct waiter *w = NULL;
+	u32 i;
+
+	if (!nums)
+		n = s->size;
+	for (i = 0; i < n && !w; i++) {
+		struct sem *sem = &sems[nums ? nums[i] : i];
+
+		w = first_alive(
+			c, SEM_VALUE(sem->lo) ? &sem->alter : &sem->zero);
+	}
+	if (!w)
+		w = first_alive(c, &set->complex);
+	if (!w)
+		w = first_alive(c, &set->zero_arrays);
+	if (w)
+		wait_alarm(c, w);
+}

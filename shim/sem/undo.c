@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: MIT
+/*
+ * SEM_UNDO records; see undo.h.
+ *
+ * A record is in up to three lists: its task's chain (memory; task lock), the
+ * set's list of all records, and the set's list of active ones, those that may
+ * have something to give back. A record becomes active with its first nonzero
+ * adj and stays so when it goes back to zero (a lock taken and given back would
+ * link and unlink each time); idle ones are taken off when the list is long.
+ *
+ * Lock order: task, then slot.
+ */
+#include "sem/semop.h"
+#include "registry/event.h"
+#include "registry/heap.h"
+#include "registry/task.h"
+
+/* Arbitrary: how many records a caller looks at before it tidies the list. */
+#define ACTIVE_TIDY 4u
+
+static struct ref undo_ref(const struct caller *c, const struct undo *u)
+{
+	return (struct ref){u ? region_off(&c->region, u) : 0};
+}
+
+/* ---- lists of a set; slot lock held, part of the current operation ---- */
+
+static void set_list(struct caller *c, struct short_ref *list, struct ref first)
+{
+	journal_set32(c, &list->unit, ref_short(first).unit);
+}
+
+static void link_set(struct caller *c, struct semset *set, struct undo *u)
+{
+	struct undo *first = undo_at(c, ref_long(set->undo_all));
+
+	journal_set_ref(c, &u->set_next, ref_long(set->undo_all));
+	journal_set_ref(c, &u->set_prev, (struct ref){0});
+	if (first)
+		journal_set_ref(c, &first->set_prev, undo_ref(c, u));
+	set_list(c, &set->undo_all, undo_ref(c, u));
+}
+
+static void unlink_set(struct caller *c, struct semset *set, struct undo *u)
+{
+	struct undo *next = undo_at(c, u->set_next);
+	struct undo *prev = undo_at(c, u->set_prev);
+
+	if (next)
+		journal_set_ref(c, &next->set_prev, u->set_prev);
+	if (prev)
+		journal_set_ref(c, &prev->set_next, u->set_next);
+	else
+		set_list(c, &set->undo_all, u->set_next);
+}
+
+static void link_active(struct caller *c, struct semset *set, struct undo *u)
+{
+	struct undo *first = undo_at(c, ref_long(set->undo_active));
+
+	/* u is not in the list: its own links need no journal. */
+	atom_store_release(&u->active_next.off, ref_long(set->undo_active).off);
+	atom_store_release(&u->active_prev.off, 0);
+	if (first)
+		journal_set_ref(c, &first->active_prev, undo_ref(c, u));
+	set_list(c, &set->undo_active, undo_ref(c, u));
+	journal_set32(c, &u->is_active, 1);
+	journal_set32(c, &set->n_active, set->n_active + 1);
+}
+
+static void unlink_active(struct caller *c, struct semset *set, struct undo *u)
+{
+	struct undo *next = undo_at(c, u->active_next);
+	struct undo *prev = undo_at(c, u->active_prev);
+
+	if (next)
+		journal_set_ref(c, &next->active_prev, u->active_prev);
+	if (prev)
+		journal_set_ref(c, &prev->active_next, u->active_next);
+	else
+		set_list(c, &set->undo_active, u->active_next);
+	journal_set32(c, &u->is_active, 0);
+	journal_set32(c, &set->n_active, set->n_active - 1);
+}
+
+static void set_adj(
+	struct caller *c, struct semset *set, struct undo *u, u32 num, s32 adj)
+{
+	s32 old = u->adj[num];
+
+	journal_set16(c, (u16 *)&u->adj[num], (u16)adj);
+	if (!old == !adj)
+		return;
+	if (adj)
+		atom_store_release(&u->since, sys_realtime_sec());
+	journal_set32(c, &u->n_nonzero, u->n_nonzero + (adj ? 1 : -1));
+	if (adj && u->n_nonzero == 1) {
+		journal_set32(c, &set->n_adj, set->n_adj + 1);
+		if (!u->is_active)
+			link_active(c, set, u);
+	} else if (!adj && u->n_nonzero == 0) {
+		journal_set32(c, &set->n_adj, set->n_adj - 1);
+	}
+}
+
+int undo_adjust(struct caller *c, struct semset *set, struct undo *u, u32 num,
+	s32 delta)
+{
+	s32 adj = u->adj[num] + delta;
+
+	if (adj < -32768 || adj > 32767)
+		return -ERANGE;
+	if (delta)
+		set_adj(c, set, u, num, adj);
+	return 0;
+}
+
+/* A set that is lent has one holder at most, and few semaphores. */
+void undo_recount(struct caller *c, struct semset *set)
+{
+	struct undo *u = undo_at(c, ref_long(set->undo_active));
+	u32 i, n;
+
+	for (; u; u = undo_at(c, u->active_next)) {
+		for (i = n = 0; i < u->n_sems; i++)
+			n += u->adj[i] != 0;
+		if (n == u->n_nonzero)
+			continue;
+		if (!n != !u->n_nonzero)
+			journal_set32(
+				c, &set->n_adj, set->n_adj + (n ? 1 : -1));
+		journal_set32(c, &u->n_nonzero, n);
+		journal_commit(c);
+	}
+}
+
+/* ---- finding and making the own record ---- */
+
+static void stamp(struct caller *c, struct undo *u)
+{
+	/* Several threads may race: any order of theirs is right. */
+	atom_store_release(&u->stamp, ++task_own(c)->use_seq);
+	task_check_lifeline(c);
+}
+
+static struct undo *chain_find(struct caller *c, u64 ident, u32 n_sems)
+{
+	struct undo *u, *empty = NULL;
+
+	for (u = undo_at(c, task_own(c)->undo_head); u;
+		u = undo_at(c, u->task_next)) {
+		if (u->ident == ident)
+			return u;
+		if (!u->ident && u->cap >= n_sems && !empty)
+			empty = u;
+	}
+	return empty;
+}
+
+/* A new record at the head of the own chain; task lock held. */
+static int chain_add(struct caller *c, u32 n_sems, struct undo **ret)
+{
+	struct task *t = task_own(c);
+	struct undo *u;
+	int err;
+
+	if (!t->spare.off) {
+		err = heap_alloc_at(c, undo_size(n_sems), &t->spare);
+		if (err)
+			return err;
+	}
+	u = undo_at(c, t->spare);
+	if (!u)
+		return -ENOMEM;
+	/* Nobody reaches it yet: plain stores. */
+	*u = (struct undo){.task_next = t->undo_head,
+		.task = c->task,
+		.cap = n_sems,
+		.n_sems = n_sems};
+	journal_set_ref(c, &t->undo_head, t->spare);
+	journal_set_ref(c, &t->spare, (struct ref){0});
+	journal_commit(c);
+	*ret = u;
+	return 0;
+}
+
+/* Bind an empty record to the set; task lock held. */
+static int bind(struct caller *c, struct slot *s, u64 ident, struct undo *u)
+{
+	struct semset *set;
+	u32 i;
+	int err = sem_lock(c, s, ident), first;
+
+	if (err)
+		return err;
+	set = sem_body(c, s);
+	first = !set->undo_all.unit;
+	for (i = 0; i < s->size; i++)
+		atom_store_release((u16 *)&u->adj[i], 0);
+	atom_store_release(&u->n_sems, s->size);
+	atom_store_release(&u->n_nonzero, 0);
+	atom_store_release(&u->is_active, 0);
+	atom_store_release(
+		&u->slot_idx, region_slot_idx(&c->region, FAC_SEM, s));
+	journal_set64(c, &u->ident, ident);
+	link_set(c, set, u);
+	/* Before the commit: should we die, nobody is left asleep without
+	 * knowing of the record. They look when we have unlocked. */
+	if (first)
+		sem_nudge_all(c, s, set);
+	journal_commit(c);
+	sem_unlock(c, s);
+	return 0;
+}
+
+/* A spare block left by an operation that did not come to its end may be of
+ * another size. */
+static void drop_spare(struct caller *c, u32 n_sems)
+{
+	struct task *t = task_own(c);
+	struct undo *u = undo_at(c, t->spare);
+
+	if (u && t->spare_size != undo_size(n_sems))
+		heap_free_at(c, t->spare_size, &t->spare);
+	if (!t->spare.off)
+		atom_store_release(&t->spare_size, undo_size(n_sems));
+}
+
+static int get_slow(
+	struct caller *c, struct slot *s, u64 ident, struct undo **ret)
+{
+	u32 n_sems = s->size, k = (u32)ident % 8;
+	struct undo *u;
+	struct task *t;
+	int err = 0;
+
+	/* A signal handler that forks would make it another's task. */
+	section_begin(c);
+	t = task_own(c);
+	lock_acquire(c, &t->lock);
+	task_check_lifeline(c);
+	u = chain_find(c, ident, n_sems);
+	if (!u) {
+		drop_spare(c, n_sems);
+		err = chain_add(c, n_sems, &u);
+	}
+	if (!err && u->ident != ident)
+		err = bind(c, s, ident, u);
+	lock_release(c, &t->lock);
+	if (!err) {
+		c->undo_cache[k].ident = ident;
+		c->undo_cache[k].off = region_off(&c->region, u);
+		stamp(c, u);
+		*ret = u;
+	}
+	section_end(c);
+	return err;
+}
+
+int undo_get(struct caller *c, struct slot *s, u64 ident, struct undo **ret)
+{
+	u32 k = (u32)ident % 8;
+	struct undo *u;
+
+	if (likely(c->undo_cache[k].ident == ident)) {
+		u = region_at(&c->region, c->undo_cache[k].off);
+		if (likely(u->ident == ident && u->task == c->task)) {
+			stamp(c, u);
+			*ret = u;
+			return 0;
+		}
+	}
+	return get_slow(c, s, ident, ret);
+}
+
+/* ---- the dead ---- */
+
+static void tidy_active(struct caller *c, struct semset *set)
+{
+	struct undo *u = undo_at(c, ref_long(set->undo_active)), *next;
+	u32 looked = 0;
+
+	for (; u && looked < 2 * ACTIVE_TIDY; u = next, looked++) {
+		next = undo_at(c, u->active_next);
+		if (u->n_nonzero == 0) {
+			unlink_active(c, set, u);
+			journal_commit(c);
+		}
+	}
+}
+
+u32 undo_suspect(struct caller *c, struct semset *set, int all)
+{
+	struct undo *u =
+		undo_at(c, ref_long(all ? set->undo_all : set->undo_active));
+
+	if (!all && set->n_active > ACTIVE_TIDY && set->n_active > set->n_adj) {
+		tidy_active(c, set);
+		u = undo_at(c, ref_long(set->undo_active));
+	}
+	for (; u; u = undo_at(c, all ? u->set_next : u->active_next)) {
+		struct task *t = region_task(&c->region, u->task);
+
+		if (u->task == c->task || (!all && !u->n_nonzero))
+			continue;
+		if (unlikely(task_suspect(t)) && task_gone(c, t))
+			return u->task;
+	}
+	return 0;
+}
+
+/* Records looked at without the lock, in a list that may change under us.
+ * Arbitrary. */
+#define PEEKED_RECORDS 64
+
+int undo_none_suspect(const struct caller *c, const struct semset *set)
+{
+	const struct undo *u = undo_at(c, ref_long(set->undo_all));
+	int steps;
+
+	for (steps = 0; u && steps < PEEKED_RECORDS; steps++) {
+		u32 task = u->task;
+
+		if (task != c->task &&
+			task_suspect(region_task(&c->region, task)))
+			return 0;
+		u = undo_at(c, u->set_next);
+	}
+	return !u;
+}
+
+void undo_watch(struct caller *c, struct semset *set, struct wait_watch *ret)
+{
+	struct undo *u = undo_at(c, ref_long(set->undo_active));
+
+	ret->n = 0;
+	for (; u && ret->n < 8; u = undo_at(c, u->active_next)) {
+		struct task *t = region_task(&c->region, u->task);
+		u32 life = atom_load_acquire(&t->life);
+
+		if (u->task == c->task || !u->n_nonzero ||
+			(life & SYS_OWNER_DIED) || !life)
+			continue;
+		ret->word[ret->n] = &t->life;
+		ret->seen[ret->n++] = life;
+	}
+}
+
+/* Take a record off its set; part of the current operation. */
+static void unbind(struct caller *c, struct semset *set, struct undo *u)
+{
+	if (u->is_active)
+		unlink_active(c, set, u);
+	unlink_set(c, set, u);
+	journal_set64(c, &u->ident, 0);
+}
+
+/* Give back what a dead process's record says; an operation of its own. */
+static int apply(struct caller *c, struct slot *s, struct semset *set,
+	struct undo *u, u32 pid)
+{
+	struct sem *sems = sem_array(set);
+	u32 i;
+
+	if (journal_reserve(c, 2 * u->n_sems + 16))
+		return -ENOMEM;
+	for (i = 0; i < u->n_sems; i++) {
+		s32 value;
+
+		if (!u->adj[i])
+			continue;
+		sem_own(&sems[i]);
+		value = (s32)SEM_VALUE(sems[i].lo) + u->adj[i];
+		value = value < 0 ? 0 : value > SEMVMX ? SEMVMX : value;
+		journal_set64(c, &sems[i].lo,
+			(u64)pid << 32 | SEM_OWNED | (u32)value);
+	}
+	sem_own(&sems[0]);
+	journal_set64(c, &sems[0].hi,
+		(sems[0].hi & ~0xffffffffffULL) | (u64)sys_realtime_sec());
+	if (u->n_nonzero)
+		journal_set32(c, &set->n_adj, set->n_adj - 1);
+	unbind(c, set, u);
+	journal_set16(c, &set->pass_pending, 1);
+	if (set->n_waiters)
+		sem_alarm(c, s, set, NULL, 0);
+	journal_commit(c);
+	sem_pass(c, s, set, NULL, 0);
+	return 0;
+}
+
+static struct undo *most_recent(struct caller *c, struct task *t)
+{
+	struct undo *u, *best = NULL;
+
+	for (u = undo_at(c, t->undo_head); u; u = undo_at(c, u->task_next))
+		if (u->ident && (!best || u->stamp > best->stamp))
+			best = u;
+	return best;
+}
+
+static int apply_all(struct caller *c, struct task *t)
+{
+	struct undo *u;
+	int err = 0;
+
+	while (!err && (u = most_recent(c, t))) {
+		struct slot *s = region_slot(
+			&c->region, FAC_SEM, u->slot_idx & ids_mask(c));
+		u64 ident = u->ident;
+
+		sem_lock_any(c, s);
+		if (u->ident == ident && s->ident == ident) {
+			err = apply(c, s, sem_body(c, s), u, t->pid);
+		} else if (u->ident == ident) {
+			/* A removal has begun and not come to its records. Its
+			 * body is still there: it goes after them. */
+			unbind(c, sem_body(c, s), u);
+			journal_commit(c);
+		}
+		sem_unlock(c, s);
+	}
+	return err;
+}
+
+static void free_chain(struct caller *c, struct task *t)
+{
+	struct undo *u;
+
+	if (t->spare.off)
+		heap_free_at(c, t->spare_size, &t->spare);
+	while ((u = undo_at(c, t->undo_head))) {
+		u64 size = undo_size(u->cap);
+
+		atom_store_release(&t->spare_size, size);
+		journal_set_ref(c, &t->spare, t->undo_head);
+		journal_set_ref(c, &t->undo_head, u->task_next);
+		journal_commit(c);
+		heap_free_at(c, size, &t->spare);
+	}
+}
+
+int undo_release_locked(struct caller *c, struct task *t)
+{
+	int err;
+
+	if (t->undo_head.off)
+		event_add(c, EVENT_REAPED, t->pid, 0);
+	err = apply_all(c, t);
+	if (!err)
+		free_chain(c, t);
+	return err;
+}
+
+/* ---- SETVAL, SETALL, RMID ---- */
+
+u32 undo_clear_entries(struct caller *c, struct semset *set, s32 num)
+{
+	struct undo *u;
+	u32 n = 0;
+
+	for (u = undo_at(c, ref_long(set->undo_all)); u;
+		u = undo_at(c, u->set_next)) {
+		if (num >= 0)
+			n += u->adj[num] ? 3 : 0;
+		else
+			n += 2 * u->n_nonzero + 1;
+	}
+	return n;
+}
+
+void undo_clear(struct caller *c, struct semset *set, s32 num)
+{
+	struct undo *u;
+	u32 i;
+
+	for (u = undo_at(c, ref_long(set->undo_all)); u;
+		u = undo_at(c, u->set_next)) {
+		if (num >= 0 && u->adj[num])
+			set_adj(c, set, u, num, 0);
+		for (i = 0; num < 0 && u->n_nonzero && i < u->n_sems; i++)
+			if (u->adj[i])
+				set_adj(c, set, u, i, 0);
+	}
+}
+
+void undo_drop_all(struct caller *c, struct semset *set)
+{
+	struct undo *u;
+
+	while ((u = undo_at(c, ref_long(set->undo_all)))) {
+		unbind(c, set, u);
+		journal_commit(c);
+	}
+}

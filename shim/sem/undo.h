@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+/*
+ * SEM_UNDO: KERNEL-SEMANTICS §4.6.
+ *
+ * One record per (process, set), in the registry. Nothing runs in a dying
+ * process: its lifeline fires, and whoever meets the record next (a sleeper
+ * that watches the lifeline, or any caller that takes the set's lock while the
+ * record has something to give back) applies all records of that process, most
+ * recently used set first.
+ */
+#ifndef IPCLIFT_SEM_UNDO_H
+#define IPCLIFT_SEM_UNDO_H
+
+#include "object/reap.h"
+#include "sem/sem.h"
+#include "registry/wait.h"
+
+static inline struct undo *undo_at(const struct caller *c, struct ref ref)
+{
+	return region_span(&c->region, ref, sizeof(struct undo));
+}
+
+static inline u64 undo_size(u32 n_sems)
+{
+	return sizeof(struct undo) + (u64)n_sems * sizeof(s16);
+}
+
+/* The caller's record for the set of (s, ident), made if there is none; its
+ * stamp is set. 0, -EIDRM, -ENOMEM. No lock may be held. */
+int undo_get(struct caller *c, struct slot *s, u64 ident, struct undo **ret);
+
+/* adj[num] += delta as part of the current operation. -ERANGE if it leaves
+ * -32768..32767, with nothing changed. Slot lock held. */
+int undo_adjust(struct caller *c, struct semset *set, struct undo *u, u32 num,
+	s32 delta);
+#define UNDO_ENTRIES 8u
+
+/* Bring n_nonzero of the records and n_adj of the set in line with adj[]: the
+ * thread that a set is lent to leaves them alone. An operation of its own under
+ * the slot's lock, or the lender's. */
+void undo_recount(struct caller *c, struct semset *set);
+
+/* A task that holds something of this set and whose lifeline has fired; 0 if
+ * none. all: look at idle records too. Slot lock held. */
+u32 undo_suspect(struct caller *c, struct semset *set, int all);
+/* 1 if there surely is no such task, idle records included; 0 if it cannot be
+ * told. Needs no lock: for a copy that is found valid afterwards
+ * (lock_peek_valid). */
+int undo_none_suspect(const struct caller *c, const struct semset *set);
+
+/* undo_release_locked, for the reaper: object/reap.h. */
+
+/* adj[num] = 0 in every record of the set; num < 0: all. Slot lock held; part
+ * of the current operation: needs journal room for undo_clear_entries. */
+void undo_clear(struct caller *c, struct semset *set, s32 num);
+u32 undo_clear_entries(struct caller *c, struct semset *set, s32 num);
+
+/* Take every record off the set (RMID). Operations of their own. */
+void undo_drop_all(struct caller *c, struct semset *set);
+
+/* Lifelines of other holders, for a sleeper. Slot lock held. */
+void undo_watch(struct caller *c, struct semset *set, struct wait_watch *ret);
+
+#endif

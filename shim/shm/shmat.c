@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Attaching and detaching: KERNEL-SEMANTICS §6.2-6.4.
+ *
+ * The mapping comes first and is counted after, detaching takes it away before
+ * it is uncounted: a process that is killed between takes the mapping with it.
+ * Both happen under the own task's lock, which also guards the process's table
+ * of attachments; attaching holds the slot's too, so that the segment cannot
+ * go meanwhile.
+ */
+#include "object/perm.h"
+#include "shm/shm.h"
+#include "shm/shmattach.h"
+#include "shm/shmhost.h"
+
+#define PERM_X 1u
+
+static int check_address(u64 *addr, s32 flg)
+{
+	if (!*addr)
+		return flg & SHM_REMAP_FLAG ? -EINVAL : 0;
+	if (!(*addr & (SYS_PAGE - 1)))
+		return 0;
+	if (!(flg & SHM_RND_FLAG))
+		return -EINVAL;
+	*addr &= ~(SYS_PAGE - 1);
+	return !*addr && (flg & SHM_REMAP_FLAG) ? -EINVAL : 0;
+}
+
+static u32 wanted_rights(s32 flg)
+{
+	return PERM_R | (flg & SHM_RDONLY_FLAG ? 0 : PERM_W) |
+	       (flg & SHM_EXEC_FLAG ? PERM_X : 0);
+}
+
+static unsigned char wanted_prot(s32 flg)
+{
+	return 1 | (flg & SHM_RDONLY_FLAG ? 0 : 2) |
+	       (flg & SHM_EXEC_FLAG ? 4 : 0);
+}
+
+/* Slot lock held, segment live: map it and see that it is clean. */
+static int map_segment(struct caller *c, struct shm_segment *seg,
+	struct shm_entry *e, int fixed, s32 flg)
+{
+	int err;
+
+	e->pages = seg->pages;
+	e->off = seg->off;
+	e->prot = wanted_prot(flg);
+	e->read_only = (flg & SHM_RDONLY_FLAG) != 0;
+	e->state = SHM_MAPPING;
+	err = shm_map(c, e, fixed, (flg & SHM_REMAP_FLAG) != 0);
+	if (err || likely(!seg->dirty))
+		return err;
+	err = shm_map_zero(c, e, seg->dirty);
+	if (err)
+		shm_unmap(c, e);
+	else
+		atom_store_release(&seg->dirty, 0);
+	return err;
+}
+
+/* Own task's lock held. */
+static int attach(struct caller *c, struct slot *s, u64 ident, u64 addr,
+	int fixed, s32 flg, struct shm_entry *e)
+{
+	struct task *t = task_own(c);
+	struct shm_attach *rec = shm_record_new(c, t);
+	struct shm_segment *seg;
+	int err;
+
+	if (!rec)
+		return -ENOMEM;
+	lock_acquire(c, &s->lock);
+	seg = shm_body(c, s);
+	err = s->ident == ident && seg ? 0 : -EIDRM;
+	e->addr = addr;
+	if (!err)
+		err = map_segment(c, seg, e, fixed, flg);
+	if (!err) {
+		e->ident = ident;
+		e->slot_idx = region_slot_idx(&c->region, FAC_SHM, s);
+		e->rec = region_off(&c->region, rec);
+		shm_record_link(c, t, s, rec, e, 1, c->pid);
+	}
+	lock_release(c, &s->lock);
+	return err;
+}
+
+int shm_at(struct caller *c, s32 id, u64 addr, s32 flg, u64 *ret_addr)
+{
+	int fixed = addr != 0, err;
+	struct shm_entry *e;
+	struct slot *s;
+	u64 ident;
+
+	if (id < 0)
+		return -EINVAL;
+	err = check_address(&addr, flg);
+	if (err)
+		return err;
+	s = ids_find(c, FAC_SHM, id, &ident);
+	/* Perhaps the dead alone had it. */
+	if (s && unlikely((s->mode & SHM_MODE_DEST) ||
+			  caller_header(c)->limits.shm_rmid_forced)) {
+		err = caller_enroll(c);
+		if (err)
+			return err;
+		shm_sweep(c);
+		s = ids_find(c, FAC_SHM, id, &ident);
+	}
+	if (!s)
+		return -EINVAL;
+	err = perm_check(c, s, wanted_rights(flg));
+	if (!err)
+		err = caller_enroll(c);
+	if (err)
+		return err;
+	shm_order(c, s, ident);
+	if (flg & SHM_REMAP_FLAG)
+		shm_host_order(c, addr,
+			shm_body(c, s) ? shm_body(c, s)->pages * SYS_PAGE : 0);
+	task_lock_own(c);
+	task_check_lifeline(c);
+	e = shm_entry_new(c->shm);
+	err = e ? attach(c, s, ident, addr, fixed, flg, e) : -ENOMEM;
+	if (!err) {
+		*ret_addr = e->addr;
+		if (flg & SHM_REMAP_FLAG)
+			shm_host_changed_locked(
+				c, e->addr, e->pages * SYS_PAGE, SHM_GONE);
+		shm_entry_insert(c->shm, e);
+	} else if (e) {
+		shm_entry_drop(c->shm, e);
+	}
+	lock_release(c, &task_own(c)->lock);
+	if (!err)
+		shm_tidy(c, s, ident);
+	/* A failed attempt, too, ends a segment that nobody has. */
+	if (unlikely(err && caller_header(c)->limits.shm_rmid_forced))
+		shm_destroy_unused(c, s, ident);
+	return err;
+}
+
+/* Others than we alone have it: the dead among them first. */
+static void order_before_detach(struct caller *c, u64 addr)
+{
+	struct slot *s = NULL;
+	struct shm_entry *e;
+	u64 ident = 0;
+
+	task_lock_own(c);
+	e = shm_entry_find(c->shm, addr);
+	if (e && e->ident) {
+		ident = e->ident;
+		s = region_slot(&c->region, FAC_SHM, e->slot_idx);
+	}
+	lock_release(c, &task_own(c)->lock);
+	if (s && shm_body(c, s) && shm_body(c, s)->nattch > 1)
+		shm_order(c, s, ident);
+}
+
+int shm_dt(struct caller *c, u64 addr)
+{
+	struct shm_entry *e;
+	struct shm_attach *rec;
+	struct slot *s;
+	u64 ident;
+	int err, last = 0;
+
+	if (addr & (SYS_PAGE - 1))
+		return -EINVAL;
+	err = caller_enroll(c);
+	if (err)
+		return err;
+	order_before_detach(c, addr);
+	task_lock_own(c);
+	e = shm_entry_find(c->shm, addr);
+	if (!e || !e->ident) {
+		lock_release(c, &task_own(c)->lock);
+		return -EINVAL;
+	}
+	ident = e->ident;
+	s = region_slot(&c->region, FAC_SHM, e->slot_idx);
+	rec = region_at(&c->region, e->rec);
+	e->state = SHM_UNMAPPING;
+	shm_unmap(c, e);
+	shm_entry_remove(c->shm, e);
+	/* Another program image's or a reaped one is not ours to touch. */
+	if (rec->ident == ident && rec->task == c->task)
+		last = shm_record_unlink(c, task_own(c), rec, c->pid);
+	lock_release(c, &task_own(c)->lock);
+	if (last)
+		shm_destroy_unused(c, s, ident);
+	return 0;
+}

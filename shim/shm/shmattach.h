@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Attachment records: who has which segment attached, in the registry.
+ *
+ * A record belongs to one attachment of one process: to the task's chain, and
+ * while in use to the segment's list. Nothing runs in a process that is killed
+ * or calls exec: its lifeline fires, and whoever asks for a segment's nattch
+ * first drops what such processes left (shm_settle).
+ *
+ * Segments that were removed while attached stand in the list of the doomed;
+ * the last detach destroys them, or whoever finds that it was the death of a
+ * process.
+ *
+ * Lock order: facility, task, slot. A segment is destroyed under facility and
+ * slot lock, so whoever holds the slot's lock of a live segment keeps it.
+ */
+#ifndef IPCLIFT_SHM_SHMATTACH_H
+#define IPCLIFT_SHM_SHMATTACH_H
+
+#include "object/object.h"
+#include "object/reap.h"
+#include "shm/shmmap.h"
+#include "registry/task.h"
+
+#define SHM_MODE_DEST 01000u
+#define SHM_MODE_LOCKED 02000u
+
+extern const struct object_class shm_class;
+
+static inline struct shm_segment *shm_body(
+	const struct caller *c, const struct slot *s)
+{
+	return region_span(&c->region, s->body, sizeof(struct shm_segment));
+}
+static inline struct shm_attach *shm_attach_at(
+	const struct caller *c, struct ref ref)
+{
+	return region_span(&c->region, ref, sizeof(struct shm_attach));
+}
+
+/* ---- records; the lock of task t is held ---- */
+
+/* A record that is not in use (t->shm_free), or NULL without memory. */
+struct shm_attach *shm_record_new(struct caller *c, struct task *t);
+/* Put it to use for the attachment e: nattch, atime, lpid. The slot's lock is
+ * held; an operation of its own. */
+void shm_record_link(struct caller *c, struct task *t, struct slot *s,
+	struct shm_attach *rec, const struct shm_entry *e, u32 count, u32 pid);
+/* The opposite: nattch, dtime, lpid; takes the slot's lock. 1 if nobody has
+ * the segment any more and it is to be destroyed for that. */
+int shm_record_unlink(
+	struct caller *c, struct task *t, struct shm_attach *rec, u32 pid);
+/* Its fragments are now so many. Takes the slot's lock. */
+void shm_record_recount(struct caller *c, struct shm_attach *rec, u32 count,
+	int opened, int closed);
+/* shm_release_locked, for the reaper: object/reap.h. */
+
+/* ---- segments; no lock held ---- */
+
+/* Lock the segment of (s, ident) with none of the dead attached to it. 0, or
+ * -EIDRM with no lock held. */
+int shm_settle(
+	struct caller *c, struct slot *s, u64 ident, struct shm_segment **ret);
+/* 1 if surely none of the dead is attached to it; 0 if it cannot be told. Needs
+ * no lock: for a copy that is found valid afterwards (lock_peek_valid). */
+int shm_none_suspect(struct caller *c, const struct shm_segment *seg);
+/* After an attachment: look for the dead if there are many more than when they
+ * were last looked for, so that what nobody asks about does not pile up. */
+#define SHM_TIDY_MIN 16u /* arbitrary */
+void shm_tidy_slow(struct caller *c, struct slot *s, u64 ident);
+static inline void shm_tidy(struct caller *c, struct slot *s, u64 ident)
+{
+	const struct shm_segment *seg = shm_body(c, s);
+
+	if (unlikely(seg && atom_load_relaxed(&seg->nattch) >
+				    atom_load_relaxed(&seg->tidy_at)))
+		shm_tidy_slow(c, s, ident);
+}
+/* Before an attachment changes: the dead first, so that times and pids come in
+ * their order; left out where very many have it, or many change at once. */
+#define SHM_ORDER_MOST 64u /* arbitrary */
+void shm_order_slow(struct caller *c, struct slot *s, u64 ident);
+static inline void shm_order(struct caller *c, struct slot *s, u64 ident)
+{
+	const struct shm_segment *seg = shm_body(c, s);
+	u32 n = seg ? atom_load_relaxed(&seg->nattch) : 0;
+
+	if (n && n <= SHM_ORDER_MOST)
+		shm_order_slow(c, s, ident);
+}
+/* Destroy the segment if nobody has it and it is doomed, or all such are
+ * (shm_rmid_forced). */
+void shm_destroy_unused(struct caller *c, struct slot *s, u64 ident);
+/* Destroy those pending destruction that nobody has; shm_sweep_empty
+ * (object/reap.h) does without looking for exited tasks. */
+void shm_sweep(struct caller *c);
+
+#endif

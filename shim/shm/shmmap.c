@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Mapping segments; see shmmap.h.
+ */
+#include "shm/shmmap.h"
+
+#define PROT_NONE 0
+#define MAP_RESERVE 0x4022 /* PRIVATE | ANONYMOUS | NORESERVE */
+#define MAP_FIXED_NOREPLACE 0x100000
+#define MREMAP_MAYMOVE 1
+#define MREMAP_FIXED 2
+#define MADV_REMOVE 9
+#define MADV_DONTDUMP 16
+#define MADV_DODUMP 17
+#define HOME_MIN (64ULL << 20)
+/* Pages asked about at a time by mincore(2). */
+#define RESIDENT_STEP 1024u
+/* Holes in a run that is to be zeroed, beyond which it is given back whole. */
+#define ZERO_HOLES 4u
+
+static int failed(const void *p)
+{
+	return (unsigned long)p > -4096UL;
+}
+
+static void *duplicate(const void *from, u64 len, void *to)
+{
+	return (void *)sys_call(__NR_mremap, from, 0, len,
+		to ? MREMAP_MAYMOVE | MREMAP_FIXED : MREMAP_MAYMOVE, to);
+}
+
+/* The last page of the region: the one in front of the window. */
+static char *anchor(const struct caller *c, int read_only)
+{
+	if (read_only && c->region.read_only)
+		return c->region.read_only;
+	return c->region.base + REGION_SIZE - SYS_PAGE;
+}
+
+static void *home_place(struct caller *c, int read_only, u64 len)
+{
+	char *at = (char *)caller_header(c)->shm.home +
+		   (read_only ? 2 * WINDOW_HOME : 0);
+	void *p = sys_mmap(at - SYS_PAGE, len, PROT_NONE,
+		MAP_RESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (!failed(p) && p != at - SYS_PAGE) {
+		/* A kernel that does not know NOREPLACE. */
+		sys_call(__NR_munmap, p, len);
+		p = (void *)-ENOMEM;
+	}
+	if (failed(p))
+		p = sys_mmap(NULL, len, PROT_NONE, MAP_RESERVE, -1, 0);
+	return p;
+}
+
+/* Smaller and smaller, if address space is limited. */
+static void make_home(struct caller *c, int read_only)
+{
+	struct shm_process *p = c->shm;
+	u64 len = caller_header(c)->file_size - REGION_SIZE;
+	char *at;
+
+	if (len > WINDOW_HOME)
+		len = WINDOW_HOME;
+	for (; len >= HOME_MIN; len = (len / 4) & ~(SYS_PAGE - 1)) {
+		at = home_place(c, read_only, len + SYS_PAGE);
+		if (failed(at))
+			continue;
+		if (failed(duplicate(
+			    anchor(c, read_only), len + SYS_PAGE, at))) {
+			sys_call(__NR_munmap, at, len + SYS_PAGE);
+			continue;
+		}
+		sys_call(__NR_mprotect, at, len + SYS_PAGE, PROT_NONE);
+		p->home_len[read_only] = len;
+		p->home[read_only] = at + SYS_PAGE;
+		return;
+	}
+}
+
+/* Of several threads one makes it and the others wait. */
+static void make_home_once(struct caller *c, int read_only)
+{
+	u32 *tried = &c->shm->tried[read_only], seen = HOME_UNKNOWN;
+
+	section_begin(c);
+	if (__atomic_compare_exchange_n(tried, &seen, HOME_IN_WORK, 0,
+		    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		make_home(c, read_only);
+		__atomic_store_n(tried, HOME_KNOWN, __ATOMIC_RELEASE);
+	}
+	while (atom_load_acquire(tried) != HOME_KNOWN)
+		arch_pause();
+	section_end(c);
+}
+
+/* The home of pages at a file offset, or NULL. */
+static char *home_of(struct caller *c, int read_only, u64 off, u64 len)
+{
+	struct shm_process *p = c->shm;
+
+	if (unlikely(atom_load_acquire(&p->tried[read_only]) != HOME_KNOWN))
+		make_home_once(c, read_only);
+	if (!p->home[read_only] || off < REGION_SIZE ||
+		off - REGION_SIZE > p->home_len[read_only] ||
+		len > p->home_len[read_only] - (off - REGION_SIZE))
+		return NULL;
+	return p->home[read_only] + (off - REGION_SIZE);
+}
+
+/* 1 if an attachment, of this or another segment, is at the home. */
+static int home_busy(struct shm_process *p, const char *home, u64 len)
+{
+	const struct shm_entry *e;
+	u32 at = 0;
+
+	if (shm_entry_find(p, (u64)home))
+		return 1;
+	while (p->n_guests && (e = shm_entry_each(p, &at)))
+		if (e->kind == SHM_GUEST && e->addr < (u64)home + len &&
+			e->addr + e->pages * SYS_PAGE > (u64)home)
+			return 1;
+	return 0;
+}
+
+/* Any pages of the window, without access or with the anchor's, to be used for
+ * a moment or moved elsewhere: what lies between anchor and them is cut off. */
+static char *far_map(struct caller *c, int read_only, u64 off, u64 len)
+{
+	u64 skip = off - REGION_SIZE + SYS_PAGE;
+	char *p = duplicate(anchor(c, read_only), skip + len, NULL);
+
+	if (failed(p))
+		return p;
+	sys_call(__NR_munmap, p, skip);
+	return p + skip;
+}
+
+/* A duplicate at `to` (replacing what is there), or anywhere. */
+static char *duplicate_pages(
+	struct caller *c, int read_only, u64 off, u64 len, void *to)
+{
+	char *home = home_of(c, read_only, off, len), *p, *moved;
+
+	/* The source's whole range need not be mapped, its first page must, and
+	 * be ours; the copy gets the flags that the host gave it. */
+	if (home && !c->shm->n_guests && !c->shm->unlike) {
+		p = duplicate(home, len, to);
+		if (!failed(p) || (long)p != -EFAULT)
+			return p;
+	}
+	p = far_map(c, read_only, off, len);
+	if (failed(p) || !to)
+		return p;
+	moved = (char *)sys_call(
+		__NR_mremap, p, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+	if (failed(moved))
+		sys_call(__NR_munmap, p, len);
+	return moved;
+}
+
+static struct shm_piece *piece_of(struct shm_process *p, const char *home)
+{
+	return &p->pieces[((u64)home >> 12) * 0x9e3779b97f4a7c15ULL >> 56];
+}
+
+/*
+ * mprotect of a part of a mapping splits it, and taking the access away again
+ * merges it: four times the cost of changing a mapping as a whole. So a home
+ * that was attached once is kept apart by a flag of its own; the home mappings
+ * as such are not dumped. Some are forgotten, so that mappings stay few.
+ */
+static void keep_apart(struct shm_process *p, char *home, u64 len)
+{
+	struct shm_piece *piece = piece_of(p, home);
+
+	if (likely(piece->at == home && piece->len == len))
+		return;
+	if (piece->at) {
+		if (shm_entry_find(p, (u64)piece->at))
+			return;
+		sys_call(__NR_madvise, piece->at, piece->len, MADV_DONTDUMP);
+	}
+	piece->at = NULL;
+	if (!sys_call(__NR_madvise, home, len, MADV_DODUMP)) {
+		piece->at = home;
+		piece->len = len;
+	}
+}
+
+static int map_home(struct caller *c, struct shm_entry *e, char *home)
+{
+	u64 len = e->pages * SYS_PAGE;
+	long err = sys_call(__NR_mprotect, home, len, e->prot);
+
+	if (err == -ENOMEM) {
+		/* The host unmapped some of it; or there are too many
+		 * mappings, and this fails too. */
+		char *p = far_map(c, e->read_only, e->off, len), *moved;
+
+		if (failed(p))
+			return (long)p;
+		moved = (char *)sys_call(__NR_mremap, p, len, len,
+			MREMAP_MAYMOVE | MREMAP_FIXED, home);
+		if (failed(moved)) {
+			sys_call(__NR_munmap, p, len);
+			return (long)moved;
+		}
+		err = sys_call(__NR_mprotect, home, len, e->prot);
+	}
+	if (err)
+		return err;
+	keep_apart(c->shm, home, len);
+	e->addr = (u64)home;
+	e->kind = SHM_HOME;
+	return 0;
+}
+
+static int map_duplicate(struct caller *c, struct shm_entry *e, void *to)
+{
+	u64 len = e->pages * SYS_PAGE;
+	char *p = duplicate_pages(c, e->read_only, e->off, len, to);
+	long err;
+
+	if (failed(p))
+		return (long)p;
+	err = sys_call(__NR_mprotect, p, len, e->prot);
+	if (err) {
+		sys_call(__NR_munmap, p, len);
+		return err;
+	}
+	e->addr = (u64)p;
+	e->kind = SHM_DUPLICATE;
+	return 0;
+}
+
+long shm_map_part(
+	struct caller *c, struct shm_entry *e, u64 from, u64 n, void *to)
+{
+	u64 len = n * SYS_PAGE;
+	int guest = to && shm_in_home(c->shm, (u64)to, len), reserved = 0;
+	char *p;
+	long err;
+
+	/* What duplicate_pages maps for a moment must not come to lie there. */
+	if (to)
+		reserved =
+			sys_mmap(to, len, PROT_NONE,
+				MAP_RESERVE | MAP_FIXED_NOREPLACE, -1, 0) == to;
+	p = duplicate_pages(c, e->read_only, e->off + from * SYS_PAGE, len, to);
+	if (failed(p)) {
+		if (reserved)
+			sys_call(__NR_munmap, to, len);
+		return (long)p;
+	}
+	err = sys_call(__NR_mprotect, p, len, e->prot);
+	if (err) {
+		if (guest)
+			shm_restore_home(c, (u64)p, len);
+		else
+			sys_call(__NR_munmap, p, len);
+		return err;
+	}
+	e->addr = (u64)p - from * SYS_PAGE;
+	e->kind = guest ? SHM_GUEST : SHM_DUPLICATE;
+	return (long)p;
+}
+
+/* A place within a home mapping where nothing else than self is attached counts
+ * as free. */
+static int free_in_home(
+	struct shm_process *p, const struct shm_entry *self, u64 addr, u64 len)
+{
+	const struct shm_entry *e;
+	u32 at = 0;
+	int i, inside = 0;
+
+	for (i = 0; i < 2; i++)
+		inside |= p->home[i] && addr >= (u64)p->home[i] &&
+			  len <= p->home_len[i] &&
+			  addr - (u64)p->home[i] <= p->home_len[i] - len;
+	while (inside && (e = shm_entry_each(p, &at)))
+		if (e != self && e->addr < addr + len &&
+			e->addr + e->pages * SYS_PAGE > addr)
+			inside = 0;
+	return inside;
+}
+
+static int map_fixed(struct caller *c, struct shm_entry *e, int replace)
+{
+	char *home = home_of(c, e->read_only, e->off, e->pages * SYS_PAGE);
+	u64 addr = e->addr, len = e->pages * SYS_PAGE;
+	void *p;
+	int err, guest;
+
+	if (addr + len < addr)
+		return replace ? -ENOMEM : -EINVAL;
+	if (addr == (u64)home && !home_busy(c->shm, home, len))
+		return map_home(c, e, home);
+	p = sys_mmap((void *)addr, len, PROT_NONE,
+		MAP_RESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	guest = (long)p == -EEXIST && shm_in_home(c->shm, addr, len);
+	if ((long)p == -EEXIST && !replace &&
+		!free_in_home(c->shm, e, addr, len))
+		return -EINVAL;
+	if (failed(p) && (long)p != -EEXIST)
+		return (long)p;
+	err = map_duplicate(c, e, (void *)addr);
+	if (err && !failed(p))
+		sys_call(__NR_munmap, p, len);
+	if (!err && guest)
+		e->kind = SHM_GUEST;
+	return err;
+}
+
+int shm_map(struct caller *c, struct shm_entry *e, int fixed, int replace)
+{
+	u64 len = e->pages * SYS_PAGE;
+	char *home;
+
+	if (fixed)
+		return map_fixed(c, e, replace);
+	home = home_of(c, e->read_only, e->off, len);
+	if (home && !home_busy(c->shm, home, len) && !map_home(c, e, home))
+		return 0;
+	return map_duplicate(c, e, NULL);
+}
+
+static void forget_pieces(struct shm_process *p, u64 addr, u64 len)
+{
+	struct shm_piece *piece = p->pieces;
+
+	for (; piece < p->pieces + SHM_PIECES; piece++)
+		if (piece->at && (u64)piece->at < addr + len &&
+			(u64)piece->at + piece->len > addr)
+			piece->at = NULL;
+}
+
+void shm_restore_home(struct caller *c, u64 addr, u64 len)
+{
+	struct shm_process *p = c->shm;
+	int i;
+	char *q;
+
+	forget_pieces(p, addr, len);
+	for (i = 0; i < 2; i++) {
+		u64 off = addr - (u64)p->home[i];
+
+		if (!p->home[i] || addr < (u64)p->home[i] ||
+			off >= p->home_len[i])
+			continue;
+		q = far_map(c, i, REGION_SIZE + off, len);
+		if (failed(q))
+			break;
+		sys_call(__NR_mprotect, q, len, PROT_NONE);
+		if (!failed((void *)sys_call(__NR_mremap, q, len, len,
+			    MREMAP_MAYMOVE | MREMAP_FIXED, addr)))
+			return;
+		sys_call(__NR_munmap, q, len);
+	}
+	/* Then it is nobody's; map_home finds out. */
+	sys_call(__NR_munmap, addr, len);
+}
+
+static void unmap_range(
+	struct caller *c, const struct shm_entry *e, u64 from, u64 to)
+{
+	u64 addr = e->addr + from * SYS_PAGE, len = (to - from) * SYS_PAGE;
+
+	if (from >= to)
+		return;
+	if (e->kind == SHM_DUPLICATE) {
+		sys_call(__NR_munmap, addr, len);
+	} else if (e->kind == SHM_GUEST || e->unlike ||
+		   sys_call(__NR_mprotect, addr, len, PROT_NONE)) {
+		/* In one step: a thread of the host's may be mapping. */
+		shm_restore_home(c, addr, len);
+	}
+}
+
+void shm_unmap(struct caller *c, const struct shm_entry *e)
+{
+	const struct shm_process *p = c->shm;
+	u32 i = e->frags;
+
+	if (!i)
+		unmap_range(c, e, 0, e->pages);
+	for (; i; i = p->frags[i].next)
+		unmap_range(c, e, p->frags[i].from, p->frags[i].to);
+}
+
+/* ---- pages ---- */
+
+/* Pages of the window for a moment: the home, or a mapping that borrow_end
+ * takes away again. */
+static char *borrow(struct caller *c, u64 off, u64 len, int *ret_own)
+{
+	char *home = home_of(c, 0, off, len);
+	unsigned char vec;
+
+	*ret_own = 0;
+	/* mincore tells (ENOMEM) if the host has unmapped the page. */
+	if (home && !atom_load_acquire(&c->shm->n_guests) &&
+		!sys_call(__NR_mincore, home, SYS_PAGE, &vec))
+		return home;
+	*ret_own = 1;
+	return far_map(c, 0, off, len);
+}
+
+int shm_map_discard(struct caller *c, u64 off, u64 pages)
+{
+	u64 len = pages * SYS_PAGE;
+	int own;
+	char *p = borrow(c, off, len, &own);
+	long err;
+
+	if (failed(p))
+		return (long)p;
+	err = sys_call(__NR_madvise, p, len, MADV_REMOVE);
+	if (own)
+		sys_call(__NR_munmap, p, len);
+	return err;
+}
+
+/*
+ * Resident pages are zeroed in place; of what is not (a hole, or swapped out)
+ * the pages are given back.
+ */
+static int zero_in_place(char *p, u64 pages)
+{
+	unsigned char vec[RESIDENT_STEP];
+	u64 from, to;
+	u32 holes = 0;
+
+	if (pages > RESIDENT_STEP ||
+		sys_call(__NR_mincore, p, pages * SYS_PAGE, vec))
+		return -ENOMEM;
+	for (from = 0; from < pages; from = to) {
+		for (to = from; to < pages && (vec[to] & 1) == (vec[from] & 1);
+			to++)
+			;
+		if (!(vec[from] & 1) && ++holes > ZERO_HOLES)
+			return -ENOMEM;
+		if (!(vec[from] & 1) &&
+			sys_call(__NR_madvise, p + from * SYS_PAGE,
+				(to - from) * SYS_PAGE, MADV_REMOVE))
+			return -ENOMEM;
+		if (vec[from] & 1)
+			__builtin_memset(
+				p + from * SYS_PAGE, 0, (to - from) * SYS_PAGE);
+	}
+	return 0;
+}
+
+int shm_map_zero(struct caller *c, const struct shm_entry *e, u64 pages)
+{
+	char *p = (char *)e->addr;
+	u64 len = pages * SYS_PAGE;
+	int err = -EACCES;
+
+	if (!e->read_only)
+		err = zero_in_place(p, pages);
+	if (err)
+		err = shm_map_discard(c, e->off, pages);
+	if (err && !e->read_only) {
+		/* Locked in memory by the host: MADV_REMOVE refuses. */
+		__builtin_memset(p, 0, len);
+		err = 0;
+	}
+	return err;
+}
+
+u64 shm_map_resident(struct caller *c, u64 off, u64 pages)
+{
+	unsigned char vec[RESIDENT_STEP];
+	u64 at, i, n, found = 0;
+	int own;
+	char *p = borrow(c, off, pages * SYS_PAGE, &own);
+
+	if (failed(p))
+		return 0;
+	for (at = 0; at < pages; at += n) {
+		n = pages - at < RESIDENT_STEP ? pages - at : RESIDENT_STEP;
+		if (sys_call(
+			    __NR_mincore, p + at * SYS_PAGE, n * SYS_PAGE, vec))
+			break;
+		for (i = 0; i < n; i++)
+			found += vec[i] & 1;
+	}
+	if (own)
+		sys_call(__NR_munmap, p, pages * SYS_PAGE);
+	return found;
+}

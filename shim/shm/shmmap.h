@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Segments in one process's address space.
+ *
+ * A process maps the near part of the file's window twice, without access:
+ * its home mappings, one that can be made writable and one that cannot. The
+ * first attachment of a segment of a kind is an mprotect of its home, and
+ * detaching takes the access away again: the page tables stay, so that
+ * attaching again costs no faults. Whatever else is wanted (a second
+ * attachment, a given address, a segment beyond the home mapping) is a
+ * duplicate, mremap(old_len = 0) of the home or, where there is none, of the
+ * region's last page together with all that lies between, which is cut off
+ * again. No descriptor is needed.
+ *
+ * All processes of a registry try to have their homes at one address, so that
+ * a pointer handed to another process, which attaches there, still works.
+ *
+ * struct shm_process lists the attachments. It is private memory, inherited by
+ * a fork child with the mappings themselves, and gone with them at exec. It is
+ * changed under the lock of the own task; a child that was forked meanwhile
+ * can tell from `state` what was under way.
+ */
+#ifndef IPCLIFT_SHM_SHMMAP_H
+#define IPCLIFT_SHM_SHMMAP_H
+
+#include "registry/caller.h"
+
+#define SHM_RDONLY_FLAG 010000
+#define SHM_RND_FLAG 020000
+#define SHM_REMAP_FLAG 040000
+#define SHM_EXEC_FLAG 0100000
+
+enum shm_entry_state {
+	SHM_UNUSED,
+	SHM_MAPPING,
+	SHM_USED,
+	SHM_UNMAPPING,
+};
+
+enum shm_entry_kind {
+	SHM_HOME,      /* the home itself */
+	SHM_DUPLICATE, /* elsewhere */
+	SHM_GUEST,     /* elsewhere, but within a home mapping */
+};
+
+enum shm_home_state {
+	HOME_UNKNOWN,
+	HOME_IN_WORK,
+	HOME_KNOWN,
+};
+
+/* A guest without a segment is a mapping that the host put there. */
+struct shm_entry {
+	u64 addr; /* where the attachment began */
+	u64 pages;
+	u64 ident; /* of the segment */
+	u64 off;   /* of its pages in the file */
+	u64 rec;   /* offset of the attachment record */
+	u32 slot_idx;
+	u32 next;  /* hash chain or list of the unused: index, 0 = end */
+	u32 state; /* enum shm_entry_state */
+	/* unlike: at home, but with flags that a home must not keep */
+	unsigned char kind, read_only, prot, unlike;
+	/* What is left of it, if not the whole: index of its first fragment. */
+	u32 frags;
+	u32 pad1;
+};
+
+/* What a fragment differs in from its neighbours: its protection, and what the
+ * host set by madvise and mlock. */
+#define SHM_ATTR_PROT 0xffu
+#define SHM_ATTR_LOCKED 0x100u
+#define SHM_ATTR_ONFAULT 0x200u
+#define SHM_ATTR_DONTFORK 0x400u
+#define SHM_ATTR_DONTDUMP 0x800u
+#define SHM_ATTR_RANDOM 0x1000u
+#define SHM_ATTR_SEQUENTIAL 0x2000u
+#define SHM_ATTR_HUGE 0x4000u
+#define SHM_ATTR_NOHUGE 0x8000u
+#define SHM_ATTR_ELSEWHERE 0x10000u /* shows other pages of the segment */
+
+/* Pages [from, to) of an attachment, still mapped. */
+struct shm_frag {
+	u64 from, to;
+	u32 next; /* 0 = end */
+	u32 attr; /* SHM_ATTR_* */
+};
+
+/* What the host did to pages: unmapped or replaced them, or changed attributes.
+ */
+struct shm_change {
+	u32 gone, clear, set;
+};
+#define SHM_GONE ((struct shm_change){1, 0, 0})
+
+/* Homes that are mappings of their own at the moment. */
+#define SHM_PIECES 256u
+struct shm_piece {
+	char *at;
+	u64 len;
+};
+
+struct shm_process {
+	char *home[2]; /* [1] cannot be made writable; NULL = none (yet) */
+	u64 home_len[2];
+	u32 tried[2];		   /* HOME_* */
+	struct shm_entry *entries; /* index 0 is never used */
+	u32 *hash;
+	u32 cap, high, unused, n_used;
+	u32 n_guests;
+	struct shm_frag *frags;
+	u32 frag_cap, frag_high, frag_unused;
+	struct shm_piece pieces[SHM_PIECES];
+	u32 unlike;	    /* some attachment was, once */
+	u32 last_gone;	    /* a segment lost its last attachment: sweep */
+	u64 low, high_addr; /* all attachments ever made lie between */
+};
+
+/* ---- shmtable.c ---- */
+
+/* An entry that is not in use yet, or NULL without memory. */
+struct shm_entry *shm_entry_new(struct shm_process *p);
+/* Put it in the table once addr is known; take it out and free it. */
+void shm_entry_insert(struct shm_process *p, struct shm_entry *e);
+void shm_entry_remove(struct shm_process *p, struct shm_entry *e);
+void shm_entry_drop(struct shm_process *p, struct shm_entry *e);
+/* The attachment that began at addr, or NULL; of several the one of which the
+ * lowest page is left. */
+struct shm_entry *shm_entry_find(struct shm_process *p, u64 addr);
+/* One of this segment that began there and has no record yet, or NULL. */
+struct shm_entry *shm_entry_unbound(struct shm_process *p, u64 addr, u64 ident);
+/* Walk all that are in use: the next behind index *at, or NULL. */
+struct shm_entry *shm_entry_each(struct shm_process *p, u32 *at);
+/* After fork: make the hash anew. */
+void shm_table_rebuild(struct shm_process *p);
+/* Number of fragments; of those that a fork child will have. */
+u32 shm_entry_count(const struct shm_process *p, const struct shm_entry *e);
+u32 shm_entry_count_fork(
+	const struct shm_process *p, const struct shm_entry *e);
+/* Pages [from, to) of the attachment were changed. 1 if the number of its
+ * fragments may be another one now, -ENOMEM. */
+int shm_entry_cut(struct shm_process *p, struct shm_entry *e, u64 from, u64 to,
+	struct shm_change change);
+/* The fragment that page lies in: its attributes, or -1 if it is unmapped. */
+s64 shm_entry_attr(
+	const struct shm_process *p, const struct shm_entry *e, u64 page);
+/* 1 if pages [from, to) of it lie in one fragment. */
+int shm_entry_one_fragment(const struct shm_process *p,
+	const struct shm_entry *e, u64 from, u64 to);
+/* 1 if pages [from, to) of it are all still mapped. */
+int shm_entry_covers(const struct shm_process *p, const struct shm_entry *e,
+	u64 from, u64 to);
+
+/* ---- shmmap.c ---- */
+
+/*
+ * Map the pages that e says (off, pages, read_only, prot) at e->addr, if fixed,
+ * else somewhere; fills in addr and kind. The own task's lock is held.
+ *   -EINVAL  fixed and something is mapped there (and not replace)
+ *   -ENOMEM -EPERM -EACCES  as mmap(2)
+ */
+int shm_map(struct caller *c, struct shm_entry *e, int fixed, int replace);
+void shm_unmap(struct caller *c, const struct shm_entry *e);
+/* Map n pages of the segment from page `from` on at `to` (replacing what is
+ * there), or anywhere: the address or -errno. e says which pages, and gets
+ * addr, where its page 0 would be, and kind. The own task's lock is held. */
+long shm_map_part(
+	struct caller *c, struct shm_entry *e, u64 from, u64 n, void *to);
+/* Make a piece of a home mapping, whatever is mapped there now, what it was:
+ * ours, without access. Without memory for that it is left unmapped. */
+void shm_restore_home(struct caller *c, u64 addr, u64 len);
+/* Zero pages that may hold what a segment before left; e is mapped. 0 or
+ * -ENOMEM. */
+int shm_map_zero(struct caller *c, const struct shm_entry *e, u64 pages);
+/* Free the pages at a file offset. */
+int shm_map_discard(struct caller *c, u64 off, u64 pages);
+/* Resident pages at a file offset. */
+u64 shm_map_resident(struct caller *c, u64 off, u64 pages);
+/* 1 if [addr, addr+len) touches the home mappings. */
+static inline int shm_in_home(const struct shm_process *p, u64 addr, u64 len)
+{
+	int i;
+
+	for (i = 0; i < 2; i++)
+		if (p->home[i] && addr < (u64)p->home[i] + p->home_len[i] &&
+			addr + len > (u64)p->home[i])
+			return 1;
+	return 0;
+}
+
+#endif

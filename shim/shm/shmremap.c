@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+/*
+ * mremap and remap_file_pages of attachments; see shmhost.h.
+ *
+ * The kernel moves the mapping. Here a home cannot move: the pages are mapped a
+ * second time at the new place, as an attachment of its own, and then taken
+ * away at the old one, which comes to the same counts. An attachment cannot
+ * grow: in the kernel what lies behind its end cannot be used anyway.
+ */
+#include "shm/shmattach.h"
+#include "shm/shmhost.h"
+
+#define NR_MLOCK2 325
+#define MLOCK_ONFAULT_FLAG 1
+#define MAYMOVE 1
+#define FIXED 2
+#define MOVE_FLAGS (MAYMOVE | FIXED)
+
+/* The attachment that has all of [addr, addr+len) in one fragment, or NULL; own
+ * task's lock held. */
+static struct shm_entry *entry_at(struct caller *c, u64 addr, u64 len)
+{
+	struct shm_entry *e;
+	u64 page, n;
+	u32 at = 0;
+
+	while ((e = shm_entry_each(c->shm, &at))) {
+		if (!e->ident || e->state != SHM_USED || addr < e->addr)
+			continue;
+		page = (addr - e->addr) / SYS_PAGE;
+		n = (len + SYS_PAGE - 1) / SYS_PAGE;
+		if (page < e->pages && n <= e->pages - page &&
+			shm_entry_attr(c->shm, e, page) >= 0 &&
+			shm_entry_covers(c->shm, e, page, page + n))
+			return e;
+	}
+	return NULL;
+}
+
+/* What the host has set on the old place is set on the new one. */
+static void carry_over(u64 addr, u64 len, u32 attr)
+{
+	static const struct {
+		u32 bit;
+		int advice;
+	} kinds[] = {
+		{SHM_ATTR_RANDOM, 1},
+		{SHM_ATTR_SEQUENTIAL, 2},
+		{SHM_ATTR_DONTFORK, 10},
+		{SHM_ATTR_HUGE, 14},
+		{SHM_ATTR_NOHUGE, 15},
+		{SHM_ATTR_DONTDUMP, 16},
+	};
+	u32 i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (attr & kinds[i].bit)
+			sys_call(__NR_madvise, addr, len, kinds[i].advice);
+	if (attr & SHM_ATTR_LOCKED)
+		sys_call(NR_MLOCK2, addr, len,
+			attr & SHM_ATTR_ONFAULT ? MLOCK_ONFAULT_FLAG : 0);
+}
+
+/* What entry_at found, copied out, for the table may move: 1; 0 if it found
+ * none; -EFAULT if the range is several fragments. */
+static int attachment_at(struct caller *c, u64 addr, u64 len,
+	struct shm_entry *ret, u32 *ret_attr)
+{
+	const struct shm_entry *e;
+	u64 page;
+	int whole = 1;
+
+	task_lock_own(c);
+	e = entry_at(c, addr, len);
+	if (e) {
+		*ret = *e;
+		page = (addr - e->addr) / SYS_PAGE;
+		*ret_attr = (u32)shm_entry_attr(c->shm, e, page);
+		ret->prot = *ret_attr & SHM_ATTR_PROT;
+		whole = shm_entry_one_fragment(c->shm, e, page,
+			page + (len + SYS_PAGE - 1) / SYS_PAGE);
+		ret->unlike = 0;
+		ret->frags = 0;
+	}
+	lock_release(c, &task_own(c)->lock);
+	if (!e)
+		return 0;
+	return whole ? 1 : -EFAULT;
+}
+
+/* Slot lock held: map the part and count it. */
+static long attach_part(struct caller *c, struct slot *s, struct shm_entry *e,
+	struct shm_attach *rec, u64 from, u64 n, void *to)
+{
+	long addr = s->ident == e->ident ? shm_map_part(c, e, from, n, to)
+					 : -EINVAL;
+
+	if (addr < 0 && addr > -4096)
+		return addr;
+	e->rec = region_off(&c->region, rec);
+	shm_record_link(c, task_own(c), s, rec, e, 1, c->pid);
+	return addr;
+}
+
+/* n pages from page `from` of the attachment like, once more, at `to` or
+ * anywhere: the address or -errno. */
+static long attach_again(struct caller *c, const struct shm_entry *like,
+	u32 attr, u64 from, u64 n, u64 to)
+{
+	struct slot *s = region_slot(&c->region, FAC_SHM, like->slot_idx);
+	struct shm_attach *rec;
+	struct shm_entry *e;
+	long addr = -ENOMEM;
+
+	shm_order(c, s, like->ident);
+	task_lock_own(c);
+	task_check_lifeline(c);
+	e = shm_entry_new(c->shm);
+	rec = e ? shm_record_new(c, task_own(c)) : NULL;
+	if (rec) {
+		*e = *like;
+		e->state = SHM_MAPPING;
+		lock_acquire(c, &s->lock);
+		addr = attach_part(c, s, e, rec, from, n, (void *)to);
+		lock_release(c, &s->lock);
+	}
+	if (addr < 0 && addr > -4096) {
+		if (e)
+			shm_entry_drop(c->shm, e);
+	} else {
+		if (to)
+			shm_host_changed_locked(c, to, n * SYS_PAGE, SHM_GONE);
+		shm_entry_cut(c->shm, e, 0, from, SHM_GONE);
+		shm_entry_cut(c->shm, e, from + n, e->pages, SHM_GONE);
+		carry_over((u64)addr, n * SYS_PAGE, attr);
+		shm_entry_cut(c->shm, e, from, from + n,
+			(struct shm_change){0, ~0u, attr});
+		shm_entry_insert(c->shm, e);
+	}
+	lock_release(c, &task_own(c)->lock);
+	return addr;
+}
+
+static long move(struct caller *c, const struct shm_entry *e, u32 attr, u64 old,
+	u64 old_len, u64 len, int flags, u64 to)
+{
+	u64 from = (old - e->addr) / SYS_PAGE, n = len / SYS_PAGE;
+	long addr, err;
+
+	if (!(flags & FIXED))
+		to = 0;
+	else if ((to & (SYS_PAGE - 1)) || to + len < to ||
+		 (to < old + (old_len ? old_len : len) && old < to + len))
+		return -EINVAL;
+	if (n > e->pages - from)
+		return -ENOMEM;
+	addr = attach_again(c, e, attr, from, n, to);
+	if ((addr < 0 && addr > -4096) || !old_len)
+		return addr;
+	err = shm_host_unmap(c, old, old_len);
+	return err ? err : addr;
+}
+
+/* Not an attachment: the host's own mapping, in one of our places or moved onto
+ * one. */
+static long move_other(
+	struct caller *c, u64 old, u64 old_len, u64 len, int flags, u64 to)
+{
+	long ret = sys_call(__NR_mremap, old, old_len, len, flags, to);
+
+	if (ret < 0 && ret > -4096)
+		return ret;
+	if ((u64)ret != old && old_len &&
+		shm_host_concerns(c->shm, old, old_len))
+		shm_host_unmap(c, old, old_len);
+	if (shm_host_concerns(c->shm, ret, len))
+		shm_host_mapped(c, ret, len);
+	return ret;
+}
+
+long shm_host_remap(
+	struct caller *c, u64 old, u64 old_len, u64 len, int flags, u64 to)
+{
+	struct shm_entry e;
+	u32 attr = 0;
+	long err;
+
+	old_len = (old_len + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
+	len = (len + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
+	if (!len || (old & (SYS_PAGE - 1)) || (flags & ~MOVE_FLAGS) ||
+		(flags & MOVE_FLAGS) == FIXED || caller_enroll(c))
+		return -EINVAL;
+	err = attachment_at(c, old, old_len ? old_len : SYS_PAGE, &e, &attr);
+	if (!err)
+		return move_other(c, old, old_len, len, flags, to);
+	if (err < 0)
+		return err;
+	if (!old_len)
+		return flags & MAYMOVE
+			       ? move(c, &e, attr, old, 0, len, flags, to)
+			       : -ENOMEM;
+	if (len > old_len)
+		return -ENOMEM;
+	if (len < old_len) {
+		err = shm_host_unmap(c, old + len, old_len - len);
+		if (err)
+			return err;
+	}
+	return flags & FIXED ? move(c, &e, attr, old, len, len, flags, to)
+			     : (long)old;
+}
+
+/* 1 if the segment is removed and nobody else has it. The kernel first unmaps
+ * what stood there, and finds it gone. */
+static int ends_there(struct caller *c, const struct shm_entry *e)
+{
+	struct slot *s = region_slot(&c->region, FAC_SHM, e->slot_idx);
+	struct shm_segment *seg;
+	int last;
+
+	if (shm_settle(c, s, e->ident, &seg))
+		return 1;
+	last = (s->mode & SHM_MODE_DEST) && seg->nattch == 1;
+	lock_release(c, &s->lock);
+	return last;
+}
+
+long shm_host_remap_pages(
+	struct caller *c, u64 addr, u64 len, u64 prot, u64 pgoff, u64 flags)
+{
+	struct shm_change moved = {0, 0, SHM_ATTR_ELSEWHERE};
+	struct shm_entry e;
+	u32 attr;
+	u64 n = len / SYS_PAGE;
+	long ret;
+
+	(void)flags;
+	addr &= ~(SYS_PAGE - 1);
+	len &= ~(SYS_PAGE - 1);
+	if (prot || !len || addr + len < addr || pgoff + n < pgoff ||
+		caller_enroll(c) ||
+		attachment_at(c, addr, len, &e, &attr) != 1 ||
+		pgoff + n > e.pages)
+		return -EINVAL;
+	if (ends_there(c, &e)) {
+		shm_host_unmap(c, addr, len);
+		return -EINVAL;
+	}
+	task_lock_own(c);
+	ret = shm_map_part(c, &e, pgoff, n, (void *)addr);
+	if (ret == (long)addr)
+		shm_host_changed_locked(c, addr, len, moved);
+	lock_release(c, &task_own(c)->lock);
+	return ret < 0 && ret > -4096 ? ret : 0;
+}
