@@ -7,7 +7,7 @@
 #ifndef IPCLIFT_BASE_ROW_H
 #define IPCLIFT_BASE_ROW_H
 
-#include "base/sys.h"
+#include "base/types.h"
 
 struct row {
 	char *buf;

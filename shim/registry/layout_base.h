@@ -7,14 +7,7 @@
 #ifndef IPCLIFT_REGISTRY_LAYOUT_BASE_H
 #define IPCLIFT_REGISTRY_LAYOUT_BASE_H
 
-#include <stdint.h>
-
-typedef uint64_t u64;
-typedef int64_t s64;
-typedef uint32_t u32;
-typedef int32_t s32;
-typedef uint16_t u16;
-typedef int16_t s16;
+#include "base/types.h"
 
 /* An offset into the region; 0 is "none" (the header is never referred to). */
 struct ref {
