@@ -2,7 +2,7 @@
 /*
  * The files of mqueue/: what open(2), creat, mknod, poll, chmod, truncate and
  * their like do to a POSIX queue, as in the kernel's mqueue file system
- * (KERNEL-SEMANTICS §9.1).
+ * (doc/kernel-semantics.md §9.1).
  *
  * Who has a file of a queue open has the queue open: the mount opens it too
  * (its FIFO, registry's mqueue.h), so that an unlinked queue stays as long as

@@ -268,7 +268,8 @@ READS_VVAR static void second_look(uintptr_t code)
 
 /*
  * Only getauxval is asked for the address: under valgrind it answers 0, while
- * /proc/self/auxv still names a page that is no longer mapped (SPIKES §1).
+ * /proc/self/auxv still names a page that is no longer mapped
+ * (doc/measurements.md §1).
  */
 static void vdso_look(void)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * See mqcall.h. What a queue's file cannot do it refuses as the kernel's does,
- * with the checks in the kernel's order (KERNEL-SEMANTICS §7.10); above all
- * nothing may reach the FIFO, whose bytes are what poll(2) sees.
+ * with the checks in the kernel's order (doc/kernel-semantics.md §7.10); above
+ * all nothing may reach the FIFO, whose bytes are what poll(2) sees.
  *
  * Names that are no cancellation points go to the kernel directly, the others
  * to libc.

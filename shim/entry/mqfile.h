@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * A queue's descriptor as the regular file that it is in the kernel
- * (KERNEL-SEMANTICS §7.10). fd is one with FD_MQ; results are -errno.
+ * (doc/kernel-semantics.md §7.10). fd is one with FD_MQ; results are -errno.
  */
 #ifndef IPCLIFT_ENTRY_MQFILE_H
 #define IPCLIFT_ENTRY_MQFILE_H

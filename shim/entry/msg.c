@@ -9,7 +9,7 @@
  * failure.
  *
  * libc's structures are filled here and nowhere below: the x86-64 layouts of
- * glibc and musl are the same (KERNEL-SEMANTICS §10.1).
+ * glibc and musl are the same (doc/kernel-semantics.md §10.1).
  */
 #include <sys/msg.h>
 #include "entry/process.h"

@@ -8,7 +8,7 @@
  * errno is written only on failure.
  *
  * libc's structures are filled here and nowhere below: the x86-64 layouts of
- * glibc and musl are the same (KERNEL-SEMANTICS §10.1).
+ * glibc and musl are the same (doc/kernel-semantics.md §10.1).
  */
 #include <sys/sem.h>
 #include "entry/process.h"

@@ -4,9 +4,9 @@
  *
  * Why: a handler may call semop while its own thread is inside a served call.
  * The kernel has no trouble with that; a library that holds a lock deadlocks
- * (SPIKES §2: after 24 signals). Blocking signals around every locked section
- * costs 286 ns. So, from the first served call on, the kernel is given the
- * trampoline instead of the host's handler:
+ * (doc/measurements.md §2: after 24 signals). Blocking signals around every
+ * locked section costs 286 ns. So, from the first served call on, the kernel is
+ * given the trampoline instead of the host's handler:
  *   - outside our code it calls the handler, and that is all;
  *   - inside a section (caller.in_section) it queues the signal again with its
  *     siginfo, blocks all signals in the interrupted context, and returns;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Ids: which idx and sequence number the next object of a facility gets, by
- * Linux's rules (KERNEL-SEMANTICS §2, REFERENCE-TABLES T2).
+ * Linux's rules (doc/kernel-semantics.md §2, doc/reference-tables.md T2).
  *
  * Free idx are found in a 64-way bitmap tree in O(log64 n), also in a full
  * table. All changes are journaled; the facility's lock is held.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Every lock of a registry with the columns of Kennaway's table
- * (REFERENCE-TABLES T4): for the command and the mount.
+ * (doc/reference-tables.md T4): for the command and the mount.
  *
  * Counters are always kept; times only while profiling is on. Operations on an
  * object that is lent to one thread (bias.h), and a semaphore operation that is

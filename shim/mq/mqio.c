@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Sending and receiving (KERNEL-SEMANTICS §7.4-7.6).
+ * Sending and receiving (doc/kernel-semantics.md §7.4-7.6).
  *
  * Each is one operation under the queue's lock. The bytes of a small message go
  * by way of the caller's stack, so that no user memory is touched under the

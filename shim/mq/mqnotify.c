@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * mq_notify (KERNEL-SEMANTICS §7.7).
+ * mq_notify (doc/kernel-semantics.md §7.7).
  *
  * A registration stands in the queue. The send that fires it marks it FIRING
  * together with its message; then it sends the signal, still under the lock,

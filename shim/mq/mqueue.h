@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * POSIX message queues: KERNEL-SEMANTICS §7. All functions return a count or 0,
- * or -errno.
+ * POSIX message queues: doc/kernel-semantics.md §7. All functions return a
+ * count or 0, or -errno.
  *
  * mqueue.c   names, creation, removal, attributes
  * mqio.c     sending and receiving

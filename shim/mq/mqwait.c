@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Sleeping senders and receivers (KERNEL-SEMANTICS §7.6, §1.9).
+ * Sleeping senders and receivers (doc/kernel-semantics.md §7.6, §1.9).
  *
  * The sleep itself is that of sleep.h: the waker performs the sleeper's
  * operation and grants. A handler with SA_RESTART begins the call again, and a

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Message queues: creation, removal, and the commands of msgctl(2)
- * (KERNEL-SEMANTICS §5.1, §5.5, §5.6).
+ * (doc/kernel-semantics.md §5.1, §5.5, §5.6).
  */
 #include "object/controlfile.h"
 #include "object/limits.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * System V message queues: KERNEL-SEMANTICS §5. All functions return a count,
- * an id or 0, or -errno.
+ * System V message queues: doc/kernel-semantics.md §5. All functions return a
+ * count, an id or 0, or -errno.
  *
  * msg.c       finding, creating, removing, msgctl's commands
  * msgop.c     msgsnd and msgrcv

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * msgsnd and msgrcv (KERNEL-SEMANTICS §5.2-5.4).
+ * msgsnd and msgrcv (doc/kernel-semantics.md §5.2-5.4).
  *
  * The caller's memory is read before and written after the queue's lock, never
  * under it: small payloads go through a buffer on the stack, large ones from

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The order of messages, hand-over, and waking (KERNEL-SEMANTICS §5.2-5.4).
+ * The order of messages, hand-over, and waking (doc/kernel-semantics.md
+ * §5.2-5.4).
  *
  * A FIFO over all messages, and a tree of types in which the oldest message of
  * each type stands, with the list of the others behind it. What a receiver

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Limits; see limits.h. Values: KERNEL-SEMANTICS §1.1 and §3.1.
+ * Limits; see limits.h. Values: doc/kernel-semantics.md §1.1 and §3.1.
  */
 #include "object/limits.h"
 #include "object/control.h"

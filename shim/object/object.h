@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * What sets, queues and segments have in common: finding or creating by key,
- * and removing (KERNEL-SEMANTICS §1.2, §2). A facility supplies what is its
- * own as a struct object_class.
+ * and removing (doc/kernel-semantics.md §1.2, §2). A facility supplies what is
+ * its own as a struct object_class.
  *
  * Creation is one operation under the facility's lock; its commit point is the
  * store of slot.ident. Removal has three steps, and header.removing lets the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Who may do what with an object: KERNEL-SEMANTICS §1.4 and §1.11.
+ * Who may do what with an object: doc/kernel-semantics.md §1.4 and §1.11.
  *
  * Credentials are cached for the process and forgotten by the interposed
  * set*id calls; before anybody is refused they are read anew.

@@ -2,7 +2,7 @@
 /*
  * The files below /proc/sys that steer System V IPC and POSIX queues, as files:
  * what a read gives, what a write takes, byte for byte and error for error as
- * Linux does it (KERNEL-SEMANTICS §2.3, §3). The values themselves are
+ * Linux does it (doc/kernel-semantics.md §2.3, §3). The values themselves are
  * control.h's. Used by the mount and by the procfs paths under the shim.
  *
  * The owner of the registry plays the owner of the user namespace: it may

@@ -4,9 +4,9 @@
  *
  * A raw futex call is none, so the sleep itself is made with the asynchronous
  * cancel type, and a cleanup handler undoes the caller's place in its queue
- * (SPIKES §8). Outside that window the thread's own type holds, so nothing of
- * ours is ever cut off in a section. Without a libc that has threads all of
- * this is nothing.
+ * (doc/measurements.md §8). Outside that window the thread's own type holds, so
+ * nothing of ours is ever cut off in a section. Without a libc that has threads
+ * all of this is nothing.
  */
 #ifndef IPCLIFT_REGISTRY_CANCEL_H
 #define IPCLIFT_REGISTRY_CANCEL_H

@@ -19,8 +19,8 @@
  * handler in the middle of its pthread_mutex_lock.
  *
  * The classic unlock to 0 loses a wake-up for ever if the woken sleeper is
- * killed while a third thread barges in (SPIKES §2). Here the WAITERS bit
- * survives the unlock, and whoever slept acquires with the bit set.
+ * killed while a third thread barges in (doc/measurements.md §2). Here the
+ * WAITERS bit survives the unlock, and whoever slept acquires with the bit set.
  *
  * Order of locks, outer before inner (asserted in debug builds):
  *   facility (sem, msg, shm, mq)  <  task  <  object (slot)  <  heap  <  repair

@@ -13,7 +13,9 @@
 #include "registry/cancel.h"
 #include "registry/wait.h"
 
-/* About five microseconds: the cost of one sleep and wake-up (SPIKES §7). */
+/* About five microseconds: the cost of one sleep and wake-up
+ * (doc/measurements.md §7).
+ */
 #define SPIN_PAUSES 200
 #define RESYNC_PAUSES 2500
 #define SETTLE_PAUSES 2000

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * The registry as text, byte for byte as Linux prints its own: the files of
- * /proc/sysvipc (KERNEL-SEMANTICS §8) and the status line of a POSIX queue
- * (§9.2). Used by the mount, the command, and the procfs paths that programs
- * under the shim open.
+ * /proc/sysvipc (doc/kernel-semantics.md §8) and the status line of a POSIX
+ * queue (§9.2). Used by the mount, the command, and the procfs paths that
+ * programs under the shim open.
  *
  * A listing is made in pieces of any size. Each row is one moment of its
  * object, as in the kernel; between two rows others come and go, but an object

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Semaphore sets: creation, removal, and the commands of semctl(2)
- * (KERNEL-SEMANTICS §4.1, §4.7-4.9).
+ * (doc/kernel-semantics.md §4.1, §4.7-4.9).
  */
 #include "object/controlfile.h"
 #include "object/limits.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * System V semaphores: KERNEL-SEMANTICS §4. All functions return a count, an
- * id or 0, or -errno; struct sop has the layout of struct sembuf.
+ * System V semaphores: doc/kernel-semantics.md §4. All functions return a
+ * count, an id or 0, or -errno; struct sop has the layout of struct sembuf.
  *
  * sem.c    finding, creating, removing, semctl's commands
  * semop.c  executing operation arrays, sleeping, waking

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Executing operation arrays under the set's lock, and sleeping
- * (KERNEL-SEMANTICS §4.2-4.5).
+ * (doc/kernel-semantics.md §4.2-4.5).
  *
  * What needs no lock is in semfast.c; this is the rest. The lock holder first
  * owns the words (SEM_OWNED), from then on fast callers come to the lock too.

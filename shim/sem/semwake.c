@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Arrays, queues of sleepers, and who is let through when (KERNEL-SEMANTICS
- * §4.3-4.5). Everything here runs under the set's lock.
+ * Arrays, queues of sleepers, and who is let through when
+ * (doc/kernel-semantics.md §4.3-4.5). Everything here runs under the set's
+ * lock.
  *
  * An array is applied in place under the journal and rolled back if some
  * operation blocks or overflows.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * SEM_UNDO: KERNEL-SEMANTICS §4.6.
+ * SEM_UNDO: doc/kernel-semantics.md §4.6.
  *
  * One record per (process, set), in the registry. Nothing runs in a dying
  * process: its lifeline fires, and whoever meets the record next (a sleeper

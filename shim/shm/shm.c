@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Segments: creation, removal, and the commands of shmctl(2)
- * (KERNEL-SEMANTICS §6.1, §6.5-6.7).
+ * (doc/kernel-semantics.md §6.1, §6.5-6.7).
  */
 #include "shm/shm.h"
 #include "index/keyhash.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * System V shared memory: KERNEL-SEMANTICS §6. All functions return an id, a
- * count or 0, or -errno.
+ * System V shared memory: doc/kernel-semantics.md §6. All functions return an
+ * id, a count or 0, or -errno.
  *
  * shm.c        finding, creating, removing, shmctl's commands
  * shmat.c      attaching and detaching

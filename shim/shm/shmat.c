@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Attaching and detaching: KERNEL-SEMANTICS §6.2-6.4.
+ * Attaching and detaching: doc/kernel-semantics.md §6.2-6.4.
  *
  * The mapping comes first and is counted after, detaching takes it away before
  * it is uncounted: a process that is killed between takes the mapping with it.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * What the host does to its attachments by munmap, mmap, mprotect, madvise,
- * mlock and mremap: nattch counts the pieces (KERNEL-SEMANTICS §6.4).
+ * mlock and mremap: nattch counts the pieces (doc/kernel-semantics.md §6.4).
  */
 #ifndef IPCLIFT_SHM_SHMHOST_H
 #define IPCLIFT_SHM_SHMHOST_H

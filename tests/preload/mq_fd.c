@@ -2,7 +2,7 @@
 /*
  * mq_fd: an mqd_t is a descriptor: dup, fork, exec, fcntl, fstat, fchmod, read,
  * sockets; and a number that was closed is no queue any more
- * (KERNEL-SEMANTICS §7.9, §7.10).
+ * (doc/kernel-semantics.md §7.9, §7.10).
  */
 #include "mq.h"
 #include <sys/socket.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * mq_io: the errors of sending and receiving and their order, priorities,
- * sizes, bad pointers (KERNEL-SEMANTICS §7.4-7.6, Q1).
+ * sizes, bad pointers (doc/kernel-semantics.md §7.4-7.6, Q1).
  */
 #include "mq.h"
 

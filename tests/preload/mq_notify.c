@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * mq_notify: who is told, when, how, and what takes a registration away
- * (KERNEL-SEMANTICS §7.7, §9.2).
+ * (doc/kernel-semantics.md §7.7, §9.2).
  */
 #include "mq_notify.h"
 

@@ -2,7 +2,7 @@
 /*
  * mq_notify_socket: what libc's SIGEV_THREAD rests on and syscall(2) offers to
  * anybody: a netlink socket is sent 32 bytes when a message comes or the
- * registration is taken back (KERNEL-SEMANTICS §7.7).
+ * registration is taken back (doc/kernel-semantics.md §7.7).
  */
 #include "mq.h"
 #include <sys/socket.h>

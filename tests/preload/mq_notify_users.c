@@ -2,7 +2,7 @@
 /*
  * mq_notify_users: a sender that may write the queue notifies the registrant
  * whoever that is: kill(2) would refuse, the kernel's notification does not ask
- * (KERNEL-SEMANTICS §7.7). The signal is pending when mq_send returns.
+ * (doc/kernel-semantics.md §7.7). The signal is pending when mq_send returns.
  */
 #include "mq_notify.h"
 

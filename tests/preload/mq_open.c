@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * mq_open: names, modes, access, attributes, limits, unlink, and the order in
- * which errors are found (KERNEL-SEMANTICS §7.1-7.3, §7.9).
+ * which errors are found (doc/kernel-semantics.md §7.1-7.3, §7.9).
  */
 #include "mq.h"
 #include <sys/random.h>

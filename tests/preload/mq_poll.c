@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * mq_poll: readiness of a queue for poll, select and epoll, by level and by
- * edge, in this process and another (KERNEL-SEMANTICS §7.10).
+ * edge, in this process and another (doc/kernel-semantics.md §7.10).
  */
 #include "mq.h"
 

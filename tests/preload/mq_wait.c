@@ -2,7 +2,7 @@
 /*
  * mq_wait: sleeping senders and receivers: hand-over, order by nice and
  * arrival, timeouts, signals with and without SA_RESTART, cancellation,
- * changes under a sleeper (KERNEL-SEMANTICS §1.9, §7.6, §11.3).
+ * changes under a sleeper (doc/kernel-semantics.md §1.9, §7.6, §11.3).
  */
 #include "mq.h"
 

@@ -3,9 +3,9 @@
  * sem_op_errors: in which order semop and semtimedop find fault.
  *
  * Each call below is wrong in two ways at least; the errno tells which check
- * came first. The order is that of KERNEL-SEMANTICS.md §4.2: timeout readable,
- * number of operations, array readable, id, timeout valid, set, semaphore
- * numbers, permission, and only then the operations themselves.
+ * came first. The order is that of doc/kernel-semantics.md §4.2: timeout
+ * readable, number of operations, array readable, id, timeout valid, set,
+ * semaphore numbers, permission, and only then the operations themselves.
  */
 #include "t.h"
 

@@ -6,7 +6,7 @@
  * is forked), then one call of ours changes values. The kernel does the
  * sleepers' work for them within that call, so the values are final at once;
  * only which of the woken children runs first is open, and never asked here.
- * The scenes S1…S18 are the test vectors of KERNEL-SEMANTICS.md §14.
+ * The scenes S1…S18 are the test vectors of doc/kernel-semantics.md §14.
  */
 #include "t.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Ids by Linux's rules (REFERENCE-TABLES T2): the allocator against a model
- * that says the rule in the plainest way, and the corners.
+ * Ids by Linux's rules (doc/reference-tables.md T2): the allocator against a
+ * model that says the rule in the plainest way, and the corners.
  */
 #include <stdlib.h>
 #include "index/ids.h"

@@ -114,7 +114,7 @@ static u32 list(size_t cap, s32 *ids, u32 most)
 	return n;
 }
 
-/* As the order example of KERNEL-SEMANTICS §8, far ids included. */
+/* As the order example of doc/kernel-semantics.md §8, far ids included. */
 static void wish(s32 id)
 {
 	caller_header(&me)->ids[FAC_SEM].next_id = id;
