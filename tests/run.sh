@@ -3,10 +3,11 @@
 #
 # run.sh - install what the tests need, build, run every suite.
 #
-#	tests/run.sh [--no-install] [--list] [SUITE...]
+#	tests/run.sh [--no-install] [--list] [--build-dir DIR] [SUITE | SUITE/NAME]...
 #
-# From a clean clone on Debian 12, as root or as a user with sudo. The suites,
-# all of them by default:
+# From a clean clone on Debian 12, as root or as a user with sudo. SUITE/NAME is
+# one test as a run prints it (preload/sem_wake); its own build comes first if
+# there is none. The suites, all of them by default:
 #
 #	build	  gcc into build/, clang (if there) into build-clang/
 #	unit	  Criterion tests of the core, and again with ASan and UBSan
@@ -22,9 +23,14 @@
 # FULL=1 in the environment takes the counts that a release needs (an hour or
 # more) instead of those for every day (some minutes).
 #
+# The run has IPC, mount (with a /dev/shm of its own) and process namespaces of its
+# own where that is permitted, so that neither a neighbour's objects nor its
+# files decide. `meson test -C build NAME` runs one test by way of this script.
+#
 # A line a test: "ok NAME", "skip NAME: reason", or "FAIL NAME" and what it
 # said. The last line is "N passed, N failed", with ", N skipped" if any; the
-# exit status is 1 if one failed, 2 if the tests could not be run.
+# exit status is 1 if one failed, 2 if the tests could not be run, 77 if the only
+# test that was asked for was skipped.
 #
 # A scenario script or crash test gets IPCLIFT_SHIM, IPCLIFT_TOOL (the command),
 # IPCLIFT_FUSE (the mount) and IPCLIFT_TESTS (build/tests) and exits with 0, with
@@ -43,9 +49,22 @@ usage() {
 all_suites=(build unit preload musl scenario fuse crash race model clean)
 install=1
 suites=()
-for arg; do
+only=
+build_dir=$root/build
+args=("$@")
+while (($#)); do
+    arg=$1
+    shift
     case $arg in
     --no-install) install= ;;
+    --build-dir)
+        (($#)) || {
+            echo "run.sh: --build-dir wants a directory" >&2
+            exit 2
+        }
+        build_dir=$(cd "$1" && pwd) || exit 2
+        shift
+        ;;
     --list)
         printf '%s\n' "${all_suites[@]}"
         exit 0
@@ -55,15 +74,23 @@ for arg; do
         exit 0
         ;;
     *)
-        if [[ " ${all_suites[*]} " != *" $arg "* ]]; then
-            echo "run.sh: no suite '$arg' (see --help)" >&2
+        if [[ " ${all_suites[*]} " != *" ${arg%%/*} "* ]]; then
+            echo "run.sh: no suite '${arg%%/*}' (see --help)" >&2
             exit 2
         fi
-        suites+=("$arg")
+        # A test by name: its suite runs, and what has another name is left out.
+        if [[ $arg == */* ]]; then
+            only+=" $arg "
+        fi
+        [[ " ${suites[*]-} " == *" ${arg%%/*} "* ]] || suites+=("${arg%%/*}")
         ;;
     esac
 done
 ((${#suites[@]})) || suites=("${all_suites[@]}")
+if [[ -n $only && ! -e $build_dir/build.ninja ]]; then
+    suites=(build "${suites[@]}")
+    only+=" build/gcc "
+fi
 
 full=${FULL:-0}
 passed=0 failed=0 skipped=0
@@ -172,6 +199,7 @@ ok() {
     passed=$((passed + 1))
 }
 skip() {
+    known=1
     echo "skip $1: $2"
     skipped=$((skipped + 1))
 }
@@ -186,10 +214,18 @@ fail() {
     fi
 }
 
+# wanted NAME: is it asked for? What storms leave is checked with them.
+known=
+wanted() {
+    [[ -z $only || $only == *" $1 "* || $only == *" ${1%-left} "* ]] &&
+        known=1
+}
+
 # check NAME SECONDS COMMAND...
 check() {
     local name=$1 limit=$2 status from=$SECONDS
     shift 2
+    wanted "$name" || return 0
     "${sudo[@]}" env "$mark" "IPCLIFT_SHIM=$shim" "IPCLIFT_TOOL=$tool" \
         "IPCLIFT_FUSE=$mounter" "IPCLIFT_TESTS=$tests" "TMPDIR=$work" \
         "IPCLIFT_TEST_DIR=$work" "FULL=$full" \
@@ -207,7 +243,7 @@ sudo=()
 
 # What is tested. LD_PRELOAD cannot hold a path with ' ' or ':', and the words of
 # scripts break at more: from a tree of such a name the tests run copies.
-out=$root/build copies=
+out=$build_dir copies=
 if [[ $root == *[!-A-Za-z0-9/._+$'\x80'-$'\xff']* ]]; then
     copies=$(mktemp -d /tmp/ipclift-test.XXXXXX) || stop "no directory in /tmp"
     chmod 0755 "$copies"
@@ -219,11 +255,11 @@ mounter=$out/fuse/ipclift-fuse
 tests=$out/tests
 copy_build() {
     local f
-    [[ -n $copies && -d build/tests ]] || return 0
+    [[ -n $copies && -d $build_dir/tests ]] || return 0
     for f in shim/libipclift.so shim/tool/ipclift fuse/ipclift-fuse; do
-        [[ ! -r build/$f ]] || install -D "build/$f" "$out/$f"
+        [[ ! -r $build_dir/$f ]] || install -D "$build_dir/$f" "$out/$f"
     done
-    cp -r build/tests "$out"
+    cp -r "$build_dir/tests" "$out"
 }
 
 # programs DIR: the executables that were built there
@@ -249,6 +285,7 @@ namespaces() {
 build() {
     local name=$1 dir=$2 cc=$3 setup=(setup)
     shift 3
+    wanted "$name" || return 0
     # A new configuration each time: test files may have come or gone.
     [[ -f $dir/build.ninja ]] && setup=(setup --reconfigure)
     if CC=$cc meson "${setup[@]}" "$@" "$dir" >"$log" 2>&1 &&
@@ -262,7 +299,7 @@ build() {
 
 suite_build() {
     local targets=()
-    build build/gcc build gcc || return
+    build build/gcc "$build_dir" gcc || return
     if command -v clang >/dev/null; then
         build build/clang build-clang clang
     else
@@ -497,6 +534,27 @@ suite_clean() {
 # ---- all --------------------------------------------------------------------
 
 [[ -z $install ]] || need_packages
+
+# Once more in namespaces of our own. Where that is not permitted, the tests that
+# need them say so one by one.
+if [[ -z ${RUN_SH_INSIDE-} ]]; then
+    inside=("${as_root[@]}" unshare --ipc --mount --pid --fork --kill-child
+        --mount-proc)
+    if "${inside[@]}" true 2>/dev/null; then
+        remove_work
+        trap - EXIT
+        drop=()
+        ((EUID == 0)) || drop=(setpriv "--reuid=$(id -u)" "--regid=$(id -g)"
+            --init-groups)
+        # shellcheck disable=SC2016 # for the inner shell
+        exec "${inside[@]}" env RUN_SH_INSIDE=1 "PATH=$PATH" "HOME=$HOME" \
+            "FULL=$full" ${CI+"CI=$CI"} sh -c '
+            mount -t tmpfs -o mode=1777 tmpfs /dev/shm || exit 2
+            [ ! -d /dev/mqueue ] || mount -t mqueue mqueue /dev/mqueue
+            exec "$@"' sh "${drop[@]}" "$root/tests/run.sh" --no-install \
+            "${args[@]}"
+    fi
+fi
 before
 copy_build
 for suite in "${suites[@]}"; do
@@ -514,4 +572,9 @@ for suite in "${suites[@]}"; do
 done
 echo "$passed passed, $failed failed$(
     ((skipped)) && echo ", $skipped skipped")"
+if [[ -z $known ]]; then
+    echo "run.sh: no test has the name$only" >&2
+    exit 2
+fi
+[[ -z $only ]] || ((passed + failed)) || exit 77
 ((failed == 0))
