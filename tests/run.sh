@@ -17,7 +17,8 @@
 #	fuse	  the mount: scripts of tests/fuse
 #	crash	  a process stopped for good at every store to shared memory
 #	race	  storms: processes killed, stopped and signalled at random
-#	model	  random calls, kernel and shim side by side
+#	model	  the protocols' models, proved; random calls, kernel and shim
+#		  side by side
 #	clean	  nothing is left: objects, mounts, processes, files in /dev/shm
 #
 # FULL=1 in the environment takes the counts that a release needs (an hour or
@@ -121,6 +122,7 @@ packages=(gcc libc6-dev pkg-config meson ninja-build libjson-c-dev
 # so, and the others run.
 guests=(
     clang            # the second compiler of all that is built
+    spin             # proves the models of tests/model/spin
     strace           # counts system calls: calls without any, no fd kept
     valgrind         # its own loader, signals and robust lists
     fakeroot         # its two halves speak through msgsnd and semop
@@ -443,6 +445,7 @@ suite_race() {
 }
 
 suite_model() {
+    check model/spin 1800 tests/model/spin/run.sh
     local why sudo=("${as_root[@]}") calls=20000 ids=50000 seed seeds=(1 2 3) p
     why=$(namespaces) || {
         skip model "$why"
