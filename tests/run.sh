@@ -299,14 +299,30 @@ build() {
     fi
 }
 
+# The product as packagers build it, and what an installation is made of.
+build_types() {
+    local targets=() cc type dir=$work/product
+    for cc in gcc clang; do
+        command -v $cc >/dev/null || continue
+        for type in plain release debug; do
+            build "build/$type-$cc" "$dir" $cc --buildtype=$type \
+                -Dtests=false -Dwerror=true || continue
+            [[ $type-$cc != release-gcc || ! -e $dir/build.ninja ]] ||
+                check build/install 60 tests/install.sh "$dir" "$work/root"
+            rm -rf "$dir"
+        done
+    done
+}
+
 suite_build() {
     local targets=()
-    build build/gcc "$build_dir" gcc || return
+    build build/gcc "$build_dir" gcc -Dwerror=true || return
     if command -v clang >/dev/null; then
-        build build/clang build-clang clang
+        build build/clang build-clang clang -Dwerror=true
     else
         skip build/clang "no clang here"
     fi
+    build_types
 }
 
 suite_unit() {

@@ -72,7 +72,7 @@ int cookie_possible(void)
 
 static int is_it(int fd, u64 ino)
 {
-	u64 now;
+	u64 now = 0;
 
 	return !cookie_socket(fd, &now) && now == ino;
 }

@@ -51,21 +51,31 @@ static const struct option_spec options[] = {
 
 /* ---- the shim ---- */
 
+/* Where the library stands as seen from the command's own place, which may have
+ * been moved as a whole: in the build directory, and in an installed tree. */
+static const char *const shim_places[] = {
+	"../libipclift.so",
+	"../" IPCLIFT_LIBDIR_NAME "/libipclift.so",
+};
+
 const char *run_find_shim(void)
 {
+	static const char installed[] = IPCLIFT_LIBDIR "/libipclift.so";
 	static char real[PATH_MAX];
-	char path[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 32);
+	char self[PATH_MAX], path[PATH_MAX + 128];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	size_t i;
 
-	if (n > 0) {
-		path[n] = 0;
-		strcpy(strrchr(path, '/') + 1, "../libipclift.so");
+	self[n > 0 ? n : 0] = 0;
+	if (n > 0)
+		*strrchr(self, '/') = 0;
+	for (i = 0; n > 0 && i < sizeof(shim_places) / sizeof(*shim_places);
+		i++) {
+		snprintf(path, sizeof(path), "%s/%s", self, shim_places[i]);
 		if (realpath(path, real) && !access(real, R_OK))
 			return real;
 	}
-	return access(IPCLIFT_LIBDIR "/libipclift.so", R_OK) ? NULL
-							     : IPCLIFT_LIBDIR
-		       "/libipclift.so";
+	return access(installed, R_OK) ? NULL : installed;
 }
 
 /* LD_PRELOAD's first entry is the shim; what was there stays behind it. */

@@ -1,0 +1,30 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# install.sh BUILD-DIR ROOT - `meson install` into a root of its own: the files
+# that a package has, and a program served by what was installed there.
+set -eu
+build=$1 root=$2.moved
+DESTDIR=$2 meson install --no-rebuild -C "$build" >/dev/null
+# An installed tree may be moved as a whole.
+mv "$2" "$root"
+trap 'rm -rf "$root"' EXIT
+
+expected='bin/ipclift
+bin/ipclift-fuse
+lib/libipclift.so
+share/bash-completion/completions/ipclift
+share/man/man1/ipclift-fuse.1
+share/man/man1/ipclift.1'
+found=$(cd "$root/usr/local" && find . -type f |
+    sed 's#^\./##; s#^lib/[^/]*-linux-gnu/#lib/#' | LC_ALL=C sort)
+[[ $found == "$expected" ]] || {
+    diff <(echo "$expected") <(echo "$found")
+    exit 1
+}
+# The command finds the library of its own tree.
+dir=$(mktemp -d)
+trap 'rm -rf "$root" "$dir"' EXIT
+"$root/usr/local/bin/ipclift" run --registry "$dir/registry" -- ipcmk -S 1 |
+    grep -q 'Semaphore id'
+"$root/usr/local/bin/ipclift" ls sem --registry "$dir/registry" | grep -q 0
