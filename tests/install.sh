@@ -15,7 +15,8 @@ bin/ipclift-fuse
 lib/libipclift.so
 share/bash-completion/completions/ipclift
 share/man/man1/ipclift-fuse.1
-share/man/man1/ipclift.1'
+share/man/man1/ipclift.1
+share/man/man7/libipclift.7'
 found=$(cd "$root/usr/local" && find . -type f |
     sed 's#^\./##; s#^lib/[^/]*-linux-gnu/#lib/#' | LC_ALL=C sort)
 [[ $found == "$expected" ]] || {
