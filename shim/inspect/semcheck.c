@@ -36,6 +36,13 @@ static void check_sleeper(struct check *k, u32 idx, struct slot *s,
 			!(sem_array(set)[sops[i].num].lo & SEM_OWNED))
 			check_failed(k, INV_OWNED, "sleeper's, idx, num", idx,
 				sops[i].num);
+	for (i = 0; kind == Q_COMPLEX && s->size > 1 && i < w->n_sops &&
+		    i <= w->block_op;
+		i++)
+		if (sops[i].num < s->size &&
+			!sem_array(set)[sops[i].num].arrays)
+			check_failed(k, INV_QUEUE, "array unmarked, idx, num",
+				idx, sops[i].num);
 }
 
 static u32 check_queue(struct check *k, u32 idx, struct slot *s,

@@ -37,7 +37,7 @@
 #include "registry/layout_queue.h"
 
 #define LAYOUT_MAGIC 0x7466696c63706900ULL /* "\0ipclift" */
-#define LAYOUT_VERSION 20u
+#define LAYOUT_VERSION 21u
 
 /*
  * struct sem: one semaphore, one cache line; of a set of one only the first
@@ -47,20 +47,28 @@
  *        compare-and-swap       SEM_OWNED is set
  *        lock holder, plain     slot, if OWNED  as sequence   journaled
  * queues lock holder            slot            no            journaled
+ * arrays lock holder            slot            no            one store: 1 is
+ *                                                             right, 0 if so
  *
  * lo = last pid << 32 | flags << 16 | value; hi = generation << 40 | otime.
  * SEM_OWNED: the words change only under the slot's lock. The lock holder sets
  * it before it looks at the value, and takes it off again after a while in
  * which nobody needed it.
+ *
+ * arrays: 0 only if no array in semset.complex names the semaphore up to the
+ * operation that it is blocked at, so that a change of it lets none of them
+ * through. Set before an array is queued, or moves on to another operation;
+ * taken off by a pass that met no such array.
  */
 struct sem {
 	u64 lo;
 	u64 hi;
 	struct wait_queue alter; /* sleeping single operations != 0 */
 	struct wait_queue zero;	 /* sleeping single waits for zero */
-	/* Of a set of one this is not there. */
+	/* Of a set of one the rest is not there. */
 	unsigned char calm; /* a hint, any value is right: see semset.calm */
-	unsigned char pad[31];
+	unsigned char arrays;
+	unsigned char pad[30];
 };
 _Static_assert(sizeof(struct sem) == 64, "sem size");
 #define SEM_USED 32u

@@ -59,6 +59,8 @@ static void class_init(struct caller *c, struct slot *s, u64 gen, u64 size)
 		atom_store_release(&sems[i].hi, gen << 40);
 		atom_store_release(&sems[i].lo, 0);
 		sems[i].alter = sems[i].zero = (struct wait_queue){0, 0};
+		if (size > 1)
+			sems[i].arrays = 0;
 	}
 }
 

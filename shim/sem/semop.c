@@ -186,6 +186,8 @@ HOT static void enqueue(struct caller *c, struct slot *s, struct semset *set,
 		w->kind = alter ? Q_ALTER : Q_ZERO;
 	else
 		w->kind = alter ? Q_COMPLEX : Q_ZERO_ARRAYS;
+	if (w->kind == Q_COMPLEX)
+		arrays_mark(s, set, sops, block_op);
 	wait_begin(c, w);
 	queue_append(c, set, w);
 	journal_commit(c);
@@ -262,11 +264,12 @@ HOT static enum wait_look look_for_partner(struct semset *set)
 
 /* ---- the call ---- */
 
-/* Somebody sleeps whom a change of this semaphore may concern. */
-static inline int has_sleepers(const struct semset *set, const struct sem *sem)
+/* A word that a sleeping array names stays owned: it is executed without
+ * owning it anew. Which words those are is not kept. */
+static inline int word_wanted(const struct semset *set, const struct sem *sem)
 {
 	return sem->alter.head || sem->zero.head || set->complex.head ||
-	       set->zero_arrays.head;
+	       set->zero_arrays.head || set->n_adj;
 }
 
 HOT static void stay_calm(
@@ -274,7 +277,7 @@ HOT static void stay_calm(
 {
 	unsigned char *calm = s->size > 1 ? &sem->calm : &set->calm;
 
-	if (has_sleepers(set, sem) || set->n_adj) {
+	if (word_wanted(set, sem)) {
 		*calm = 0;
 	} else if (++*calm >= CALM_LIMIT) {
 		*calm = 0;
@@ -282,14 +285,25 @@ HOT static void stay_calm(
 	}
 }
 
-/* An array concerns every sleeper of the set, to keep it simple. */
-static inline int must_pass(const struct semset *set, const struct request *r)
+/* Somebody sleeps whom the change may concern. Arrays of waits for zero are
+ * tried whenever some semaphore is zero, as Linux does: it shows in GETZCNT. */
+static inline int must_pass(
+	const struct slot *s, struct semset *set, const struct request *r)
 {
+	u32 i;
+
 	if (!r->alter || !set->n_waiters)
 		return 0;
-	return r->a.n > 1 ||
-	       has_sleepers(
-		       set, &sem_array((struct semset *)set)[r->a.sops[0].num]);
+	if (set->zero_arrays.head || r->a.n > MAX_DIRTY)
+		return 1;
+	for (i = 0; i < r->a.n; i++) {
+		const struct sem *sem = &sem_array(set)[r->a.sops[i].num];
+
+		if (sem->alter.head || sem->zero.head ||
+			arrays_concerned(s, set, sem))
+			return 1;
+	}
+	return 0;
 }
 
 /* The array was applied: commit it and let others through. */
@@ -299,7 +313,7 @@ HOT static void finish(struct caller *c, struct slot *s, struct semset *set,
 	u16 nums[MAX_DIRTY];
 	u32 i;
 
-	if (must_pass(set, r)) {
+	if (must_pass(s, set, r)) {
 		int all = r->a.n > MAX_DIRTY;
 
 		for (i = 0; i < r->a.n && !all; i++)

@@ -46,6 +46,23 @@ void queue_append(struct caller *c, struct semset *set, struct waiter *w);
 void queue_remove(
 	struct caller *c, struct semset *set, struct waiter *w, s32 result);
 
+/* May a change of the semaphore concern a sleeping array that alters? */
+static inline int arrays_concerned(
+	const struct slot *s, const struct semset *set, const struct sem *sem)
+{
+	return set->complex.head && (s->size == 1 || sem->arrays);
+}
+/* Before an array is queued, or found blocked at another operation: mark what
+ * it looks at (sem.arrays). Slot lock held. */
+static inline void arrays_mark(const struct slot *s, struct semset *set,
+	const struct sop *sops, u32 block_op)
+{
+	u32 i;
+
+	for (i = 0; s->size > 1 && i <= block_op; i++)
+		sem_array(set)[sops[i].num].arrays = 1;
+}
+
 /*
  * A single increment without undo while one thread sleeps on the set: if that
  * waits for nothing more, both operations at once, committed, and 1; else 0,

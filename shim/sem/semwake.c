@@ -11,7 +11,10 @@
  * on its behalf. Queues: one a semaphore for single operations (those that
  * alter, those that wait for zero), two a set for arrays. Without sleeping
  * arrays only the queues of changed semaphores are looked at; with them, all
- * candidates are tried in order of arrival (their stamps).
+ * candidates are tried in order of arrival (their stamps), and again from the
+ * first one after each that was let through. A try depends on the semaphores up
+ * to the operation that blocks, so who names none that changed since his last
+ * try is left out: he would only be found where he was.
  */
 #include "sem/semop.h"
 
@@ -426,8 +429,8 @@ static void dirty_add(struct dirty *d, u32 num)
 		d->nums[d->n++] = num;
 }
 
-/* Try one sleeper. 1 if its array was executed, else 0; either way it may have
- * left its queue. */
+/* Try one sleeper. 1 if its array was executed, -1 if it left its queue for
+ * another reason, 0 if it sleeps on. */
 static int pass_try(
 	struct caller *c, struct slot *s, struct semset *set, struct waiter *w)
 {
@@ -435,10 +438,9 @@ static int pass_try(
 	u32 op = 0;
 	int err;
 
-	(void)s;
 	if (wait_dead(w) || !a.sops) {
 		sem_dismiss(c, set, w, -EINTR);
-		return 0;
+		return -1;
 	}
 	if (journal_reserve(c, array_entries(a.n, w->undo.off != 0)))
 		return 0;
@@ -451,13 +453,16 @@ static int pass_try(
 		if (!a.undo || a.undo->ident != w->ident ||
 			a.undo->task != task) {
 			sem_dismiss(c, set, w, -EINTR);
-			return 0;
+			return -1;
 		}
 	}
 	err = array_try(c, set, &a, &op);
 	if (err == BLOCKED && !(a.sops[op].flg & SEM_IPC_NOWAIT)) {
-		if (w->block_op != op)
+		if (w->block_op != op) {
+			if (w->kind == Q_COMPLEX)
+				arrays_mark(s, set, a.sops, op);
 			atom_store_release(&w->block_op, op);
+		}
 		return 0;
 	}
 	if (err == BLOCKED)
@@ -465,7 +470,7 @@ static int pass_try(
 	queue_remove(c, set, w, err);
 	wait_grant(c, w);
 	journal_commit(c);
-	return err == 0;
+	return err ? -1 : 1;
 }
 
 static void try_zero_queue(struct caller *c, struct slot *s, struct semset *set,
@@ -509,38 +514,139 @@ static void zero_pass(struct caller *c, struct slot *s, struct semset *set,
 /* The touched semaphores of a sleeper that was let through. Its record is its
  * own again only after our unlock, so it can still be read. */
 static void after_success(struct caller *c, struct slot *s, struct semset *set,
-	struct waiter *w, struct dirty *d)
+	struct waiter *w, struct dirty *ret_touched)
 {
 	const struct sop *sops = waiter_sops(c, w);
-	struct dirty touched;
 	u32 i;
 
-	dirty_init(&touched, 0);
-
-	for (i = 0; i < w->n_sops; i++) {
-		dirty_add(&touched, sops[i].num);
-		dirty_add(d, sops[i].num);
-	}
-	zero_pass(c, s, set, &touched);
+	dirty_init(ret_touched, 0);
+	for (i = 0; i < w->n_sops; i++)
+		dirty_add(ret_touched, sops[i].num);
+	zero_pass(c, s, set, ret_touched);
 }
 
-/* Without sleeping arrays the semaphores are independent. */
-static void alter_pass_simple(struct caller *c, struct slot *s,
-	struct semset *set, u32 num, struct dirty *d)
+/*
+ * Without sleeping arrays the semaphores are independent. Once through is
+ * enough: a sleeper that is let through only lowers the value, and who was
+ * tried before it asked for more than there was.
+ */
+static void alter_pass_simple(
+	struct caller *c, struct slot *s, struct semset *set, u32 num)
 {
 	struct sem *sem = &sem_array(set)[num];
 	struct waiter *w, *next;
+	struct dirty touched;
 
-restart:
 	/* A decrement cannot succeed at 0, and an increment never sleeps. */
 	for (w = wait_at(c, sem->alter.head); w && SEM_VALUE(sem->lo);
 		w = next) {
 		next = wait_at(c, w->next);
-		if (pass_try(c, s, set, w)) {
-			after_success(c, s, set, w, d);
-			goto restart;
-		}
+		if (pass_try(c, s, set, w) > 0)
+			after_success(c, s, set, w, &touched);
 	}
+}
+
+/*
+ * A pass over arrays and single operations in order of arrival. Of each queue
+ * that has candidates it knows who is to be tried next; of the arrays, up to
+ * whom (`reach`) they were tried already, and what changed since.
+ *
+ * Sets of semaphores are sets of bits, num % 64: whoever shares a bit with a
+ * changed semaphore is tried in vain, which does no harm.
+ */
+struct pass {
+	struct waiter *array; /* next in set->complex */
+	u64 reach;	      /* stamp of the last array that was tried */
+	u64 changed;	      /* since the pass began and before it */
+	u64 changed_since;    /* since the arrays up to reach were tried */
+	u64 looked_at;	      /* by arrays that were not let through */
+	/* More semaphores with candidates than there are places for: then they
+	 * are looked for from the heads of their queues (`stamp`). */
+	int wide;
+	u64 stamp; /* of the last sleeper that was tried */
+	u32 n_granted;
+	u32 n;
+	u16 num[MAX_DIRTY];
+	struct waiter *single[MAX_DIRTY]; /* next in num's queue */
+};
+
+static u64 num_bit(u32 num)
+{
+	return 1ULL << num % 64;
+}
+
+/* The semaphores that the result of trying w depends on. */
+static u64 array_looks_at(const struct caller *c, struct waiter *w)
+{
+	const struct sop *sops = waiter_sops(c, w);
+	u64 bits = 0;
+	u32 i;
+
+	if (!sops || w->block_op >= w->n_sops)
+		return ~0ULL;
+	for (i = 0; i <= w->block_op; i++)
+		bits |= num_bit(sops[i].num);
+	return bits;
+}
+
+/* The sleepers on num are candidates, from the first one on. */
+static void pass_add(
+	const struct caller *c, struct semset *set, struct pass *p, u32 num)
+{
+	struct sem *sem = &sem_array(set)[num];
+	u32 i;
+
+	if (!sem->alter.head || !SEM_VALUE(sem->lo))
+		return;
+	for (i = 0; i < p->n && p->num[i] != num; i++)
+		;
+	if (i == MAX_DIRTY) {
+		p->wide = 1;
+		return;
+	}
+	p->num[i] = num;
+	p->single[i] = wait_at(c, sem->alter.head);
+	p->n += i == p->n;
+}
+
+static void pass_begin(const struct caller *c, const struct slot *s,
+	struct semset *set, struct pass *p, const struct dirty *d)
+{
+	u32 i;
+
+	p->array = wait_at(c, set->complex.head);
+	p->reach = p->stamp = p->changed_since = p->looked_at = 0;
+	p->changed = d->all ? ~0ULL : 0;
+	p->wide = 0;
+	p->n = p->n_granted = 0;
+	for (i = 0; d->all && i < s->size; i++)
+		pass_add(c, set, p, i);
+	for (i = 0; !d->all && i < d->n; i++) {
+		pass_add(c, set, p, d->nums[i]);
+		p->changed |= num_bit(d->nums[i]);
+	}
+}
+
+/* The next array that may be let through, as the next to be tried. */
+static struct waiter *pass_array(const struct caller *c, struct pass *p)
+{
+	struct waiter *w;
+	u64 looks;
+
+	for (w = p->array; w; w = wait_at(c, w->next)) {
+		looks = array_looks_at(c, w);
+		p->looked_at |= looks;
+		if (looks &
+			(w->stamp <= p->reach ? p->changed_since : p->changed))
+			break;
+	}
+	p->array = w;
+	return w;
+}
+
+static struct waiter *earlier(struct waiter *a, struct waiter *b)
+{
+	return !a || (b && b->stamp < a->stamp) ? b : a;
 }
 
 static struct waiter *first_after(
@@ -553,50 +659,119 @@ static struct waiter *first_after(
 	return w;
 }
 
-static struct waiter *earlier(struct waiter *a, struct waiter *b)
+/* The next of the single operations. */
+static struct waiter *pass_single(const struct caller *c, struct slot *s,
+	struct semset *set, const struct pass *p, struct waiter *best)
 {
-	return !a || (b && b->stamp < a->stamp) ? b : a;
-}
-
-/* The next sleeper in arrival order, over arrays and single operations. */
-static struct waiter *next_alter(const struct caller *c, struct slot *s,
-	struct semset *set, const struct dirty *d, u64 stamp)
-{
-	struct waiter *best = first_after(c, &set->complex, stamp);
 	struct sem *sems = sem_array(set);
-	u32 i, n = d->all ? s->size : d->n;
+	u32 i;
 
-	for (i = 0; i < n; i++) {
-		struct sem *sem = &sems[d->all ? i : d->nums[i]];
-
-		if (sem->alter.head && SEM_VALUE(sem->lo))
+	for (i = 0; !p->wide && i < p->n; i++)
+		if (p->single[i] && SEM_VALUE(sems[p->num[i]].lo))
+			best = earlier(best, p->single[i]);
+	for (i = 0; p->wide && i < s->size; i++)
+		if (sems[i].alter.head && SEM_VALUE(sems[i].lo))
 			best = earlier(
-				best, first_after(c, &sem->alter, stamp));
-	}
+				best, first_after(c, &sems[i].alter, p->stamp));
 	return best;
 }
 
-static void alter_pass(
-	struct caller *c, struct slot *s, struct semset *set, struct dirty *d)
+/* w, whose next ones are noted here, is about to be tried. */
+static void pass_step(const struct caller *c, struct pass *p, struct waiter *w)
 {
-	struct waiter *w;
-	u64 stamp = 0;
 	u32 i;
 
-	if (!set->complex.head) {
-		for (i = 0; !d->all && i < d->n; i++)
-			alter_pass_simple(c, s, set, d->nums[i], d);
-		for (i = 0; d->all && i < s->size; i++)
-			alter_pass_simple(c, s, set, i, d);
+	p->stamp = w->stamp;
+	if (w == p->array) {
+		p->array = wait_at(c, w->next);
+		if (w->stamp > p->reach) {
+			p->reach = w->stamp;
+			p->changed_since = 0;
+		}
 		return;
 	}
-	while ((w = next_alter(c, s, set, d, stamp))) {
-		stamp = w->stamp;
-		if (pass_try(c, s, set, w)) {
-			after_success(c, s, set, w, d);
-			stamp = 0;
-		}
+	for (i = 0; i < p->n; i++)
+		if (p->single[i] == w)
+			p->single[i] = wait_at(c, w->next);
+}
+
+/* w was let through: begin again where that may have made a difference. */
+static void pass_restart(struct caller *c, struct slot *s, struct semset *set,
+	struct pass *p, struct waiter *w)
+{
+	struct dirty touched;
+	int concerned = 0;
+	u32 i;
+
+	after_success(c, s, set, w, &touched);
+	p->n_granted++;
+	p->stamp = 0;
+	if (touched.all) {
+		p->changed = p->changed_since = ~0ULL;
+		concerned = 1;
+		for (i = 0; i < s->size; i++)
+			pass_add(c, set, p, i);
 	}
+	for (i = 0; !touched.all && i < touched.n; i++) {
+		u32 num = touched.nums[i];
+
+		p->changed |= num_bit(num);
+		p->changed_since |= num_bit(num);
+		concerned |= arrays_concerned(s, set, &sem_array(set)[num]);
+		/* A lone decrement leaves less for those before it. */
+		if (w->n_sops > 1)
+			pass_add(c, set, p, num);
+	}
+	if (concerned)
+		p->array = wait_at(c, set->complex.head);
+}
+
+/* Nobody was let through and all arrays were looked at: of the changed
+ * semaphores, unmark those that none of them looks at. */
+static void pass_unmark(
+	struct semset *set, const struct pass *p, const struct dirty *d)
+{
+	u32 i;
+
+	for (i = 0; !p->n_granted && !d->all && i < d->n; i++)
+		if (!(p->looked_at & num_bit(d->nums[i])))
+			sem_array(set)[d->nums[i]].arrays = 0;
+}
+
+/* Single operations and arrays together. */
+static __attribute__((noinline)) void alter_pass_arrays(struct caller *c,
+	struct slot *s, struct semset *set, const struct dirty *d)
+{
+	struct waiter *w;
+	struct pass p;
+	int got;
+
+	pass_begin(c, s, set, &p, d);
+	while ((w = pass_single(c, s, set, &p, pass_array(c, &p)))) {
+		pass_step(c, &p, w);
+		got = pass_try(c, s, set, w);
+		if (got > 0)
+			pass_restart(c, s, set, &p, w);
+		else if (!got && w->kind == Q_COMPLEX)
+			p.looked_at |= array_looks_at(c, w);
+	}
+	if (s->size > 1)
+		pass_unmark(set, &p, d);
+}
+
+static void alter_pass(struct caller *c, struct slot *s, struct semset *set,
+	const struct dirty *d)
+{
+	u32 i;
+
+	if (set->complex.head) {
+		alter_pass_arrays(c, s, set, d);
+		return;
+	}
+	for (i = 0; !d->all && i < d->n; i++)
+		alter_pass_simple(c, s, set, d->nums[i]);
+	for (i = 0; d->all && i < s->size; i++)
+		alter_pass_simple(c, s, set, i);
 }
 
 /* The set's only sleeper, if it waits in this semaphore's queue for a single
