@@ -66,7 +66,7 @@ int bias_revoke(struct caller *c, struct slot *s)
 	sys_call(__NR_membarrier, MEMBARRIER_GLOBAL_EXPEDITED, 0, 0);
 	wait_until_out(s);
 	if (s->lock.bias_busy & SYS_OWNER_DIED) {
-		recover_journal(c, &s->lock, (u32)lender);
+		recover_biased(c, &s->lock, (u32)lender);
 		atom_store_release(&s->lock.bias_busy, 0);
 	}
 	return 1;

@@ -21,7 +21,10 @@
  *
  * While inside, bias_busy is the pending entry of the thread's robust list: if
  * it dies there the kernel marks OWNER_DIED, and the revoker rolls its journal
- * back as for a lock.
+ * back as for a lock. Only the revoker may: the bias owner's journal lists the
+ * lock with JOURNAL_BIASED, and recovery of the lock's own dead owner, which
+ * may still find the bias owner's name in lock.journal, passes over that. The
+ * bias owner may be alive and storing until the revoker has seen it out.
  *
  * Processes that cannot register (old kernel, seccomp) are never lent to.
  */
@@ -58,12 +61,12 @@ static inline void bias_leave(struct caller *c, struct slot *s)
 	section_end(c);
 }
 
-/* Before the first journaled change inside, and after the commit: tells a
- * repairer whose lock the journal is about. */
+/* Before the first journaled change inside, and after the commit: tells the
+ * revoker which lock the journal is about. */
 static inline void bias_journal_begin(struct caller *c, struct slot *s)
 {
-	atom_store_release(
-		&c->journal->locks[0], region_off(&c->region, &s->lock));
+	atom_store_release(&c->journal->locks[0],
+		region_off(&c->region, &s->lock) + JOURNAL_BIASED);
 	atom_store_release(&c->journal->n_locks, 1);
 }
 static inline void bias_journal_end(struct caller *c)

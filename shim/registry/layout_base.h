@@ -229,15 +229,22 @@ struct journal_entry {
 };
 #define JOURNAL_INLINE 48u
 #define JOURNAL_LOCKS 4u
+#define JOURNAL_BIASED 1u
 
 /*
  * struct journal: the undo log of the operation its thread is in. Written by
  * that thread only; by a repairer (recover.c) once the thread is dead and a
  * lock of `locks` is the repairer's.
+ *
+ * locks[0 .. n_locks) are the offsets of the locks that the thread holds,
+ * outermost first: an entry is written before n_locks covers it, and after the
+ * lock's word was won; n_locks goes down before the word is given back. Inside
+ * a biased object (bias.h) it is that lock's offset + JOURNAL_BIASED alone,
+ * which says nothing about the word and is for the revoker only.
  */
 struct journal {
 	u32 n;	     /* entries that count; 0 = nothing to roll back */
-	u32 n_locks; /* locks held, outermost first */
+	u32 n_locks; /* see above */
 	u64 locks[JOURNAL_LOCKS];
 	u64 publish_off; /* journal_publish: the store that commits, */
 	u64 publish_val; /* and what it stores; off 0 = none */

@@ -164,13 +164,15 @@ HOT int lock_acquire(struct caller *c, struct lock *lock)
 		seen = acquire_contended(c, lock, seen);
 	c->held[n] = lock;
 	c->n_held = n + 1;
+	/* Listed first, for recovery may take the repair lock as the next one.
+	 * Then recovered, for lock->journal says whose journal it is about. */
+	atom_store_release(&c->journal->locks[n], region_off(&c->region, lock));
+	atom_store_release(&c->journal->n_locks, n + 1);
 	if (unlikely(seen & SYS_OWNER_DIED)) {
 		recover_lock(c, lock);
 		died = 1;
 	}
 	atom_store_release(&lock->journal, c->thread);
-	atom_store_release(&c->journal->locks[n], region_off(&c->region, lock));
-	atom_store_release(&c->journal->n_locks, n + 1);
 	atom_store_release(&lock->count, lock->count + 1);
 	if (unlikely(caller_header(c)->profiling))
 		profile_begin(c, lock);

@@ -4,7 +4,8 @@
  * journal back. lock->journal names the journal of the last thread that
  * finished acquiring. It is the dead owner's, or that of a thread before it
  * if the owner died between taking the word and storing its name; then that
- * journal does not list this lock and there is nothing to do.
+ * journal does not list this lock and there is nothing to do. If it lists it as
+ * biased, its thread may be alive and inside: that is for the revocation.
  *
  * A thread that died under several locks left one journal for all of them. Two
  * survivors may come to it through two of the locks at once; the repair lock
@@ -16,12 +17,13 @@
 #include "registry/journal/journal.h"
 #include "registry/lock.h"
 
-static int journal_lists(const struct journal *j, u64 lock_off)
+/* entry: a lock's offset, or that + JOURNAL_BIASED. */
+static int journal_lists(const struct journal *j, u64 entry)
 {
 	u32 n = atom_load_acquire(&j->n_locks), i;
 
 	for (i = 0; i < n && i < JOURNAL_LOCKS; i++)
-		if (j->locks[i] == lock_off)
+		if (j->locks[i] == entry)
 			return 1;
 	return 0;
 }
@@ -49,12 +51,8 @@ static void rollback(struct caller *c, struct journal *j)
 	atom_store_release(&j->n, 0);
 }
 
-void recover_lock(struct caller *c, struct lock *lock)
-{
-	recover_journal(c, lock, atom_load_acquire(&lock->journal));
-}
-
-void recover_journal(struct caller *c, struct lock *lock, u32 thread)
+static void recover_journal(
+	struct caller *c, const struct lock *lock, u32 thread, u64 entry)
 {
 	struct header *h = caller_header(c);
 	struct thread *th = region_thread(&c->region, thread);
@@ -62,7 +60,7 @@ void recover_journal(struct caller *c, struct lock *lock, u32 thread)
 
 	event_add(c, EVENT_RECOVERED, th->tid, 0);
 	if (!atom_load_acquire(&j->n) || j == c->journal ||
-		!journal_lists(j, region_off(&c->region, lock)))
+		!journal_lists(j, entry))
 		return;
 	if (lock == &h->repair_lock.lock)
 		return;
@@ -74,8 +72,19 @@ void recover_journal(struct caller *c, struct lock *lock, u32 thread)
 	/* Asked again: the other may be done, and a new thread may have taken
 	 * the record over since; its journal cannot list a lock that we hold.
 	 */
-	if (atom_load_acquire(&j->n) &&
-		journal_lists(j, region_off(&c->region, lock)))
+	if (atom_load_acquire(&j->n) && journal_lists(j, entry))
 		rollback(c, j);
 	lock_release(c, &h->repair_lock.lock);
+}
+
+void recover_lock(struct caller *c, struct lock *lock)
+{
+	recover_journal(c, lock, atom_load_acquire(&lock->journal),
+		region_off(&c->region, lock));
+}
+
+void recover_biased(struct caller *c, struct lock *lock, u32 thread)
+{
+	recover_journal(
+		c, lock, thread, region_off(&c->region, lock) + JOURNAL_BIASED);
 }

@@ -10,7 +10,8 @@
 /* With the lock just acquired and found OWNER_DIED: roll back what its last
  * owner had not committed. May be cut off anywhere and run again. */
 void recover_lock(struct caller *c, struct lock *lock);
-/* The same for the journal of a given thread (bias.h). */
-void recover_journal(struct caller *c, struct lock *lock, u32 thread);
+/* With the lock held, its bias being revoked, and the bias owner found dead
+ * inside (bias.h): the same for that thread's journal. */
+void recover_biased(struct caller *c, struct lock *lock, u32 thread);
 
 #endif
