@@ -23,7 +23,7 @@ static int view_lock(
 	s = ids_find(c, FAC_MSG, id, &ident);
 	if (!s)
 		return -EINVAL;
-	err = perm_check(c, s, PERM_R);
+	err = perm_check_of(c, s, ident, PERM_R);
 	if (!err)
 		err = caller_enroll(c);
 	if (!err)

@@ -27,7 +27,7 @@ static int view_lock(struct caller *c, s32 id, u32 want, struct slot **ret,
 	s = ids_find(c, FAC_SHM, id, &ident);
 	if (!s)
 		return -EINVAL;
-	err = perm_check(c, s, want);
+	err = perm_check_of(c, s, ident, want);
 	if (!err)
 		err = shm_settle(c, s, ident, ret_seg);
 	*ret = s;

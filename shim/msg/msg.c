@@ -183,7 +183,7 @@ int msg_stat(
 			    : ids_find_idx(c, FAC_MSG, id, &ident);
 	if (!s)
 		return -EINVAL;
-	err = by == MSG_BY_IDX_ANY ? 0 : perm_check(c, s, PERM_R);
+	err = by == MSG_BY_IDX_ANY ? 0 : perm_check_of(c, s, ident, PERM_R);
 	if (!err)
 		err = caller_enroll(c);
 	if (!err)
@@ -221,7 +221,7 @@ int msg_set(struct caller *c, s32 id, u32 uid, u32 gid, u32 mode, u64 qbytes)
 	s = ids_find(c, FAC_MSG, id, &ident);
 	if (!s)
 		return -EINVAL;
-	err = perm_owner(c, s);
+	err = perm_owner_of(c, s, ident);
 	/* The kernel's field is an int. */
 	if (!err)
 		err = may_set_qbytes(c, (u32)qbytes);

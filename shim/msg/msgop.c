@@ -202,7 +202,7 @@ static int send_parcel(
 	if (unlikely(!s))
 		return -EINVAL;
 	for (;;) {
-		err = perm_check(c, s, PERM_W);
+		err = perm_check_of(c, s, ident, PERM_W);
 		if (unlikely(err))
 			return err;
 		err = lent_send(c, s, ident, p);
@@ -541,7 +541,7 @@ static s64 receive(struct caller *c, s32 id, const struct request *r)
 	if (unlikely(!s))
 		return -EINVAL;
 	for (;;) {
-		ret = perm_check(c, s, PERM_R);
+		ret = perm_check_of(c, s, ident, PERM_R);
 		if (unlikely(ret))
 			return ret;
 		t.slept = 0;
@@ -653,7 +653,7 @@ static s64 receive_copy(struct caller *c, s32 id, const struct request *r)
 	s = ids_find(c, FAC_MSG, id, &ident);
 	if (!s)
 		return -EINVAL;
-	ret = perm_check(c, s, PERM_R);
+	ret = perm_check_of(c, s, ident, PERM_R);
 	if (ret)
 		return ret;
 	section_begin(c);

@@ -142,6 +142,8 @@ out:
 	return err;
 }
 
+/* -EAGAIN: the slot is not the object's of ident any more, whose key was found;
+ * what it says of size and rights may be another's. */
 static int get_existing(struct caller *c, const struct object_class *k,
 	struct slot *s, u64 ident, u64 size, s32 flg)
 {
@@ -152,6 +154,9 @@ static int get_existing(struct caller *c, const struct object_class *k,
 	err = k->check ? k->check(c, s, size) : 0;
 	if (!err)
 		err = perm_check(c, s, flg & 0777);
+	atom_compiler_barrier();
+	if (unlikely(atom_load_acquire(&s->ident) != ident))
+		return -EAGAIN;
 	return err ? err : IDENT_ID(ident);
 }
 
@@ -186,13 +191,14 @@ int object_get(struct caller *c, const struct object_class *k, s32 key,
 	u32 seq = keyhash_seq(c, k->facility);
 	int ret;
 
-	if (key) {
-		s = keyhash_find(c, k->facility, key, &ident);
-		if (likely(s != NULL))
-			return get_existing(c, k, s, ident, size, flg);
-		if (!(flg & OBJ_CREAT))
-			return -ENOENT;
+	while (key && (s = keyhash_find(c, k->facility, key, &ident))) {
+		ret = get_existing(c, k, s, ident, size, flg);
+		if (likely(ret != -EAGAIN))
+			return ret;
+		seq = keyhash_seq(c, k->facility);
 	}
+	if (key && !(flg & OBJ_CREAT))
+		return -ENOENT;
 	ret = caller_enroll(c);
 	if (ret)
 		return ret;

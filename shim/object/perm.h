@@ -39,14 +39,40 @@ static inline int perm_check(struct caller *c, const struct slot *s, u32 want)
 	return perm_check_slow(c, s, want);
 }
 
+/*
+ * The same for an object that was found without its lock: what refused it may
+ * have been the size or the rights of another, which has its place by now. A
+ * refusal counts only while the slot is still the object of ident; else the
+ * object is gone, -EIDRM. Who is let through compares ident under the lock.
+ */
+static inline int perm_refusal(const struct slot *s, u64 ident, int err)
+{
+	atom_compiler_barrier();
+	return atom_load_acquire(&s->ident) == ident ? err : -EIDRM;
+}
+static inline int perm_check_of(
+	struct caller *c, const struct slot *s, u64 ident, u32 want)
+{
+	int err = perm_check(c, s, want);
+
+	return likely(!err) ? 0 : perm_refusal(s, ident, err);
+}
+
 /* The same for a message queue, which is a file: its owner, group or others,
  * and the capabilities of files. want: PERM_R, PERM_W. */
 int perm_check_file(struct caller *c, const struct slot *s, u32 want);
 /* 1 if the caller may change the mode of the queue, or remove it. */
 int perm_owner_file(struct caller *c, const struct slot *s);
 
-/* IPC_SET and IPC_RMID: 0 or -EPERM. */
+/* IPC_SET and IPC_RMID: 0 or -EPERM; _of as perm_check_of. */
 int perm_owner(struct caller *c, const struct slot *s);
+static inline int perm_owner_of(
+	struct caller *c, const struct slot *s, u64 ident)
+{
+	int err = perm_owner(c, s);
+
+	return likely(!err) ? 0 : perm_refusal(s, ident, err);
+}
 /* The cached credentials, valid. */
 const struct cred *perm_cred(struct caller *c);
 /* 1 if it is one of theirs, supplementary ones included. */

@@ -465,8 +465,8 @@ static int op_checked(struct caller *c, s32 id, struct request *r)
 			return err == -EIDRM ? -EINVAL : err;
 	}
 	if (r->max_num >= s->size)
-		return -EFBIG;
-	err = perm_check(c, s, r->alter ? PERM_W : PERM_R);
+		return perm_refusal(s, ident, -EFBIG);
+	err = perm_check_of(c, s, ident, r->alter ? PERM_W : PERM_R);
 	if (err)
 		return err;
 	err = journal_reserve(c, array_entries(r->a.n, r->undo));

@@ -249,7 +249,7 @@ int shm_remove(struct caller *c, s32 id)
 	s = ids_find(c, FAC_SHM, id, &ident);
 	if (!s)
 		return -EINVAL;
-	err = perm_owner(c, s);
+	err = perm_owner_of(c, s, ident);
 	if (err)
 		return err;
 	/* The dead first, without the facility's lock. */
@@ -338,7 +338,7 @@ int shm_stat(
 			    : ids_find_idx(c, FAC_SHM, id, &ident);
 	if (!s)
 		return -EINVAL;
-	err = by == SHM_BY_IDX_ANY ? 0 : perm_check(c, s, PERM_R);
+	err = by == SHM_BY_IDX_ANY ? 0 : perm_check_of(c, s, ident, PERM_R);
 	if (!err)
 		err = stat_peek(c, s, ident, ret);
 	if (err != -EBUSY)
@@ -362,7 +362,7 @@ int shm_set_perm(struct caller *c, s32 id, u32 uid, u32 gid, u32 mode)
 	s = ids_find(c, FAC_SHM, id, &ident);
 	if (!s)
 		return -EINVAL;
-	err = perm_owner(c, s);
+	err = perm_owner_of(c, s, ident);
 	if (err)
 		return err;
 	if (uid == 0xffffffffu || gid == 0xffffffffu)
@@ -435,7 +435,7 @@ int shm_set_locked(struct caller *c, s32 id, int lock)
 		return -EINVAL;
 	err = may_lock(c, s, seg, lock);
 	if (err)
-		return err;
+		return perm_refusal(s, ident, err);
 	lock_acquire(c, &s->lock);
 	if (s->ident == ident) {
 		mode = s->mode & ~SHM_MODE_LOCKED;

@@ -112,7 +112,7 @@ int shm_at(struct caller *c, s32 id, u64 addr, s32 flg, u64 *ret_addr)
 	}
 	if (!s)
 		return -EINVAL;
-	err = perm_check(c, s, wanted_rights(flg));
+	err = perm_check_of(c, s, ident, wanted_rights(flg));
 	if (!err)
 		err = caller_enroll(c);
 	if (err)
