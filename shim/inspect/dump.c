@@ -294,7 +294,7 @@ s64 dump_mq_messages(struct caller *c, const struct mq_desc *d,
 	struct sink k = {to, cap, 0};
 	struct prioq_walk walk = {0, 0, 0};
 	struct mqueue *q;
-	int err = mq_enter(c);
+	int err = caller_enroll(c);
 
 	if (!err)
 		err = mq_lock(c, d);

@@ -83,7 +83,7 @@ static int view_slot(struct caller *c, struct slot *s, struct mq_view *ret)
 
 int mq_view_next(struct caller *c, u32 *at, struct mq_view *ret)
 {
-	int err = mq_enter(c);
+	int err = caller_enroll(c);
 	u32 idx;
 
 	if (err)
@@ -111,7 +111,7 @@ int mq_view_find(
 static int view_lock(
 	struct caller *c, const struct mq_desc *d, struct mqueue **ret)
 {
-	int err = mq_enter(c);
+	int err = caller_enroll(c);
 
 	if (!err)
 		err = mq_lock(c, d);

@@ -220,7 +220,8 @@ void mq_closed(struct caller *c, const struct mq_desc *d)
 	struct mqueue *q = mq_body(c, d->s);
 
 	if (!q || !atom_load_acquire(&q->unlinked) ||
-		atom_load_acquire(&d->s->ident) != d->ident || mq_enter(c))
+		atom_load_acquire(&d->s->ident) != d->ident ||
+		caller_enroll(c))
 		return;
 	fac_lock(c);
 	if (d->s->ident == d->ident)
@@ -590,8 +591,9 @@ int mqueue_unlink(struct caller *c, const char *name, size_t name_len)
 	int err = name_check(name, name_len);
 	u32 idx;
 
+	/* No more journal than every thread has: removing needs no room. */
 	if (!err)
-		err = mq_enter(c);
+		err = caller_enroll(c);
 	if (err)
 		return err;
 	mq_fifo_prepare(c);
@@ -628,7 +630,7 @@ int mq_find_name(
 	int err = name_check(name, len);
 
 	if (!err)
-		err = mq_enter(c);
+		err = caller_enroll(c);
 	if (err)
 		return err;
 	fac_lock(c);

@@ -42,9 +42,7 @@ static int reap_live(struct caller *c, struct task *t)
 
 	if (suspect && task_gone(c, t)) {
 		shm_release_locked(c, t, ~0u);
-		/* Without room for the journal it stays as it is. */
-		if (undo_release_locked(c, t))
-			return 0;
+		undo_release_locked(c, t);
 		/* The kernel woke one sleeper only. */
 		sys_futex_wake(&t->life, 0x7fffffff);
 		task_free_locked(c, t);

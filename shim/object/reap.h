@@ -28,8 +28,8 @@ int shm_release_locked(struct caller *c, struct task *t, u32 epoch);
 /* shm: remove segments whose removal was waiting for their last detach. No lock
  * may be held. */
 void shm_sweep_empty(struct caller *c);
-/* sem: apply and free all SEM_UNDO records of a task whose process is gone: 0,
- * or -ENOMEM, and they are kept. */
-int undo_release_locked(struct caller *c, struct task *t);
+/* sem: apply and free all SEM_UNDO records of a task whose process is gone.
+ * Needs no room. */
+void undo_release_locked(struct caller *c, struct task *t);
 
 #endif

@@ -355,38 +355,61 @@ static void unbind(struct caller *c, struct semset *set, struct undo *u)
 	journal_set64(c, &u->ident, 0);
 }
 
-/* Give back what a dead process's record says; an operation of its own. */
-static int apply(struct caller *c, struct slot *s, struct semset *set,
+/* Semaphores given back in one operation, and entries of the one that is last:
+ * all in the journal that every thread has, for repair must not need room. */
+#define APPLY_STEP 16u
+#define APPLY_LAST 12u
+_Static_assert(2 * APPLY_STEP + APPLY_LAST <= JOURNAL_INLINE, "no room");
+
+/* One semaphore's part, and its mark that it is done. */
+static void apply_one(
+	struct caller *c, struct sem *sem, struct undo *u, u32 num, u32 pid)
+{
+	s32 value;
+
+	sem_own(sem);
+	value = (s32)SEM_VALUE(sem->lo) + u->adj[num];
+	value = value < 0 ? 0 : value > SEMVMX ? SEMVMX : value;
+	journal_set64(c, &sem->lo, (u64)pid << 32 | SEM_OWNED | (u32)value);
+	journal_set16(c, (u16 *)&u->adj[num], 0);
+}
+
+/*
+ * Give back what a dead process's record says. A large one takes several
+ * operations, of which nobody sees one alone, since the lock is held; but who
+ * does this may die between them, and leaves a record that says what remains.
+ */
+static void apply(struct caller *c, struct slot *s, struct semset *set,
 	struct undo *u, u32 pid)
 {
 	struct sem *sems = sem_array(set);
-	u32 i;
+	u32 i, done = 0;
 
-	if (journal_reserve(c, 2 * u->n_sems + 16))
-		return -ENOMEM;
 	for (i = 0; i < u->n_sems; i++) {
-		s32 value;
-
 		if (!u->adj[i])
 			continue;
-		sem_own(&sems[i]);
-		value = (s32)SEM_VALUE(sems[i].lo) + u->adj[i];
-		value = value < 0 ? 0 : value > SEMVMX ? SEMVMX : value;
-		journal_set64(c, &sems[i].lo,
-			(u64)pid << 32 | SEM_OWNED | (u32)value);
+		if (done == APPLY_STEP) {
+			journal_set32(c, &u->n_nonzero, u->n_nonzero - done);
+			journal_set16(c, &set->pass_pending, 1);
+			journal_commit(c);
+			done = 0;
+		}
+		apply_one(c, &sems[i], u, i, pid);
+		done++;
 	}
 	sem_own(&sems[0]);
 	journal_set64(c, &sems[0].hi,
 		(sems[0].hi & ~0xffffffffffULL) | (u64)sys_realtime_sec());
-	if (u->n_nonzero)
+	if (u->n_nonzero) {
+		journal_set32(c, &u->n_nonzero, 0);
 		journal_set32(c, &set->n_adj, set->n_adj - 1);
+	}
 	unbind(c, set, u);
 	journal_set16(c, &set->pass_pending, 1);
 	if (set->n_waiters)
 		sem_alarm(c, s, set, NULL, 0);
 	journal_commit(c);
 	sem_pass(c, s, set, NULL, 0);
-	return 0;
 }
 
 static struct undo *most_recent(struct caller *c, struct task *t)
@@ -399,19 +422,18 @@ static struct undo *most_recent(struct caller *c, struct task *t)
 	return best;
 }
 
-static int apply_all(struct caller *c, struct task *t)
+static void apply_all(struct caller *c, struct task *t)
 {
 	struct undo *u;
-	int err = 0;
 
-	while (!err && (u = most_recent(c, t))) {
+	while ((u = most_recent(c, t))) {
 		struct slot *s = region_slot(
 			&c->region, FAC_SEM, u->slot_idx & ids_mask(c));
 		u64 ident = u->ident;
 
 		sem_lock_any(c, s);
 		if (u->ident == ident && s->ident == ident) {
-			err = apply(c, s, sem_body(c, s), u, t->pid);
+			apply(c, s, sem_body(c, s), u, t->pid);
 		} else if (u->ident == ident) {
 			/* A removal has begun and not come to its records. Its
 			 * body is still there: it goes after them. */
@@ -420,7 +442,6 @@ static int apply_all(struct caller *c, struct task *t)
 		}
 		sem_unlock(c, s);
 	}
-	return err;
 }
 
 static void free_chain(struct caller *c, struct task *t)
@@ -440,16 +461,12 @@ static void free_chain(struct caller *c, struct task *t)
 	}
 }
 
-int undo_release_locked(struct caller *c, struct task *t)
+void undo_release_locked(struct caller *c, struct task *t)
 {
-	int err;
-
 	if (t->undo_head.off)
 		event_add(c, EVENT_REAPED, t->pid, 0);
-	err = apply_all(c, t);
-	if (!err)
-		free_chain(c, t);
-	return err;
+	apply_all(c, t);
+	free_chain(c, t);
 }
 
 /* ---- SETVAL, SETALL, RMID ---- */

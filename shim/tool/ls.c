@@ -90,14 +90,10 @@ static int ls_main(int argc, char **argv)
 			c, argc ? (enum facility)kind_parse(argv[0]) : FAC_SEM);
 	rows = json_object_new_array();
 	err = object_each(c, kinds, add_row, rows);
-	if (err) {
-		json_object_put(rows);
-		return err;
-	}
 	if (!as_json)
 		shorten_times(rows);
 	rows_print(columns, rows, as_json);
-	return EXIT_OK;
+	return err;
 }
 
 const struct command ls_command = {

@@ -103,7 +103,7 @@ int object_each(struct caller *c, unsigned kinds,
 	void *arg)
 {
 	struct object o;
-	int f, got, err = 0;
+	int f, got, err = 0, failed = 0;
 	u32 at;
 
 	for (f = 0; f < N_FAC && !err; f++) {
@@ -113,9 +113,10 @@ int object_each(struct caller *c, unsigned kinds,
 				err = fn(c, &o, arg);
 		}
 		if (got < 0)
-			return failure("%s", strerror(-got));
+			failed = failure(
+				"%s: %s", facility_names[f], strerror(-got));
 	}
-	return err;
+	return err ? err : failed;
 }
 
 /* ---- finding ---- */

@@ -35,7 +35,8 @@ unsigned kinds_parse(int argc, char **argv);
 int object_next(
 	struct caller *c, enum facility kind, u32 *at, struct object *ret);
 /* Call fn for each object of these kinds; stops at its first result that is
- * not 0 and returns it. */
+ * not 0 and returns it. A kind that cannot be walked is told and the others
+ * are; then EXIT_FAILED is returned at the end. */
 int object_each(struct caller *c, unsigned kinds,
 	int (*fn)(struct caller *c, const struct object *o, void *arg),
 	void *arg);

@@ -61,7 +61,7 @@ static void wish(enum kind kind, int id)
 	close(fd);
 }
 
-static int victim; /* the object's id */
+static int victim;    /* the object's id */
 static pid_t swapper; /* 0: it is done */
 
 /* ---- the calls: 0 or errno ---- */
@@ -182,9 +182,10 @@ static void clear(enum kind kind)
 	struct semid_ds sem_ds;
 	struct msqid_ds msg_ds;
 	struct shmid_ds shm_ds;
-	int i, id, n = kind == SEM ? semctl(0, 0, SEM_INFO, &sem)
-		     : kind == MSG ? msgctl(0, MSG_INFO, (void *)&msg)
-				   : shmctl(0, SHM_INFO, (void *)&shm);
+	int i, id,
+		n = kind == SEM	  ? semctl(0, 0, SEM_INFO, &sem)
+		    : kind == MSG ? msgctl(0, MSG_INFO, (void *)&msg)
+				  : shmctl(0, SHM_INFO, (void *)&shm);
 
 	for (i = 0; i <= n; i++) {
 		id = kind == SEM   ? semctl(i, 0, SEM_STAT, &sem_ds)
@@ -237,8 +238,9 @@ int main(int argc, char **argv)
 		wrong = 0;
 		for (n = 1, err = 0; err >= 0 && n < MOST; n += stride) {
 			err = run(call, n);
-			if (err <= 0 || (!call->by_key &&
-						(err == EIDRM || err == EINVAL)))
+			if (err <= 0 ||
+				(!call->by_key &&
+					(err == EIDRM || err == EINVAL)))
 				continue;
 			wrong++;
 			fprintf(stderr, "%s: %s after %d steps\n", call->name,
