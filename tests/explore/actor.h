@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the controller and the actors share: the control page, outside the
+ * registry. Exactly one of them runs at a time: an actor runs until the
+ * controller's stop_at, until it sleeps in the kernel or comes to its end, and
+ * then passes the baton to the controller.
+ *
+ * A point is an access to the registry (or to the thread's robust list), or a
+ * system call that others can see; each is written into the trace in front of
+ * its effect. The n-th point of an actor is the same in every run with the same
+ * decisions before it: pids, times and the CPU are virtual or fixed.
+ */
+#ifndef EXPLORE_ACTOR_H
+#define EXPLORE_ACTOR_H
+
+#include "registry/caller.h"
+
+#define MAX_ACTORS 8u
+#define PROBE 15u /* the controller, looking at the end: in masks only */
+#define MAX_POINTS 32768u
+#define MAX_CALLS 6u
+#define MAX_BUFFER 64u
+#define CALL_OUT 6u
+/* Steps of one actor in one run beyond which it is taken for endless. */
+#define MAX_STEPS 12000u
+#define CLOCK_START 1000000000000ULL /* virtual nanoseconds */
+#define REALTIME_START 1700000000LL  /* seconds at virtual time 0 */
+
+enum point_kind {
+	POINT_READ,
+	POINT_WRITE, /* plain, or an atomic store */
+	POINT_RMW,
+	POINT_ROBUST, /* head of the own robust list */
+	POINT_WAIT,   /* about to sleep in a futex */
+	POINT_WAKE,
+	POINT_BARRIER, /* membarrier */
+	POINT_CALL,    /* another system call; off is its number */
+	POINT_BEGIN,   /* a call of the script begins; off is its number */
+	POINT_KERNEL,  /* a step of the kernel's walk of the robust list */
+};
+
+struct point {
+	u64 off;  /* in the registry */
+	u64 hash; /* of the state before it */
+	void *pc;
+	u16 buffered; /* stores in the actor's buffer */
+	unsigned char kind, actor, size, woke;
+};
+
+enum actor_state {
+	ACTOR_NONE,
+	ACTOR_READY,	/* waits for the baton */
+	ACTOR_RUNNING,	/* has it */
+	ACTOR_BLOCKED,	/* asleep in a futex, or on the way there */
+	ACTOR_NAPPING,	/* nanosleep: until virtual time has passed */
+	ACTOR_SPINNING, /* looked at the same word for very long */
+	ACTOR_DONE,
+	ACTOR_DEAD,
+};
+
+struct actor {
+	u32 go; /* futex: the baton comes */
+	u32 state;
+	u32 pid;
+	u32 steps;
+	u32 stop_at;	/* steps before which it stops */
+	u32 keep;	/* and then keeps its store buffer */
+	u32 fired;	/* its timeout was made to pass */
+	u32 n_words;	/* it sleeps on: */
+	u64 words[10];	/* offsets in the registry; or ~0 */
+	u64 deadline;	/* virtual; 0 = none */
+	u32 no_barrier; /* membarrier is refused */
+	u32 tso;	/* has a store buffer */
+	u32 endless;
+	u32 signals; /* SIGUSR2 that it has got */
+	u64 local;   /* hash of all that it has read */
+	u64 start;   /* "start time" */
+	u64 robust;  /* address of its robust list's head */
+	u64 n_buffer;
+	struct {
+		u64 off, value;
+		u32 size;
+	} buffer[MAX_BUFFER];
+	u32 n_calls; /* begun */
+	struct {
+		u64 begun, ended; /* clock; ended 0 = not yet */
+		s64 result;
+		s64 out[CALL_OUT];
+	} calls[MAX_CALLS];
+	u64 died; /* clock; 0 = not */
+};
+
+/* Who reads and writes which eight bytes, over all runs of a scenario: bits of
+ * actors. */
+#define TOUCHED_BITS 15
+struct touched {
+	u64 at; /* offset / 8 + 1; 0 = free */
+	u32 readers, writers;
+};
+
+struct control {
+	u32 baton;    /* futex: 1 = the controller's */
+	u32 announce; /* futex: counts returns from sleeps */
+	u32 woke;     /* a futex_wake found somebody */
+	u32 n_points;
+	u64 memory; /* hash of the registry's changes */
+	u64 others; /* hash of all but the running actor */
+	u64 now;    /* virtual time, ns */
+	u32 n_actors;
+	u32 n_touched_new;
+	char failure[256]; /* an actor found something wrong */
+	struct actor actors[MAX_ACTORS];
+	struct point points[MAX_POINTS];
+	struct touched touched[1u << TOUCHED_BITS];
+};
+
+extern struct control *ctl;
+extern char *explore_base; /* of the registry as the actors see it */
+
+static inline u64 mix(u64 a, u64 b)
+{
+	a = (a ^ b) * 0x9e3779b97f4a7c15ULL;
+	return a ^ a >> 29;
+}
+
+/* In an actor: from now on it is explored. */
+void actor_arm(u32 me);
+void actor_disarm(void);
+/* Pass the baton, in the given state; returns when it comes back. */
+void actor_park(u32 state);
+/* A call of the script begins. */
+void actor_begin(u32 which);
+
+/* In the controller: record what a look at region touches, bounded; 0 ends
+ * that. A look that never ends leaves by siglongjmp(probe_end, PROBE_*). */
+#include <setjmp.h>
+enum {
+	PROBE_ENDLESS = 1,
+	PROBE_WAITS,
+};
+void probe_arm(const struct region *region);
+extern sigjmp_buf probe_end;
+extern char probe_text[128];
+/* Perform the stores that actor a has in its buffer. */
+void buffer_flush(struct actor *a);
+
+struct touched *touched_at(u64 off);
+
+long raw_syscall(long nr, long a, long b, long c, long d, long e, long f);
+#define raw_futex(p, op, val, ts) \
+	raw_syscall(202, (long)(p), op, val, (long)(ts), 0, 0)
+
+#endif

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The explorer: two to four actors (processes) make a few calls each on a small
+ * registry, in all orders that a bound allows, and after each of these runs
+ * everything must be as if the calls had been made one after the other.
+ *
+ *   actor.c    the points, in the instrumented core (hook.h)
+ *   run.c      one run: the actors of a scenario under a schedule
+ *   judge.c    is what it left right?
+ *   search.c   which runs: the bounds, what need not be tried twice
+ *   sem.c...   scenarios of a facility, and the sequential model of its calls
+ *   explore.c  the command
+ *
+ * A schedule is a list of decisions. Its text is their list, by dots: an
+ * actor's letter, A to H, with the number of points that it passes before
+ * somebody else goes on (none: until it sleeps or ends); `b` behind the number:
+ * its store buffer is kept back meanwhile; kX: X is killed (SIGKILL) where it
+ * stands; wXn: X dies, but the kernel's walk of its robust list stops behind n
+ * entries, and goes on when X is named the next time. After the last decision
+ * each runs on until it sleeps or ends, the first that can first.
+ */
+#ifndef EXPLORE_H
+#define EXPLORE_H
+
+#include <stdio.h>
+#include "actor.h"
+#include "sem/sem.h"
+
+/* ---- scenarios ---- */
+
+enum call_op {
+	CALL_NONE,
+	CALL_SEMOP,
+	CALL_SETVAL,
+	CALL_SETALL,
+	CALL_GETVAL,
+	CALL_GETALL,
+	CALL_SEMRM,
+	CALL_SEMGET,
+	CALL_NCNT,
+	CALL_MSGSND,
+	CALL_MSGRCV,
+	CALL_MSGRM,
+	CALL_MSGGET,
+	CALL_MSGSTAT,
+	CALL_MQSEND,
+	CALL_MQRECV,
+	CALL_MQNOTIFY,
+	CALL_MQUNLINK,
+	CALL_MQOPEN,
+	CALL_MQCLOSE,
+	CALL_MQATTR,
+	CALL_SHMGET,
+	CALL_SHMAT,
+	CALL_SHMDT,
+	CALL_SHMRM,
+	CALL_SHMSTAT,
+	CALL_SHMFORK,
+};
+
+struct call {
+	enum call_op op;
+	s32 obj; /* which of the scenario's objects; keys: the key */
+	s64 arg[3];
+	u32 n;
+	struct sop sops[3];
+};
+
+#define ACTOR_FIRST 1u /* its calls up to its sleep come first, unexplored */
+#define ACTOR_EXITS 2u /* ends after its last call; else stays, idle */
+#define ACTOR_NO_BARRIER 4u /* membarrier is refused to it */
+#define ACTOR_TSO 8u	    /* its stores may be late */
+#define ACTOR_IMMORTAL 16u  /* is not killed */
+#define ACTOR_WALK 32u	    /* the kernel's walk at its death is in steps */
+#define ACTOR_ONLY 64u	    /* in a scenario with it only such are killed */
+
+struct actor_def {
+	u32 flags;
+	void (*prelude)(struct caller *c);
+	struct call calls[MAX_CALLS];
+};
+
+struct model; /* a state of the facility's sequential model */
+
+struct facility_model {
+	u32 size;
+	void (*init)(void *m);
+	/* Does the call fit here, with this result (known: it returned)? Makes
+	 * it. */
+	int (*apply)(void *m, u32 actor, const struct call *k, int known,
+		s64 result, const s64 *out);
+	void (*death)(void *m, u32 actor);
+	/* Is this what the registry shows at the end? why: a line. */
+	int (*final)(const void *m, char *why, u32 cap);
+};
+
+struct scenario {
+	const char *name;
+	const struct facility_model *model;
+	void (*setup)(struct caller *c);
+	struct actor_def actors[MAX_ACTORS];
+	const char *about;
+	u32 preemptions, kills; /* bounds of its own; 0 = the usual */
+	u32 max_kills_0;	/* 1: nobody is killed */
+	/* At most so many times somebody else than by default goes on where an
+	 * actor has come to rest; 0 = any number. */
+	u32 turns;
+	/* Looks at the registry once everybody has come to rest; into observed
+	 * of the facility. c is the controller's, on the registry or its copy.
+	 */
+	void (*look)(struct caller *c);
+};
+
+extern const struct scenario sem_scenarios[], msg_scenarios[], mq_scenarios[],
+	shm_scenarios[], key_scenarios[];
+
+/* In the actor: make one call. */
+s64 call_make(struct caller *c, const struct call *k, s64 *out);
+extern s32 object_id[8]; /* set by a scenario's setup */
+
+/* ---- runs ---- */
+
+enum decision_kind {
+	GO,   /* the actor goes on, for n points (GO_ON: all it can) */
+	KILL, /* it is killed */
+	WALK, /* it dies, and n entries of its robust list are marked */
+};
+#define GO_ON 0xfffu
+#define MAX_DECISIONS 28u
+
+struct decision {
+	u32 kind : 4, actor : 4, n : 12, keep : 1;
+};
+struct schedule {
+	unsigned char n, preemptions, kills, turns;
+	u32 size; /* of what its last kill forestalled: a store of */
+	u64 off;  /* so many bytes there; size 0: something else */
+	struct decision d[MAX_DECISIONS];
+};
+
+/* A stretch in which one actor ran. */
+struct segment {
+	u32 actor, from, to; /* points */
+	u32 runnable;	     /* who else could have, at its start */
+	u32 alive;	     /* who could have been killed there */
+	u64 hash;	     /* of the state at its start */
+	int by_default;	     /* not a decision of the schedule */
+	int killed;	     /* not a stretch: a death */
+};
+#define MAX_SEGMENTS 256u
+
+enum verdict {
+	FINE,
+	VOID, /* the schedule asks for what cannot be */
+	ASLEEP,
+	STUCK,
+	ENDLESS,
+	CRASHED,
+	INVARIANT,
+	WRONG,
+	REPAIR,
+	N_VERDICTS,
+};
+extern const char *const verdict_names[N_VERDICTS];
+
+struct run {
+	const struct scenario *scn;
+	u32 n_actors;
+	u32 n_segments;
+	struct segment segments[MAX_SEGMENTS];
+	struct schedule done; /* all decisions, those by default too */
+	u32 n_explicit;	      /* so many of them were given */
+	enum verdict verdict;
+	char text[2048];
+};
+extern struct run run;
+extern struct caller driver, probe_caller;
+extern const char *explore_dir;
+
+void run_setup(const struct scenario *scn);
+/* chooser: asked for each decision after those of s (NULL: by default);
+ * returns 0 to go on by default. */
+void run_schedule(const struct schedule *s,
+	int (*chooser)(u32 runnable, u32 alive, struct decision *ret));
+void run_init(void);
+void run_deinit(void);
+
+/* ---- judging ---- */
+
+/* At rest. 1: somebody sleeps who could go on (time may help it); else
+ * run.verdict is set. last: time does not help. */
+int judge(int last);
+void judge_init(void);
+/* Pages of the registry that are in use. */
+void image_scan(void);
+void image_restore(void);
+void image_save(void);
+void image_copy(char *to);
+
+/* ---- search ---- */
+
+struct bounds {
+	u32 preemptions, kills;
+	double seconds; /* for the scenario; 0 = no limit */
+	u64 seed;	/* != 0: at random */
+	int keep_going, verbose;
+};
+struct found {
+	u64 runs, deaths, pruned, voids, diverged;
+	u32 by_verdict[N_VERDICTS];
+	u32 late;     /* conflicts that showed up late */
+	u32 complete; /* sum of preemptions and kills that was done wholly */
+	int exhausted;
+	double seconds;
+	char first[512];
+	char first_text[2100];
+};
+void search(
+	const struct scenario *scn, const struct bounds *b, struct found *ret);
+void schedule_text(const struct schedule *s, char *buf, u32 cap);
+int schedule_parse(const char *text, struct schedule *ret);
+double seconds_now(void);
+/* Memory that the actors do not inherit: to fork would copy its tables. */
+void *own_memory(u64 size);
+void report_trace(FILE *to);
+
+#endif

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Judging a run when everybody has come to rest: each is dead, has made its
+ * calls, or sleeps in a queue. The judge looks at a copy of the registry, so
+ * that its repairs wake nobody; what it finds there is what the next user of
+ * the registry would find:
+ *
+ *   - recovery of all that the dead have left ends, and no invariant is broken;
+ *   - it lets no sleeper through, and no sleeper's call is possible in what is
+ *     there then: else the sleeper should have been woken, and nobody is left
+ *     who would (ASLEEP, after time enough has passed for all timeouts);
+ *   - the calls, those that the dead have not ended either made or not, can be
+ *     put in an order that keeps the order in time and each actor's own, in
+ *     which the sequential model gives the same results and comes to the same
+ *     end.
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "explore.h"
+#include "inspect/check.h"
+#include "object/reap.h"
+#include "registry/heap.h"
+#include "registry/journal/journal.h"
+#include "registry/task.h"
+#include "registry/wait.h"
+
+struct caller probe_caller;
+static char *copy;
+
+void judge_init(void)
+{
+	if (!copy)
+		copy = own_memory(REGION_SIZE);
+	else
+		madvise(copy, REGION_SIZE, MADV_DONTNEED);
+}
+
+static void blame(enum verdict v, const char *text)
+{
+	if (run.verdict != FINE)
+		return;
+	run.verdict = v;
+	snprintf(run.text, sizeof(run.text), "%s", text);
+}
+
+/* ---- the look ---- */
+
+static char broken[400];
+static void on_invariant(
+	void *arg, enum invariant which, const char *what, u64 a, u64 b)
+{
+	size_t n = strlen(broken);
+
+	(void)arg;
+	snprintf(broken + n, sizeof(broken) - n, " %d (%s %lu %lu)", which,
+		what, (unsigned long)a, (unsigned long)b);
+}
+
+static void take(struct caller *c, struct lock *lock)
+{
+	lock_acquire(c, lock);
+	lock_release(c, lock);
+}
+
+/* What any survivor comes to do sooner or later. */
+static void go_on(struct caller *c)
+{
+	struct header *h = caller_header(c);
+	u32 i;
+
+	run.scn->look(c);
+	for (i = 0; i < run.n_actors; i++) {
+		struct actor *a = &ctl->actors[i];
+		struct task *t = region_task(&c->region, a->pid);
+
+		take(c, &t->lock);
+		if (a->state == ACTOR_DEAD)
+			reap_task(c, a->pid);
+	}
+	run.scn->look(c);
+	heap_acquire(c);
+	heap_release(c);
+	take(c, &h->repair_lock.lock);
+}
+
+static struct waiter *waiter_of(struct caller *c, u32 i)
+{
+	struct header *h = caller_header(c);
+	u32 k;
+
+	for (k = 1; k < h->thread_high; k++) {
+		struct thread *th = region_thread(&c->region, k);
+
+		if (th->tid == ctl->actors[i].pid)
+			return &th->waiter;
+	}
+	return NULL;
+}
+
+/* ---- the order of calls ---- */
+
+#define MAX_EVENTS (MAX_ACTORS * (MAX_CALLS + 1))
+#define MODEL_SIZE 2048u
+/* Orders tried at most; beyond, nothing is said. */
+#define MAX_ORDERS 200000u
+
+static struct event_of {
+	u32 actor, call; /* call MAX_CALLS: its death */
+	u64 begun, ended;
+	int must, known;
+} events[MAX_EVENTS];
+static u32 n_events, orders;
+static char model_why[256];
+
+static void collect(void)
+{
+	u32 i, k;
+
+	n_events = 0;
+	for (i = 0; i < run.n_actors; i++) {
+		const struct actor *a = &ctl->actors[i];
+
+		for (k = 0; k < a->n_calls; k++) {
+			int known = a->calls[k].ended != 0;
+
+			/* Not ended: of the dead, perhaps made; of a sleeper,
+			 * not. */
+			if (!known && a->state != ACTOR_DEAD)
+				continue;
+			events[n_events++] =
+				(struct event_of){i, k, a->calls[k].begun,
+					known ? a->calls[k].ended : ~0ULL,
+					known, known};
+		}
+		if (a->died)
+			events[n_events++] = (struct event_of){
+				i, MAX_CALLS, a->died, ~0ULL, 1, 0};
+	}
+}
+
+/* May it come next: nothing that is left has ended before it began, and of its
+ * actor nothing stands before it. */
+static int may_be_next(u64 done, u32 e)
+{
+	u32 i;
+
+	for (i = 0; i < n_events; i++) {
+		if ((done >> i & 1) || i == e)
+			continue;
+		if (events[i].must && events[i].ended < events[e].begun)
+			return 0;
+		if (events[i].actor == events[e].actor && i < e &&
+			events[i].must)
+			return 0;
+	}
+	return 1;
+}
+
+static int any_sleeper_could(const void *m)
+{
+	char after[MODEL_SIZE];
+	u32 i;
+
+	for (i = 0; i < run.n_actors; i++) {
+		const struct actor *a = &ctl->actors[i];
+
+		if (a->state != ACTOR_BLOCKED || !a->n_calls)
+			continue;
+		memcpy(after, m, run.scn->model->size);
+		if (run.scn->model->apply(after, i,
+			    &run.scn->actors[i].calls[a->n_calls - 1], 0, 0,
+			    NULL)) {
+			snprintf(model_why, sizeof(model_why),
+				"the call of %c, asleep, is possible", 'A' + i);
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* 0: no order; 1: one that is right; 2: one but for a sleeper. */
+static int find_order(const void *m, u64 done)
+{
+	const struct facility_model *model = run.scn->model;
+	char after[MODEL_SIZE];
+	u32 e, left = 0;
+	int ret, best = 0;
+
+	if (++orders > MAX_ORDERS)
+		return 1;
+	for (e = 0; e < n_events; e++)
+		left += !(done >> e & 1) && events[e].must;
+	if (!left && model->final(m, model_why, sizeof(model_why))) {
+		if (!any_sleeper_could(m))
+			return 1;
+		best = 2;
+	}
+	for (e = 0; e < n_events; e++) {
+		const struct event_of *v = &events[e];
+		const struct actor *a = &ctl->actors[v->actor];
+
+		if ((done >> e & 1) || !may_be_next(done, e))
+			continue;
+		memcpy(after, m, model->size);
+		if (v->call == MAX_CALLS)
+			model->death(after, v->actor);
+		else if (!model->apply(after, v->actor,
+				 &run.scn->actors[v->actor].calls[v->call],
+				 v->known, a->calls[v->call].result,
+				 a->calls[v->call].out))
+			continue;
+		/* A call of the dead cannot come after its death. */
+		ret = find_order(after,
+			done | 1ULL << e |
+				(v->call == MAX_CALLS && e &&
+							events[e - 1].actor ==
+								v->actor
+						? 1ULL << (e - 1)
+						: 0));
+		if (ret == 1)
+			return 1;
+		if (ret > best)
+			best = ret;
+	}
+	return best;
+}
+
+static void say_history(char *buf, u32 cap)
+{
+	u32 i, k, n = 0;
+
+	for (i = 0; i < run.n_actors; i++) {
+		const struct actor *a = &ctl->actors[i];
+
+		n += snprintf(buf + n, n < cap ? cap - n : 0, " %c:", 'A' + i);
+		for (k = 0; k < a->n_calls && n < cap; k++) {
+			if (a->calls[k].ended)
+				n += snprintf(buf + n, cap - n, " %ld",
+					(long)a->calls[k].result);
+			else
+				n += snprintf(buf + n, cap - n, " -");
+		}
+		if (n < cap)
+			n += snprintf(buf + n, cap - n, "%s",
+				a->state == ACTOR_DEAD	    ? " dead"
+				: a->state == ACTOR_BLOCKED ? " asleep"
+							    : "");
+	}
+}
+
+/* ---- the judgement ---- */
+
+static int look(struct caller *c)
+{
+	int how = sigsetjmp(probe_end, 0);
+
+	if (!how) {
+		probe_arm(&c->region);
+		go_on(c);
+		broken[0] = 0;
+		check_region(&c->region, on_invariant, NULL);
+	}
+	probe_arm(NULL);
+	return how;
+}
+
+int judge(int last)
+{
+	char m[MODEL_SIZE], line[768], calls[256];
+	struct caller *c = &probe_caller;
+	u32 i, could = 0, who = 0;
+	int how, ret;
+	u64 now = ctl->now;
+
+	image_scan();
+	image_copy(copy);
+	*c = driver;
+	c->region.base = copy;
+	c->journal = &region_thread(&c->region, c->thread)->journal;
+	c->entries = journal_entries(&c->region, c->journal);
+	memset(c->room_page, 0, sizeof(c->room_page));
+	memset(c->undo_cache, 0, sizeof(c->undo_cache));
+	how = look(c);
+	ctl->now = now;
+	say_history(calls, sizeof(calls));
+	if (how) {
+		snprintf(line, sizeof(line),
+			"the next user's recovery %s (%s);%s",
+			how == PROBE_ENDLESS ? "never ends" : "waits for ever",
+			probe_text, calls);
+		if (how == PROBE_WAITS && !last)
+			return 1;
+		blame(REPAIR, line);
+		return 0;
+	}
+	if (broken[0]) {
+		snprintf(line, sizeof(line), "invariants broken:%s;%s", broken,
+			calls);
+		blame(INVARIANT, line);
+		return 0;
+	}
+	for (i = 0; i < run.n_actors; i++) {
+		struct waiter *w = waiter_of(c, i);
+
+		if (ctl->actors[i].state == ACTOR_BLOCKED &&
+			(!w || w->state != WAIT_QUEUED)) {
+			could++;
+			who = i;
+		}
+	}
+	if (could && !last)
+		return 1;
+	if (could) {
+		snprintf(line, sizeof(line),
+			"%c sleeps on though it could go on, as the next user "
+			"of the registry finds;%s",
+			'A' + who, calls);
+		blame(ASLEEP, line);
+		return 0;
+	}
+	collect();
+	orders = 0;
+	model_why[0] = 0;
+	memset(m, 0, sizeof(m));
+	run.scn->model->init(m);
+	ret = find_order(m, 0);
+	if (ret == 1)
+		return 0;
+	if (ret == 2 && !last)
+		return 1;
+	snprintf(line, sizeof(line), "%s: %s;%s",
+		ret == 2 ? "asleep" : "no order of the calls explains this",
+		model_why, calls);
+	blame(ret == 2 ? ASLEEP : WRONG, line);
+	return 0;
+}

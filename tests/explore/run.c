@@ -1,0 +1,798 @@
+// SPDX-License-Identifier: MIT
+/*
+ * One run. The actors are forked anew with fixed process ids, in a pid
+ * namespace whose first process is this one; the registry is what it was after
+ * the scenario's setup. They are killed by SIGKILL and sleep in the kernel's
+ * futexes. That a sleeper sleeps is told by a requeue of its word to itself,
+ * which counts those queued there and changes nothing.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "explore.h"
+#include "object/limits.h"
+#include "registry/task.h"
+#include "registry/wait.h"
+
+/* Arbitrary; the same in each run. Neighbours, so that their tasks share a
+ * page. */
+#define FIRST_PID 200u
+#define FUTEX_REQUEUE 3
+/* Timeouts that are let pass, at most, and in a row without anybody having got
+ * further. */
+#define MAX_FIRES 400u
+#define VAIN_FIRES 60u
+#define HANG_S 10
+
+struct run run;
+struct caller driver;
+const char *explore_dir;
+s32 object_id[8];
+static struct cred cred = {.euid = ~0u};
+static char registry[128];
+static int registry_fd = -1;
+static struct sys_robust_head *parent_robust;
+static u32 walk_done; /* actors whose death goes on in steps */
+
+const char *const verdict_names[N_VERDICTS] = {"fine", "void", "asleep",
+	"stuck", "endless", "crashed", "invariant", "wrong", "repair"};
+
+static void fail(enum verdict v, const char *format, ...)
+{
+	va_list ap;
+
+	if (run.verdict != FINE)
+		return;
+	run.verdict = v;
+	va_start(ap, format);
+	vsnprintf(run.text, sizeof(run.text), format, ap);
+	va_end(ap);
+}
+
+/* ---- image of the registry: the pages that the file has ---- */
+
+#define MAX_PAGES 8192u
+static struct page {
+	u64 off;
+	char *copy;
+} pages[MAX_PAGES];
+static u32 n_pages;
+
+static char *page_copies;
+
+void *own_memory(u64 size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED || madvise(p, size, MADV_DONTFORK)) {
+		perror("explore: mmap");
+		exit(2);
+	}
+	return p;
+}
+
+static unsigned char *known_pages; /* a bit each */
+
+static int page_known(u64 off)
+{
+	u64 n = off / 4096;
+	int known = known_pages[n / 8] >> n % 8 & 1;
+
+	known_pages[n / 8] |= 1u << n % 8;
+	return known;
+}
+
+/* Pages that came since are zero in the image. */
+void image_scan(void)
+{
+	off_t at = 0, end;
+
+	while ((at = lseek(registry_fd, at, SEEK_DATA)) >= 0 &&
+		(u64)at < REGION_SIZE) {
+		end = lseek(registry_fd, at, SEEK_HOLE);
+		for (; at < end; at += 4096) {
+			if (((u64)at >= EVENTS_OFF && (u64)at < FAC_OFF) ||
+				page_known(at))
+				continue;
+			if (n_pages == MAX_PAGES) {
+				fprintf(stderr, "explore: too many pages\n");
+				exit(2);
+			}
+			pages[n_pages].off = at;
+			pages[n_pages].copy = page_copies + n_pages * 4096UL;
+			memset(pages[n_pages++].copy, 0, 4096);
+		}
+	}
+}
+
+void image_save(void)
+{
+	u32 i;
+
+	memset(known_pages, 0, REGION_SIZE / 4096 / 8);
+	n_pages = 0;
+	image_scan();
+	for (i = 0; i < n_pages; i++)
+		memcpy(pages[i].copy, explore_base + pages[i].off, 4096);
+}
+
+void image_restore(void)
+{
+	u32 i;
+
+	for (i = 0; i < n_pages; i++)
+		if (memcmp(explore_base + pages[i].off, pages[i].copy, 4096))
+			memcpy(explore_base + pages[i].off, pages[i].copy,
+				4096);
+}
+
+void image_copy(char *to)
+{
+	u32 i;
+
+	for (i = 0; i < n_pages; i++)
+		memcpy(to + pages[i].off, explore_base + pages[i].off, 4096);
+}
+
+/* ---- the baton ---- */
+
+static void actor_timeout(int sig)
+{
+	(void)sig;
+}
+
+static int waiting_on(u64 off)
+{
+	return (int)raw_syscall(SYS_futex, (long)(explore_base + off),
+		FUTEX_REQUEUE, 0, 1000, (long)(explore_base + off), 0);
+}
+
+/* How many blocked actors should be queued there. */
+static int expected_on(u64 off)
+{
+	int n = 0;
+	u32 i, k;
+
+	for (i = 0; i < run.n_actors; i++) {
+		const struct actor *a = &ctl->actors[i];
+
+		if (__atomic_load_n(&a->state, __ATOMIC_SEQ_CST) !=
+			ACTOR_BLOCKED)
+			continue;
+		for (k = 0; k < a->n_words; k++)
+			n += a->words[k] == off;
+	}
+	return n;
+}
+
+static int all_queued(void)
+{
+	u32 i, k;
+
+	for (i = 0; i < run.n_actors; i++) {
+		const struct actor *a = &ctl->actors[i];
+
+		if (__atomic_load_n(&a->state, __ATOMIC_SEQ_CST) !=
+			ACTOR_BLOCKED)
+			continue;
+		for (k = 0; k < a->n_words; k++)
+			if (a->words[k] != ~0ULL &&
+				waiting_on(a->words[k]) !=
+					expected_on(a->words[k]))
+				return 0;
+	}
+	return 1;
+}
+
+/* Until everybody who is said to sleep is in the kernel's queues, and everybody
+ * who was woken has said so. */
+static void settle(void)
+{
+	struct sys_timespec nap = {0, 200000};
+	u32 tries = 0, was;
+	double until = 0;
+
+	for (;;) {
+		was = __atomic_load_n(&ctl->announce, __ATOMIC_SEQ_CST);
+		if (all_queued())
+			return;
+		if (tries++ < 20) {
+			sched_yield();
+			continue;
+		}
+		if (!until)
+			until = seconds_now() + HANG_S;
+		if (seconds_now() > until) {
+			fail(STUCK, "the explorer: a sleeper is neither queued "
+				    "nor awake");
+			return;
+		}
+		raw_futex(&ctl->announce, 0, was, &nap);
+	}
+}
+
+static u32 letter(u32 i)
+{
+	return 'A' + i;
+}
+
+static void note_death(u32 i)
+{
+	struct actor *a = &ctl->actors[i];
+
+	a->state = ACTOR_DEAD;
+	a->died = ctl->n_points + 1;
+	a->local = mix(a->local, 99);
+}
+
+static void kill_actor(u32 i)
+{
+	struct actor *a = &ctl->actors[i];
+
+	buffer_flush(a);
+	kill((pid_t)a->pid, SIGKILL);
+	while (waitpid((pid_t)a->pid, NULL, 0) < 0)
+		;
+	note_death(i);
+	settle();
+}
+
+/* Give the baton to an actor and wait until it comes back. */
+static void give(u32 i)
+{
+	struct actor *a = &ctl->actors[i];
+	struct sys_timespec slice = {0, 200000000};
+	u64 others = 0;
+	u32 k;
+	int status;
+	double until = 0;
+
+	for (k = 0; k < run.n_actors; k++)
+		if (k != i)
+			others += mix(ctl->actors[k].local, k + 1);
+	ctl->others = others;
+	ctl->woke = 0;
+	ctl->baton = 0;
+	__atomic_store_n(&a->go, 1, __ATOMIC_SEQ_CST);
+	raw_futex(&a->go, 1, 1, NULL);
+	while (!__atomic_load_n(&ctl->baton, __ATOMIC_SEQ_CST)) {
+		if (raw_futex(&ctl->baton, 0, 0, &slice) != -ETIMEDOUT)
+			continue;
+		if (waitpid((pid_t)a->pid, &status, WNOHANG) > 0) {
+			note_death(i);
+			fail(CRASHED, "%c died by signal %d", letter(i),
+				WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+			return;
+		}
+		if (!until)
+			until = seconds_now() + HANG_S;
+		if (seconds_now() > until) {
+			fail(STUCK,
+				"%c passes no point and does not sleep, "
+				"or sleeps outside a futex",
+				letter(i));
+			kill_actor(i);
+			return;
+		}
+	}
+	if (a->endless)
+		fail(ENDLESS, "%c has passed %u points and goes on", letter(i),
+			MAX_STEPS);
+	if (ctl->failure[0])
+		fail(WRONG, "%s", ctl->failure);
+	if (ctl->woke || a->state == ACTOR_BLOCKED)
+		settle();
+}
+
+static void fire(u32 i)
+{
+	struct actor *a = &ctl->actors[i];
+
+	if (a->deadline > ctl->now)
+		ctl->now = a->deadline;
+	if (a->state == ACTOR_BLOCKED) {
+		a->fired = 1;
+		kill((pid_t)a->pid, SIGUSR1);
+		while (__atomic_load_n(&a->state, __ATOMIC_SEQ_CST) ==
+			ACTOR_BLOCKED) {
+			u32 was = ctl->announce;
+
+			if (a->state == ACTOR_BLOCKED) {
+				struct sys_timespec nap = {0, 1000000};
+				raw_futex(&ctl->announce, 0, was, &nap);
+			}
+		}
+		settle();
+	} else {
+		a->state = ACTOR_READY;
+	}
+}
+
+/* ---- actors ---- */
+
+static void play(u32 i, struct caller *c)
+{
+	const struct actor_def *def = &run.scn->actors[i];
+	struct actor *a = &ctl->actors[i];
+	u32 k;
+
+	actor_arm(i);
+	for (k = 0; k < MAX_CALLS && def->calls[k].op; k++) {
+		actor_begin(k);
+		a->calls[k].begun = ctl->n_points;
+		a->n_calls = k + 1;
+		a->calls[k].result =
+			call_make(c, &def->calls[k], a->calls[k].out);
+		a->calls[k].ended = ctl->n_points + 1;
+	}
+	actor_disarm();
+}
+
+static __attribute__((noreturn)) void actor_main(u32 i)
+{
+	const struct actor_def *def = &run.scn->actors[i];
+	struct actor *a = &ctl->actors[i];
+	struct sigaction sa = {.sa_handler = actor_timeout};
+	struct caller c = driver;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	parent_robust->next = parent_robust;
+	parent_robust->pending = NULL;
+	sys_set_robust_list(parent_robust);
+	a->robust = (uintptr_t)parent_robust;
+	sigaction(SIGUSR1, &sa, NULL);
+	c.task = c.thread = 0;
+	caller_refresh(&c);
+	if (caller_enroll(&c))
+		_exit(3);
+	if (def->prelude)
+		def->prelude(&c);
+	actor_arm(i);
+	actor_park(ACTOR_READY);
+	actor_disarm();
+	play(i, &c);
+	if (def->flags & ACTOR_EXITS)
+		raw_syscall(SYS_exit_group, 0, 0, 0, 0, 0, 0);
+	for (;;) {
+		actor_arm(i);
+		actor_park(ACTOR_DONE);
+	}
+}
+
+static pid_t clone_as(u32 pid)
+{
+	pid_t want = (pid_t)pid;
+	struct clone_args args = {.exit_signal = SIGCHLD,
+		.set_tid = (uintptr_t)&want,
+		.set_tid_size = 1};
+
+	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+}
+
+static void start(u32 i)
+{
+	struct actor *a = &ctl->actors[i];
+	const struct actor_def *def = &run.scn->actors[i];
+	struct sys_timespec slice = {1, 0};
+	pid_t pid;
+	int status;
+
+	memset(a, 0, sizeof(*a));
+	a->pid = FIRST_PID + i;
+	a->start = 100 + i;
+	a->stop_at = ~0u;
+	a->no_barrier = (def->flags & ACTOR_NO_BARRIER) != 0;
+	a->tso = (def->flags & ACTOR_TSO) != 0;
+	ctl->baton = 0;
+	pid = clone_as(a->pid);
+	if (pid == 0)
+		actor_main(i);
+	if (pid < 0) {
+		perror("explore: clone3 with set_tid");
+		exit(2);
+	}
+	while (!__atomic_load_n(&ctl->baton, __ATOMIC_SEQ_CST)) {
+		if (raw_futex(&ctl->baton, 0, 0, &slice) == -ETIMEDOUT &&
+			waitpid(pid, &status, WNOHANG) > 0) {
+			fprintf(stderr,
+				"explore: %s: actor %c ended (%x) "
+				"before its first call\n",
+				run.scn->name, letter(i), status);
+			exit(2);
+		}
+	}
+}
+
+static void end_all(void)
+{
+	u32 i;
+
+	for (i = 0; i < run.n_actors; i++)
+		if (ctl->actors[i].state != ACTOR_DEAD && ctl->actors[i].pid)
+			kill((pid_t)ctl->actors[i].pid, SIGKILL);
+	for (i = 0; i < run.n_actors; i++)
+		if (ctl->actors[i].state != ACTOR_DEAD && ctl->actors[i].pid)
+			while (waitpid((pid_t)ctl->actors[i].pid, NULL, 0) < 0)
+				;
+}
+
+/* ---- the kernel's walk of a dead thread's robust list, in steps ---- */
+
+/* Marks one word as the kernel does (handle_futex_death). */
+static void mark_word(u32 tid, u64 node, int is_pending)
+{
+	u64 off = node + parent_robust->futex_offset - (uintptr_t)explore_base;
+	u32 *word = (u32 *)(explore_base + off), seen;
+
+	if (off >= REGION_SIZE)
+		return;
+	seen = __atomic_load_n(word, __ATOMIC_SEQ_CST);
+	if (is_pending && !seen) {
+		raw_futex(word, SYS_FUTEX_WAKE, 1, NULL);
+		return;
+	}
+	if ((seen & SYS_TID_MASK) != tid)
+		return;
+	__atomic_store_n(
+		word, (seen & SYS_WAITERS) | SYS_OWNER_DIED, __ATOMIC_SEQ_CST);
+	if (seen & SYS_WAITERS)
+		raw_futex(word, SYS_FUTEX_WAKE, 1, NULL);
+}
+
+static u64 actor_peek(u32 i, u64 at)
+{
+	u64 v = 0;
+	struct iovec l = {&v, 8}, r = {(void *)(uintptr_t)at, 8};
+
+	if (at - (uintptr_t)explore_base < REGION_SIZE)
+		return *(u64 *)(uintptr_t)at;
+	process_vm_readv((pid_t)ctl->actors[i].pid, &l, 1, &r, 1, 0);
+	return v;
+}
+
+static struct walk {
+	u64 entry; /* the next one; 0 = not begun */
+	u64 pending;
+} walks[MAX_ACTORS];
+
+/* n entries of it, or all that is left and the end. The kernel reads where an
+ * entry leads before it marks it. */
+static void walk_on(u32 i, u32 n)
+{
+	struct walk *w = &walks[i];
+	u64 head = (uintptr_t)parent_robust, next;
+	u32 steps = 0;
+
+	if (!w->entry) {
+		w->entry = actor_peek(i, head);
+		w->pending = actor_peek(i, head + 16);
+	}
+	while (w->entry != head && steps++ < 2048) {
+		if (n-- == 0) {
+			walk_done |= 1u << i;
+			settle();
+			return;
+		}
+		next = actor_peek(i, w->entry & ~1ULL);
+		if (w->entry != w->pending)
+			mark_word(ctl->actors[i].pid, w->entry & ~1ULL, 0);
+		w->entry = next;
+	}
+	if (w->pending)
+		mark_word(ctl->actors[i].pid, w->pending & ~1ULL, 1);
+	walk_done &= ~(1u << i);
+	/* Words of its own that the walk has missed stay as they are: the
+	 * list that the kernel would walk again is empty. */
+	{
+		u64 empty[3] = {head, (u64)parent_robust->futex_offset, 0};
+		struct iovec l = {empty, 24}, r = {(void *)(uintptr_t)head, 24};
+
+		process_vm_writev((pid_t)ctl->actors[i].pid, &l, 1, &r, 1, 0);
+	}
+	kill((pid_t)ctl->actors[i].pid, SIGKILL);
+	while (waitpid((pid_t)ctl->actors[i].pid, NULL, 0) < 0)
+		;
+	note_death(i);
+	settle();
+}
+
+/* ---- a run ---- */
+
+static u32 runnable(void)
+{
+	u32 i, mask = 0;
+
+	for (i = 0; i < run.n_actors; i++)
+		if (ctl->actors[i].state == ACTOR_READY ||
+			(walk_done & 1u << i))
+			mask |= 1u << i;
+	return mask;
+}
+
+static u32 alive(void)
+{
+	u32 i, mask = 0;
+
+	for (i = 0; i < run.n_actors; i++)
+		if (ctl->actors[i].state != ACTOR_DEAD &&
+			!(walk_done & 1u << i) &&
+			!(run.scn->actors[i].flags & ACTOR_IMMORTAL) &&
+			!(run.scn->max_kills_0))
+			mask |= 1u << i;
+	return mask;
+}
+
+static u64 whole_hash(void)
+{
+	u64 sum = 0;
+	u32 i;
+
+	for (i = 0; i < run.n_actors; i++)
+		sum += mix(ctl->actors[i].local + (ctl->actors[i].state << 1) +
+				   ((walk_done >> i & 1) << 8),
+			i + 1);
+	return mix(ctl->memory, sum);
+}
+
+static void do_decision(struct decision d, int by_default)
+{
+	struct segment *g = &run.segments[run.n_segments];
+	struct actor *a = &ctl->actors[d.actor];
+
+	if (run.n_segments == MAX_SEGMENTS) {
+		fail(ENDLESS, "%u switches and no end", MAX_SEGMENTS);
+		return;
+	}
+	if (run.done.n < MAX_DECISIONS)
+		run.done.d[run.done.n++] = d;
+	g->actor = d.actor;
+	g->from = g->to = ctl->n_points;
+	g->runnable = runnable();
+	g->alive = alive();
+	g->hash = whole_hash();
+	g->by_default = by_default;
+	g->killed = d.kind != GO;
+	if (!(d.kind == GO ? g->runnable : g->alive | walk_done) >> d.actor) {
+		run.verdict = VOID;
+		return;
+	}
+	if (!((d.kind == GO ? g->runnable : g->alive) & 1u << d.actor)) {
+		run.verdict = VOID;
+		return;
+	}
+	run.n_segments++;
+	if (d.kind == KILL) {
+		kill_actor(d.actor);
+	} else if (d.kind == WALK) {
+		buffer_flush(a);
+		walks[d.actor].entry = 0;
+		a->local = mix(a->local, 98);
+		walk_on(d.actor, d.n);
+	} else if (walk_done & 1u << d.actor) {
+		walk_on(d.actor, ~0u);
+	} else {
+		a->stop_at = d.n == GO_ON ? ~0u : a->steps + d.n;
+		a->keep = d.keep;
+		give(d.actor);
+		if (d.n != GO_ON && a->state != ACTOR_READY &&
+			run.verdict == FINE)
+			run.verdict = VOID;
+	}
+	g->to = ctl->n_points;
+}
+
+/* Whose time is up first; -1 if nobody waits for time. */
+static int next_timeout(void)
+{
+	int best = -1;
+	u32 i;
+
+	for (i = 0; i < run.n_actors; i++) {
+		struct actor *a = &ctl->actors[i];
+
+		if (a->state == ACTOR_SPINNING)
+			a->deadline = ctl->now + 1;
+		else if ((a->state != ACTOR_BLOCKED &&
+				 a->state != ACTOR_NAPPING) ||
+			 !a->deadline)
+			continue;
+		if (best < 0 || a->deadline < ctl->actors[best].deadline)
+			best = (int)i;
+	}
+	return best;
+}
+
+/* A sleeper on its own word, which is nobody's; else somebody in the middle of
+ * something. Whether it still stands in a queue the judge finds out: what a dead
+ * waker had not committed does not count. */
+static int sleeps_in_queue(u32 i)
+{
+	const struct actor *a = &ctl->actors[i];
+	u64 off = a->words[0] - THREADS_OFF;
+	struct thread *th;
+
+	if (a->state != ACTOR_BLOCKED || !a->n_words ||
+		a->words[0] < THREADS_OFF || a->words[0] >= EVENTS_OFF)
+		return 0;
+	th = region_thread(&driver.region, (u32)(off / THREAD_STRIDE));
+	return th->tid == a->pid && th->waiter.word == SYS_WAITERS &&
+	       region_off(&driver.region, &th->waiter.word) == a->words[0];
+}
+
+static int everybody_rests(void)
+{
+	u32 i;
+
+	for (i = 0; i < run.n_actors; i++)
+		if (ctl->actors[i].state != ACTOR_DONE &&
+			ctl->actors[i].state != ACTOR_DEAD &&
+			!sleeps_in_queue(i))
+			return 0;
+	return 1;
+}
+
+static int describe_stuck(char *buf, u32 cap)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < run.n_actors && n < cap; i++) {
+		const struct actor *a = &ctl->actors[i];
+
+		if (a->state == ACTOR_DONE || a->state == ACTOR_DEAD ||
+			sleeps_in_queue(i))
+			continue;
+		n += snprintf(buf + n, cap - n, " %c (state %u) on %lx = %x;",
+			letter(i), a->state, (long)a->words[0],
+			a->n_words && a->words[0] < REGION_SIZE
+				? *(u32 *)(explore_base + a->words[0])
+				: 0);
+	}
+	return (int)n;
+}
+
+static void play_first(void)
+{
+	u32 i;
+
+	for (i = 0; i < run.n_actors; i++) {
+		struct actor *a = &ctl->actors[i];
+
+		if (!(run.scn->actors[i].flags & ACTOR_FIRST))
+			continue;
+		give(i);
+		if (a->state == ACTOR_READY)
+			give(i);
+		if (a->state != ACTOR_BLOCKED && a->state != ACTOR_DONE)
+			fail(STUCK, "%c did not come to rest first", letter(i));
+	}
+}
+
+void run_schedule(
+	const struct schedule *s, int (*chooser)(u32, u32, struct decision *))
+{
+	u32 i, fires = 0, vain = 0, last = 0, mask, points = 0;
+	struct decision d;
+	int who;
+
+	image_scan();
+	image_restore();
+	ctl->n_points = 0;
+	ctl->memory = 0;
+	ctl->now = CLOCK_START;
+	ctl->failure[0] = 0;
+	ctl->n_actors = run.n_actors;
+	walk_done = 0;
+	run.n_segments = 0;
+	run.done.n = 0;
+	run.verdict = FINE;
+	run.text[0] = 0;
+	for (i = 0; i < run.n_actors; i++)
+		start(i);
+	ctl->memory = 0;
+	play_first();
+	for (i = 0; i < s->n && run.verdict == FINE; i++)
+		do_decision(s->d[i], 0);
+	run.n_explicit = run.done.n;
+	if (s->n && s->d[s->n - 1].kind != KILL)
+		last = s->d[s->n - 1].actor;
+	while (run.verdict == FINE) {
+		mask = runnable();
+		if (mask) {
+			if (chooser && chooser(mask, alive(), &d)) {
+				do_decision(d, 1);
+				last = d.actor;
+				continue;
+			}
+			if (!(mask & 1u << last))
+				last = (u32)__builtin_ctz(mask);
+			do_decision((struct decision){GO, last, GO_ON, 0}, 1);
+			if (ctl->n_points > points + 12)
+				vain = 0;
+			points = ctl->n_points;
+			continue;
+		}
+		if (everybody_rests() &&
+			!judge(fires >= MAX_FIRES || vain >= VAIN_FIRES))
+			break;
+		who = next_timeout();
+		if (who < 0 || fires >= MAX_FIRES || vain >= VAIN_FIRES) {
+			if (everybody_rests()) {
+				judge(1);
+			} else {
+				char buf[256] = "";
+
+				describe_stuck(buf, sizeof(buf));
+				fail(STUCK, "nobody can go on:%s", buf);
+			}
+			break;
+		}
+		fires++;
+		vain++;
+		fire((u32)who);
+	}
+	end_all();
+}
+
+void run_setup(const struct scenario *scn)
+{
+	struct region_options opt = {
+		.idx_bits = IDX_BITS_NORMAL, .profile = LIMITS_ROOMY};
+	char why[256];
+	u32 i;
+
+	limits_init(&opt.limits, opt.profile, opt.idx_bits);
+	if (registry_fd >= 0) {
+		close(registry_fd);
+		munmap(driver.region.base, REGION_SIZE);
+	}
+	memset(ctl, 0, sizeof(*ctl));
+	ctl->now = CLOCK_START;
+	run.scn = scn;
+	for (i = 0; i < MAX_ACTORS && scn->actors[i].calls[0].op; i++)
+		;
+	run.n_actors = i;
+	unlink(registry);
+	driver = (struct caller){.cred = &cred};
+	if (region_map(&driver.region, registry, &opt, why, sizeof(why))) {
+		fprintf(stderr, "explore: %s\n", why);
+		exit(2);
+	}
+	registry_fd = open(registry, O_RDWR | O_CLOEXEC);
+	explore_base = driver.region.base;
+	caller_refresh(&driver);
+	parent_robust = driver.robust;
+	if (caller_enroll(&driver)) {
+		fprintf(stderr, "explore: cannot enrol\n");
+		exit(2);
+	}
+	scn->setup(&driver);
+	image_save();
+	judge_init();
+}
+
+void run_init(void)
+{
+	snprintf(registry, sizeof(registry), "%s/registry", explore_dir);
+	known_pages = own_memory(REGION_SIZE / 4096 / 8);
+	page_copies = own_memory(MAX_PAGES * 4096UL);
+	ctl = mmap(NULL, sizeof(*ctl), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+}
+
+void run_deinit(void)
+{
+	unlink(registry);
+}

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Semaphores: the model, and the scenarios. Set 0 (object_id[0]) has three
+ * semaphores unless said otherwise.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "explore.h"
+#include "sem/undo.h"
+
+#define UNDO SEM_FLG_UNDO
+#define NOWAIT SEM_IPC_NOWAIT
+#define SEMS 3u
+
+/* ---- what the registry shows ---- */
+
+static struct {
+	int exists;
+	u16 values[SEMS];
+} shown, start;
+
+static void look(struct caller *c)
+{
+	u32 idx = (u32)object_id[0] & ids_mask(c);
+	struct slot *s = region_slot(&c->region, FAC_SEM, idx);
+	struct sem_stat st;
+	u32 i;
+
+	memset(&shown, 0, sizeof(shown));
+	sem_lock_any(c, s);
+	sem_unlock(c, s);
+	/* As anybody's semctl: it also looks for the dead. */
+	shown.exists = sem_stat(c, object_id[0], SEM_BY_ID, &st) == 0;
+	sem_finish_removal(c);
+	if (!shown.exists)
+		return;
+	for (i = 0; i < SEMS && i < st.nsems; i++)
+		shown.values[i] = (u16)sem_getval(c, object_id[0], (s32)i);
+}
+
+/* ---- the model ---- */
+
+struct sem_model {
+	int exists;
+	s32 values[SEMS];
+	s32 adj[MAX_ACTORS][SEMS];
+};
+
+static void init(void *m)
+{
+	struct sem_model *s = m;
+	u32 i;
+
+	s->exists = 1;
+	for (i = 0; i < SEMS; i++)
+		s->values[i] = start.values[i];
+}
+
+/* 1: made; 0: it would sleep; else its error. */
+static s64 operate(struct sem_model *s, u32 actor, const struct call *k)
+{
+	struct sem_model was = *s;
+	u32 i;
+
+	for (i = 0; i < k->n; i++) {
+		const struct sop *op = &k->sops[i];
+		s32 *v = &s->values[op->num];
+
+		if (op->op ? *v + op->op < 0 : *v != 0) {
+			*s = was;
+			return op->flg & NOWAIT ? -EAGAIN : 0;
+		}
+		*v += op->op;
+		if (op->flg & UNDO)
+			s->adj[actor][op->num] -= op->op;
+		if (*v > SEMVMX) {
+			*s = was;
+			return -ERANGE;
+		}
+	}
+	return 1;
+}
+
+static void forget(struct sem_model *s, s64 num)
+{
+	u32 a, i;
+
+	for (a = 0; a < MAX_ACTORS; a++)
+		for (i = 0; i < SEMS; i++)
+			if (num < 0 || num == i)
+				s->adj[a][i] = 0;
+}
+
+static int apply(void *m, u32 actor, const struct call *k, int known,
+	s64 result, const s64 *out)
+{
+	struct sem_model *s = m;
+	s64 ret = 0;
+	u32 i;
+
+	/* A key is not modelled: what semget says is checked by its use. */
+	if (k->op == CALL_SEMGET)
+		return 1;
+	if (!s->exists)
+		return !known || result == -EINVAL || result == -EIDRM;
+	switch (k->op) {
+	case CALL_SEMOP:
+		ret = operate(s, actor, k);
+		if (!ret)
+			return 0;
+		if (ret == 1)
+			ret = 0;
+		break;
+	case CALL_SETVAL:
+		s->values[k->arg[0]] = (s32)k->arg[1];
+		forget(s, k->arg[0]);
+		break;
+	case CALL_SETALL:
+		for (i = 0; i < SEMS; i++)
+			s->values[i] = (s32)k->arg[i];
+		forget(s, -1);
+		break;
+	case CALL_GETVAL:
+		ret = s->values[k->arg[0]];
+		break;
+	case CALL_GETALL:
+		ret = 0;
+		for (i = 0; known && i < SEMS; i++)
+			if (out[i] != s->values[i])
+				return 0;
+		break;
+	case CALL_SEMRM:
+		s->exists = 0;
+		break;
+	default:
+		break;
+	}
+	if (k->op == CALL_NCNT)
+		return 1;
+	return !known || ret == result;
+}
+
+static void death(void *m, u32 actor)
+{
+	struct sem_model *s = m;
+	u32 i;
+
+	if (!s->exists)
+		return;
+	for (i = 0; i < SEMS; i++) {
+		s->values[i] += s->adj[actor][i];
+		if (s->values[i] < 0)
+			s->values[i] = 0;
+		s->adj[actor][i] = 0;
+	}
+}
+
+static int final(const void *m, char *why, u32 cap)
+{
+	const struct sem_model *s = m;
+	u32 i, n;
+
+	n = snprintf(why, cap, "the registry has");
+	if (!shown.exists)
+		n += snprintf(why + n, cap - n, " no set");
+	for (i = 0; shown.exists && i < SEMS; i++)
+		n += snprintf(why + n, cap - n, " %u", shown.values[i]);
+	if (s->exists)
+		snprintf(why + n, cap - n, ", the model %d %d %d", s->values[0],
+			s->values[1], s->values[2]);
+	if (s->exists != shown.exists)
+		return 0;
+	for (i = 0; s->exists && i < SEMS; i++)
+		if (s->values[i] != shown.values[i])
+			return 0;
+	return 1;
+}
+
+static const struct facility_model model = {
+	sizeof(struct sem_model), init, apply, death, final};
+
+/* ---- setups ---- */
+
+static void make(struct caller *c, u16 a, u16 b, u16 d)
+{
+	u16 values[SEMS] = {a, b, d};
+
+	object_id[0] = sem_get(c, 1, SEMS, 0600 | SEM_IPC_CREAT);
+	if (object_id[0] < 0 || sem_setall(c, object_id[0], values, SEMS))
+		abort();
+	memcpy(start.values, values, sizeof(values));
+}
+
+static void zeros(struct caller *c)
+{
+	make(c, 0, 0, 0);
+}
+static void ones(struct caller *c)
+{
+	make(c, 1, 1, 1);
+}
+static void fives(struct caller *c)
+{
+	make(c, 5, 5, 5);
+}
+
+/* ---- preludes ---- */
+
+static int one(struct caller *c, u16 num, s16 op, s16 flg)
+{
+	struct sop sop = {num, op, flg};
+
+	return sem_op(c, object_id[0], &sop, 1, NULL);
+}
+
+/* Used so often by this one alone that it is biased. */
+static void biased(struct caller *c)
+{
+	struct slot *s = region_slot(
+		&c->region, FAC_SEM, (u32)object_id[0] & ids_mask(c));
+	u32 i;
+
+	/* The last one of each must be this one. */
+	sem_setall(c, object_id[0], start.values, SEMS);
+	for (i = 0; i < 2000 && s->bias != c->bias_id; i++) {
+		one(c, 2, 1, 0);
+		one(c, 2, -1, 0);
+	}
+	if (s->bias != c->bias_id)
+		abort();
+}
+
+/* Has a record, so that the first call with SEM_UNDO makes none. */
+static void with_undo(struct caller *c)
+{
+	one(c, 2, 1, UNDO);
+	one(c, 2, -1, UNDO);
+}
+
+/* ---- scenarios ---- */
+
+#define SEMOP1(a, op, f)                 \
+	{                                \
+		CALL_SEMOP, 0, {0}, 1,   \
+		{                        \
+			{                \
+				a, op, f \
+			}                \
+		}                        \
+	}
+#define SEMOP2(a, op, f, b, op2, f2)       \
+	{                                  \
+		CALL_SEMOP, 0, {0}, 2,     \
+		{                          \
+			{a, op, f},        \
+			{                  \
+				b, op2, f2 \
+			}                  \
+		}                          \
+	}
+#define SETVAL(num, v)                       \
+	{                                    \
+		CALL_SETVAL, 0, {num, v}, 0, \
+		{                            \
+			{                    \
+				0            \
+			}                    \
+		}                            \
+	}
+#define SETALL(a, b, d)                       \
+	{                                     \
+		CALL_SETALL, 0, {a, b, d}, 0, \
+		{                             \
+			{                     \
+				0             \
+			}                     \
+		}                             \
+	}
+#define GETVAL(num)                       \
+	{                                 \
+		CALL_GETVAL, 0, {num}, 0, \
+		{                         \
+			{                 \
+				0         \
+			}                 \
+		}                         \
+	}
+#define GETALL                          \
+	{                               \
+		CALL_GETALL, 0, {0}, 0, \
+		{                       \
+			{               \
+				0       \
+			}               \
+		}                       \
+	}
+#define RMID                           \
+	{                              \
+		CALL_SEMRM, 0, {0}, 0, \
+		{                      \
+			{              \
+				0      \
+			}              \
+		}                      \
+	}
+#define INC SEMOP1(0, 1, 0)
+#define DEC SEMOP1(0, -1, 0)
+#define INC_UNDO SEMOP1(0, 1, UNDO)
+#define DEC_UNDO SEMOP1(0, -1, UNDO)
+#define ZERO SEMOP1(0, 0, 0)
+#define MOVE SEMOP2(0, -1, 0, 1, 1, 0)
+#define MOVE_BACK SEMOP2(1, -1, 0, 0, 1, 0)
+
+#define SCENARIO(n, s) \
+	.name = "sem." n, .model = &model, .setup = s, .look = look
+
+const struct scenario sem_scenarios[] = {
+	{SCENARIO("inc-dec", zeros),
+		.actors = {{.calls = {INC}}, {.calls = {DEC}}}},
+	{SCENARIO("dec-dec-inc", ones),
+		.actors = {{.calls = {DEC}}, {.calls = {DEC}},
+			{.calls = {INC}}}},
+	{SCENARIO("sleeper", zeros),
+		.actors = {{ACTOR_FIRST, NULL, {DEC}}, {.calls = {INC}}}},
+	{SCENARIO("sleeper-two-wakers", zeros),
+		.actors = {{ACTOR_FIRST, NULL, {DEC, DEC}}, {.calls = {INC}},
+			{.calls = {INC}}}},
+	{SCENARIO("two-sleepers", zeros),
+		.actors = {{ACTOR_FIRST, NULL, {DEC}},
+			{ACTOR_FIRST, NULL, {DEC}}, {.calls = {INC}}}},
+	{SCENARIO("two-sleepers-array", zeros),
+		.actors = {{ACTOR_FIRST, NULL, {DEC}},
+			{ACTOR_FIRST, NULL, {SEMOP2(0, -1, 0, 1, 0, 0)}},
+			{.calls = {SEMOP2(0, 1, 0, 1, 1, 0),
+				 SEMOP1(1, -1, 0)}}}},
+	{SCENARIO("sleeper-rmid", zeros),
+		.actors = {{ACTOR_FIRST, NULL, {DEC}}, {.calls = {RMID}}}},
+	{SCENARIO("two-sleepers-rmid", zeros),
+		.actors = {{ACTOR_FIRST, NULL, {DEC}},
+			{ACTOR_FIRST, NULL, {DEC}}, {.calls = {RMID}}}},
+	{SCENARIO("sleeper-setval", zeros),
+		.actors = {{ACTOR_FIRST, NULL, {DEC}},
+			{.calls = {SETVAL(0, 2)}}}},
+	{SCENARIO("two-sleepers-setall", zeros),
+		.actors = {{ACTOR_FIRST, NULL, {DEC}},
+			{ACTOR_FIRST, NULL, {SEMOP1(1, -1, 0)}},
+			{.calls = {SETALL(1, 1, 1)}}}},
+	{SCENARIO("zero-sleeper", ones),
+		.actors = {{ACTOR_FIRST, NULL, {ZERO}}, {.calls = {DEC}}}},
+	{SCENARIO("undo-dies", ones),
+		.actors = {{.calls = {DEC_UNDO}}, {.calls = {DEC}}}},
+	{SCENARIO("undo-sleeper", ones),
+		.actors = {{ACTOR_FIRST, with_undo, {DEC_UNDO}},
+			{ACTOR_FIRST, with_undo, {DEC_UNDO}},
+			{.calls = {INC}}}},
+	{SCENARIO("undo-exits", ones),
+		.actors = {{0, with_undo, {DEC_UNDO}}, {0, NULL, {DEC, INC}}}},
+	{SCENARIO("undo-setval", ones), .actors = {{0, with_undo, {DEC_UNDO}},
+						{.calls = {SETVAL(0, 3)}}}},
+	{SCENARIO("undo-rmid", ones),
+		.actors = {{0, with_undo, {DEC_UNDO}}, {.calls = {RMID}}}},
+	{SCENARIO("move-move", fives),
+		.actors = {{.calls = {MOVE}}, {.calls = {MOVE_BACK}}}},
+	{SCENARIO("move-getall", fives),
+		.actors = {{.calls = {MOVE}}, {.calls = {GETALL}}}},
+	{SCENARIO("setall-op", fives),
+		.actors = {{.calls = {SETALL(1, 2, 3)}}, {.calls = {DEC}}}},
+	{SCENARIO("setval-op", fives),
+		.actors = {{.calls = {SETVAL(0, 3)}}, {.calls = {DEC}}}},
+	{SCENARIO("rmid-op", fives),
+		.actors = {{.calls = {RMID}}, {.calls = {DEC}}}},
+	{SCENARIO("biased-op", fives),
+		.actors = {{0, biased, {DEC}}, {.calls = {DEC}}}},
+	{SCENARIO("biased-move", fives),
+		.actors = {{0, biased, {MOVE}}, {.calls = {MOVE_BACK}},
+			{.calls = {MOVE}}}},
+	{SCENARIO("biased-undo", fives),
+		.actors = {{0, biased, {DEC_UNDO}}, {.calls = {DEC}}}},
+	{SCENARIO("biased-rmid", fives),
+		.actors = {{0, biased, {DEC}}, {.calls = {RMID}}}},
+	{SCENARIO("biased-sleeper", zeros),
+		.actors = {{0, biased, {INC}}, {.calls = {DEC}}}},
+	{SCENARIO("biased-barrier", fives),
+		.actors = {{ACTOR_TSO, biased, {DEC}}, {.calls = {DEC}}}},
+	{SCENARIO("biased-no-barrier", fives),
+		.actors = {{ACTOR_TSO, biased, {DEC}},
+			{ACTOR_NO_BARRIER, NULL, {DEC}}}},
+	{SCENARIO("flush-under-lock", zeros), .kills = 1, .preemptions = 1,
+		.turns = 1,
+		.actors = {{ACTOR_FIRST | ACTOR_IMMORTAL, NULL, {DEC}},
+			{ACTOR_FIRST | ACTOR_IMMORTAL, NULL, {DEC}},
+			{ACTOR_FIRST | ACTOR_IMMORTAL, NULL, {DEC}},
+			{ACTOR_FIRST | ACTOR_IMMORTAL, NULL, {DEC}},
+			{ACTOR_WALK, with_undo, {SEMOP2(0, 4, 0, 1, 1, UNDO)}},
+			{ACTOR_IMMORTAL, NULL, {INC}}}},
+	{0},
+};
