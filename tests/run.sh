@@ -16,6 +16,7 @@
 #	scenario  scripts of tests/preload that start programs of the system
 #	fuse	  the mount: scripts of tests/fuse
 #	crash	  a process stopped for good at every store to shared memory
+#	explore	  two to four processes in all orders, with deaths, within bounds
 #	race	  storms: processes killed, stopped and signalled at random
 #	model	  the protocols' models, proved; random calls, kernel and shim
 #		  side by side
@@ -47,7 +48,7 @@ usage() {
     sed -n '4,/^$/s/^# \{0,1\}//p' "$0"
 }
 
-all_suites=(build unit preload musl scenario fuse crash race model clean)
+all_suites=(build unit preload musl scenario fuse crash explore race model clean)
 install=1
 suites=()
 only=
@@ -423,6 +424,19 @@ suite_crash() {
         rm -rf "$work/crash"
     done
     [[ -n $found ]] || skip crash "no tests/crash in this tree"
+}
+
+suite_explore() {
+    local total=180
+    if [[ ! -x $tests/explore/explore ]]; then
+        skip explore "no tests/explore in this tree"
+        return
+    fi
+    ((!full)) || total=3600
+    check explore/schedules $((total + 300)) "$tests/explore/explore" \
+        --total "$total"
+    check explore/random $((total / 3 + 300)) "$tests/explore/explore" \
+        --total $((total / 6)) --random "${EXPLORE_SEED:-1}"
 }
 
 # storm NAME SECONDS PROGRAM ARGS

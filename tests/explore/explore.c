@@ -32,6 +32,7 @@ static const char help[] =
 	"  --preemptions N   bound; 2\n"
 	"  --kills N         bound; 2\n"
 	"  --seconds N       for each scenario; 0 = until all is done; 3\n"
+	"  --total N         in all: --seconds is so chosen\n"
 	"  --random SEED     no bounds: random schedules for --seconds\n"
 	"  --jobs N          scenarios at a time; as many as there are CPUs\n"
 	"  --keep-going      do not end a scenario at its first fault\n"
@@ -431,10 +432,11 @@ int main(int argc, char **argv)
 		{"kills", 1, NULL, 'k'}, {"seconds", 1, NULL, 's'},
 		{"random", 1, NULL, 'r'}, {"jobs", 1, NULL, 'j'},
 		{"keep-going", 0, NULL, 'g'}, {"scenario", 1, NULL, 'o'},
-		{"replay", 1, NULL, 'y'}, {0}};
+		{"replay", 1, NULL, 'y'}, {"total", 1, NULL, 't'}, {0}};
 	const char *exact = NULL, *text = NULL;
 	u32 jobs = (u32)sysconf(_SC_NPROCESSORS_ONLN);
 	int opt, listing = 0;
+	double total = 0;
 
 	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		switch (opt) {
@@ -465,6 +467,9 @@ int main(int argc, char **argv)
 		case 'o':
 			exact = optarg;
 			break;
+		case 't':
+			total = atof(optarg);
+			break;
 		case 'y':
 			text = optarg;
 			break;
@@ -486,5 +491,7 @@ int main(int argc, char **argv)
 		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (jobs > n_scenarios || !jobs)
 		jobs = n_scenarios;
+	if (total > 0)
+		bounds.seconds = total * jobs / n_scenarios;
 	return workers(text ? 1 : jobs, text);
 }
