@@ -191,27 +191,51 @@ static int remove_unused(struct caller *c, u32 idx)
 	return 1;
 }
 
-/* Look at up to n orphans. Those still in use go to the end of the list, so
- * that each has its turn. Facility lock held. */
-static void sweep(struct caller *c, u32 n)
+/* The slot of a link of the list of orphans, or NULL: a damaged one ends the
+ * list. */
+static struct mqueue *orphan_at(struct caller *c, u32 link)
+{
+	return link ? mq_body(c, slot_at(c, link - 1)) : NULL;
+}
+
+/* Look at the first few orphans. Those still in use go to the end of the list,
+ * so that each has its turn. Facility lock held. */
+static void sweep_few(struct caller *c)
 {
 	struct header *h = caller_header(c);
-	u32 first, *link;
-	struct mqueue *q;
+	u32 first, *link, n, kept = 0;
+	struct mqueue *q, *at;
 
-	while (n-- > 0 && (first = h->mq_orphans)) {
-		q = mq_body(c, slot_at(c, first - 1));
-		if (!q || remove_unused(c, first - 1))
+	for (n = 0; n < SWEEP_FEW; n++) {
+		first = h->mq_orphans;
+		q = orphan_at(c, first);
+		if (!q || first == kept)
+			return;
+		if (remove_unused(c, first - 1))
 			continue;
 		if (!q->orphan_next)
 			return;
-		for (link = &h->mq_orphans; *link;
-			link = &mq_body(c, slot_at(c, *link - 1))->orphan_next)
+		for (link = &h->mq_orphans; (at = orphan_at(c, *link));
+			link = &at->orphan_next)
 			;
 		journal_set32(c, link, first);
 		journal_set32(c, &h->mq_orphans, q->orphan_next);
 		journal_set32(c, &q->orphan_next, 0);
 		journal_commit(c);
+		if (!kept)
+			kept = first;
+	}
+}
+
+/* Look at each orphan, once. Facility lock held. */
+static void sweep_all(struct caller *c)
+{
+	u32 at = caller_header(c)->mq_orphans, next;
+	struct mqueue *q;
+
+	for (; (q = orphan_at(c, at)); at = next) {
+		next = q->orphan_next;
+		remove_unused(c, at - 1);
 	}
 }
 
@@ -340,7 +364,7 @@ static int admit(struct caller *c, struct creation *n)
 	int resource = -1;
 
 	if (over_queues_max(c))
-		sweep(c, ~0u);
+		sweep_all(c);
 	if (over_queues_max(c)) {
 		resource = perm_capable(c, CRED_SYS_RESOURCE);
 		if (!resource)
@@ -365,7 +389,7 @@ static int admit(struct caller *c, struct creation *n)
 		    smaller(n->maxmsg, MQ_N_PRIOS) * CHARGE_NODE;
 	read_purse(c, n);
 	if (over_rlimit(c, n))
-		sweep(c, ~0u);
+		sweep_all(c);
 	if (over_rlimit(c, n))
 		return limit_hit(c, LIMIT_RLIMIT_MSGQUEUE, n->rlimit, n->charge,
 			-EMFILE);
@@ -466,7 +490,7 @@ static int create(struct caller *c, struct creation *n, struct mq_desc *ret)
 	struct mq_fifo fifo;
 	int fd, err;
 
-	sweep(c, SWEEP_FEW);
+	sweep_few(c);
 	err = admit(c, n);
 	if (!err)
 		err = journal_reserve(c, CREATE_ENTRIES);
@@ -617,7 +641,7 @@ int mqueue_unlink(struct caller *c, const char *name, size_t name_len)
 		atom_store_release(&q->ctime, sys_realtime_coarse_ns());
 		directory_changed(c);
 		if (!remove_unused(c, idx))
-			sweep(c, SWEEP_FEW);
+			sweep_few(c);
 	}
 	fac_unlock(c);
 	return err;
