@@ -78,7 +78,7 @@ static struct fd_entry *entry_make(int fd)
 	return fd_entry(fd);
 }
 
-static void entry_set(struct fd_entry *e, u64 ident, u32 info, u32 pos)
+static void entry_set(struct fd_entry *e, u64 ident, u32 info, u64 pos)
 {
 	__atomic_store_n(&e->info, 0, __ATOMIC_RELEASE);
 	e->ident = ident;
@@ -112,7 +112,10 @@ void fd_enter(struct caller *c, const struct mq_desc *d)
 		return;
 	e = entry_make(d->fd);
 	if (e)
-		entry_set(e, d->ident, FD_MQ | FD_HERE | d->access, 0);
+		entry_set(e, d->ident,
+			FD_MQ | FD_HERE | d->access |
+				(d->nameless ? FD_NAMELESS : 0),
+			0);
 }
 
 void fd_enter_proc(struct caller *c, int fd, u64 ident, u32 access)

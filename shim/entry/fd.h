@@ -16,12 +16,20 @@
 #define FD_HERE 32u    /* with FD_MQ: opened by this program image */
 #define FD_PROC 16u    /* of procfs.h: ident (procfile.h) and FD_ACCESS count */
 #define FD_CLOSING 64u /* about to be closed: nothing is noted here */
+#define FD_NAMELESS 128u /* with FD_MQ: mq_desc.nameless */
 
+/* At its head a struct mq_number. */
 struct fd_entry {
 	u64 ident;
 	u32 info; /* 0 = not known */
-	u32 pos;  /* of read(2); FD_PROC: 1 once it was read */
+	u32 pad;
+	u64 pos; /* of read(2); FD_PROC: 1 once it was read */
 };
+_Static_assert(__builtin_offsetof(struct fd_entry, ident) ==
+			       __builtin_offsetof(struct mq_number, ident) &&
+		       __builtin_offsetof(struct fd_entry, info) ==
+			       __builtin_offsetof(struct mq_number, info),
+	"a number's entry");
 
 #define FD_CHUNK 1024u
 #define FD_CHUNKS 1024u
@@ -69,6 +77,8 @@ static inline void fd_desc(const struct caller *c, int fd,
 	ret->s = ids_slot(c, FAC_MQ, IDENT_ID(e->ident));
 	ret->fd = fd;
 	ret->access = e->info & FD_ACCESS;
+	ret->nameless = !!(e->info & FD_NAMELESS);
+	ret->number = (const struct mq_number *)(const void *)e;
 }
 
 /* The queue of a descriptor: 0, or -EBADF. No system call if it was opened

@@ -225,8 +225,8 @@ static long on_ioctl(int fd, u32 request, long arg)
 	case IOCTL_FIONREAD:
 		if (mq_stat(c, &d, &st))
 			return -EBADF;
-		size = st.size - mqfile_lseek(fd, 0, SEEK_CUR);
-		left = size > 0 ? (int)size : 0;
+		/* The kernel cuts it as well. */
+		left = (int)(st.size - mqfile_lseek(fd, 0, SEEK_CUR));
 		return guard_write(c, (void *)arg, &left, sizeof(left))
 			       ? -EFAULT
 			       : 0;

@@ -5,7 +5,7 @@
  *
  * The file offset belongs to the description, which dup and fork share; a FIFO
  * has none. That it is at the line's end is kept where the access mode is; an
- * offset in the middle only by number, and below 2^30.
+ * offset in the middle only by number.
  *
  * Calls that only fail are in mqcall.c.
  */
@@ -69,23 +69,23 @@ long mqfile_large(int fd)
 }
 
 /* n is the length of the line. */
-static u32 offset(int fd, u32 n)
+static s64 offset(int fd, s64 n)
 {
-	u32 pos = fd_entry(fd)->pos;
+	s64 pos = (s64)fd_entry(fd)->pos;
 
 	if (at_end(fd))
 		return pos > n ? pos : n;
 	return pos < n ? pos : 0;
 }
 
-static void set_offset(const struct mq_desc *d, u32 pos, u32 n)
+static void set_offset(const struct mq_desc *d, s64 pos, s64 n)
 {
 	u32 bits = fifo_bits(d->fd), end = pos >= n ? MQ_FIFO_READ : 0;
 
 	if (end != (bits & MQ_FIFO_READ))
 		sys_call(__NR_fcntl, d->fd, F_SETSIG,
 			MQ_FIFO_SIG + d->access + end + (bits & MQ_FIFO_LARGE));
-	fd_entry(d->fd)->pos = pos;
+	fd_entry(d->fd)->pos = (u64)pos;
 }
 
 /* ---- reading and writing ---- */
@@ -119,7 +119,7 @@ long mqfile_read(int fd, void *buf, size_t len)
 	struct caller *c;
 	int err = 0;
 	long n, ret;
-	u32 pos;
+	s64 pos;
 
 	c = mqfile_desc(fd, &d, &err);
 	if (!c)
@@ -129,12 +129,12 @@ long mqfile_read(int fd, void *buf, size_t len)
 	n = line_of(c, &d, line);
 	if (n < 0)
 		return n;
-	pos = offset(fd, (u32)n);
-	if (pos >= (u32)n)
+	pos = offset(fd, n);
+	if (pos >= n)
 		return 0;
-	ret = copy_from(c, &d, line + pos, (size_t)n - pos, buf, len);
+	ret = copy_from(c, &d, line + pos, (size_t)(n - pos), buf, len);
 	if (ret > 0)
-		set_offset(&d, pos + (u32)ret, (u32)n);
+		set_offset(&d, pos + ret, n);
 	return ret;
 }
 
@@ -171,13 +171,13 @@ long mqfile_write(int fd)
 	return may_write(&d) ? -EINVAL : -EBADF;
 }
 
-static long seek_from(int whence, u32 pos, s64 off, s64 size)
+static long seek_from(int whence, s64 pos, s64 off, s64 size)
 {
 	switch (whence) {
 	case SEEK_SET:
 		return off;
 	case SEEK_CUR:
-		return (s64)pos + off;
+		return pos + off;
 	case SEEK_END:
 		return size + off;
 	case SEEK_DATA:
@@ -207,13 +207,12 @@ long mqfile_lseek(int fd, s64 off, int whence)
 	err = mq_stat(c, &d, &st);
 	if (err)
 		return err;
-	to = seek_from(whence, offset(fd, (u32)n), off, st.size);
+	to = seek_from(whence, offset(fd, n), off, st.size);
 	if (to == -ENXIO)
 		return to;
 	if (to < 0)
 		return -EINVAL;
-	/* Beyond that it is the end all the same. */
-	set_offset(&d, to < 1l << 30 ? (u32)to : 1u << 30, (u32)n);
+	set_offset(&d, to, n);
 	return to;
 }
 

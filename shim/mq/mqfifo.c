@@ -6,10 +6,20 @@
  * IN|OUT, IN, in every process, by level and by edge: just what an empty, a
  * middling and a full queue say. (A byte that is spliced has a slot to itself,
  * and so has one that is written in packet mode.) It has two slots, and is kept
- * in step, only once
- * somebody has polled the queue (mqueue.polled), always under the queue's lock
- * and before the commit: should we die between, a poller is woken once too
- * often, never too seldom.
+ * in step, only once somebody has polled the queue (mqueue.polled).
+ *
+ * mqueue.level says how many slots of the named FIFO are taken, or UNKNOWN. It
+ * is changed under the queue's lock alone: UNKNOWN is stored before the FIFO is
+ * touched, and the level when that is done; so whoever dies in between leaves
+ * UNKNOWN, and the next one asks the FIFO. An operation makes the queue readier
+ * before its commit and less ready after it: should its process die anywhere, a
+ * poller was woken once too often, never too seldom, and needs nobody's help.
+ * What is then one too many the next owner of the lock takes away (mq_lock),
+ * or a poller before it sleeps (mq_watch).
+ *
+ * No call on the FIFO blocks while the lock is held, whatever is in it: a byte
+ * is put by vmsplice(SPLICE_F_NONBLOCK), and taken after FIONREAD said that
+ * there is one. And none touches a foreign file: see fifo_begin.
  *
  * Its name is random (sidefile.h). What the FIFO lends us besides: its readers
  * are the queue's descriptors (open(O_WRONLY|O_NONBLOCK) is ENXIO when there
@@ -28,6 +38,8 @@
 #define F_SETFL 4
 #define F_SETSIG 10
 #define F_SETPIPE_SZ 1031
+#define F_GETPIPE_SZ 1032
+#define SPLICE_F_NONBLOCK 2
 #define S_IFMT 0170000
 #define S_IFIFO 0010000
 #define F_GETFL 3
@@ -63,7 +75,8 @@ static void two_slots(int fd)
 /*
  * The directory cannot be reached (privileges given up, chroot): a FIFO without
  * a name. All works but poll across processes, and this descriptor does not
- * keep an unlinked queue alive. Keeps to the lowest number.
+ * keep an unlinked queue alive. Keeps to the lowest number. mqueue.level says
+ * nothing of such a FIFO: it is asked itself each time (mq_desc.nameless).
  */
 static int open_nameless(u32 oflag)
 {
@@ -86,6 +99,7 @@ static int open_nameless(u32 oflag)
 		sys_call(__NR_close, fds[0]);
 		return fd < 0 ? fd : err;
 	}
+	two_slots(fds[0]);
 	return set_up(fds[0], oflag);
 }
 
@@ -105,7 +119,7 @@ void mq_fifo_prepare(struct caller *c)
 static int open_named(
 	struct caller *c, const u64 token[2], u32 oflag, struct file_stat *ret)
 {
-	char path[SIDEFILE_PATH_CAP];
+	char path[sidefile_path_size(c)];
 	int fd;
 
 	if (!c->region.path[0] || !token[0])
@@ -127,7 +141,8 @@ static int nameless_will_do(int err)
 	       err == -ELOOP || err == -EROFS || err == -ENAMETOOLONG;
 }
 
-int mq_fifo_open(struct caller *c, const struct mqueue *q, u32 oflag)
+int mq_fifo_open(
+	struct caller *c, const struct mqueue *q, u32 oflag, u32 *ret_nameless)
 {
 	struct file_stat st;
 	int own = perm_cred(c)->euid == caller_header(c)->owner;
@@ -137,9 +152,10 @@ int mq_fifo_open(struct caller *c, const struct mqueue *q, u32 oflag)
 		sys_call(__NR_close, fd);
 		fd = -EACCES;
 	}
-	if (nameless_will_do(fd))
-		fd = open_nameless(oflag);
-	else if (fd >= 0)
+	*ret_nameless = nameless_will_do(fd);
+	if (*ret_nameless)
+		return open_nameless(oflag);
+	if (fd >= 0)
 		set_up(fd, oflag);
 	/* Who polls it first does so himself. */
 	if (fd >= 0 && q->polled)
@@ -149,7 +165,7 @@ int mq_fifo_open(struct caller *c, const struct mqueue *q, u32 oflag)
 
 static int make_named(struct caller *c, const u64 token[2])
 {
-	char path[SIDEFILE_PATH_CAP];
+	char path[sidefile_path_size(c)];
 	int err, tries;
 
 	if (!c->region.path[0])
@@ -180,7 +196,8 @@ int mq_fifo_make(struct caller *c, u32 oflag, struct mq_fifo *ret)
 		if (fd < 0)
 			mq_fifo_unlink(c, token);
 	}
-	if (nameless_will_do(fd)) {
+	ret->nameless = nameless_will_do(fd);
+	if (ret->nameless) {
 		token[0] = token[1] = ret->dev = ret->ino = 0;
 		ret->umask = sys_call(__NR_umask, 077);
 		sys_call(__NR_umask, ret->umask);
@@ -199,7 +216,7 @@ int mq_fifo_make(struct caller *c, u32 oflag, struct mq_fifo *ret)
 
 int mq_fifo_unused(struct caller *c, const u64 token[2])
 {
-	char path[SIDEFILE_PATH_CAP];
+	char path[sidefile_path_size(c)];
 	int fd;
 
 	if (!c->region.path[0] || !token[0])
@@ -213,35 +230,143 @@ int mq_fifo_unused(struct caller *c, const u64 token[2])
 
 /* ---- readiness ---- */
 
-/* Where there is no splicing. A description's flags have no lock: this is the
- * one place that changes those of one in use. */
-static void put_packet(int fd)
-{
-	long flags = sys_call(__NR_fcntl, fd, F_GETFL);
+/* The FIFO while the lock is held. */
+struct fifo {
+	int fd;
+	int own;      /* opened for this moment alone */
+	int nameless; /* of the descriptor used, not of the queue */
+	int failed;   /* could not be brought where it should be */
+	u32 n;	      /* slots taken */
+};
 
-	if (flags >= 0 && !(flags & MQ_O_DIRECT))
-		sys_call(__NR_fcntl, fd, F_SETFL, flags | MQ_O_DIRECT);
-	sys_call(__NR_write, fd, "m", 1);
+static int is_ours(const struct mqueue *q, int fd)
+{
+	struct file_stat st;
+
+	return !sys_call(__NR_fstat, fd, &st) && st.dev == q->dev &&
+	       st.ino == q->ino;
 }
 
-static void put(int fd, u32 *n)
+/* The number is still the queue's, and stays so: who closes it, by a call that
+ * we see, takes the lock first (mq_closing). */
+static int is_held(const struct mq_desc *d)
+{
+	const struct mq_number *at = d->number;
+
+	return d->fd >= 0 &&
+	       (!at || ((atom_load_acquire(&at->info) & MQ_NUMBER_OURS) &&
+			       at->ident == d->ident));
+}
+
+/*
+ * The FIFO to be used: the descriptor's, unless it is being closed, or was, and
+ * its number is another file's by now. A call that we did not see closed it
+ * then; but a pipe of two slots is hardly anybody else's, and what is none is
+ * looked at more closely. Otherwise the queue's is opened by its name. 1, or 0
+ * where there is none to be had: then nobody can be told.
+ */
+static int fifo_begin(struct caller *c, const struct mqueue *q,
+	const struct mq_desc *d, struct fifo *ret)
+{
+	int ours = 0;
+
+	*ret = (struct fifo){.fd = d->fd, .nameless = d->nameless};
+	if (is_held(d)) {
+		ours = sys_call(__NR_fcntl, d->fd, F_GETPIPE_SZ) == TWO_SLOTS;
+		if (unlikely(!ours && !d->nameless && is_ours(q, d->fd))) {
+			two_slots(d->fd);
+			ours = 1;
+		}
+	}
+	if (likely(ours))
+		return 1;
+	if (d->nameless)
+		return 0;
+	ret->own = 1;
+	ret->fd = open_named(c, q->token, MQ_O_NONBLOCK, NULL);
+	if (ret->fd >= 0 && is_ours(q, ret->fd)) {
+		two_slots(ret->fd);
+		return 1;
+	}
+	if (ret->fd >= 0)
+		sys_call(__NR_close, ret->fd);
+	return 0;
+}
+
+static void fifo_ask(struct fifo *f)
+{
+	int n = 0;
+
+	f->failed |= sys_call(__NR_ioctl, f->fd, FIONREAD, &n) < 0;
+	f->n = n;
+}
+
+/* As remembered, or as it says itself. Who dies from here on leaves the queue's
+ * FIFO in a state of which nothing is said. */
+static void fifo_load(struct mqueue *q, struct fifo *f)
+{
+	f->n = f->nameless ? MQ_LEVEL_UNKNOWN : q->level;
+	if (f->n == MQ_LEVEL_UNKNOWN)
+		fifo_ask(f);
+	if (!f->nameless)
+		atom_store_release(&q->level, MQ_LEVEL_UNKNOWN);
+}
+
+static void fifo_end(struct mqueue *q, const struct fifo *f)
+{
+	if (!f->nameless && !f->failed)
+		atom_store_release(&q->level, f->n);
+	if (f->own)
+		sys_call(__NR_close, f->fd);
+}
+
+/* Where there is no splicing. A description's flags have no lock: this is the
+ * one place that changes those of one in use. */
+static long put_packet(struct fifo *f)
+{
+	long flags = sys_call(__NR_fcntl, f->fd, F_GETFL);
+
+	fifo_ask(f);
+	if (flags < 0 || f->failed || f->n >= 2)
+		return -EAGAIN;
+	if (!(flags & MQ_O_DIRECT))
+		sys_call(__NR_fcntl, f->fd, F_SETFL, flags | MQ_O_DIRECT);
+	return sys_call(__NR_write, f->fd, "m", 1);
+}
+
+static void put(struct fifo *f)
 {
 	const struct {
 		const void *base;
 		size_t len;
 	} piece = {"m", 1};
+	long ret = sys_call(__NR_vmsplice, f->fd, &piece, 1, SPLICE_F_NONBLOCK);
 
-	if (unlikely(sys_call(__NR_vmsplice, fd, &piece, 1, 0) != 1))
-		put_packet(fd);
-	++*n;
+	if (unlikely(ret != 1 && ret != -EAGAIN && ret != -EBADF))
+		ret = put_packet(f);
+	if (likely(ret == 1))
+		f->n++;
+	else
+		f->failed = 1;
 }
 
-static void take(int fd, u32 *n)
+static void take(struct fifo *f)
 {
 	char byte;
 
-	sys_call(__NR_read, fd, &byte, 1);
-	--*n;
+	fifo_ask(f);
+	if (f->n && !f->failed && sys_call(__NR_read, f->fd, &byte, 1) == 1)
+		f->n--;
+	else
+		f->failed |= f->n > 0;
+}
+
+static void move_to(struct fifo *f, u32 target)
+{
+	while (f->n > target && !f->failed)
+		take(f);
+	while (f->n < target && !f->failed)
+		put(f);
 }
 
 static u32 level_for(const struct mqueue *q, u32 n)
@@ -249,80 +374,134 @@ static u32 level_for(const struct mqueue *q, u32 n)
 	return n == 0 ? 0 : n >= q->maxmsg ? 2 : 1;
 }
 
-/* Packets in the FIFO, as remembered or as it says itself. */
-static u32 level_now(struct mqueue *q, int fd)
+/*
+ * Does the kernel wake all pollers of a pipe whose size is set? Since Linux 5.5,
+ * for there might be more room. Asked once a process.
+ */
+static int resize_wakes(void)
 {
-	int n = 0;
+	static u32 known; /* 1 no, 2 yes */
+	struct {
+		char sysname[65], nodename[65], release[65];
+		char version[65], machine[65], domain[65];
+	} u;
+	u32 is = __atomic_load_n(&known, __ATOMIC_RELAXED), major, minor;
+	const char *at = u.release;
 
-	if (q->level != MQ_LEVEL_UNKNOWN)
-		return q->level;
-	sys_call(__NR_ioctl, fd, FIONREAD, &n);
-	return n;
+	if (likely(is))
+		return is == 2;
+	is = 1;
+	if (!sys_call(__NR_uname, &u)) {
+		for (major = 0; *at >= '0' && *at <= '9'; at++)
+			major = major * 10 + (u32)(*at - '0');
+		at += *at == '.';
+		for (minor = 0; *at >= '0' && *at <= '9'; at++)
+			minor = minor * 10 + (u32)(*at - '0');
+		if (major > 5 || (major == 5 && minor >= 5))
+			is = 2;
+	}
+	__atomic_store_n(&known, is, __ATOMIC_RELAXED);
+	return is == 2;
+}
+
+/* An edge for all at level 1, and nothing else. An old kernel needs packets for
+ * it, that come and go: whoever dies between them leaves less to be ready than
+ * is, until somebody takes the lock. */
+static void make_edge(const struct mqueue *q, struct fifo *f)
+{
+	if (resize_wakes() && sys_call(__NR_fcntl, f->fd, F_SETPIPE_SZ,
+				      TWO_SLOTS) == TWO_SLOTS)
+		return;
+	move_to(f, q->polled & MQ_POLLED_OUT ? 2 : 0);
+	move_to(f, 1);
 }
 
 /*
- * A write is an edge for IN, a read from two packets is one for OUT. The kernel
- * wakes every poller of a queue at each message queued or received, and those
- * by edge report whatever is then ready. What the change of level does not
- * bring of that is made by packets that come and go.
+ * The kernel wakes every poller of a queue at each message queued or received,
+ * and those by edge report whatever is then ready. A write to a FIFO is an edge
+ * for IN, a read from two packets is one for OUT; for who else is to be woken
+ * there is make_edge. The edge of the message that fills a queue comes with the
+ * change of level, after the commit.
  */
-static void make_edges(const struct mqueue *q, int fd, u32 *n, u32 target)
+static void make_edges(const struct mqueue *q, struct fifo *f, u32 target)
 {
-	if (target == 2 || !(q->polled & MQ_POLLED_OUT)) {
-		while (target && *n >= target)
-			take(fd, n);
-	} else if (*n < 2) {
-		while (*n < 2)
-			put(fd, n);
-	} else if (target) {
-		take(fd, n);
-		put(fd, n);
-	}
+	u32 was = f->n;
+	int others = 1;
+
+	move_to(f, 1);
+	if (was == 0)
+		others = q->polled & MQ_POLLED_OUT;
+	else if (was > 1)
+		others = target && (q->polled & MQ_POLLED_IN);
+	else if (target == 0)
+		others = q->polled & MQ_POLLED_OUT;
+	if (others && target != 2)
+		make_edge(q, f);
 }
 
-void mq_fifo_sync(struct mqueue *q, int fd, u32 n_msgs)
+/* At level 1 both are ready; what then has to be taken back the settling after
+ * the commit does. */
+void mq_fifo_raise(
+	struct caller *c, struct mqueue *q, const struct mq_desc *d, u32 n_msgs)
 {
-	u32 target = level_for(q, n_msgs), n = level_now(q, fd);
+	u32 target = level_for(q, n_msgs);
+	struct fifo f;
 
-	if (q->level == target && !(q->polled & MQ_POLLED_EDGE))
+	if (!d->nameless && !(q->polled & MQ_POLLED_EDGE) &&
+		(q->level == target || q->level == 1))
 		return;
-	atom_store_release(&q->level, MQ_LEVEL_UNKNOWN);
+	if (!fifo_begin(c, q, d, &f))
+		return;
+	fifo_load(q, &f);
 	if (q->polled & MQ_POLLED_EDGE)
-		make_edges(q, fd, &n, target);
-	while (n > target)
-		take(fd, &n);
-	while (n < target)
-		put(fd, &n);
-	atom_store_release(&q->level, target);
+		make_edges(q, &f, target);
+	else if (f.n != target)
+		move_to(&f, 1);
+	fifo_end(q, &f);
 }
 
-void mq_fifo_settle(struct mqueue *q, int fd)
+void mq_fifo_settle(struct caller *c, struct mqueue *q, const struct mq_desc *d)
 {
-	u32 n_msgs = prioq_count(&q->msgs), target = level_for(q, n_msgs), n;
+	u32 target = level_for(q, prioq_count(&q->msgs));
+	struct fifo f;
 
-	if (q->level == target)
+	if (!d->nameless && q->level == target)
 		return;
-	n = level_now(q, fd);
-	while (n > target)
-		take(fd, &n);
-	while (n < target)
-		put(fd, &n);
-	atom_store_release(&q->level, target);
+	if (!fifo_begin(c, q, d, &f))
+		return;
+	fifo_load(q, &f);
+	move_to(&f, target);
+	fifo_end(q, &f);
+}
+
+/* Without the lock, so only a hint: somebody died, and left the FIFO otherwise
+ * than the queue is. What a living owner does it will set right itself. */
+static int out_of_step(const struct mqueue *q, const struct slot *s)
+{
+	u32 word = atom_load_acquire(&s->lock.word);
+
+	if (word & SYS_OWNER_DIED)
+		return 1;
+	return !(word & SYS_TID_MASK) &&
+	       atom_load_relaxed(&q->level) !=
+		       level_for(q, PRIOQ_N(atom_load_relaxed(&q->msgs.count)));
 }
 
 void mq_watch(struct caller *c, const struct mq_desc *d, u32 bits)
 {
 	struct mqueue *q = mq_body(c, d->s);
 
-	if (!q || (atom_load_acquire(&q->polled) & bits) == bits)
+	if (!q || ((atom_load_acquire(&q->polled) & bits) == bits &&
+			  !d->nameless && !out_of_step(q, d->s)))
 		return;
 	if (mq_enter(c) || mq_lock(c, d))
 		return;
-	if (!q->polled) {
-		two_slots(d->fd);
+	if (!q->polled)
 		atom_store_release(&q->level, MQ_LEVEL_UNKNOWN);
-	}
 	atom_store_release(&q->polled, q->polled | bits);
-	mq_fifo_settle(q, d->fd);
+	/* Pairs with that of mq_closing: it sees that we poll, or we that it
+	 * closes. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	mq_fifo_settle(c, q, d);
 	lock_release(c, &d->s->lock);
 }

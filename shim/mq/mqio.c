@@ -172,8 +172,7 @@ int mq_try_send(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 		return 0;
 	}
 	if (unlikely(n >= q->maxmsg)) {
-		if (q->polled)
-			mq_fifo_settle(q, d->fd);
+		mq_settle(c, q, d);
 		return BLOCKED;
 	}
 	err = item_room(c, q, m->len, m->prio);
@@ -183,9 +182,10 @@ int mq_try_send(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	insert(c, q, m, wait_own(c), 0);
 	if (n == 0 && unlikely(q->notify.state == MQ_NOTIFY_ARMED))
 		mq_notify_fire(c, q);
-	mq_ready(q, d->fd, n + 1);
+	mq_raise(c, q, d, n + 1);
 	stamp(q);
 	journal_commit(c);
+	mq_settle(c, q, d);
 	if (unlikely(q->notify.state == MQ_NOTIFY_FIRING))
 		mq_notify_finish(c, q);
 	return 0;
@@ -229,8 +229,7 @@ int mq_try_receive(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	struct waiter *w = NULL;
 
 	if (unlikely(n == 0)) {
-		if (q->polled)
-			mq_fifo_settle(q, d->fd);
+		mq_settle(c, q, d);
 		return BLOCKED;
 	}
 	if (unlikely(q->senders.head)) {
@@ -243,11 +242,12 @@ int mq_try_receive(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	if (unlikely(w))
 		let_sender_in(c, q, w);
 	else
-		mq_ready(q, d->fd, n - 1);
+		mq_raise(c, q, d, n - 1);
 	prioq_item_free(c, &q->msgs, idx);
 	fetch_next_time(c, q, idx);
 	stamp(q);
 	journal_commit(c);
+	mq_settle(c, q, d);
 	return 0;
 }
 
@@ -314,9 +314,10 @@ void mq_put_back(struct caller *c, const struct mq_desc *d, u32 len, u32 prio)
 		hand_over(c, q, w, &m);
 	} else if (!item_room(c, q, len, prio)) {
 		insert(c, q, &m, wait_own(c), 1);
-		mq_ready(q, d->fd, prioq_count(&q->msgs));
+		mq_raise(c, q, d, prioq_count(&q->msgs));
 	}
 	journal_commit(c);
+	mq_settle(c, q, d);
 	lock_release(c, &d->s->lock);
 }
 

@@ -285,9 +285,18 @@ int mq_notify_wait(struct caller *c, const struct mq_desc *d)
 void mq_closing(struct caller *c, const struct mq_desc *d)
 {
 	struct mqueue *q = mq_body(c, d->s);
+	int armed;
 
-	if (!q || atom_load_acquire(&q->notify.state) != MQ_NOTIFY_ARMED ||
-		q->notify.pid != c->pid || mq_enter(c) || mq_lock(c, d))
+	/* Pairs with that of mq_watch. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (!q || atom_load_acquire(&d->s->ident) != d->ident)
+		return;
+	armed = atom_load_acquire(&q->notify.state) == MQ_NOTIFY_ARMED &&
+		q->notify.pid == c->pid;
+	/* A call under way may be about to use the FIFO by this number: it does
+	 * so with the lock held, and not after it found it marked. */
+	if ((!armed && !atom_load_acquire(&q->polled)) || mq_enter(c) ||
+		mq_lock(c, d))
 		return;
 	if (q->notify.state == MQ_NOTIFY_ARMED && q->notify.pid == c->pid)
 		take_back(c, q);

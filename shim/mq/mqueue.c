@@ -43,18 +43,28 @@ static u32 slot_idx(const struct caller *c, const struct slot *s)
 
 /* ---- locks ---- */
 
-void mq_lock_any(struct caller *c, struct slot *s)
+/* 1 if the last owner died in a polled queue: its FIFO is to be settled. */
+static int lock_slot(struct caller *c, struct slot *s)
 {
 	int died = lock_acquire(c, &s->lock);
 	struct mqueue *q;
 
 	if (likely(!died && !s->bias))
-		return;
+		return 0;
 	q = s->ident & IDENT_LIVE ? mq_body(c, s) : NULL;
 	if (s->bias)
 		loan_end(c, s, q ? &q->users : NULL);
 	if (died && q && q->notify.state == MQ_NOTIFY_FIRING)
 		mq_notify_finish(c, q);
+	return died && q && q->polled;
+}
+
+void mq_lock_any(struct caller *c, struct slot *s)
+{
+	const struct mq_desc none = {.s = s, .ident = s->ident, .fd = -1};
+
+	if (unlikely(lock_slot(c, s)))
+		mq_fifo_settle(c, mq_body(c, s), &none);
 }
 
 int mq_lock(struct caller *c, const struct mq_desc *d)
@@ -67,7 +77,8 @@ int mq_lock(struct caller *c, const struct mq_desc *d)
 	__builtin_prefetch(c->fetch[0], 1);
 	__builtin_prefetch(c->fetch[1], 1);
 	__builtin_prefetch(c->fetch[2], 1);
-	mq_lock_any(c, d->s);
+	if (unlikely(lock_slot(c, d->s)) && d->s->ident == d->ident)
+		mq_fifo_settle(c, mq_body(c, d->s), d);
 	if (likely(atom_load_acquire(&d->s->ident) == d->ident))
 		return 0;
 	lock_release(c, &d->s->lock);
@@ -497,6 +508,7 @@ static int create(struct caller *c, struct creation *n, struct mq_desc *ret)
 	if (err)
 		return err;
 	fd = mq_fifo_make(c, n->oflag, &fifo);
+	ret->nameless = fd >= 0 && fifo.nameless;
 	err = fd < 0 ? fd : enter(c, n, &fifo, ret);
 	if (err && fd >= 0) {
 		mq_fifo_unlink(c, fifo.token);
@@ -517,7 +529,7 @@ static int open_existing(
 	err = perm_check_file(c, s, rights[oflag & MQ_O_ACCMODE]);
 	if (err)
 		return err;
-	fd = mq_fifo_open(c, q, oflag);
+	fd = mq_fifo_open(c, q, oflag, &ret->nameless);
 	if (fd < 0)
 		return fd;
 	ret->s = s;
@@ -526,7 +538,7 @@ static int open_existing(
 	if (q->polled && !mq_lock(c, ret)) {
 		/* If we are the only one the FIFO has begun anew. */
 		atom_store_release(&q->level, MQ_LEVEL_UNKNOWN);
-		mq_fifo_settle(q, fd);
+		mq_fifo_settle(c, q, ret);
 		lock_release(c, &s->lock);
 	}
 	return fd;
@@ -555,6 +567,7 @@ int mqueue_open(struct caller *c, const char *name, size_t name_len, u32 oflag,
 	struct slot *s;
 	int fd = name_check(name, name_len);
 
+	*ret = (struct mq_desc){.fd = -1};
 	if (!fd)
 		fd = mq_enter(c);
 	if (fd)
@@ -586,6 +599,7 @@ int mqueue_open_again(struct caller *c, const struct mq_desc *d, u32 oflag,
 	struct mqueue *q = mq_body(c, d->s);
 	int fd = q ? mq_enter(c) : -EBADF;
 
+	*ret = (struct mq_desc){.fd = -1};
 	if (fd)
 		return fd;
 	fac_lock(c);
@@ -680,8 +694,7 @@ int mq_find_inode(struct caller *c, u64 dev, u64 ino, struct mq_desc *ret)
 		if (!q || q->dev != dev || q->ino != ino ||
 			atom_load_acquire(&s->ident) != ident)
 			continue;
-		ret->s = s;
-		ret->ident = ident;
+		*ret = (struct mq_desc){.s = s, .ident = ident, .fd = -1};
 		return 0;
 	}
 	return -EBADF;

@@ -51,12 +51,25 @@
 /* Internal result: a handler with SA_RESTART ran, begin again. */
 #define MQ_ERESTART 512
 
+/*
+ * What is known of a descriptor's number, at the head of its entry in the
+ * process's table (entry/fd.h). Without MQ_NUMBER_OURS, or with another ident,
+ * it is not the queue's any more.
+ */
+struct mq_number {
+	u64 ident;
+	u32 info;
+};
+#define MQ_NUMBER_OURS 4u
+
 /* A descriptor as the entry's table knows it. */
 struct mq_desc {
 	struct slot *s;
 	u64 ident;
 	int fd;
-	u32 access; /* MQ_O_ACCMODE bits */
+	u32 access;   /* MQ_O_ACCMODE bits */
+	u32 nameless; /* 1: of a FIFO that is not the queue's (mqfifo.c) */
+	const struct mq_number *number; /* NULL: fd is nobody else's to close */
 };
 
 struct mq_limits_attr {
@@ -157,7 +170,8 @@ struct mq_status {
 	u32 notify, signo, notify_pid;
 };
 int mq_status(struct caller *c, const struct mq_desc *d, struct mq_status *ret);
-/* Somebody polls: MQ_POLLED_*. From now on the FIFO is kept in step. */
+/* Somebody polls: MQ_POLLED_*. From now on the FIFO is kept in step, and it is
+ * so now. */
 void mq_watch(struct caller *c, const struct mq_desc *d, u32 bits);
 
 /* ---- between the files of this module ---- */
@@ -175,9 +189,9 @@ static inline struct mqueue *mq_body(
 {
 	return region_span(&c->region, s->body, sizeof(struct mqueue));
 }
-/* Take the queue's lock, back from whom it is lent to, and finish what a dead
- * owner left; mq_lock: -EBADF if it is not the queue of ident any more (the
- * lock is then not held). */
+/* Take the queue's lock, back from whom it is lent to, and settle the FIFO if
+ * the last owner died; mq_lock: -EBADF if it is not the queue of ident any more
+ * (the lock is then not held). */
 void mq_lock_any(struct caller *c, struct slot *s);
 int mq_lock(struct caller *c, const struct mq_desc *d);
 
@@ -239,26 +253,38 @@ void mq_fifo_prepare(struct caller *c);
 struct mq_fifo {
 	u64 token[2], dev, ino;
 	u32 umask;
+	u32 nameless;
 };
 /* Make a FIFO and open it: the descriptor, or -errno. Facility lock held;
  * header.mq_fifo names it until the caller clears that. */
 int mq_fifo_make(struct caller *c, u32 oflag, struct mq_fifo *ret);
 void mq_fifo_unlink(struct caller *c, const u64 token[2]);
 /* Open a queue's: the descriptor, or -errno. */
-int mq_fifo_open(struct caller *c, const struct mqueue *q, u32 oflag);
+int mq_fifo_open(
+	struct caller *c, const struct mqueue *q, u32 oflag, u32 *ret_nameless);
 /* 1 if no process has it open. */
 int mq_fifo_unused(struct caller *c, const u64 token[2]);
-/* Bring the FIFO in step before the commit of an operation that leaves n
- * messages. Slot lock held. */
-void mq_fifo_sync(struct mqueue *q, int fd, u32 n);
-static inline void mq_ready(struct mqueue *q, int fd, u32 n)
+/*
+ * The FIFO, kept in step; slot lock held. Before the commit of an operation that
+ * leaves n messages: what becomes ready. After it, or where an empty or full
+ * queue was met although poll may have told otherwise: what it is.
+ */
+void mq_fifo_raise(
+	struct caller *c, struct mqueue *q, const struct mq_desc *d, u32 n);
+void mq_fifo_settle(
+	struct caller *c, struct mqueue *q, const struct mq_desc *d);
+static inline void mq_raise(
+	struct caller *c, struct mqueue *q, const struct mq_desc *d, u32 n)
 {
 	if (unlikely(q->polled))
-		mq_fifo_sync(q, fd, n);
+		mq_fifo_raise(c, q, d, n);
 }
-/* After an empty or full queue was met although poll may have told otherwise.
- */
-void mq_fifo_settle(struct mqueue *q, int fd);
+static inline void mq_settle(
+	struct caller *c, struct mqueue *q, const struct mq_desc *d)
+{
+	if (unlikely(q->polled))
+		mq_fifo_settle(c, q, d);
+}
 
 /* mqnotify.c; slot lock held in all. */
 /* Part of the current operation, by which the queue gets its first message. */

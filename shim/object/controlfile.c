@@ -118,7 +118,7 @@ static int take_text(struct caller *c, int fd, u32 at)
 
 static int open_again(struct caller *c, u32 at)
 {
-	char path[SIDEFILE_PATH_CAP];
+	char path[sidefile_path_size(c)];
 
 	sidefile_path(c, file_at(c, at)->token, path);
 	return (int)sys_call(
@@ -223,7 +223,7 @@ void controlfile_drain_slow(struct caller *c)
 /* The lock is that of the description: it goes with the last descriptor. */
 static int make_file(struct caller *c, const u64 token[2], u32 oflag)
 {
-	char path[SIDEFILE_PATH_CAP];
+	char path[sidefile_path_size(c)];
 	int fd, tries;
 
 	sidefile_path(c, token, path);

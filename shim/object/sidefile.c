@@ -12,11 +12,23 @@ void sidefile_name(const struct caller *c, u64 token[2])
 		token[0] = sys_monotonic_ns() | 1, token[1] = c->tid;
 }
 
+#define NAME_LENGTH 32
+
+size_t sidefile_path_size(const struct caller *c)
+{
+	size_t n = 0;
+
+	while (c->region.path[n])
+		n++;
+	return n + sizeof(".mq/") + NAME_LENGTH;
+}
+
 static size_t dir_path(const struct caller *c, char *path)
 {
-	size_t n = str_add(path, SIDEFILE_PATH_CAP, 0, c->region.path);
+	size_t size = sidefile_path_size(c);
 
-	return str_add(path, SIDEFILE_PATH_CAP, n, ".mq");
+	return str_add(
+		path, size, str_add(path, size, 0, c->region.path), ".mq");
 }
 
 void sidefile_path(const struct caller *c, const u64 token[2], char *path)
@@ -25,17 +37,15 @@ void sidefile_path(const struct caller *c, const u64 token[2], char *path)
 	size_t n = dir_path(c, path);
 	int i;
 
-	n = str_add(path, SIDEFILE_PATH_CAP, n, "/");
-	if (n + 33 > SIDEFILE_PATH_CAP)
-		return;
-	for (i = 0; i < 32; i++)
+	path[n++] = '/';
+	for (i = 0; i < NAME_LENGTH; i++)
 		path[n++] = digits[token[i / 16] >> (i % 16 * 4) & 15];
 	path[n] = 0;
 }
 
 int sidefile_make_dir(const struct caller *c)
 {
-	char dir[SIDEFILE_PATH_CAP];
+	char dir[sidefile_path_size(c)];
 	int err;
 
 	dir_path(c, dir);
@@ -47,7 +57,7 @@ int sidefile_make_dir(const struct caller *c)
 
 void sidefile_unlink(const struct caller *c, const u64 token[2])
 {
-	char path[SIDEFILE_PATH_CAP];
+	char path[sidefile_path_size(c)];
 
 	if (!c->region.path[0] || !token[0])
 		return;

@@ -14,11 +14,11 @@
 
 #include "registry/caller.h"
 
-#define SIDEFILE_PATH_CAP 4160
-
 /* A new name; token[0] is not 0. */
 void sidefile_name(const struct caller *c, u64 token[2]);
-/* Its path, into SIDEFILE_PATH_CAP bytes. region.path must be known. */
+/* Its path, into sidefile_path_size bytes: on the stack of the caller, who may
+ * have little of it. region.path must be known. */
+size_t sidefile_path_size(const struct caller *c);
 void sidefile_path(const struct caller *c, const u64 token[2], char *path);
 /* Make the directory if there is none: 0, or -errno of mkdir(2). */
 int sidefile_make_dir(const struct caller *c);

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+/*
+ * mq_poll_storm: what poll says of a queue, after all who used it were killed
+ * together.
+ *
+ *	mq_poll_storm [--kills N] [--seed S] [--maxmsg M] [--edge]
+ *
+ * N times two senders and two receivers work at a queue that is polled, without
+ * sleeping, and are killed at a random moment. Nobody has touched the queue
+ * since when it is polled by an inlined system call, as by one that is asleep
+ * in poll(2): it must be told of a message or of room that is there, though
+ * perhaps of one that is not. poll(2) by name must be right, and it must be in
+ * step with mq_getattr(2) before and after that.
+ *
+ * --edge: somebody has asked for edges, which takes more packets a message.
+ * Prints one line; the exit status is 1 where any of that is wrong.
+ */
+#define _GNU_SOURCE
+#include "../option.h"
+#include "storm.h"
+
+#include <fcntl.h>
+#include <mqueue.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+
+#define N_WORKERS 4
+
+static long n_rounds = 1500, seed = 1, maxmsg = 2;
+static int with_edge;
+static mqd_t q;
+static unsigned n_wrong;
+
+static int raw_poll(void)
+{
+	struct pollfd p = {q, POLLIN | POLLOUT, 0};
+	struct timespec none = {0, 0};
+	register struct timespec *timeout __asm__("rdx") = &none;
+	register long mask __asm__("r10") = 0;
+	register long size __asm__("r8") = 8;
+	long ret;
+
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "a"(SYS_ppoll), "D"(&p), "S"(1L), "r"(timeout),
+			 "r"(mask), "r"(size)
+			 : "rcx", "r11", "memory");
+	return ret < 0 ? -1 : p.revents & (POLLIN | POLLOUT);
+}
+
+static int named_poll(void)
+{
+	struct pollfd p = {q, POLLIN | POLLOUT, 0};
+
+	return poll(&p, 1, 0) < 0 ? -1 : p.revents & (POLLIN | POLLOUT);
+}
+
+static _Noreturn void work(int sends)
+{
+	char buf[16] = "x";
+
+	for (;;) {
+		if (sends)
+			mq_send(q, buf, 8, 0);
+		else
+			mq_receive(q, buf, sizeof(buf), NULL);
+	}
+}
+
+static void wrong(const char *what, int got, long count)
+{
+	if (n_wrong++ < 20)
+		fprintf(stderr, "wrong: %s: %s%swith %ld of %ld messages\n",
+			what, got & POLLIN ? "IN " : "",
+			got & POLLOUT ? "OUT " : "", count, maxmsg);
+}
+
+static void look(void)
+{
+	struct mq_attr attr;
+	int before = raw_poll(), named = named_poll(), due;
+
+	if (mq_getattr(q, &attr))
+		storm_die("mq_getattr");
+	due = (attr.mq_curmsgs ? POLLIN : 0) |
+	      (attr.mq_curmsgs < maxmsg ? POLLOUT : 0);
+	if (due & ~before)
+		wrong("a sleeping poller", before, attr.mq_curmsgs);
+	if (named != due)
+		wrong("poll", named, attr.mq_curmsgs);
+	if (raw_poll() != due)
+		wrong("poll after mq_getattr", raw_poll(), attr.mq_curmsgs);
+}
+
+static void one_round(struct storm_rng *rng)
+{
+	pid_t pid[N_WORKERS];
+	int status;
+
+	for (int i = 0; i < N_WORKERS; i++) {
+		pid[i] = storm_fork();
+		if (!pid[i])
+			work(i & 1);
+	}
+	sleep_us(100 + storm_random(rng, 1500));
+	for (int i = 0; i < N_WORKERS; i++)
+		kill(pid[i], SIGKILL);
+	for (int i = 0; i < N_WORKERS; i++)
+		waitpid(pid[i], &status, 0);
+	look();
+}
+
+static const struct option_of options[] = {
+	{"kills", .number = &n_rounds},
+	{"seed", .number = &seed},
+	{"maxmsg", .number = &maxmsg},
+	{"edge", .flag = &with_edge},
+	{0},
+};
+
+int main(int argc, char **argv)
+{
+	struct mq_attr attr = {.mq_msgsize = 16};
+	struct epoll_event ev = {.events = EPOLLIN | EPOLLOUT | EPOLLET};
+	struct storm_rng rng;
+	int ep;
+
+	options_only(argc, argv, options);
+	attr.mq_maxmsg = maxmsg;
+	mq_unlink("/storm");
+	q = mq_open(
+		"/storm", O_RDWR | O_CREAT | O_EXCL | O_NONBLOCK, 0600, &attr);
+	if (q < 0)
+		storm_die("mq_open");
+	mq_unlink("/storm");
+	storm_seed(&rng, (uint64_t)seed, 0);
+	named_poll();
+	if (with_edge) {
+		ep = epoll_create1(0);
+		epoll_ctl(ep, EPOLL_CTL_ADD, q, &ev);
+	}
+	for (long i = 0; i < n_rounds; i++) {
+		/* A call that hangs is killed, and so the test. */
+		alarm(20);
+		one_round(&rng);
+	}
+	printf("mq_poll_storm: %ld rounds, maxmsg %ld%s, %u wrong\n", n_rounds,
+		maxmsg, with_edge ? ", edges" : "", n_wrong);
+	return n_wrong != 0;
+}
