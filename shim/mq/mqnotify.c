@@ -272,8 +272,7 @@ int mq_notify_wait(struct caller *c, const struct mq_desc *d)
 		if (err != -EOWNERDEAD)
 			continue;
 		mq_lock_any(c, d->s);
-		atom_store_release(
-			&w->word, w->state == WAIT_QUEUED ? 0 : WAIT_WORD_DONE);
+		wait_reclaim(w);
 		lock_release(c, &d->s->lock);
 	}
 	cancel_end(&scope);

@@ -18,6 +18,9 @@
 #define RESYNC_LAST 4096u
 /* Between two looks at a stream: some messages' time. Arbitrary. */
 #define BATCH_PAUSES 12
+/* So many looks at most, about a tenth of a millisecond: with several at the
+ * queue it may change for ever and never be as it should. Arbitrary. */
+#define BATCH_LOOKS 256
 
 /* ---- looking ---- */
 
@@ -56,14 +59,15 @@ static void spin_done(struct caller *c, int pauses, int found)
 void sleep_batch(const struct sleep_look *look)
 {
 	u64 word = atom_load_relaxed(look->word), was;
-	int i;
+	int i, looks = 0;
 
 	do {
 		was = word;
 		for (i = 0; i < BATCH_PAUSES; i++)
 			arch_pause();
 		word = atom_load_relaxed(look->word);
-	} while (word != was && !look->enough(word, look->arg));
+	} while (word != was && ++looks < BATCH_LOOKS &&
+		 !look->enough(word, look->arg));
 }
 
 int sleep_spin(struct caller *c, const struct sleep_look *look)
@@ -108,7 +112,7 @@ static s32 leave_queue(struct caller *c, struct sleeper *sl, s32 result)
 	if (w->state == WAIT_QUEUED) {
 		sl->k->remove(c, sl->slot, w, result);
 		journal_commit(c);
-		atom_store_release(&w->word, WAIT_WORD_DONE);
+		wait_left(w);
 	}
 	lock_release(c, &sl->slot->lock);
 	wait_settle(w);
@@ -172,8 +176,7 @@ static void after_waker_death(struct caller *c, struct sleeper *sl)
 	int removed;
 
 	sl->k->lock(c, sl->slot);
-	atom_store_release(
-		&w->word, w->state == WAIT_QUEUED ? 0 : WAIT_WORD_DONE);
+	wait_reclaim(w);
 	removed = atom_load_acquire(&sl->slot->ident) != w->ident;
 	lock_release(c, &sl->slot->lock);
 	if (removed && sl->k->finish_removal)

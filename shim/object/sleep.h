@@ -84,8 +84,8 @@ struct sleep_look {
 	/* 1 if a word like this is worth a try. */
 	int (*enough)(u64 word, u64 arg);
 	u64 arg;
-	/* Somebody is at it without pause: go on waiting as long as the word
-	 * changes, at most until it is enough. Else any change is. */
+	/* Somebody is at it without pause: go on waiting as sleep_batch does.
+	 * Else any change is. */
 	int batch;
 };
 
@@ -95,7 +95,8 @@ struct sleep_look {
  * if the partner runs on another CPU.
  */
 int sleep_spin(struct caller *c, const struct sleep_look *look);
-/* Let somebody go on as long as the word changes, until it is enough. */
+/* Let somebody go on as long as the word changes, until it is enough; a tenth of
+ * a millisecond at most. */
 void sleep_batch(const struct sleep_look *look);
 
 #endif

@@ -13,7 +13,9 @@
 #include "base/sys.h"
 
 #define MAX_HELD JOURNAL_LOCKS
-#define MAX_GRANTS 16u
+/* Words of sleepers on the robust list, of which the kernel looks at 2,048
+ * entries: the lifeline and the application's mutexes stand behind them. */
+#define MAX_GRANTS 1024u
 
 /* Cached credentials of the process; see object/perm.h. */
 struct cred {
@@ -67,11 +69,12 @@ struct caller {
 	struct journal *journal;
 	struct journal_entry *entries; /* of the journal */
 	struct lock *held[MAX_HELD];
-	u32 in_section; /* > 0: a signal handler must wait */
-	u32 n_grants;
-	struct waiter *grants[MAX_GRANTS]; /* to be woken after the unlock */
-	struct waiter *alarm;		   /* wait_alarm: woken if we die */
-	u32 alarm_was;			   /* its word before */
+	u32 in_section;		   /* > 0: a signal handler must wait */
+	u32 n_grants;		   /* to be woken after the unlock: */
+	uintptr_t first_grant;	   /* waiter | 1 if it sleeps */
+	struct waiter *last_grant; /* through waiter.granted_next */
+	struct waiter *alarm;	   /* wait_alarm: woken if we die */
+	u32 alarm_was;		   /* its word before */
 	struct deferred_signals deferred;
 	/* Set while the thread sleeps: takes it out of the queue before a
 	 * signal handler of the host runs. */

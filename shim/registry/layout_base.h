@@ -288,6 +288,8 @@ struct msg_wait {
  * field     written by             a crash leaves
  * word      sleeper, waker, kernel see wait.h
  * alive     sleeper, kernel        OWNER_DIED: nothing is handed to it any more
+ * granted_next  waker, while granted  any value: read by that waker only
+ * wants_nudge   sleeper, lock held    any value: a late look
  * state..   lock holder            journaled
  */
 struct waiter {
@@ -300,7 +302,9 @@ struct waiter {
 	u64 guard_next; /* +32 / +28 */
 	u32 alive;
 	u32 alive_pad0;
-	u64 alive_pad[2];
+	u32 granted_next; /* thread index << 1 | 1 if that one sleeps */
+	u32 wants_nudge;  /* its next look is far */
+	u64 alive_pad;
 	u64 alive_prev; /* +24 */
 	u64 alive_next; /* +32 / +28 */
 	u64 stamp;	/* arrival order within the object */

@@ -29,9 +29,9 @@ HOT void robust_pop(struct caller *c, u32 *word)
 	/* Bit 0 marks PI mutexes of the host; ours never carry it, and lie in
 	 * front of all the host's. */
 	while (*at != node) {
-		if (*at == (void *)c->robust || ++steps > 2 * MAX_GRANTS)
+		if (*at == (void *)c->robust || ++steps > MAX_GRANTS + 32)
 			return;
-		at = *at;
+		at = (void **)((uintptr_t)*at & ~1UL);
 	}
 	__atomic_store_n(at, *(void **)node, __ATOMIC_RELEASE);
 }

@@ -20,6 +20,10 @@
 #define RESYNC_PAUSES 2500
 #define SETTLE_PAUSES 2000
 #define SETTLE_NS 1000000
+/* Between questions whether a waker is still there, in slices of SETTLE_NS; and
+ * how long one may take to end. Arbitrary. */
+#define GONE_LOOKS 50
+#define ENDING_LOOKS 500
 /* Yielding, in cycles: a sleep that took longer had a third process in between;
  * what one that did not earns; what is needed for a yield, and kept at most. A
  * slice lost to a third process is some millions. Arbitrary. */
@@ -49,16 +53,86 @@ HOT void wait_end(struct caller *c, struct waiter *w)
 	atom_store_release(&w->state, WAIT_IDLE);
 }
 
-/* Put our name on the word, so that our death wakes the sleeper. */
+/* ---- granting ---- */
+
+static void *promise_node(const struct caller *c, struct waiter *w)
+{
+	return robust_node(c, &w->word);
+}
+
+/* Behind the words that are there, so that they come off in their order. */
+HOT static void push_promise(struct caller *c, struct waiter *w)
+{
+	void **node = promise_node(c, w), **at = (void **)&c->robust->next;
+
+	if (c->n_grants)
+		at = promise_node(c, c->last_grant);
+	else if (c->alarm)
+		at = promise_node(c, c->alarm);
+	crash_point();
+	__atomic_store_n(node, *at, __ATOMIC_RELEASE);
+	__atomic_store_n(at, (void *)node, __ATOMIC_RELEASE);
+}
+
+/* A dead one's name: the kernel comes to it, unless its walk was cut short; then
+ * it is ours to note. looks: so many slices have passed. */
+static void note_death(struct waiter *w, u32 seen, u32 looks)
+{
+	u32 tid = seen & SYS_TID_MASK;
+	struct sys_process p;
+	int gone;
+
+	if (looks % GONE_LOOKS)
+		return;
+	gone = sys_call(__NR_kill, tid, 0) == -ESRCH;
+	/* A zombie that nobody fetches is past that walk, but one that has only
+	 * begun to end may be in it: then for so long in vain. */
+	if (!gone && looks >= ENDING_LOOKS)
+		gone = sys_process_read(tid, 0, &p) && p.ending;
+	if (gone && atom_cas(&w->word, &seen, WAIT_WORD_LOOK))
+		sys_futex_wake(&w->word, 1);
+}
+
+/* dead: the name is surely of a dead one, if not of the one who has it now. */
+static void settle(struct waiter *w, u32 own, int dead)
+{
+	const struct sys_timespec slice = {0, SETTLE_NS};
+	u32 seen, i = 0, looks = 0;
+
+	while ((seen = atom_load_acquire(&w->word)) & SYS_TID_MASK) {
+		if ((seen & SYS_TID_MASK) == own)
+			return;
+		if (i++ < SETTLE_PAUSES) {
+			arch_pause();
+			continue;
+		}
+		sys_futex_wait(&w->word, seen, &slice);
+		note_death(w, seen, ++looks);
+		if (dead && looks >= 2 * ENDING_LOOKS)
+			atom_cas(&w->word, &seen, WAIT_WORD_LOOK);
+	}
+}
+
+void wait_settle(struct waiter *w)
+{
+	settle(w, 0, 0);
+}
+
+/* Put our name on the word, so that our death wakes the sleeper. Another's name
+ * is of a dead one, see wait.h. */
 HOT static u32 promise(struct caller *c, struct waiter *w)
 {
-	robust_push(c, &w->word);
+	if (unlikely(atom_load_acquire(&w->word) & SYS_TID_MASK))
+		settle(w, c->tid, 1);
+	push_promise(c, w);
 	return atom_xchg(&w->word, c->tid | SYS_WAITERS);
 }
 
 void wait_alarm(struct caller *c, struct waiter *w)
 {
-	c->alarm_was = promise(c, w);
+	u32 was = promise(c, w);
+
+	c->alarm_was = was;
 	c->alarm = w;
 }
 
@@ -74,8 +148,45 @@ void wait_alarm_end(struct caller *c)
 	robust_pop(c, &w->word);
 }
 
-HOT static void wake_one(struct caller *c, struct waiter *w, int asleep)
+void wait_nudge(struct waiter *w)
 {
+	u32 seen = atom_load_relaxed(&w->word);
+
+	while (!(seen & ~SYS_WAITERS))
+		if (atom_cas(&w->word, &seen, WAIT_WORD_LOOK)) {
+			seen = WAIT_WORD_LOOK;
+			break;
+		}
+	if (seen == WAIT_WORD_LOOK)
+		sys_futex_wake(&w->word, 1);
+}
+
+/* Of those granted the first, off the chain. */
+HOT static struct waiter *next_grant(struct caller *c, int *ret_asleep)
+{
+	uintptr_t p = c->first_grant;
+	struct waiter *w = (struct waiter *)(p & ~1UL);
+	u32 next;
+
+	*ret_asleep = p & 1;
+	if (--c->n_grants) {
+		next = w->granted_next;
+		c->first_grant = (uintptr_t)wait_at(c, next >> 1) | (next & 1);
+		if (unlikely(c->first_grant < 2)) /* damaged */
+			c->n_grants = 0;
+	}
+	return w;
+}
+
+/*
+ * The word goes from the list to the pending entry before it is marked done:
+ * for a pending word without an owner the kernel wakes a sleeper too.
+ */
+HOT static void wake_next(struct caller *c)
+{
+	int asleep;
+	struct waiter *w = next_grant(c, &asleep);
+
 	robust_pend(c, &w->word);
 	robust_pop(c, &w->word);
 	atom_store_release(&w->word, WAIT_WORD_DONE);
@@ -84,51 +195,70 @@ HOT static void wake_one(struct caller *c, struct waiter *w, int asleep)
 		sys_futex_wake(&w->word, 1);
 }
 
-/*
- * The word goes from the list to the pending entry before it is marked done:
- * for a pending word without an owner the kernel wakes a sleeper too. In the
- * rare flush under a lock, that lock is on the list meanwhile.
- */
-HOT static void flush(struct caller *c, u32 n)
+static int is_promise(const struct caller *c, const void *node)
 {
-	u32 *held = c->n_held ? &c->held[c->n_held - 1]->word : NULL;
-	u32 i;
+	u64 off = (u64)((const char *)node + c->robust->futex_offset -
+			  c->region.base) -
+		  THREADS_OFF;
 
-	if (held)
-		robust_push(c, held);
-	for (i = 0; i < n; i++) {
-		uintptr_t p = (uintptr_t)c->grants[i];
+	return off < (u64)N_THREADS * THREAD_STRIDE &&
+	       off % THREAD_STRIDE == offsetof(struct thread, waiter.word);
+}
 
-		wake_one(c, (struct waiter *)(p & ~1UL), p & 1);
+/* Put the lock that is held behind the words: marked after them, whoever takes
+ * it from the dead finds none that the kernel has yet to come to. */
+static void push_behind(struct caller *c, u32 *held)
+{
+	void **at = (void **)&c->robust->next, **node = robust_node(c, held);
+	u32 n;
+
+	for (n = c->n_grants + !!c->alarm; n; n--) {
+		if (!is_promise(c, *at))
+			break;
+		at = *at;
 	}
-	for (; i < c->n_grants; i++)
-		c->grants[i - n] = c->grants[i];
-	c->n_grants -= n;
-	robust_pend(c, held);
-	if (held)
-		robust_pop(c, held);
+	__atomic_store_n(node, *at, __ATOMIC_RELEASE);
+	__atomic_store_n(at, (void *)node, __ATOMIC_RELEASE);
 }
 
 HOT void wait_flush(struct caller *c)
 {
-	flush(c, c->n_grants);
+	while (c->n_grants)
+		wake_next(c);
+	robust_pend(c, NULL);
+}
+
+/* More than can be on the list: the rare case in which they are woken under the
+ * lock. One is kept back: while more are let through our death must go on
+ * waking somebody, who then finishes the pass. */
+static __attribute__((noinline)) void flush_held(struct caller *c)
+{
+	u32 *held = &c->held[c->n_held - 1]->word;
+
+	push_behind(c, held);
+	while (c->n_grants > 1)
+		wake_next(c);
+	robust_pend(c, held);
+	robust_pop(c, held);
 }
 
 HOT void wait_grant(struct caller *c, struct waiter *w)
 {
-	u32 old = c->alarm_was;
+	u32 old = c->alarm_was, asleep;
 
-	/* One is kept back: while more are let through under the lock our death
-	 * must go on waking somebody, who then finishes the pass. */
-	if (c->n_grants == MAX_GRANTS)
-		flush(c, MAX_GRANTS - 1);
+	if (unlikely(c->n_grants == MAX_GRANTS))
+		flush_held(c);
 	if (c->alarm == w)
 		c->alarm = NULL;
 	else
 		old = promise(c, w);
-	/* The low bit of the pointer remembers that a futex call is needed. */
-	c->grants[c->n_grants++] =
-		(struct waiter *)((uintptr_t)w | !!(old & SYS_WAITERS));
+	/* That a futex call is needed. */
+	asleep = !!(old & SYS_WAITERS);
+	if (c->n_grants++)
+		c->last_grant->granted_next = wait_index(c, w) << 1 | asleep;
+	else
+		c->first_grant = (uintptr_t)w | asleep;
+	c->last_grant = w;
 }
 
 /* own_rseq is registered: it must not stay so beyond the sleep, since the
@@ -176,6 +306,11 @@ HOT static long sleep_call(
  * is not asked again: lifelines are then looked at after each slice.
  */
 static int no_waitv;
+
+int wait_can_watch(void)
+{
+	return !no_waitv;
+}
 
 static int waitv_denied(long err)
 {
@@ -303,18 +438,17 @@ HOT static void note_sleep(struct caller *c, u64 cycles)
 	earn(c, QUICK_EARNS);
 }
 
-void wait_settle(struct waiter *w)
+void wait_reclaim(struct waiter *w)
 {
-	const struct sys_timespec slice = {0, SETTLE_NS};
-	int i = 0;
-	u32 seen;
+	u32 seen = WAIT_WORD_LOOK;
 
-	while ((seen = atom_load_acquire(&w->word)) & SYS_TID_MASK) {
-		if (i++ < SETTLE_PAUSES)
-			arch_pause();
-		else
-			sys_futex_wait(&w->word, seen, &slice);
-	}
+	atom_cas(&w->word, &seen, w->state == WAIT_QUEUED ? 0 : WAIT_WORD_DONE);
+}
+
+void wait_left(struct waiter *w)
+{
+	settle(w, 0, 1);
+	atom_store_release(&w->word, WAIT_WORD_DONE);
 }
 
 HOT int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,

@@ -7,18 +7,62 @@
  * sleeper's behalf, under the object's lock and journal, and wakes it: direct
  * hand-off, as in the kernel.
  *
- * States of waiter.word:
- *   0                    asked to wait; spinning
- *   WAITERS              asleep in a futex
- *   waker tid | WAITERS  a waker is granting: between its decision and its
- * wake; or about to see whether it can (wait_alarm) OWNER_DIED|WAITERS   that
- * waker died: take the object's lock and look WAIT_WORD_DONE       state and
- * result are final, no lock needed
+ * waiter.word
+ *   0                asked to wait; spinning
+ *   WAITERS          asleep in a futex
+ *   tid | WAITERS    that waker is granting: between its decision and its
+ *                    wake; or it is about to see whether it can (wait_alarm)
+ *   LOOK             take the object's lock and look: that waker died, or
+ *                    there is something to know (wait_nudge)
+ *   DONE             state and result are final, no lock needed
  *
- * From the moment a waker writes its tid until it has woken the sleeper, the
- * word is on the waker's robust list (or pending), so its death wakes the
- * sleeper: no wake-up is lost at any instruction. A sleeper's own `alive` word
- * is on its robust list while it is queued, so nothing is handed to the dead.
+ * Who may store to it:
+ *   from          to     who, and what entitles it
+ *   any but tid   0      the sleeper, before it is queued: the record is idle,
+ *                        nobody reaches it (wait_begin)
+ *   0             WAITERS  the sleeper, by compare-and-swap
+ *   any but tid   tid    a waker under the object's lock, the sleeper being
+ *                        queued; the word is on its robust list before
+ *   0, WAITERS    LOOK   the owner of the object's lock, the sleeper being
+ *                        queued, by compare-and-swap (wait_nudge)
+ *   tid           was    that waker, still under the lock (wait_alarm_end)
+ *   tid           DONE   that waker, once the grant is committed and the lock
+ *                        released: its last store (wait_flush)
+ *   tid           LOOK   the kernel, when that waker dies; or somebody who has
+ *                        made sure that it is gone and the kernel did not
+ *   LOOK          0, DONE  the sleeper under the object's lock, by
+ *                        compare-and-swap: whether it is still queued
+ *                        (wait_reclaim)
+ *   any but tid   DONE   the sleeper, having taken itself out of its queue under
+ *                        the lock
+ * So a word with a tid is that waker's alone until its last store or its death,
+ * and everybody else, the sleeper too, waits for that (wait_settle). While one
+ * has the object's lock and the sleeper is queued, a tid that is not one's own
+ * is of somebody dead whom the kernel has not come to yet: a living waker has
+ * such a word only while it has the lock itself. To push the node again would
+ * lead the kernel's walk of the dead one's list onto another list, and what
+ * stands behind it there (lifeline, the application's robust mutexes) would
+ * never be marked.
+ *
+ * Who dies, and what then:
+ *   waker, before its commit    word LOOK; the sleeper takes the lock, which
+ *                               rolls back, finds itself queued, and sleeps
+ *   waker, after it             word LOOK; the sleeper finds itself granted
+ *   waker, between DONE and     the word is pending: the kernel wakes
+ *   its futex call
+ *   waker in a pass, between    the alarmed sleeper's word is LOOK; it takes
+ *   commit and last grant       the lock and finishes the pass
+ *   and the alarmed sleeper     all others look for themselves: below
+ *   and the one who took over   its lock is marked: as before, from the pass on
+ *   sleeper                     `alive` is on its robust list while it is
+ *                               queued, so nothing is handed to the dead;
+ *                               whoever meets it in the queue takes it out
+ *
+ * Nobody sleeps without either a timer of its own, after which it looks whether
+ * something is pending (object/sleep.h), or the alarm: the one that came when
+ * nobody slept needs no timer, which is a tenth of a hand-over on one CPU,
+ * because the alarm is always the oldest sleeper's. (POSIX queues have no
+ * passes; each of their operations is one commit.)
  */
 #ifndef IPCLIFT_REGISTRY_WAIT_H
 #define IPCLIFT_REGISTRY_WAIT_H
@@ -26,7 +70,8 @@
 #include "registry/caller.h"
 #include "registry/cancel.h"
 
-#define WAIT_WORD_DONE 0x40000000u
+#define WAIT_WORD_DONE SYS_OWNER_DIED
+#define WAIT_WORD_LOOK (SYS_OWNER_DIED | SYS_WAITERS)
 
 /* waiter.state */
 enum {
@@ -42,7 +87,19 @@ static inline struct waiter *wait_own(const struct caller *c)
 }
 static inline struct waiter *wait_at(const struct caller *c, u32 idx)
 {
-	return idx ? &region_thread(&c->region, idx)->waiter : NULL;
+	if (unlikely(idx - 1 >= N_THREADS - 1))
+		return NULL;
+	return &region_thread(&c->region, idx)->waiter;
+}
+/*
+ * The next in the queue, for a walk under the lock. left: how many there can
+ * be yet, N_THREADS before the first: in a damaged file links may run in a
+ * circle, and no count in it is to be trusted.
+ */
+static inline struct waiter *wait_next(
+	const struct caller *c, const struct waiter *w, u32 *left)
+{
+	return (*left)-- ? wait_at(c, w->next) : NULL;
 }
 static inline u32 wait_index(const struct caller *c, const struct waiter *w)
 {
@@ -76,6 +133,9 @@ void wait_grant(struct caller *c, struct waiter *w);
  */
 void wait_alarm(struct caller *c, struct waiter *w);
 void wait_alarm_end(struct caller *c);
+/* The queued w takes the object's lock and looks, as after a waker's death. Of
+ * no consequence to one that is awake. Under the lock. */
+void wait_nudge(struct waiter *w);
 /* Send what was promised. Called by lock_release. */
 void wait_flush(struct caller *c);
 
@@ -121,8 +181,21 @@ int wait_sleep_restart(struct caller *c, struct waiter *w,
  * back: give up what the sleep had registered with the kernel. */
 void wait_interrupted(void);
 
-/* After state was found WAIT_DONE under the lock: wait for the waker's last
- * store, which comes at once, so that the record is ours again. */
+/* Futex can be told of lifelines (an old kernel, or a filter): else they are
+ * only seen after a slice. */
+int wait_can_watch(void);
+
+/* Wait until no waker's name stands in the word: its last store comes at once,
+ * or its death is noted. After state was found WAIT_DONE under the lock, so
+ * that the record is ours again. */
 void wait_settle(struct waiter *w);
+
+/* After -EOWNERDEAD, under the object's lock: the word is the own one again, if
+ * no other waker has its name there by now. */
+void wait_reclaim(struct waiter *w);
+
+/* Leave the queue one has just been taken out of by oneself: under the object's
+ * lock, committed. */
+void wait_left(struct waiter *w);
 
 #endif
