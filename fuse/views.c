@@ -210,7 +210,8 @@ static void print_facility(
 
 	text_print(t, "%s.objects %u\n", name, ids->in_use);
 	text_print(t, "%s.keys %u\n", name, ids->n_keys);
-	text_print(t, "%s.made %u\n", name, ids->gen - 1);
+	text_print(t, "%s.made %llu\n", name,
+		(unsigned long long)ids->gen - 1);
 }
 
 int content_stats(struct caller *c, struct text *t)

@@ -4,6 +4,7 @@
  */
 #include "inspect/dump.h"
 #include "msg/msgqueue.h"
+#include "sem/semop.h"
 #include "shm/shmattach.h"
 
 /* ---- locks ---- */
@@ -131,7 +132,6 @@ s64 dump_sems(struct caller *c, s32 id, struct dump_sem *ret, u64 cap)
 
 int load_sems(struct caller *c, s32 id, const struct dump_sem *sems, u32 n)
 {
-	const u64 time_mask = 0xffffffffffULL;
 	struct semset *set;
 	struct slot *s;
 	u32 i;
@@ -150,8 +150,7 @@ int load_sems(struct caller *c, s32 id, const struct dump_sem *sems, u32 n)
 			(u64)sems[i].pid << 32 | (sem->lo & 0xffff0000) |
 				(sems[i].value & 0x7fff));
 		journal_set64(c, &sem->hi,
-			(sem->hi & ~time_mask) |
-				((u64)sems[i].otime & time_mask));
+			hi_stamp(sem->hi, sems[i].otime));
 	}
 	journal_commit(c);
 	sem_unlock(c, s);

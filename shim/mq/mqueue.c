@@ -482,9 +482,9 @@ static int enter(struct caller *c, const struct creation *n,
 	if (!err) {
 		fill(c, s, n, fifo);
 		keyhash_insert_locked(c, FAC_MQ, idx);
-		journal_set32(c, &t->gen, t->gen + 1);
 		ret->s = s;
-		ret->ident = (u64)(t->gen - 1) << 32 | IDENT_LIVE | (u32)id;
+		ret->ident = IDENT(t->gen, id);
+		journal_set64(c, &t->gen, id_table_next_gen(t->gen));
 		journal_publish(c, &s->ident, ret->ident);
 		directory_changed(c);
 	} else {

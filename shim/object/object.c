@@ -98,6 +98,7 @@ static int create(struct caller *c, const struct object_class *k, s32 key,
 	struct slot *s;
 	u32 idx;
 	int err = k->admit(c, size), from_heap = 0;
+	u64 ident;
 
 	if (err)
 		return err;
@@ -129,9 +130,9 @@ static int create(struct caller *c, const struct object_class *k, s32 key,
 	if (key)
 		keyhash_insert_locked(c, k->facility, idx);
 	journal_set64(c, &t->total, t->total + k->weight(size));
-	journal_set32(c, &t->gen, t->gen + 1);
-	journal_publish(
-		c, &s->ident, (u64)(t->gen - 1) << 32 | IDENT_LIVE | (u32)id);
+	ident = IDENT(t->gen, id);
+	journal_set64(c, &t->gen, id_table_next_gen(t->gen));
+	journal_publish(c, &s->ident, ident);
 	err = id;
 out:
 	if (err < 0)

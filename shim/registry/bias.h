@@ -21,10 +21,10 @@
  *
  * While inside, bias_busy is the pending entry of the thread's robust list: if
  * it dies there the kernel marks OWNER_DIED, and the revoker rolls its journal
- * back as for a lock. Only the revoker may: the bias owner's journal lists the
- * lock with JOURNAL_BIASED, and recovery of the lock's own dead owner, which
- * may still find the bias owner's name in lock.journal, passes over that. The
- * bias owner may be alive and storing until the revoker has seen it out.
+ * back as for a lock. Only the revoker may: the bias owner's journal lists
+ * bias_busy, not the lock, and recovery of the lock's own dead owner, which may
+ * still find the bias owner's name in lock.journal, passes over that. The bias
+ * owner may be alive and storing until the revoker has seen it out.
  *
  * Processes that cannot register (old kernel, seccomp) are never lent to.
  */
@@ -66,7 +66,7 @@ static inline void bias_leave(struct caller *c, struct slot *s)
 static inline void bias_journal_begin(struct caller *c, struct slot *s)
 {
 	atom_store_release(&c->journal->locks[0],
-		region_off(&c->region, &s->lock) + JOURNAL_BIASED);
+		region_off(&c->region, &s->lock.bias_busy));
 	atom_store_release(&c->journal->n_locks, 1);
 }
 static inline void bias_journal_end(struct caller *c)

@@ -103,7 +103,10 @@ struct slot {
 _Static_assert(sizeof(struct slot) == 112, "slot size");
 
 /* ident = generation << 32 | live bit | id. One load tells which object, if
- * any, stands in the slot. */
+ * any, stands in the slot. Only the generation's low half is there, which is
+ * never 0 and comes again after 2^32 - 1 creations: an odd number, so that it
+ * does not come with the same id, whose part of sequence repeats after a power
+ * of two (that takes some 2^53). */
 #define IDENT_LIVE 0x80000000u
 #define IDENT_ID(ident) ((s32)((ident)&0x7fffffff))
 #define IDENT_GEN(ident) ((u32)((ident) >> 32))
@@ -137,11 +140,18 @@ struct id_table {
 	u32 n_keys;
 	u32 n_buckets; /* linear hashing: buckets in use, >= 1 */
 	u32 key_seq;
-	u32 gen;	 /* generation of the next object */
 	u32 slots_ready; /* pages of slots below are reserved; only grows */
+	u64 gen; /* generation of the next object (id_table_next_gen) */
 	u64 pages[IDX_PAGES / 64]; /* pages of the bitmap's level 0 that were
 				    * ever used; the others are holes */
 };
+
+static inline u64 id_table_next_gen(u64 gen)
+{
+	return gen + 1 + !(uint32_t)(gen + 1);
+}
+#define IDENT(gen, id) \
+	((u64)(uint32_t)(gen) << 32 | IDENT_LIVE | (uint32_t)(id))
 
 /* Limits, as the sysctl files show them. Each field is one store. */
 struct limits {
@@ -229,7 +239,6 @@ struct journal_entry {
 };
 #define JOURNAL_INLINE 48u
 #define JOURNAL_LOCKS 4u
-#define JOURNAL_BIASED 1u
 
 /*
  * struct journal: the undo log of the operation its thread is in. Written by
@@ -239,7 +248,7 @@ struct journal_entry {
  * locks[0 .. n_locks) are the offsets of the locks that the thread holds,
  * outermost first: an entry is written before n_locks covers it, and after the
  * lock's word was won; n_locks goes down before the word is given back. Inside
- * a biased object (bias.h) it is that lock's offset + JOURNAL_BIASED alone,
+ * a biased object (bias.h) it is the offset of that lock's bias_busy alone,
  * which says nothing about the word and is for the revoker only.
  */
 struct journal {

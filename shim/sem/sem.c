@@ -8,7 +8,7 @@
 #include "object/object.h"
 #include "object/perm.h"
 #include "object/reap.h"
-#include "sem/undo.h"
+#include "sem/semop.h"
 
 /* ---- the class ---- */
 
@@ -56,8 +56,8 @@ static void class_init(struct caller *c, struct slot *s, u64 gen, u64 size)
 	for (i = 0; i < size; i++) {
 		/* First what makes a fast operation on the set that was here
 		 * before fail, then what it compares with. */
-		atom_store_release(&sems[i].hi, gen << 40);
-		atom_store_release(&sems[i].lo, 0);
+		atom_store_release(&sems[i].hi, SEM_GEN_HI(gen));
+		atom_store_release(&sems[i].lo, SEM_GEN_LO(gen));
 		sems[i].alter = sems[i].zero = (struct wait_queue){0, 0};
 		if (size > 1)
 			sems[i].arrays = 0;
@@ -307,11 +307,6 @@ static void changed(struct caller *c, struct slot *s, struct semset *set)
 	sem_pass(c, s, set, NULL, 0);
 }
 
-static u64 lo_set(u32 value, u32 pid)
-{
-	return (u64)pid << 32 | SEM_OWNED | value;
-}
-
 int sem_setval(struct caller *c, s32 id, s32 num, s32 val)
 {
 	struct semset *set;
@@ -339,7 +334,7 @@ int sem_setval(struct caller *c, s32 id, s32 num, s32 val)
 		sem = &sem_array(set)[num];
 		sem_own(sem);
 		undo_clear(c, set, num);
-		journal_set64(c, &sem->lo, lo_set(val, c->pid));
+		journal_set64(c, &sem->lo, lo_make(sem->lo, val, c->pid));
 		changed(c, s, set);
 		if (!set->n_waiters && !set->n_adj)
 			atom_store_release(&sem->lo, sem->lo & ~SEM_OWNED);
@@ -418,8 +413,8 @@ int sem_setall(struct caller *c, s32 id, const u16 *values, u32 n)
 		undo_clear(c, set, -1);
 		for (i = 0; i < n; i++) {
 			sem_own(&sems[i]);
-			journal_set64(
-				c, &sems[i].lo, lo_set(values[i], c->pid));
+			journal_set64(c, &sems[i].lo,
+				lo_make(sems[i].lo, values[i], c->pid));
 		}
 		changed(c, s, set);
 	}

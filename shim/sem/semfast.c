@@ -57,7 +57,7 @@ HOT static inline int one_biased(struct caller *c, struct slot *s, u64 ident,
 		goto out;
 	}
 	ret = 0;
-	lo = (u64)c->pid << 32 | SEM_OWNED | (u32)value;
+	lo = lo_add(sem->lo, op->op, c->pid);
 	now = sys_realtime_sec();
 	if (likely(SEM_OTIME(sem->hi) == now)) {
 		/* One store: the commit point. */
@@ -112,8 +112,8 @@ static inline int one_lent(
 		if (likely((u32)value <= SEMVMX && (op.op || !value) &&
 			    SEM_OTIME(sem->hi) == sys_realtime_sec())) {
 			/* One store: the commit point. */
-			atom_store_release(&sem->lo,
-				(u64)c->pid << 32 | SEM_OWNED | (u32)value);
+			atom_store_release(
+				&sem->lo, lo_add(sem->lo, op.op, c->pid));
 			ret = 0;
 		}
 	}
@@ -177,8 +177,7 @@ static __attribute__((noinline)) int undo_biased(struct caller *c,
 	if (!u->adj[op->num])
 		atom_store_release(&u->since, SEM_OTIME(sem->hi));
 	atom_store_release(&c->journal->n, 2);
-	atom_store_release(
-		&sem->lo, (u64)c->pid << 32 | SEM_OWNED | (u32)value);
+	atom_store_release(&sem->lo, lo_add(sem->lo, op->op, c->pid));
 	atom_store_release(&u->adj[op->num], (s16)adj);
 	journal_commit(c);
 	bias_journal_end(c);
@@ -195,11 +194,11 @@ out:
 static __attribute__((noinline)) int array_biased(
 	struct caller *c, s32 id, const struct sop *user, u32 n)
 {
-	u64 ident, seen = 0, lo[BIAS_SOPS];
+	u64 ident, seen = 0, head;
 	struct sem *sems, *first;
 	struct slot *s;
 	struct sop op;
-	u32 i, flags = 0, alter = 0, nums[BIAS_SOPS];
+	u32 i, flags = 0, alter = 0, nums[BIAS_SOPS], values[BIAS_SOPS];
 	int ret = NOT_FAST;
 
 	s = ids_find(c, FAC_SEM, id, &ident);
@@ -221,7 +220,7 @@ static __attribute__((noinline)) int array_biased(
 		value = SEM_VALUE(sems[op.num].lo) + op.op;
 		if (unlikely(value < 0 || value > SEMVMX || (!op.op && value)))
 			goto out;
-		lo[i] = (u64)c->pid << 32 | SEM_OWNED | (u32)value;
+		values[i] = (u32)value;
 	}
 	first = &sems[nums[0]];
 	if (unlikely((flags & SEM_FLG_UNDO) ||
@@ -232,8 +231,10 @@ static __attribute__((noinline)) int array_biased(
 	for (i = 0; i < n; i++)
 		entry_put(c, i, &sems[nums[i]].lo, sems[nums[i]].lo, 8);
 	atom_store_release(&c->journal->n, n);
+	/* The same for all semaphores of a set. */
+	head = lo_make(first->lo, 0, c->pid);
 	for (i = 0; i < n; i++)
-		atom_store_release(&sems[nums[i]].lo, lo[i]);
+		atom_store_release(&sems[nums[i]].lo, head | values[i]);
 	journal_commit(c);
 	bias_journal_end(c);
 	ret = 0;
@@ -288,17 +289,17 @@ static __attribute__((noinline)) int any_biased(
 HOT static inline int one_cas(struct caller *c, u64 ident, struct slot *s,
 	struct sem *sem, const struct sop *op)
 {
-	u64 gen = (u64)IDENT_GEN(ident) << 40;
-	u64 lo = atom_load_relaxed(&sem->lo), hi = atom_load_relaxed(&sem->hi);
+	u64 lo, hi;
 	s32 value;
 
-	/* Still the set's memory when we read it: what is compared below cannot
-	 * stand in anything that came after. */
-	if (unlikely(atom_load_acquire(&s->ident) != ident))
-		return NOT_FAST;
 	do {
-		if (unlikely(
-			    (lo & SEM_OWNED) || (hi & ~0xffffffffffULL) != gen))
+		lo = atom_load_relaxed(&sem->lo);
+		hi = atom_load_relaxed(&sem->hi);
+		/* Still the set's memory when we read it: what is compared
+		 * below, its generation among it, cannot stand in anything that
+		 * came after. */
+		if (unlikely(atom_load_acquire(&s->ident) != ident ||
+			     (lo & SEM_OWNED)))
 			return NOT_FAST;
 		value = SEM_VALUE(lo) + op->op;
 		if (unlikely(value < 0 || (!op->op && value)))
@@ -306,8 +307,8 @@ HOT static inline int one_cas(struct caller *c, u64 ident, struct slot *s,
 		if (unlikely(value > SEMVMX))
 			return NOT_FAST;
 	} while (unlikely(
-		!atom_cas16(&sem->lo, &lo, &hi, (u64)c->pid << 32 | (u32)value,
-			gen | (u64)sys_realtime_sec())));
+		!atom_cas16(&sem->lo, &lo, &hi, lo_add(lo, op->op, c->pid),
+			(hi & ~SEM_OTIME_MASK) | (u64)sys_realtime_sec())));
 	return 0;
 }
 

@@ -18,9 +18,19 @@ enum queue_kind {
 	Q_ZERO_ARRAYS,
 };
 
+/* A word's new content: what identifies the set stays. */
+static inline u64 lo_make(u64 old, u32 value, u32 pid)
+{
+	return (u64)pid << 32 | (old & 0xffff0000ULL) | value;
+}
+/* The same after an operation that leaves the value within its range. */
+static inline u64 lo_add(u64 old, s32 op, u32 pid)
+{
+	return (u64)pid << 32 | ((u32)old + (u32)op);
+}
 static inline u64 hi_stamp(u64 hi, s64 now)
 {
-	return (hi & ~0xffffffffffULL) | ((u64)now & 0xffffffffffULL);
+	return (hi & ~SEM_OTIME_MASK) | ((u64)now & SEM_OTIME_MASK);
 }
 
 /* What an array needs to know of the one for whom it is executed. */

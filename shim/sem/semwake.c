@@ -18,11 +18,6 @@
  */
 #include "sem/semop.h"
 
-static u64 lo_make(u64 old, u32 value, u32 pid)
-{
-	return (u64)pid << 32 | (old & 0xffff0000ULL) | value;
-}
-
 /* ---- one array ---- */
 
 /* An array this short is planned in locals first. */

@@ -370,7 +370,7 @@ static void apply_one(
 	sem_own(sem);
 	value = (s32)SEM_VALUE(sem->lo) + u->adj[num];
 	value = value < 0 ? 0 : value > SEMVMX ? SEMVMX : value;
-	journal_set64(c, &sem->lo, (u64)pid << 32 | SEM_OWNED | (u32)value);
+	journal_set64(c, &sem->lo, lo_make(sem->lo, (u32)value, pid));
 	journal_set16(c, (u16 *)&u->adj[num], 0);
 }
 
@@ -399,7 +399,7 @@ static void apply(struct caller *c, struct slot *s, struct semset *set,
 	}
 	sem_own(&sems[0]);
 	journal_set64(c, &sems[0].hi,
-		(sems[0].hi & ~0xffffffffffULL) | (u64)sys_realtime_sec());
+		hi_stamp(sems[0].hi, sys_realtime_sec()));
 	if (u->n_nonzero) {
 		journal_set32(c, &u->n_nonzero, 0);
 		journal_set32(c, &set->n_adj, set->n_adj - 1);

@@ -9,6 +9,10 @@
  *
  * And the journal of whoever recovers never lists a lock that it does not hold.
  *
+ * The other way without the lock, one compare-and-swap: stopped before it, it
+ * must not reach another set that came to stand in the same place, of whatever
+ * generation (24 bits of it were compared once).
+ *
  * Prints a line a scenario.
  */
 #include <signal.h>
@@ -50,6 +54,7 @@ static enum {
 	DIES_UNNAMED,	 /* the word is ours, lock.journal is another's */
 	DIES_IN_JOURNAL, /* before the commit */
 	MUST_HOLD,	 /* what the journal lists */
+	STOPS_AT_ONCE,
 } mode;
 static unsigned stop_at, n_points, n_wrong;
 
@@ -87,6 +92,10 @@ void crash_point(void)
 		break;
 	case MUST_HOLD:
 		n_wrong += !all_held();
+		break;
+	case STOPS_AT_ONCE:
+		mode = OFF;
+		raise(SIGSTOP);
 		break;
 	}
 }
@@ -361,6 +370,50 @@ static void recovery(void)
 	sem_end();
 }
 
+/* ---- a compare-and-swap that comes too late ---- */
+
+static void up(void)
+{
+	struct sop sop = {0, 1, 0};
+
+	_exit(sem_op(&me, id, &sop, 1, NULL) ? 1 : 0);
+}
+
+/* The set of id is gone, and so many sets later another stands in its place. */
+static void another_set(u64 creations)
+{
+	struct id_table *t = &caller_header(&me)->ids[FAC_SEM];
+	s32 idx = id & (IDX_PER_PAGE - 1);
+
+	sem_remove(&me, id);
+	t->gen += creations - 1;
+	t->next_id = id + (s32)IDX_PER_PAGE;
+	id = sem_get(&me, 0, 2, 0600);
+	if ((id & (s32)(IDX_PER_PAGE - 1)) != idx)
+		fail("not the same place", 0);
+}
+
+static void late(void)
+{
+	int status, bits;
+	pid_t pid;
+
+	for (bits = 1; bits <= 40; bits++) {
+		id = sem_get(&me, 0, 2, 0600);
+		pid = start(up, STOPS_AT_ONCE);
+		if (!WIFSTOPPED(wait_for(pid)))
+			fail("not stopped", bits);
+		another_set(1ULL << bits);
+		kill(pid, SIGCONT);
+		status = wait_for(pid);
+		if (!WIFEXITED(status) || !WEXITSTATUS(status))
+			fail("an operation on a removed set succeeded", bits);
+		if (sem_getval(&me, id, 0))
+			fail("it reached another set", bits);
+		sem_remove(&me, id);
+	}
+}
+
 int main(void)
 {
 	unsigned i, at;
@@ -376,6 +429,8 @@ int main(void)
 	}
 	recovery();
 	printf("recovery\n");
+	late();
+	printf("compare-and-swap\n");
 	if (check_region(&me.region, NULL, NULL))
 		fail("check", 0);
 	printf("%u failures\n", failures);

@@ -4,8 +4,8 @@
  * journal back. lock->journal names the journal of the last thread that
  * finished acquiring. It is the dead owner's, or that of a thread before it
  * if the owner died between taking the word and storing its name; then that
- * journal does not list this lock and there is nothing to do. If it lists it as
- * biased, its thread may be alive and inside: that is for the revocation.
+ * journal does not list this lock and there is nothing to do. If it lists its
+ * bias_busy, that thread may be alive and inside: that is for the revocation.
  *
  * A thread that died under several locks left one journal for all of them. Two
  * survivors may come to it through two of the locks at once; the repair lock
@@ -17,7 +17,7 @@
 #include "registry/journal/journal.h"
 #include "registry/lock.h"
 
-/* entry: a lock's offset, or that + JOURNAL_BIASED. */
+/* entry: the offset of a lock, or of its bias_busy. */
 static int journal_lists(const struct journal *j, u64 entry)
 {
 	u32 n = atom_load_acquire(&j->n_locks), i;
@@ -86,5 +86,5 @@ void recover_lock(struct caller *c, struct lock *lock)
 void recover_biased(struct caller *c, struct lock *lock, u32 thread)
 {
 	recover_journal(
-		c, lock, thread, region_off(&c->region, lock) + JOURNAL_BIASED);
+		c, lock, thread, region_off(&c->region, &lock->bias_busy));
 }
