@@ -85,7 +85,7 @@ enum invariant {
 	INV_SHM_TOTAL = 65,   /* pages in all, promised and not */
 	INV_SHM_RUN = 66,     /* runs: in one place, of its class; all together
 			       * are what was taken of the window */
-	INV_SHM_POOL = 67,    /* pool = pages kept in free runs */
+	INV_SHM_POOL = 67,    /* pool = pages of runs to be emptied */
 	/* POSIX message queues */
 	INV_MQ_NAME = 70,   /* name and key agree */
 	INV_MQ_ORPHAN = 71, /* unlinked <=> in the list of orphans */

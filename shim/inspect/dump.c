@@ -260,9 +260,7 @@ int load_segment(struct caller *c, s32 id, const struct dump_segment *p)
 		return err;
 	seg = shm_body(c, s);
 	if (seg) {
-		/* atime 0 says that nothing was ever written (shm.c). */
-		if (p->atime)
-			journal_set64(c, (u64 *)&seg->atime, (u64)p->atime);
+		journal_set64(c, (u64 *)&seg->atime, (u64)p->atime);
 		journal_set64(c, (u64 *)&seg->dtime, (u64)p->dtime);
 		journal_set32(c, &seg->cpid, p->cpid);
 		journal_set32(c, &seg->lpid, p->lpid);

@@ -61,8 +61,7 @@ static void check_pages(struct check *k, u32 idx, const struct shm_segment *seg)
 {
 	const struct shm_run *run = check_run(k, seg->run, idx);
 
-	if (!seg->size || seg->pages != (seg->size - 1) / SYS_PAGE + 1 ||
-		seg->dirty > seg->pages)
+	if (!seg->size || seg->pages != (seg->size - 1) / SYS_PAGE + 1)
 		failed(k, INV_SHM_SEGMENT, "size, idx, pages", idx, seg->pages);
 	if (run &&
 		(run->off != seg->off || class_pages(run->class) < seg->pages))
@@ -142,7 +141,8 @@ static void check_doomed(struct check *k)
 }
 
 /* The free runs of one list; the pages they keep. */
-static u64 check_list(struct check *k, u32 class, struct ref ref, int kept)
+static u64 check_list(
+	struct check *k, u32 class, struct ref ref, int kept, u32 *ret_n)
 {
 	u64 pages = 0;
 	u32 n;
@@ -158,6 +158,8 @@ static u64 check_list(struct check *k, u32 class, struct ref ref, int kept)
 		pages += run->kept;
 		ref = run->next;
 	}
+	if (ret_n)
+		*ret_n += n;
 	return pages;
 }
 
@@ -166,12 +168,24 @@ void check_shm_state(struct check *k)
 	const struct header *h = region_header(&k->region);
 	const struct shm_state *st = &h->shm;
 	u64 pool = 0, bumped;
-	u32 i;
+	u32 i, n_kept = 0;
 
 	for (i = 0; i < SHM_CLASSES; i++) {
-		check_list(k, i, st->bare[i], 0);
-		pool += check_list(k, i, st->kept[i], 1);
+		check_list(k, i, st->bare[i], 0, NULL);
+		pool += check_list(k, i, st->kept[i], 1, &n_kept);
 	}
+	for (i = 1; i < h->thread_high && i < N_THREADS; i++) {
+		const struct thread *th = region_thread(&k->region, i);
+		const struct shm_run *run = NULL;
+
+		if (th->run.off)
+			run = check_run(k, th->run, i);
+		if (run)
+			pool += run->kept;
+	}
+	if (n_kept != st->n_kept)
+		failed(k, INV_SHM_POOL, "runs with pages are, should be",
+			st->n_kept, n_kept);
 	if (pool != st->pool)
 		failed(k, INV_SHM_POOL, "pool is, should be", st->pool, pool);
 	if (st->next_run.off)

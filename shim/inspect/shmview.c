@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
  * Looking into a segment; see shmview.h.
- *
- * Its first `dirty` pages may hold what a segment before it left, until the
- * first attachment zeroes them (shmat.c): a reader is shown zeros instead, and
- * a writer has them dropped.
  */
 #include "inspect/shmview.h"
 #include "object/perm.h"
@@ -63,44 +59,18 @@ s32 shm_attachments(struct caller *c, s32 id, struct shm_attachment *ret, u32 n)
 	return (s32)found;
 }
 
-/* What a segment before left goes before anybody writes, and one that was
- * written counts as used (shm.c asks atime) even if nobody ever attached it. */
-static int prepare_write(struct caller *c, struct shm_segment *seg)
+static s64 copy(
+	struct shm_segment *seg, int fd, u64 off, char *buf, u64 len, int write)
 {
-	if (seg->dirty) {
-		int err = shm_map_discard(c, seg->off, seg->dirty);
-
-		if (err)
-			return err;
-		atom_store_release(&seg->dirty, 0);
-	}
-	if (!seg->atime)
-		atom_store_release(&seg->atime, sys_realtime_sec());
-	return 0;
-}
-
-static s64 copy(struct caller *c, struct shm_segment *seg, int fd, u64 off,
-	char *buf, u64 len, int write)
-{
-	u64 dirty = seg->dirty * SYS_PAGE;
-	int err;
-
 	if (off >= seg->size)
 		return 0;
 	if (len > seg->size - off)
 		len = seg->size - off;
-	if (write) {
-		err = prepare_write(c, seg);
-		return err ? err
-			   : sys_call(__NR_pwrite64, fd, buf, len,
-				     seg->off + off);
-	}
-	if (off >= dirty)
+	if (!write)
 		return sys_call(__NR_pread64, fd, buf, len, seg->off + off);
-	if (len > dirty - off)
-		len = dirty - off;
-	__builtin_memset(buf, 0, len);
-	return (s64)len;
+	if (!seg->touched)
+		atom_store_release(&seg->touched, 1);
+	return sys_call(__NR_pwrite64, fd, buf, len, seg->off + off);
 }
 
 s64 shm_copy(struct caller *c, s32 id, int fd, u64 off, void *buf, u64 len,
@@ -113,7 +83,7 @@ s64 shm_copy(struct caller *c, s32 id, int fd, u64 off, void *buf, u64 len,
 
 	if (err)
 		return err;
-	n = copy(c, seg, fd, off, buf, len, write);
+	n = copy(seg, fd, off, buf, len, write);
 	lock_release(c, &s->lock);
 	return n;
 }

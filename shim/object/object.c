@@ -72,6 +72,8 @@ void object_fac_lock(struct caller *c, const struct object_class *k)
 void object_fac_unlock(struct caller *c, const struct object_class *k)
 {
 	lock_release(c, fac_lock(c, k));
+	if (k->settle)
+		k->settle(c);
 }
 
 static void fill_slot(

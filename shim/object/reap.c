@@ -58,6 +58,7 @@ static int reap_live(struct caller *c, struct task *t)
 int reap_task(struct caller *c, u32 task)
 {
 	struct task *t = region_task(&c->region, task);
+	const struct header *h = caller_header(c);
 	int changed = 0;
 
 	lock_acquire(c, &t->lock);
@@ -69,7 +70,7 @@ int reap_task(struct caller *c, u32 task)
 		changed = reap_live(c, t);
 	}
 	lock_release(c, &t->lock);
-	if (changed && caller_header(c)->shm.doomed)
+	if (changed && (h->shm.doomed || h->shm.pool))
 		shm_sweep_empty(c);
 	return changed;
 }

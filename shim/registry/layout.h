@@ -141,8 +141,8 @@ struct shm_run {
 	u64 off;	 /* of its first page, in the file */
 	u32 class;
 	u32 pad;
-	u64 kept; /* its first pages that may hold something; 0: all are holes
-		   */
+	u64 kept; /* of a free run: its first pages that may hold something; 0:
+		   * all are holes */
 };
 
 /*
@@ -150,8 +150,9 @@ struct shm_run {
  * field        written by         lock        without lock  a crash leaves
  * size..run    create, empty      fac         yes (ident)   journaled
  * attach_all.. attach, detach     slot        nattch yes    journaled
- * dirty        first attach       slot        no            one store: done
- * again doomed_*     RMID, remove       fac         no            journaled
+ * touched      attach, write      slot        hint          one store, before
+ *                                                           anything is written
+ * doomed_*     RMID, remove       fac         no            journaled
  */
 struct shm_segment {
 	u64 size;  /* bytes asked for */
@@ -161,7 +162,7 @@ struct shm_segment {
 	struct ref attach_all; /* attachment records */
 	u32 nattch;	       /* sum of their counts */
 	u32 flags;	       /* SHM_SEG_* */
-	u64 dirty; /* first pages to be zeroed before anybody sees them */
+	u64 touched;	       /* 1: its pages may hold something */
 	u32 cpid, lpid;
 	s64 atime, dtime;
 	u32 creator; /* thread */
@@ -206,15 +207,15 @@ struct shm_state {
 	u64 near, far;	/* file offsets never handed out: small runs, large */
 	u64 promised;	/* pages of segments without SHM_NORESERVE */
 	u64 unpromised; /* and of those with */
-	u64 pool;	/* pages kept in free runs */
+	u64 pool; /* kept pages of free runs, and of those that threads empty */
 	struct ref next_run; /* between admission and creation */
 	u32 doomed;	     /* idx + 1: removed segments still attached */
-	u32 evict_hand;
+	u32 n_kept;	     /* runs in the lists kept[] */
 	u64 room,
 		room_ns; /* what the file system could hold, and when; hints */
 	u64 home; /* where processes map the window if they can; constant */
 	struct ref bare[SHM_CLASSES]; /* free runs without pages */
-	struct ref kept[SHM_CLASSES]; /* and with */
+	struct ref kept[SHM_CLASSES]; /* and with, to be emptied */
 };
 
 struct event {

@@ -361,13 +361,16 @@ struct thread {
 	u32 tid; /* 0 = free; claimed by CAS */
 	u32 task;
 	u32 claims; /* how often it was claimed */
-	u32 pad0;
+	u32 run_claim; /* the claim that `run` is of: shm/shmrun.h */
 	u64 start;	  /* of the task */
 	struct ref spare; /* a block between heap_alloc_at and its use */
 	struct waiter waiter;
 	struct journal journal;
 	u64 spare_size; /* of that block */
 	struct msg_blocks blocks;
+	/* A run of pages that the thread is giving back to the file system,
+	 * without a lock. Written under the lock of FAC_SHM, journaled. */
+	struct ref run;
 };
 _Static_assert(sizeof(struct thread) <= 1280, "thread size");
 #define THREAD_STRIDE 1280u

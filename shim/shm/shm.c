@@ -104,7 +104,6 @@ static void class_init(struct caller *c, struct slot *s, u64 gen, u64 size)
 		.pages = pages,
 		.off = run->off,
 		.run = st->next_run,
-		.dirty = run->kept < pages ? run->kept : pages,
 		.flags = SHM_SEG_COUNTED | (noreserve ? SHM_SEG_NORESERVE : 0),
 		.cpid = c->pid,
 		.creator = c->tid,
@@ -158,25 +157,17 @@ static void class_empty(struct caller *c, struct slot *s)
 	struct shm_state *st = &caller_header(c)->shm;
 	struct id_table *t = &caller_header(c)->ids[FAC_SHM];
 	struct shm_segment *seg = shm_body(c, s);
-	struct shm_run *run = seg ? shm_run_at(c, seg->run) : NULL;
-	u64 kept, *sum;
+	u64 *sum;
 
-	if (!run || !(seg->flags & SHM_SEG_COUNTED))
+	if (!seg || !shm_run_at(c, seg->run) || !(seg->flags & SHM_SEG_COUNTED))
 		return;
-	kept = run->kept;
-	/* atime 0: never attached, so nothing was written. */
-	if (seg->atime && kept < seg->pages)
-		kept = seg->pages;
-	if (kept && !shm_pool_admit(c, kept) &&
-		!shm_map_discard(c, run->off, kept))
-		kept = 0;
 	sum = seg->flags & SHM_SEG_NORESERVE ? &st->unpromised : &st->promised;
 	journal_set64(c, sum, *sum - seg->pages);
 	journal_set64(c, &t->total, t->total - seg->pages);
 	if (seg->flags & SHM_SEG_DOOMED)
 		unlink_doomed(c, seg);
 	journal_set32(c, &seg->flags, 0);
-	shm_run_give(c, &seg->run, kept);
+	shm_run_give(c, &seg->run, seg->touched ? seg->pages : 0);
 	journal_commit(c);
 }
 
@@ -195,6 +186,7 @@ const struct object_class shm_class = {
 	.init = class_init,
 	.weight = class_weight,
 	.empty = class_empty,
+	.settle = shm_run_settle,
 	.lock = class_lock,
 };
 
@@ -214,7 +206,13 @@ int shm_get(struct caller *c, s32 key, u64 size, s32 flg)
 {
 	int err = ready(c);
 
-	return err ? err : object_get(c, &shm_class, key, size, flg);
+	if (err)
+		return err;
+	err = object_get(c, &shm_class, key, size, flg);
+	/* The dead may have been giving back what there is. */
+	if (unlikely(err == -ENOMEM && shm_run_flush(c)))
+		err = object_get(c, &shm_class, key, size, flg);
+	return err;
 }
 
 /* Removed while attached: the key goes, the id stays. Facility and slot lock
@@ -452,14 +450,13 @@ int shm_set_locked(struct caller *c, s32 id, int lock)
 	return err;
 }
 
-/* A segment not used yet may have a pool's pages: they are not its. */
 u64 shm_resident(struct caller *c, u32 idx)
 {
 	const struct slot *s = region_slot(&c->region, FAC_SHM, idx);
 	u64 ident = atom_load_acquire(&s->ident), off, pages;
 	const struct shm_segment *seg = shm_body(c, s);
 
-	if (!(ident & IDENT_LIVE) || !seg || !seg->atime)
+	if (!(ident & IDENT_LIVE) || !seg || !seg->touched)
 		return 0;
 	off = seg->off;
 	pages = seg->pages;

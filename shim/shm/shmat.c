@@ -39,26 +39,19 @@ static unsigned char wanted_prot(s32 flg)
 	       (flg & SHM_EXEC_FLAG ? 4 : 0);
 }
 
-/* Slot lock held, segment live: map it and see that it is clean. */
+/* Slot lock held, segment live. From here on its pages may be written to,
+ * whether or not the attachment comes to be counted. */
 static int map_segment(struct caller *c, struct shm_segment *seg,
 	struct shm_entry *e, int fixed, s32 flg)
 {
-	int err;
-
+	if (!seg->touched)
+		atom_store_release(&seg->touched, 1);
 	e->pages = seg->pages;
 	e->off = seg->off;
 	e->prot = wanted_prot(flg);
 	e->read_only = (flg & SHM_RDONLY_FLAG) != 0;
 	e->state = SHM_MAPPING;
-	err = shm_map(c, e, fixed, (flg & SHM_REMAP_FLAG) != 0);
-	if (err || likely(!seg->dirty))
-		return err;
-	err = shm_map_zero(c, e, seg->dirty);
-	if (err)
-		shm_unmap(c, e);
-	else
-		atom_store_release(&seg->dirty, 0);
-	return err;
+	return shm_map(c, e, fixed, (flg & SHM_REMAP_FLAG) != 0);
 }
 
 /* Own task's lock held. */

@@ -3,6 +3,7 @@
  * Attachment records; see shmattach.h.
  */
 #include "shm/shmattach.h"
+#include "shm/shmrun.h"
 #include "object/reap.h"
 #include "registry/event.h"
 #include "registry/heap.h"
@@ -331,6 +332,7 @@ void shm_sweep_empty(struct caller *c)
 	while (sweep_one(c))
 		;
 	object_fac_unlock(c, &shm_class);
+	shm_run_flush(c);
 }
 
 /* The doomed segment behind idx + 1 `at`, the first if 0; idx + 1 or 0. */

@@ -5,6 +5,7 @@
 #include "shm/shmmap.h"
 
 #define PROT_NONE 0
+#define PROT_WRITE 2
 #define MAP_RESERVE 0x4022 /* PRIVATE | ANONYMOUS | NORESERVE */
 #define MAP_FIXED_NOREPLACE 0x100000
 #define MREMAP_MAYMOVE 1
@@ -15,8 +16,8 @@
 #define HOME_MIN (64ULL << 20)
 /* Pages asked about at a time by mincore(2). */
 #define RESIDENT_STEP 1024u
-/* Holes in a run that is to be zeroed, beyond which it is given back whole. */
-#define ZERO_HOLES 4u
+/* Bytes given back at a time: some hundred microseconds. Arbitrary. */
+#define REMOVE_STEP (2ULL << 20)
 
 static int failed(const void *p)
 {
@@ -408,66 +409,45 @@ static char *borrow(struct caller *c, u64 off, u64 len, int *ret_own)
 	return far_map(c, 0, off, len);
 }
 
-int shm_map_discard(struct caller *c, u64 off, u64 pages)
+/* In pieces: the file's own lock is given back between them, for others who give
+ * pages back. */
+static long remove_pages(char *p, u64 len)
 {
-	u64 len = pages * SYS_PAGE;
-	int own;
-	char *p = borrow(c, off, len, &own);
-	long err;
+	u64 at, n;
+	long err = 0;
 
-	if (failed(p))
-		return (long)p;
-	err = sys_call(__NR_madvise, p, len, MADV_REMOVE);
-	if (own)
-		sys_call(__NR_munmap, p, len);
+	for (at = 0; at < len && !err; at += n) {
+		n = len - at < REMOVE_STEP ? len - at : REMOVE_STEP;
+		err = sys_call(__NR_madvise, p + at, n, MADV_REMOVE);
+	}
 	return err;
 }
 
-/*
- * Resident pages are zeroed in place; of what is not (a hole, or swapped out)
- * the pages are given back.
- */
-static int zero_in_place(char *p, u64 pages)
+/* A mapping that is locked (mlockall), or to older kernels one that cannot be
+ * written to, is refused: then one is made that is not. */
+int shm_map_discard(struct caller *c, u64 off, u64 pages)
 {
-	unsigned char vec[RESIDENT_STEP];
-	u64 from, to;
-	u32 holes = 0;
+	u64 len = pages * SYS_PAGE, end = caller_header(c)->file_size;
+	int own;
+	char *p;
+	long err;
 
-	if (pages > RESIDENT_STEP ||
-		sys_call(__NR_mincore, p, pages * SYS_PAGE, vec))
-		return -ENOMEM;
-	for (from = 0; from < pages; from = to) {
-		for (to = from; to < pages && (vec[to] & 1) == (vec[from] & 1);
-			to++)
-			;
-		if (!(vec[from] & 1) && ++holes > ZERO_HOLES)
-			return -ENOMEM;
-		if (!(vec[from] & 1) &&
-			sys_call(__NR_madvise, p + from * SYS_PAGE,
-				(to - from) * SYS_PAGE, MADV_REMOVE))
-			return -ENOMEM;
-		if (vec[from] & 1)
-			__builtin_memset(
-				p + from * SYS_PAGE, 0, (to - from) * SYS_PAGE);
+	if (off < REGION_SIZE || off > end || pages > (end - off) / SYS_PAGE)
+		return -EINVAL;
+	p = borrow(c, off, len, &own);
+	err = failed(p) ? (long)p : remove_pages(p, len);
+	if (err && !own)
+		p = far_map(c, 0, off, len);
+	if (failed(p))
+		return (long)p;
+	if (err) {
+		sys_call(__NR_mprotect, p, len, PROT_WRITE);
+		sys_call(__NR_munlock, p, len);
+		err = remove_pages(p, len);
+		own = 1;
 	}
-	return 0;
-}
-
-int shm_map_zero(struct caller *c, const struct shm_entry *e, u64 pages)
-{
-	char *p = (char *)e->addr;
-	u64 len = pages * SYS_PAGE;
-	int err = -EACCES;
-
-	if (!e->read_only)
-		err = zero_in_place(p, pages);
-	if (err)
-		err = shm_map_discard(c, e->off, pages);
-	if (err && !e->read_only) {
-		/* Locked in memory by the host: MADV_REMOVE refuses. */
-		__builtin_memset(p, 0, len);
-		err = 0;
-	}
+	if (own)
+		sys_call(__NR_munmap, p, len);
 	return err;
 }
 

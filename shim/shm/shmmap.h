@@ -169,10 +169,8 @@ long shm_map_part(
 /* Make a piece of a home mapping, whatever is mapped there now, what it was:
  * ours, without access. Without memory for that it is left unmapped. */
 void shm_restore_home(struct caller *c, u64 addr, u64 len);
-/* Zero pages that may hold what a segment before left; e is mapped. 0 or
- * -ENOMEM. */
-int shm_map_zero(struct caller *c, const struct shm_entry *e, u64 pages);
-/* Free the pages at a file offset. */
+/* Free the pages at a file offset: takes long where there are many, so no lock
+ * should be held. 0, -ENOMEM, or what madvise(2) says. */
 int shm_map_discard(struct caller *c, u64 off, u64 pages);
 /* Resident pages at a file offset. */
 u64 shm_map_resident(struct caller *c, u64 off, u64 pages);

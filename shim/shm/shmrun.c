@@ -3,11 +3,10 @@
  * Page runs, their pool, and what the file system can hold; see shmrun.h.
  */
 #include "shm/shmrun.h"
-#include "shm/shmmap.h"
+#include "shm/shmattach.h"
 #include "registry/event.h"
 #include "registry/heap.h"
 
-#define EVICT_MOST 64u
 /* Pages of the tables that are not counted one by one; arbitrary. */
 #define SLACK_PAGES 256u
 /* How long an answer of the file system counts, for whom; arbitrary. */
@@ -55,72 +54,164 @@ static struct shm_run *pop(struct caller *c, struct ref *list)
 	return run;
 }
 
+static struct thread *own(const struct caller *c)
+{
+	return region_thread(&c->region, c->thread);
+}
+
+/* Put it into a list of runs with pages; part of the current operation. */
+static void leave(struct caller *c, struct shm_run *run)
+{
+	struct shm_state *st = state(c);
+
+	push(c, &st->kept[run->class], run);
+	journal_set32(c, &st->n_kept, st->n_kept + 1);
+}
+
 void shm_run_give(struct caller *c, struct ref *ref, u64 kept)
 {
 	struct shm_state *st = state(c);
 	struct shm_run *run = shm_run_at(c, *ref);
+	struct thread *th = own(c);
 
 	if (!run || run->class >= SHM_CLASSES)
 		return;
 	journal_set64(c, &run->kept, kept);
 	if (kept)
 		journal_set64(c, &st->pool, st->pool + kept);
-	push(c, kept ? &st->kept[run->class] : &st->bare[run->class], run);
+	if (!kept) {
+		push(c, &st->bare[run->class], run);
+	} else if (th->run.off) {
+		leave(c, run);
+	} else {
+		/* Counts only while there is a run. */
+		atom_store_release(&th->run_claim, th->claims);
+		journal_set_ref(c, &th->run, *ref);
+	}
 	journal_set_ref(c, ref, (struct ref){0});
 }
 
-/* Give back the pages of one kept run of a class; its operation. 0 if the
- * class has none. */
-static int evict_from(struct caller *c, u32 class)
+/* ---- emptying; no lock is held but where it is taken here ---- */
+
+/* A run that the lists hold becomes the own one: 1, or 0 if there is none. */
+static int take_left(struct caller *c)
 {
 	struct shm_state *st = state(c);
-	struct shm_run *run = shm_run_at(c, st->kept[class]);
+	struct thread *th = own(c);
+	struct shm_run *run = NULL;
+	u32 class;
 
-	if (!run)
-		return 0;
-	if (shm_map_discard(c, run->off, run->kept))
-		return 0;
-	pop(c, &st->kept[class]);
-	journal_set64(c, &st->pool, st->pool - run->kept);
-	journal_set64(c, &run->kept, 0);
-	push(c, &st->bare[class], run);
-	journal_commit(c);
-	return 1;
-}
-
-static int evict(struct caller *c)
-{
-	struct shm_state *st = state(c);
-	u32 i, class;
-
-	for (i = 0; i < SHM_CLASSES; i++) {
-		class = st->evict_hand % SHM_CLASSES;
-		if (evict_from(c, class))
-			return 1;
-		/* A hint, no journal. */
-		atom_store_release(&st->evict_hand, class + 1);
+	object_fac_lock(c, &shm_class);
+	for (class = 0;
+		st->n_kept && !th->run.off && !run && class < SHM_CLASSES;
+		class ++)
+		run = pop(c, &st->kept[class]);
+	if (run) {
+		atom_store_release(&th->run_claim, th->claims);
+		journal_set32(c, &st->n_kept, st->n_kept - 1);
+		journal_set64(c, &th->run.off, region_off(&c->region, run));
+		journal_commit(c);
 	}
-	return 0;
+	lock_release(c, &caller_header(c)->fac_lock[FAC_SHM].lock);
+	return th->run.off != 0;
 }
 
-int shm_pool_admit(struct caller *c, u64 pages)
+/* The own run as it is, emptied or not, goes into its list. */
+static void put_down(struct caller *c, struct shm_run *run, int emptied)
 {
 	struct shm_state *st = state(c);
-	u32 n = 0;
+	struct thread *th = own(c);
 
-	if (pages > SHM_KEEP_PAGES)
-		return 0;
-	while (st->pool + pages > SHM_POOL_PAGES && n++ < EVICT_MOST)
-		if (!evict(c))
-			break;
-	return st->pool + pages <= SHM_POOL_PAGES;
+	object_fac_lock(c, &shm_class);
+	if (emptied) {
+		journal_set64(c, &st->pool, st->pool - run->kept);
+		journal_set64(c, &run->kept, 0);
+		push(c, &st->bare[run->class], run);
+	} else {
+		leave(c, run);
+	}
+	journal_set_ref(c, &th->run, (struct ref){0});
+	journal_commit(c);
+	lock_release(c, &caller_header(c)->fac_lock[FAC_SHM].lock);
 }
 
-void shm_pool_flush(struct caller *c)
+/* What the record's last owner left is ours only once this is said. */
+static void adopt(struct caller *c)
 {
-	while (evict(c))
-		;
+	struct thread *th = own(c);
+
+	object_fac_lock(c, &shm_class);
+	atom_store_release(&th->run_claim, th->claims);
+	lock_release(c, &caller_header(c)->fac_lock[FAC_SHM].lock);
 }
+
+/* In a section: a handler would find the own run taken, and might not return
+ * before much else has happened. */
+void shm_run_settle_slow(struct caller *c)
+{
+	struct thread *th = own(c);
+	u32 steps = 0;
+	struct shm_run *run;
+	int err = 0;
+
+	if (!c->thread || c->n_held)
+		return;
+	section_begin(c);
+	if (th->run.off && th->run_claim != th->claims)
+		adopt(c);
+	while (!err && steps++ < IDX_MAX &&
+		(th->run.off || (state(c)->n_kept && take_left(c)))) {
+		run = shm_run_at(c, th->run);
+		if (!run || run->class >= SHM_CLASSES)
+			break;
+		err = shm_map_discard(c, run->off, run->kept);
+		put_down(c, run, !err);
+	}
+	section_end(c);
+}
+
+/* 1 if whoever was emptying the run of this record does not go on with it. */
+static int is_left(const struct thread *th)
+{
+	u32 tid = atom_load_acquire(&th->tid);
+
+	return th->run.off && (!tid || th->run_claim != th->claims ||
+				      sys_call(__NR_kill, tid, 0) == -ESRCH);
+}
+
+/* The run of a record into the lists, if nobody goes on with it. */
+static void collect(struct caller *c, struct thread *th)
+{
+	struct shm_run *run;
+
+	object_fac_lock(c, &shm_class);
+	run = is_left(th) ? shm_run_at(c, th->run) : NULL;
+	if (run && run->class < SHM_CLASSES) {
+		leave(c, run);
+		journal_set_ref(c, &th->run, (struct ref){0});
+		journal_commit(c);
+	}
+	lock_release(c, &caller_header(c)->fac_lock[FAC_SHM].lock);
+}
+
+int shm_run_flush(struct caller *c)
+{
+	u32 i, high = atom_load_acquire(&caller_header(c)->thread_high);
+	u64 before = atom_load_relaxed(&state(c)->pool);
+	struct thread *th;
+
+	if (!before || caller_enroll(c) || c->n_held)
+		return 0;
+	for (i = 1; i < high && i < N_THREADS; i++) {
+		th = region_thread(&c->region, i);
+		if (unlikely(th->run.off) && i != c->thread && is_left(th))
+			collect(c, th);
+	}
+	shm_run_settle(c);
+	return atom_load_relaxed(&state(c)->pool) < before;
+}
+
+/* ---- new runs ---- */
 
 /* Offsets never used before, for a run and its guard page. 0 if there are
  * none. Part of the current operation. */
@@ -183,14 +274,10 @@ int shm_run_prepare(struct caller *c, u64 pages)
 		return 0;
 	/* Left by a creation that did not come to its end. */
 	if (run) {
-		shm_run_give(c, &st->next_run, run->kept);
+		shm_run_give(c, &st->next_run, 0);
 		journal_commit(c);
 	}
-	run = pop(c, &st->kept[class]);
-	if (run)
-		journal_set64(c, &st->pool, st->pool - run->kept);
-	else
-		run = pop(c, &st->bare[class]);
+	run = pop(c, &st->bare[class]);
 	if (!run)
 		return make(c, class, pages);
 	journal_set_ref(
@@ -280,12 +367,8 @@ int shm_promise_check(struct caller *c, u64 pages)
 	atom_store_release(&st->room_ns, now);
 	if (st->promised + pages <= left)
 		return 0;
-	if (st->pool) {
-		shm_pool_flush(c);
-		left = room(c);
-		if (st->promised + pages <= left)
-			return 0;
-	}
-	event_add_once(c, EVENT_NO_ROOM, pages, left);
+	/* The caller may give those back, and ask again. */
+	if (!st->pool)
+		event_add_once(c, EVENT_NO_ROOM, pages, left);
 	return -ENOMEM;
 }

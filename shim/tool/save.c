@@ -146,7 +146,7 @@ static int save_shm(struct writer *w, struct caller *c, struct save_object *o)
 	if (err)
 		return err;
 	put_record(w, SAVE_OBJECT, o, sizeof(*o), &p, sizeof(p), "", 0);
-	return p.atime ? save_pages(w, c, o) : 0;
+	return save_pages(w, c, o);
 }
 
 static int save_mq(struct writer *w, struct caller *c, struct save_object *o,

@@ -12,7 +12,8 @@
  *
  * At the end nothing lives: every segment's nattch is 0, those that were
  * removed are gone, and once the rest is removed none is left; what the
- * registry's file still holds of segments is no more than the pool's bound.
+ * registry's file still holds of segments is no more than what each worker may
+ * have been about to give back.
  * Prints one line; 1 on a failure.
  */
 #define _GNU_SOURCE
@@ -27,10 +28,10 @@
 #define SHARED 4
 #define KEY 0x57000000
 #define PAGE 4096
-/* Where the registry's file keeps the segments' pages, and how much of it free
- * ones may keep. */
+/* Where the registry's file keeps the segments' pages, and how much of it those
+ * may leave who were killed last, while they gave pages back. */
 #define WINDOW (32l << 30)
-#define POOL (16l << 20)
+#define LEFT (WORKERS * 16l * PAGE)
 
 struct arena {
 	volatile uint64_t progress;
@@ -201,7 +202,7 @@ static int look(const char *path)
 
 		printf("# file: %ld KiB, of which pages of no segment: %ld\n",
 			(long)st.st_blocks / 2, window / 1024);
-		if (window > POOL) {
+		if (window > LEFT) {
 			printf("FAIL leaked pages\n");
 			bad = 1;
 		}

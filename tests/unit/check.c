@@ -226,7 +226,6 @@ Test(check, segments)
 	DAMAGE(seg->size, 5 * SYS_PAGE, INV_SHM_SEGMENT);
 	DAMAGE(seg->pages, 4, INV_SHM_SEGMENT);
 	DAMAGE(seg->off, seg->off + SYS_PAGE, INV_SHM_SEGMENT);
-	DAMAGE(seg->dirty, 4, INV_SHM_SEGMENT);
 	DAMAGE(seg->run.off, 0, INV_SHM_RUN);
 	DAMAGE(seg->nattch, 3, INV_SHM_NATTCH);
 	DAMAGE(seg->flags, 0, INV_SHM_TOTAL);
@@ -248,6 +247,7 @@ Test(check, segments)
 	DAMAGE(st->promised, st->promised + 1, INV_SHM_TOTAL);
 	DAMAGE(st->unpromised, 1, INV_SHM_TOTAL);
 	DAMAGE(st->pool, st->pool + 1, INV_SHM_POOL);
+	DAMAGE(st->n_kept, st->n_kept + 1, INV_SHM_POOL);
 	DAMAGE(st->near, st->near + SYS_PAGE, INV_SHM_RUN);
 	DAMAGE(st->far, st->far + SYS_PAGE, INV_SHM_RUN);
 	DAMAGE(st->doomed, 0, INV_SHM_DOOMED);
