@@ -117,32 +117,4 @@ int sys_process_read(uint32_t pid, uint32_t tid, struct sys_process *ret);
  * /proc. */
 uint64_t sys_start_time(uint32_t pid, int *ret_exiting);
 
-/* Clocks through the vDSO where the C library shows one (getauxval), else by
- * system call. CLOCK_REALTIME seconds as the kernel stamps them;
- * CLOCK_MONOTONIC in nanoseconds. */
-int64_t sys_realtime_sec(void);
-int64_t sys_realtime_coarse_ns(void);
-/* CLOCK_REALTIME, exact. */
-int64_t sys_realtime_ns(void);
-uint64_t sys_monotonic_ns(void);
-/* What rseq(2) shares with the kernel. */
-struct sys_rseq {
-	uint32_t cpu_start;
-	volatile uint32_t cpu; /* negative: not registered */
-	volatile uint64_t cs;
-	uint32_t flags, pad[3];
-} __attribute__((aligned(32)));
-/* The running thread's, if its libc has registered one; else NULL. */
-struct sys_rseq *sys_rseq_of_libc(void);
-/* The CPU this thread last ran on; a hint. */
-unsigned sys_cpu(void);
-
-/* Text helpers for places where there is no libc. */
-size_t str_len(const char *s);
-int str_equal(const char *a, const char *b);
-/* Append s to buf (capacity cap, zero-terminated) and return the new length;
- * what does not fit is cut. str_add_u64 the same for a decimal number. */
-size_t str_add(char *buf, size_t cap, size_t len, const char *s);
-size_t str_add_u64(char *buf, size_t cap, size_t len, uint64_t v);
-
 #endif

@@ -6,6 +6,8 @@
  * at once, and a message sent to it, or its end, makes the kernel send what it
  * would send.
  */
+#include "base/clock.h"
+#include "base/str.h"
 #include "base/file.h"
 #include "entry/cookie.h"
 

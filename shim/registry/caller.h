@@ -10,6 +10,8 @@
 #define IPCLIFT_REGISTRY_CALLER_H
 
 #include "registry/region.h"
+#include "base/clock.h"
+#include "base/str.h"
 #include "base/sys.h"
 
 #define MAX_HELD JOURNAL_LOCKS

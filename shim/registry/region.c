@@ -7,6 +7,8 @@
  * the process that holds the lock. The magic is the commit point. Everything
  * else in the file starts as zeros, so there is little to write.
  */
+#include "base/clock.h"
+#include "base/str.h"
 #include "registry/region.h"
 #include "base/sys.h"
 

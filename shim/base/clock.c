@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Clocks and the CPU; see clock.h.
+ */
+#include <linux/auxvec.h>
+#include <linux/time.h>
+#include "base/clock.h"
+#include "base/atom.h"
+#include "base/elf.h"
+
+extern unsigned long getauxval(unsigned long) __attribute__((weak));
+
+typedef int (*clock_fn)(int, struct sys_timespec *);
+typedef int (*getcpu_fn)(unsigned *, unsigned *, void *);
+
+static clock_fn vdso_clock;
+static getcpu_fn vdso_getcpu;
+static int vdso_looked;
+/*
+ * Where the kernel keeps the second of CLOCK_REALTIME for the vDSO to read, or
+ * NULL. The clock call costs 4 ns, a load of this word well below one. The
+ * layout of that page is the kernel's own affair, so the word is found by its
+ * value and asked against the clock again and again (SECOND_CHECKS); the first
+ * difference ends its use.
+ */
+static const volatile int64_t *second_word;
+/* For those who read it: AddressSanitizer knows nothing of those pages. */
+#define READS_VVAR __attribute__((no_sanitize("address")))
+#define SECOND_CHECKS 4096
+#define VVAR_PAGES 24
+
+static int clock_by_syscall(int clock, struct sys_timespec *ts)
+{
+	return sys_call(__NR_clock_gettime, clock, ts);
+}
+
+static int getcpu_by_syscall(unsigned *cpu, unsigned *node, void *unused)
+{
+	(void)unused;
+	return sys_call(__NR_getcpu, cpu, node, 0);
+}
+
+/* The data pages lie before the code; some of them cannot be read. */
+READS_VVAR static void second_look(uintptr_t code)
+{
+	struct sys_timespec before, after;
+	const volatile int64_t *p;
+	uintptr_t page;
+	int i, k;
+
+	vdso_clock(CLOCK_REALTIME_COARSE, &before);
+	for (i = VVAR_PAGES; i > 0; i--) {
+		page = (code & ~(SYS_PAGE - 1)) - i * SYS_PAGE;
+		if (!sys_readable((void *)page, 8))
+			continue;
+		p = (const volatile int64_t *)page;
+		for (k = 0; k < 512; k++) {
+			if (p[k] != before.sec)
+				continue;
+			vdso_clock(CLOCK_REALTIME_COARSE, &after);
+			if (after.sec == before.sec)
+				second_word = &p[k];
+			return;
+		}
+	}
+}
+
+/*
+ * Only getauxval is asked for the address: under valgrind it answers 0, while
+ * /proc/self/auxv still names a page that is no longer mapped
+ * (doc/measurements.md §1).
+ */
+static void vdso_look(void)
+{
+	uintptr_t base = getauxval ? getauxval(AT_SYSINFO_EHDR) : 0;
+	struct elf_image vdso;
+	clock_fn clock = NULL;
+	getcpu_fn getcpu = NULL;
+
+	if (base && elf_image_loaded(&vdso, base)) {
+		clock = (clock_fn)elf_symbol(&vdso, "__vdso_clock_gettime");
+		getcpu = (getcpu_fn)elf_symbol(&vdso, "__vdso_getcpu");
+	}
+	vdso_clock = clock ? clock : clock_by_syscall;
+	vdso_getcpu = getcpu ? getcpu : getcpu_by_syscall;
+	if (clock)
+		second_look(base);
+	__atomic_store_n(&vdso_looked, 1, __ATOMIC_RELEASE);
+}
+
+static inline void vdso_ready(void)
+{
+	if (unlikely(!__atomic_load_n(&vdso_looked, __ATOMIC_ACQUIRE)))
+		vdso_look();
+}
+
+READS_VVAR static __attribute__((noinline)) int64_t second_by_clock(void)
+{
+	struct sys_timespec ts;
+	int64_t was;
+
+	vdso_ready();
+	was = second_word ? *second_word : 0;
+	vdso_clock(CLOCK_REALTIME_COARSE, &ts);
+	/* One apart: the second turned between the two. */
+	if (second_word && ts.sec != was && ts.sec != was + 1)
+		second_word = NULL;
+	return ts.sec;
+}
+
+static int64_t realtime_ns(int clock)
+{
+	struct sys_timespec ts;
+
+	vdso_ready();
+	vdso_clock(clock, &ts);
+	return ts.sec * 1000000000LL + ts.nsec;
+}
+
+int64_t sys_realtime_coarse_ns(void)
+{
+	return realtime_ns(CLOCK_REALTIME_COARSE);
+}
+
+int64_t sys_realtime_ns(void)
+{
+	return realtime_ns(CLOCK_REALTIME);
+}
+
+READS_VVAR int64_t sys_realtime_sec(void)
+{
+	static __thread unsigned calls;
+	const volatile int64_t *word = second_word;
+
+	if (unlikely(!word || ++calls % SECOND_CHECKS == 0))
+		return second_by_clock();
+	return *word;
+}
+
+uint64_t sys_monotonic_ns(void)
+{
+	struct sys_timespec ts;
+
+	vdso_ready();
+	vdso_clock(CLOCK_MONOTONIC, &ts);
+	return ts.sec * 1000000000ULL + ts.nsec;
+}
+
+/* Of glibc 2.35 and later, for its rseq(2) registration of each thread. */
+extern const long __rseq_offset __attribute__((weak));
+extern const unsigned __rseq_size __attribute__((weak));
+
+HOT struct sys_rseq *sys_rseq_of_libc(void)
+{
+	if (!&__rseq_size || !&__rseq_offset || !__rseq_size)
+		return NULL;
+	return (struct sys_rseq *)(arch_thread_pointer() + __rseq_offset);
+}
+
+HOT unsigned sys_cpu(void)
+{
+	const struct sys_rseq *area = sys_rseq_of_libc();
+	unsigned cpu = 0;
+
+	/* Kept up by the kernel: no call into the vDSO's pages. */
+	if (likely(area && (int)area->cpu >= 0))
+		return area->cpu;
+
+	vdso_ready();
+	vdso_getcpu(&cpu, NULL, NULL);
+	return cpu;
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Strings and numbers as text, where there is no libc.
+ */
+#ifndef IPCLIFT_BASE_STR_H
+#define IPCLIFT_BASE_STR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+size_t str_len(const char *s);
+int str_equal(const char *a, const char *b);
+/* Append s to buf (capacity cap, zero-terminated) and return the new length;
+ * what does not fit is cut. str_add_u64 the same for a decimal number. */
+size_t str_add(char *buf, size_t cap, size_t len, const char *s);
+size_t str_add_u64(char *buf, size_t cap, size_t len, uint64_t v);
+
+#endif
