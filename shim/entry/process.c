@@ -3,10 +3,10 @@
  * Initialisation at the first served call, and what keeps it right over fork,
  * vfork and exec.
  *
- * Nothing runs before the first call and nothing is torn down after the last:
- * another library's constructor may call before ours would have run, and its
- * destructor after. There is no constructor. The first call may come from a
- * signal handler or from several threads at once, so initialisation holds a
+ * Nothing runs before the first call (but environment.c copies the variables
+ * when the library is loaded) and nothing is torn down after the last: another
+ * library's constructor may call before ours would have run, and its destructor
+ * after. The first call may come from a signal handler or from several threads at once, so initialisation holds a
  * lock with all signals blocked.
  *
  * A fork child finds the wiped page empty and makes itself a new caller on the
@@ -23,6 +23,7 @@
  * first call.
  */
 #include "entry/courier.h"
+#include "entry/environment.h"
 #include "entry/log.h"
 #include "entry/process.h"
 #include "object/limits.h"
@@ -31,13 +32,7 @@
 #include "shm/shmmap.h"
 
 #define MADV_WIPEONFORK 18
-#define AT_SECURE 23
 #define SIG_SETMASK 2
-#define RTLD_NEXT ((void *)-1L)
-
-extern char **environ __attribute__((weak));
-extern void *dlsym(void *, const char *) __attribute__((weak));
-extern unsigned long getauxval(unsigned long) __attribute__((weak));
 
 struct wiped_page process_page __attribute__((aligned(4096)));
 __thread struct caller process_caller;
@@ -57,22 +52,6 @@ static struct {
 	int inherited; /* a fork child that has not looked at what it got */
 } process = {
 	.routes = 0xffffffff, .cred = {.euid = 0xffffffff}, .new_image = 1};
-
-static const char *config(const char *name)
-{
-	char **e = &environ ? environ : NULL;
-	size_t n = str_len(name), i;
-
-	if (getauxval && getauxval(AT_SECURE))
-		return NULL;
-	for (; e && *e; e++) {
-		for (i = 0; i < n && (*e)[i] == name[i]; i++)
-			;
-		if (i == n && (*e)[n] == '=')
-			return *e + n + 1;
-	}
-	return NULL;
-}
 
 static u32 process_vfork_depth(void);
 static u32 process_vfork_parent(void);
@@ -113,7 +92,7 @@ static u32 parse_routes(const char *s)
 int process_routes(enum facility f)
 {
 	if (unlikely(!__atomic_load_n(&process.parsed, __ATOMIC_ACQUIRE))) {
-		process.routes = parse_routes(config("IPCLIFT_ROUTE"));
+		process.routes = parse_routes(environment_get("IPCLIFT_ROUTE"));
 		__atomic_store_n(&process.parsed, 1, __ATOMIC_RELEASE);
 	}
 	return process.routes >> f & 1;
@@ -132,9 +111,9 @@ static void complain(const char *why)
 
 static int map_registry(int quiet)
 {
-	const char *path = config("IPCLIFT_REGISTRY");
-	const char *limits = config("IPCLIFT_LIMITS");
-	const char *ids = config("IPCLIFT_IDS");
+	const char *path = environment_get("IPCLIFT_REGISTRY");
+	const char *limits = environment_get("IPCLIFT_LIMITS");
+	const char *ids = environment_get("IPCLIFT_IDS");
 	struct region_options opt = {
 		.idx_bits = IDX_BITS_NORMAL, .profile = LIMITS_ROOMY};
 	char own[64], why[512];
@@ -145,7 +124,7 @@ static int map_registry(int quiet)
 	if (ids && str_equal(ids, "extended"))
 		opt.idx_bits = IDX_BITS_EXTENDED;
 	limits_init(&opt.limits, opt.profile, opt.idx_bits);
-	log_init(config("IPCLIFT_LOG"));
+	log_init(environment_get("IPCLIFT_LOG"));
 	if (!path || !*path) {
 		err = region_default_path(own, sizeof(own), why, sizeof(why));
 		path = own;
@@ -288,17 +267,6 @@ struct shm_process *process_shm(void)
 int process_active(void)
 {
 	return process.region.base && !process.early;
-}
-
-void *process_next(void **cache, const char *name)
-{
-	void *p = __atomic_load_n(cache, __ATOMIC_ACQUIRE);
-
-	if (likely(p != NULL))
-		return p;
-	p = dlsym ? dlsym(RTLD_NEXT, name) : NULL;
-	__atomic_store_n(cache, p, __ATOMIC_RELEASE);
-	return p;
 }
 
 /* ---- vfork ---- */
@@ -524,7 +492,7 @@ static void map_early(int comes_back)
 
 	if (likely(process.region.base) || process_vfork_depth())
 		return;
-	path = config("IPCLIFT_REGISTRY");
+	path = environment_get("IPCLIFT_REGISTRY");
 	if (!path || !*path)
 		return;
 	if (!comes_back && sys_call(__NR_access, path, 0 /* F_OK */))

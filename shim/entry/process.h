@@ -68,7 +68,8 @@ static inline struct caller *process_get_fast(enum facility f)
 /* 1 once the first served call was made. */
 int process_active(void);
 
-/* The next definition of a function behind the shim's own, looked up once. */
+/* The next definition of a function behind the shim's own, looked up once; NULL
+ * if there is none (next.c). */
 void *process_next(void **cache, const char *name);
 
 /* errno convention of libc. */

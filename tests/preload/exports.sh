@@ -38,9 +38,12 @@ readelf -SW "$shim" >"$dir/sections"
 readelf -lW "$shim" >"$dir/segments"
 lacks "no library is needed" '\(NEEDED\)' "$dir/dynamic"
 lacks "no relocation of code" 'TEXTREL' "$dir/dynamic"
-lacks "nothing runs at loading or unloading" \
-	'\((INIT|FINI|INIT_ARRAY|FINI_ARRAY|PREINIT_ARRAY)\)' "$dir/dynamic"
-lacks "no constructor section" '\.(init|fini|preinit)(_array)? ' "$dir/sections"
+lacks "nothing runs at unloading, and at loading no old-style function" \
+	'\((INIT|FINI|FINI_ARRAY|PREINIT_ARRAY)\)' "$dir/dynamic"
+lacks "no destructor section" '\.(fini|preinit)(_array)? ' "$dir/sections"
+# environment.c takes the variables.
+check "one constructor" [ "$(awk '$2 == ".init_array" || $3 == ".init_array"' "$dir/sections" |
+	grep -o " 000008 " | wc -l)" = 1 ]
 lacks "no search path" '\((RPATH|RUNPATH)\)' "$dir/dynamic"
 lacks "no executable stack" 'GNU_STACK.*RWE' "$dir/segments"
 lacks "no segment is writable and executable" 'LOAD.*RWE' "$dir/segments"

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The definitions that stand behind the shim's own, and what dlsym answers.
+ *
+ * The next definition of a name is looked up in the objects that the loader has
+ * listed behind this library, and not by dlsym(RTLD_NEXT): that one allocates
+ * and takes locks, and our names are called from the middle of allocators
+ * and of sanitizers' reports. The loader's list of objects grows at its end
+ * and what we look for was loaded with the program, so that no lock is needed.
+ *
+ * dlsym(handle, "semget") on libc's own handle is how FFI libraries call
+ * (ctypes.CDLL("libc.so.6"), Fiddle, JNA): it is answered with our function, or
+ * half of the program would be in the kernel's world. Left alone: RTLD_NEXT and
+ * RTLD_DEFAULT, which the loader answers rightly; a caller that defines the
+ * name itself, for it stands behind us and looks for what it wraps; and a libc
+ * in a namespace of its own (dlmopen).
+ */
+#include "base/elf.h"
+#include "entry/process.h"
+
+/* The head of the loader's record of an object, and of what it shows to
+ * debuggers; <link.h>, the same in glibc and musl. */
+struct object {
+	uintptr_t load;
+	const char *name;
+	const Elf64_Dyn *dynamic;
+	struct object *next, *previous;
+};
+struct loader {
+	int version;
+	struct object *objects;
+};
+
+extern const Elf64_Dyn _DYNAMIC[] __attribute__((visibility("hidden")));
+extern struct loader _r_debug __attribute__((weak));	    /* glibc */
+extern struct loader *_dl_debug_addr __attribute__((weak)); /* musl */
+
+static struct object *first_object(void)
+{
+	if (&_r_debug && _r_debug.objects)
+		return _r_debug.objects;
+	return &_dl_debug_addr && _dl_debug_addr ? _dl_debug_addr->objects
+						 : NULL;
+}
+
+static void *defined_in(const struct object *o, const char *name)
+{
+	struct elf_image image;
+
+	return elf_image(&image, o->load, o->dynamic) ? elf_symbol(&image, name)
+						      : NULL;
+}
+
+static struct object *own_object(void)
+{
+	struct object *o = first_object();
+
+	while (o && o->dynamic != _DYNAMIC)
+		o = o->next;
+	return o;
+}
+
+/* The vDSO exports names of libc's; its record has no file. */
+static int is_library(const struct object *o)
+{
+	return o->name && *o->name && o->dynamic != _DYNAMIC;
+}
+
+static void *next_definition(const char *name)
+{
+	struct object *own = own_object(), *o;
+	void *found = NULL;
+
+	for (o = own ? own->next : NULL; o && !found; o = o->next)
+		if (is_library(o))
+			found = defined_in(o, name);
+	/* Loaded by dlopen, we stand behind libc. */
+	for (o = first_object(); o && o != own && !found; o = o->next)
+		if (is_library(o))
+			found = defined_in(o, name);
+	return found;
+}
+
+void *process_next(void **cache, const char *name)
+{
+	void *p = __atomic_load_n(cache, __ATOMIC_ACQUIRE);
+
+	if (likely(p != NULL))
+		return p;
+	p = next_definition(name);
+	__atomic_store_n(cache, p, __ATOMIC_RELEASE);
+	return p;
+}
+
+/* ---- dlsym ---- */
+
+/* The object that has the address in one of its segments: the last one that
+ * begins before it. */
+static struct object *object_of(uintptr_t address)
+{
+	struct object *o, *best = NULL;
+
+	for (o = first_object(); o; o = o->next)
+		if (o->load <= address && (!best || o->load > best->load))
+			best = o;
+	return best;
+}
+
+/* Is p what libc itself defines by this name? */
+static int is_libcs(const char *name, const void *p)
+{
+	struct object *o;
+
+	for (o = first_object(); o; o = o->next)
+		if (is_library(o) && defined_in(o, name) == p)
+			return defined_in(o, "__libc_start_main") != NULL;
+	return 0;
+}
+
+typedef void *(*dlsym_fn)(void *, const char *);
+typedef void *(*dlvsym_fn)(void *, const char *, const char *);
+
+/* Our function in place of p, which is libc's; else p. */
+static void *ours_for(const char *name, void *p, uintptr_t from)
+{
+	struct object *own = own_object(), *caller;
+	void *ours = own && p && name ? defined_in(own, name) : NULL;
+
+	if (!ours || p == ours || !is_libcs(name, p))
+		return p;
+	caller = object_of(from);
+	return caller && defined_in(caller, name) ? p : ours;
+}
+
+__attribute__((visibility("hidden"), used)) void *next_dlsym(void)
+{
+	static void *next;
+
+	return process_next(&next, "dlsym");
+}
+__attribute__((visibility("hidden"), used)) void *next_dlvsym(void)
+{
+	static void *next;
+
+	return process_next(&next, "dlvsym");
+}
+
+/* A call with a handle of its own, which the loader answers without a look at
+ * who calls. from: the application's return address. */
+__attribute__((visibility("hidden"), used)) void *next_by_handle(
+	void *handle, const char *name, uintptr_t from)
+{
+	dlsym_fn real = (dlsym_fn)next_dlsym();
+
+	return real ? ours_for(name, real(handle, name), from) : NULL;
+}
+__attribute__((visibility("hidden"), used)) void *next_by_version(
+	void *handle, const char *name, const char *version, uintptr_t from)
+{
+	dlvsym_fn real = (dlvsym_fn)next_dlvsym();
+
+	return real ? ours_for(name, real(handle, name, version), from) : NULL;
+}
+
+/*
+ * RTLD_DEFAULT (0) and RTLD_NEXT (-1) are answered by who calls: these end in a
+ * jump, so that the loader sees the application's return address.
+ */
+__asm__(".text\n"
+	".globl dlsym\n"
+	".type dlsym, @function\n"
+	"dlsym:\n"
+	"	leaq 1(%rdi), %rax\n"
+	"	cmpq $1, %rax\n"
+	"	jbe 1f\n"
+	"	movq (%rsp), %rdx\n"
+	"	jmp next_by_handle\n"
+	"1:	pushq %rdi\n"
+	"	pushq %rsi\n"
+	"	subq $8, %rsp\n"
+	"	call next_dlsym\n"
+	"	addq $8, %rsp\n"
+	"	popq %rsi\n"
+	"	popq %rdi\n"
+	"	testq %rax, %rax\n"
+	"	jz 2f\n"
+	"	jmp *%rax\n"
+	"2:	ret\n"
+	".size dlsym, . - dlsym\n"
+	".globl dlvsym\n"
+	".type dlvsym, @function\n"
+	"dlvsym:\n"
+	"	leaq 1(%rdi), %rax\n"
+	"	cmpq $1, %rax\n"
+	"	jbe 1f\n"
+	"	movq (%rsp), %rcx\n"
+	"	jmp next_by_version\n"
+	"1:	pushq %rdi\n"
+	"	pushq %rsi\n"
+	"	pushq %rdx\n"
+	"	call next_dlvsym\n"
+	"	popq %rdx\n"
+	"	popq %rsi\n"
+	"	popq %rdi\n"
+	"	testq %rax, %rax\n"
+	"	jz 2f\n"
+	"	jmp *%rax\n"
+	"2:	ret\n"
+	".size dlvsym, . - dlvsym\n");

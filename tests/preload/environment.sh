@@ -1,0 +1,75 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# environment.sh - programs that clear their environment before the first call,
+# or execute others with a made-up one, stay on their registry; those that leave
+# it on purpose, do. And the functions of libc's own handle are the registry's.
+
+. "$(dirname "$0")/guest.sh"
+own_ipc_namespace "$@"
+tool=${IPCLIFT_TOOL:?}
+
+# made: is the set in the registry? Then forget it.
+made() {
+	local rows
+
+	rows=$("$tool" ls --proc sem 2>/dev/null | tail -n +2)
+	new_registry
+	[ -n "$rows" ]
+}
+served() {
+	shimmed "$@" && made
+}
+not_served() {
+	shimmed "$@"
+	made && return 1
+	# Whatever it made in the kernel goes again.
+	ipcrm -a
+}
+
+ways="clearenv null overwritten execve execve-null execve-made-up
+	execve-preload execvpe execle fexecve execv execvp execl execlp
+	posix_spawn posix_spawnp vfork-execve vfork-execl"
+compilers=gcc
+command -v musl-gcc >/dev/null && compilers="gcc musl-gcc"
+for cc in $compilers; do
+	program=$(helper environment "$cc") || exit 1
+	for way in $ways; do
+		# musl's execve takes no NULL for an environment.
+		[ "$cc-$way" != musl-gcc-execve-null ] || continue
+		check "$cc: $way" served "$program" "$way" 2>/dev/null
+	done
+done
+program=$(helper environment)
+check "env -i" served env -i "$program" make
+check "env -u LD_PRELOAD is meant" \
+	not_served env -u LD_PRELOAD "$program" make
+export IPCLIFT_EXEC=keep
+check "IPCLIFT_EXEC=keep" not_served "$program" execve
+unset IPCLIFT_EXEC
+check "no object in the kernel" [ "$(kernel_objects)" = 0 ]
+
+# ---- dlsym on libc's handle ----
+
+cat >"$dir/ffi.py" <<'PY'
+import ctypes, sys
+libc, all_ = ctypes.CDLL("libc.so.6"), ctypes.CDLL(None)
+a = libc.semget(0x7e, 1, 0o1600)
+b = all_.semget(0x7e, 1, 0o1600)
+for lib in libc, all_:
+    lib.mq_open.argtypes = [ctypes.c_char_p, ctypes.c_int]
+strlen = libc.strlen(b"four")
+sys.exit(0 if a == b and a >= 0 and strlen == 4 else 1)
+PY
+check "Python's ctypes.CDLL('libc.so.6')" served python3 "$dir/ffi.py"
+check "no object in the kernel" [ "$(kernel_objects)" = 0 ]
+if command -v ruby >/dev/null; then
+	check "Ruby's Fiddle" served ruby -e 'require "fiddle"
+		l = Fiddle.dlopen("libc.so.6")
+		f = Fiddle::Function.new(l["semget"], [Fiddle::TYPE_INT] * 3,
+			Fiddle::TYPE_INT)
+		exit(f.call(0x7e, 1, 01600) >= 0)'
+else
+	echo "skip: no ruby"
+fi
+finish
