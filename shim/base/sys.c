@@ -83,14 +83,10 @@ long sys_read_file(const char *path, char *buf, size_t cap)
 
 	if (fd < 0)
 		return fd;
-	while (len < cap - 1) {
-		n = sys_call(__NR_read, fd, buf + len, cap - 1 - len);
-		if (n == -EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		len += n;
-	}
+	do
+		n = sys_call(__NR_read, fd, buf, cap - 1);
+	while (n == -EINTR);
+	len = n > 0 ? n : 0;
 	buf[len] = 0;
 	sys_call(__NR_close, fd);
 	return len;
@@ -114,6 +110,8 @@ static int parse_stat(char *buf, struct sys_process *ret)
 	state = end[2];
 	for (p = end + 1; *p; p++) {
 		if (*p == ' ') {
+			if (field == 34)
+				ret->caught = v;
 			field++;
 			v = 0;
 		} else if (*p >= '0' && *p <= '9') {
@@ -127,7 +125,7 @@ static int parse_stat(char *buf, struct sys_process *ret)
 			ret->start = v;
 		if (field == 28)
 			ret->stack = v;
-		if (field == 29)
+		if (field == 35)
 			break;
 	}
 	ret->ending = state == 'Z' || state == 'X' || (flags & PF_EXITING);
@@ -145,7 +143,7 @@ int sys_process_read(uint32_t pid, uint32_t tid, struct sys_process *ret)
 		n = str_add_u64(path, sizeof(path), n, tid);
 	}
 	str_add(path, sizeof(path), n, "/stat");
-	*ret = (struct sys_process){0};
+	*ret = (struct sys_process){.caught = ~0ULL};
 	return sys_read_file(path, buf, sizeof(buf)) > 0 &&
 	       parse_stat(buf, ret);
 }

@@ -54,6 +54,9 @@ void caller_refresh(struct caller *c)
 {
 	struct sys_robust_head *head = NULL;
 
+	/* Not in a fork child, which has the memory that its parent had. */
+	if (!c->tid)
+		guard_forget(c);
 	c->tid = sys_gettid();
 	c->pid = sys_getpid();
 	c->task = c->thread = 0;
@@ -66,7 +69,6 @@ void caller_refresh(struct caller *c)
 	/* Traces of a vfork child that was killed inside a section. */
 	c->in_section = c->deferred.n = c->deferred.pending = 0;
 	c->alarm = NULL;
-	guard_forget(c);
 	sys_get_robust_list(&head);
 	if (!head) {
 		force_libc_list();
@@ -201,6 +203,15 @@ static void begin_image(struct caller *c, struct task *t, u64 mm)
 		arch_pause();
 }
 
+/* The place for its pid is not free: it will stand in another one. */
+static void task_displace(struct caller *c)
+{
+	struct task *t = region_task(&c->region, c->pid);
+
+	if (!caller_room(c, t, sizeof(*t)) && !t->displaced)
+		atom_store_release(&t->displaced, 1);
+}
+
 /* In a full file system what the dead left is all there is: then somewhere
  * else in the table than where it is looked for after exec. */
 static int task_claim(struct caller *c, u64 start, u64 mm)
@@ -222,9 +233,14 @@ static int task_claim(struct caller *c, u64 start, u64 mm)
 			c->task = idx;
 			return 0;
 		}
+		/* Elsewhere there is none of this pid. */
+		if (i == 0 && !atom_load_acquire(&t->displaced))
+			break;
 	}
 	for (i = 0; i < N_TASKS; i++) {
 		idx = (c->pid + i) & (N_TASKS - 1);
+		if (i == 1)
+			task_displace(c);
 		got = task_try(c, idx, start, mm);
 		if (got > 0)
 			return 0;
@@ -363,15 +379,12 @@ static int thread_claim(struct caller *c)
 
 /* The thread record comes first: to inherit a task takes its lock, and a lock
  * needs a journal. */
-static int enroll(struct caller *c)
+static int enroll(struct caller *c, const struct sys_process *self)
 {
-	struct sys_process self;
+	u64 start = self->start;
 	struct thread *th;
-	u64 start;
 	int err;
 
-	sys_process_read(c->pid, 0, &self);
-	start = self.start;
 	err = thread_claim(c);
 	if (!err) {
 		th = region_thread(&c->region, c->thread);
@@ -381,7 +394,7 @@ static int enroll(struct caller *c)
 		atom_store_release(&th->waiter.word, 0);
 		atom_store_release(&th->waiter.alive, 0);
 		if (!c->task)
-			err = task_claim_once(c, start, self.stack);
+			err = task_claim_once(c, start, self->stack);
 		atom_store_release(&th->task, c->task);
 		atom_store_release(&th->start, start);
 		if (err) {
@@ -392,14 +405,24 @@ static int enroll(struct caller *c)
 	return err;
 }
 
+void (*caller_enrolling)(struct caller *c, u64 caught);
+
 /* A handler may have made the first call just before. */
 int caller_enroll_slow(struct caller *c)
 {
+	struct sys_process self;
 	int err = 0;
+	u32 pid = c->pid;
 
+	sys_process_read(pid, 0, &self);
+	if (caller_enrolling)
+		caller_enrolling(c, self.caught);
 	section_begin(c);
+	/* A handler has forked. */
+	if (unlikely(c->pid != pid))
+		sys_process_read(c->pid, 0, &self);
 	if (!c->thread)
-		err = enroll(c);
+		err = enroll(c, &self);
 	section_end(c);
 	return err;
 }
