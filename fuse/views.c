@@ -84,9 +84,10 @@ static const char *life_name(const struct task_view *v)
 		[TASK_LIFE_NONE] = "none",
 		[TASK_LIFE_LINKED] = "linked",
 		[TASK_LIFE_FIRED] = "fired",
+		[TASK_LIFE_REFUSED] = "refused",
 	};
 
-	return v->life <= TASK_LIFE_FIRED ? names[v->life] : "?";
+	return v->life <= TASK_LIFE_REFUSED ? names[v->life] : "?";
 }
 
 static void print_task(const struct task_view *v, struct text *t)

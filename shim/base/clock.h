@@ -11,11 +11,12 @@
  * system call. CLOCK_REALTIME seconds as the kernel stamps them;
  * CLOCK_MONOTONIC in nanoseconds. */
 int64_t sys_realtime_sec(void);
-uint64_t sys_boottime_ns(void); /* a system call */
 int64_t sys_realtime_coarse_ns(void);
 /* CLOCK_REALTIME, exact. */
 int64_t sys_realtime_ns(void);
 uint64_t sys_monotonic_ns(void);
+/* CLOCK_BOOTTIME, what start times are counted in. */
+uint64_t sys_boottime_ns(void);
 /* What rseq(2) shares with the kernel. */
 struct sys_rseq {
 	uint32_t cpu_start;

@@ -83,10 +83,14 @@ long sys_read_file(const char *path, char *buf, size_t cap)
 
 	if (fd < 0)
 		return fd;
-	do
-		n = sys_call(__NR_read, fd, buf, cap - 1);
-	while (n == -EINTR);
-	len = n > 0 ? n : 0;
+	while (len < cap - 1) {
+		n = sys_call(__NR_read, fd, buf + len, cap - 1 - len);
+		if (n == -EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		len += n;
+	}
 	buf[len] = 0;
 	sys_call(__NR_close, fd);
 	return len;
@@ -110,8 +114,6 @@ static int parse_stat(char *buf, struct sys_process *ret)
 	state = end[2];
 	for (p = end + 1; *p; p++) {
 		if (*p == ' ') {
-			if (field == 34)
-				ret->caught = v;
 			field++;
 			v = 0;
 		} else if (*p >= '0' && *p <= '9') {
@@ -125,7 +127,7 @@ static int parse_stat(char *buf, struct sys_process *ret)
 			ret->start = v;
 		if (field == 28)
 			ret->stack = v;
-		if (field == 35)
+		if (field == 29)
 			break;
 	}
 	ret->ending = state == 'Z' || state == 'X' || (flags & PF_EXITING);
@@ -143,7 +145,7 @@ int sys_process_read(uint32_t pid, uint32_t tid, struct sys_process *ret)
 		n = str_add_u64(path, sizeof(path), n, tid);
 	}
 	str_add(path, sizeof(path), n, "/stat");
-	*ret = (struct sys_process){.caught = ~0ULL};
+	*ret = (struct sys_process){0};
 	return sys_read_file(path, buf, sizeof(buf)) > 0 &&
 	       parse_stat(buf, ret);
 }

@@ -96,9 +96,8 @@ void *sys_mmap(void *addr, size_t len, int prot, int flags, int fd, long off);
 int sys_readable(const void *p, size_t len);
 int sys_writable(void *p, size_t len);
 
-/* Read a small file of /proc, of one record, whole: at most cap-1 bytes,
- * zero-terminated, in one read(2). Returns the length or -errno; the descriptor
- * is closed again. */
+/* Read a small file whole: at most cap-1 bytes, zero-terminated. Returns the
+ * length or -errno; the descriptor is closed again. */
 long sys_read_file(const char *path, char *buf, size_t cap);
 
 /* What /proc/PID/stat, or /proc/PID/task/TID/stat, says. */
@@ -107,9 +106,6 @@ struct sys_process {
 	uint64_t stack; /* where its stack starts: another after exec; 0 or
 			 * 1 if we may not know */
 	uint64_t n_threads;
-	/* Of the signals 1 to 31, those that have a handler: a bit each; all if
-	 * it cannot be told. */
-	uint64_t caught;
 	int ending; /* a zombie or on its way out (PF_EXITING) */
 };
 /* tid 0: of the process. 1 if it could be read. */

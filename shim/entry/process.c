@@ -50,7 +50,6 @@ static struct {
 	int complained;
 	int wrap_in_parent;
 	int inherited; /* a fork child that has not looked at what it got */
-	u32 pid; /* of the last process here that made a call, not wiped */
 } process = {
 	.routes = 0xffffffff, .cred = {.euid = 0xffffffff}, .new_image = 1};
 
@@ -185,42 +184,24 @@ static void init_unlock(const u64 *mask)
 	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, mask, NULL, 8);
 }
 
-/* caller_enrolling: before the first lock. */
-static void enrolling(struct caller *c, u64 caught)
-{
-	int err = 0;
-
-	if (!signal_wrapped()) {
-		signal_wrap_all(caught);
-		/* A vfork child has wrapped its own handlers only. */
-		process.wrap_in_parent = process_vfork_depth() > 0;
-	}
-	/* A handler without a trampoline has forked, and we are the child. */
-	if (unlikely(c->generation != process_page.generation))
-		process_get(&err);
-}
-
-static int map_first(void)
+static int map_and_wrap(void)
 {
 	int err = process.early ? 0 : map_registry(0);
 
-	if (!err) {
-		process.early = 0;
-		caller_enrolling = enrolling;
-	}
-	return err;
+	if (err)
+		return err;
+	process.early = 0;
+	signal_wrap_all();
+	/* A vfork child has wrapped its own handlers only. */
+	process.wrap_in_parent = process_vfork_depth() > 0;
+	return 0;
 }
 
-/* A child that sees its parent by the number that it had itself is in the same
- * pid namespace. */
 static int check_namespace(void)
 {
 	char why[512];
-	int err;
+	int err = region_check_namespace(&process.region, why, sizeof(why));
 
-	if (process.pid && sys_call(__NR_getppid) == (long)process.pid)
-		return 0;
-	err = region_check_namespace(&process.region, why, sizeof(why));
 	if (err)
 		complain(why);
 	return err;
@@ -234,14 +215,13 @@ static int init_locked(struct caller *c)
 	if (process.region.base && (fresh || process_vfork_depth()))
 		err = check_namespace();
 	if (!err && !process_active())
-		err = map_first();
+		err = map_and_wrap();
 	if (err)
 		return err;
 	if (fresh) {
 		process_page.pid = process_vfork_depth()
 					   ? process_vfork_parent()
 					   : sys_getpid();
-		process.pid = process_page.pid;
 		process.inherited |= process.generations > 0;
 		process.generations++;
 		for (f = 0; f < N_FAC; f++)
@@ -377,7 +357,7 @@ __attribute__((visibility("hidden"), used)) void process_vfork_after(
 	cred_forget(&process.cred);
 	if (!depth && process.wrap_in_parent) {
 		process.wrap_in_parent = 0;
-		signal_wrap_all(~0ULL);
+		signal_wrap_all();
 	}
 }
 

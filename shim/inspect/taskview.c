@@ -6,7 +6,7 @@
 #include "shm/shmattach.h"
 #include "sem/undo.h"
 
-static u32 count_threads(struct caller *c, const struct task_view *v)
+static u32 count_threads(struct caller *c, const struct task_view *v, u64 birth)
 {
 	u32 high = atom_load_acquire(&caller_header(c)->thread_high), i, n = 0;
 
@@ -14,7 +14,7 @@ static u32 count_threads(struct caller *c, const struct task_view *v)
 		const struct thread *th = region_thread(&c->region, i);
 		u32 tid = atom_load_acquire(&th->tid);
 
-		n += tid && th->task == v->idx && th->start == v->start &&
+		n += tid && th->task == v->idx && th->start == birth &&
 		     sys_call(__NR_kill, tid, 0) != -ESRCH;
 	}
 	return n;
@@ -26,7 +26,20 @@ static u32 life_of(const struct task *t)
 
 	if (!life)
 		return TASK_LIFE_NONE;
+	if ((life & SYS_OWNER_DIED) && !t->life_tid)
+		return TASK_LIFE_REFUSED;
 	return task_suspect(t) ? TASK_LIFE_FIRED : TASK_LIFE_LINKED;
+}
+
+/* In clock ticks; a nascent task's is its parent's. */
+static u64 started(const struct task *t)
+{
+	u64 birth = t->start;
+
+	if (!(birth & BIRTH_INODE))
+		return birth;
+	return identity_birth(t->pid) == birth ? sys_start_time(t->pid, NULL)
+					       : 0;
 }
 
 /* The task's lock is held. */
@@ -38,7 +51,7 @@ static void fill(struct caller *c, const struct task *t, struct task_view *v)
 	v->pid = t->pid;
 	v->state = t->state;
 	v->child = t->state == TASK_NASCENT ? (u32)t->nascent : 0;
-	v->start = t->start;
+	v->start = started(t);
 	v->life = life_of(t);
 	v->life_tid = v->life == TASK_LIFE_NONE ? 0 : t->life_tid;
 	v->epoch = t->epoch;
@@ -52,6 +65,7 @@ static void fill(struct caller *c, const struct task *t, struct task_view *v)
 int task_view_next(struct caller *c, u32 *at, struct task_view *ret)
 {
 	int err = caller_enroll(c);
+	u64 birth;
 
 	if (err)
 		return err;
@@ -60,13 +74,14 @@ int task_view_next(struct caller *c, u32 *at, struct task_view *ret)
 
 		*ret = (struct task_view){.idx = (*at)++};
 		lock_acquire(c, &t->lock);
+		birth = t->start;
 		if (t->pid && t->state != TASK_FREE)
 			fill(c, t, ret);
 		lock_release(c, &t->lock);
 		if (!ret->pid)
 			continue;
 		ret->gone = ret->state == TASK_LIVE && task_gone(c, t);
-		ret->n_threads = count_threads(c, ret);
+		ret->n_threads = count_threads(c, ret, birth);
 		return 1;
 	}
 	return 0;

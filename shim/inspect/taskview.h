@@ -13,7 +13,8 @@ struct task_view {
 	u32 pid;
 	u32 state;     /* TASK_LIVE or TASK_NASCENT: see child */
 	u32 child;     /* nascent: what the parent pid forks, 0 = not known */
-	u64 start;     /* clock ticks since boot, as /proc/PID/stat has it */
+	u64 start;     /* clock ticks since boot, as /proc/PID/stat has it; 0 if
+			* that does not say */
 	u32 n_threads; /* that ever slept or took a lock, and live */
 	u32 n_undo;    /* sets it has a SEM_UNDO record for */
 	u32 n_attach;  /* attachments of segments */
@@ -24,9 +25,10 @@ struct task_view {
 };
 /* The lifeline, by whose mark others notice the process's death. */
 enum {
-	TASK_LIFE_NONE,	  /* not needed: neither undo nor attachments so far */
-	TASK_LIFE_LINKED, /* on the robust list of life_tid */
-	TASK_LIFE_FIRED,  /* that thread ended, or called exec */
+	TASK_LIFE_NONE,	   /* not needed: neither undo nor attachments so far */
+	TASK_LIFE_LINKED,  /* on the robust list of life_tid */
+	TASK_LIFE_FIRED,   /* that thread ended, or called exec */
+	TASK_LIFE_REFUSED, /* robust lists are: others ask now and then */
 };
 
 /*

@@ -74,7 +74,7 @@ static enum presence look(struct caller *c, const struct mqueue *q)
 		return changed ? OTHER_PROGRAM : SAME_PROGRAM;
 	if (task_gone(c, t) || (q->ino && !has_open(q, n->pid, NULL)))
 		return GONE;
-	return changed || task_changed_image(t) ? OTHER_PROGRAM : SAME_PROGRAM;
+	return changed || task_changed_image(c, t) ? OTHER_PROGRAM : SAME_PROGRAM;
 }
 
 /* ---- states ---- */

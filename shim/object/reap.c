@@ -12,22 +12,13 @@
 /* A child that runs adopts its task at once (shm/shmfork.c). */
 static int nascent_dead(struct caller *c, struct task *t)
 {
-	u32 child = (u32)atom_load_acquire(&t->nascent), pid = t->pid;
-	int exiting = 0;
-	u64 start;
+	u32 pid = t->pid;
 
-	if (child) {
-		start = sys_start_time(child, &exiting);
-		return start ? exiting
-			     : sys_call(__NR_kill, child, 0) == -ESRCH;
-	}
-	if (pid == c->pid)
+	if ((u32)atom_load_acquire(&t->nascent))
+		return task_child_gone(c, t);
+	if (pid == c->pid || !identity_process_gone(pid, t->start, 1))
 		return 0;
-	start = sys_start_time(pid, &exiting);
-	if (start ? (!t->start || start == t->start) && !exiting
-		  : sys_call(__NR_kill, pid, 0) != -ESRCH)
-		return 0;
-	if (sys_monotonic_ns() - t->use_seq > NASCENT_GRACE_NS)
+	if (sys_boottime_ns() - t->use_seq > NASCENT_GRACE_NS)
 		return 1;
 	if (task_may_have_child(c, t))
 		return 0;
@@ -38,9 +29,7 @@ static int nascent_dead(struct caller *c, struct task *t)
 
 static int reap_live(struct caller *c, struct task *t)
 {
-	int suspect = task_suspect(t);
-
-	if (suspect && task_gone(c, t)) {
+	if (task_gone(c, t)) {
 		shm_release_locked(c, t, ~0u);
 		undo_release_locked(c, t);
 		/* The kernel woke one sleeper only. */
@@ -50,7 +39,7 @@ static int reap_live(struct caller *c, struct task *t)
 	}
 	if (!t->shm_head.off)
 		return 0;
-	if (suspect && task_changed_image(t))
+	if (task_suspect(t) && task_changed_image(c, t))
 		return shm_release_locked(c, t, t->epoch + 1);
 	return shm_release_locked(c, t, t->epoch);
 }

@@ -135,6 +135,7 @@ struct caller {
 	void *host_pending;
 	uintptr_t good_write_page[16];
 	u64 log_from, log_to; /* events to be logged (event.h); 0 = none */
+	u32 robust_refused; /* no robust list is to be had: task.h */
 	u32 mq_mail; /* sent under the lock now held (mq/mqmail.h); 0 = none */
 	/* The own undo records used lately (undo.h), by slot index. */
 	struct {
@@ -166,10 +167,6 @@ void *caller_own_robust(void *const *set);
  * Needed before any lock. 0, or -ENOMEM / -ENOSPC if the tables are full.
  */
 int caller_enroll_slow(struct caller *c);
-/* Called by it first, outside the section, with the signals from 1 to 31 that
- * have handlers (sys_process.caught). May make c another process's, if a
- * handler has forked. Set by entry/, NULL elsewhere. */
-extern void (*caller_enrolling)(struct caller *c, u64 caught);
 /* bias_id from the thread record: the index and which claim of it this is (bit
  * 63 is BIAS_REVOKING's); ~0 without a record. */
 static inline void caller_set_bias_id(struct caller *c)

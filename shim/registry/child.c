@@ -4,7 +4,12 @@
  * child; see task.h.
  */
 #include "base/file.h"
+#include "registry/mapped.h"
 #include "registry/task.h"
+
+/* use_seq of a nascent task: when the fork began, and life_birth: when it was
+ * over, 0 = not yet; in ns since boot. Start times are in 1/100 s. */
+#define TICK_NS 10000000ULL
 
 u32 task_claim_nascent(struct caller *c)
 {
@@ -26,19 +31,20 @@ u32 task_claim_nascent(struct caller *c)
 		atom_store_release(&t->mm, own->mm);
 		atom_store_release(&t->life, 0);
 		atom_store_release(&t->exec_life, 0);
+		atom_store_release(&t->life_birth, 0);
 		atom_store_release(&t->epoch, 0);
 		atom_store_release(&t->candidate, 0);
 		/* Not what it was for the last child: somebody may come by a
 		 * record that has just been that one's. */
 		atom_store_release(&t->nascent, 0);
-		atom_store_release(&t->use_seq, sys_monotonic_ns());
+		atom_store_release(&t->use_seq, sys_boottime_ns());
 		atom_store_release(&t->state, TASK_NASCENT);
 		return idx;
 	}
 	return 0;
 }
 
-static int is_known(const struct caller *c, u32 pid, u64 start)
+static int is_known(const struct caller *c, u32 pid)
 {
 	int there = 0;
 	u32 i, idx;
@@ -50,9 +56,8 @@ static int is_known(const struct caller *c, u32 pid, u64 start)
 		t = region_task(&c->region, idx);
 		if (i == 0 || idx % TASKS_A_PAGE == 0)
 			there = task_is_there(t);
-		if (there && t->pid == pid &&
-			task_same_start(t->start, start) &&
-			t->state == TASK_LIVE)
+		if (there && t->pid == pid && t->state == TASK_LIVE &&
+			identity_same(t->start, identity_birth(pid)))
 			return 1;
 	}
 	return 0;
@@ -60,13 +65,38 @@ static int is_known(const struct caller *c, u32 pid, u64 start)
 
 static int may_be_child(const struct caller *c, const struct task *t, u32 pid)
 {
-	/* use_seq: when the fork was begun, in ns; start: in 1/100 s. */
-	u64 since = t->use_seq / 10000000;
+	u64 since = t->use_seq / TICK_NS;
 	struct sys_process p;
 
 	return pid && sys_process_read(pid, 0, &p) && !p.ending &&
-	       p.stack == t->mm && p.start + 2 >= since &&
-	       !is_known(c, pid, p.start);
+	       p.stack == t->mm && p.start + 2 >= since && !is_known(c, pid);
+}
+
+/*
+ * No birth is recorded of the child: that would take its parent system calls at
+ * each fork. But when the fork began and when it was over is known: whoever
+ * started later has its number, and is not it. (In a time namespace of its own
+ * it would seem so, which costs nothing but its records, until it makes them
+ * anew.)
+ */
+int task_child_gone(const struct caller *c, const struct task *t)
+{
+	u32 pid = (u32)atom_load_acquire(&t->nascent);
+	u64 until = atom_load_acquire(&t->life_birth);
+	struct sys_process p;
+
+	if (identity_process_gone(pid, 0, 0))
+		return 1;
+	if (!sys_process_read(pid, 0, &p))
+		return 0;
+	if (until && p.start > until / TICK_NS + 2)
+		return 1;
+	/* It has called exec before it made itself known. */
+	if (t->mm <= 1 || p.stack <= 1)
+		return 0;
+	if (p.stack != t->mm)
+		return 1;
+	return !identity_stack_tells(t->mm) && mapped_any(c, pid) == 0;
 }
 
 /* Its pid, or 0 if there is none. */

@@ -167,7 +167,7 @@ struct shm_segment {
 	s64 atime, dtime;
 	u32 creator; /* thread */
 	u32 locker;  /* uid that SHM_LOCKed it */
-	u64 creator_start;
+	u64 creator_start; /* its birth (identity.h) */
 	u32 doomed_next, doomed_prev; /* idx + 1: removed, still attached */
 	u32 tidy_at; /* nattch beyond which the dead are looked for */
 	u32 pad0;
@@ -287,7 +287,6 @@ struct header {
 	u32 word_size;
 	u64 file_size;
 	u64 boot_id[2];
-	s64 booted; /* the boot, in realtime seconds as the clock stood */
 	u64 pid_ns;
 	u32 owner;
 	u32 idx_bits;

@@ -170,17 +170,18 @@ struct limits {
  * claim      claimer, reaper  CAS   yes              a dead one's, which the
  *                                                    next claimer takes over
  * start..    claimer          -     if TASK_LIVE     rewritten by the next
- * lifeline   owner, kernel    -     yes              OWNER_DIED
+ * lifeline   owner, kernel    -     yes              OWNER_DIED; or what it was,
+ *                                                    if the kernel could not
+ *                                                    walk the owner's list
+ * life_tid.. owner            -     if life != 0     another thread's, for the
+ *                                                    moment until the winner of
+ *                                                    `life` has stored its own
  * undo_head  owner, reaper    lock  no               journaled
  * shm_*      owner, reaper    lock  no               journaled; shm_free may be
  *                                                    0 in a dead one's
  * epoch      owner            -     yes              one store
  * nascent    parent, child    -     yes              one compare-and-swap
  * mail_seq   anybody          -     yes              one too many
- * displaced  anybody          -     yes              one too many: 1 if some
- *                                                    process with a pid for
- *                                                    this place was put into
- *                                                    another; stays
  *
  * state TASK_NASCENT: not a process yet but what a child to be forked will
  * inherit (shm/shmfork.h); pid and start are the parent's.
@@ -199,13 +200,17 @@ struct task {
 		};
 		u64 claim; /* both, for one compare-and-swap */
 	};
-	u64 start; /* of pid, in clock ticks since boot */
+	u64 start; /* birth of pid (identity.h) */
 	u32 life_pad0;
 	u32 life_type; /* musl's walk reads the words around the lifeline */
 	/* The lifeline: linked on the robust list of one thread for good. */
-	u32 life; /* tid | WAITERS while linked; OWNER_DIED once it fired */
+	u32 life; /* tid | WAITERS while linked; OWNER_DIED once it fired, or
+		   * because its thread can have no list: then life_tid is 0 */
 	u32 life_waiters;
-	u64 life_pad[2];
+	/* Birth of life_tid; of a nascent task: when the fork was over, in ns
+	 * since boot, 0 = not yet (child.c) */
+	u64 life_birth;
+	u64 asked_ns; /* when it was last found alive: task_look; a hint */
 	u64 life_prev; /* +24 */
 	u64 life_next; /* +32 / +28 */
 	/* If that thread is not the leader, this is linked too, with the pid:
@@ -219,8 +224,7 @@ struct task {
 	u64 exec_prev;
 	u64 exec_next;
 	struct lock lock;
-	u32 displaced;
-	u32 lock_pad[3];
+	u64 lock_pad[2];
 	struct ref undo_head; /* this process's undo records */
 	struct ref spare;     /* a block between heap_alloc and its use */
 	u64 spare_size;	      /* of that block */
@@ -368,6 +372,7 @@ struct thread {
 	u32 claims; /* how often it was claimed */
 	u32 run_claim; /* the claim that `run` is of: shm/shmrun.h */
 	u64 start;	  /* of the task */
+	u64 birth;	  /* of tid (identity.h); another one's if tid is 0 */
 	struct ref spare; /* a block between heap_alloc_at and its use */
 	struct waiter waiter;
 	struct journal journal;

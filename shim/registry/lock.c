@@ -6,6 +6,7 @@
  * still there.
  */
 #include "registry/lock.h"
+#include "registry/task.h"
 #include "registry/journal/recover.h"
 #include "registry/wait.h"
 
@@ -36,11 +37,13 @@ HOT void robust_pop(struct caller *c, u32 *word)
 	__atomic_store_n(at, *(void **)node, __ATOMIC_RELEASE);
 }
 
-static void declare_dead_if_gone(struct lock *lock, u32 seen)
+/* If the kernel is about to do so, it is the same. */
+static void declare_dead_if_gone(
+	const struct caller *c, struct lock *lock, u32 seen)
 {
 	u32 tid = seen & SYS_TID_MASK;
 
-	if (tid && sys_call(__NR_kill, tid, 0) == -ESRCH)
+	if (tid && task_thread_gone(c, tid))
 		atom_cas(&lock->word, &seen, SYS_OWNER_DIED | SYS_WAITERS);
 }
 
@@ -74,7 +77,7 @@ static u32 acquire_contended(struct caller *c, struct lock *lock, u32 seen)
 				&lock->n_held_wanted, 1, __ATOMIC_RELAXED);
 		if (sys_futex_wait(&lock->word, seen, &lock_backstop) ==
 			-ETIMEDOUT)
-			declare_dead_if_gone(lock, seen);
+			declare_dead_if_gone(c, lock, seen);
 		slept = SYS_WAITERS;
 	}
 }

@@ -4,12 +4,8 @@
  *
  * Creation is decided under flock: a file of size 0, or of full size whose
  * magic is still 0 (its creator died before the last store), is initialised by
- * the process that holds the lock. The magic is the commit point: who finds it
- * needs no lock. Everything else in the file starts as zeros, so there is
- * little to write.
- *
- * A program's first call waits for this, so it makes as few system calls as it
- * can.
+ * the process that holds the lock. The magic is the commit point. Everything
+ * else in the file starts as zeros, so there is little to write.
  */
 #include "base/clock.h"
 #include "base/str.h"
@@ -31,7 +27,6 @@
 #define MAP_SHARED 1
 #define MAP_PRIVATE_ANONYMOUS 0x22
 #define MAP_NORESERVE 0x4000
-#define MADV_DONTNEED 4
 #define MADV_DONTDUMP 16
 #define MADV_POPULATE_WRITE 23
 #define RLIMIT_FSIZE 1
@@ -43,7 +38,6 @@
 /* A registry in a file system with less room is refused. Arbitrary: a handful
  * of objects and processes. */
 #define LEAST_ROOM (512u << 10)
-#define TMPFS_MAGIC 0x01021994
 /* A file that is replaced while it is opened is looked for so often. */
 #define OPEN_TRIES 100
 
@@ -65,7 +59,6 @@ struct sys_statfs {
 
 /* What identifies this boot and this pid namespace. */
 struct place {
-	int boot_known; /* boot_id was read */
 	u64 boot_id[2];
 	u64 pid_ns;
 };
@@ -73,8 +66,8 @@ struct place {
 static u64 identity_sum(const struct header *h)
 {
 	const u64 fields[] = {LAYOUT_MAGIC, h->version, h->word_size,
-		h->file_size, h->boot_id[0], h->boot_id[1], h->booted,
-		h->pid_ns, h->owner, h->idx_bits, h->profile};
+		h->file_size, h->boot_id[0], h->boot_id[1], h->pid_ns, h->owner,
+		h->idx_bits, h->profile};
 	u64 sum = 0xcbf29ce484222325ULL;
 	unsigned i;
 
@@ -114,12 +107,6 @@ static int boot_id(u64 ret_id[2])
 		n++;
 	}
 	return 0;
-}
-
-/* The second of the boot, by a clock that may be set. */
-static s64 boot_second(void)
-{
-	return (sys_realtime_ns() - (s64)sys_boottime_ns()) / 1000000000;
 }
 
 /* The inode of our pid namespace, or 0 where /proc does not tell. */
@@ -168,7 +155,6 @@ static void write_header(struct header *h, u64 file_size,
 	h->file_size = file_size;
 	h->boot_id[0] = place->boot_id[0];
 	h->boot_id[1] = place->boot_id[1];
-	h->booted = boot_second();
 	h->pid_ns = place->pid_ns;
 	h->owner = sys_call(__NR_geteuid);
 	h->idx_bits = opt->idx_bits;
@@ -225,8 +211,8 @@ static int header_check(const struct header *h, u64 size,
 			"is damaged (identity sum); remove it", -EINVAL);
 	if (h->file_size != size)
 		return refuse(why, cap, path, WRONG_SIZE, -EINVAL);
-	if (place->boot_known && (place->boot_id[0] != h->boot_id[0] ||
-					 place->boot_id[1] != h->boot_id[1]))
+	if (place->boot_id[0] != h->boot_id[0] ||
+		place->boot_id[1] != h->boot_id[1])
 		return refuse(why, cap, path,
 			"was made before the last boot; its objects ended with "
 			"it: remove the file",
@@ -260,37 +246,34 @@ static int file_grow(long fd)
 }
 
 /* The file's name, absolute: the program may change its directory. */
-static const char *remember_path(const char *path, long fd)
+static const char *remember_path(long fd)
 {
 	static char name[1024];
 	char link[40];
 	size_t n = str_add(link, sizeof(link), 0, "/proc/self/fd/");
 	long len;
 
-	if (path[0] == '/' && str_len(path) < sizeof(name)) {
-		str_add(name, sizeof(name), 0, path);
-		return name;
-	}
 	str_add_u64(link, sizeof(link), n, fd);
 	len = sys_call(__NR_readlink, link, name, sizeof(name) - 1);
 	name[len > 0 ? len : 0] = 0;
 	return name;
 }
 
-char *region_map_read_only(const struct region *region)
+/* See struct region; nothing is lost without it but one check of mprotect. */
+static char *map_read_only(const char *path, long fd)
 {
-	struct sys_stat st;
-	long fd = sys_call(
-		__NR_open, region->path, O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	struct sys_stat st, again;
+	long ro = sys_call(__NR_open, path, O_NOFOLLOW | O_CLOEXEC, 0);
 	void *at = NULL;
 
-	if (fd < 0)
+	if (ro < 0)
 		return NULL;
-	if (!sys_call(__NR_fstat, fd, &st) && st.dev == region->dev &&
-		st.ino == region->ino)
+	if (!sys_call(__NR_fstat, fd, &st) &&
+		!sys_call(__NR_fstat, ro, &again) && st.dev == again.dev &&
+		st.ino == again.ino)
 		at = sys_mmap(NULL, SYS_PAGE, PROT_NONE,
-			MAP_SHARED | MAP_NORESERVE, fd, REGION_SIZE - SYS_PAGE);
-	sys_call(__NR_close, fd);
+			MAP_SHARED | MAP_NORESERVE, ro, REGION_SIZE - SYS_PAGE);
+	sys_call(__NR_close, ro);
 	if (!at || (unsigned long)at > -4096UL)
 		return NULL;
 	/* What is duplicated from it has its flags. */
@@ -298,15 +281,18 @@ char *region_map_read_only(const struct region *region)
 	return at;
 }
 
-/* Does mlockall(MCL_FUTURE) fill each new mapping? A locked page is not given
- * back. It stays: to unmap it costs more than all the rest. */
+/* Does mlockall(MCL_FUTURE) fill each new mapping? A page tells. */
 static int fills_mappings(void)
 {
-	void *page = sys_mmap(
-		NULL, SYS_PAGE, PROT_NONE, MAP_PRIVATE_ANONYMOUS, -1, 0);
+	void *page =
+		sys_mmap(NULL, SYS_PAGE, PROT_RW, MAP_PRIVATE_ANONYMOUS, -1, 0);
+	unsigned char resident = 0;
 
-	return (unsigned long)page > -4096UL ||
-	       sys_call(__NR_madvise, page, SYS_PAGE, MADV_DONTNEED) == -EINVAL;
+	if ((unsigned long)page > -4096UL)
+		return 1;
+	sys_call(__NR_mincore, page, SYS_PAGE, &resident);
+	sys_call(__NR_munmap, page, SYS_PAGE);
+	return resident & 1;
 }
 
 /* mlockall(MCL_FUTURE) of one who may not lock so much: a page is mapped,
@@ -354,7 +340,7 @@ static long map_file(long fd)
 }
 
 static int open_checked(const char *path, const struct region_options *opt,
-	long *ret_fd, struct sys_stat *ret_st, char *why, size_t cap)
+	long *ret_fd, char *why, size_t cap)
 {
 	struct sys_stat st;
 	int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
@@ -393,7 +379,6 @@ static int open_checked(const char *path, const struct region_options *opt,
 		return err;
 	}
 	*ret_fd = fd;
-	*ret_st = st;
 	return 0;
 }
 
@@ -422,23 +407,26 @@ static int first_pages(long fd)
 }
 
 #define REPLACED 1
-#define BOOT_ID_NEEDED 2
 
-/*
- * With the file locked if it may be new: initialise it, else check it. *st, and
- * magic, are as found then. REPLACED: it was removed before we had the lock,
- * and its name may be another's.
- */
-static int map_opened(struct region *region, long fd, struct sys_stat *st,
-	u64 magic, const char *path, const struct region_options *opt,
-	const struct place *place, char *why, size_t cap)
+/* With the file locked: initialise it if it is new, else check it. REPLACED:
+ * it was removed before we had the lock, and its name may be another's. */
+static int map_locked(struct region *region, long fd, const char *path,
+	const struct region_options *opt, const struct place *place, char *why,
+	size_t cap)
 {
-	long at, err = 0;
+	struct sys_stat st;
+	u64 magic = 0;
+	long at, err;
 
-	if (!st->nlink)
+	err = sys_call(__NR_fstat, fd, &st);
+	if (err)
+		return refuse(why, cap, path, "fstat failed", err);
+	if (!st.nlink)
 		return REPLACED;
-	if (st->size != 0 && st->size < (s64)REGION_SIZE)
+	if (st.size != 0 && st.size < (s64)REGION_SIZE)
 		return refuse(why, cap, path, WRONG_SIZE, -EINVAL);
+	if (st.size)
+		sys_call(__NR_pread64, fd, &magic, 8, 0);
 	/* Whoever made it died before he had written it, perhaps. */
 	if (!magic && opt->must_exist)
 		return refuse(why, cap, path, "is empty", -ENODATA);
@@ -447,14 +435,14 @@ static int map_opened(struct region *region, long fd, struct sys_stat *st,
 			"no room for a registry in its file system (512 KiB "
 			"at least)",
 			-ENOSPC);
-	if (st->size == 0) {
+	if (st.size == 0) {
 		err = file_grow(fd);
 		if (err)
 			return refuse(why, cap, path,
 				"cannot grow to its (sparse) size: file size "
 				"limit of the file system or RLIMIT_FSIZE",
 				err);
-		sys_call(__NR_fstat, fd, st);
+		sys_call(__NR_fstat, fd, &st);
 	}
 	if (!magic && first_pages(fd))
 		return refuse(
@@ -469,93 +457,35 @@ static int map_opened(struct region *region, long fd, struct sys_stat *st,
 		return refuse(why, cap, path, "cannot be mapped", at);
 	if (magic)
 		err = header_check(
-			(struct header *)at, st->size, place, path, why, cap);
+			(struct header *)at, st.size, place, path, why, cap);
 	else
-		write_header((struct header *)at, st->size, opt, place);
+		write_header((struct header *)at, st.size, opt, place);
 	if (err) {
 		sys_call(__NR_munmap, at, REGION_SIZE);
 		return err;
 	}
 	region->base = (char *)at;
-	region->path = remember_path(path, fd);
-	region->dev = st->dev;
-	region->ino = st->ino;
+	region->path = remember_path(fd);
+	region->read_only = map_read_only(path, fd);
 	return 0;
-}
-
-/* What is read of a header before the file is mapped: 0 of a new one. */
-struct glance {
-	u64 magic, version_and_word, file_size, boot_id[2];
-	s64 booted;
-};
-_Static_assert(
-	offsetof(struct header, booted) == offsetof(struct glance, booted),
-	"the beginning of struct header");
-
-static struct glance glance_at(long fd, const struct sys_stat *st)
-{
-	struct glance g = {0};
-
-	if (st->size)
-		sys_call(__NR_pread64, fd, &g, sizeof(g), 0);
-	return g;
-}
-
-static int map_new(struct region *region, long fd, struct sys_stat *st,
-	const char *path, const struct region_options *opt,
-	const struct place *place, char *why, size_t cap)
-{
-	int err;
-
-	do
-		err = sys_call(__NR_flock, fd, LOCK_EX);
-	while (err == -EINTR);
-	err = sys_call(__NR_fstat, fd, st);
-	if (err)
-		err = refuse(why, cap, path, "fstat failed", err);
-	else
-		err = map_opened(region, fd, st, glance_at(fd, st).magic, path,
-			opt, place, why, cap);
-	/* The mapping keeps the open file, and with it the lock. */
-	sys_call(__NR_flock, fd, LOCK_UN);
-	return err;
-}
-
-/*
- * Was the registry made since the last boot, as can be told without the boot
- * id? What lies in a tmpfs does not outlive a boot, but may have been copied
- * there: then the clocks say another second of the boot. That they differ may
- * also mean that the clock was set.
- */
-static int surely_of_this_boot(long fd, const struct glance *g)
-{
-	s64 apart = g->booted - boot_second();
-	struct sys_statfs fs;
-
-	return g->magic == LAYOUT_MAGIC && apart >= -1 && apart <= 1 &&
-	       !sys_call(__NR_fstatfs, fd, &fs) && fs.type == TMPFS_MAGIC;
 }
 
 static int map_once(struct region *region, const char *path,
 	const struct region_options *opt, const struct place *place, char *why,
 	size_t cap)
 {
-	struct sys_stat st;
-	struct glance g;
 	long fd = -1;
 	int err;
 
-	err = open_checked(path, opt, &fd, &st, why, cap);
+	err = open_checked(path, opt, &fd, why, cap);
 	if (err)
 		return err;
-	g = glance_at(fd, &st);
-	if (!place->boot_known && !surely_of_this_boot(fd, &g))
-		err = BOOT_ID_NEEDED;
-	else if (g.magic)
-		err = map_opened(
-			region, fd, &st, g.magic, path, opt, place, why, cap);
-	else
-		err = map_new(region, fd, &st, path, opt, place, why, cap);
+	do
+		err = sys_call(__NR_flock, fd, LOCK_EX);
+	while (err == -EINTR);
+	err = map_locked(region, fd, path, opt, place, why, cap);
+	/* The mapping keeps the open file, and with it the lock. */
+	sys_call(__NR_flock, fd, LOCK_UN);
 	sys_call(__NR_close, fd);
 	return err;
 }
@@ -563,24 +493,18 @@ static int map_once(struct region *region, const char *path,
 int region_map(struct region *region, const char *path,
 	const struct region_options *opt, char *why, size_t cap)
 {
-	struct place place = {0};
+	struct place place;
 	int err, i;
 
 	why[0] = 0;
+	/* Before the file is opened: the last free descriptor may be in use
+	 * then, and a registry without a boot id would be refused by all. */
+	if (boot_id(place.boot_id))
+		return refuse(why, cap, path,
+			"no free file descriptor to open it", -EMFILE);
 	place.pid_ns = pid_namespace();
 	for (i = 0; i < OPEN_TRIES; i++) {
 		err = map_once(region, path, opt, &place, why, cap);
-		if (err == BOOT_ID_NEEDED) {
-			/* While the file is not open: the last free descriptor
-			 * may be in use then, and a registry without a boot id
-			 * would be refused by all. */
-			if (boot_id(place.boot_id))
-				return refuse(why, cap, path,
-					"no free file descriptor to open it",
-					-EMFILE);
-			place.boot_known = 1;
-			continue;
-		}
 		if (err != REPLACED)
 			return err;
 	}

@@ -15,11 +15,14 @@
 
 struct region {
 	char *base; /* NULL = not mapped */
+	/* The last page of the region once more, through a descriptor that was
+	 * opened for reading: what is duplicated from it can never be made
+	 * writable. NULL if there is none. */
+	char *read_only;
 	/* The file's absolute name, in static memory, for statfs(2) and for the
 	 * FIFOs of message queues in the directory PATH.mq; "" if it is not
-	 * known. And which file that was. */
+	 * known. */
 	const char *path;
-	u64 dev, ino;
 };
 
 struct region_options {
@@ -47,14 +50,6 @@ struct region_options {
  */
 int region_map(struct region *region, const char *path,
 	const struct region_options *options, char *why, size_t cap);
-
-/*
- * The last page of the region once more, through a descriptor opened for
- * reading: what is duplicated from it can never be made writable. NULL if there
- * is no such file any more, or it may not be opened; nothing is lost then but
- * one check of mprotect.
- */
-char *region_map_read_only(const struct region *region);
 
 /*
  * The default path, /dev/shm/ipclift-<uid>/default, into path (cap bytes). The

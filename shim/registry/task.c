@@ -9,35 +9,53 @@
  */
 #include "registry/task.h"
 #include "registry/bias.h"
+#include "registry/event.h"
 #include "registry/guard.h"
 #include "registry/heap.h"
 #include "registry/journal/journal.h"
 #include "registry/lock.h"
+#include "registry/mapped.h"
 #include "registry/wait.h"
 
 extern int pthread_mutexattr_init(void *) __attribute__((weak));
 extern int pthread_mutexattr_setrobust(void *, int) __attribute__((weak));
 extern int pthread_mutexattr_setpshared(void *, int) __attribute__((weak));
 extern int pthread_mutex_init(void *, const void *) __attribute__((weak));
-extern int pthread_mutex_lock(void *) __attribute__((weak));
+extern int pthread_mutex_trylock(void *) __attribute__((weak));
 extern int pthread_mutex_unlock(void *) __attribute__((weak));
 
 /* Dead thread records looked for at each claim; makes leaks bounded. */
 #define RECLAIM_LOOKS 4u
 
-/* musl registers its list at the first robust mutex of a thread. */
+/* musl's pthread_mutex_t begins with the type, of which this one's is: */
+#define MUSL_ROBUST_SHARED 0x84u
+#define MUSL_INHERIT 8u
+
+/*
+ * musl registers its list at the first robust mutex of a thread; glibc has done
+ * so when the thread began, or its fork did. A fork child of musl's has in its
+ * memory the list as the parent's was, and to put a mutex on that would write
+ * to one that the parent holds: so this one is such that trylock registers the
+ * list and then refuses (one of a dead owner's with priority inheritance for
+ * which somebody waits). A musl that knows none takes it, and gives it back.
+ */
 static void force_libc_list(void)
 {
 	long attr[8] = {0}, mutex[16] = {0};
+	u32 *word = (u32 *)mutex;
 
-	if (!pthread_mutexattr_setrobust || !pthread_mutex_lock)
+	if (!pthread_mutexattr_setrobust || !pthread_mutex_trylock)
 		return;
 	pthread_mutexattr_init(attr);
 	pthread_mutexattr_setrobust(attr, 1);
 	pthread_mutexattr_setpshared(attr, 1);
 	pthread_mutex_init(mutex, attr);
-	pthread_mutex_lock(mutex);
-	pthread_mutex_unlock(mutex);
+	if (word[0] != MUSL_ROBUST_SHARED)
+		return;
+	word[0] |= MUSL_INHERIT;
+	word[2] = 1; /* waiters */
+	if (!pthread_mutex_trylock(mutex))
+		pthread_mutex_unlock(mutex);
 }
 
 static __thread struct sys_robust_head own_robust
@@ -50,13 +68,45 @@ void *caller_own_robust(void *const *set)
 	return own_robust.next;
 }
 
-void caller_refresh(struct caller *c)
+/*
+ * The thread's robust list. Where the kernel does not say which it has, none
+ * is registered in its place, for the libc's mutexes may need it, and ours
+ * would be as good as refused.
+ */
+static void find_list(struct caller *c)
 {
 	struct sys_robust_head *head = NULL;
+	long err = sys_get_robust_list(&head);
 
-	/* Not in a fork child, which has the memory that its parent had. */
-	if (!c->tid)
-		guard_forget(c);
+	/* Not a vfork child: what its libc remembers of it is its parent's. */
+	if (!err && !head && c->new_image) {
+		force_libc_list();
+		sys_get_robust_list(&head);
+		/* Only now: a new thread holds no mutex, but a fork child's
+		 * list is what its parent's was. */
+		if (head)
+			head->next = head;
+	}
+	if (!head) {
+		/* A raw clone or vfork child, whose libc head (perhaps the
+		 * parent's, in shared memory) this kernel task has not
+		 * registered: one of our own, of the same shape. */
+		head = &own_robust;
+		head->next = head;
+		head->pending = NULL;
+		/* musl forgets its own in a fork child. */
+		head->futex_offset = c->robust ? c->robust->futex_offset : 0;
+		if (!head->futex_offset)
+			head->futex_offset = -32;
+		if (!err)
+			err = sys_set_robust_list(head);
+	}
+	c->robust_refused = err != 0;
+	c->robust = head;
+}
+
+void caller_refresh(struct caller *c)
+{
 	c->tid = sys_gettid();
 	c->pid = sys_getpid();
 	c->task = c->thread = 0;
@@ -69,37 +119,20 @@ void caller_refresh(struct caller *c)
 	/* Traces of a vfork child that was killed inside a section. */
 	c->in_section = c->deferred.n = c->deferred.pending = 0;
 	c->alarm = NULL;
-	sys_get_robust_list(&head);
-	if (!head) {
-		force_libc_list();
-		sys_get_robust_list(&head);
-	}
-	if (!head) {
-		/* A raw clone or vfork child, whose libc head (perhaps the
-		 * parent's, in shared memory) this kernel task has not
-		 * registered: one of our own, of the same shape. */
-		head = &own_robust;
-		head->next = head;
-		head->pending = NULL;
-		head->futex_offset = c->robust ? c->robust->futex_offset : -32;
-		sys_set_robust_list(head);
-	}
-	c->robust = head;
+	guard_forget(c);
+	c->robust_refused = 0;
+	find_list(c);
 }
 
 /* Does the process of this claim run? One that is being made (state 0) has no
- * start time yet. */
+ * birth yet. */
 static int claim_alive(const struct task *t, u64 claim)
 {
 	u32 pid = (u32)claim;
-	u64 now;
 
 	if (sys_call(__NR_kill, pid, 0) == -ESRCH)
 		return 0;
-	if (!(claim >> 32))
-		return 1;
-	now = sys_start_time(pid, NULL);
-	return task_same_start(now, t->start);
+	return !(claim >> 32) || identity_same(identity_birth(pid), t->start);
 }
 
 static struct shm_attach *attach_at(const struct caller *c, struct ref ref)
@@ -185,31 +218,21 @@ static int task_try(struct caller *c, u32 idx, u64 start, u64 mm)
 
 /*
  * The first claim of a program image starts an epoch: what was attached before
- * exec is not any more. Of several threads one does it and the others wait.
+ * exec is not any more, and no thread of before has a lifeline on its list,
+ * though that of the one that called exec says so (task.h). Under `claiming`.
  */
 static void begin_image(struct caller *c, struct task *t, u64 mm)
 {
-	u32 seen = 1;
+	u32 life = atom_load_acquire(&t->life);
 
-	if (!c->new_image)
+	if (!c->new_image || !*c->new_image)
 		return;
-	if (__atomic_compare_exchange_n(c->new_image, &seen, 2, 0,
-		    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-		atom_store_release(&t->epoch, t->epoch + 1);
-		atom_store_release(&t->mm, mm);
-		__atomic_store_n(c->new_image, 0, __ATOMIC_RELEASE);
-	}
-	while (__atomic_load_n(c->new_image, __ATOMIC_ACQUIRE) == 2)
-		arch_pause();
-}
-
-/* The place for its pid is not free: it will stand in another one. */
-static void task_displace(struct caller *c)
-{
-	struct task *t = region_task(&c->region, c->pid);
-
-	if (!caller_room(c, t, sizeof(*t)) && !t->displaced)
-		atom_store_release(&t->displaced, 1);
+	atom_store_release(&t->epoch, t->epoch + 1);
+	atom_store_release(&t->mm, mm);
+	if (life && !(life & SYS_OWNER_DIED))
+		atom_cas(&t->life, &life, SYS_OWNER_DIED | SYS_WAITERS);
+	atom_store_release(&t->exec_life, 0);
+	__atomic_store_n(c->new_image, 0, __ATOMIC_RELEASE);
 }
 
 /* In a full file system what the dead left is all there is: then somewhere
@@ -228,19 +251,14 @@ static int task_claim(struct caller *c, u64 start, u64 mm)
 			continue;
 		if (idx && atom_load_acquire(&t->pid) == c->pid &&
 			t->state == TASK_LIVE &&
-			task_same_start(t->start, start)) {
+			identity_same(t->start, start)) {
 			begin_image(c, t, mm);
 			c->task = idx;
 			return 0;
 		}
-		/* Elsewhere there is none of this pid. */
-		if (i == 0 && !atom_load_acquire(&t->displaced))
-			break;
 	}
 	for (i = 0; i < N_TASKS; i++) {
 		idx = (c->pid + i) & (N_TASKS - 1);
-		if (i == 1)
-			task_displace(c);
 		got = task_try(c, idx, start, mm);
 		if (got > 0)
 			return 0;
@@ -259,7 +277,42 @@ static int task_claim(struct caller *c, u64 start, u64 mm)
  */
 static u32 claiming;
 
-static int task_claim_once(struct caller *c, u64 start, u64 mm)
+/*
+ * What the first of them found, under `claiming`; a fork child finds its own,
+ * since generation is another there. Where its stack starts a process knows
+ * for its program image: a fork child's is where its parent's is.
+ */
+static struct {
+	const char *base; /* of the registry */
+	u32 pid, generation, task;
+	u64 stack;
+} self;
+
+static int task_claim_known(struct caller *c)
+{
+	struct sys_process p;
+	int err;
+
+	if (c->pid == self.pid && c->generation == self.generation &&
+		c->region.base == self.base &&
+		region_task(&c->region, self.task)->pid == c->pid) {
+		c->task = self.task;
+		return 0;
+	}
+	if (self.stack <= 1 && sys_process_read(c->pid, 0, &p))
+		self.stack = p.stack;
+	self.pid = 0;
+	err = task_claim(c, identity_birth(c->pid), self.stack);
+	if (!err) {
+		self.base = c->region.base;
+		self.pid = c->pid;
+		self.generation = c->generation;
+		self.task = c->task;
+	}
+	return err;
+}
+
+static int task_claim_once(struct caller *c)
 {
 	const struct sys_timespec nap = {0, 50000};
 	u32 seen = 0, own = c->pid;
@@ -276,7 +329,7 @@ static int task_claim_once(struct caller *c, u64 start, u64 mm)
 		else
 			sys_call(__NR_nanosleep, &nap, NULL);
 	}
-	err = task_claim(c, start, mm);
+	err = task_claim_known(c);
 	__atomic_compare_exchange_n(
 		&claiming, &own, 0, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 	return err;
@@ -379,13 +432,12 @@ static int thread_claim(struct caller *c)
 
 /* The thread record comes first: to inherit a task takes its lock, and a lock
  * needs a journal. */
-static int enroll(struct caller *c, const struct sys_process *self)
+static int enroll(struct caller *c)
 {
-	u64 start = self->start;
+	int err = thread_claim(c);
 	struct thread *th;
-	int err;
+	u64 start;
 
-	err = thread_claim(c);
 	if (!err) {
 		th = region_thread(&c->region, c->thread);
 		atom_store_release(&th->claims, th->claims + 1);
@@ -393,11 +445,17 @@ static int enroll(struct caller *c, const struct sys_process *self)
 		atom_store_release(&th->waiter.state, WAIT_IDLE);
 		atom_store_release(&th->waiter.word, 0);
 		atom_store_release(&th->waiter.alive, 0);
+		atom_store_release(&th->birth, 0);
 		if (!c->task)
-			err = task_claim_once(c, start, self->stack);
-		atom_store_release(&th->task, c->task);
-		atom_store_release(&th->start, start);
-		if (err) {
+			err = task_claim_once(c);
+		if (!err) {
+			start = task_own(c)->start;
+			atom_store_release(&th->task, c->task);
+			atom_store_release(&th->start, start);
+			if (c->tid != c->pid)
+				start = identity_birth(c->tid);
+			atom_store_release(&th->birth, start);
+		} else {
 			atom_store_release(&th->tid, 0);
 			c->thread = 0;
 		}
@@ -405,24 +463,14 @@ static int enroll(struct caller *c, const struct sys_process *self)
 	return err;
 }
 
-void (*caller_enrolling)(struct caller *c, u64 caught);
-
 /* A handler may have made the first call just before. */
 int caller_enroll_slow(struct caller *c)
 {
-	struct sys_process self;
 	int err = 0;
-	u32 pid = c->pid;
 
-	sys_process_read(pid, 0, &self);
-	if (caller_enrolling)
-		caller_enrolling(c, self.caught);
 	section_begin(c);
-	/* A handler has forked. */
-	if (unlikely(c->pid != pid))
-		sys_process_read(c->pid, 0, &self);
 	if (!c->thread)
-		err = enroll(c, &self);
+		err = enroll(c);
 	section_end(c);
 	return err;
 }
@@ -443,19 +491,6 @@ static void link_for_good(struct caller *c, u32 *word, u32 *held)
 	if (*at != head)
 		((void **)((uintptr_t)*at & ~1UL))[-1] = node;
 	__atomic_store_n(at, (void *)node, __ATOMIC_RELEASE);
-}
-
-/* A thread that is not the leader called exec: what `life` says was linked is
- * not any more. Not so if another thread has linked it anew since. */
-static void disown_after_exec(struct caller *c, struct task *t)
-{
-	u32 life = atom_load_acquire(&t->life);
-
-	if (!(atom_load_acquire(&t->exec_life) & SYS_OWNER_DIED) || !life ||
-		(life & SYS_OWNER_DIED))
-		return;
-	if (sys_call(__NR_tgkill, c->pid, life & SYS_TID_MASK, 0) == -ESRCH)
-		atom_cas(&t->life, &life, SYS_OWNER_DIED | SYS_WAITERS);
 }
 
 /* The second word: behind the first in time, so before it in the list, where
@@ -483,24 +518,40 @@ int task_lock_own(struct caller *c)
 	return died;
 }
 
+/* No list, no lifeline: it counts as fired, so that everybody asks. */
+static void refuse_lifeline(struct caller *c, struct task *t, u32 life)
+{
+	if (life && !t->life_tid)
+		return;
+	atom_store_release(&t->life_tid, 0);
+	atom_store_release(&t->exec_life, 0);
+	if (atom_cas(&t->life, &life, SYS_OWNER_DIED))
+		event_add(c, EVENT_NO_LIFELINE, c->pid, 0);
+}
+
 /* The lifeline is pending between its claim and its link: whoever dies there
  * leaves it fired. */
 static void link_lifeline(struct caller *c)
 {
 	struct task *t = task_own(c);
 	u32 *held = c->n_held ? &c->held[c->n_held - 1]->word : NULL;
-	u32 life;
+	u32 life = atom_load_acquire(&t->life);
 
-	disown_after_exec(c, t);
-	life = atom_load_acquire(&t->life);
 	if (life && !(life & SYS_OWNER_DIED))
 		return;
+	if (unlikely(c->robust_refused)) {
+		refuse_lifeline(c, t, life);
+		return;
+	}
 	if (held)
 		robust_push(c, held);
 	robust_pend(c, &t->life);
 	/* Of several threads one wins. */
 	if (atom_cas(&t->life, &life, c->tid | SYS_WAITERS)) {
+		atom_store_release(&t->life_birth, 0);
 		atom_store_release(&t->life_tid, c->tid);
+		atom_store_release(&t->life_birth,
+			region_thread(&c->region, c->thread)->birth);
 		t->life_type = 0x84; /* musl: robust, process-shared */
 		t->life_waiters = 1;
 		crash_point();
@@ -522,38 +573,92 @@ void task_link_lifeline(struct caller *c)
 
 int task_gone(const struct caller *c, const struct task *t)
 {
-	u64 claim = atom_load_acquire(&t->claim), start;
+	u64 claim = atom_load_acquire(&t->claim);
 	u32 pid = (u32)claim;
-	int exiting = 0;
 
 	if (!pid || t == task_own(c))
 		return 0;
-	if (sys_call(__NR_kill, pid, 0) == -ESRCH)
-		return 1;
-	/* Being made: its start time and lifeline are an earlier one's. */
+	/* Being made: its birth and lifeline are an earlier one's. */
 	if (!(claim >> 32))
-		return 0;
-	start = sys_start_time(pid, &exiting);
-	if (!start)
 		return sys_call(__NR_kill, pid, 0) == -ESRCH;
-	if (!task_same_start(start, t->start))
-		return 1;
-	return exiting;
+	return identity_process_gone(pid, t->start, task_suspect(t));
 }
 
-int task_changed_image(const struct task *t)
+int task_look_slow(const struct caller *c, struct task *t, enum task_look look)
 {
-	u32 pid = atom_load_acquire(&t->pid), tid = t->life_tid;
-	struct sys_process p;
-	u64 mm = t->mm;
+	u32 pid = atom_load_acquire(&t->pid);
+	u64 now;
 
-	/* A thread that is there, and not about to go, has left its robust
-	 * list behind: it called exec. */
-	if (sys_process_read(pid, tid, &p) && !p.ending)
+	if (task_suspect(t))
+		return task_gone(c, t);
+	if (!pid || t == task_own(c))
+		return 0;
+	if (look == TASK_LOOK_NOW && sys_call(__NR_kill, pid, 0) == -ESRCH)
 		return 1;
-	/* It ended, or another thread called exec. */
-	return sys_process_read(pid, 0, &p) && mm > 1 && p.stack > 1 &&
-	       p.stack != mm;
+	now = sys_monotonic_ns();
+	if (now - atom_load_relaxed(&t->asked_ns) < TASK_LOOK_NS)
+		return 0;
+	if (task_gone(c, t))
+		return 1;
+	atom_store_release(&t->asked_ns, now);
+	return 0;
+}
+
+/* The record of the thread with this number, or NULL. */
+static const struct thread *thread_of(const struct caller *c, u32 tid)
+{
+	u32 high = atom_load_acquire(&caller_header(c)->thread_high), i;
+
+	for (i = 1; i < high && i < N_THREADS; i++) {
+		const struct thread *th = region_thread(&c->region, i);
+
+		if (atom_load_acquire(&th->tid) == tid)
+			return th;
+	}
+	return NULL;
+}
+
+int task_thread_gone(const struct caller *c, u32 tid)
+{
+	const struct thread *th;
+
+	if (tid == c->tid)
+		return 0;
+	if (sys_call(__NR_kill, tid, 0) == -ESRCH)
+		return 1;
+	th = thread_of(c, tid);
+	/* None: whoever has the number is not of this registry. */
+	return !th || identity_thread_gone(tid, th->birth);
+}
+
+/* As the kernel leaves exec_life. When a thread ends, musl walks its list itself
+ * and marks whatever is there, with OWNER_DIED alone. */
+#define EXEC_FIRED (SYS_OWNER_DIED | SYS_WAITERS)
+
+int task_changed_image(const struct caller *c, const struct task *t)
+{
+	u32 pid = atom_load_acquire(&t->pid);
+	u32 tid = atom_load_acquire(&t->life_tid);
+	u64 birth = atom_load_acquire(&t->life_birth), mm = t->mm;
+	struct sys_process p;
+
+	if (atom_load_acquire(&t->exec_life) == EXEC_FIRED)
+		return 1;
+	/* Read after whose it is: so that one is the thread that it fired for,
+	 * or an earlier one, which is gone. */
+	if (!(atom_load_acquire(&t->life) & SYS_OWNER_DIED))
+		return 0;
+	if (!sys_process_read(pid, 0, &p))
+		return 0;
+	if (mm > 1 && p.stack > 1 && p.stack != mm)
+		return 1;
+	if (mm > 1 && p.stack > 1 && identity_stack_tells(mm))
+		return 0;
+	/* With an unknown birth the number alone says nothing, but for the
+	 * leader's, which is the process's. */
+	if (tid && (birth || tid == pid) && !identity_thread_gone(tid, birth))
+		return 1;
+	return mapped_any(c, pid) == 0;
 }
 
 void task_free_locked(struct caller *c, struct task *t)

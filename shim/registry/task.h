@@ -8,23 +8,26 @@
  * whether the process is gone too. A thread that is not the leader has two
  * such words there, for exec changes its thread id before the list is walked.
  *
+ * The lifeline makes it quick, it is not the truth: the kernel stops its walk
+ * at an entry of the application's that is no longer mapped, after 2,048, or
+ * does not walk at all (set_robust_list with another list, the OOM reaper). So
+ * who would wait for the dead, or says what they still have, asks task_gone of
+ * those whose lifeline has not fired, too: a sleeper at each slice, a call that
+ * fails with EAGAIN, others as enum task_look says. Where robust lists are
+ * refused the lifeline counts as fired from the first.
+ *
  * A task is found by its pid: slots are probed from pid mod N_TASKS. A process
- * finds its own again after exec (pid and start time are the same).
+ * finds its own again after exec (pid and birth are the same: identity.h).
  */
 #ifndef IPCLIFT_REGISTRY_TASK_H
 #define IPCLIFT_REGISTRY_TASK_H
 
 #include "registry/caller.h"
+#include "registry/identity.h"
 
 /* Tasks probed for a pid. Arbitrary. */
 #define TASK_PROBES 64u
 #define TASKS_A_PAGE ((u32)(SYS_PAGE / sizeof(struct task)))
-
-/* With a full descriptor table or without /proc a start time is unknown, 0. */
-static inline int task_same_start(u64 a, u64 b)
-{
-	return !a || !b || a == b;
-}
 
 /* 0 if the page of this task was never used: in a full file system it cannot
  * even be read. */
@@ -58,12 +61,48 @@ static inline void task_check_lifeline(struct caller *c)
 }
 
 /* 1 if the process is gone, or will be without running again; 0 for a free
- * task. A system call or two. */
+ * task. One system call if it has been waited for, else up to seven. */
 int task_gone(const struct caller *c, const struct task *t);
+/*
+ * Whether to ask task_gone of a task whose lifeline has not fired. Not as soon
+ * as somebody has found it alive, for there may be many who would ask: so what
+ * is left by one whose lifeline fails is found that much later, unless
+ * TASK_LOOK_NOW, for few, finds that it has been waited for.
+ */
+enum task_look {
+	TASK_LOOK_NOT,
+	TASK_LOOK,
+	TASK_LOOK_NOW,
+};
+#define TASK_LOOK_NS 10000000ULL /* arbitrary */
+/* How many are few; arbitrary. */
+#define TASK_FEW 4u
+/* 1 if the process of a task is gone, as far as `look` goes; one that is
+ * suspect is asked for in any case. Not of a nascent task. */
+int task_look_slow(const struct caller *c, struct task *t, enum task_look look);
+static inline int task_look(
+	const struct caller *c, struct task *t, enum task_look look)
+{
+	return unlikely(look || task_suspect(t)) && task_look_slow(c, t, look);
+}
 
-/* Of a suspect task that is not gone: 1 if its process has called exec since,
- * 0 if only the thread of the lifeline ended (or it cannot be told). */
-int task_changed_image(const struct task *t);
+/* 1 if the thread that a word of ours names (a lock's owner, a waker) is gone,
+ * as far as that can be told. Every such thread has a record. */
+int task_thread_gone(const struct caller *c, u32 tid);
+
+/*
+ * Of a suspect task that is not gone: 1 if its process has called exec since,
+ * 0 if only the thread of the lifeline ended, or it cannot be told.
+ *   exec_life fired in the kernel      1: nothing but exec does that
+ *   the stack begins elsewhere        1
+ *   it begins at the same place       0, if that is random; else
+ *   the thread of `life` is there     1: only exec makes a thread leave its
+ *                                     list (the same number: its birth tells)
+ *   /proc/PID/maps has the registry   0; if not, 1
+ *   none of this may be read          0, until it makes a call: of another
+ *                                     user's process whose thread had ended
+ */
+int task_changed_image(const struct caller *c, const struct task *t);
 
 /* The first index >= from of a task that is claimed, or N_TASKS: for walking
  * over all. Pages of the table that were never used are not read. */
@@ -72,6 +111,10 @@ u32 task_next(const struct caller *c, u32 from);
 /* Claim a slot for a child to be forked (TASK_NASCENT, with the parent's pid
  * and start); 0 if the table is full. */
 u32 task_claim_nascent(struct caller *c);
+
+/* Of a nascent task whose child's number is known: 1 if that is gone, or in
+ * another program image, so that it has nothing of what is counted for it. */
+int task_child_gone(const struct caller *c, const struct task *t);
 
 /*
  * Of a nascent task whose parent died before it said which child it had: 1 if

@@ -131,6 +131,10 @@ size_t event_text(
 		put(&l, ": ");
 		put(&l, error_name(b));
 		break;
+	case EVENT_NO_LIFELINE:
+		put_dead(&l, "process ", a,
+			" is refused robust lists; its death is noticed late");
+		break;
 	default:
 		put_dead(&l, "event ", e->code, "");
 	}

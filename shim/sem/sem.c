@@ -158,7 +158,8 @@ static int lock_for(struct caller *c, struct slot *s, u64 ident, int all,
 			sem_unlock(c, s);
 			return -EINVAL;
 		}
-		gone = all || set->n_adj ? undo_suspect(c, set, all) : 0;
+		gone = all || set->n_adj ? undo_suspect(c, set, all, TASK_LOOK)
+					 : 0;
 		if (likely(!gone) || in_vain == REAPED_IN_VAIN) {
 			*ret = set;
 			return 0;

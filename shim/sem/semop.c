@@ -134,7 +134,7 @@ static void class_look_again(struct caller *c, struct sleeper *sl)
 	set = sem_body(c, sl->slot);
 	orphan = orphaned(sl->slot, w);
 	if (w->state == WAIT_QUEUED && set) {
-		gone = undo_suspect(c, set, 0);
+		gone = undo_suspect(c, set, 0, TASK_LOOK);
 		watch_holders(c, set, ss);
 	}
 	lock_release(c, &sl->slot->lock);
@@ -364,7 +364,7 @@ HOT static __attribute__((noinline)) int sleep_for(struct caller *c,
 	return sleep_run(c, &ss.sl);
 }
 
-HOT static int op_locked(
+HOT static int op_once(
 	struct caller *c, struct slot *s, u64 ident, struct request *r)
 {
 	struct semset *set;
@@ -394,7 +394,7 @@ HOT static int op_locked(
 			sem_unlock(c, s);
 			return err;
 		}
-		gone = set->n_adj ? undo_suspect(c, set, 0) : 0;
+		gone = set->n_adj ? undo_suspect(c, set, 0, TASK_LOOK_NOT) : 0;
 		if (likely(!gone))
 			break;
 		sem_unlock(c, s);
@@ -431,6 +431,33 @@ HOT static int op_locked(
 		return err;
 	}
 	return sleep_for(c, s, set, r, op);
+}
+
+/* The operation fails: unless one who holds something is gone, and its lifeline
+ * has not told. 1 if there was one. */
+static __attribute__((noinline)) int reap_holder(
+	struct caller *c, struct slot *s, u64 ident)
+{
+	struct semset *set;
+	u32 gone;
+
+	if (sem_lock(c, s, ident))
+		return 0;
+	set = sem_body(c, s);
+	gone = set && set->n_adj ? undo_suspect(c, set, 0, TASK_LOOK_NOW) : 0;
+	sem_unlock(c, s);
+	return gone && reap_task(c, gone);
+}
+
+HOT static int op_locked(
+	struct caller *c, struct slot *s, u64 ident, struct request *r)
+{
+	int err;
+
+	do
+		err = op_once(c, s, ident, r);
+	while (unlikely(err == -EAGAIN) && reap_holder(c, s, ident));
+	return err;
 }
 
 HOT int sem_op_one(

@@ -289,10 +289,12 @@ static void tidy_active(struct caller *c, struct semset *set)
 	}
 }
 
-u32 undo_suspect(struct caller *c, struct semset *set, int all)
+u32 undo_suspect(
+	struct caller *c, struct semset *set, int all, enum task_look look)
 {
 	struct undo *u =
 		undo_at(c, ref_long(all ? set->undo_all : set->undo_active));
+	u32 n = 0;
 
 	if (!all && set->n_active > ACTIVE_TIDY && set->n_active > set->n_adj) {
 		tidy_active(c, set);
@@ -303,7 +305,9 @@ u32 undo_suspect(struct caller *c, struct semset *set, int all)
 
 		if (u->task == c->task || (!all && !u->n_nonzero))
 			continue;
-		if (unlikely(task_suspect(t)) && task_gone(c, t))
+		if (look == TASK_LOOK_NOW && n++ == TASK_FEW)
+			look = TASK_LOOK;
+		if (task_look(c, t, look))
 			return u->task;
 	}
 	return 0;
@@ -322,7 +326,9 @@ int undo_none_suspect(const struct caller *c, const struct semset *set)
 		u32 task = u->task;
 
 		if (task != c->task &&
-			task_suspect(region_task(&c->region, task)))
+			(task_suspect(region_task(&c->region, task)) ||
+				task_look(c, region_task(&c->region, task),
+					TASK_LOOK)))
 			return 0;
 		u = undo_at(c, u->set_next);
 	}

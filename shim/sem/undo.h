@@ -13,6 +13,7 @@
 
 #include "object/reap.h"
 #include "sem/sem.h"
+#include "registry/task.h"
 #include "registry/wait.h"
 
 static inline struct undo *undo_at(const struct caller *c, struct ref ref)
@@ -40,9 +41,10 @@ int undo_adjust(struct caller *c, struct semset *set, struct undo *u, u32 num,
  * the slot's lock, or the lender's. */
 void undo_recount(struct caller *c, struct semset *set);
 
-/* A task that holds something of this set and whose lifeline has fired; 0 if
- * none. all: look at idle records too. Slot lock held. */
-u32 undo_suspect(struct caller *c, struct semset *set, int all);
+/* A task that holds something of this set and whose process is gone, as far as
+ * `look` goes; 0 if none. all: look at idle records too. Slot lock held. */
+u32 undo_suspect(
+	struct caller *c, struct semset *set, int all, enum task_look look);
 /* 1 if there surely is no such task, idle records included; 0 if it cannot be
  * told. Needs no lock: for a copy that is found valid afterwards
  * (lock_peek_valid). */

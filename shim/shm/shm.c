@@ -107,6 +107,7 @@ static void class_init(struct caller *c, struct slot *s, u64 gen, u64 size)
 		.flags = SHM_SEG_COUNTED | (noreserve ? SHM_SEG_NORESERVE : 0),
 		.cpid = c->pid,
 		.creator = c->tid,
+		.creator_start = region_thread(&c->region, c->thread)->birth,
 		.tidy_at = SHM_TIDY_MIN,
 	};
 	sum = noreserve ? &st->unpromised : &st->promised;

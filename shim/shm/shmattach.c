@@ -195,14 +195,24 @@ int shm_release_locked(struct caller *c, struct task *t, u32 epoch)
 
 /* ---- the dead ---- */
 
-static int suspect(struct caller *c, const struct shm_attach *rec)
+/* What a record's task must be asked for: it may be that of one who is gone, or
+ * of an earlier program image. */
+static int suspect(
+	struct caller *c, const struct shm_attach *rec, enum task_look look)
 {
-	const struct task *t = region_task(&c->region, rec->task);
+	struct task *t = region_task(&c->region, rec->task);
 
-	if (likely(atom_load_acquire(&t->state) == TASK_LIVE &&
-		    rec->epoch == atom_load_acquire(&t->epoch)))
-		return rec->task != c->task && task_suspect(t);
-	return 1;
+	if (unlikely(atom_load_acquire(&t->state) != TASK_LIVE ||
+		     rec->epoch != atom_load_acquire(&t->epoch)))
+		return 1;
+	return rec->task != c->task &&
+	       (task_suspect(t) || task_look(c, t, look));
+}
+
+static enum task_look look_at(const struct shm_segment *seg)
+{
+	return atom_load_relaxed(&seg->nattch) <= TASK_FEW ? TASK_LOOK_NOW
+							   : TASK_LOOK;
 }
 
 /* Records looked at without the lock, in a list that may change under us.
@@ -212,10 +222,11 @@ static int suspect(struct caller *c, const struct shm_attach *rec)
 int shm_none_suspect(struct caller *c, const struct shm_segment *seg)
 {
 	const struct shm_attach *rec = shm_attach_at(c, seg->attach_all);
+	enum task_look look = look_at(seg);
 	int steps;
 
 	for (steps = 0; rec && steps < PEEKED_RECORDS; steps++) {
-		if (suspect(c, rec))
+		if (suspect(c, rec, look))
 			return 0;
 		rec = shm_attach_at(c, rec->seg_next);
 	}
@@ -230,8 +241,8 @@ static int known(const u32 *alive, u32 n, u32 task)
 	return 0;
 }
 
-int shm_settle(
-	struct caller *c, struct slot *s, u64 ident, struct shm_segment **ret)
+static int settle(struct caller *c, struct slot *s, u64 ident,
+	enum task_look look, struct shm_segment **ret)
 {
 	u32 alive[ALIVE_MOST], n_alive = 0, task;
 	struct shm_segment *seg;
@@ -246,7 +257,7 @@ int shm_settle(
 		}
 		for (rec = shm_attach_at(c, seg->attach_all); rec;
 			rec = shm_attach_at(c, rec->seg_next))
-			if (unlikely(suspect(c, rec)) &&
+			if (unlikely(suspect(c, rec, look)) &&
 				!known(alive, n_alive, rec->task))
 				break;
 		if (!rec || n_alive == ALIVE_MOST) {
@@ -260,11 +271,19 @@ int shm_settle(
 	}
 }
 
+int shm_settle(
+	struct caller *c, struct slot *s, u64 ident, struct shm_segment **ret)
+{
+	const struct shm_segment *seg = shm_body(c, s);
+
+	return settle(c, s, ident, seg ? look_at(seg) : TASK_LOOK, ret);
+}
+
 void shm_order_slow(struct caller *c, struct slot *s, u64 ident)
 {
 	struct shm_segment *seg;
 
-	if (!shm_settle(c, s, ident, &seg))
+	if (!settle(c, s, ident, TASK_LOOK_NOT, &seg))
 		lock_release(c, &s->lock);
 }
 
@@ -356,7 +375,7 @@ static u32 next_doomed(struct caller *c, u32 at, u64 *ret_ident)
 /* With shm_rmid_forced every unattached segment goes whose creator is gone. */
 static int creator_gone(const struct shm_segment *seg)
 {
-	return sys_call(__NR_kill, seg->creator, 0) == -ESRCH;
+	return identity_thread_gone(seg->creator, seg->creator_start);
 }
 
 static void sweep_forced(struct caller *c)

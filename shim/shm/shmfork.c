@@ -84,10 +84,16 @@ void shm_fork_parent(struct caller *c, const struct shm_fork *f, s32 child)
 
 	if (!f->task)
 		return;
-	if (child < 0)
+	if (child < 0) {
 		give_up(c, f);
-	else
-		atom_cas(&t->nascent, &seen, seen | (u32)child);
+		return;
+	}
+	/* By now the child may have taken it over, and it be another's. */
+	lock_acquire(c, &t->lock);
+	if (is_mine(t, f))
+		atom_store_release(&t->life_birth, sys_boottime_ns());
+	lock_release(c, &t->lock);
+	atom_cas(&t->nascent, &seen, seen | (u32)child);
 }
 
 /* Move the chain of t, and its records, to the own task: one operation. Both

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/sys.h"
+#include "registry/identity.h"
 #include "registry/layout.h"
 
 #define PRIVATE_PREFIX "private."
@@ -97,12 +98,8 @@ int home_make_private(char *path)
 /* Is the process of an entry of the task table alive? */
 static int task_alive(const struct task *t)
 {
-	uint64_t start;
-
-	if (!t->pid || !t->state || (kill((pid_t)t->pid, 0) && errno == ESRCH))
-		return 0;
-	start = sys_start_time(t->pid, NULL);
-	return !start || start == t->start;
+	return t->pid && t->state &&
+	       !identity_process_gone(t->pid, t->start, 1);
 }
 
 /* Reads what is there of the sparse table; needs no mapping. */

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Asking who somebody is; see identity.h.
+ */
+#include "base/file.h"
+#include "registry/identity.h"
+
+#define NR_PIDFD_OPEN 434
+#define PIDFD_THREAD 0200 /* O_EXCL: any thread, Linux 6.9 */
+#define PIDFS_MAGIC 0x50494446
+
+/* The head of what fstatfs(2) fills. */
+struct fs_stat {
+	s64 type;
+	u64 rest[15];
+};
+
+/* Do pidfds have inodes of their own? The same answer for all threads. */
+enum {
+	PIDFS_UNKNOWN,
+	PIDFS_THERE,
+	PIDFS_MISSING,
+};
+static u32 pidfs;
+
+static int is_pidfs(int fd)
+{
+	u32 known = __atomic_load_n(&pidfs, __ATOMIC_RELAXED);
+	struct fs_stat fs;
+
+	if (known == PIDFS_UNKNOWN) {
+		known = !sys_call(__NR_fstatfs, fd, &fs) &&
+					fs.type == PIDFS_MAGIC
+				? PIDFS_THERE
+				: PIDFS_MISSING;
+		__atomic_store_n(&pidfs, known, __ATOMIC_RELAXED);
+	}
+	return known == PIDFS_THERE;
+}
+
+/* By inode: 0 where there is no such process, or none can be told. */
+static u64 birth_by_inode(u32 number)
+{
+	struct file_stat st;
+	u64 birth = 0;
+	long fd;
+
+	if (__atomic_load_n(&pidfs, __ATOMIC_RELAXED) == PIDFS_MISSING)
+		return 0;
+	fd = sys_call(NR_PIDFD_OPEN, number, PIDFD_THREAD);
+	/* An older kernel does not know the flag, or the call; a filter may
+	 * refuse it. */
+	if (fd == -EINVAL || fd == -ENOSYS || fd == -EPERM)
+		__atomic_store_n(&pidfs, PIDFS_MISSING, __ATOMIC_RELAXED);
+	if (fd < 0)
+		return 0;
+	if (is_pidfs((int)fd) && !sys_call(__NR_fstat, fd, &st))
+		birth = st.ino | BIRTH_INODE;
+	sys_call(__NR_close, fd);
+	return birth;
+}
+
+u64 identity_birth(u32 number)
+{
+	u64 birth = birth_by_inode(number);
+
+	return birth ? birth : sys_start_time(number, NULL);
+}
+
+/* Somebody else has the number now. */
+static int is_other(u32 number, u64 birth, u64 ticks, int hint)
+{
+	u64 now;
+
+	if (!birth)
+		return 0;
+	if (!(birth & BIRTH_INODE))
+		return hint && ticks && ticks != birth;
+	now = birth_by_inode(number);
+	return now && now != birth;
+}
+
+int identity_process_gone(u32 pid, u64 birth, int hint)
+{
+	struct sys_process p;
+	int known;
+
+	if (sys_call(__NR_kill, pid, 0) == -ESRCH)
+		return 1;
+	known = sys_process_read(pid, 0, &p);
+	/* Whoever it is: if another, ours is gone, too. */
+	if (known && p.ending && p.n_threads <= 1)
+		return 1;
+	if (!known && sys_call(__NR_kill, pid, 0) == -ESRCH)
+		return 1;
+	return is_other(pid, birth, p.start, hint);
+}
+
+int identity_thread_gone(u32 tid, u64 birth)
+{
+	struct sys_process p;
+	int known;
+
+	if (sys_call(__NR_kill, tid, 0) == -ESRCH)
+		return 1;
+	known = sys_process_read(tid, tid, &p);
+	if (known && p.ending)
+		return 1;
+	if (!known && sys_call(__NR_kill, tid, 0) == -ESRCH)
+		return 1;
+	return is_other(tid, birth, p.start, 1);
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+/*
+ * sem_no_robust: processes that are refused robust lists operate on a set and
+ * are killed at random: none is waited for as long as others go on, and what
+ * they held comes back. The last of them is killed with the others gone.
+ *
+ * The bug: a lock whose owner was killed stayed its until it had been waited
+ * for, and then a process with its number could still be taken for it.
+ */
+#include "seccomp.h"
+
+#define WORKERS 3
+#define KILLS 120
+
+static int set;
+
+static void work(void)
+{
+	deny_two(SYS_set_robust_list, SYS_get_robust_list, EPERM);
+	for (;;) {
+		semop(set, OPS({0, -1, U}, {1, 1, U}));
+		semop(set, OPS({0, 1, U}, {1, -1, U}));
+	}
+}
+
+static pid_t worker(void)
+{
+	pid_t pid = t_fork();
+
+	if (!pid)
+		work();
+	return pid;
+}
+
+int main(void)
+{
+	pid_t workers[WORKERS], dead = 0;
+	siginfo_t info;
+	int i, k;
+
+	t_begin();
+	set = t_set(2, VALS(2, 0));
+	for (i = 0; i < WORKERS; i++)
+		workers[i] = worker();
+	for (k = 0; k < KILLS; k++) {
+		i = k % WORKERS;
+		for (int n = 0; n < k % 7; n++)
+			t_nap();
+		kill(workers[i], SIGKILL);
+		waitid(P_PID, workers[i], &info, WEXITED | WNOWAIT);
+		/* It is a zombie until the next one is. */
+		if (dead)
+			t_join(dead);
+		dead = workers[i];
+		workers[i] = worker();
+		/* Somebody can go on. */
+		t_quiet(semctl(set, 0, GETVAL) >= 0);
+		t_quiet(!semop(set, OPS({0, -1, U}, {0, 1, U})));
+	}
+	t_join(dead);
+	for (i = 0; i < WORKERS; i++) {
+		kill(workers[i], SIGKILL);
+		t_join(workers[i]);
+	}
+	t_row(set, GETVAL, "2 0");
+	t_rm(set);
+	return t_end();
+}
