@@ -433,9 +433,7 @@ static inline int must_wait(const struct caller *c, const struct mqueue *q)
 	const struct users *u = &q->users;
 
 	return !PRIOQ_N(atom_load_relaxed(&q->msgs.count)) &&
-	       u->thread[USER_RECEIVER] == c->thread &&
-	       u->thread[USER_SENDER] && u->thread[USER_SENDER] != c->thread &&
-	       u->cpu[USER_SENDER] != u->cpu[USER_RECEIVER];
+	       u->thread[USER_RECEIVER] == c->thread && users_elsewhere(c, u);
 }
 
 long mqueue_receive(struct caller *c, const struct mq_desc *d, void *user,

@@ -193,20 +193,33 @@ static int look_room(u64 count, u64 arg)
 }
 
 /* The partner runs on another CPU: look for a while. No lock is held; hints are
- * read and written. */
-static void look(struct caller *c, struct mqueue *q, u32 kind)
+ * only read. */
+static void look(
+	struct caller *c, struct spin *spin, const struct mqueue *q, u32 kind)
 {
 	struct sleep_look l = {&q->msgs.count,
 		atom_load_relaxed(&q->msgs.count), look_some, 0, 0};
 
-	if (!users_elsewhere(c, &q->users, kind))
+	if (!users_elsewhere(c, &q->users))
 		return;
 	if (kind == USER_SENDER) {
 		l.enough = look_room;
 		l.arg = q->maxmsg;
 	}
-	if (!l.enough(l.seen, l.arg))
-		sleep_spin(c, &l);
+	if (!l.enough(l.seen, l.arg) &&
+		spin_begin(spin, atom_load_relaxed(&q->users.spin)))
+		sleep_spin(spin, &l);
+}
+
+/* Under the lock: what the look gave. */
+static void note_look(struct mqueue *q, struct spin *spin, int found)
+{
+	if (found)
+		spin_found(spin);
+	/* Something came, but somebody else was faster. */
+	else if (spin->looking)
+		spin->result = SPIN_VAIN;
+	spin_note(&q->users.spin, spin->result);
 }
 
 /* What a call that cannot go on returns instead of sleeping, or 0. */
@@ -235,6 +248,7 @@ int mq_sleep_send(struct caller *c, const struct mq_desc *d,
 {
 	struct mq_sleep ms = {.d = d};
 	struct mqueue *q = mq_body(c, d->s);
+	struct spin spin = {0};
 	int err = may_sleep(d, timeout);
 
 	if (!err)
@@ -243,11 +257,12 @@ int mq_sleep_send(struct caller *c, const struct mq_desc *d,
 		return err;
 	if (m->small)
 		copy_bytes(mq_own_bytes(c), m->small, m->len);
-	look(c, q, USER_SENDER);
+	look(c, &spin, q, USER_SENDER);
 	err = mq_lock(c, d);
 	if (err)
 		return err;
 	err = mq_try_send(c, d, q, m);
+	note_look(q, &spin, err != BLOCKED);
 	if (err != BLOCKED) {
 		lock_release(c, &d->s->lock);
 		mq_notify_end(c);
@@ -263,12 +278,13 @@ int mq_sleep_receive(struct caller *c, const struct mq_desc *d,
 {
 	struct mq_sleep ms = {.d = d, .msg = ret};
 	struct mqueue *q = mq_body(c, d->s);
+	struct spin spin = {0};
 	int may = may_sleep(d, timeout), err = 0;
 
 	if (!may)
 		err = mq_own_block(c, MQ_COPY_MAX);
 	if (!may && !err)
-		look(c, q, USER_RECEIVER);
+		look(c, &spin, q, USER_RECEIVER);
 	if (!err)
 		err = mq_lock(c, d);
 	if (err)
@@ -276,6 +292,7 @@ int mq_sleep_receive(struct caller *c, const struct mq_desc *d,
 	/* Also for one who must not sleep: only under the lock it is sure that
 	 * there is nothing. */
 	err = mq_try_receive(c, d, q, ret, small);
+	note_look(q, &spin, err != BLOCKED);
 	if (err != BLOCKED || may) {
 		lock_release(c, &d->s->lock);
 		return err == BLOCKED ? may : err;

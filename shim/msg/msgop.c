@@ -62,7 +62,7 @@ static int look_room(u64 count, u64 arg)
 	return MSG_BYTES(count) <= arg;
 }
 
-static int await_message(struct caller *c, const struct msgqueue *q, u64 seen)
+static void await_message(struct spin *spin, const struct msgqueue *q, u64 seen)
 {
 	struct sleep_look look = {&q->count, seen, look_any, 0, 0};
 
@@ -71,11 +71,11 @@ static int await_message(struct caller *c, const struct msgqueue *q, u64 seen)
 		look.arg = q->qbytes / 8 * 7;
 		look.batch = 1;
 	}
-	return sleep_spin(c, &look);
+	sleep_spin(spin, &look);
 }
 
-static int await_room(
-	struct caller *c, const struct msgqueue *q, u64 seen, u64 size)
+static void await_room(struct caller *c, struct spin *spin,
+	const struct msgqueue *q, u64 seen, u64 size)
 {
 	struct sleep_look look = {&q->count, seen, look_room,
 		size < q->qbytes ? q->qbytes - size : 0, 0};
@@ -84,7 +84,7 @@ static int await_room(
 		look.arg = q->qbytes / 8;
 		look.batch = 1;
 	}
-	return sleep_spin(c, &look);
+	sleep_spin(spin, &look);
 }
 
 /* The receiver has begun to drain what we stream. No lock is held. */
@@ -96,7 +96,7 @@ static __attribute__((noinline)) void await_turn(
 	u32 last = atom_load_relaxed(&s->lock.journal);
 
 	if (!q || last == c->thread || last != u->thread[USER_RECEIVER] ||
-		u->cpu[USER_RECEIVER] == u->cpu[USER_SENDER])
+		u->recent.cpu == u->other.cpu)
 		return;
 	sleep_batch(&(struct sleep_look){
 		&q->count, 0, look_room, q->qbytes / 8, 1});
@@ -195,8 +195,9 @@ static int send_parcel(
 {
 	struct msgqueue *q;
 	struct slot *s;
+	struct spin spin = {0};
 	u64 ident, seen;
-	int err, spun = 0;
+	int err;
 
 	s = ids_find(c, FAC_MSG, id, &ident);
 	if (unlikely(!s))
@@ -215,26 +216,30 @@ static int send_parcel(
 			return err;
 		q = msg_body(c, s);
 		users_note(c, s, &q->users, USER_SENDER);
-		if (likely(msg_fits(q, p->size)))
+		if (likely(msg_fits(q, p->size))) {
+			spin_found(&spin);
 			break;
+		}
 		if (flg & MSG_IPC_NOWAIT) {
 			lock_release(c, &s->lock);
 			return -EAGAIN;
 		}
-		if (!spun && users_elsewhere(c, &q->users, USER_SENDER)) {
+		if (users_elsewhere(c, &q->users) &&
+			spin_begin(&spin, q->users.spin)) {
 			seen = q->count;
 			lock_release(c, &s->lock);
-			spun = 1;
-			await_room(c, q, seen, p->size);
+			await_room(c, &spin, q, seen, p->size);
 			continue;
 		}
-		spun = 0;
+		spin_note(&q->users.spin, spin.result);
+		spin = (struct spin){0};
 		err = send_wait(c, s, q, p, cancellable);
 		if (err != SLEEP_RETRY)
 			return err;
 		if (atom_load_acquire(&s->ident) != ident)
 			return -EIDRM;
 	}
+	spin_note(&q->users.spin, spin.result);
 	err = msgqueue_send(c, q, p, c->pid);
 	note_streaming(c, q);
 	release(c, s, q);
@@ -430,7 +435,7 @@ static s64 receive_wait(struct caller *c, struct slot *s, struct msgqueue *q,
 /* What one try tells the next. */
 struct tries {
 	int slept; /* the section has ended */
-	int spun;
+	struct spin spin;
 };
 
 /* The request on a queue that is lent to us: 1 if p holds the message. */
@@ -462,14 +467,14 @@ static inline void look_first(struct caller *c, const struct slot *s,
 	struct msgqueue *q = msg_body(c, s);
 	u64 seen;
 
-	if (unlikely(!q) || t->spun || (r->flg & MSG_IPC_NOWAIT) ||
+	if (unlikely(!q) || t->spin.looking || (r->flg & MSG_IPC_NOWAIT) ||
 		q->users.thread[USER_RECEIVER] != c->thread)
 		return;
 	seen = atom_load_relaxed(&q->count);
-	if (MSG_NUM(seen) || !users_elsewhere(c, &q->users, USER_RECEIVER))
+	if (MSG_NUM(seen) || !users_elsewhere(c, &q->users) ||
+		!spin_begin(&t->spin, atom_load_relaxed(&q->users.spin)))
 		return;
-	t->spun = 1;
-	await_message(c, q, seen);
+	await_message(&t->spin, q, seen);
 }
 
 /* One try under the lock, which is released; in a section. A length, -errno, or
@@ -495,6 +500,9 @@ static s64 receive_once(struct caller *c, struct slot *s, u64 ident,
 	c->sent_in_row = 0;
 	m = msgqueue_select(c, q, r->mode, r->want);
 	if (likely(m)) {
+		spin_found(&t->spin);
+		spin_note(&q->users.spin, t->spin.result);
+		t->spin = (struct spin){0};
 		if (unlikely(m->size > r->size && !(r->mode & MSG_TAKE_CUT))) {
 			ret = -E2BIG;
 		} else if (unlikely(m->size > MSG_INLINE && own->big.off &&
@@ -518,14 +526,15 @@ static s64 receive_once(struct caller *c, struct slot *s, u64 ident,
 		ret = prepare_sleep(c);
 		return ret ? ret : SLEEP_RETRY;
 	}
-	if (!t->spun && users_elsewhere(c, &q->users, USER_RECEIVER)) {
+	if (users_elsewhere(c, &q->users) &&
+		spin_begin(&t->spin, q->users.spin)) {
 		u64 seen = q->count;
 
 		lock_release(c, &s->lock);
-		t->spun = 1;
-		await_message(c, q, seen);
+		await_message(&t->spin, q, seen);
 		return SLEEP_RETRY;
 	}
+	spin_note(&q->users.spin, t->spin.result);
 	*t = (struct tries){.slept = 1};
 	return receive_wait(c, s, q, r);
 }

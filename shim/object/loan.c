@@ -22,15 +22,25 @@ __attribute__((noinline)) void users_changed(
 	if (users->thread[kind])
 		c->alone[k].n = 0;
 	atom_store_release(&users->thread[kind], c->thread);
-	atom_store_release(&users->cpu[kind], sys_cpu());
 }
 
-int users_elsewhere(struct caller *c, struct users *users, u32 kind)
+__attribute__((noinline)) void users_moved(
+	struct caller *c, struct users *users)
 {
-	u32 cpu = sys_cpu(), other = !kind;
+	if (users->recent.thread != c->thread) {
+		atom_store_release(&users->other.thread, users->recent.thread);
+		atom_store_release(&users->other.cpu, users->recent.cpu);
+		atom_store_release(&users->recent.thread, c->thread);
+	}
+	atom_store_release(&users->recent.cpu, sys_cpu());
+}
 
-	if (users->cpu[kind] != cpu)
-		atom_store_release(&users->cpu[kind], cpu);
-	return users->thread[other] && users->thread[other] != c->thread &&
-	       users->cpu[other] != cpu;
+int users_elsewhere(const struct caller *c, const struct users *users)
+{
+	const struct queue_user *u = &users->recent;
+
+	if (atom_load_relaxed(&u->thread) == c->thread)
+		u = &users->other;
+	return atom_load_relaxed(&u->thread) &&
+	       atom_load_relaxed(&u->cpu) != sys_cpu();
 }

@@ -8,8 +8,9 @@
  * dead) it leaves again with nothing done and takes the lock, which ends the
  * loan; whoever is alone gets it back at the end of that call.
  *
- * Who it is that sends and receives, and on which CPU, is written down only
- * when it changes: between two partners it is read in a line that both share.
+ * Who uses the queue, and on which CPU, is written down only when it changes. On
+ * one queue a client and its server both send and receive, so the partner of a
+ * thread is the last user that was another one, of whatever kind.
  */
 #ifndef IPCLIFT_OBJECT_LOAN_H
 #define IPCLIFT_OBJECT_LOAN_H
@@ -53,14 +54,17 @@ void loan_end(struct caller *c, struct slot *s, struct users *users);
 /* With the lock held: this call sends or receives. */
 void users_changed(
 	struct caller *c, struct slot *s, struct users *users, u32 kind);
+void users_moved(struct caller *c, struct users *users);
 static inline void users_note(
 	struct caller *c, struct slot *s, struct users *users, u32 kind)
 {
 	if (unlikely(users->thread[kind] != c->thread))
 		users_changed(c, s, users, kind);
+	if (users->recent.thread != c->thread || users->recent.cpu != sys_cpu())
+		users_moved(c, users);
 }
-/* 1 if the last one of the other kind ran on another CPU than we do. */
-int users_elsewhere(struct caller *c, struct users *users, u32 kind);
+/* 1 if the last one but us ran on another CPU than we do. */
+int users_elsewhere(const struct caller *c, const struct users *users);
 
 /* With the lock held, at the end of a call that found nobody asleep: lend it to
  * one that has long been alone. */

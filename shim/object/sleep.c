@@ -8,14 +8,6 @@
 
 #define SA_RESTART 0x10000000UL
 
-/* As in registry/wait.c: about the cost of one sleep and wake-up; and enough to
- * outlast one on another CPU. */
-#define SPIN_PAUSES 200
-#define RESYNC_PAUSES 2500
-/* So often in vain, and looking is left to few. Arbitrary. */
-#define VAIN_MAX 4u
-#define RESYNC_FIRST 16u
-#define RESYNC_LAST 4096u
 /* Between two looks at a stream: some messages' time. Arbitrary. */
 #define BATCH_PAUSES 12
 /* So many looks at most, about a tenth of a millisecond: with several at the
@@ -23,38 +15,6 @@
 #define BATCH_LOOKS 256
 
 /* ---- looking ---- */
-
-/*
- * Two partners that both fell asleep once would sleep for ever after: a wake-up
- * on another CPU takes longer than a short spin. So now and then one is long
- * enough to outlast it, and brings them back in step; rarer and rarer if that
- * does not last, for then there are others who need the CPU.
- */
-static int spin_budget(struct caller *c)
-{
-	u32 n = c->spin.vain;
-
-	if (n < VAIN_MAX)
-		return SPIN_PAUSES;
-	if (!c->spin.resync_at)
-		c->spin.resync_at = RESYNC_FIRST;
-	return n >= c->spin.resync_at ? RESYNC_PAUSES : 0;
-}
-
-static void spin_done(struct caller *c, int pauses, int found)
-{
-	if (pauses == RESYNC_PAUSES) {
-		if (c->spin.resync_at < RESYNC_LAST)
-			c->spin.resync_at *= 4;
-		/* One chance to go on in step. */
-		c->spin.vain = found ? VAIN_MAX - 1 : VAIN_MAX;
-	} else if (!found) {
-		c->spin.vain++;
-	} else {
-		c->spin.vain = 0;
-		c->spin.resync_at = RESYNC_FIRST;
-	}
-}
 
 void sleep_batch(const struct sleep_look *look)
 {
@@ -70,21 +30,22 @@ void sleep_batch(const struct sleep_look *look)
 		 !look->enough(word, look->arg));
 }
 
-int sleep_spin(struct caller *c, const struct sleep_look *look)
+/* Each look takes the line from the partner: so after a few rarer. */
+static int next_look(int i)
 {
-	int pauses = spin_budget(c), i, next = 1;
+	return i + (i < 24 ? i / 2 : 12) + 1;
+}
+
+int sleep_spin(struct spin *spin, const struct sleep_look *look)
+{
+	int i, next = 1;
 	u64 word;
 
-	if (!pauses) {
-		c->spin.vain++;
-		return 0;
-	}
-	/* Each look takes the line from the partner: so rarer and rarer. */
-	for (i = 0; i < pauses; i++) {
-		arch_pause();
+	spin_resume(spin);
+	for (i = 0; spin_on(spin); i++) {
 		if (i < next)
 			continue;
-		next = i + (i < 24 ? i / 2 : 12) + 1;
+		next = next_look(i);
 		word = atom_load_relaxed(look->word);
 		if (word == look->seen)
 			continue;
@@ -92,10 +53,8 @@ int sleep_spin(struct caller *c, const struct sleep_look *look)
 			sleep_batch(look);
 		else if (!look->enough(word, look->arg))
 			continue;
-		spin_done(c, pauses, 1);
 		return 1;
 	}
-	spin_done(c, pauses, 0);
 	return 0;
 }
 

@@ -108,14 +108,14 @@ struct caller {
 	} lent[8];
 	u32 idx_mask;	   /* of ids */
 	int may_borrow;	   /* bias_register succeeded */
-	u32 spins_in_vain; /* wait.c */
-	struct {	   /* wait.c, in cycles: of a sleep lately */
+	struct { /* wait.c: the last look of a sleeper, and at which object */
+		u64 ident;
+		u32 result; /* enum spin_result */
+	} spun;
+	struct { /* wait.c, in cycles: of a sleep lately */
 		s64 credit, usual;
 	} yield;
 	u32 onlooker; /* rather late than in others' way: the mount */
-	struct {      /* object/sleep.c */
-		u32 vain, resync_at;
-	} spin;
 	/* Calls on one queue in a row under its lock (object/loan.h). */
 	struct {
 		u64 ident;

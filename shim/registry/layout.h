@@ -104,7 +104,8 @@ struct semset {
 	u32 n_adj; /* records that have a nonzero adj */
 	u32 n_waiters;
 	u32 last_tid; /* these: hints for spinning and bias */
-	u16 last_cpu, partner_cpu;
+	unsigned char last_cpu, partner_cpu; /* their low bits */
+	u16 spin;			     /* registry/spin.h */
 	u16 pass_pending;	    /* values changed, sleepers not yet tried */
 	unsigned char bias_backoff; /* a hint: revocations seen */
 	unsigned char calm; /* of a set of one, a hint: operations in a row for

@@ -9,15 +9,22 @@
 #include "registry/layout_base.h"
 
 /*
- * struct users: hints about who uses a queue, plain stores, cpu also without
- * its lock; any value is right (object/loan.h). By kind: 0 those who send, 1 those
- * who receive.
+ * struct users: hints about who uses a queue, plain stores under its lock, read
+ * without it; any value is right (object/loan.h). By kind: 0 those who send, 1
+ * those who receive.
  */
+struct queue_user {
+	u32 thread; /* 0 = none yet */
+	u32 cpu;    /* where it ran */
+};
 struct users {
-	u32 thread[2]; /* the last one, 0 = none yet */
-	u32 cpu[2];    /* and where it ran */
+	u32 thread[2]; /* the last one of each kind, 0 = none yet */
 	u32 backoff;   /* times the lock was taken back for another thread */
 	u32 streaming; /* the sender is at it without pause */
+	struct queue_user recent, other; /* the last one, and the last before it that
+				    * was another: its partner */
+	u16 spin; /* registry/spin.h */
+	u16 pad[3];
 };
 
 /*

@@ -11,13 +11,9 @@
  */
 #include "registry/lock.h"
 #include "registry/cancel.h"
+#include "registry/spin.h"
 #include "registry/wait.h"
 
-/* About five microseconds: the cost of one sleep and wake-up
- * (doc/measurements.md §7).
- */
-#define SPIN_PAUSES 200
-#define RESYNC_PAUSES 2500
 #define SETTLE_PAUSES 2000
 #define SETTLE_NS 1000000
 /* Between questions whether a waker is still there, in slices of SETTLE_NS; and
@@ -365,35 +361,23 @@ HOT static int futex_sleep(struct waiter *w, u64 until_ns,
 	return err;
 }
 
-/*
- * Two partners that both fell asleep once would sleep for ever after: a wake-up
- * on another CPU takes longer than the spin. So after 4, 16, 64... spins in
- * vain one is long enough to outlast it, and brings them back in step.
- */
-static int spin_budget(const struct caller *c)
-{
-	u32 n = c->spins_in_vain;
-
-	if (n < 4 || (n & (n - 1)) || !(n & 0x55555555u))
-		return SPIN_PAUSES;
-	return RESYNC_PAUSES;
-}
-
 /* The word while it is nobody's: spin, then announce the sleep. */
 HOT static u32 spin_then_announce(struct caller *c, struct waiter *w, int spin)
 {
-	int i, pauses = spin ? spin_budget(c) : 0;
-	u32 seen = 0;
+	struct spin look = {0};
+	u32 seen;
 
-	for (i = 0; i < pauses; i++) {
-		seen = atom_load_acquire(&w->word);
-		if (seen) {
-			c->spins_in_vain = 0;
+	if (spin && spin_begin(&look, 0)) {
+		while (!(seen = atom_load_acquire(&w->word)) && spin_on(&look))
+			;
+		if (seen)
+			spin_found(&look);
+		/* Noted in the object when its lock is next held. */
+		c->spun.ident = w->ident;
+		c->spun.result = look.result;
+		if (seen)
 			return seen;
-		}
-		arch_pause();
 	}
-	c->spins_in_vain += pauses > 0;
 	seen = 0;
 	if (atom_cas(&w->word, &seen, SYS_WAITERS))
 		seen = SYS_WAITERS;

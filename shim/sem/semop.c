@@ -207,7 +207,7 @@ HOT static void note_operator(
 	s->lock.streak = 0;
 	set->partner_cpu = set->last_cpu;
 	set->last_tid = c->tid;
-	set->last_cpu = sys_cpu();
+	set->last_cpu = (unsigned char)sys_cpu();
 }
 
 /* For the owner's way only, and with both rights: else every call looks. */
@@ -254,12 +254,22 @@ HOT static void consider_lending(
 		note_loan(c, s, sems, IDENT_ID(ident));
 }
 
-/* Where the partner is. */
-HOT static enum wait_look look_for_partner(struct semset *set)
+/* Where the partner is, and whether looking has lately been worth it. */
+HOT static enum wait_look look_for_partner(
+	struct caller *c, struct semset *set, u64 ident)
 {
-	set->last_cpu = sys_cpu();
-	return set->partner_cpu != set->last_cpu ? WAIT_LOOK_SPIN
-						 : WAIT_LOOK_YIELD;
+	struct spin look = {0};
+
+	set->last_cpu = (unsigned char)sys_cpu();
+	if (c->spun.ident == ident)
+		spin_note(&set->spin, c->spun.result);
+	c->spun.ident = 0;
+	if (set->partner_cpu == set->last_cpu)
+		return WAIT_LOOK_YIELD;
+	if (spin_begin(&look, set->spin))
+		return WAIT_LOOK_SPIN;
+	spin_note(&set->spin, look.result);
+	return WAIT_LOOK_NOT;
 }
 
 /* ---- the call ---- */
@@ -358,7 +368,7 @@ HOT static __attribute__((noinline)) int sleep_for(struct caller *c,
 		.deadline_ns = r->deadline_ns, .watch = &ss.watch};
 	enqueue(c, s, set, &r->a, op, r->alter);
 	watch_holders(c, set, &ss);
-	ss.sl.look = look_for_partner(set);
+	ss.sl.look = look_for_partner(c, set, wait_own(c)->ident);
 	sleep_arm(c, &ss.sl);
 	sem_unlock(c, s);
 	return sleep_run(c, &ss.sl);
