@@ -18,6 +18,7 @@
 #	crash	  a process stopped for good at every store to shared memory
 #	explore	  two to four processes in all orders, with deaths, within bounds
 #	race	  storms: processes killed, stopped and signalled at random
+#	fuzz	  damaged registries and save files; a scribbler among programs
 #	model	  the protocols' models, proved; random calls, kernel and shim
 #		  side by side
 #	clean	  nothing is left: objects, mounts, processes, files in /dev/shm
@@ -48,7 +49,7 @@ usage() {
     sed -n '4,/^$/s/^# \{0,1\}//p' "$0"
 }
 
-all_suites=(build unit preload musl scenario fuse crash explore race model clean)
+all_suites=(build unit preload musl scenario fuse crash explore race fuzz model clean)
 install=1
 suites=()
 only=
@@ -472,6 +473,23 @@ suite_race() {
         *) storm "$p" $limit "$p" --kills $kills ;;
         esac
     done
+}
+
+# The figures are told in any case.
+fuzz() {
+    check "fuzz/$1" "${@:2}"
+    wanted "fuzz/$1" && sed 's/^/#   /' "$log"
+}
+
+suite_fuzz() {
+    local why sudo=("${as_root[@]}") seconds=50
+    why=$(namespaces) || {
+        skip fuzz "$why"
+        return
+    }
+    ((full)) && seconds=3600
+    fuzz registries $((2 * seconds + 120)) unshare --ipc --mount -- \
+        "$tests/fuzz/registries" --seconds $seconds
 }
 
 suite_model() {

@@ -154,7 +154,7 @@ static __attribute__((noinline)) void deliver(int sig, siginfo_t *info,
 	if (!handler)
 		return;
 	generation = c->generation;
-	room = c->thread && generation ? c->journal->cap : 0;
+	room = c->thread && generation ? (u32)(c->entries_end - c->entries) : 0;
 	((void (*)(int, siginfo_t *, void *))handler)(sig, info, uc);
 	if (unlikely(generation &&
 		     (generation != atom_load_relaxed(

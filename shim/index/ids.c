@@ -205,7 +205,7 @@ u32 ids_next_hint(const struct caller *c, enum facility f)
 	u32 from = atom_load_relaxed(&t->cursor);
 	u64 word;
 
-	if (from >= atom_load_relaxed(&t->slots_ready))
+	if (from >= atom_load_relaxed(&t->slots_ready) || from >= IDX_MAX)
 		return 0;
 	word = ~*level_word(c, f, 0, from / 64) & (~0ULL << from % 64);
 	return word ? (from & ~63u) + __builtin_ctzll(word) : 0;
@@ -255,7 +255,7 @@ static u32 next_on_page(const u64 *words, u32 from)
 
 u32 ids_next(struct caller *c, enum facility f, u32 from)
 {
-	u32 max = atom_load_acquire(&caller_header(c)->ids[f].max_idx);
+	u32 max = ids_max(c, f);
 	u32 page, at, first = from % IDX_PER_PAGE;
 
 	for (page = from / IDX_PER_PAGE; page <= max / IDX_PER_PAGE;
@@ -283,7 +283,7 @@ static int last_on_page(const u64 *words)
 u32 ids_highest_locked(struct caller *c, enum facility f)
 {
 	struct id_table *t = &caller_header(c)->ids[f];
-	int page = t->max_idx / IDX_PER_PAGE, at = -1;
+	int page = ids_max(c, f) / IDX_PER_PAGE, at = -1;
 	const u64 *words;
 
 	for (; page >= 0 && at < 0; page--) {

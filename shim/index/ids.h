@@ -64,6 +64,14 @@ static inline struct slot *ids_find(
 	return s;
 }
 
+/* No idx in use is higher. */
+static inline u32 ids_max(const struct caller *c, enum facility f)
+{
+	u32 max = atom_load_acquire(&caller_header(c)->ids[f].max_idx);
+
+	return max < IDX_MAX ? max : IDX_MAX - 1;
+}
+
 /* Choose idx and id for a new object and mark the idx used. Consumes *_next_id.
  * 0, or -ENOSPC when no idx is free. */
 int ids_alloc_locked(

@@ -5,6 +5,7 @@
  * bucket not yet split off.
  */
 #include "index/keyhash.h"
+#include "registry/damage.h"
 #include "registry/lock.h"
 
 /* A reader gives up and takes the lock after so many steps: chains are short,
@@ -209,7 +210,8 @@ static void split(struct caller *c, enum facility f)
 	struct slot *s;
 
 	from = bucket_of(n, n);
-	for (at = *bucket(c, f, from); at; at = s->next, len++)
+	for (at = *bucket(c, f, from); at && len <= SPLIT_MAX;
+		at = s->next, len++)
 		s = slot_of(c, f, at);
 	if (len > SPLIT_MAX || journal_reserve(c, 4 * len + 2))
 		return;
@@ -217,7 +219,7 @@ static void split(struct caller *c, enum facility f)
 		return;
 	link = bucket(c, f, from);
 	journal_set32(c, &t->n_buckets, n + 1);
-	while (*link) {
+	while (*link && len--) {
 		at = (*link & LINK_IDX) - 1;
 		s = region_slot(&c->region, f, at);
 		h = hash(s->key);
@@ -248,10 +250,13 @@ static void merge(struct caller *c, enum facility f)
 	struct id_table *t = &caller_header(c)->ids[f];
 	u32 last = t->n_buckets - 1, rest = *bucket(c, f, last);
 	u32 to, *tail, *before = NULL;
+	struct walk w = {0};
 
 	to = bucket_of(last, last);
 	tail = bucket(c, f, to);
 	while (*tail) {
+		if (unlikely(!walk_goes_on(c, &w, *tail)))
+			return;
 		before = tail;
 		tail = &slot_of(c, f, *tail)->next;
 	}
@@ -292,12 +297,14 @@ void keyhash_remove_locked(struct caller *c, enum facility f, u32 idx)
 	struct slot *s = region_slot(&c->region, f, idx);
 	u32 *link = bucket(c, f, bucket_of(hash(s->key), t->n_buckets));
 	u32 *before = NULL;
+	struct walk w = {0};
 
-	while (*link && (*link & LINK_IDX) != idx + 1) {
+	while (*link && (*link & LINK_IDX) != idx + 1 &&
+		walk_goes_on(c, &w, *link)) {
 		before = link;
 		link = &slot_of(c, f, *link)->next;
 	}
-	if (!*link)
+	if ((*link & LINK_IDX) != idx + 1)
 		return;
 	leave_out(c, f, link, before);
 	journal_set32(c, &t->n_keys, t->n_keys - 1);

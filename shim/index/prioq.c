@@ -69,28 +69,32 @@ void prioq_init(struct prioq *q, u32 cap, u32 inline_data, u32 table_off)
 
 static int add_chunk(struct caller *c, struct prioq *q)
 {
-	struct ref *chunk = &prioq_table(q)[q->made >> q->shift];
-	u32 n = 1u << q->shift, first = q->made + 1, i;
+	struct ref *chunk;
+	u32 shift = q->shift & PRIOQ_SHIFT_MASK, made = q->made, cap = q->cap;
+	u32 n = 1u << shift, first = made + 1, i;
 	struct prio_block *block;
 	int err;
 
-	if (q->made >= q->cap)
+	if (made >= cap || cap > PRIOQ_IDX_MASK)
 		return -ENOMEM;
-	if (n > q->cap - q->made)
-		n = q->cap - q->made;
+	if (n > cap - made)
+		n = cap - made;
+	chunk = &prioq_table(q)[made >> shift];
 	/* One that died here before us may have left a chunk behind. */
 	err = chunk->off ? 0 : heap_alloc_at(c, chunk_size(q), chunk);
 	if (err)
 		return err;
-	block = region_at(&c->region,
-		chunk->off + (sizeof(struct prio_item) << q->shift));
-	for (i = 0; i < n; i++) {
+	block = (struct prio_block *)((char *)ref_must(c, *chunk) +
+				      (sizeof(struct prio_item) << shift));
+	for (i = 0; i < n && !c->damaged; i++) {
 		atom_store_release(
 			prioq_free_at(q, q->n_free + n - 1 - i), first + i);
 		if (!q->inline_data)
 			block[i] = (struct prio_block){{0}, 0};
 	}
-	journal_set32(c, &q->made, q->made + n);
+	if (unlikely(c->damaged))
+		return damage_abort(c);
+	journal_set32(c, &q->made, made + n);
 	journal_set32(c, &q->n_free, q->n_free + n);
 	journal_commit(c);
 	return 0;
@@ -136,7 +140,7 @@ static int move_leaf(struct caller *c, struct prioq *q, u32 to)
 
 static int add_leaf(struct caller *c, struct prioq *q, u32 at)
 {
-	struct ref *leaf = &prioq_levels(c, q)->leaf[at];
+	struct ref *leaf = &prioq_levels(c, q)->leaf[at % PRIO_LEAVES];
 	int err;
 
 	if (q->n_leaves > q->cap)
@@ -161,18 +165,19 @@ int prioq_room_slow(struct caller *c, struct prioq *q, u32 prio)
 		return err;
 	if (!q->levels.off)
 		err = add_levels(c, q);
-	if (!err && !prioq_levels(c, q)->leaf[low / 64].off)
-		err = add_leaf(c, q, low / 64);
-	return err;
+	if (!err && !prioq_levels(c, q)->leaf[low / 64 % PRIO_LEAVES].off)
+		err = add_leaf(c, q, low / 64 % PRIO_LEAVES);
+	return unlikely(c->damaged) ? damage_abort(c) : err;
 }
 
 static void free_levels(struct caller *c, struct prioq *q)
 {
-	struct prio_levels *lv = prioq_levels(c, q);
+	struct prio_levels *lv;
 	u32 i;
 
 	if (!q->levels.off)
 		return;
+	lv = prioq_levels(c, q);
 	for (i = 0; i < PRIO_LEAVES; i++)
 		if (lv->leaf[i].off)
 			heap_free_at(c, LEAF_SIZE, &lv->leaf[i]);
@@ -183,14 +188,14 @@ void prioq_free(struct caller *c, struct prioq *q,
 	void (*drop)(struct caller *c, struct prio_block *block))
 {
 	struct ref *table = prioq_table(q);
-	u32 n = n_chunks(q->cap, q->shift), per = 1u << q->shift, i, k;
+	u32 cap = q->cap & PRIOQ_IDX_MASK, shift = q->shift & PRIOQ_SHIFT_MASK;
+	u32 n = n_chunks(cap, shift), per = 1u << shift, i, k;
 
 	free_levels(c, q);
 	for (i = 0; i < n && table[i].off; i++) {
 		for (k = 0; !q->inline_data && k < per; k++)
-			if ((i << q->shift) + k < q->made)
-				drop(c, prioq_data(
-						c, q, (i << q->shift) + k + 1));
+			if ((i << shift) + k < q->made)
+				drop(c, prioq_data(c, q, (i << shift) + k + 1));
 	}
 	while (i-- > 0)
 		if (table[i].off)
@@ -204,22 +209,24 @@ static inline u64 bit(u32 i)
 	return 1ULL << (i % 64);
 }
 
+/* There is one; else any number that a bit can have. */
 static inline u32 highest_bit(u64 word)
 {
-	return 63 - __builtin_clzll(word);
+	return (63 - __builtin_clzll(word | 1)) & 63;
 }
 
 static inline u64 *fifo_at(
 	const struct caller *c, const struct prio_levels *lv, u32 prio)
 {
-	return (u64 *)(c->region.base + lv->leaf[prio / 64].off) + prio % 64;
+	return (u64 *)ref_must(c, lv->leaf[prio / 64 % PRIO_LEAVES]) +
+	       prio % 64;
 }
 
 /* A priority that is not live becomes so. */
 static void level_add(
 	struct caller *c, struct prio_levels *lv, u32 prio, u64 ends)
 {
-	u32 g = prio / 64, t = g / 64;
+	u32 g = prio / 64 % PRIO_LEAVES, t = g / 64;
 
 	journal_set64(c, fifo_at(c, lv, prio), ends);
 	if (!lv->live[g]) {
@@ -234,7 +241,7 @@ static void level_add(
 static void pull_up(struct caller *c, struct prioq *q)
 {
 	struct prio_levels *lv = prioq_levels(c, q);
-	u32 t = highest_bit(lv->any);
+	u32 t = highest_bit(lv->any) % (PRIO_LEAVES / 64);
 	u32 g = t * 64 + highest_bit(lv->top[t]);
 	u32 prio = g * 64 + highest_bit(lv->live[g]);
 
@@ -275,7 +282,7 @@ static void insert_elsewhere(
 		journal_set64(c, &q->ends, PRIOQ_ENDS(idx, idx));
 		return;
 	}
-	if (!(lv->live[prio / 64] & bit(prio))) {
+	if (!(lv->live[prio / 64 % PRIO_LEAVES] & bit(prio))) {
 		level_add(c, lv, prio, PRIOQ_ENDS(idx, idx));
 		return;
 	}
@@ -283,8 +290,8 @@ static void insert_elsewhere(
 	journal_set64(c, fifo, fifo_with(c, q, *fifo, idx, front));
 }
 
-void prioq_insert(
-	struct caller *c, struct prioq *q, u32 idx, u32 prio, int front)
+void prioq_insert_len(struct caller *c, struct prioq *q, u32 idx, u32 len,
+	u32 prio, int front)
 {
 	if (likely(!prioq_count(q))) {
 		if (q->first != prio)
@@ -296,7 +303,7 @@ void prioq_insert(
 	} else {
 		insert_elsewhere(c, q, idx, prio, front);
 	}
-	journal_set64(c, &q->count, q->count + COUNT(prioq_at(c, q, idx)->len));
+	journal_set64(c, &q->count, q->count + COUNT(len));
 }
 
 /*
@@ -309,7 +316,7 @@ void prioq_insert(
 static void fetch_ahead(const struct caller *c, const struct prioq *q,
 	const struct prio_levels *lv)
 {
-	u64 live = lv->live[q->first / 64], ends;
+	u64 live = lv->live[q->first / 64 % PRIO_LEAVES], ends;
 	u32 n;
 
 	for (n = 1; n < LEVELS_AHEAD && live; n++)
@@ -322,11 +329,14 @@ static void fetch_ahead(const struct caller *c, const struct prioq *q,
 		prioq_fetch(c, q, LAST(ends));
 }
 
-u32 prioq_take(struct caller *c, struct prioq *q, u32 *ret_prio)
+u32 prioq_take_place(struct caller *c, struct prioq *q, u32 *ret_prio,
+	struct prio_place *ret)
 {
 	u32 idx = FIRST(q->ends), last = LAST(q->ends);
-	struct prio_item *item = prioq_at(c, q, idx);
+	struct prio_item *item;
 
+	*ret = prioq_place(c, q, idx);
+	item = ret->item;
 	*ret_prio = q->first;
 	journal_set64(c, &q->count, q->count - COUNT(item->len));
 	if (idx != last)
@@ -358,18 +368,23 @@ static s32 live_below(const struct prio_levels *lv, u32 prio)
 int prioq_walk_next(
 	const struct caller *c, const struct prioq *q, struct prioq_walk *walk)
 {
-	const struct prio_levels *lv = prioq_levels(c, q);
+	const struct prio_levels *lv;
 	s32 prio;
 
+	if (walk->n++ > PRIOQ_IDX_MASK) {
+		damage_met(c);
+		return 0;
+	}
 	if (walk->item && walk->item != LAST(walk->ends)) {
 		walk->item = prioq_at(c, q, walk->item)->next;
 		return walk->item != 0;
 	}
 	if (!walk->item) {
-		walk->prio = q->first;
+		walk->prio = q->first % PRIOQ_N_PRIOS;
 		walk->ends = q->ends;
 	} else {
-		prio = q->levels.off ? live_below(lv, walk->prio) : -1;
+		lv = q->levels.off ? prioq_levels(c, q) : NULL;
+		prio = lv ? live_below(lv, walk->prio) : -1;
 		if (prio < 0)
 			return 0;
 		walk->prio = (u32)prio;

@@ -17,11 +17,16 @@
  * Items are named by indexes into chunks. The owner's lock is held everywhere.
  * All changes are part of the current operation (journaled), except those of
  * prioq_room.
+ *
+ * What the head says of sizes and places is cut to what it can be in any queue
+ * (PRIOQ_*_MASK), which costs less than to compare: so whatever it says, no
+ * address lies further behind that of the head or a chunk than damage.h's
+ * REACH.
  */
 #ifndef IPCLIFT_INDEX_PRIOQ_H
 #define IPCLIFT_INDEX_PRIOQ_H
 
-#include "registry/journal/journal.h"
+#include "registry/damage.h"
 
 #define PRIOQ_N_PRIOS 32768u
 /* Journal room for one insert and one take with their items. */
@@ -30,6 +35,13 @@
 /* So many items ahead are fetched into the cache: about what memory takes to
  * answer, in calls. */
 #define PRIOQ_AHEAD 3u
+
+/* All tables together have less than 2^20 bytes, and no more items than 2^17;
+ * a chunk has up to 2^8 items of less than 2^16 bytes. */
+#define PRIOQ_OFF_MASK 0xfffffu
+#define PRIOQ_IDX_MASK 0x1ffffu
+#define PRIOQ_AT_MASK 0xffu
+#define PRIOQ_SHIFT_MASK 15u
 
 #define PRIOQ_N_SHIFT 20
 #define PRIOQ_ENDS(first, last) ((u64)(last) << 32 | (first))
@@ -53,12 +65,13 @@ u64 prioq_table_size(u32 cap, u32 inline_data);
 
 static inline struct ref *prioq_table(const struct prioq *q)
 {
-	return (struct ref *)((char *)q + q->table_off);
+	return (struct ref *)((char *)q + (q->table_off & PRIOQ_OFF_MASK));
 }
 
 static inline u32 *prioq_free_at(const struct prioq *q, u32 i)
 {
-	return (u32 *)((char *)q + q->free_off) + i;
+	return (u32 *)((char *)q + (q->free_off & PRIOQ_OFF_MASK)) +
+	       (i & PRIOQ_IDX_MASK);
 }
 /* The item that will be taken next; there is one. */
 static inline u32 prioq_next_free(const struct prioq *q)
@@ -70,10 +83,10 @@ static inline u32 prioq_next_free(const struct prioq *q)
 static inline char *prioq_chunk(
 	const struct caller *c, const struct prioq *q, u32 idx, u32 *ret_at)
 {
-	u32 i = (idx - 1) < q->made ? idx - 1 : 0;
+	u32 i = (idx - 1) & PRIOQ_IDX_MASK, shift = q->shift & PRIOQ_SHIFT_MASK;
 
-	*ret_at = i & ((1u << q->shift) - 1);
-	return c->region.base + prioq_table(q)[i >> q->shift].off;
+	*ret_at = i & ((1u << shift) - 1) & PRIOQ_AT_MASK;
+	return ref_must(c, prioq_table(q)[i >> shift]);
 }
 static inline struct prio_item *prioq_at(
 	const struct caller *c, const struct prioq *q, u32 idx)
@@ -90,14 +103,15 @@ static inline void *prioq_data(
 	u32 at;
 	char *chunk = prioq_chunk(c, q, idx, &at);
 
-	return chunk + (sizeof(struct prio_item) << q->shift) +
-	       (u64)at * q->stride;
+	return chunk +
+	       (sizeof(struct prio_item) << (q->shift & PRIOQ_SHIFT_MASK)) +
+	       at * (u32)(u16)q->stride;
 }
 
 static inline struct prio_levels *prioq_levels(
 	const struct caller *c, const struct prioq *q)
 {
-	return (struct prio_levels *)(c->region.base + q->levels.off);
+	return ref_must(c, q->levels);
 }
 
 /* Make sure that an item of this priority can be inserted: that a free item
@@ -114,7 +128,8 @@ static inline int prioq_is_room(
 		return 0;
 	if (likely(prio == q->first || !prioq_count(q)))
 		return 1;
-	return q->levels.off && prioq_levels(c, q)->leaf[low / 64].off;
+	return q->levels.off &&
+	       prioq_levels(c, q)->leaf[low / 64 % PRIO_LEAVES].off;
 }
 static inline int prioq_room(struct caller *c, struct prioq *q, u32 prio)
 {
@@ -122,17 +137,38 @@ static inline int prioq_room(struct caller *c, struct prioq *q, u32 prio)
 						 : prioq_room_slow(c, q, prio);
 }
 
-/* An item that will be used soon: a deep queue is not in the cache. */
+/* An item that will be used soon: a deep queue is not in the cache. To fetch
+ * what is nowhere does no harm. */
 static inline void prioq_fetch(
+	const struct caller *c, const struct prioq *q, u32 idx)
+{
+	u32 i = (idx - 1) & PRIOQ_IDX_MASK, shift = q->shift & PRIOQ_SHIFT_MASK;
+	u32 at = i & ((1u << shift) - 1);
+	const char *chunk = c->region.base + prioq_table(q)[i >> shift].off;
+
+	__builtin_prefetch(
+		(const struct prio_item *)(const void *)chunk + at, 1);
+	__builtin_prefetch(chunk + (sizeof(struct prio_item) << shift) +
+				   (u64)at * q->stride,
+		1);
+}
+
+/* An item and its bytes, or struct prio_block, by one look at its chunk. */
+struct prio_place {
+	struct prio_item *item;
+	char *data;
+};
+static inline struct prio_place prioq_place(
 	const struct caller *c, const struct prioq *q, u32 idx)
 {
 	u32 at;
 	char *chunk = prioq_chunk(c, q, idx, &at);
 
-	__builtin_prefetch((struct prio_item *)chunk + at, 1);
-	__builtin_prefetch(chunk + (sizeof(struct prio_item) << q->shift) +
-				   (u64)at * q->stride,
-		1);
+	return (struct prio_place){(struct prio_item *)(void *)chunk + at,
+		chunk +
+			(sizeof(struct prio_item)
+				<< (q->shift & PRIOQ_SHIFT_MASK)) +
+			at * (u32)(u16)q->stride};
 }
 
 /* Take a free item (there is one) and give one back. An operation that does
@@ -156,16 +192,30 @@ static inline void prioq_item_free(struct caller *c, struct prioq *q, u32 idx)
 
 /* Put an item, whose len is set, behind (front: before) those of its priority,
  * for which there is room. */
-void prioq_insert(
-	struct caller *c, struct prioq *q, u32 idx, u32 prio, int front);
-/* Take the first item of the highest priority out; count must not be 0. */
-u32 prioq_take(struct caller *c, struct prioq *q, u32 *ret_prio);
+void prioq_insert_len(struct caller *c, struct prioq *q, u32 idx, u32 len,
+	u32 prio, int front);
+static inline void prioq_insert(
+	struct caller *c, struct prioq *q, u32 idx, u32 prio, int front)
+{
+	prioq_insert_len(c, q, idx, prioq_at(c, q, idx)->len, prio, front);
+}
+/* Take the first item of the highest priority out; count must not be 0. Its
+ * place, too. */
+u32 prioq_take_place(struct caller *c, struct prioq *q, u32 *ret_prio,
+	struct prio_place *ret);
+static inline u32 prioq_take(struct caller *c, struct prioq *q, u32 *ret_prio)
+{
+	struct prio_place place;
+
+	return prioq_take_place(c, q, ret_prio, &place);
+}
 
 /* A walk over all items in the order in which they are taken: 1 with walk->item
  * and ->prio, or 0 at the end. Begins with a walk of zeros. */
 struct prioq_walk {
 	u32 item, prio;
 	u64 ends;
+	u32 n; /* so many so far: a damaged queue may have no end */
 };
 int prioq_walk_next(
 	const struct caller *c, const struct prioq *q, struct prioq_walk *walk);

@@ -7,13 +7,19 @@
 #include "index/rbtree.h"
 
 #define RED 0x80000000u
-#define MAX_DEPTH 64
+#define MAX_DEPTH 64 /* 2 log2(2^29) and some */
 
 typedef struct rbtree_node node_t;
 
 static node_t *at(const struct caller *c, u32 link)
 {
 	return rbtree_at(c, link);
+}
+
+/* Of a node that is there: the rules say so. */
+static node_t *must(const struct caller *c, u32 link)
+{
+	return link_must(c, link);
 }
 
 static u32 up_of(const node_t *n)
@@ -52,27 +58,39 @@ static u32 *slot_of(struct caller *c, u32 *root, u32 up, u32 link)
 struct rbtree_node *rbtree_find(const struct caller *c, u32 root, s64 key)
 {
 	node_t *n = at(c, root);
+	int depth = 0;
 
-	while (n && n->key != key)
+	while (n && n->key != key) {
+		if (unlikely(++depth > MAX_DEPTH))
+			return damage_met(c);
 		n = at(c, key < n->key ? n->left : n->right);
+	}
 	return n;
 }
 
 struct rbtree_node *rbtree_first(const struct caller *c, u32 root)
 {
 	node_t *n = at(c, root);
+	int depth = 0;
 
-	while (n && n->left)
+	while (n && n->left) {
+		if (unlikely(++depth > MAX_DEPTH))
+			return damage_met(c);
 		n = at(c, n->left);
+	}
 	return n;
 }
 
 struct rbtree_node *rbtree_last(const struct caller *c, u32 root)
 {
 	node_t *n = at(c, root);
+	int depth = 0;
 
-	while (n && n->right)
+	while (n && n->right) {
+		if (unlikely(++depth > MAX_DEPTH))
+			return damage_met(c);
 		n = at(c, n->right);
+	}
 	return n;
 }
 
@@ -82,7 +100,7 @@ static void turn(struct caller *c, u32 *root, node_t *x, int left)
 {
 	u32 xl = rbtree_link(c, x), up = up_of(x);
 	u32 yl = left ? x->right : x->left;
-	node_t *y = at(c, yl);
+	node_t *y = must(c, yl);
 	u32 inner = left ? y->left : y->right;
 
 	journal_set32(c, slot_of(c, root, up, xl), yl);
@@ -98,10 +116,10 @@ static void turn(struct caller *c, u32 *root, node_t *x, int left)
 static void insert_balance(struct caller *c, u32 *root, node_t *n)
 {
 	node_t *p, *g, *uncle;
-	int p_left;
+	int p_left, depth = 0;
 
-	while (is_red(p = at(c, up_of(n)))) {
-		g = at(c, up_of(p));
+	while (is_red(p = at(c, up_of(n))) && depth++ < MAX_DEPTH) {
+		g = must(c, up_of(p));
 		p_left = g->left == rbtree_link(c, p);
 		uncle = at(c, p_left ? g->right : g->left);
 		if (is_red(uncle)) {
@@ -120,17 +138,22 @@ static void insert_balance(struct caller *c, u32 *root, node_t *n)
 		turn(c, root, g, !p_left);
 		break;
 	}
-	set_red(c, at(c, *root), 0);
+	set_red(c, must(c, *root), 0);
 }
 
 void rbtree_insert(struct caller *c, u32 *root, struct rbtree_node *node)
 {
-	u32 *slot = root, up = 0;
+	u32 *slot = root, up = 0, link;
+	int depth = 0;
 
-	while (*slot) {
-		node_t *p = at(c, *slot);
+	while ((link = *slot)) {
+		node_t *p = must(c, link);
 
-		up = *slot;
+		if (unlikely(++depth > MAX_DEPTH)) {
+			damage_met(c);
+			return;
+		}
+		up = link;
 		slot = node->key < p->key ? &p->left : &p->right;
 	}
 	/* Nobody reaches the node yet. */
@@ -153,10 +176,10 @@ void rbtree_replace(struct caller *c, u32 *root, struct rbtree_node *node,
 	atom_store_release(&heir->right, node->right);
 	journal_set32(
 		c, slot_of(c, root, up_of(node), rbtree_link(c, node)), link);
-	if (node->left)
-		set_up(c, at(c, node->left), link);
-	if (node->right)
-		set_up(c, at(c, node->right), link);
+	if (heir->left)
+		set_up(c, must(c, heir->left), link);
+	if (heir->right)
+		set_up(c, must(c, heir->right), link);
 }
 
 /*
@@ -166,20 +189,23 @@ void rbtree_replace(struct caller *c, u32 *root, struct rbtree_node *node,
 static void remove_balance(struct caller *c, u32 *root, u32 up, int left)
 {
 	node_t *p = at(c, up), *s, *near, *far;
+	int depth = 0;
 	u32 link;
 
-	while (p) {
-		s = at(c, left ? p->right : p->left);
+	while (p && depth++ < MAX_DEPTH) {
+		s = must(c, left ? p->right : p->left);
 		if (is_red(s)) {
 			set_red(c, s, 0);
 			set_red(c, p, RED);
 			turn(c, root, p, left);
-			s = at(c, left ? p->right : p->left);
+			s = must(c, left ? p->right : p->left);
 		}
 		near = at(c, left ? s->left : s->right);
 		far = at(c, left ? s->right : s->left);
 		if (is_red(near) || is_red(far)) {
 			if (!is_red(far)) {
+				if (unlikely(!near))
+					near = damage_met(c);
 				set_red(c, near, 0);
 				set_red(c, s, RED);
 				turn(c, root, s, !left);
@@ -207,20 +233,26 @@ static void remove_balance(struct caller *c, u32 *root, u32 up, int left)
  * successor's old place is what goes. */
 static void remove_inner(struct caller *c, u32 *root, node_t *n)
 {
-	node_t *s = rbtree_first(c, n->right), *child = at(c, s->right);
-	u32 sl = rbtree_link(c, s), nl = rbtree_link(c, n);
-	int black = !is_red(s), direct = n->right == sl;
-	u32 up = direct ? sl : up_of(s);
+	node_t *s = rbtree_first(c, n->right), *child;
+	u32 sl, nl = rbtree_link(c, n), up;
+	int black, direct;
 
+	if (unlikely(!s))
+		s = damage_met(c);
+	child = at(c, s->right);
+	sl = rbtree_link(c, s);
+	black = !is_red(s);
+	direct = n->right == sl;
+	up = direct ? sl : up_of(s);
 	if (!direct) {
-		journal_set32(c, &at(c, up)->left, s->right);
+		journal_set32(c, &must(c, up)->left, s->right);
 		if (child)
 			set_up(c, child, up);
 		journal_set32(c, &s->right, n->right);
-		set_up(c, at(c, n->right), sl);
+		set_up(c, must(c, n->right), sl);
 	}
 	journal_set32(c, &s->left, n->left);
-	set_up(c, at(c, n->left), sl);
+	set_up(c, must(c, n->left), sl);
 	journal_set32(c, slot_of(c, root, up_of(n), nl), sl);
 	journal_set32(c, &s->up, n->up);
 	if (!black)
@@ -243,7 +275,7 @@ void rbtree_remove(struct caller *c, u32 *root, struct rbtree_node *n)
 		return;
 	}
 	slot = slot_of(c, root, up, link);
-	left = up && slot == &at(c, up)->left;
+	left = up && slot == &must(c, up)->left;
 	journal_set32(c, slot, n->left ? n->left : n->right);
 	if (child) {
 		/* An only child is red, its parent black. */

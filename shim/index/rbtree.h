@@ -11,12 +11,13 @@
  *
  * All functions need the lock of the object that the tree belongs to. Those
  * that change it are part of an operation and need journal room for
- * RBTREE_ENTRIES. Cost: O(log nodes); replace O(1).
+ * RBTREE_ENTRIES, also in a damaged tree: no way in it is taken for longer than
+ * a tree can be high. Cost: O(log nodes); replace O(1).
  */
 #ifndef IPCLIFT_INDEX_RBTREE_H
 #define IPCLIFT_INDEX_RBTREE_H
 
-#include "registry/journal/journal.h"
+#include "registry/damage.h"
 
 _Static_assert(REGION_SIZE >> 6 <= 1u << 31, "links have 31 bits");
 
@@ -29,7 +30,7 @@ _Static_assert(REGION_SIZE >> 6 <= 1u << 31, "links have 31 bits");
 
 static inline void *rbtree_at(const struct caller *c, u32 link)
 {
-	return link ? region_at(&c->region, (u64)link << 6) : NULL;
+	return link_at(c, link);
 }
 static inline u32 rbtree_link(const struct caller *c, const void *node)
 {

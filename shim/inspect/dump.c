@@ -149,8 +149,7 @@ int load_sems(struct caller *c, s32 id, const struct dump_sem *sems, u32 n)
 		journal_set64(c, &sem->lo,
 			(u64)sems[i].pid << 32 | (sem->lo & 0xffff0000) |
 				(sems[i].value & 0x7fff));
-		journal_set64(c, &sem->hi,
-			hi_stamp(sem->hi, sems[i].otime));
+		journal_set64(c, &sem->hi, hi_stamp(sem->hi, sems[i].otime));
 	}
 	journal_commit(c);
 	sem_unlock(c, s);
@@ -180,10 +179,24 @@ static void put_message(struct sink *k, s64 type, u64 size, const void *bytes)
 	k->used += room;
 }
 
+static void put_msg(struct caller *c, struct msg *m, struct sink *k)
+{
+	u64 size = m->size;
+	const void *text = m->text;
+
+	if (size > MSG_INLINE)
+		text = ref_look(c, msg_block_of(m)->ref, size);
+	if (text)
+		put_message(k, m->node.key, size, text);
+	else
+		damage_met(c);
+}
+
 s64 dump_messages(
 	struct caller *c, s32 id, struct dump_msgqueue *ret, void *to, u64 cap)
 {
 	struct sink k = {to, cap, 0};
+	struct walk w = {0};
 	struct msgqueue *q;
 	struct slot *s;
 	struct msg *m;
@@ -196,16 +209,14 @@ s64 dump_messages(
 	if (q) {
 		*ret = (struct dump_msgqueue){
 			q->qbytes, q->stime, q->rtime, q->lspid, q->lrpid};
-		for (m = msg_at(c, (u32)q->ends); m; m = msg_at(c, m->next))
-			put_message(&k, m->node.key, m->size,
-				m->size <= MSG_INLINE
-					? m->text
-					: region_span(&c->region,
-						  msg_block_of(m)->ref,
-						  m->size));
+		for (m = msg_at(c, (u32)q->ends);
+			m && walk_goes_on(c, &w, rbtree_link(c, m));
+			m = msg_at(c, m->next))
+			put_msg(c, m, &k);
+		err = c->damaged ? damage_abort(c) : 0;
 	}
 	lock_release(c, &s->lock);
-	return q ? (s64)k.used : -EINVAL;
+	return err ? err : q ? (s64)k.used : -EINVAL;
 }
 
 int load_msgqueue(struct caller *c, s32 id, const struct dump_msgqueue *m)
@@ -279,10 +290,13 @@ static void put_item(struct caller *c, const struct mqueue *q,
 	u32 len = prioq_at(c, p, walk->item)->len;
 	const void *bytes = prioq_data(c, p, walk->item);
 
-	if (!p->inline_data)
-		bytes = region_span(&c->region,
-			((const struct prio_block *)bytes)->data, len);
-	put_message(k, walk->prio, len, len ? bytes : "");
+	if (!p->inline_data && len)
+		bytes = ref_look(
+			c, ((const struct prio_block *)bytes)->data, len);
+	if (!bytes || len > q->msgsize || len > MQ_HARD_MSGSIZE)
+		damage_met(c);
+	else
+		put_message(k, walk->prio, len, len ? bytes : "");
 }
 
 s64 dump_mq_messages(struct caller *c, const struct mq_desc *d,
@@ -303,9 +317,10 @@ s64 dump_mq_messages(struct caller *c, const struct mq_desc *d,
 			q->atime, q->mtime, q->ctime, q->ruid, 0};
 		while (prioq_walk_next(c, &q->msgs, &walk))
 			put_item(c, q, &walk, &k);
+		err = c->damaged ? damage_abort(c) : 0;
 	}
 	lock_release(c, &d->s->lock);
-	return q ? (s64)k.used : -EBADF;
+	return err ? err : q ? (s64)k.used : -EBADF;
 }
 
 int load_mqueue(struct caller *c, const struct mq_desc *d,

@@ -12,9 +12,12 @@ static s64 later(s64 a, s64 b)
 static u32 count_waiters(struct caller *c, const struct wait_queue *q)
 {
 	const struct waiter *w;
+	struct walk walk = {0};
 	u32 n = 0;
 
-	for (w = wait_at(c, q->head); w; w = wait_at(c, w->next))
+	for (w = wait_at(c, q->head);
+		w && walk_goes_on(c, &walk, wait_index(c, w));
+		w = wait_at(c, w->next))
 		n += !wait_dead(w);
 	return n;
 }
@@ -138,16 +141,21 @@ s32 mq_entries(
 		ret[found++] = (struct mq_entry){
 			walk.prio, prioq_at(c, &q->msgs, walk.item)->len};
 	found = prioq_count(&q->msgs);
+	if (c->damaged)
+		err = damage_abort(c);
 	lock_release(c, &d->s->lock);
-	return (s32)found;
+	return err ? err : (s32)found;
 }
 
 static u32 add_queue(struct caller *c, const struct wait_queue *q, int sending,
 	u32 found, struct mq_sleeper *ret, u32 n)
 {
 	const struct waiter *w;
+	struct walk walk = {0};
 
-	for (w = wait_at(c, q->head); w; w = wait_at(c, w->next)) {
+	for (w = wait_at(c, q->head);
+		w && walk_goes_on(c, &walk, wait_index(c, w));
+		w = wait_at(c, w->next)) {
 		if (wait_dead(w))
 			continue;
 		if (found < n)
@@ -175,8 +183,10 @@ s32 mq_sleepers(struct caller *c, const struct mq_desc *d,
 		return err;
 	found = add_queue(c, &q->receivers, 0, 0, ret, n);
 	found = add_queue(c, &q->senders, 1, found, ret, n);
+	if (c->damaged)
+		err = damage_abort(c);
 	lock_release(c, &d->s->lock);
-	return (s32)found;
+	return err ? err : (s32)found;
 }
 
 int mq_in_use(struct caller *c, const struct mq_desc *d)

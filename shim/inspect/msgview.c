@@ -41,12 +41,14 @@ s64 msg_entries(struct caller *c, s32 id, struct msg_entry *ret, u64 n)
 	struct msgqueue *q;
 	struct slot *s;
 	u64 found = 0, left;
+	struct walk w = {0};
 	int err = view_lock(c, id, &s, &q);
 
 	if (err)
 		return err;
 	left = MSG_NUM(q->count);
-	for (m = msg_at(c, (u32)q->ends); m && found < left;
+	for (m = msg_at(c, (u32)q->ends);
+		m && found < left && walk_goes_on(c, &w, rbtree_link(c, m));
 		m = msg_at(c, m->next)) {
 		if (found >= n) {
 			found = left;
@@ -54,16 +56,21 @@ s64 msg_entries(struct caller *c, s32 id, struct msg_entry *ret, u64 n)
 		}
 		ret[found++] = (struct msg_entry){m->node.key, m->size};
 	}
+	if (c->damaged)
+		err = damage_abort(c);
 	lock_release(c, &s->lock);
-	return (s64)found;
+	return err ? err : (s64)found;
 }
 
 static u32 add_queue(struct caller *c, const struct wait_queue *q, u32 found,
 	struct msg_sleeper *ret, u32 n)
 {
 	const struct waiter *w;
+	struct walk walk = {0};
 
-	for (w = wait_at(c, q->head); w; w = wait_at(c, w->next)) {
+	for (w = wait_at(c, q->head);
+		w && walk_goes_on(c, &walk, wait_index(c, w));
+		w = wait_at(c, w->next)) {
 		if (wait_dead(w))
 			continue;
 		if (found < n)
@@ -93,6 +100,8 @@ s32 msg_sleepers(struct caller *c, s32 id, struct msg_sleeper *ret, u32 n)
 		return err;
 	found = add_queue(c, &q->receivers, 0, ret, n);
 	found = add_queue(c, &q->senders, found, ret, n);
+	if (c->damaged)
+		err = damage_abort(c);
 	lock_release(c, &s->lock);
-	return (s32)found;
+	return err ? err : (s32)found;
 }

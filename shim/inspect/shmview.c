@@ -34,13 +34,15 @@ s32 shm_attachments(struct caller *c, s32 id, struct shm_attachment *ret, u32 n)
 {
 	const struct shm_attach *rec;
 	struct shm_segment *seg;
+	struct walk w = {0};
 	struct slot *s;
 	u32 found = 0;
 	int err = view_lock(c, id, PERM_R, &s, &seg);
 
 	if (err)
 		return err;
-	for (rec = shm_attach_at(c, seg->attach_all); rec;
+	for (rec = shm_attach_at(c, seg->attach_all);
+		rec && walk_goes_on(c, &w, region_off(&c->region, rec));
 		rec = shm_attach_at(c, rec->seg_next)) {
 		const struct task *t = region_task(&c->region, rec->task);
 		u32 child = t->state == TASK_NASCENT ? (u32)t->nascent : 0;
@@ -59,18 +61,22 @@ s32 shm_attachments(struct caller *c, s32 id, struct shm_attachment *ret, u32 n)
 	return (s32)found;
 }
 
-static s64 copy(
-	struct shm_segment *seg, int fd, u64 off, char *buf, u64 len, int write)
+static s64 copy(struct caller *c, struct shm_segment *seg, int fd, u64 off,
+	char *buf, u64 len, int write)
 {
-	if (off >= seg->size)
+	u64 size = seg->size, at = seg->off;
+
+	if (off >= size)
 		return 0;
-	if (len > seg->size - off)
-		len = seg->size - off;
+	if (len > size - off)
+		len = size - off;
+	if (!shm_in_file(c, at, size / SYS_PAGE + (size % SYS_PAGE != 0)))
+		return -EIO;
 	if (!write)
-		return sys_call(__NR_pread64, fd, buf, len, seg->off + off);
+		return sys_call(__NR_pread64, fd, buf, len, at + off);
 	if (!seg->touched)
 		atom_store_release(&seg->touched, 1);
-	return sys_call(__NR_pwrite64, fd, buf, len, seg->off + off);
+	return sys_call(__NR_pwrite64, fd, buf, len, at + off);
 }
 
 s64 shm_copy(struct caller *c, s32 id, int fd, u64 off, void *buf, u64 len,
@@ -83,7 +89,7 @@ s64 shm_copy(struct caller *c, s32 id, int fd, u64 off, void *buf, u64 len,
 
 	if (err)
 		return err;
-	n = copy(seg, fd, off, buf, len, write);
+	n = copy(c, seg, fd, off, buf, len, write);
 	lock_release(c, &s->lock);
 	return n;
 }

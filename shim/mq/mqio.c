@@ -60,18 +60,16 @@ static void swap_blocks(
 
 static inline char *bytes_at(const struct caller *c, struct ref data)
 {
-	return region_at(&c->region, data.off);
+	return ref_must(c, data);
 }
 
 /* The bytes of an item, which are no more than MQ_COPY_MAX or its own block. */
-static inline char *item_bytes(
-	const struct caller *c, const struct mqueue *q, u32 idx)
+static inline char *place_bytes(const struct caller *c, const struct mqueue *q,
+	const struct prio_place *at)
 {
-	void *data = prioq_data(c, &q->msgs, idx);
-
 	if (likely(q->msgs.inline_data))
-		return data;
-	return bytes_at(c, ((struct prio_block *)data)->data);
+		return at->data;
+	return bytes_at(c, ((struct prio_block *)(void *)at->data)->data);
 }
 
 /* 1 if a message can be inserted without the heap. */
@@ -109,14 +107,15 @@ static inline void insert(struct caller *c, struct mqueue *q,
 	const struct mq_msg *m, struct waiter *w, int front)
 {
 	u32 idx = prioq_item_alloc(c, &q->msgs);
+	struct prio_place at = prioq_place(c, &q->msgs, idx);
 
 	if (unlikely(m->len > MQ_COPY_MAX))
-		swap_blocks(c, prioq_data(c, &q->msgs, idx), w);
+		swap_blocks(c, (struct prio_block *)(void *)at.data, w);
 	else if (m->len)
-		copy_bytes(item_bytes(c, q, idx),
+		copy_bytes(place_bytes(c, q, &at),
 			m->small ? m->small : bytes_at(c, w->sops_ext), m->len);
-	atom_store_release(&prioq_at(c, &q->msgs, idx)->len, m->len);
-	prioq_insert(c, &q->msgs, idx, m->prio, front);
+	atom_store_release(&at.item->len, m->len);
+	prioq_insert_len(c, &q->msgs, idx, m->len, m->prio, front);
 }
 
 /* Give the message to a sleeping receiver; part of the operation. */
@@ -182,6 +181,8 @@ int mq_try_send(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	insert(c, q, m, wait_own(c), 0);
 	if (n == 0 && unlikely(q->notify.state == MQ_NOTIFY_ARMED))
 		mq_notify_fire(c, q);
+	if (unlikely(c->damaged))
+		return damage_abort(c);
 	mq_raise(c, q, d, n + 1);
 	stamp(q);
 	journal_commit(c);
@@ -195,8 +196,9 @@ int mq_try_send(struct caller *c, const struct mq_desc *d, struct mqueue *q,
  * room; part of the operation. */
 static void let_sender_in(struct caller *c, struct mqueue *q, struct waiter *w)
 {
-	struct mq_msg m = {
-		.small = NULL, .len = w->msg_len, .prio = w->msg_prio};
+	struct mq_msg m = {.small = NULL,
+		.len = w->msg_len,
+		.prio = w->msg_prio % MQ_N_PRIOS};
 
 	insert(c, q, &m, w, 0);
 	mq_waiter_remove(c, &q->senders, w, 0);
@@ -208,16 +210,23 @@ static void let_sender_in(struct caller *c, struct mqueue *q, struct waiter *w)
 static inline u32 take_first(
 	struct caller *c, struct mqueue *q, struct mq_msg *ret, char *small)
 {
-	u32 idx = prioq_take(c, &q->msgs, &ret->prio);
+	struct prio_place at;
+	u32 idx = prioq_take_place(c, &q->msgs, &ret->prio, &at);
 
-	ret->len = prioq_at(c, &q->msgs, idx)->len;
+	ret->len = at.item->len;
 	ret->small = NULL;
+	/* Neither the caller's buffer nor the block may be shorter. */
+	if (unlikely(ret->len > ret->room || ret->len > MQ_HARD_MSGSIZE)) {
+		damage_met(c);
+		ret->len = 0;
+	}
 	if (likely(ret->len <= MQ_COPY_MAX)) {
 		if (likely(ret->len))
-			copy_bytes(small, item_bytes(c, q, idx), ret->len);
+			copy_bytes(small, place_bytes(c, q, &at), ret->len);
 		ret->small = small;
 	} else {
-		swap_blocks(c, prioq_data(c, &q->msgs, idx), wait_own(c));
+		swap_blocks(
+			c, (struct prio_block *)(void *)at.data, wait_own(c));
 	}
 	return idx;
 }
@@ -235,15 +244,19 @@ int mq_try_receive(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	if (unlikely(q->senders.head)) {
 		w = mq_first_waiter(c, &q->senders);
 		/* Without room it stays asleep, as if there were none. */
-		if (w && item_room(c, q, w->msg_len, w->msg_prio))
+		if (w && (w->msg_len > MQ_HARD_MSGSIZE ||
+				 item_room(c, q, w->msg_len,
+					 w->msg_prio % MQ_N_PRIOS)))
 			w = NULL;
 	}
 	idx = take_first(c, q, ret, small);
-	if (unlikely(w))
+	if (unlikely(w && !c->damaged))
 		let_sender_in(c, q, w);
-	else
-		mq_raise(c, q, d, n - 1);
 	prioq_item_free(c, &q->msgs, idx);
+	if (unlikely(c->damaged))
+		return damage_abort(c);
+	if (likely(!w))
+		mq_raise(c, q, d, n - 1);
 	fetch_next_time(c, q, idx);
 	stamp(q);
 	journal_commit(c);
@@ -259,7 +272,7 @@ int mq_try_receive(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 static inline int lent_send(struct caller *c, const struct mq_desc *d,
 	struct mqueue *q, const struct mq_msg *m)
 {
-	int fits;
+	int fits, err = 0;
 
 	if (!loan_enter(c, d->s, d->ident))
 		return NOT_LENT;
@@ -268,28 +281,32 @@ static inline int lent_send(struct caller *c, const struct mq_desc *d,
 	       is_room(c, q, m->len, m->prio);
 	if (likely(fits)) {
 		insert(c, q, m, wait_own(c), 0);
+		if (unlikely(c->damaged))
+			err = damage_abort(c);
 		stamp(q);
 		journal_commit(c);
 	}
 	loan_leave(c, d->s);
-	return likely(fits) ? 0 : NOT_LENT;
+	return likely(fits) ? err : NOT_LENT;
 }
 
 static inline int lent_receive(struct caller *c, const struct mq_desc *d,
 	struct mqueue *q, struct mq_msg *ret, char *small)
 {
-	int some;
+	int some, err = 0;
 
 	if (!loan_enter(c, d->s, d->ident))
 		return NOT_LENT;
 	some = prioq_count(&q->msgs) && !q->polled;
 	if (likely(some)) {
 		prioq_item_free(c, &q->msgs, take_first(c, q, ret, small));
+		if (unlikely(c->damaged))
+			err = damage_abort(c);
 		stamp(q);
 		journal_commit(c);
 	}
 	loan_leave(c, d->s);
-	return likely(some) ? 0 : NOT_LENT;
+	return likely(some) ? err : NOT_LENT;
 }
 
 /* Lock held and given back, after a try. */
@@ -314,6 +331,8 @@ void mq_put_back(struct caller *c, const struct mq_desc *d, u32 len, u32 prio)
 		hand_over(c, q, w, &m);
 	} else if (!item_room(c, q, len, prio)) {
 		insert(c, q, &m, wait_own(c), 1);
+		if (unlikely(c->damaged))
+			damage_abort(c);
 		mq_raise(c, q, d, prioq_count(&q->msgs));
 	}
 	journal_commit(c);
@@ -352,7 +371,9 @@ static __attribute__((noinline)) int send_large(struct caller *c,
 	err = mq_own_block(c, m->len);
 	if (!err) {
 		copy_bytes(mq_own_bytes(c), user, m->len);
-		err = send_once(c, d, mq_body(c, d->s), m);
+		err = unlikely(c->damaged)
+			      ? damage_abort(c)
+			      : send_once(c, d, mq_body(c, d->s), m);
 	}
 	if (err == BLOCKED)
 		err = mq_sleep_send(c, d, m, timeout);
@@ -394,6 +415,11 @@ void mq_deliver(struct caller *c, struct mq_msg *m)
 {
 	m->delivered = 1;
 	m->ret = m->len;
+	/* Somebody handed it over, whom we need not believe. */
+	if (unlikely(m->len > m->room || m->len > MQ_HARD_MSGSIZE)) {
+		m->ret = -EIO;
+		return;
+	}
 	/* The message is ours, whatever comes: a bad pointer loses it. */
 	if (unlikely(guard_target(c, m->user, m->len))) {
 		m->ret = -EFAULT;
@@ -440,7 +466,7 @@ long mqueue_receive(struct caller *c, const struct mq_desc *d, void *user,
 	u64 len, u32 *user_prio, const struct sys_timespec *timeout)
 {
 	struct mqueue *q = mq_body(c, d->s);
-	struct mq_msg m = {.user = user, .user_prio = user_prio};
+	struct mq_msg m = {.user = user, .room = len, .user_prio = user_prio};
 	char small[MQ_COPY_MAX];
 	int err;
 

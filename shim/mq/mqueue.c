@@ -99,6 +99,7 @@ static void remove_rest(struct caller *c, struct slot *s)
 	struct header *h = caller_header(c);
 	struct mqueue *q = mq_body(c, s);
 	u64 size, off;
+	int freed = 0;
 
 	if (q) {
 		prioq_free(c, &q->msgs, drop_block);
@@ -108,11 +109,11 @@ static void remove_rest(struct caller *c, struct slot *s)
 	off = s->body.off;
 	size = q ? q->body_size : 0;
 	if (off && size)
-		heap_free_locked(c, size, &s->body);
+		freed = heap_free_locked(c, size, &s->body);
 	ids_free_locked(c, FAC_MQ, slot_idx(c, s));
 	journal_set64(c, &h->removing[FAC_MQ], 0);
 	journal_commit(c);
-	if (off && size)
+	if (freed)
 		heap_discard(c, off, size);
 	heap_release(c);
 	lock_release(c, &s->lock);
@@ -122,7 +123,7 @@ static void recover_fifo(struct caller *c)
 {
 	struct header *h = caller_header(c);
 	u64 token[2] = {h->mq_fifo[0], h->mq_fifo[1]};
-	u32 idx, n = table(c)->max_idx;
+	u32 idx, n = ids_max(c, FAC_MQ);
 	struct mqueue *q;
 
 	if (!token[0])
@@ -167,15 +168,16 @@ static void orphan_remove(struct caller *c, u32 idx, struct mqueue *q)
 {
 	struct header *h = caller_header(c);
 	u32 *link = &h->mq_orphans;
+	struct walk w = {0};
 
-	while (*link && *link != idx + 1) {
+	while (*link && *link != idx + 1 && walk_goes_on(c, &w, *link)) {
 		struct mqueue *at = mq_body(c, slot_at(c, *link - 1));
 
 		if (!at)
 			return;
 		link = &at->orphan_next;
 	}
-	if (*link)
+	if (*link == idx + 1)
 		journal_set32(c, link, q->orphan_next);
 }
 
@@ -216,6 +218,7 @@ static void sweep_few(struct caller *c)
 	struct header *h = caller_header(c);
 	u32 first, *link, n, kept = 0;
 	struct mqueue *q, *at;
+	struct walk w = {0};
 
 	for (n = 0; n < SWEEP_FEW; n++) {
 		first = h->mq_orphans;
@@ -226,9 +229,12 @@ static void sweep_few(struct caller *c)
 			continue;
 		if (!q->orphan_next)
 			return;
-		for (link = &h->mq_orphans; (at = orphan_at(c, *link));
+		for (link = &h->mq_orphans; (at = orphan_at(c, *link)) &&
+					    walk_goes_on(c, &w, *link);
 			link = &at->orphan_next)
 			;
+		if (unlikely(*link))
+			return;
 		journal_set32(c, link, first);
 		journal_set32(c, &h->mq_orphans, q->orphan_next);
 		journal_set32(c, &q->orphan_next, 0);
@@ -255,8 +261,7 @@ void mq_closed(struct caller *c, const struct mq_desc *d)
 	struct mqueue *q = mq_body(c, d->s);
 
 	if (!q || !atom_load_acquire(&q->unlinked) ||
-		atom_load_acquire(&d->s->ident) != d->ident ||
-		caller_enroll(c))
+		atom_load_acquire(&d->s->ident) != d->ident || caller_enroll(c))
 		return;
 	fac_lock(c);
 	if (d->s->ident == d->ident)
@@ -329,7 +334,7 @@ static s64 smaller(s64 a, s64 b)
 
 static u64 charged(struct caller *c, u32 ruid)
 {
-	u32 idx, n = table(c)->max_idx;
+	u32 idx, n = ids_max(c, FAC_MQ);
 	u64 sum = 0;
 
 	for (idx = 0; idx <= n; idx++) {
@@ -681,7 +686,7 @@ int mq_find_name(
 
 int mq_find_inode(struct caller *c, u64 dev, u64 ino, struct mq_desc *ret)
 {
-	u32 idx, n = table(c)->max_idx;
+	u32 idx, n = ids_max(c, FAC_MQ);
 
 	for (idx = 0; idx <= n; idx++) {
 		struct slot *s = slot_at(c, idx);

@@ -187,7 +187,11 @@ _Static_assert(PRIOQ_N_PRIOS == MQ_N_PRIOS, "priorities");
 static inline struct mqueue *mq_body(
 	const struct caller *c, const struct slot *s)
 {
-	return region_span(&c->region, s->body, sizeof(struct mqueue));
+	struct ref ref = s->body;
+
+	if (unlikely(ref_leads_nowhere(ref.off)))
+		return NULL;
+	return (struct mqueue *)(c->region.base + ref.off);
 }
 /* Take the queue's lock, back from whom it is lent to, and settle the FIFO if
  * the last owner died; mq_lock: -EBADF if it is not the queue of ident any more
@@ -210,6 +214,7 @@ struct mq_msg {
 	/* Receiving: where it goes to, and once it is there (delivered) what
 	 * the call returns. */
 	void *user;
+	u64 room; /* there */
 	u32 *user_prio;
 	long ret;
 	int delivered;
@@ -221,7 +226,7 @@ void mq_deliver(struct caller *c, struct mq_msg *m);
 int mq_own_block(struct caller *c, u64 need);
 static inline char *mq_own_bytes(const struct caller *c)
 {
-	return region_at(&c->region, wait_own(c)->sops_ext.off);
+	return ref_must(c, wait_own(c)->sops_ext);
 }
 /* One try under the lock, or BLOCKED; s->lock is held. */
 int mq_try_send(struct caller *c, const struct mq_desc *d, struct mqueue *q,

@@ -42,7 +42,17 @@ struct waiter *mq_first_waiter(struct caller *c, struct wait_queue *queue)
 {
 	struct waiter *w;
 
-	while ((w = wait_at(c, queue->head)) && wait_dead(w)) {
+	while ((w = wait_at(c, queue->head))) {
+		/* Who stands there says so; if not, the queue is damaged, and
+		 * the rest of it lost. */
+		if (unlikely(w->state != WAIT_QUEUED)) {
+			journal_set32(c, &queue->head, 0);
+			journal_set32(c, &queue->tail, 0);
+			journal_commit(c);
+			return NULL;
+		}
+		if (likely(!wait_dead(w)))
+			break;
 		mq_waiter_remove(c, queue, w, -EINTR);
 		journal_commit(c);
 	}
@@ -79,11 +89,13 @@ static void queue_insert(
 	struct caller *c, struct wait_queue *queue, struct waiter *w)
 {
 	u32 idx = wait_index(c, w), behind = queue->tail, before;
+	struct walk walk = {0};
 
 	atom_store_release(&w->sched_prio, SCHED_UNKNOWN);
 	if (behind)
 		atom_store_release(&w->sched_prio, sched_prio_of(c->tid));
-	while (behind && sched_prio_at(c, behind) > w->sched_prio)
+	while (behind && sched_prio_at(c, behind) > w->sched_prio &&
+		walk_goes_on(c, &walk, behind))
 		behind = wait_at(c, behind)->prev;
 	before = behind ? wait_at(c, behind)->next : queue->head;
 	atom_store_release(&w->prev, behind);
@@ -257,6 +269,8 @@ int mq_sleep_send(struct caller *c, const struct mq_desc *d,
 		return err;
 	if (m->small)
 		copy_bytes(mq_own_bytes(c), m->small, m->len);
+	if (unlikely(c->damaged))
+		return damage_abort(c);
 	look(c, &spin, q, USER_SENDER);
 	err = mq_lock(c, d);
 	if (err)

@@ -107,8 +107,14 @@ static struct ref warm_pop(struct caller *c, struct msgqueue *q, u32 tier)
 	struct ref block = q->warm[tier];
 	u64 *link = region_span(&c->region, block, msgslab_cap(tier));
 
-	if (!link)
+	if (!link) {
+		/* None, or a list that leads nowhere and is lost. */
+		if (q->n_warm[tier] || block.off) {
+			journal_set64(c, &q->warm[tier].off, 0);
+			journal_set32(c, &q->n_warm[tier], 0);
+		}
 		return (struct ref){0};
+	}
 	journal_set64(c, &q->warm[tier].off, *link);
 	journal_set32(c, &q->n_warm[tier], q->n_warm[tier] - 1);
 	return block;
@@ -121,7 +127,7 @@ void msgmem_block_in(struct caller *c, struct msgqueue *q, struct msg *m)
 	u32 where = msgmem_where(m->size);
 
 	/* The cell is not reachable yet. */
-	if (where == MSG_IN_BIG) {
+	if (where >= MSG_IN_BIG) {
 		atom_store_release(&mb->ref.off, b->big.off);
 		atom_store_release(&mb->cap, b->big_cap);
 		journal_set64(c, &b->big.off, 0);
@@ -132,11 +138,11 @@ void msgmem_block_in(struct caller *c, struct msgqueue *q, struct msg *m)
 	journal_set_ref(c, &b->tier[where], warm_pop(c, q, where));
 }
 
-void msgmem_block_out(struct caller *c, struct msgqueue *q, struct msg *m)
+void msgmem_block_out(
+	struct caller *c, struct msgqueue *q, struct msg *m, u32 where)
 {
 	struct msg_blocks *b = msg_own_blocks(c);
 	struct msg_block *mb = msg_block_of(m);
-	u32 where = msgmem_where(m->size);
 	u64 off = mb->ref.off;
 
 	journal_set64(c, &mb->ref.off, 0);
@@ -159,7 +165,19 @@ void msgmem_block_out(struct caller *c, struct msgqueue *q, struct msg *m)
 
 static struct msg_chunk *chunk_at(const struct caller *c, u32 link)
 {
-	return rbtree_at(c, link);
+	return link_must(c, link);
+}
+
+/* Its row in msgqueue.class and class_units. */
+static inline u32 class_in(const struct msg_chunk *ch)
+{
+	return ch->class % MSG_CLASSES;
+}
+
+/* What chunk_drop left, or never was a chunk, has none of these. */
+static int size_is_right(u64 size)
+{
+	return size == CHUNK_FIRST || size == CHUNK_NEXT || size == CHUNK_LARGE;
 }
 
 static void list_push(struct caller *c, u32 *head, struct msg_chunk *ch)
@@ -206,7 +224,7 @@ static int chunk_add(struct caller *c, struct msgqueue *q, u32 k)
 		heap_release(c);
 		return err;
 	}
-	ch = region_at(&c->region, q->new_chunk.off);
+	ch = ref_must(c, q->new_chunk);
 	atom_store_release(&ch->state, 0);
 	atom_store_release(&ch->class, k);
 	atom_store_release(&ch->size, (u64)size);
@@ -226,9 +244,17 @@ static int chunk_add(struct caller *c, struct msgqueue *q, u32 k)
 static void chunk_drop(
 	struct caller *c, struct msgqueue *q, u32 *list, struct msg_chunk *ch)
 {
-	struct msg_class *cl = &q->class[ch->class];
+	struct msg_class *cl = &q->class[class_in(ch)];
 	u64 size = ch->size, off = region_off(&c->region, ch);
+	int freed;
 
+	if (unlikely(!size_is_right(size))) {
+		/* No chunk, or one that is gone: the rest of the list is
+		 * lost. */
+		journal_set32(c, list, 0);
+		journal_commit(c);
+		return;
+	}
 	heap_acquire(c);
 	list_remove(c, list, ch);
 	journal_set32(c, &cl->n_chunks, cl->n_chunks - 1);
@@ -236,10 +262,13 @@ static void chunk_drop(
 		journal_set32(c, &cl->idle, 0);
 	if (size > CHUNK_FIRST)
 		journal_set32(c, &q->n_large, q->n_large - 1);
+	/* Should another list lead here, it ends here. */
+	journal_set64(c, &ch->size, 0);
 	journal_set64(c, &q->new_chunk.off, off);
-	heap_free_locked(c, size, &q->new_chunk);
+	freed = heap_free_locked(c, size, &q->new_chunk);
 	journal_commit(c);
-	heap_discard(c, off, size);
+	if (freed)
+		heap_discard(c, off, size);
 	heap_release(c);
 }
 
@@ -272,6 +301,8 @@ struct msg *msgmem_take(struct caller *c, struct msgqueue *q, u64 size)
 		m = msg_at(c, free);
 		free = m->free_next;
 	} else {
+		if (unlikely(used >= CHUNK_LARGE / UNIT / class_units[k]))
+			ch = damage_met(c), used = 0;
 		m = (struct msg *)((char *)(ch + 1) +
 				   (u64)used * class_units[k] * UNIT);
 		used++;
@@ -289,7 +320,7 @@ struct msg *msgmem_take(struct caller *c, struct msgqueue *q, u64 size)
 void msgmem_give(struct caller *c, struct msgqueue *q, struct msg *m)
 {
 	struct msg_chunk *ch = chunk_at(c, m->chunk);
-	struct msg_class *cl = &q->class[ch->class];
+	struct msg_class *cl = &q->class[class_in(ch)];
 	u64 state = ch->state;
 
 	c->fetch[1] = ch;
@@ -323,7 +354,7 @@ int msgmem_trim_due(
 			return 1;
 	return empty ? q->n_large != 0
 		     : STATE_LIVE(ch->state) == 1 &&
-			       q->class[ch->class].n_chunks > 1;
+			       q->class[class_in(ch)].n_chunks > 1;
 }
 
 static void warm_trim(struct caller *c, struct msgqueue *q, u32 most)
@@ -334,18 +365,27 @@ static void warm_trim(struct caller *c, struct msgqueue *q, u32 most)
 		while (unlikely(q->n_warm[t] > most)) {
 			journal_set_ref(c, &q->new_chunk, warm_pop(c, q, t));
 			msgslab_free_at(c, t, &q->new_chunk);
+			if (unlikely(q->new_chunk.off)) {
+				/* It is no block: so the others. */
+				journal_set64(c, &q->new_chunk.off, 0);
+				journal_set64(c, &q->warm[t].off, 0);
+				journal_set32(c, &q->n_warm[t], 0);
+				journal_commit(c);
+			}
 		}
 }
 
 /* The queue is empty: only the first chunk of a size is kept. */
 static void trim_empty(struct caller *c, struct msgqueue *q)
 {
+	struct walk w = {0};
 	struct msg_chunk *ch;
 	u32 k, link, next;
 
 	warm_trim(c, q, WARM_EMPTY);
 	for (k = 0; q->n_large && k < MSG_CLASSES; k++)
-		for (link = q->class[k].room; link; link = next) {
+		for (link = q->class[k].room; link && walk_goes_on(c, &w, link);
+			link = next) {
 			ch = chunk_at(c, link);
 			next = ch->next;
 			if (!STATE_LIVE(ch->state) && ch->size > CHUNK_FIRST)
@@ -356,7 +396,7 @@ static void trim_empty(struct caller *c, struct msgqueue *q)
 void msgmem_trim(struct caller *c, struct msgqueue *q, struct msg *m)
 {
 	struct msg_chunk *ch = chunk_at(c, m->chunk), *other;
-	struct msg_class *cl = &q->class[ch->class];
+	struct msg_class *cl = &q->class[class_in(ch)];
 
 	if (unlikely(!MSG_NUM(q->count))) {
 		trim_empty(c, q);
@@ -365,7 +405,7 @@ void msgmem_trim(struct caller *c, struct msgqueue *q, struct msg *m)
 	warm_trim(c, q, WARM_BUSY);
 	if (likely(STATE_LIVE(ch->state)) || cl->n_chunks == 1)
 		return;
-	other = chunk_at(c, cl->idle);
+	other = rbtree_at(c, cl->idle);
 	if (other == ch)
 		return;
 	if (!other || STATE_LIVE(other->state)) {
@@ -394,10 +434,13 @@ static void free_block(struct caller *c, u64 size, struct msg_block *mb)
 void msgmem_free_all(struct caller *c, struct msgqueue *q)
 {
 	u32 link = (u32)q->ends, k;
+	struct walk w = {0};
 	struct msg *m;
 
-	for (; link; link = m->next) {
-		m = msg_at(c, link);
+	for (; link && walk_goes_on(c, &w, link); link = m->next) {
+		m = msg_must(c, link);
+		if (unlikely(c->damaged))
+			break;
 		if (m->size > MSG_INLINE && msg_block_of(m)->ref.off)
 			free_block(c, m->size, msg_block_of(m));
 	}

@@ -158,7 +158,7 @@ static inline int lent_send(
 	struct caller *c, struct slot *s, u64 ident, const struct parcel *p)
 {
 	struct msgqueue *q;
-	int fits;
+	int fits, err = NOT_LENT;
 
 	if (!loan_enter(c, s, ident))
 		return NOT_LENT;
@@ -167,9 +167,9 @@ static inline int lent_send(
 	       msgmem_is_room(
 		       q, p->where == MSG_IN_CELL ? p->size : MSG_INLINE + 1);
 	if (likely(fits))
-		msgqueue_put_lent(c, q, p);
+		err = msgqueue_put_lent(c, q, p);
 	loan_leave(c, s);
-	return likely(fits) ? 0 : NOT_LENT;
+	return err;
 }
 
 static inline void release(struct caller *c, struct slot *s, struct msgqueue *q)
@@ -262,15 +262,19 @@ static __attribute__((noinline)) int send_small(struct caller *c, s32 id,
 static __attribute__((noinline)) int send_large(struct caller *c, s32 id,
 	const char *user, struct parcel *p, s32 flg, int cancellable)
 {
+	char *text;
 	int err;
 
 	section_begin(c);
 	err = msgmem_own_block(c, p->where, p->size);
 	if (!err) {
-		copy_bytes(
-			msgmem_block(c, msg_own_blocks(c), p->where, p->size),
-			user, p->size);
-		err = send_parcel(c, id, p, flg, cancellable);
+		text = msgmem_block(c, msg_own_blocks(c), p->where, p->size);
+		if (likely(text)) {
+			copy_bytes(text, user, p->size);
+			err = send_parcel(c, id, p, flg, cancellable);
+		} else {
+			err = -EIO;
+		}
 		if (p->where == MSG_IN_BIG)
 			msgmem_drop_big(c);
 	}
@@ -438,25 +442,26 @@ struct tries {
 	struct spin spin;
 };
 
-/* The request on a queue that is lent to us: 1 if p holds the message. */
+/* The request on a queue that is lent to us: 0 if p holds the message, -EIO,
+ * NOT_LENT. */
 static inline int lent_receive(struct caller *c, struct slot *s, u64 ident,
 	const struct request *r, struct parcel *p)
 {
 	struct msgqueue *q;
 	struct msg *m;
-	int can;
+	int can, err = NOT_LENT;
 
 	if (!loan_enter(c, s, ident))
-		return 0;
+		return NOT_LENT;
 	q = msg_body(c, s);
 	m = q ? msgqueue_select(c, q, r->mode, r->want) : NULL;
 	can = m && (m->size <= r->size || (r->mode & MSG_TAKE_CUT)) &&
 	      (m->size <= MSG_INLINE || !msg_own_blocks(c)->big.off) &&
 	      !msgmem_trim_due(c, q, m);
 	if (likely(can))
-		msgqueue_take_lent(c, q, m, p);
+		err = msgqueue_take_lent(c, q, m, p);
 	loan_leave(c, s);
-	return can;
+	return err;
 }
 
 /* Nothing there, and whoever sends runs on another CPU: to ask for the lock
@@ -489,8 +494,9 @@ static s64 receive_once(struct caller *c, struct slot *s, u64 ident,
 	struct msg *m;
 	s64 ret;
 
-	if (lent_receive(c, s, ident, r, &p))
-		return copy_out(c, r, &p);
+	ret = lent_receive(c, s, ident, r, &p);
+	if (likely(ret != NOT_LENT))
+		return likely(!ret) ? copy_out(c, r, &p) : ret;
 	look_first(c, s, r, t);
 	ret = msg_lock(c, s, ident);
 	if (unlikely(ret))
@@ -499,6 +505,11 @@ static s64 receive_once(struct caller *c, struct slot *s, u64 ident,
 	users_note(c, s, &q->users, USER_RECEIVER);
 	c->sent_in_row = 0;
 	m = msgqueue_select(c, q, r->mode, r->want);
+	if (unlikely(c->damaged)) {
+		ret = damage_abort(c);
+		lock_release(c, &s->lock);
+		return ret;
+	}
 	if (likely(m)) {
 		spin_found(&t->spin);
 		spin_note(&q->users.spin, t->spin.result);
@@ -512,7 +523,7 @@ static s64 receive_once(struct caller *c, struct slot *s, u64 ident,
 			msgmem_drop_big(c);
 			return SLEEP_RETRY;
 		} else {
-			msgqueue_take(c, q, m, &p);
+			ret = msgqueue_take(c, q, m, &p);
 		}
 		release(c, s, q);
 		return ret ? ret : copy_out(c, r, &p);
@@ -572,6 +583,7 @@ struct copying {
 	struct msg *m;
 	u64 stamp;
 	u64 done;
+	u64 room; /* of the buffer */
 };
 
 /*
@@ -583,36 +595,39 @@ static s64 copy_slice(struct caller *c, struct msgqueue *q,
 	int whole)
 {
 	struct msg *m = msgqueue_select(c, q, r->mode, r->want);
-	u64 max = caller_header(c)->limits.msgmax, n;
+	u64 max = caller_header(c)->limits.msgmax, n, size;
 	const char *from;
 
+	if (unlikely(c->damaged))
+		return damage_abort(c);
 	if (!m)
 		return -ENOMSG;
-	if (m->size > r->size && !(r->mode & MSG_TAKE_CUT))
+	size = m->size;
+	if (size > r->size && !(r->mode & MSG_TAKE_CUT))
 		return -E2BIG;
-	if (m->size > (r->size < max ? r->size : max))
+	if (size > (r->size < max ? r->size : max) || size > at->room)
 		return -EINVAL;
-	if (m != at->m || m->stamp != at->stamp)
-		*at = (struct copying){m, m->stamp, 0};
+	if (m != at->m || m->stamp != at->stamp || at->done > size)
+		*at = (struct copying){m, m->stamp, 0, at->room};
 	p->type = m->node.key;
-	p->size = m->size;
+	p->size = size;
 	from = m->text;
-	if (m->size > MSG_INLINE)
-		from = region_span(&c->region, msg_block_of(m)->ref, m->size);
+	if (size > MSG_INLINE)
+		from = region_span(&c->region, msg_block_of(m)->ref, size);
 	if (!from)
-		return -EINVAL;
-	n = m->size - at->done;
+		return -EIO;
+	n = size - at->done;
 	if (n > COPY_SLICE && !whole)
 		n = COPY_SLICE;
 	copy_bytes(p->text + at->done, from + at->done, n);
 	at->done += n;
-	return at->done < m->size ? AGAIN : 0;
+	return at->done < size ? AGAIN : 0;
 }
 
 static s64 copy_to(struct caller *c, struct slot *s, u64 ident,
-	const struct request *r, struct parcel *p)
+	const struct request *r, struct parcel *p, u64 room)
 {
-	struct copying at = {0};
+	struct copying at = {.room = room};
 	int tries = 0;
 	s64 ret;
 
@@ -639,11 +654,11 @@ static s64 copy_by_buffer(struct caller *c, struct slot *s, u64 ident,
 		return ret;
 	p.text = msgmem_block(c, msg_own_blocks(c), MSG_IN_TIER2, room);
 	if (p.text)
-		return copy_to(c, s, ident, r, &p);
+		return copy_to(c, s, ident, r, &p, room);
 	p.text = sys_mmap(NULL, room, 3, 0x22, -1, 0);
 	if ((unsigned long)p.text > -4096UL)
 		return -ENOMEM;
-	ret = copy_to(c, s, ident, r, &p);
+	ret = copy_to(c, s, ident, r, &p, room);
 	sys_call(__NR_munmap, p.text, room);
 	return ret;
 }

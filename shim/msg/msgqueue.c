@@ -86,7 +86,8 @@ static void link_behind(
 		journal_set32(c, &head->node.user, rbtree_link(c, last));
 	head = type_head(c, q, m->node.key);
 	if (head) {
-		journal_set32(c, &msg_at(c, head->node.user)->type_next, link);
+		journal_set32(
+			c, &msg_must(c, head->node.user)->type_next, link);
 	} else {
 		atom_store_release(&m->node.user, link);
 		rbtree_insert(c, &q->types, &m->node);
@@ -101,7 +102,7 @@ static void link_last(struct caller *c, struct msgqueue *q, struct msg *m)
 	atom_store_release(&m->prev, last);
 	atom_store_release(&m->type_next, 0);
 	if (last) {
-		link_behind(c, q, m, msg_at(c, last));
+		link_behind(c, q, m, msg_must(c, last));
 		journal_set64(c, &q->ends, ENDS(ENDS_FIRST(q->ends), link));
 	} else {
 		atom_store_release(&m->node.user, link);
@@ -115,10 +116,12 @@ static void link_by_stamp(struct caller *c, struct msgqueue *q, struct msg *m)
 {
 	u32 link = rbtree_link(c, m), next = ENDS_FIRST(q->ends), prev = 0;
 	struct msg *head = type_head(c, q, m->node.key), *t, *n;
+	struct walk w = {0}, v = {0};
 
-	while (next && msg_at(c, next)->stamp < m->stamp) {
+	while (next && msg_must(c, next)->stamp < m->stamp &&
+		walk_goes_on(c, &w, next)) {
 		prev = next;
-		next = msg_at(c, next)->next;
+		next = msg_must(c, next)->next;
 	}
 	if (!next) {
 		link_last(c, q, m);
@@ -126,9 +129,9 @@ static void link_by_stamp(struct caller *c, struct msgqueue *q, struct msg *m)
 	}
 	atom_store_release(&m->next, next);
 	atom_store_release(&m->prev, prev);
-	journal_set32(c, &msg_at(c, next)->prev, link);
+	journal_set32(c, &msg_must(c, next)->prev, link);
 	if (prev)
-		journal_set32(c, &msg_at(c, prev)->next, link);
+		journal_set32(c, &msg_must(c, prev)->next, link);
 	else
 		journal_set64(c, &q->ends, ENDS(link, ENDS_LAST(q->ends)));
 	if (!head) {
@@ -143,7 +146,8 @@ static void link_by_stamp(struct caller *c, struct msgqueue *q, struct msg *m)
 		rbtree_replace(c, &q->types, &head->node, &m->node);
 		return;
 	}
-	for (t = head; (n = msg_at(c, t->type_next)) && n->stamp < m->stamp;)
+	for (t = head; (n = msg_at(c, t->type_next)) && n->stamp < m->stamp &&
+		       walk_goes_on(c, &v, t->type_next);)
 		t = n;
 	atom_store_release(&m->type_next, t->type_next);
 	journal_set32(c, &t->type_next, link);
@@ -151,21 +155,23 @@ static void link_by_stamp(struct caller *c, struct msgqueue *q, struct msg *m)
 		journal_set32(c, &head->node.user, link);
 }
 
-/* m is the oldest of its type. */
-static void unlink_msg(struct caller *c, struct msgqueue *q, struct msg *m)
+/* m is the oldest of its type. size: as m has it. */
+static void unlink_msg(
+	struct caller *c, struct msgqueue *q, struct msg *m, u64 size)
 {
 	struct msg *heir = msg_at(c, m->type_next);
 	u32 first = ENDS_FIRST(q->ends), last = ENDS_LAST(q->ends);
+	u32 prev = m->prev, next = m->next;
 
-	if (m->prev)
-		journal_set32(c, &msg_at(c, m->prev)->next, m->next);
+	if (prev)
+		journal_set32(c, &msg_must(c, prev)->next, next);
 	else
-		first = m->next;
-	if (m->next)
-		journal_set32(c, &msg_at(c, m->next)->prev, m->prev);
+		first = next;
+	if (next)
+		journal_set32(c, &msg_must(c, next)->prev, prev);
 	else
-		last = m->prev;
-	if (!m->prev || !m->next)
+		last = prev;
+	if (!prev || !next)
 		journal_set64(c, &q->ends, ENDS(first, last));
 	if (heir) {
 		/* Its node is outside the tree so far. */
@@ -174,27 +180,30 @@ static void unlink_msg(struct caller *c, struct msgqueue *q, struct msg *m)
 	} else {
 		rbtree_remove(c, &q->types, &m->node);
 	}
-	journal_set64(c, &q->count, q->count - COUNT(m->size));
+	journal_set64(c, &q->count, q->count - COUNT(size));
 }
 
-static struct msg *at_position(
+static __attribute__((noinline)) struct msg *at_position(
 	const struct caller *c, struct msgqueue *q, s64 position)
 {
 	u32 link = ENDS_FIRST(q->ends);
+	struct walk w = {0};
 
 	if (position < 0 || (u64)position >= MSG_NUM(q->count))
 		return NULL;
-	while (link && position--)
-		link = msg_at(c, link)->next;
+	while (link && position-- && walk_goes_on(c, &w, link))
+		link = msg_must(c, link)->next;
 	return msg_at(c, link);
 }
 
-static struct msg *first_not_of(
+static __attribute__((noinline)) struct msg *first_not_of(
 	const struct caller *c, struct msgqueue *q, s64 type)
 {
 	struct msg *m = msg_at(c, ENDS_FIRST(q->ends));
+	struct walk w = {0};
 
-	while (m && m->node.key == type)
+	while (m && m->node.key == type &&
+		walk_goes_on(c, &w, rbtree_link(c, m)))
 		m = msg_at(c, m->next);
 	return m;
 }
@@ -297,20 +306,44 @@ static void dismiss(
 	journal_commit(c);
 }
 
+/*
+ * Of a queue of sleepers, the next to be let go: who stands in it says so
+ * (WAIT_QUEUED) until then. One that does not is damage, and the rest of the
+ * queue is lost: it looks for itself when its sleep is interrupted.
+ */
+static struct waiter *next_of(struct caller *c, struct wait_queue *wq)
+{
+	struct waiter *w = wait_at(c, wq->head);
+
+	if (likely(!w || w->state == WAIT_QUEUED))
+		return w;
+	damage_met(c);
+	journal_set32(c, &wq->head, 0);
+	journal_set32(c, &wq->tail, 0);
+	journal_commit(c);
+	c->damaged = 0;
+	return NULL;
+}
+
 /* Whoever is let through last, so that our death wakes one as long as somebody
  * is missing; ours to end. */
 static void alarm_last(struct caller *c, struct msgqueue *q, u32 who, int all)
 {
 	struct waiter *w = NULL;
+	struct walk walk = {0};
 
 	if (who & MSG_PEND_SENDERS)
 		for (w = wait_at(c, q->senders.tail);
 			w && (wait_dead(w) ||
 				     !(all || msg_fits(q, w->msg.max_size)));)
-			w = wait_at(c, w->prev);
+			w = walk_goes_on(c, &walk, w->prev)
+				    ? wait_at(c, w->prev)
+				    : NULL;
 	if (!w && (who & MSG_PEND_RECEIVERS))
 		for (w = wait_at(c, q->receivers.tail); w && wait_dead(w);)
-			w = wait_at(c, w->prev);
+			w = walk_goes_on(c, &walk, w->prev)
+				    ? wait_at(c, w->prev)
+				    : NULL;
 	if (w)
 		wait_alarm(c, w);
 }
@@ -327,10 +360,12 @@ void msgqueue_alarm_all(struct caller *c, struct msgqueue *q)
 
 void msgqueue_dismiss_all(struct caller *c, struct msgqueue *q, s32 result)
 {
-	while (q->receivers.head)
-		dismiss(c, q, wait_at(c, q->receivers.head), result);
-	while (q->senders.head)
-		dismiss(c, q, wait_at(c, q->senders.head), result);
+	struct waiter *w;
+
+	while ((w = next_of(c, &q->receivers)))
+		dismiss(c, q, w, result);
+	while ((w = next_of(c, &q->senders)))
+		dismiss(c, q, w, result);
 	wait_alarm_end(c);
 }
 
@@ -342,8 +377,9 @@ void msgqueue_dismiss_all(struct caller *c, struct msgqueue *q, s32 result)
 static void wake_senders(struct caller *c, struct msgqueue *q)
 {
 	struct waiter *w = wait_at(c, q->senders.head), *next;
+	struct walk walk = {0};
 
-	for (; w; w = next) {
+	for (; w && walk_goes_on(c, &walk, wait_index(c, w)); w = next) {
 		next = wait_at(c, w->next);
 		if (wait_dead(w) || msg_fits(q, w->msg.max_size))
 			dismiss(c, q, w, SLEEP_RETRY);
@@ -352,10 +388,11 @@ static void wake_senders(struct caller *c, struct msgqueue *q)
 
 void msgqueue_wake(struct caller *c, struct msgqueue *q)
 {
+	struct waiter *w;
+
 	if (q->pending & MSG_PEND_RECEIVERS)
-		while (q->receivers.head)
-			dismiss(c, q, wait_at(c, q->receivers.head),
-				SLEEP_RETRY);
+		while ((w = next_of(c, &q->receivers)))
+			dismiss(c, q, w, SLEEP_RETRY);
 	if (q->pending & MSG_PEND_SENDERS)
 		wake_senders(c, q);
 	atom_store_release(&q->pending, 0);
@@ -445,8 +482,9 @@ static int deliver(
 	struct caller *c, struct msgqueue *q, struct parcel *p, u32 pid)
 {
 	struct waiter *w = wait_at(c, q->receivers.head), *next;
+	struct walk walk = {0};
 
-	for (; w; w = next) {
+	for (; w && walk_goes_on(c, &walk, wait_index(c, w)); w = next) {
 		next = wait_at(c, w->next);
 		if (wait_dead(w))
 			dismiss(c, q, w, -EINTR);
@@ -483,6 +521,8 @@ static inline int put(
 		link_by_stamp(c, q, m);
 	journal_set64(c, &q->count, q->count + COUNT(p->size));
 	note_sent(c, q, pid);
+	if (unlikely(c->damaged))
+		return damage_abort(c);
 	journal_commit(c);
 	c->fetch[0] = m;
 	return 0;
@@ -498,13 +538,13 @@ int msgqueue_send(
 	return put(c, q, p, pid);
 }
 
-void msgqueue_put_lent(
+int msgqueue_put_lent(
 	struct caller *c, struct msgqueue *q, const struct parcel *p)
 {
 	struct parcel stamped = *p;
 
 	stamped.stamp = ++q->stamp;
-	put(c, q, &stamped, c->pid);
+	return put(c, q, &stamped, c->pid);
 }
 
 /* ---- receiving ---- */
@@ -516,28 +556,33 @@ static inline void take_out(
 	p->type = m->node.key;
 	p->size = m->size;
 	p->stamp = m->stamp;
-	p->where = msgmem_where(m->size);
-	unlink_msg(c, q, m);
+	p->where = msgmem_where(p->size);
+	unlink_msg(c, q, m, p->size);
 	if (likely(p->where == MSG_IN_CELL))
 		copy_bytes(p->text, m->text, p->size);
 	else
-		msgmem_block_out(c, q, m);
+		msgmem_block_out(c, q, m, p->where);
 	msgmem_give(c, q, m);
 	note_received(c, q, c->pid);
 	c->fetch[0] = m;
 }
 
-void msgqueue_take_lent(
+int msgqueue_take_lent(
 	struct caller *c, struct msgqueue *q, struct msg *m, struct parcel *p)
 {
 	take_out(c, q, m, p);
+	if (unlikely(c->damaged))
+		return damage_abort(c);
 	journal_commit(c);
+	return 0;
 }
 
-void msgqueue_take(
+int msgqueue_take(
 	struct caller *c, struct msgqueue *q, struct msg *m, struct parcel *p)
 {
 	take_out(c, q, m, p);
+	if (unlikely(c->damaged))
+		return damage_abort(c);
 	if (unlikely(q->senders.head)) {
 		journal_set32(c, &q->pending, q->pending | MSG_PEND_SENDERS);
 		msgqueue_alarm(c, q);
@@ -546,4 +591,5 @@ void msgqueue_take(
 	msgmem_trim(c, q, m);
 	if (unlikely(q->pending))
 		msgqueue_wake(c, q);
+	return 0;
 }

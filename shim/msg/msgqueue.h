@@ -65,6 +65,11 @@ static inline struct msg *msg_at(const struct caller *c, u32 link)
 {
 	return rbtree_at(c, link);
 }
+/* One that is there. */
+static inline struct msg *msg_must(const struct caller *c, u32 link)
+{
+	return link_must(c, link);
+}
 static inline struct msg_blocks *msg_own_blocks(const struct caller *c)
 {
 	return &region_thread(&c->region, c->thread)->blocks;
@@ -92,7 +97,8 @@ int msgmem_is_room(const struct msgqueue *q, u64 size);
 void msgmem_give(struct caller *c, struct msgqueue *q, struct msg *m);
 /* Swap the payload of a message that leaves into the own block, and back: part
  * of an operation. m is a message larger than MSG_INLINE. */
-void msgmem_block_out(struct caller *c, struct msgqueue *q, struct msg *m);
+void msgmem_block_out(
+	struct caller *c, struct msgqueue *q, struct msg *m, u32 where);
 void msgmem_block_in(struct caller *c, struct msgqueue *q, struct msg *m);
 /* After the commit of an operation that gave the cell m back: return memory
  * that is not needed. Operations of their own. */
@@ -130,19 +136,19 @@ struct msg *msgqueue_select(
 	const struct caller *c, struct msgqueue *q, u32 mode, s64 want);
 
 /* Send: to the first waiting receiver that takes it, else into the queue.
- * pid 0: a message put back. 0 or -ENOMEM. Operations of their own. */
+ * pid 0: a message put back. 0, -ENOMEM or, as all here, -EIO (damage.h). Operations of their own. */
 int msgqueue_send(
 	struct caller *c, struct msgqueue *q, struct parcel *p, u32 pid);
 /* Take m out for the caller; its payload ends in p. An operation of its own,
  * followed by waking senders. */
-void msgqueue_take(
+int msgqueue_take(
 	struct caller *c, struct msgqueue *q, struct msg *m, struct parcel *p);
 /* Both on a queue that is lent to us, so that nobody sleeps there; room in
  * msgmem_is_room is known, and what msgmem_trim_due says is done by the caller.
  */
-void msgqueue_put_lent(
+int msgqueue_put_lent(
 	struct caller *c, struct msgqueue *q, const struct parcel *p);
-void msgqueue_take_lent(
+int msgqueue_take_lent(
 	struct caller *c, struct msgqueue *q, struct msg *m, struct parcel *p);
 
 /* Queue the own waiter; an operation of its own. */

@@ -4,6 +4,7 @@
  * that names its slab.
  */
 #include "msg/msgslab.h"
+#include "registry/damage.h"
 
 #define SLAB_SIZE (128u << 10)
 #define LINE 64u
@@ -15,9 +16,7 @@ static struct msg_slabs *slabs(struct caller *c)
 
 static struct msg_slab *slab_at(const struct caller *c, u32 link)
 {
-	return link ? region_span(&c->region, (struct ref){(u64)link << 6},
-			      SLAB_SIZE)
-		    : NULL;
+	return link_at(c, link);
 }
 
 static u32 slab_link(const struct caller *c, const struct msg_slab *s)
@@ -70,8 +69,9 @@ static void list_remove(struct caller *c, u32 *head, struct msg_slab *s)
 static void list_append(struct caller *c, u32 *head, struct msg_slab *s)
 {
 	struct msg_slab *last = slab_at(c, *head);
+	struct walk w = {0};
 
-	while (last && last->next)
+	while (last && last->next && walk_goes_on(c, &w, last->next))
 		last = slab_at(c, last->next);
 	if (!last) {
 		list_push(c, head, s);
@@ -93,7 +93,7 @@ static int add_slab(struct caller *c, u32 tier)
 
 	if (err)
 		return err;
-	s = region_at(&c->region, all->moving.off);
+	s = ref_must(c, all->moving);
 	/* Nobody's so far. */
 	*s = (struct msg_slab){0};
 	for (i = 0; i < n_blocks(tier); i++)
@@ -113,8 +113,14 @@ static int alloc_locked(struct caller *c, u32 tier, struct ref *ret)
 	if (err)
 		return err;
 	s = slab_at(c, all->room[tier]);
-	if (!s)
+	if (unlikely(!s || c->damaged || !(~s->used & all_used(tier)))) {
+		/* A list that leads nowhere is lost; the next call begins
+		 * another. */
+		c->damaged = 0;
+		journal_set32(c, &all->room[tier], 0);
+		journal_commit(c);
 		return -ENOMEM;
+	}
 	i = __builtin_ctzll(~s->used);
 	if (all->idle[tier] == slab_link(c, s))
 		journal_set32(c, &all->idle[tier], 0);
@@ -149,8 +155,10 @@ static u64 free_locked(struct caller *c, u32 tier, struct ref *ref)
 	struct msg_slab *s = at ? slab_at(c, *at) : NULL;
 	u64 i, off;
 
-	if (!s)
+	if (unlikely(!s || c->damaged)) {
+		c->damaged = 0;
 		return 0;
+	}
 	i = ((char *)at - (char *)(s + 1)) / (msgslab_cap(tier) + LINE);
 	if (i >= n_blocks(tier) || !(s->used >> i & 1))
 		return 0;
@@ -170,8 +178,7 @@ static u64 free_locked(struct caller *c, u32 tier, struct ref *ref)
 	}
 	off = region_off(&c->region, s);
 	journal_set64(c, &all->moving.off, off);
-	heap_free_locked(c, SLAB_SIZE, &all->moving);
-	return off;
+	return heap_free_locked(c, SLAB_SIZE, &all->moving) ? off : 0;
 }
 
 void msgslab_free_at(struct caller *c, u32 tier, struct ref *ref)

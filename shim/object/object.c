@@ -26,14 +26,14 @@ static void remove_rest(struct caller *c, const struct object_class *k, u32 idx)
 	struct id_table *t = &h->ids[k->facility];
 	struct slot *s = region_slot(&c->region, k->facility, idx);
 	u64 size = k->body_size(s->size), off;
-	int to_heap;
+	int to_heap, freed = 0;
 
 	k->empty(c, s);
 	off = s->body.off;
 	to_heap = off >= HEAP_OFF;
 	if (to_heap) {
 		heap_acquire(c);
-		heap_free_locked(c, size, &s->body);
+		freed = heap_free_locked(c, size, &s->body);
 	} else {
 		journal_set64(c, &s->body.off, 0);
 	}
@@ -42,7 +42,8 @@ static void remove_rest(struct caller *c, const struct object_class *k, u32 idx)
 	journal_set64(c, &h->removing[k->facility], 0);
 	journal_commit(c);
 	if (to_heap) {
-		heap_discard(c, off, size);
+		if (freed)
+			heap_discard(c, off, size);
 		heap_release(c);
 	}
 	lock_release(c, &s->lock);

@@ -70,6 +70,10 @@ struct caller {
 	u32 n_held;
 	struct journal *journal;
 	struct journal_entry *entries; /* of the journal */
+	/* How far they are used, and their end: what the journal itself says
+	 * of that others may have written. */
+	struct journal_entry *entry_next, *entries_end;
+	u32 damaged; /* damage.h: something in the file cannot be */
 	struct lock *held[MAX_HELD];
 	u32 in_section;		   /* > 0: a signal handler must wait */
 	u32 n_grants;		   /* to be woken after the unlock: */

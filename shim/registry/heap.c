@@ -5,6 +5,7 @@
  * -ENOMEM here and never a SIGBUS later. `reserved` only grows and is not
  * journaled: reserving twice does no harm.
  */
+#include "registry/damage.h"
 #include "registry/heap.h"
 #include "registry/lock.h"
 #include "base/sys.h"
@@ -88,17 +89,18 @@ static int reserve(struct caller *c, u64 off, u64 len)
 static int bump(struct caller *c, u64 size, u64 *ret_off)
 {
 	struct heap *heap = &caller_header(c)->heap;
-	u64 off = heap->bump, end = off + size, to;
+	u64 off = heap->bump, reserved = heap->reserved, end = off + size, to;
 
-	if (end > REGION_SIZE || end < off)
+	/* Also where one of them is nonsense. */
+	if (off < HEAP_OFF || (off & 63) || off > HEAP_END || end > HEAP_END ||
+		reserved < off || reserved > REGION_SIZE)
 		return -ENOMEM;
-	if (end > heap->reserved) {
+	if (end > reserved) {
 		to = (end + HEAP_BATCH - 1) & ~(u64)(HEAP_BATCH - 1);
 		/* A batch if there is room for one, else just what is asked. */
-		if (to > REGION_SIZE ||
-			reserve(c, heap->reserved, to - heap->reserved)) {
+		if (to > HEAP_END || reserve(c, reserved, to - reserved)) {
 			to = end;
-			if (reserve(c, heap->reserved, to - heap->reserved))
+			if (reserve(c, reserved, to - reserved))
 				return -ENOMEM;
 		}
 		atom_store_release(&heap->reserved,
@@ -118,10 +120,12 @@ int heap_alloc_locked(struct caller *c, u64 size, struct ref *ret)
 	if (k < 0)
 		return -ENOMEM;
 	off = heap->free_head[k];
-	if (off) {
-		link = region_span(&c->region, (struct ref){off}, block);
-		if (!link)
-			return -ENOMEM;
+	link = off & 63 ? NULL
+			: region_span(&c->region, (struct ref){off}, block);
+	/* A list that leads nowhere is lost. */
+	if (unlikely(off && !link))
+		journal_set64(c, &heap->free_head[k], 0);
+	if (link) {
 		if (block >= DISCARD_SIZE && reserve(c, off, block))
 			return -ENOMEM;
 		journal_set64(c, &heap->free_head[k], *link);
@@ -138,26 +142,29 @@ int heap_alloc_locked(struct caller *c, u64 size, struct ref *ret)
 	return 0;
 }
 
-void heap_free_locked(struct caller *c, u64 size, struct ref *ref)
+int heap_free_locked(struct caller *c, u64 size, struct ref *ref)
 {
 	struct heap *heap = &caller_header(c)->heap;
 	u64 block, off = ref->off, *link;
 	int k = class_of(size, &block);
 
-	link = k < 0 ? NULL : region_span(&c->region, *ref, block);
+	link = k < 0 || (off & 63)
+		       ? NULL
+		       : region_span(&c->region, (struct ref){off}, block);
 	if (!link)
-		return;
+		return 0;
 	journal_set64(c, link, heap->free_head[k]);
 	journal_set64(c, &heap->free_head[k], off);
 	journal_set64(c, &heap->used, heap->used - block);
 	journal_set64(c, &ref->off, 0);
+	return 1;
 }
 
 void heap_discard(struct caller *c, u64 off, u64 size)
 {
 	u64 block = heap_block_size(size), from, to;
 
-	if (block < DISCARD_SIZE || off < HEAP_OFF)
+	if (block < DISCARD_SIZE || off < HEAP_OFF || off > HEAP_END)
 		return;
 	/* The first page holds the link of the free list. */
 	from = (off + 8 + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
@@ -183,11 +190,13 @@ int heap_alloc_at(struct caller *c, u64 size, struct ref *ret)
 void heap_free_at(struct caller *c, u64 size, struct ref *ref)
 {
 	u64 off = ref->off;
+	int freed;
 
 	heap_acquire(c);
-	heap_free_locked(c, size, ref);
+	freed = heap_free_locked(c, size, ref);
 	journal_commit(c);
 	/* Still under the lock: nobody else may have got the block yet. */
-	heap_discard(c, off, size);
+	if (freed)
+		heap_discard(c, off, size);
 	heap_release(c);
 }

@@ -28,7 +28,8 @@ u64 heap_class_size(u32 k);
 void heap_acquire(struct caller *c);
 void heap_release(struct caller *c);
 int heap_alloc_locked(struct caller *c, u64 size, struct ref *ret);
-void heap_free_locked(struct caller *c, u64 size, struct ref *ref);
+/* 0 if the reference leads nowhere: it stays as it is, nothing is freed. */
+int heap_free_locked(struct caller *c, u64 size, struct ref *ref);
 /* After the commit of an operation that freed: gives the pages of a large
  * block back. off is what the reference held. */
 void heap_discard(struct caller *c, u64 off, u64 size);

@@ -355,6 +355,11 @@ _Static_assert(sizeof(struct header) <= HEADER_SIZE, "header size");
 #define N_PROFILES (PROFILES_HEADER + N_TASKS + (u64)N_FAC * IDX_MAX)
 #define HEAP_OFF (12ULL << 30)
 #define REGION_SIZE (32ULL << 30)
+/* The heap ends in front of it: a reference is checked for where it leads to,
+ * and what is then touched behind that place, the largest message having 16
+ * MiB, is still in the region (damage.h). */
+#define REACH (32ULL << 20)
+#define HEAP_END (REGION_SIZE - REACH)
 /* Behind it the segments; larger than what the home mapping of a process
  * covers, whose offsets small runs get. Both arbitrary: no host has more
  * memory; a thousandth of the address space. */

@@ -207,6 +207,7 @@ HOT static void released(struct caller *c, u32 n)
 		robust_pop(c, &c->held[n - 1]->word);
 	} else {
 		robust_pend(c, 0);
+		c->damaged = 0;
 		if (unlikely(c->n_grants))
 			wait_flush(c);
 	}

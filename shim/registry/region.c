@@ -465,6 +465,7 @@ static int map_locked(struct region *region, long fd, const char *path,
 		return err;
 	}
 	region->base = (char *)at;
+	region->file_size = st.size;
 	region->path = remember_path(fd);
 	region->read_only = map_read_only(path, fd);
 	return 0;

@@ -14,7 +14,8 @@
 #include "registry/layout.h"
 
 struct region {
-	char *base; /* NULL = not mapped */
+	char *base;    /* NULL = not mapped */
+	u64 file_size; /* when it was mapped */
 	/* The last page of the region once more, through a descriptor that was
 	 * opened for reading: what is duplicated from it can never be made
 	 * writable. NULL if there is none. */
@@ -83,7 +84,7 @@ static inline void *region_span(
 {
 	u64 off = ref.off;
 
-	if (off < SETS_OFF || size > REGION_SIZE || off > REGION_SIZE - size)
+	if (off < SETS_OFF || size > HEAP_END || off > HEAP_END - size)
 		return NULL;
 	return r->base + off;
 }

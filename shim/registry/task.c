@@ -9,6 +9,7 @@
  */
 #include "registry/task.h"
 #include "registry/bias.h"
+#include "registry/damage.h"
 #include "registry/event.h"
 #include "registry/guard.h"
 #include "registry/heap.h"
@@ -145,10 +146,12 @@ static struct shm_attach *attach_at(const struct caller *c, struct ref ref)
 static int records_unused(const struct caller *c, const struct task *t)
 {
 	const struct shm_attach *rec;
+	struct walk w = {0};
 
 	for (rec = attach_at(c, t->shm_head); rec;
 		rec = attach_at(c, rec->task_next))
-		if (rec->ident)
+		if (rec->ident ||
+			!walk_goes_on(c, &w, region_off(&c->region, rec)))
 			return 0;
 	return 1;
 }
@@ -158,9 +161,12 @@ static void records_keep(struct caller *c, struct task *t)
 {
 	struct ref at, free = {0};
 	struct shm_attach *rec;
+	struct walk w = {0};
 
 	atom_store_release(&t->shm_free.off, 0);
-	for (at = t->shm_head; (rec = attach_at(c, at)); at = rec->task_next) {
+	for (at = t->shm_head;
+		(rec = attach_at(c, at)) && walk_goes_on(c, &w, at.off);
+		at = rec->task_next) {
 		atom_store_release(&rec->free_next.off, free.off);
 		free = at;
 	}
@@ -399,10 +405,18 @@ static int thread_try(struct caller *c, u32 idx)
 	return 1;
 }
 
+/* Records that were ever used are below. */
+static u32 thread_high(const struct caller *c)
+{
+	u32 high = atom_load_acquire(&caller_header(c)->thread_high);
+
+	return high <= N_THREADS ? high : N_THREADS;
+}
+
 static int thread_claim(struct caller *c)
 {
 	struct header *h = caller_header(c);
-	u32 high = atom_load_acquire(&h->thread_high);
+	u32 high = thread_high(c);
 	int err = -ENOSPC;
 	u32 i, idx;
 
@@ -423,7 +437,7 @@ static int thread_claim(struct caller *c)
 			thread_try(c, idx))
 			return 0;
 	}
-	high = atom_load_acquire(&h->thread_high);
+	high = thread_high(c);
 	for (idx = 1; idx < high; idx++)
 		if (thread_try(c, idx))
 			return 0;

@@ -244,11 +244,11 @@ int sem_getval(struct caller *c, s32 id, s32 num)
 
 	if (unlikely(!s || (u32)num >= s->size || perm_check(c, s, PERM_R)))
 		return getval_slow(c, id, num);
-	body = atom_load_relaxed(&s->body.off);
-	if (unlikely(body < SETS_OFF))
+	body = sem_off(atom_load_relaxed(&s->body.off), (u32)num);
+	if (unlikely(sem_off_nowhere(body)))
 		return getval_slow(c, id, num);
 	lo = atom_load_acquire(
-		&sem_array(region_at(&c->region, body))[(u32)num].lo);
+		&((struct sem *)region_at(&c->region, body))->lo);
 	if (unlikely((lo & SEM_OWNED) &&
 		     atom_load_relaxed(&s->bias) != c->bias_id))
 		return getval_slow(c, id, num);

@@ -79,6 +79,18 @@ static inline struct semset *sem_body(
 {
 	return region_span(&c->region, s->body, sem_body_size(s->size));
 }
+/* Where semaphore num of a set with this body stands (sem_array), and whether
+ * that is among the sets at all: for those who do not ask for the body. */
+static inline u64 sem_off(u64 body, u64 num)
+{
+	return ((body + sizeof(struct semset) + SEM_USED - 1) &
+		       ~(u64)(SEM_USED - 1)) +
+	       num * sizeof(struct sem);
+}
+static inline int sem_off_nowhere(u64 off)
+{
+	return off - SETS_OFF >= HEAP_END - SETS_OFF;
+}
 /* At its own place (BODY_OFF) a set is followed by its semaphore at once, in
  * the heap by its first at the second line. */
 static inline struct sem *sem_array(struct semset *set)

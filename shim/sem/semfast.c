@@ -137,6 +137,12 @@ static inline void entry_put(
 	atom_store_release(&c->entries[at].old, old);
 }
 
+/* The commit of those, which are no journal_note's. */
+static inline void entries_commit(struct caller *c)
+{
+	atom_store_release(&c->journal->n, 0);
+}
+
 /* The own record of the set, if it was used lately and its process's lifeline
  * is linked; else NULL. */
 static inline struct undo *undo_cached(struct caller *c, u64 ident)
@@ -179,7 +185,7 @@ static __attribute__((noinline)) int undo_biased(struct caller *c,
 	atom_store_release(&c->journal->n, 2);
 	atom_store_release(&sem->lo, lo_add(sem->lo, op->op, c->pid));
 	atom_store_release(&u->adj[op->num], (s16)adj);
-	journal_commit(c);
+	entries_commit(c);
 	bias_journal_end(c);
 	/* After the fact: of two sets the later used one is undone first. */
 	atom_store_release(&u->stamp, ++task_own(c)->use_seq);
@@ -194,7 +200,7 @@ out:
 static __attribute__((noinline)) int array_biased(
 	struct caller *c, s32 id, const struct sop *user, u32 n)
 {
-	u64 ident, seen = 0, head;
+	u64 ident, body, seen = 0, head;
 	struct sem *sems, *first;
 	struct slot *s;
 	struct sop op;
@@ -204,9 +210,12 @@ static __attribute__((noinline)) int array_biased(
 	s = ids_find(c, FAC_SEM, id, &ident);
 	if (!s || guard_readable(c, user, n * sizeof(op)) || !bias_enter(c, s))
 		return NOT_FAST;
-	sems = sem_array(region_at(&c->region, s->body.off));
-	if (unlikely(atom_load_relaxed(&s->ident) != ident))
+	/* Numbers are below 64. */
+	body = sem_off(atom_load_relaxed(&s->body.off), 0);
+	if (unlikely(sem_off_nowhere(body) ||
+		     atom_load_relaxed(&s->ident) != ident))
 		goto out;
+	sems = region_at(&c->region, body);
 	for (i = 0; i < n; i++) {
 		s32 value;
 
@@ -235,7 +244,7 @@ static __attribute__((noinline)) int array_biased(
 	head = lo_make(first->lo, 0, c->pid);
 	for (i = 0; i < n; i++)
 		atom_store_release(&sems[nums[i]].lo, head | values[i]);
-	journal_commit(c);
+	entries_commit(c);
 	bias_journal_end(c);
 	ret = 0;
 out:
@@ -347,10 +356,10 @@ HOT static inline int op_fast(struct caller *c, s32 id, const struct sop *user)
 		return NOT_FAST;
 	if (unlikely(perm_check(c, s, op.op ? PERM_W : PERM_R)))
 		return NOT_FAST;
-	body = atom_load_relaxed(&s->body.off);
-	if (unlikely(body < SETS_OFF))
+	body = sem_off(atom_load_relaxed(&s->body.off), op.num);
+	if (unlikely(sem_off_nowhere(body)))
 		return NOT_FAST;
-	sem = sem_array(region_at(&c->region, body)) + op.num;
+	sem = region_at(&c->region, body);
 	if (atom_load_relaxed(&s->bias) == c->bias_id)
 		return op.flg & SEM_FLG_UNDO
 			       ? undo_biased(c, s, ident, sem, &op)

@@ -129,6 +129,7 @@ static inline void plan_apply(struct caller *c, struct semset *set,
 	if (stamp)
 		entry_add(c, &n, &first->hi, first->hi, 8);
 	atom_store_release(&c->journal->n, n);
+	c->entry_next = c->entries + n;
 	for (i = 0; i < a->n; i++) {
 		u32 num = a->sops[i].num;
 

@@ -119,10 +119,12 @@ int undo_adjust(struct caller *c, struct semset *set, struct undo *u, u32 num,
 void undo_recount(struct caller *c, struct semset *set)
 {
 	struct undo *u = undo_at(c, ref_long(set->undo_active));
-	u32 i, n;
+	struct walk w = {0};
+	u32 i, n, n_sems;
 
-	for (; u; u = undo_at(c, u->active_next)) {
-		for (i = n = 0; i < u->n_sems; i++)
+	for (; u && undo_walk(c, &w, u); u = undo_at(c, u->active_next)) {
+		n_sems = undo_n_sems(u);
+		for (i = n = 0; i < n_sems; i++)
 			n += u->adj[i] != 0;
 		if (n == u->n_nonzero)
 			continue;
@@ -146,8 +148,9 @@ static void stamp(struct caller *c, struct undo *u)
 static struct undo *chain_find(struct caller *c, u64 ident, u32 n_sems)
 {
 	struct undo *u, *empty = NULL;
+	struct walk w = {0};
 
-	for (u = undo_at(c, task_own(c)->undo_head); u;
+	for (u = undo_at(c, task_own(c)->undo_head); u && undo_walk(c, &w, u);
 		u = undo_at(c, u->task_next)) {
 		if (u->ident == ident)
 			return u;
@@ -294,13 +297,15 @@ u32 undo_suspect(
 {
 	struct undo *u =
 		undo_at(c, ref_long(all ? set->undo_all : set->undo_active));
+	struct walk w = {0};
 	u32 n = 0;
 
 	if (!all && set->n_active > ACTIVE_TIDY && set->n_active > set->n_adj) {
 		tidy_active(c, set);
 		u = undo_at(c, ref_long(set->undo_active));
 	}
-	for (; u; u = undo_at(c, all ? u->set_next : u->active_next)) {
+	for (; u && undo_walk(c, &w, u);
+		u = undo_at(c, all ? u->set_next : u->active_next)) {
 		struct task *t = region_task(&c->region, u->task);
 
 		if (u->task == c->task || (!all && !u->n_nonzero))
@@ -338,9 +343,11 @@ int undo_none_suspect(const struct caller *c, const struct semset *set)
 void undo_watch(struct caller *c, struct semset *set, struct wait_watch *ret)
 {
 	struct undo *u = undo_at(c, ref_long(set->undo_active));
+	struct walk w = {0};
 
 	ret->n = 0;
-	for (; u && ret->n < 8; u = undo_at(c, u->active_next)) {
+	for (; u && ret->n < 8 && undo_walk(c, &w, u);
+		u = undo_at(c, u->active_next)) {
 		struct task *t = region_task(&c->region, u->task);
 		u32 life = atom_load_acquire(&t->life);
 
@@ -404,8 +411,7 @@ static void apply(struct caller *c, struct slot *s, struct semset *set,
 		done++;
 	}
 	sem_own(&sems[0]);
-	journal_set64(c, &sems[0].hi,
-		hi_stamp(sems[0].hi, sys_realtime_sec()));
+	journal_set64(c, &sems[0].hi, hi_stamp(sems[0].hi, sys_realtime_sec()));
 	if (u->n_nonzero) {
 		journal_set32(c, &u->n_nonzero, 0);
 		journal_set32(c, &set->n_adj, set->n_adj - 1);
@@ -421,8 +427,10 @@ static void apply(struct caller *c, struct slot *s, struct semset *set,
 static struct undo *most_recent(struct caller *c, struct task *t)
 {
 	struct undo *u, *best = NULL;
+	struct walk w = {0};
 
-	for (u = undo_at(c, t->undo_head); u; u = undo_at(c, u->task_next))
+	for (u = undo_at(c, t->undo_head); u && undo_walk(c, &w, u);
+		u = undo_at(c, u->task_next))
 		if (u->ident && (!best || u->stamp > best->stamp))
 			best = u;
 	return best;
@@ -435,15 +443,22 @@ static void apply_all(struct caller *c, struct task *t)
 	while ((u = most_recent(c, t))) {
 		struct slot *s = region_slot(
 			&c->region, FAC_SEM, u->slot_idx & ids_mask(c));
+		struct semset *set;
 		u64 ident = u->ident;
 
 		sem_lock_any(c, s);
-		if (u->ident == ident && s->ident == ident) {
-			apply(c, s, sem_body(c, s), u, t->pid);
+		set = sem_body(c, s);
+		if (unlikely(!set ||
+			     (s->ident == ident && u->n_sems != s->size))) {
+			/* It is of no set that there is. */
+			journal_set64(c, &u->ident, 0);
+			journal_commit(c);
+		} else if (u->ident == ident && s->ident == ident) {
+			apply(c, s, set, u, t->pid);
 		} else if (u->ident == ident) {
 			/* A removal has begun and not come to its records. Its
 			 * body is still there: it goes after them. */
-			unbind(c, sem_body(c, s), u);
+			unbind(c, set, u);
 			journal_commit(c);
 		}
 		sem_unlock(c, s);
@@ -453,9 +468,17 @@ static void apply_all(struct caller *c, struct task *t)
 static void free_chain(struct caller *c, struct task *t)
 {
 	struct undo *u;
+	struct walk w = {0};
 
 	if (t->spare.off)
 		heap_free_at(c, t->spare_size, &t->spare);
+	/* First whether it ends: a block is freed once. */
+	for (u = undo_at(c, t->undo_head); u; u = undo_at(c, u->task_next))
+		if (unlikely(!undo_walk(c, &w, u))) {
+			journal_set64(c, &t->undo_head.off, 0);
+			journal_commit(c);
+			break;
+		}
 	while ((u = undo_at(c, t->undo_head))) {
 		u64 size = undo_size(u->cap);
 
@@ -480,9 +503,10 @@ void undo_release_locked(struct caller *c, struct task *t)
 u32 undo_clear_entries(struct caller *c, struct semset *set, s32 num)
 {
 	struct undo *u;
+	struct walk w = {0};
 	u32 n = 0;
 
-	for (u = undo_at(c, ref_long(set->undo_all)); u;
+	for (u = undo_at(c, ref_long(set->undo_all)); u && undo_walk(c, &w, u);
 		u = undo_at(c, u->set_next)) {
 		if (num >= 0)
 			n += u->adj[num] ? 3 : 0;
@@ -495,13 +519,15 @@ u32 undo_clear_entries(struct caller *c, struct semset *set, s32 num)
 void undo_clear(struct caller *c, struct semset *set, s32 num)
 {
 	struct undo *u;
-	u32 i;
+	struct walk w = {0};
+	u32 i, n;
 
-	for (u = undo_at(c, ref_long(set->undo_all)); u;
+	for (u = undo_at(c, ref_long(set->undo_all)); u && undo_walk(c, &w, u);
 		u = undo_at(c, u->set_next)) {
+		n = undo_n_sems(u);
 		if (num >= 0 && u->adj[num])
 			set_adj(c, set, u, num, 0);
-		for (i = 0; num < 0 && u->n_nonzero && i < u->n_sems; i++)
+		for (i = 0; num < 0 && u->n_nonzero && i < n; i++)
 			if (u->adj[i])
 				set_adj(c, set, u, i, 0);
 	}
@@ -512,7 +538,11 @@ void undo_drop_all(struct caller *c, struct semset *set)
 	struct undo *u;
 
 	while ((u = undo_at(c, ref_long(set->undo_all)))) {
-		unbind(c, set, u);
+		/* Off the list already: the rest of it is lost. */
+		if (unlikely(!u->ident))
+			set_list(c, &set->undo_all, (struct ref){0});
+		else
+			unbind(c, set, u);
 		journal_commit(c);
 	}
 }

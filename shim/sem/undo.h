@@ -12,6 +12,7 @@
 #define IPCLIFT_SEM_UNDO_H
 
 #include "object/reap.h"
+#include "registry/damage.h"
 #include "sem/sem.h"
 #include "registry/task.h"
 #include "registry/wait.h"
@@ -19,6 +20,21 @@
 static inline struct undo *undo_at(const struct caller *c, struct ref ref)
 {
 	return region_span(&c->region, ref, sizeof(struct undo));
+}
+
+/* Its adj[]; no set has more than this, and no record leads further. */
+static inline u32 undo_n_sems(const struct undo *u)
+{
+	u32 n = u->n_sems, most = REACH / 2;
+
+	return n < most ? n : most;
+}
+
+/* A walk along records has come to u: not twice. */
+static inline int undo_walk(
+	const struct caller *c, struct walk *w, const struct undo *u)
+{
+	return walk_goes_on(c, w, region_off(&c->region, u));
 }
 
 static inline u64 undo_size(u32 n_sems)

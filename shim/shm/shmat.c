@@ -44,10 +44,12 @@ static unsigned char wanted_prot(s32 flg)
 static int map_segment(struct caller *c, struct shm_segment *seg,
 	struct shm_entry *e, int fixed, s32 flg)
 {
-	if (!seg->touched)
-		atom_store_release(&seg->touched, 1);
 	e->pages = seg->pages;
 	e->off = seg->off;
+	if (unlikely(!e->pages || !shm_in_file(c, e->off, e->pages)))
+		return -EIO;
+	if (!seg->touched)
+		atom_store_release(&seg->touched, 1);
 	e->prot = wanted_prot(flg);
 	e->read_only = (flg & SHM_RDONLY_FLAG) != 0;
 	e->state = SHM_MAPPING;

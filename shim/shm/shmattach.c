@@ -161,10 +161,20 @@ void shm_record_recount(struct caller *c, struct shm_attach *rec, u32 count,
 static void free_records(struct caller *c, struct task *t)
 {
 	struct shm_attach *rec;
+	struct walk w = {0};
 
 	if (t->spare.off)
 		heap_free_at(c, t->spare_size, &t->spare);
 	atom_store_release(&t->shm_free.off, 0);
+	/* First whether it ends: a block is freed once. */
+	for (rec = shm_attach_at(c, t->shm_head); rec;
+		rec = shm_attach_at(c, rec->task_next))
+		if (unlikely(!walk_goes_on(
+			    c, &w, region_off(&c->region, rec)))) {
+			journal_set64(c, &t->shm_head.off, 0);
+			journal_commit(c);
+			break;
+		}
 	while ((rec = shm_attach_at(c, t->shm_head))) {
 		atom_store_release(&t->spare_size, sizeof(*rec));
 		journal_set_ref(c, &t->spare, t->shm_head);
@@ -178,8 +188,10 @@ int shm_release_locked(struct caller *c, struct task *t, u32 epoch)
 {
 	u32 pid = t->state == TASK_NASCENT ? (u32)t->nascent : t->pid, n = 0;
 	struct shm_attach *rec;
+	struct walk w = {0};
 
-	for (rec = shm_attach_at(c, t->shm_head); rec;
+	for (rec = shm_attach_at(c, t->shm_head);
+		rec && walk_goes_on(c, &w, region_off(&c->region, rec));
 		rec = shm_attach_at(c, rec->task_next)) {
 		if (!rec->ident || (epoch != ~0u && rec->epoch >= epoch))
 			continue;
@@ -247,6 +259,7 @@ static int settle(struct caller *c, struct slot *s, u64 ident,
 	u32 alive[ALIVE_MOST], n_alive = 0, task;
 	struct shm_segment *seg;
 	struct shm_attach *rec;
+	struct walk w;
 
 	for (;;) {
 		lock_acquire(c, &s->lock);
@@ -255,7 +268,9 @@ static int settle(struct caller *c, struct slot *s, u64 ident,
 			lock_release(c, &s->lock);
 			return -EIDRM;
 		}
-		for (rec = shm_attach_at(c, seg->attach_all); rec;
+		w = (struct walk){0};
+		for (rec = shm_attach_at(c, seg->attach_all);
+			rec && walk_goes_on(c, &w, region_off(&c->region, rec));
 			rec = shm_attach_at(c, rec->seg_next))
 			if (unlikely(suspect(c, rec, look)) &&
 				!known(alive, n_alive, rec->task))
@@ -324,10 +339,11 @@ static int sweep_one(struct caller *c)
 {
 	struct shm_segment *seg;
 	struct slot *s;
-	u32 idx, next, steps = 0;
+	struct walk w = {0};
+	u32 idx, next;
 
-	for (idx = caller_header(c)->shm.doomed; idx && steps++ <= IDX_MAX;
-		idx = next) {
+	for (idx = caller_header(c)->shm.doomed;
+		idx && walk_goes_on(c, &w, idx); idx = next) {
 		s = slot_of(c, idx - 1);
 		seg = shm_body(c, s);
 		if (!seg)
@@ -403,10 +419,12 @@ void shm_sweep(struct caller *c)
 	struct shm_segment *seg;
 	struct slot *s;
 	u64 ident;
-	u32 idx = 0, steps = 0;
+	struct walk w = {0};
+	u32 idx = 0;
 
 	while (atom_load_acquire(&caller_header(c)->shm.doomed) &&
-		steps++ < IDX_MAX && (idx = next_doomed(c, idx, &ident))) {
+		(idx = next_doomed(c, idx, &ident)) &&
+		walk_goes_on(c, &w, idx)) {
 		s = slot_of(c, idx - 1);
 		if (!shm_settle(c, s, ident, &seg))
 			lock_release(c, &s->lock);

@@ -20,6 +20,7 @@
 #include "object/object.h"
 #include "object/reap.h"
 #include "shm/shmmap.h"
+#include "registry/damage.h"
 #include "registry/task.h"
 
 #define SHM_MODE_DEST 01000u

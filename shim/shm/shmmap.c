@@ -59,7 +59,7 @@ static void *home_place(struct caller *c, int read_only, u64 len)
 static void make_home(struct caller *c, int read_only)
 {
 	struct shm_process *p = c->shm;
-	u64 len = caller_header(c)->file_size - REGION_SIZE;
+	u64 len = c->region.file_size - REGION_SIZE;
 	char *at;
 
 	if (len > WINDOW_HOME)
@@ -427,12 +427,12 @@ static long remove_pages(char *p, u64 len)
  * written to, is refused: then one is made that is not. */
 int shm_map_discard(struct caller *c, u64 off, u64 pages)
 {
-	u64 len = pages * SYS_PAGE, end = caller_header(c)->file_size;
+	u64 len = pages * SYS_PAGE;
 	int own;
 	char *p;
 	long err;
 
-	if (off < REGION_SIZE || off > end || pages > (end - off) / SYS_PAGE)
+	if (!shm_in_file(c, off, pages))
 		return -EINVAL;
 	p = borrow(c, off, len, &own);
 	err = failed(p) ? (long)p : remove_pages(p, len);
@@ -456,7 +456,9 @@ u64 shm_map_resident(struct caller *c, u64 off, u64 pages)
 	unsigned char vec[RESIDENT_STEP];
 	u64 at, i, n, found = 0;
 	int own;
-	char *p = borrow(c, off, pages * SYS_PAGE, &own);
+	char *p = shm_in_file(c, off, pages)
+			  ? borrow(c, off, pages * SYS_PAGE, &own)
+			  : (char *)-EIO;
 
 	if (failed(p))
 		return 0;

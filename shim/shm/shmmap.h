@@ -169,6 +169,15 @@ long shm_map_part(
 /* Make a piece of a home mapping, whatever is mapped there now, what it was:
  * ours, without access. Without memory for that it is left unmapped. */
 void shm_restore_home(struct caller *c, u64 addr, u64 len);
+/* Are these pages of the file, as it was when it was mapped, in the window? What
+ * is asked for must be: beyond the end is SIGBUS, before it are the tables. */
+static inline int shm_in_file(const struct caller *c, u64 off, u64 pages)
+{
+	u64 end = c->region.file_size;
+
+	return off % SYS_PAGE == 0 && off >= REGION_SIZE && off <= end &&
+	       pages <= (end - off) / SYS_PAGE;
+}
 /* Free the pages at a file offset: takes long where there are many, so no lock
  * should be held. 0, -ENOMEM, or what madvise(2) says. */
 int shm_map_discard(struct caller *c, u64 off, u64 pages);

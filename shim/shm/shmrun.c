@@ -106,7 +106,11 @@ static int take_left(struct caller *c)
 		st->n_kept && !th->run.off && !run && class < SHM_CLASSES;
 		class ++)
 		run = pop(c, &st->kept[class]);
-	if (run) {
+	if (unlikely(run && !run->kept)) {
+		/* It was here before, or is none: the lists are lost. */
+		journal_abort(c);
+		atom_store_release(&st->n_kept, 0);
+	} else if (run) {
 		atom_store_release(&th->run_claim, th->claims);
 		journal_set32(c, &st->n_kept, st->n_kept - 1);
 		journal_set64(c, &th->run.off, region_off(&c->region, run));
@@ -218,7 +222,7 @@ int shm_run_flush(struct caller *c)
 static u64 bump(struct caller *c, u64 pages)
 {
 	struct shm_state *st = state(c);
-	u64 end = caller_header(c)->file_size, near_end, off;
+	u64 end = c->region.file_size, near_end, off;
 	u64 len = (pages + 1) * SYS_PAGE;
 
 	near_end = REGION_SIZE + WINDOW_HOME;

@@ -280,8 +280,7 @@ int judge(int last)
 	image_copy(copy);
 	*c = driver;
 	c->region.base = copy;
-	c->journal = &region_thread(&c->region, c->thread)->journal;
-	c->entries = journal_entries(&c->region, c->journal);
+	journal_find(c);
 	memset(c->room_page, 0, sizeof(c->room_page));
 	memset(c->undo_cache, 0, sizeof(c->undo_cache));
 	how = look(c);

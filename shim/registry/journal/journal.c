@@ -5,15 +5,18 @@
 #include "registry/journal/journal.h"
 #include "registry/heap.h"
 
+/* Arbitrary: more than any operation takes, so that doubling ends. */
+#define GROW_MOST (1u << 28)
+
 struct journal_entry *journal_entries(
-	const struct region *region, struct journal *j)
+	const struct region *region, struct journal *j, u32 cap)
 {
 	struct journal_ext *x;
 
 	if (!j->ext.off)
-		return j->cap <= JOURNAL_INLINE ? j->entries : NULL;
-	x = region_span(region, j->ext, journal_ext_size(j->cap));
-	return x && j->cap <= x->cap ? x->entries : NULL;
+		return cap <= JOURNAL_INLINE ? j->entries : NULL;
+	x = region_span(region, j->ext, journal_ext_size(cap));
+	return x && cap <= x->cap ? x->entries : NULL;
 }
 
 static void restore(const struct region *region, const struct journal_entry *e)
@@ -44,8 +47,28 @@ void journal_abort(struct caller *c)
 {
 	struct journal *j = c->journal;
 
-	journal_rollback(&c->region, c->entries, j->n);
+	journal_rollback(
+		&c->region, c->entries, (u32)(c->entry_next - c->entries));
 	atom_store_release(&j->n, 0);
+	c->entry_next = c->entries;
+}
+
+void journal_find(struct caller *c)
+{
+	struct journal *j = &region_thread(&c->region, c->thread)->journal;
+	u32 cap = j->cap;
+
+	c->journal = j;
+	c->entries = journal_entries(&c->region, j, cap);
+	if (unlikely(!c->entries)) {
+		/* The array is lost; the journal is that of a new record. */
+		atom_store_release(&j->ext.off, 0);
+		atom_store_release(&j->cap, JOURNAL_INLINE);
+		cap = JOURNAL_INLINE;
+		c->entries = j->entries;
+	}
+	c->entry_next = c->entries;
+	c->entries_end = c->entries + cap;
 }
 
 /*
@@ -64,8 +87,7 @@ void journal_adopt(struct caller *c)
 		atom_store_release(&th->spare.off, x->old.off);
 	}
 	atom_store_release(&j->cap, x ? (u32)x->cap : JOURNAL_INLINE);
-	c->journal = j;
-	c->entries = journal_entries(&c->region, j);
+	journal_find(c);
 	if (th->spare.off)
 		heap_free_at(c, th->spare_size, &th->spare);
 }
@@ -76,10 +98,11 @@ static int grow(struct caller *c, u32 n)
 	struct thread *th = region_thread(&c->region, c->thread);
 	struct journal *j = c->journal;
 	struct journal_ext *x;
-	u32 cap = j->cap;
+	u32 cap = (u32)(c->entries_end - c->entries);
+	u64 old_size = journal_ext_size(cap);
 	int err;
 
-	if (j->n)
+	if (c->entry_next != c->entries || n > GROW_MOST)
 		return -ENOMEM;
 	while (cap < n)
 		cap *= 2;
@@ -88,8 +111,10 @@ static int grow(struct caller *c, u32 n)
 	if (err)
 		return err;
 	x = region_span(&c->region, th->spare, journal_ext_size(cap));
+	if (!x)
+		return -ENOMEM;
 	atom_store_release(&x->cap, cap);
-	atom_store_release(&x->old_size, journal_ext_size(j->cap));
+	atom_store_release(&x->old_size, old_size);
 	atom_store_release(&x->old.off, j->ext.off);
 	atom_store_release(&j->ext.off, th->spare.off);
 	journal_adopt(c);
@@ -103,7 +128,7 @@ int journal_reserve_slow(struct caller *c, u32 n)
 	int err = 0;
 
 	section_begin(c);
-	if (c->journal->n + n > c->journal->cap)
+	if (c->entries_end - c->entry_next < (s64)n)
 		err = grow(c, n);
 	section_end(c);
 	return err;

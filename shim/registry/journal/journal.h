@@ -31,7 +31,7 @@
 int journal_reserve_slow(struct caller *c, u32 n);
 static inline int journal_reserve(struct caller *c, u32 n)
 {
-	return likely(c->journal->n + n <= c->journal->cap)
+	return likely(c->entries_end - c->entry_next >= (s64)n)
 		       ? 0
 		       : journal_reserve_slow(c, n);
 }
@@ -39,12 +39,13 @@ static inline int journal_reserve(struct caller *c, u32 n)
 static inline void journal_note(struct caller *c, void *p, u64 old, u64 size)
 {
 	struct journal *j = c->journal;
-	u32 n = j->n;
+	struct journal_entry *e = c->entry_next;
 
-	atom_store_release(&c->entries[n].off,
+	atom_store_release(&e->off,
 		region_off(&c->region, p) | size << JOURNAL_SIZE_SHIFT);
-	atom_store_release(&c->entries[n].old, old);
-	atom_store_release(&j->n, n + 1);
+	atom_store_release(&e->old, old);
+	c->entry_next = e + 1;
+	atom_store_release(&j->n, j->n + 1);
 }
 
 static inline void journal_set64(struct caller *c, u64 *p, u64 v)
@@ -75,6 +76,7 @@ static inline void journal_set_ref(
 static inline void journal_commit(struct caller *c)
 {
 	atom_store_release(&c->journal->n, 0);
+	c->entry_next = c->entries;
 }
 
 /*
@@ -91,6 +93,7 @@ static inline void journal_publish(struct caller *c, u64 *p, u64 v)
 	atom_store_release(p, v);
 	atom_store_release(&j->n, 0);
 	atom_store_release(&j->publish_off, 0);
+	c->entry_next = c->entries;
 }
 
 /* Give up: write the old values back, newest first. */
@@ -106,8 +109,11 @@ static inline u64 journal_ext_size(u64 cap)
 /* Make the journal of the caller's own thread record ready for use: finishes
  * a growth in whose midst an earlier thread died. No lock held. */
 void journal_adopt(struct caller *c);
-/* The entry array of a journal, or NULL if its reference is bad. */
+/* Where the caller's own journal is, which is empty. */
+void journal_find(struct caller *c);
+/* The entry array of a journal, for cap entries, or NULL if its reference is
+ * bad. */
 struct journal_entry *journal_entries(
-	const struct region *region, struct journal *j);
+	const struct region *region, struct journal *j, u32 cap);
 
 #endif

@@ -38,13 +38,11 @@ static int published(const struct caller *c, const struct journal *j)
 
 static void rollback(struct caller *c, struct journal *j)
 {
-	struct journal_entry *entries = journal_entries(&c->region, j);
+	u32 cap = atom_load_relaxed(&j->cap), n = atom_load_relaxed(&j->n);
+	struct journal_entry *entries = journal_entries(&c->region, j, cap);
 
-	if (!entries)
-		return;
-	if (!published(c, j)) {
-		journal_rollback(
-			&c->region, entries, j->n <= j->cap ? j->n : j->cap);
+	if (entries && !published(c, j)) {
+		journal_rollback(&c->region, entries, n <= cap ? n : cap);
 		atom_store_release(&j->publish_off, 0);
 	}
 	/* The last store: from here on the record may be somebody else's. */

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What is read from the file may be anything: whoever may write it can have
+ * written it, or a stray store has. So
+ *
+ *   - a reference is loaded once and becomes an address by one of these
+ *     functions (or region_span, where its absence has to be handled), and
+ *     nothing is touched further behind that address than REACH;
+ *   - a count or an index from the file is held against a constant;
+ *   - a walk along links ends after as many steps as there are links, however
+ *     they lead (struct walk).
+ *
+ * A reference that leads nowhere gives the address of the sink, a stretch of
+ * the region that means nothing to anybody, and sets caller.damaged: the
+ * operation goes on without harm, and where it would commit it is undone and
+ * fails with -EIO (damage_abort). So nobody has to ask at each step.
+ */
+#ifndef IPCLIFT_REGISTRY_DAMAGE_H
+#define IPCLIFT_REGISTRY_DAMAGE_H
+
+#include "registry/journal/journal.h"
+
+/* In the tail that this leaves, below what shm/shmmap.c uses. */
+#define SINK_OFF HEAP_END
+
+/* Sets c->damaged (the caller is const only to those who look); the sink. */
+void *damage_met(const struct caller *c);
+/* Undo the operation under way: -EIO. */
+int damage_abort(struct caller *c);
+
+/* A block of the heap, which begins at a multiple of 64: turned by six bits one
+ * that does not is far out of bounds too. */
+static inline int ref_leads_nowhere(u64 off)
+{
+	u64 unit = off - HEAP_OFF;
+
+	unit = unit >> 6 | unit << 58;
+	return unit >= (HEAP_END - HEAP_OFF) >> 6;
+}
+static inline void *ref_must(const struct caller *c, struct ref ref)
+{
+	u64 off = ref.off;
+
+	if (unlikely(ref_leads_nowhere(off)))
+		return damage_met(c);
+	return c->region.base + off;
+}
+/* So many bytes below the heap's end, for those who only look, and for what is
+ * larger than REACH; NULL if it is not. */
+static inline void *ref_look(const struct caller *c, struct ref ref, u64 size)
+{
+	u64 off = ref.off,
+	    bump = atom_load_relaxed(&caller_header(c)->heap.bump);
+
+	if (ref_leads_nowhere(off) || bump > HEAP_END || off > bump ||
+		size > bump - off)
+		return NULL;
+	return c->region.base + off;
+}
+
+/* By a link: offset by 64. link_at: NULL if it is 0. */
+#define LINK_FIRST ((u32)(HEAP_OFF >> 6))
+#define N_LINKS ((u32)((HEAP_END - HEAP_OFF) >> 6))
+static inline void *link_must(const struct caller *c, u32 link)
+{
+	if (unlikely(link - LINK_FIRST >= N_LINKS))
+		return damage_met(c);
+	return c->region.base + ((u64)link << 6);
+}
+static inline void *link_at(const struct caller *c, u32 link)
+{
+	return link ? link_must(c, link) : NULL;
+}
+
+/*
+ * A walk along links: walk_goes_on(c, &walk, where it has come to) is 0 as soon
+ * as it has been there before (Brent: a mark is left behind after 1, 2, 4...
+ * steps), which counts as damage. Links that lead into what was never used find
+ * zeros there, so a walk is never longer than what is really in the file. Begin
+ * with zeros.
+ */
+struct walk {
+	u64 mark;
+	u32 steps, limit;
+};
+int walk_turn(const struct caller *c, struct walk *w, u64 at);
+static inline int walk_goes_on(const struct caller *c, struct walk *w, u64 at)
+{
+	if (likely(at != w->mark && ++w->steps <= w->limit))
+		return 1;
+	return walk_turn(c, w, at);
+}
+
+#endif
