@@ -65,7 +65,7 @@ static enum presence look(struct caller *c, const struct mqueue *q)
 	struct task *t = region_task(&c->region, n->task);
 	int changed;
 
-	if (n->thread && wait_dead(wait_at(c, n->thread)))
+	if (n->thread && wait_dead(wait_must(c, n->thread)))
 		return GONE;
 	if (t->pid != n->pid || t->start != n->start)
 		return GONE;

@@ -27,11 +27,11 @@ void mq_waiter_remove(struct caller *c, struct wait_queue *queue,
 	struct waiter *w, s32 result)
 {
 	if (w->prev)
-		journal_set32(c, &wait_at(c, w->prev)->next, w->next);
+		journal_set32(c, &wait_must(c, w->prev)->next, w->next);
 	else
 		journal_set32(c, &queue->head, w->next);
 	if (w->next)
-		journal_set32(c, &wait_at(c, w->next)->prev, w->prev);
+		journal_set32(c, &wait_must(c, w->next)->prev, w->prev);
 	else
 		journal_set32(c, &queue->tail, w->prev);
 	journal_set32(c, (u32 *)&w->result, result);
@@ -76,7 +76,7 @@ static u32 sched_prio_of(u32 tid)
 
 static u32 sched_prio_at(struct caller *c, u32 idx)
 {
-	struct waiter *w = wait_at(c, idx);
+	struct waiter *w = wait_must(c, idx);
 
 	if (w->sched_prio == SCHED_UNKNOWN)
 		atom_store_release(&w->sched_prio,
@@ -96,16 +96,16 @@ static void queue_insert(
 		atom_store_release(&w->sched_prio, sched_prio_of(c->tid));
 	while (behind && sched_prio_at(c, behind) > w->sched_prio &&
 		walk_goes_on(c, &walk, behind))
-		behind = wait_at(c, behind)->prev;
-	before = behind ? wait_at(c, behind)->next : queue->head;
+		behind = wait_must(c, behind)->prev;
+	before = behind ? wait_must(c, behind)->next : queue->head;
 	atom_store_release(&w->prev, behind);
 	atom_store_release(&w->next, before);
 	if (behind)
-		journal_set32(c, &wait_at(c, behind)->next, idx);
+		journal_set32(c, &wait_must(c, behind)->next, idx);
 	else
 		journal_set32(c, &queue->head, idx);
 	if (before)
-		journal_set32(c, &wait_at(c, before)->prev, idx);
+		journal_set32(c, &wait_must(c, before)->prev, idx);
 	else
 		journal_set32(c, &queue->tail, idx);
 	journal_set32(c, &w->state, WAIT_QUEUED);

@@ -271,7 +271,7 @@ void msgqueue_enqueue(struct caller *c, struct slot *s, struct msgqueue *q,
 	atom_store_release(&w->next, 0);
 	atom_store_release(&w->prev, wq->tail);
 	if (wq->tail)
-		journal_set32(c, &wait_at(c, wq->tail)->next, idx);
+		journal_set32(c, &wait_must(c, wq->tail)->next, idx);
 	else
 		journal_set32(c, &wq->head, idx);
 	journal_set32(c, &wq->tail, idx);
@@ -285,11 +285,11 @@ void msgqueue_dequeue(
 	struct wait_queue *wq = queue_of(q, w);
 
 	if (w->prev)
-		journal_set32(c, &wait_at(c, w->prev)->next, w->next);
+		journal_set32(c, &wait_must(c, w->prev)->next, w->next);
 	else
 		journal_set32(c, &wq->head, w->next);
 	if (w->next)
-		journal_set32(c, &wait_at(c, w->next)->prev, w->prev);
+		journal_set32(c, &wait_must(c, w->next)->prev, w->prev);
 	else
 		journal_set32(c, &wq->tail, w->prev);
 	journal_set32(c, (u32 *)&w->result, result);

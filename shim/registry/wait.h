@@ -91,6 +91,14 @@ static inline struct waiter *wait_at(const struct caller *c, u32 idx)
 		return NULL;
 	return &region_thread(&c->region, idx)->waiter;
 }
+/* Where a link must lead to somebody. One that does not leads to the record
+ * with index 0, which is nobody's. */
+static inline struct waiter *wait_must(const struct caller *c, u32 idx)
+{
+	if (unlikely(idx - 1 >= N_THREADS - 1))
+		idx = 0;
+	return &region_thread(&c->region, idx)->waiter;
+}
 /*
  * The next in the queue, for a walk under the lock. left: how many there can
  * be yet, N_THREADS before the first: in a damaged file links may run in a

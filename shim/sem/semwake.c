@@ -254,7 +254,7 @@ static const struct sop *waiter_sops(const struct caller *c, struct waiter *w)
 HOT static struct wait_queue *queue_of(
 	struct semset *set, const struct waiter *w)
 {
-	struct sem *sem = &sem_array(set)[w->queue_num];
+	struct sem *sem = &sem_array(set)[(u16)w->queue_num];
 
 	switch (w->kind) {
 	case Q_ALTER:
@@ -276,7 +276,7 @@ HOT void queue_append(struct caller *c, struct semset *set, struct waiter *w)
 	atom_store_release(&w->next, 0);
 	atom_store_release(&w->prev, q->tail);
 	if (q->tail)
-		journal_set32(c, &wait_at(c, q->tail)->next, idx);
+		journal_set32(c, &wait_must(c, q->tail)->next, idx);
 	else
 		journal_set32(c, &q->head, idx);
 	journal_set32(c, &q->tail, idx);
@@ -290,11 +290,11 @@ HOT void queue_remove(
 	struct wait_queue *q = queue_of(set, w);
 
 	if (w->prev)
-		journal_set32(c, &wait_at(c, w->prev)->next, w->next);
+		journal_set32(c, &wait_must(c, w->prev)->next, w->next);
 	else
 		journal_set32(c, &q->head, w->next);
 	if (w->next)
-		journal_set32(c, &wait_at(c, w->next)->prev, w->prev);
+		journal_set32(c, &wait_must(c, w->next)->prev, w->prev);
 	else
 		journal_set32(c, &q->tail, w->prev);
 	journal_set32(c, &set->n_waiters, set->n_waiters - 1);
@@ -332,9 +332,21 @@ static void each_queue(struct caller *c, struct slot *s, struct semset *set,
 static void visit_dismiss(struct caller *c, struct slot *s, struct semset *set,
 	struct wait_queue *q, void *arg)
 {
+	struct waiter *w;
+
 	(void)s;
-	while (q->head)
-		sem_dismiss(c, set, wait_at(c, q->head), *(s32 *)arg);
+	while (q->head) {
+		w = wait_at(c, q->head);
+		/* Who stands there says so, until he is dismissed: else the
+		 * queue is damaged, and the rest of it lost. */
+		if (unlikely(!w || w->state != WAIT_QUEUED)) {
+			journal_set32(c, &q->head, 0);
+			journal_set32(c, &q->tail, 0);
+			journal_commit(c);
+			return;
+		}
+		sem_dismiss(c, set, w, *(s32 *)arg);
+	}
 }
 
 void sem_dismiss_all(
