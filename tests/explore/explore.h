@@ -71,8 +71,8 @@ struct call {
 #define ACTOR_NO_BARRIER 4u /* membarrier is refused to it */
 #define ACTOR_TSO 8u	    /* its stores may be late */
 #define ACTOR_IMMORTAL 16u  /* is not killed */
-#define ACTOR_WALK 32u	    /* the kernel's walk at its death is in steps */
-#define ACTOR_ONLY 64u	    /* in a scenario with it only such are killed */
+#define ACTOR_WALK 32u	 /* dies only so that the kernel's walk is in steps */
+#define ACTOR_STEADY 64u /* is not preempted */
 
 struct actor_def {
 	u32 flags;

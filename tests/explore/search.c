@@ -23,6 +23,8 @@
 #define FRONTIER_MOST 600000u
 #define SEEN_BITS 22
 #define WARM_UP 200u
+/* Entries of the robust list after which its walk may stop. Arbitrary. */
+#define MAX_WALK 3u
 
 double seconds_now(void)
 {
@@ -237,7 +239,8 @@ static void expand_start(const struct schedule *base, const struct segment *g)
 		if ((g->runnable & 1u << b) && b != g->actor)
 			child(base, g->hash, none, 0,
 				(struct decision){GO, b, GO_ON, 0}, 0, 0, NULL);
-		if (!(g->alive & 1u << b))
+		if (!(g->alive & 1u << b) ||
+			(run.scn->actors[b].flags & ACTOR_WALK))
 			continue;
 		child(base, g->hash, none, 0, (struct decision){KILL, b, 0, 0},
 			0, 1, NULL);
@@ -255,7 +258,8 @@ static void expand_inside(const struct schedule *base, const struct segment *g)
 
 		if (i - g->from >= GO_ON)
 			break;
-		if (i > g->from && conflicts(p, g->actor)) {
+		if (i > g->from && !(def->flags & ACTOR_STEADY) &&
+			conflicts(p, g->actor)) {
 			for (b = 0; b < run.n_actors; b++) {
 				struct decision next = {GO, b, GO_ON, 0};
 
@@ -272,10 +276,16 @@ static void expand_inside(const struct schedule *base, const struct segment *g)
 		}
 		if (i > g->from && (g->alive & 1u << g->actor) &&
 			matters_to_the_living(p, g->actor)) {
-			child(base, p->hash, go, 1,
-				(struct decision){KILL, g->actor, 0, 0}, 0, 1,
-				p);
-			for (b = 0; (def->flags & ACTOR_WALK) && b < 12; b++)
+			if (!(def->flags & ACTOR_WALK))
+				child(base, p->hash, go, 1,
+					(struct decision){KILL, g->actor, 0, 0},
+					0, 1, p);
+			/* Where the list is something else than before. */
+			for (b = 1; (def->flags & ACTOR_WALK) &&
+				    (p->kind == POINT_ROBUST ||
+					    p->kind == POINT_WAKE) &&
+				    b <= MAX_WALK;
+				b++)
 				child(base, p->hash, go, 1,
 					(struct decision){WALK, g->actor, b, 0},
 					0, 1, NULL);

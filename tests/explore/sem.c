@@ -195,6 +195,10 @@ static void zeros(struct caller *c)
 {
 	make(c, 0, 0, 0);
 }
+static void zero_one(struct caller *c)
+{
+	make(c, 0, 1, 0);
+}
 static void ones(struct caller *c)
 {
 	make(c, 1, 1, 1);
@@ -311,6 +315,9 @@ static void with_undo(struct caller *c)
 #define MOVE SEMOP2(0, -1, 0, 1, 1, 0)
 #define MOVE_BACK SEMOP2(1, -1, 0, 0, 1, 0)
 
+/* Asleep from the beginning, and never killed. */
+#define SLEEPER (ACTOR_FIRST | ACTOR_IMMORTAL)
+
 #define SCENARIO(n, s) \
 	.name = "sem." n, .model = &model, .setup = s, .look = look
 
@@ -325,6 +332,9 @@ const struct scenario sem_scenarios[] = {
 	{SCENARIO("sleeper-two-wakers", zeros),
 		.actors = {{ACTOR_FIRST, NULL, {DEC, DEC}}, {.calls = {INC}},
 			{.calls = {INC}}}},
+	{SCENARIO("waker-dies", zeros), .kills = 1,
+		.actors = {{ACTOR_FIRST | ACTOR_IMMORTAL, NULL, {DEC, DEC}},
+			{.calls = {INC}}, {ACTOR_IMMORTAL, NULL, {INC}}}},
 	{SCENARIO("two-sleepers", zeros),
 		.actors = {{ACTOR_FIRST, NULL, {DEC}},
 			{ACTOR_FIRST, NULL, {DEC}}, {.calls = {INC}}}},
@@ -385,13 +395,16 @@ const struct scenario sem_scenarios[] = {
 	{SCENARIO("biased-no-barrier", fives),
 		.actors = {{ACTOR_TSO, biased, {DEC}},
 			{ACTOR_NO_BARRIER, NULL, {DEC}}}},
-	{SCENARIO("flush-under-lock", zeros), .kills = 1, .preemptions = 1,
+	/* A is alarmed, and B to D are let through before it. */
+	{SCENARIO("flush-under-lock", zero_one), .kills = 1, .preemptions = 1,
 		.turns = 1,
-		.actors = {{ACTOR_FIRST | ACTOR_IMMORTAL, NULL, {DEC}},
-			{ACTOR_FIRST | ACTOR_IMMORTAL, NULL, {DEC}},
-			{ACTOR_FIRST | ACTOR_IMMORTAL, NULL, {DEC}},
-			{ACTOR_FIRST | ACTOR_IMMORTAL, NULL, {DEC}},
-			{ACTOR_WALK, with_undo, {SEMOP2(0, 4, 0, 1, 1, UNDO)}},
+		.actors = {{SLEEPER | ACTOR_STEADY, NULL, {DEC}},
+			{SLEEPER | ACTOR_STEADY, NULL, {SEMOP1(1, 0, 0)}},
+			{SLEEPER | ACTOR_STEADY, NULL, {SEMOP1(1, 0, 0)}},
+			{SLEEPER | ACTOR_STEADY, NULL, {SEMOP1(1, 0, 0)}},
+			{ACTOR_WALK | ACTOR_STEADY, with_undo,
+				{SEMOP1(2, 1, UNDO),
+					SEMOP2(0, 1, 0, 1, -1, 0)}},
 			{ACTOR_IMMORTAL, NULL, {INC}}}},
 	{0},
 };
