@@ -55,6 +55,7 @@ enum actor_state {
 	ACTOR_NAPPING,	/* nanosleep: until virtual time has passed */
 	ACTOR_SPINNING, /* looked at the same word for very long */
 	ACTOR_DONE,
+	ACTOR_LEAVING, /* is about to end by itself */
 	ACTOR_DEAD,
 };
 
@@ -73,9 +74,10 @@ struct actor {
 	u32 tso;	/* has a store buffer */
 	u32 endless;
 	u32 signals; /* SIGUSR2 that it has got */
-	u64 local;   /* hash of all that it has read */
-	u64 start;   /* "start time" */
-	u64 robust;  /* address of its robust list's head */
+	u32 answers;
+	u64 local;  /* hash of all that it has read */
+	u64 start;  /* "start time" */
+	u64 robust; /* address of its robust list's head */
 	u64 n_buffer;
 	struct {
 		u64 off, value;
@@ -83,11 +85,12 @@ struct actor {
 	} buffer[MAX_BUFFER];
 	u32 n_calls; /* begun */
 	struct {
-		u64 begun, ended; /* clock; ended 0 = not yet */
+		u64 begun,
+			ended; /* twice the points so far, and 1 or 2; 0 = not yet */
 		s64 result;
 		s64 out[CALL_OUT];
 	} calls[MAX_CALLS];
-	u64 died; /* clock; 0 = not */
+	u64 died; /* as ended */
 };
 
 /* Who reads and writes which eight bytes, over all runs of a scenario: bits of
@@ -128,6 +131,8 @@ void actor_arm(u32 me);
 void actor_disarm(void);
 /* Pass the baton, in the given state; returns when it comes back. */
 void actor_park(u32 state);
+/* Pass the baton and end. */
+void actor_leave(void) __attribute__((noreturn));
 /* A call of the script begins. */
 void actor_begin(u32 which);
 

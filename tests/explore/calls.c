@@ -3,6 +3,14 @@
  * An actor makes one call of its script.
  */
 #include "explore.h"
+#include "msg/msg.h"
+
+/* A message says who sent it, and in which call. */
+struct message {
+	long type;
+	u64 name;
+	char rest[MESSAGE_MOST];
+};
 
 s64 call_make(struct caller *c, const struct call *k, s64 *out)
 {
@@ -36,6 +44,57 @@ s64 call_make(struct caller *c, const struct call *k, s64 *out)
 		return sem_get(c, k->obj, (s32)k->arg[0], (s32)k->arg[1]);
 	case CALL_NCNT:
 		return sem_getncnt(c, id, (s32)k->arg[0]);
+	case CALL_MSGSND: {
+		static struct message m;
+
+		m.type = k->arg[0];
+		m.name = (u64)k->arg[2];
+		for (i = 8; i < (u32)k->arg[1]; i++)
+			m.rest[i - 8] = (char)(m.name + i);
+		return msg_send(c, id, &m, (u64)k->arg[1], (s32)k->n, 0);
+	}
+	case CALL_MSGRCV: {
+		static struct message m;
+
+		m.name = 0;
+		ret = msg_receive(
+			c, id, &m, sizeof(m) - 8, k->arg[0], (s32)k->n, 0);
+		out[0] = (s64)m.name;
+		out[1] = m.type;
+		for (i = 8; ret > 0 && i < ret; i++)
+			if (m.rest[i - 8] != (char)(m.name + i))
+				return -EIO;
+		return ret;
+	}
+	case CALL_MSGRM:
+		return msg_remove(c, id);
+	case CALL_MSGGET:
+		return msg_get(c, k->obj, (s32)k->arg[0]);
+	case CALL_MSGSTAT: {
+		struct msg_stat st;
+
+		ret = msg_stat(c, id, MSG_BY_ID, &st);
+		out[0] = ret < 0 ? 0 : (s64)st.qnum;
+		out[1] = ret < 0 ? 0 : (s64)st.cbytes;
+		return ret < 0 ? ret : 0;
+	}
+	case CALL_MSGSET:
+		return msg_set(c, id, 0, 0, 0600, (u64)k->arg[0]);
+	case CALL_MQSEND:
+	case CALL_MQRECV:
+	case CALL_MQNOTIFY:
+	case CALL_MQUNLINK:
+	case CALL_MQOPEN:
+	case CALL_MQCLOSE:
+	case CALL_MQATTR:
+		return mq_call_make(c, k, out);
+	case CALL_SHMGET:
+	case CALL_SHMAT:
+	case CALL_SHMDT:
+	case CALL_SHMRM:
+	case CALL_SHMSTAT:
+	case CALL_SHMFORK:
+		return shm_call_make(c, k, out);
 	default:
 		return -ENOSYS;
 	}

@@ -49,6 +49,10 @@ static const char help[] =
 
 static const struct scenario *const all[] = {
 	sem_scenarios,
+	msg_scenarios,
+	mq_scenarios,
+	shm_scenarios,
+	key_scenarios,
 };
 static const struct scenario *scenarios[512];
 static u32 n_scenarios;

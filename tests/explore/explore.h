@@ -43,6 +43,7 @@ enum call_op {
 	CALL_MSGRM,
 	CALL_MSGGET,
 	CALL_MSGSTAT,
+	CALL_MSGSET,
 	CALL_MQSEND,
 	CALL_MQRECV,
 	CALL_MQNOTIFY,
@@ -65,6 +66,8 @@ struct call {
 	u32 n;
 	struct sop sops[3];
 };
+
+#define MESSAGE_MOST 4096u /* longest message of a script */
 
 #define ACTOR_FIRST 1u /* its calls up to its sleep come first, unexplored */
 #define ACTOR_EXITS 2u /* ends after its last call; else stays, idle */
@@ -109,6 +112,13 @@ struct scenario {
 	 * of the facility. c is the controller's, on the registry or its copy.
 	 */
 	void (*look)(struct caller *c);
+	/* Behind it, once it is known who sleeps; may take what is there. */
+	void (*drain)(struct caller *c);
+	/* Before each run, with the registry as the setup left it: what the
+	 * scenario keeps outside of it. */
+	void (*reset)(void);
+	/* At rest, before anybody looks. */
+	void (*rest)(void);
 };
 
 extern const struct scenario sem_scenarios[], msg_scenarios[], mq_scenarios[],
@@ -116,6 +126,8 @@ extern const struct scenario sem_scenarios[], msg_scenarios[], mq_scenarios[],
 
 /* In the actor: make one call. */
 s64 call_make(struct caller *c, const struct call *k, s64 *out);
+s64 mq_call_make(struct caller *c, const struct call *k, s64 *out);
+s64 shm_call_make(struct caller *c, const struct call *k, s64 *out);
 extern s32 object_id[8]; /* set by a scenario's setup */
 
 /* ---- runs ---- */
@@ -182,6 +194,8 @@ void run_setup(const struct scenario *scn);
  * returns 0 to go on by default. */
 void run_schedule(const struct schedule *s,
 	int (*chooser)(u32 runnable, u32 alive, struct decision *ret));
+/* Until whoever is idle has handled the signals that were sent to it. */
+void signals_settle(void);
 void run_init(void);
 void run_deinit(void);
 

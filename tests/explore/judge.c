@@ -113,7 +113,7 @@ static struct event_of {
 	u64 begun, ended;
 	int must, known;
 } events[MAX_EVENTS];
-static u32 n_events, orders;
+static u32 n_events, orders, best_why;
 static char model_why[256];
 
 static void collect(void)
@@ -186,7 +186,7 @@ static int any_sleeper_could(const void *m)
 static int find_order(const void *m, u64 done)
 {
 	const struct facility_model *model = run.scn->model;
-	char after[MODEL_SIZE];
+	char after[MODEL_SIZE], why[256] = "";
 	u32 e, left = 0;
 	int ret, best = 0;
 
@@ -194,10 +194,13 @@ static int find_order(const void *m, u64 done)
 		return 1;
 	for (e = 0; e < n_events; e++)
 		left += !(done >> e & 1) && events[e].must;
-	if (!left && model->final(m, model_why, sizeof(model_why))) {
+	if (!left && model->final(m, why, sizeof(why))) {
 		if (!any_sleeper_could(m))
 			return 1;
 		best = 2;
+	} else if (!left && !best_why++) {
+		/* What is said first is mostly about the natural order. */
+		strcpy(model_why, why);
 	}
 	for (e = 0; e < n_events; e++) {
 		const struct event_of *v = &events[e];
@@ -254,6 +257,24 @@ static void say_history(char *buf, u32 cap)
 
 /* ---- the judgement ---- */
 
+static u32 could, who;
+
+static void find_sleepers(struct caller *c)
+{
+	u32 i;
+
+	could = 0;
+	for (i = 0; i < run.n_actors; i++) {
+		struct waiter *w = waiter_of(c, i);
+
+		if (ctl->actors[i].state == ACTOR_BLOCKED &&
+			(!w || w->state != WAIT_QUEUED)) {
+			could++;
+			who = i;
+		}
+	}
+}
+
 static int look(struct caller *c)
 {
 	int how = sigsetjmp(probe_end, 0);
@@ -263,6 +284,11 @@ static int look(struct caller *c)
 		go_on(c);
 		broken[0] = 0;
 		check_region(&c->region, on_invariant, NULL);
+		find_sleepers(c);
+		if (run.scn->drain && !broken[0]) {
+			run.scn->drain(c);
+			check_region(&c->region, on_invariant, NULL);
+		}
 	}
 	probe_arm(NULL);
 	return how;
@@ -272,10 +298,11 @@ int judge(int last)
 {
 	char m[MODEL_SIZE], line[768], calls[256];
 	struct caller *c = &probe_caller;
-	u32 i, could = 0, who = 0;
 	int how, ret;
 	u64 now = ctl->now;
 
+	if (run.scn->rest)
+		run.scn->rest();
 	image_scan();
 	image_copy(copy);
 	*c = driver;
@@ -302,15 +329,6 @@ int judge(int last)
 		blame(INVARIANT, line);
 		return 0;
 	}
-	for (i = 0; i < run.n_actors; i++) {
-		struct waiter *w = waiter_of(c, i);
-
-		if (ctl->actors[i].state == ACTOR_BLOCKED &&
-			(!w || w->state != WAIT_QUEUED)) {
-			could++;
-			who = i;
-		}
-	}
 	if (could && !last)
 		return 1;
 	if (could) {
@@ -322,7 +340,7 @@ int judge(int last)
 		return 0;
 	}
 	collect();
-	orders = 0;
+	orders = best_why = 0;
 	model_why[0] = 0;
 	memset(m, 0, sizeof(m));
 	run.scn->model->init(m);

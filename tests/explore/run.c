@@ -149,9 +149,38 @@ void image_copy(char *to)
 
 /* ---- the baton ---- */
 
-static void actor_timeout(int sig)
+static u32 own_idx; /* of the actor that this process is */
+
+/* SIGUSR1 ends a sleep, or asks whether all signals before it have come;
+ * SIGUSR2 is the scenario's, and is counted. */
+static void actor_signal(int sig)
 {
-	(void)sig;
+	struct actor *a = &ctl->actors[own_idx];
+
+	if (sig == SIGUSR2)
+		__atomic_fetch_add(&a->signals, 1, __ATOMIC_SEQ_CST);
+	else
+		__atomic_fetch_add(&a->answers, 1, __ATOMIC_SEQ_CST);
+	raw_futex(&a->answers, 1, 1, NULL);
+}
+
+void signals_settle(void)
+{
+	struct sys_timespec nap = {0, 1000000};
+	u32 i, k, was;
+
+	for (i = 0; i < run.n_actors; i++) {
+		struct actor *a = &ctl->actors[i];
+
+		if (a->state != ACTOR_DONE || a->endless)
+			continue;
+		was = a->answers;
+		kill((pid_t)a->pid, SIGUSR1);
+		for (k = 0; k < 2000 && __atomic_load_n(&a->answers,
+						__ATOMIC_SEQ_CST) == was;
+			k++)
+			raw_futex(&a->answers, 0, was, &nap);
+	}
 }
 
 static int waiting_on(u64 off)
@@ -234,7 +263,7 @@ static void note_death(u32 i)
 	struct actor *a = &ctl->actors[i];
 
 	a->state = ACTOR_DEAD;
-	a->died = ctl->n_points + 1;
+	a->died = 2 * ctl->n_points + 2;
 	a->local = mix(a->local, 99);
 }
 
@@ -250,11 +279,36 @@ static void kill_actor(u32 i)
 	settle();
 }
 
+/* In a system call that does not end: /proc says what it does. */
+static int sleeps_elsewhere(const struct actor *a)
+{
+	char path[64], line[256] = "";
+	FILE *f;
+	int i;
+
+	for (i = 0; i < 5; i++) {
+		const char *p;
+
+		snprintf(path, sizeof(path), "/proc/%u/stat", a->pid);
+		f = fopen(path, "r");
+		if (f && !fgets(line, sizeof(line), f))
+			line[0] = 0;
+		if (f)
+			fclose(f);
+		p = strrchr(line, ')');
+		if (!p || p[2] != 'S' ||
+			__atomic_load_n(&ctl->baton, __ATOMIC_SEQ_CST))
+			return 0;
+		usleep(5000);
+	}
+	return 1;
+}
+
 /* Give the baton to an actor and wait until it comes back. */
 static void give(u32 i)
 {
 	struct actor *a = &ctl->actors[i];
-	struct sys_timespec slice = {0, 200000000};
+	struct sys_timespec slice = {0, 50000000};
 	u64 others = 0;
 	u32 k;
 	int status;
@@ -279,7 +333,7 @@ static void give(u32 i)
 		}
 		if (!until)
 			until = seconds_now() + HANG_S;
-		if (seconds_now() > until) {
+		if (sleeps_elsewhere(a) || seconds_now() > until) {
 			fail(STUCK,
 				"%c passes no point and does not sleep, "
 				"or sleeps outside a futex",
@@ -287,6 +341,12 @@ static void give(u32 i)
 			kill_actor(i);
 			return;
 		}
+	}
+	if (a->state == ACTOR_LEAVING) {
+		while (waitpid((pid_t)a->pid, NULL, 0) < 0)
+			;
+		note_death(i);
+		ctl->woke = 1;
 	}
 	if (a->endless)
 		fail(ENDLESS, "%c has passed %u points and goes on", letter(i),
@@ -332,11 +392,11 @@ static void play(u32 i, struct caller *c)
 	actor_arm(i);
 	for (k = 0; k < MAX_CALLS && def->calls[k].op; k++) {
 		actor_begin(k);
-		a->calls[k].begun = ctl->n_points;
+		a->calls[k].begun = 2 * ctl->n_points + 1;
 		a->n_calls = k + 1;
 		a->calls[k].result =
 			call_make(c, &def->calls[k], a->calls[k].out);
-		a->calls[k].ended = ctl->n_points + 1;
+		a->calls[k].ended = 2 * ctl->n_points + 2;
 	}
 	actor_disarm();
 }
@@ -345,7 +405,7 @@ static __attribute__((noreturn)) void actor_main(u32 i)
 {
 	const struct actor_def *def = &run.scn->actors[i];
 	struct actor *a = &ctl->actors[i];
-	struct sigaction sa = {.sa_handler = actor_timeout};
+	struct sigaction sa = {.sa_handler = actor_signal};
 	struct caller c = driver;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -353,7 +413,9 @@ static __attribute__((noreturn)) void actor_main(u32 i)
 	parent_robust->pending = NULL;
 	sys_set_robust_list(parent_robust);
 	a->robust = (uintptr_t)parent_robust;
+	own_idx = i;
 	sigaction(SIGUSR1, &sa, NULL);
+	sigaction(SIGUSR2, &sa, NULL);
 	c.task = c.thread = 0;
 	caller_refresh(&c);
 	if (caller_enroll(&c))
@@ -364,8 +426,10 @@ static __attribute__((noreturn)) void actor_main(u32 i)
 	actor_park(ACTOR_READY);
 	actor_disarm();
 	play(i, &c);
-	if (def->flags & ACTOR_EXITS)
-		raw_syscall(SYS_exit_group, 0, 0, 0, 0, 0, 0);
+	if (def->flags & ACTOR_EXITS) {
+		actor_arm(i);
+		actor_leave();
+	}
 	for (;;) {
 		actor_arm(i);
 		actor_park(ACTOR_DONE);
@@ -694,6 +758,8 @@ void run_schedule(
 	ctl->now = CLOCK_START;
 	ctl->failure[0] = 0;
 	ctl->n_actors = run.n_actors;
+	if (run.scn->reset)
+		run.scn->reset();
 	walk_done = 0;
 	run.n_segments = 0;
 	run.done.n = 0;

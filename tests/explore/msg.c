@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: MIT
+/*
+ * System V message queues: the model, and the scenarios. A message is named by
+ * its third argument, so that each is known: nothing lost but with a killed
+ * receiver, nothing twice, in order.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "explore.h"
+#include "msg/msg.h"
+#include "msg/msgqueue.h"
+#include "registry/bias.h"
+
+#define NOWAIT MSG_IPC_NOWAIT
+#define MOST 12u
+
+struct message_of {
+	s64 type, size, name;
+};
+struct msg_model {
+	int exists;
+	u32 n;
+	s64 qbytes;
+	struct message_of at[MOST];
+};
+static struct msg_model start, shown;
+static u64 shown_qnum, shown_cbytes;
+
+/* ---- what the registry shows ---- */
+
+static void look(struct caller *c)
+{
+	struct slot *s = region_slot(
+		&c->region, FAC_MSG, (u32)object_id[0] & ids_mask(c));
+	struct msg_stat st;
+
+	msg_lock_any(c, s);
+	lock_release(c, &s->lock);
+	shown.exists = msg_stat(c, object_id[0], MSG_BY_ID, &st) == 0;
+	msg_finish_removal(c);
+	shown_qnum = shown.exists ? st.qnum : 0;
+	shown_cbytes = shown.exists ? st.cbytes : 0;
+}
+
+static void drain(struct caller *c)
+{
+	struct call k = {CALL_MSGRCV, 0, {0, 0, 0}, NOWAIT, {{0}}};
+	s64 out[CALL_OUT], ret;
+	u64 i;
+
+	shown.n = 0;
+	for (i = 0; i < shown_qnum && shown.n < MOST; i++) {
+		ret = call_make(c, &k, out);
+		if (ret < 0) {
+			snprintf(ctl->failure, sizeof(ctl->failure),
+				"the next user's msgrcv of message %lu of %lu "
+				"says %ld",
+				(unsigned long)i, (unsigned long)shown_qnum,
+				(long)ret);
+			return;
+		}
+		shown.at[shown.n++] = (struct message_of){out[1], ret, out[0]};
+	}
+}
+
+/* ---- the model ---- */
+
+static void init(void *m)
+{
+	memcpy(m, &start, sizeof(start));
+}
+
+static s64 bytes(const struct msg_model *q)
+{
+	s64 sum = 0;
+	u32 i;
+
+	for (i = 0; i < q->n; i++)
+		sum += q->at[i].size;
+	return sum;
+}
+
+/* Index of what a receiver would get, or -1. */
+static s32 find(const struct msg_model *q, s64 type, u32 flags)
+{
+	s32 best = -1;
+	u32 i;
+
+	if (flags & MSG_FLG_COPY)
+		return type < q->n ? (s32)type : -1;
+	for (i = 0; i < q->n; i++) {
+		s64 t = q->at[i].type;
+
+		if (flags & MSG_FLG_EXCEPT ? t != type
+			: type == 0	   ? 1
+			: type > 0	   ? t == type
+					   : 0)
+			return (s32)i;
+		if (type < 0 && t <= -type &&
+			(best < 0 || t < q->at[best].type))
+			best = (s32)i;
+	}
+	return best;
+}
+
+static void take_out(struct msg_model *q, u32 i)
+{
+	memmove(&q->at[i], &q->at[i + 1], (q->n - i - 1) * sizeof(q->at[0]));
+	q->n--;
+}
+
+static int apply(void *m, u32 actor, const struct call *k, int known,
+	s64 result, const s64 *out)
+{
+	struct msg_model *q = m;
+	s32 i;
+
+	(void)actor;
+	if (k->op == CALL_MSGGET)
+		return !known || result >= 0;
+	if (!q->exists)
+		return !known || result == -EINVAL || result == -EIDRM;
+	switch (k->op) {
+	case CALL_MSGSND:
+		if (bytes(q) + k->arg[1] > q->qbytes || q->n == MOST)
+			return (k->n & NOWAIT) && (!known || result == -EAGAIN);
+		q->at[q->n++] =
+			(struct message_of){k->arg[0], k->arg[1], k->arg[2]};
+		return !known || result == 0;
+	case CALL_MSGRCV:
+		i = find(q, k->arg[0], k->n);
+		if (i < 0)
+			return (k->n & NOWAIT) && (!known || result == -ENOMSG);
+		if (known &&
+			(result != q->at[i].size || out[0] != q->at[i].name ||
+				out[1] != q->at[i].type))
+			return 0;
+		if (!(k->n & MSG_FLG_COPY))
+			take_out(q, (u32)i);
+		return 1;
+	case CALL_MSGRM:
+		q->exists = 0;
+		return !known || result == 0;
+	case CALL_MSGSTAT:
+		return !known ||
+		       (result == 0 && out[0] == q->n && out[1] == bytes(q));
+	case CALL_MSGSET:
+		q->qbytes = k->arg[0];
+		return !known || result == 0;
+	default:
+		return 1;
+	}
+}
+
+static void death(void *m, u32 actor)
+{
+	(void)m, (void)actor;
+}
+
+static u32 say(const struct msg_model *q, char *buf, u32 cap)
+{
+	u32 i, n = 0;
+
+	buf[0] = 0;
+	if (!q->exists)
+		return (u32)snprintf(buf, cap, " no queue");
+	for (i = 0; i < q->n && n < cap; i++)
+		n += (u32)snprintf(
+			buf + n, cap - n, " %ld", (long)q->at[i].name);
+	return n;
+}
+
+static int final(const void *m, char *why, u32 cap)
+{
+	const struct msg_model *q = m;
+	u32 n = (u32)snprintf(why, cap, "the registry has");
+
+	n += say(&shown, why + n, cap - n);
+	n += (u32)snprintf(why + n, cap - n, "; the model");
+	say(q, why + n, cap - n);
+	if (q->exists != shown.exists)
+		return 0;
+	if (!q->exists)
+		return 1;
+	if (shown_qnum != q->n || shown_cbytes != (u64)bytes(q))
+		return 0;
+	return q->n == shown.n &&
+	       !memcmp(q->at, shown.at, q->n * sizeof(q->at[0]));
+}
+
+static const struct facility_model model = {
+	sizeof(struct msg_model), init, apply, death, final};
+
+/* ---- setups ---- */
+
+static void make(struct caller *c, u32 n, s64 size, s64 qbytes)
+{
+	u32 i;
+
+	start = (struct msg_model){1, n, qbytes ? qbytes : 16384, {{0}}};
+	object_id[0] = msg_get(c, 1, 0600 | 01000);
+	if (object_id[0] < 0 ||
+		(qbytes && msg_set(c, object_id[0], 0, 0, 0600, (u64)qbytes)))
+		abort();
+	for (i = 0; i < n; i++) {
+		struct call k = {
+			CALL_MSGSND, 0, {1 + i, size, 1 + i}, 0, {{0}}};
+		s64 out[CALL_OUT];
+
+		start.at[i] = (struct message_of){1 + i, size, 1 + i};
+		if (call_make(c, &k, out))
+			abort();
+	}
+}
+
+static void empty(struct caller *c)
+{
+	make(c, 0, 0, 0);
+}
+static void one(struct caller *c)
+{
+	make(c, 1, 8, 0);
+}
+static void three(struct caller *c)
+{
+	make(c, 3, 8, 0);
+}
+static void full(struct caller *c)
+{
+	make(c, 2, 8, 16);
+}
+static void large_ones(struct caller *c)
+{
+	make(c, 2, 3000, 0);
+}
+
+/* ---- preludes ---- */
+
+/* Used by this one alone for so long that it is biased. */
+static void biased(struct caller *c)
+{
+	struct slot *s = region_slot(
+		&c->region, FAC_MSG, (u32)object_id[0] & ids_mask(c));
+	struct call snd = {CALL_MSGSND, 0, {9, 8, 99}, 0, {{0}}};
+	struct call rcv = {CALL_MSGRCV, 0, {9, 0, 0}, 0, {{0}}};
+	s64 out[CALL_OUT];
+	u32 i;
+
+	for (i = 0; i < 3000 && s->bias != c->bias_id; i++) {
+		call_make(c, &snd, out);
+		call_make(c, &rcv, out);
+	}
+	if (s->bias != c->bias_id)
+		abort();
+}
+
+/* ---- memory that is used again ---- */
+
+/*
+ * object_id[1] is a set of so many semaphores that an undo record of it has the
+ * size of a queue's body. Who removes the queue gives back what it made with
+ * SEM_UNDO when it ends, whatever somebody else does to the queue.
+ */
+#define REUSED_SEMS 100u
+static s32 reused[2];
+
+static void queue_and_set(struct caller *c)
+{
+	make(c, 0, 0, 0);
+	object_id[1] = sem_get(c, 2, REUSED_SEMS, 0600 | 01000);
+	if (object_id[1] < 0)
+		abort();
+}
+
+static void received_once(struct caller *c)
+{
+	struct call snd = {CALL_MSGSND, 0, {9, 8, 99}, 0, {{0}}};
+	struct call rcv = {CALL_MSGRCV, 0, {9, 0, 0}, 0, {{0}}};
+	s64 out[CALL_OUT];
+
+	call_make(c, &snd, out);
+	call_make(c, &rcv, out);
+}
+
+static void look_reused(struct caller *c)
+{
+	struct slot *s = region_slot(
+		&c->region, FAC_SEM, (u32)object_id[1] & ids_mask(c));
+
+	look(c);
+	sem_lock_any(c, s);
+	sem_unlock(c, s);
+	reused[0] = sem_getval(c, object_id[1], 6);
+	reused[1] = sem_getval(c, object_id[1], 7);
+}
+
+static int apply_reused(void *m, u32 actor, const struct call *k, int known,
+	s64 result, const s64 *out)
+{
+	if (k->op == CALL_SEMOP)
+		return !known || result == 0;
+	return apply(m, actor, k, known, result, out);
+}
+
+static int final_reused(const void *m, char *why, u32 cap)
+{
+	if (reused[0] || reused[1]) {
+		snprintf(why, cap, "semaphores 6 and 7 are %d and %d",
+			reused[0], reused[1]);
+		return ctl->actors[1].state != ACTOR_DEAD;
+	}
+	return final(m, why, cap);
+}
+
+static const struct facility_model model_reused = {
+	sizeof(struct msg_model), init, apply_reused, death, final_reused};
+
+/* ---- scenarios ---- */
+
+#define SEND(type, size, name)                         \
+	{                                              \
+		CALL_MSGSND, 0, {type, size, name}, 0, \
+		{                                      \
+			{                              \
+				0                      \
+			}                              \
+		}                                      \
+	}
+#define SEND_NOWAIT(type, size, name)                       \
+	{                                                   \
+		CALL_MSGSND, 0, {type, size, name}, NOWAIT, \
+		{                                           \
+			{                                   \
+				0                           \
+			}                                   \
+		}                                           \
+	}
+#define RECEIVE(type)                      \
+	{                                  \
+		CALL_MSGRCV, 0, {type}, 0, \
+		{                          \
+			{                  \
+				0          \
+			}                  \
+		}                          \
+	}
+#define RECEIVE_NOWAIT(type)                    \
+	{                                       \
+		CALL_MSGRCV, 0, {type}, NOWAIT, \
+		{                               \
+			{                       \
+				0               \
+			}                       \
+		}                               \
+	}
+#define EXCEPT(type)                                             \
+	{                                                        \
+		CALL_MSGRCV, 0, {type}, MSG_FLG_EXCEPT | NOWAIT, \
+		{                                                \
+			{                                        \
+				0                                \
+			}                                        \
+		}                                                \
+	}
+#define COPY(n)                                             \
+	{                                                   \
+		CALL_MSGRCV, 0, {n}, MSG_FLG_COPY | NOWAIT, \
+		{                                           \
+			{                                   \
+				0                           \
+			}                                   \
+		}                                           \
+	}
+#define RMID                           \
+	{                              \
+		CALL_MSGRM, 0, {0}, 0, \
+		{                      \
+			{              \
+				0      \
+			}              \
+		}                      \
+	}
+#define STAT                             \
+	{                                \
+		CALL_MSGSTAT, 0, {0}, 0, \
+		{                        \
+			{                \
+				0        \
+			}                \
+		}                        \
+	}
+#define SET(qbytes)                          \
+	{                                    \
+		CALL_MSGSET, 0, {qbytes}, 0, \
+		{                            \
+			{                    \
+				0            \
+			}                    \
+		}                            \
+	}
+#define SLEEPER (ACTOR_FIRST | ACTOR_IMMORTAL)
+
+#define SCENARIO(n, s)                                               \
+	.name = "msg." n, .model = &model, .setup = s, .look = look, \
+	.drain = drain
+
+const struct scenario msg_scenarios[] = {
+	{SCENARIO("send-receive", empty),
+		.actors = {{.calls = {SEND(1, 8, 11)}},
+			{.calls = {RECEIVE(0)}}}},
+	{SCENARIO("send-send", one), .actors = {{.calls = {SEND(1, 8, 11)}},
+					     {.calls = {SEND(2, 8, 12)}}}},
+	{SCENARIO("receive-receive", one),
+		.actors = {{.calls = {RECEIVE_NOWAIT(0)}},
+			{.calls = {RECEIVE_NOWAIT(0)}}}},
+	{SCENARIO("typed-first", three),
+		.actors = {{.calls = {RECEIVE_NOWAIT(2)}},
+			{.calls = {RECEIVE_NOWAIT(0), RECEIVE_NOWAIT(-3)}}}},
+	{SCENARIO("except-send", three), .actors = {{.calls = {EXCEPT(1)}},
+						 {.calls = {SEND(1, 8, 11)}}}},
+	{SCENARIO("copy-receive", three),
+		.actors = {{.calls = {COPY(1)}}, {.calls = {RECEIVE(0)}}}},
+	{SCENARIO("stat-send", one),
+		.actors = {{.calls = {STAT}}, {.calls = {SEND(1, 8, 11)}}}},
+	{SCENARIO("large", large_ones),
+		.actors = {{.calls = {RECEIVE_NOWAIT(0)}},
+			{.calls = {SEND(1, 3500, 11)}}}},
+	{SCENARIO("sleeper", empty),
+		.actors = {{ACTOR_FIRST, NULL, {RECEIVE(0)}},
+			{.calls = {SEND(1, 8, 11)}}}},
+	{SCENARIO("sleeper-large", empty),
+		.actors = {{ACTOR_FIRST, NULL, {RECEIVE(0)}},
+			{.calls = {SEND(1, 3000, 11)}}}},
+	{SCENARIO("two-sleepers", empty),
+		.actors = {{ACTOR_FIRST, NULL, {RECEIVE(0)}},
+			{ACTOR_FIRST, NULL, {RECEIVE(2)}},
+			{.calls = {SEND(2, 8, 11)}}}},
+	{SCENARIO("sender-dies", empty), .kills = 1,
+		.actors = {{SLEEPER, NULL, {RECEIVE(0), RECEIVE(0)}},
+			{.calls = {SEND(1, 8, 11)}},
+			{ACTOR_IMMORTAL, NULL, {SEND(1, 8, 12)}}}},
+	{SCENARIO("sleeper-rmid", empty),
+		.actors = {{ACTOR_FIRST, NULL, {RECEIVE(0)}},
+			{.calls = {RMID}}}},
+	{SCENARIO("two-sleepers-rmid", empty),
+		.actors = {{ACTOR_FIRST, NULL, {RECEIVE(0)}},
+			{ACTOR_FIRST, NULL, {RECEIVE(1)}}, {.calls = {RMID}}}},
+	{SCENARIO("full-receive", full),
+		.actors = {{ACTOR_FIRST, NULL, {SEND(1, 8, 11)}},
+			{.calls = {RECEIVE(0)}}}},
+	{SCENARIO("full-two-senders", full),
+		.actors = {{ACTOR_FIRST, NULL, {SEND(1, 16, 11)}},
+			{ACTOR_FIRST, NULL, {SEND(1, 8, 12)}},
+			{.calls = {RECEIVE(0)}}}},
+	{SCENARIO("full-set", full),
+		.actors = {{ACTOR_FIRST, NULL, {SEND(1, 8, 11)}},
+			{.calls = {SET(64)}}}},
+	{SCENARIO("full-rmid", full),
+		.actors = {{ACTOR_FIRST, NULL, {SEND(1, 8, 11)}},
+			{.calls = {RMID}}}},
+	{SCENARIO("full-nowait", full),
+		.actors = {{.calls = {SEND_NOWAIT(1, 8, 11)}},
+			{.calls = {RECEIVE(0)}}}},
+	{SCENARIO("rmid-send", one),
+		.actors = {{.calls = {RMID}}, {.calls = {SEND(1, 8, 11)}}}},
+	{SCENARIO("rmid-receive", one),
+		.actors = {{.calls = {RMID}}, {.calls = {RECEIVE(0)}}}},
+	{SCENARIO("biased-send", empty),
+		.actors = {{0, biased, {SEND(1, 8, 11)}},
+			{.calls = {SEND(1, 8, 12)}}}},
+	{SCENARIO("biased-receive", one),
+		.actors = {{0, biased, {RECEIVE_NOWAIT(1)}},
+			{.calls = {SEND(1, 8, 12)}}}},
+	{SCENARIO("biased-three", one),
+		.actors = {{0, biased, {SEND(1, 8, 11)}},
+			{.calls = {SEND(2, 8, 12)}},
+			{.calls = {RECEIVE_NOWAIT(1)}}}},
+	{SCENARIO("biased-rmid", one),
+		.actors = {{0, biased, {SEND(1, 8, 11)}}, {.calls = {RMID}}}},
+	{SCENARIO("biased-no-barrier", empty),
+		.actors = {{ACTOR_TSO, biased, {SEND(1, 8, 11)}},
+			{ACTOR_NO_BARRIER, NULL, {SEND(1, 8, 12)}}}},
+	{.name = "msg.rmid-reused",
+		.model = &model_reused,
+		.setup = queue_and_set,
+		.look = look_reused,
+		.kills = 1,
+		.actors = {{0, received_once, {RECEIVE_NOWAIT(0)}},
+			{ACTOR_EXITS, NULL,
+				{RMID, {CALL_SEMOP, 1, {0}, 2,
+					       {{6, 1, SEM_FLG_UNDO},
+						       {7, 1, SEM_FLG_UNDO}}}}}}},
+	{0},
+};
