@@ -210,6 +210,9 @@ void image_scan(void);
 void image_restore(void);
 void image_save(void);
 void image_copy(char *to);
+void segments_reset(void);
+/* Of an actor's fork child, which only is there. */
+#define CHILD_PID 250u
 
 /* ---- search ---- */
 

@@ -70,7 +70,7 @@ static void take(struct caller *c, struct lock *lock)
 static void go_on(struct caller *c)
 {
 	struct header *h = caller_header(c);
-	u32 i;
+	u32 i, k;
 
 	run.scn->look(c);
 	for (i = 0; i < run.n_actors; i++) {
@@ -80,6 +80,10 @@ static void go_on(struct caller *c)
 		take(c, &t->lock);
 		if (a->state == ACTOR_DEAD)
 			reap_task(c, a->pid);
+		/* Where one that is being made for a child begins. */
+		k = (a->pid + N_TASKS / 2) % N_TASKS;
+		take(c, &region_task(&c->region, k)->lock);
+		reap_task(c, k);
 	}
 	run.scn->look(c);
 	heap_acquire(c);

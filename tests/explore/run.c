@@ -7,6 +7,7 @@
  * which counts those queued there and changes nothing.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <sched.h>
@@ -139,6 +140,13 @@ void image_restore(void)
 				4096);
 }
 
+/* What lies behind the tables and the heap: pages of segments. */
+void segments_reset(void)
+{
+	fallocate(registry_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+		(off_t)REGION_SIZE, (off_t)(WINDOW_MAX - REGION_SIZE));
+}
+
 void image_copy(char *to)
 {
 	u32 i;
@@ -258,9 +266,20 @@ static u32 letter(u32 i)
 	return 'A' + i;
 }
 
+/* An actor's fork child goes with it; it is ours to wait for then. */
+static void end_child(void)
+{
+	if (kill(CHILD_PID, SIGKILL))
+		return;
+	while (waitpid(CHILD_PID, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
 static void note_death(u32 i)
 {
 	struct actor *a = &ctl->actors[i];
+
+	end_child();
 
 	a->state = ACTOR_DEAD;
 	a->died = 2 * ctl->n_points + 2;
@@ -491,6 +510,7 @@ static void end_all(void)
 		if (ctl->actors[i].state != ACTOR_DEAD && ctl->actors[i].pid)
 			while (waitpid((pid_t)ctl->actors[i].pid, NULL, 0) < 0)
 				;
+	end_child();
 }
 
 /* ---- the kernel's walk of a dead thread's robust list, in steps ---- */

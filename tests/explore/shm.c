@@ -1,8 +1,323 @@
 // SPDX-License-Identifier: MIT
+/*
+ * Segments: the model, and the scenarios. Object 0 is there to begin with, of
+ * two pages and nobody's. An attachment looks at the first word, which is what
+ * somebody has written there last, or 0 in a new segment, and may write it.
+ */
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include "explore.h"
-const struct scenario shm_scenarios[] = {{0}};
+#include "shm/shm.h"
+#include "shm/shmattach.h"
+#include "shm/shmfork.h"
+
+#define SIZE 8192u
+#define CREAT 01000
+#define OBJECTS 3u
+
+static struct shm_process process;
+static u64 attached_at[OBJECTS][MAX_CALLS];
+static u32 n_attached[OBJECTS];
+static s32 made_id[OBJECTS];
+
+/* Object 0 is known to all; 1 and 2 are of who has made them. */
+static s32 id_of(u32 obj)
+{
+	return obj ? made_id[obj] : object_id[0];
+}
+
+static pid_t idle_child(u32 pid)
+{
+	pid_t want = (pid_t)pid, child;
+	struct clone_args args = {.exit_signal = SIGCHLD,
+		.set_tid = (uintptr_t)&want,
+		.set_tid_size = 1};
+
+	child = (pid_t)raw_syscall(
+		SYS_clone3, (long)&args, sizeof(args), 0, 0, 0, 0);
+	if (child == 0) {
+		raw_syscall(SYS_prctl, 1 /* PR_SET_PDEATHSIG */, SIGKILL, 0, 0,
+			0, 0);
+		for (;;)
+			raw_syscall(SYS_pause, 0, 0, 0, 0, 0, 0);
+	}
+	return child;
+}
+
 s64 shm_call_make(struct caller *c, const struct call *k, s64 *out)
 {
-	(void)c, (void)k, (void)out;
-	return -ENOSYS;
+	u32 obj = (u32)k->obj;
+	struct shm_stat st;
+	struct shm_fork f;
+	u64 addr, *word;
+	pid_t child;
+	s64 ret;
+
+	switch (k->op) {
+	case CALL_SHMGET:
+		ret = shm_get(
+			c, (s32)k->arg[0], (u64)k->arg[1], (s32)k->arg[2]);
+		if (ret >= 0)
+			made_id[obj] = (s32)ret;
+		return ret;
+	case CALL_SHMAT:
+		ret = shm_at(c, id_of(obj), 0, 0, &addr);
+		if (ret)
+			return ret;
+		word = (u64 *)(uintptr_t)addr;
+		out[0] = (s64)*word;
+		if (k->arg[0])
+			*(volatile u64 *)word = (u64)k->arg[0];
+		attached_at[obj][n_attached[obj]++] = addr;
+		return 0;
+	case CALL_SHMDT:
+		if (!n_attached[obj])
+			return -EINVAL;
+		return shm_dt(c, attached_at[obj][--n_attached[obj]]);
+	case CALL_SHMRM:
+		return shm_remove(c, id_of(obj));
+	case CALL_SHMSTAT:
+		ret = shm_stat(c, id_of(obj), SHM_BY_ID, &st);
+		out[0] = ret < 0 ? 0 : (s64)st.nattch;
+		return ret < 0 ? ret : 0;
+	case CALL_SHMFORK:
+		shm_fork_prepare(c, &f);
+		child = idle_child(CHILD_PID);
+		shm_fork_parent(c, &f, child);
+		return child < 0 ? child : 0;
+	default:
+		return -ENOSYS;
+	}
 }
+
+/* ---- what the registry shows ---- */
+
+static struct {
+	int exists;
+	s64 nattch;
+} shown;
+
+static void look(struct caller *c)
+{
+	struct shm_stat st;
+	u32 i;
+
+	object_fac_lock(c, &shm_class);
+	object_fac_unlock(c, &shm_class);
+	for (i = 0; i <= caller_header(c)->ids[FAC_SHM].max_idx + 1; i++) {
+		struct slot *s = region_slot(&c->region, FAC_SHM, i);
+
+		lock_acquire(c, &s->lock);
+		lock_release(c, &s->lock);
+	}
+	shown.exists = shm_stat(c, object_id[0], SHM_BY_ID, &st) == 0;
+	shown.nattch = shown.exists ? (s64)st.nattch : 0;
+}
+
+/* ---- the model ---- */
+
+struct segment_of {
+	int exists, doomed;
+	s64 word;
+	u32 nattch[MAX_ACTORS], forked;
+};
+struct shm_model {
+	struct segment_of at[OBJECTS]; /* objects 1, 2: of each actor its own */
+	u32 owner[OBJECTS];
+};
+
+static void init(void *m)
+{
+	struct shm_model *s = m;
+
+	s->at[0].exists = 1;
+}
+
+static u32 total(const struct segment_of *g)
+{
+	u32 i, sum = g->forked;
+
+	for (i = 0; i < MAX_ACTORS; i++)
+		sum += g->nattch[i];
+	return sum;
+}
+
+static void tidy(struct segment_of *g)
+{
+	if (g->exists && g->doomed && !total(g))
+		g->exists = 0;
+}
+
+static int apply(void *m, u32 actor, const struct call *k, int known,
+	s64 result, const s64 *out)
+{
+	struct shm_model *s = m;
+	struct segment_of *g = &s->at[k->obj];
+
+	switch (k->op) {
+	case CALL_SHMGET:
+		memset(g, 0, sizeof(*g));
+		g->exists = 1;
+		return !known || result >= 0;
+	case CALL_SHMAT:
+		if (!g->exists)
+			return !known || result == -EINVAL || result == -EIDRM;
+		if (known && (result || out[0] != g->word))
+			return 0;
+		g->nattch[actor]++;
+		if (k->arg[0])
+			g->word = k->arg[0];
+		return 1;
+	case CALL_SHMDT:
+		if (!g->nattch[actor])
+			return !known || result == -EINVAL;
+		g->nattch[actor]--;
+		tidy(g);
+		return !known || result == 0;
+	case CALL_SHMRM:
+		if (!g->exists)
+			return !known || result == -EINVAL || result == -EIDRM;
+		g->doomed = 1;
+		tidy(g);
+		return !known || result == 0;
+	case CALL_SHMSTAT:
+		if (!g->exists)
+			return !known || result == -EINVAL || result == -EIDRM;
+		return !known || (result == 0 && out[0] == total(g));
+	case CALL_SHMFORK:
+		/* Its child dies with it (prctl). */
+		g->nattch[actor] *= 2;
+		return !known || result == 0;
+	default:
+		return 0;
+	}
+}
+
+static void death(void *m, u32 actor)
+{
+	struct shm_model *s = m;
+	u32 i;
+
+	for (i = 0; i < OBJECTS; i++) {
+		s->at[i].nattch[actor] = 0;
+		tidy(&s->at[i]);
+	}
+}
+
+static int final(const void *m, char *why, u32 cap)
+{
+	const struct shm_model *s = m;
+
+	snprintf(why, cap,
+		"the registry has %d, attached %ld; the model %d, %u",
+		shown.exists, (long)shown.nattch, s->at[0].exists,
+		total(&s->at[0]));
+	return s->at[0].exists == shown.exists &&
+	       (!shown.exists || shown.nattch == total(&s->at[0]));
+}
+
+static const struct facility_model model = {
+	sizeof(struct shm_model), init, apply, death, final};
+
+static void setup(struct caller *c)
+{
+	memset(&process, 0, sizeof(process));
+	memset(n_attached, 0, sizeof(n_attached));
+	c->shm = &process;
+	object_id[0] = shm_get(c, 1, SIZE, 0600 | CREAT);
+	if (object_id[0] < 0)
+		abort();
+}
+
+/* ---- scenarios ---- */
+
+#define AT(obj, word)                       \
+	{                                   \
+		CALL_SHMAT, obj, {word}, 0, \
+		{                           \
+			{                   \
+				0           \
+			}                   \
+		}                           \
+	}
+#define DT(obj)                          \
+	{                                \
+		CALL_SHMDT, obj, {0}, 0, \
+		{                        \
+			{                \
+				0        \
+			}                \
+		}                        \
+	}
+#define RMID(obj)                        \
+	{                                \
+		CALL_SHMRM, obj, {0}, 0, \
+		{                        \
+			{                \
+				0        \
+			}                \
+		}                        \
+	}
+#define STAT                             \
+	{                                \
+		CALL_SHMSTAT, 0, {0}, 0, \
+		{                        \
+			{                \
+				0        \
+			}                \
+		}                        \
+	}
+#define MAKE(obj)                                             \
+	{                                                     \
+		CALL_SHMGET, obj, {0, SIZE, 0600 | CREAT}, 0, \
+		{                                             \
+			{                                     \
+				0                             \
+			}                                     \
+		}                                             \
+	}
+#define FORK                             \
+	{                                \
+		CALL_SHMFORK, 0, {0}, 0, \
+		{                        \
+			{                \
+				0        \
+			}                \
+		}                        \
+	}
+#define SCENARIO(n)                                                      \
+	.name = "shm." n, .model = &model, .setup = setup, .look = look, \
+	.reset = segments_reset
+
+const struct scenario shm_scenarios[] = {
+	{SCENARIO("attach-attach"),
+		.actors = {{.calls = {AT(0, 1)}}, {.calls = {AT(0, 2)}}}},
+	{SCENARIO("attach-detach"), .actors = {{.calls = {AT(0, 1), DT(0)}},
+					    {.calls = {AT(0, 0)}}}},
+	{SCENARIO("attach-rmid"),
+		.actors = {{.calls = {AT(0, 1)}}, {.calls = {RMID(0)}}}},
+	{SCENARIO("detach-rmid"),
+		.actors = {{.calls = {AT(0, 1), DT(0)}}, {.calls = {RMID(0)}}}},
+	{SCENARIO("attached-rmid-attach"),
+		.actors = {{ACTOR_FIRST, NULL, {AT(0, 1)}},
+			{.calls = {RMID(0)}}, {.calls = {AT(0, 0)}}}},
+	{SCENARIO("attached-dies-stat"),
+		.actors = {{ACTOR_FIRST, NULL, {AT(0, 1)}}, {.calls = {STAT}},
+			{.calls = {RMID(0)}}}},
+	{SCENARIO("rmid-rmid"),
+		.actors = {{.calls = {RMID(0)}}, {.calls = {RMID(0)}}}},
+	{SCENARIO("removed-new"),
+		.actors = {{.calls = {AT(0, 1), DT(0), RMID(0)}},
+			{.calls = {MAKE(1), AT(1, 0)}}}},
+	{SCENARIO("new-new"), .actors = {{.calls = {MAKE(1), AT(1, 7)}},
+				      {.calls = {MAKE(2), AT(2, 8)}}}},
+	{SCENARIO("fork-stat"),
+		.actors = {{ACTOR_FIRST, NULL, {AT(0, 1)}}, {.calls = {STAT}}}},
+	{SCENARIO("fork-rmid"),
+		.actors = {{.calls = {AT(0, 1), FORK}}, {.calls = {RMID(0)}}}},
+	{0},
+};
