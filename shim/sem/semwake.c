@@ -866,6 +866,12 @@ void sem_alarm(struct caller *c, struct slot *s, struct semset *set,
 		w = first_alive(
 			c, SEM_VALUE(sem->lo) ? &sem->alter : &sem->zero);
 	}
+	/* A removal concerns them all, whatever the values are. */
+	for (i = 0; !nums && i < n && !w; i++) {
+		w = first_alive(c, &sems[i].alter);
+		if (!w)
+			w = first_alive(c, &sems[i].zero);
+	}
 	if (!w)
 		w = first_alive(c, &set->complex);
 	if (!w)
