@@ -39,6 +39,7 @@ static struct {
 	u32 paused, times;
 } last;
 
+static unsigned long cycles;
 static int probing;
 static u32 probe_steps, probe_sleeps;
 
@@ -162,6 +163,7 @@ void actor_arm(u32 me)
 	robust = self->robust;
 	pending.size = 0;
 	last.paused = 0;
+	cycles = 0;
 }
 
 void actor_disarm(void)
@@ -535,6 +537,11 @@ int explore_cas16(
 	changed(off, old_lo, ((u64 *)p)[0]);
 	changed(off + 8, old_hi, ((u64 *)p)[1]);
 	return ok;
+}
+
+unsigned long explore_cycles(void)
+{
+	return cycles += 500;
 }
 
 void explore_pause(void)

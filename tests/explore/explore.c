@@ -173,7 +173,7 @@ static void print_result(const struct scenario *s, const struct found *f)
 	if (f->diverged)
 		printf("  (%lu not reproducible)", (unsigned long)f->diverged);
 	printf("\n");
-	if (f->first[0])
+	if (f->first_text[0])
 		printf("    explore --scenario %s --replay '%s'\n    %s\n",
 			s->name, f->first, f->first_text);
 	fflush(stdout);
@@ -404,7 +404,7 @@ static int workers(u32 jobs, const char *text)
 		const struct found *f = &shared->results[i].found;
 
 		bad += !shared->results[i].done;
-		found += f->first[0] != 0;
+		found += f->first_text[0] != 0;
 		runs += f->runs;
 		deaths += f->deaths;
 	}

@@ -757,7 +757,7 @@ static void play_first(void)
 		if (!(run.scn->actors[i].flags & ACTOR_FIRST))
 			continue;
 		give(i);
-		if (a->state == ACTOR_READY)
+		while (a->state == ACTOR_READY || a->state == ACTOR_SPINNING)
 			give(i);
 		if (a->state != ACTOR_BLOCKED && a->state != ACTOR_DONE)
 			fail(STUCK, "%c did not come to rest first", letter(i));

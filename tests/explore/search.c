@@ -412,9 +412,7 @@ static void note(const struct schedule *s)
 	for (i = 0; i < run.n_actors; i++)
 		found->deaths += ctl->actors[i].died != 0;
 	found->by_verdict[run.verdict]++;
-	if (run.verdict != FINE && !found->first[0]) {
-		schedule_text(run.done.n > s->n ? &run.done : s, found->first,
-			sizeof(found->first));
+	if (run.verdict != FINE && !found->first_text[0]) {
 		schedule_text(s, found->first, sizeof(found->first));
 		snprintf(found->first_text, sizeof(found->first_text), "%s: %s",
 			verdict_names[run.verdict], run.text);
