@@ -32,6 +32,8 @@ struct sys_waitv {
 
 #define SYS_FUTEX_WAIT 0
 #define SYS_FUTEX_WAKE 1
+#define SYS_FUTEX_LOCK_PI 6
+#define SYS_FUTEX_UNLOCK_PI 7
 #define SYS_FUTEX2_32 2 /* futex_waitv: a 32-bit shared futex */
 #define SYS_NR_FUTEX_WAITV 449
 

@@ -149,6 +149,36 @@ static int init_owner_died(u32 tid)
 	return sys_start_time(tid, &exiting) && exiting;
 }
 
+/* How long a waiter sleeps before it asks whether the owner is there; it is
+ * woken earlier. Arbitrary. */
+#define INIT_SLICE_NS 10000000
+
+/* States of the word: 0 free; tid; tid | WAITERS, somebody may sleep, and it
+ * stays until the word is free. Whoever has slept takes it with the bit. */
+static void init_wait(u32 *lock, u32 tid)
+{
+	const struct sys_timespec slice = {0, INIT_SLICE_NS};
+	u32 seen = 0, slept = 0;
+
+	while (!__atomic_compare_exchange_n(lock, &seen, tid | slept, 0,
+		__ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+		if (!(seen & SYS_WAITERS) &&
+			!__atomic_compare_exchange_n(lock, &seen,
+				seen | SYS_WAITERS, 0, __ATOMIC_RELAXED,
+				__ATOMIC_RELAXED)) {
+			seen = 0;
+			continue;
+		}
+		seen |= SYS_WAITERS;
+		if (sys_futex_wait(lock, seen, &slice) == -ETIMEDOUT &&
+			init_owner_died(seen & SYS_TID_MASK))
+			__atomic_compare_exchange_n(lock, &seen, 0, 0,
+				__ATOMIC_RELAXED, __ATOMIC_RELAXED);
+		slept = SYS_WAITERS;
+		seen = 0;
+	}
+}
+
 /*
  * The lock lies on the page that fork wipes, and the page is declared so before
  * the lock is taken: a child forked in mid-initialisation finds it free.
@@ -156,9 +186,6 @@ static int init_owner_died(u32 tid)
 static int init_lock(u64 *ret_mask)
 {
 	const u64 all = ~0ULL;
-	u32 tid = sys_gettid(), seen = 0, spins = 0;
-	u32 *lock = &process_page.init_lock;
-
 	if (!process_page.generation &&
 		sys_call(__NR_madvise, &process_page, sizeof(process_page),
 			MADV_WIPEONFORK)) {
@@ -167,20 +194,17 @@ static int init_lock(u64 *ret_mask)
 		return -ENOSYS;
 	}
 	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &all, ret_mask, 8);
-	while (!__atomic_compare_exchange_n(
-		lock, &seen, tid, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-		if (++spins % 256 == 0 && init_owner_died(seen))
-			__atomic_compare_exchange_n(lock, &seen, 0, 0,
-				__ATOMIC_RELAXED, __ATOMIC_RELAXED);
-		sys_call(__NR_sched_yield);
-		seen = 0;
-	}
+	init_wait(&process_page.init_lock, sys_gettid());
 	return 0;
 }
 
 static void init_unlock(const u64 *mask)
 {
-	__atomic_store_n(&process_page.init_lock, 0, __ATOMIC_RELEASE);
+	u32 was = __atomic_exchange_n(
+		&process_page.init_lock, 0, __ATOMIC_RELEASE);
+
+	if (was & SYS_WAITERS)
+		sys_futex_wake(&process_page.init_lock, 1);
 	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, mask, NULL, 8);
 }
 

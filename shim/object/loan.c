@@ -7,10 +7,12 @@
 __attribute__((noinline)) void loan_end(
 	struct caller *c, struct slot *s, struct users *users)
 {
-	int foreign = bias_revoke(c, s);
+	enum bias_was was = bias_revoke(c, s);
 
-	if (foreign && users)
+	if (was == BIAS_FOREIGN && users)
 		atom_store_release(&users->backoff, users->backoff + 1);
+	if (was == BIAS_IN_THE_WAY && users)
+		atom_store_release(&users->backoff, LOAN_BACKOFF_MAX);
 	bias_end(s);
 }
 

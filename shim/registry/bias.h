@@ -26,7 +26,20 @@
  * still find the bias owner's name in lock.journal, passes over that. The bias
  * owner may be alive and storing until the revoker has seen it out.
  *
- * Processes that cannot register (old kernel, seccomp) are never lent to.
+ * Processes that cannot register (old kernel, seccomp) are never lent to. They
+ * revoke, all the same, and so does one whose filter came after it registered.
+ * Who is refused the barrier stops biasing in this registry for good
+ * (header.bias_off), tells the event ring once, and waits BARRIER_NS instead: a
+ * store that has retired leaves the store buffer of an x86 CPU within
+ * microseconds, and an interrupt, such as the tick, empties it (Morrison and
+ * Afek, "Temporally Bounding TSO", ASPLOS 2015). Only what was biased before
+ * pays that.
+ *
+ * State of slot.bias: 0 -> owner (lock holder, who becomes it) -> owner |
+ * BIAS_REVOKING -> 0 (lock holder). bias_busy: 0 <-> the owner's tid (owner,
+ * without the lock), or OWNER_DIED (the kernel, or a revoker who finds the owner
+ * gone) -> 0 (revoker). A revoker who dies leaves BIAS_REVOKING, and the next
+ * owner of the lock begins anew.
  */
 #ifndef IPCLIFT_REGISTRY_BIAS_H
 #define IPCLIFT_REGISTRY_BIAS_H
@@ -36,29 +49,42 @@
 
 #define BIAS_REVOKING (1ULL << 63)
 
-/* Enter the object by bias: 1, inside a section; or 0, nothing changed. */
-static inline int bias_enter(struct caller *c, struct slot *s)
+/* bias_busy becomes, or was, what is pending. It has no node to be on the list
+ * proper with. */
+static inline void bias_pend(struct caller *c, u32 *busy)
 {
-	if (atom_load_relaxed(&s->bias) != c->bias_id)
-		return 0;
-	section_begin(c);
-	c->host_pending = c->robust->pending;
-	robust_pend(c, &s->lock.bias_busy);
-	atom_store_release(&s->lock.bias_busy, c->tid);
-	atom_compiler_barrier();
-	if (likely(atom_load_relaxed(&s->bias) == c->bias_id))
-		return 1;
-	atom_store_release(&s->lock.bias_busy, 0);
-	robust_pend(c, NULL);
-	section_end(c);
-	return 0;
+	crash_point();
+	__atomic_store_n(&c->robust->pending,
+		busy ? robust_node(c, busy) : NULL, __ATOMIC_RELEASE);
 }
 
 static inline void bias_leave(struct caller *c, struct slot *s)
 {
 	atom_store_release(&s->lock.bias_busy, 0);
-	robust_pend(c, NULL);
+	bias_pend(c, NULL);
 	section_end(c);
+}
+
+/* Enter the object by bias: 1, inside a section; or 0, nothing changed: so also
+ * where the application has something pending (lock.h), or cancellation may
+ * come at any time, for such a thread has no bias_id. */
+static inline int bias_enter(struct caller *c, struct slot *s)
+{
+	if (atom_load_relaxed(&s->bias) != c->bias_id)
+		return 0;
+	c->in_section++;
+	atom_compiler_barrier();
+	if (unlikely(c->robust->pending)) {
+		section_end(c);
+		return 0;
+	}
+	bias_pend(c, &s->lock.bias_busy);
+	atom_store_release(&s->lock.bias_busy, c->tid);
+	atom_compiler_barrier();
+	if (likely(atom_load_relaxed(&s->bias) == c->bias_id))
+		return 1;
+	bias_leave(c, s);
+	return 0;
 }
 
 /* Before the first journaled change inside, and after the commit: tells the
@@ -75,9 +101,15 @@ static inline void bias_journal_end(struct caller *c)
 }
 
 /* With the lock just acquired and s->bias found set: take the object back.
- * 1 if it was lent to another thread. bias_end follows once the object has been
- * brought up to date; whoever dies before leaves that to the next owner. */
-int bias_revoke(struct caller *c, struct slot *s);
+ * bias_end follows once the object has been brought up to date; whoever dies
+ * before leaves that to the next owner. */
+enum bias_was {
+	BIAS_OWN,
+	BIAS_FOREIGN,	/* another thread's */
+	BIAS_IN_THE_WAY /* the same, and a real-time thread had to wait for it:
+			 * the object should not be biased again */
+};
+enum bias_was bias_revoke(struct caller *c, struct slot *s);
 static inline void bias_end(struct slot *s)
 {
 	atom_store_release(&s->bias, 0);

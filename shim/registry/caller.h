@@ -44,12 +44,14 @@ struct cred {
  * than a few at once are lost, as the kernel loses what it cannot queue. */
 #define MAX_DEFERRED 4
 /* What the end of the section has to see to. */
-#define DEFERRED_MASK 1u /* a signal arrived: restore mask */
-#define DEFERRED_LOG 2u	 /* event_log_now */
+#define DEFERRED_MASK 1u   /* a signal arrived: restore mask */
+#define DEFERRED_LOG 2u	   /* event_log_now */
+#define DEFERRED_SHIELD 4u /* section_shield: let shielded through again */
 struct deferred_signals {
 	u32 n;
 	u32 pending; /* DEFERRED_* */
 	u64 mask;
+	u64 shielded; /* signals blocked by section_shield, not before */
 	struct {
 		int signo;
 		u32 pad;
@@ -75,8 +77,9 @@ struct caller {
 	struct journal_entry *entry_next, *entries_end;
 	u32 damaged; /* damage.h: something in the file cannot be */
 	struct lock *held[MAX_HELD];
-	u32 in_section;		   /* > 0: a signal handler must wait */
-	u32 n_grants;		   /* to be woken after the unlock: */
+	u32 in_section; /* > 0: a signal handler must wait */
+	u32 async;	/* 1: the thread may be cancelled at any instruction */
+	u32 n_grants;	/* to be woken after the unlock: */
 	uintptr_t first_grant;	   /* waiter | 1 if it sleeps */
 	struct waiter *last_grant; /* through waiter.granted_next */
 	struct waiter *alarm;	   /* wait_alarm: woken if we die */
@@ -134,8 +137,9 @@ struct caller {
 	uintptr_t good_page[16];
 	/* Pages of the tables that surely have room (caller_room). */
 	u64 room_page[8];
-	/* list_op_pending as the host had it, when we came in a signal handler
-	 * in the middle of one of its robust mutex operations (lock.h). */
+	/* list_op_pending of the application, if we came in a signal handler in
+	 * the middle of one of its robust mutex operations (lock.h); as of the
+	 * outermost lock that is held. */
 	void *host_pending;
 	uintptr_t good_write_page[16];
 	u64 log_from, log_to; /* events to be logged (event.h); 0 = none */
@@ -177,7 +181,7 @@ static inline void caller_set_bias_id(struct caller *c)
 {
 	const struct thread *th = region_thread(&c->region, c->thread);
 
-	c->bias_id = c->thread
+	c->bias_id = c->thread && !c->async
 			     ? (u64)(th->claims & 0x7fffffff) << 32 | c->thread
 			     : ~0ULL;
 }
@@ -209,7 +213,14 @@ static inline int caller_room(struct caller *c, const void *p, u64 len)
  * Sections: between begin and end no signal handler of the host runs in this
  * thread (signal.c defers it), so a handler may call every served function.
  * They nest. The end is where a deferred signal is raised again.
+ *
+ * Nor is the thread cancelled in between: of one that may be at any instruction
+ * (caller.async; only such threads pay for it) libc's signal for that is
+ * blocked.
  */
+void section_shield(struct caller *c);
+/* The thread may be cancelled at any instruction from now on, or no longer. */
+void section_async(struct caller *c, int on);
 void section_raise(struct caller *c);
 /* Queue a signal again for this thread, or keep it for section_raise. */
 void section_requeue(struct caller *c, int sig, const void *info);
@@ -218,6 +229,8 @@ void section_requeue(struct caller *c, int sig, const void *info);
 extern void (*section_direct)(int signo, void *info, u64 mask);
 static inline void section_begin(struct caller *c)
 {
+	if (unlikely(c->async))
+		section_shield(c);
 	c->in_section++;
 	atom_compiler_barrier();
 }

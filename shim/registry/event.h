@@ -18,6 +18,7 @@ enum event_code {
 	EVENT_NO_ROOM,	  /* arg0 = pages asked for, arg1 = pages left */
 	EVENT_REFUSED,	  /* arg0 = control file, arg1 = errno of its text */
 	EVENT_NO_LIFELINE, /* arg0 = pid that is refused robust lists */
+	EVENT_NO_BARRIER, /* arg0 = errno of membarrier(2): bias.h */
 };
 
 /* Copy the event with this sequence number (1 .. header.event_seq) out: 1, or

@@ -317,7 +317,7 @@ struct header {
 	struct shm_state shm;
 	u64 mq_fifo[2]; /* token of a FIFO made for a queue not yet there */
 	u32 mq_orphans; /* queues unlinked but open: slot idx + 1, 0 = none */
-	u32 pad;
+	u32 bias_off;	/* 1: no lock is biased any more; one store (bias.h) */
 	s64 mq_changed; /* a name came or went: realtime seconds, a hint */
 	struct mq_mail mq_mail[MQ_MAILS];
 	struct control_file control[CONTROL_FILES];

@@ -378,6 +378,10 @@ struct thread {
 	struct journal journal;
 	u64 spare_size; /* of that block */
 	struct msg_blocks blocks;
+	/* A priority-inheriting futex that real-time threads wait for this one
+	 * on: lock.h. Written by whoever waits, by this thread, the kernel. */
+	u32 boost;
+	u32 pad0;
 	/* A run of pages that the thread is giving back to the file system,
 	 * without a lock. Written under the lock of FAC_SHM, journaled. */
 	struct ref run;

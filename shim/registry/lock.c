@@ -47,11 +47,99 @@ static void declare_dead_if_gone(
 		atom_cas(&lock->word, &seen, SYS_OWNER_DIED | SYS_WAITERS);
 }
 
+int lock_real_time(void)
+{
+	/* SCHED_FIFO, SCHED_RR, SCHED_DEADLINE; a bit above may be set. */
+	const u32 policies = 1u << 1 | 1u << 2 | 1u << 6;
+	long policy = sys_call(__NR_sched_getscheduler, 0);
+
+	return policy >= 0 && (policies >> (policy & 31) & 1);
+}
+
+/* The record of the thread that has the lock: in lock.journal, unless it has
+ * only just won the word. */
+static struct thread *owner_record(
+	struct caller *c, const struct lock *lock, u32 tid)
+{
+	u32 i = atom_load_relaxed(&lock->journal);
+	struct thread *th;
+
+	if (i && i < atom_load_acquire(&caller_header(c)->thread_high) &&
+		i < N_THREADS) {
+		th = region_thread(&c->region, i);
+		if (atom_load_relaxed(&th->tid) == tid)
+			return th;
+	}
+	return task_thread_of(c, tid);
+}
+
+static void boost_give_up(const struct caller *c, u32 *boost)
+{
+	u32 seen = c->tid;
+
+	if (!atom_cas(boost, &seen, 0))
+		sys_call(__NR_futex, boost, SYS_FUTEX_UNLOCK_PI, 0, NULL);
+}
+
+/* Sleep until the owner, who is lent our priority, has given the lock up, or
+ * the backstop; see lock.h. -errno if that cannot be done. */
+static int boost_wait(struct caller *c, struct lock *lock, u32 seen)
+{
+	u32 tid = seen & SYS_TID_MASK, name = 0;
+	struct thread *th = owner_record(c, lock, tid);
+	struct sys_timespec until;
+	s64 end;
+	int err;
+
+	if (!th)
+		return -ESRCH;
+	if (atom_cas(&th->boost, &name, tid))
+		name = tid;
+	/* It looks at `boost` after it has stored the word: either it sees its
+	 * name, or we see the store. */
+	if (atom_load_acquire(&lock->word) != seen) {
+		if (name == tid)
+			atom_cas(&th->boost, &name, 0);
+		return 0;
+	}
+	end = sys_realtime_ns() + (s64)lock_backstop.sec * 1000000000 +
+	      lock_backstop.nsec;
+	until.sec = end / 1000000000;
+	until.nsec = end % 1000000000;
+	err = sys_call(__NR_futex, &th->boost, SYS_FUTEX_LOCK_PI, 0, &until);
+	if (!err)
+		boost_give_up(c, &th->boost);
+	else if (err == -ESRCH)
+		/* The name of somebody who died with it. */
+		atom_cas(&th->boost, &name, 0);
+	return err;
+}
+
+/* The word is free: let those go on who lent us their priority. */
+static void boost_end(const struct caller *c)
+{
+	u32 *boost = &region_thread(&c->region, c->thread)->boost;
+
+	if (unlikely((atom_load_acquire(boost) & SYS_TID_MASK) == c->tid))
+		boost_give_up(c, boost);
+}
+
+static int sleep_for(struct caller *c, struct lock *lock, u32 seen, int boosts)
+{
+	int err = -ENOSYS;
+
+	if (boosts)
+		err = boost_wait(c, lock, seen);
+	if (err && err != -ETIMEDOUT)
+		err = sys_futex_wait(&lock->word, seen, &lock_backstop);
+	return err;
+}
+
 /* Returns the word that was replaced by ours. */
 static u32 acquire_contended(struct caller *c, struct lock *lock, u32 seen)
 {
 	u32 slept = 0;
-	int spins = 0;
+	int spins = 0, boosts = -1;
 
 	if (seen & SYS_TID_MASK)
 		__atomic_fetch_add(&lock->n_found_held, 1, __ATOMIC_RELAXED);
@@ -75,8 +163,10 @@ static u32 acquire_contended(struct caller *c, struct lock *lock, u32 seen)
 		if (!slept)
 			__atomic_fetch_add(
 				&lock->n_held_wanted, 1, __ATOMIC_RELAXED);
-		if (sys_futex_wait(&lock->word, seen, &lock_backstop) ==
-			-ETIMEDOUT)
+		/* With a lock held somebody may have lent us priority. */
+		if (boosts < 0)
+			boosts = c->n_held || lock_real_time();
+		if (sleep_for(c, lock, seen, boosts) == -ETIMEDOUT)
 			declare_dead_if_gone(c, lock, seen);
 		slept = SYS_WAITERS;
 	}
@@ -118,6 +208,22 @@ struct lock_profile *lock_profile(
 			    (const struct slot *)(const void *)lock)];
 }
 
+enum lock_rank lock_rank(const struct region *region, const struct lock *lock)
+{
+	const struct header *h = region_header(region);
+	u64 off = region_off(region, lock);
+
+	if (off >= THREADS_OFF)
+		return RANK_OBJECT;
+	if (off >= TASKS_OFF)
+		return RANK_TASK;
+	if (lock == &h->heap.lock)
+		return RANK_HEAP;
+	if (lock == &h->repair_lock.lock)
+		return RANK_REPAIR;
+	return lock == &h->control_lock.lock ? RANK_CONTROL : RANK_FACILITY;
+}
+
 /* NULL if the file system has no room for it: then it is not noted. */
 static struct lock_profile *profile_room(
 	struct caller *c, const struct lock *lock)
@@ -152,19 +258,52 @@ static __attribute__((noinline)) void profile_end(
 	p->taken_ns = 0;
 }
 
+#if defined(IPCLIFT_CRASH) || defined(IPCLIFT_LOCK_ORDER)
+static void check_order(const struct caller *c, const struct lock *lock)
+{
+	enum lock_rank rank = lock_rank(&c->region, lock), outer;
+
+	if (!c->n_held)
+		return;
+	outer = lock_rank(&c->region, c->held[c->n_held - 1]);
+	if (c->n_held >= MAX_HELD || outer > rank ||
+		(outer == rank && rank != RANK_TASK))
+		__builtin_trap();
+}
+#else
+#define check_order(c, lock) ((void)0)
+#endif
+
+/* The application has something pending. */
+static __attribute__((noinline)) u32 acquire_beside(
+	struct caller *c, struct lock *lock)
+{
+	u32 seen = 0;
+
+	if (!atom_cas(&lock->word, &seen, c->tid))
+		seen = acquire_contended(c, lock, seen);
+	robust_push(c, &lock->word);
+	return seen;
+}
+
 HOT int lock_acquire(struct caller *c, struct lock *lock)
 {
 	u32 n = c->n_held, seen = 0;
 	int died = 0;
 
+	check_order(c, lock);
 	section_begin(c);
-	if (n)
-		robust_push(c, &c->held[n - 1]->word);
-	else
+	if (!n)
 		c->host_pending = c->robust->pending;
-	robust_pend(c, &lock->word);
-	if (unlikely(!atom_cas(&lock->word, &seen, c->tid)))
-		seen = acquire_contended(c, lock, seen);
+	else if (likely(!c->host_pending))
+		robust_push(c, &c->held[n - 1]->word);
+	if (unlikely(c->host_pending)) {
+		seen = acquire_beside(c, lock);
+	} else {
+		robust_pend(c, &lock->word);
+		if (unlikely(!atom_cas(&lock->word, &seen, c->tid)))
+			seen = acquire_contended(c, lock, seen);
+	}
 	c->held[n] = lock;
 	c->n_held = n + 1;
 	/* Listed first, for recovery may take the repair lock as the next one.
@@ -187,11 +326,13 @@ HOT int lock_acquire(struct caller *c, struct lock *lock)
  * may sleep; it is cleared only if the wake-up found nobody, and then everybody
  * who came between is woken.
  */
-static void unlock_contended(struct lock *lock)
+static void unlock_contended(const struct caller *c, struct lock *lock)
 {
 	u32 seen = SYS_WAITERS;
 
-	atom_store_release(&lock->word, SYS_WAITERS);
+	/* An exchange: a full barrier before boost_end looks. */
+	atom_xchg(&lock->word, SYS_WAITERS);
+	boost_end(c);
 	crash_point();
 	if (sys_futex_wake(&lock->word, 1) == 0 &&
 		atom_cas(&lock->word, &seen, 0))
@@ -202,16 +343,27 @@ static void unlock_contended(struct lock *lock)
 HOT static void released(struct caller *c, u32 n)
 {
 	c->n_held = n;
-	if (n) {
+	if (n && likely(!c->host_pending)) {
 		robust_pend(c, &c->held[n - 1]->word);
 		robust_pop(c, &c->held[n - 1]->word);
-	} else {
-		robust_pend(c, 0);
+	} else if (!n) {
+		robust_pend(c, NULL);
 		c->damaged = 0;
 		if (unlikely(c->n_grants))
 			wait_flush(c);
 	}
 	section_end(c);
+}
+
+static __attribute__((noinline)) void release_beside(
+	struct caller *c, struct lock *lock, u32 n)
+{
+	u32 seen = c->tid;
+
+	robust_pop(c, &lock->word);
+	if (!atom_cas(&lock->word, &seen, 0))
+		unlock_contended(c, lock);
+	released(c, n);
 }
 
 HOT void lock_release(struct caller *c, struct lock *lock)
@@ -221,8 +373,12 @@ HOT void lock_release(struct caller *c, struct lock *lock)
 	if (unlikely(caller_header(c)->profiling))
 		profile_end(c, lock);
 	atom_store_release(&c->journal->n_locks, n);
+	if (unlikely(c->host_pending)) {
+		release_beside(c, lock, n);
+		return;
+	}
 	if (unlikely(!atom_cas(&lock->word, &seen, 0)))
-		unlock_contended(lock);
+		unlock_contended(c, lock);
 	released(c, n);
 }
 
@@ -231,7 +387,10 @@ void lock_pass_on(struct caller *c, struct lock *lock)
 	u32 n = c->n_held - 1;
 
 	atom_store_release(&c->journal->n_locks, n);
-	atom_store_release(&lock->word, SYS_OWNER_DIED | SYS_WAITERS);
+	if (unlikely(c->host_pending))
+		robust_pop(c, &lock->word);
+	atom_xchg(&lock->word, SYS_OWNER_DIED | SYS_WAITERS);
+	boost_end(c);
 	crash_point();
 	sys_futex_wake(&lock->word, 1);
 	released(c, n);

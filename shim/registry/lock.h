@@ -3,11 +3,21 @@
  * Robust locks.
  *
  * States of the word:
- *   0                        free
- *   WAITERS                  free; somebody may sleep (the bit is sticky,
- * below) tid                      held, nobody sleeps tid | WAITERS held,
- * somebody may sleep OWNER_DIED [| WAITERS]   the owner died; the next owner
- * repairs first
+ *   0                       free
+ *   WAITERS                 free; somebody may sleep (the bit is sticky, below)
+ *   tid                     held, nobody sleeps
+ *   tid | WAITERS           held, somebody may sleep
+ *   OWNER_DIED [| WAITERS]  the owner died; the next owner repairs first
+ *
+ * Who stores, from which state to which:
+ *   taker     free or OWNER_DIED -> own tid, with WAITERS if that was set or
+ *             the taker has slept; by compare-and-swap
+ *   sleeper   tid -> tid | WAITERS; tid of one who is gone -> OWNER_DIED |
+ *             WAITERS; by compare-and-swap
+ *   owner     own tid -> 0; own tid | WAITERS -> WAITERS, then a wake-up, and
+ *             WAITERS -> 0 if that met nobody; or -> OWNER_DIED | WAITERS
+ *             (lock_pass_on)
+ *   kernel    own tid of one who dies [| WAITERS] -> OWNER_DIED [| WAITERS]
  *
  * While a lock is wanted or held, the pending entry of the robust list that
  * libc registered for the thread points at it, so the kernel itself marks
@@ -15,20 +25,50 @@
  * holds an outer lock and takes an inner one puts the outer on the list proper
  * meanwhile.
  *
- * What the host had pending is put back at the end: we may be in a signal
- * handler in the middle of its pthread_mutex_lock.
+ * Where the application has something pending (we are in a signal handler in
+ * the middle of its pthread_mutex_lock) that stays: ours then go on the list
+ * proper, each between its taking and its release, for the node is in the
+ * lock and its owner's alone (caller.host_pending). Who dies in the few
+ * instructions beside that, or between the release and the wake-up, is found by
+ * a sleeper's backstop.
  *
  * The classic unlock to 0 loses a wake-up for ever if the woken sleeper is
  * killed while a third thread barges in (doc/measurements.md §2). Here the
  * WAITERS bit survives the unlock, and whoever slept acquires with the bit set.
  *
- * Order of locks, outer before inner (asserted in debug builds):
- *   facility (sem, msg, shm, mq)  <  task  <  object (slot)  <  heap  <  repair
+ * Real-time threads, and whoever waits with a lock held (somebody may have lent
+ * it his priority), do not sleep on the word but in FUTEX_LOCK_PI on `boost` of
+ * the owner's thread record, which lends the owner their priority: an owner
+ * that was preempted by ordinary threads goes on at once. Both kinds of sleeper
+ * cannot share a word, and handing the lock itself over would make a convoy of
+ * every contended lock. States of boost:
+ *   0                the thread is not waited for so
+ *   tid [| WAITERS]  of the thread itself: stored by a waiter who has seen it
+ *                    own a lock, WAITERS by the kernel. The owner gives it up
+ *                    after it has released a lock with WAITERS
+ *   another's        a waiter's, handed over by the kernel; it gives it up at
+ *                    once, so that all waiters look at the lock again
+ * Any value is harmless: it only says who is lent priority, a sleep on it ends
+ * with the backstop, and the lock's word alone says who owns the lock.
+ *
+ * Order of locks, outer before inner: enum lock_rank; a build without
+ * optimization (-Doptimization=0) and that of tests/crash trap where it is broken. Two of one rank
+ * are taken only of tasks, the second being nobody else's yet.
  */
 #ifndef IPCLIFT_REGISTRY_LOCK_H
 #define IPCLIFT_REGISTRY_LOCK_H
 
 #include "registry/caller.h"
+
+enum lock_rank {
+	RANK_CONTROL,  /* header.control_lock */
+	RANK_FACILITY, /* header.fac_lock[] */
+	RANK_TASK,
+	RANK_OBJECT, /* of a slot */
+	RANK_HEAP,
+	RANK_REPAIR,
+};
+enum lock_rank lock_rank(const struct region *region, const struct lock *lock);
 
 /*
  * Take the lock; sleeps if it is held. The caller must be enrolled. Begins a
@@ -37,6 +77,8 @@
  * duty before anything else.
  */
 int lock_acquire(struct caller *c, struct lock *lock);
+/* 1 if the calling thread is one of real time; a system call. */
+int lock_real_time(void);
 /* How long a sleeper sleeps before it looks for a dead owner itself; 50 ms. */
 extern struct sys_timespec lock_backstop;
 
@@ -117,12 +159,21 @@ static inline void robust_push(struct caller *c, u32 *word)
 /* Take word's node off again; it was pushed by this thread and is near the
  * head. */
 void robust_pop(struct caller *c, u32 *word);
+/* NULL: nothing. Leaves alone what the application has pending. */
 static inline void robust_pend(struct caller *c, u32 *word)
 {
+	if (unlikely(c->host_pending))
+		return;
 	crash_point();
 	__atomic_store_n(&c->robust->pending,
-		word ? robust_node(c, word) : c->host_pending,
-		__ATOMIC_RELEASE);
+		word ? robust_node(c, word) : NULL, __ATOMIC_RELEASE);
+}
+/* The innermost lock that is held, if there is one that gives way when another
+ * word is pending: it is put on the list meanwhile. */
+static inline u32 *robust_held(const struct caller *c)
+{
+	return c->n_held && !c->host_pending ? &c->held[c->n_held - 1]->word
+					     : NULL;
 }
 
 #endif

@@ -119,6 +119,7 @@ void caller_refresh(struct caller *c)
 	c->interrupt = NULL;
 	/* Traces of a vfork child that was killed inside a section. */
 	c->in_section = c->deferred.n = c->deferred.pending = 0;
+	c->deferred.shielded = 0;
 	c->alarm = NULL;
 	guard_forget(c);
 	c->robust_refused = 0;
@@ -491,14 +492,19 @@ int caller_enroll_slow(struct caller *c)
 
 /*
  * Both libcs keep the previous node's address 8 bytes before a node, and do
- * not expect one before the head itself in musl's case. A lock that is held is
- * first on the list meanwhile, and goes again: the node is put behind it.
+ * not expect one before the head itself in musl's case. Locks that are held are
+ * first on the list meanwhile, and go again: the node is put behind them.
  */
-static void link_for_good(struct caller *c, u32 *word, u32 *held)
+static void link_for_good(struct caller *c, u32 *word)
 {
 	void **node = robust_node(c, word);
 	void *head = c->robust;
-	void **at = held ? robust_node(c, held) : (void **)&c->robust->next;
+	void **at = (void **)&c->robust->next;
+	u32 i;
+
+	for (i = c->n_held; i--;)
+		if (*at == robust_node(c, &c->held[i]->word))
+			at = *at;
 
 	node[-1] = head;
 	node[0] = *at;
@@ -509,7 +515,7 @@ static void link_for_good(struct caller *c, u32 *word, u32 *held)
 
 /* The second word: behind the first in time, so before it in the list, where
  * the first one's mark is what lets the task be taken over. */
-static void link_for_exec(struct caller *c, struct task *t, u32 *held)
+static void link_for_exec(struct caller *c, struct task *t)
 {
 	if (c->tid == c->pid) {
 		atom_store_release(&t->exec_life, 0);
@@ -519,7 +525,7 @@ static void link_for_exec(struct caller *c, struct task *t, u32 *held)
 	t->exec_type = t->life_type;
 	t->exec_waiters = 1;
 	crash_point();
-	link_for_good(c, &t->exec_life, held);
+	link_for_good(c, &t->exec_life);
 }
 
 int task_lock_own(struct caller *c)
@@ -548,9 +554,11 @@ static void refuse_lifeline(struct caller *c, struct task *t, u32 life)
 static void link_lifeline(struct caller *c)
 {
 	struct task *t = task_own(c);
-	u32 *held = c->n_held ? &c->held[c->n_held - 1]->word : NULL;
-	u32 life = atom_load_acquire(&t->life);
+	u32 *held, life = atom_load_acquire(&t->life);
 
+	if (!c->n_held)
+		c->host_pending = c->robust->pending;
+	held = robust_held(c);
 	if (life && !(life & SYS_OWNER_DIED))
 		return;
 	if (unlikely(c->robust_refused)) {
@@ -569,8 +577,8 @@ static void link_lifeline(struct caller *c)
 		t->life_type = 0x84; /* musl: robust, process-shared */
 		t->life_waiters = 1;
 		crash_point();
-		link_for_good(c, &t->life, held);
-		link_for_exec(c, t, held);
+		link_for_good(c, &t->life);
+		link_for_exec(c, t);
 	}
 	robust_pend(c, held);
 	if (held)
@@ -618,13 +626,12 @@ int task_look_slow(const struct caller *c, struct task *t, enum task_look look)
 	return 0;
 }
 
-/* The record of the thread with this number, or NULL. */
-static const struct thread *thread_of(const struct caller *c, u32 tid)
+struct thread *task_thread_of(const struct caller *c, u32 tid)
 {
 	u32 high = atom_load_acquire(&caller_header(c)->thread_high), i;
 
 	for (i = 1; i < high && i < N_THREADS; i++) {
-		const struct thread *th = region_thread(&c->region, i);
+		struct thread *th = region_thread(&c->region, i);
 
 		if (atom_load_acquire(&th->tid) == tid)
 			return th;
@@ -640,7 +647,7 @@ int task_thread_gone(const struct caller *c, u32 tid)
 		return 0;
 	if (sys_call(__NR_kill, tid, 0) == -ESRCH)
 		return 1;
-	th = thread_of(c, tid);
+	th = task_thread_of(c, tid);
 	/* None: whoever has the number is not of this registry. */
 	return !th || identity_thread_gone(tid, th->birth);
 }

@@ -86,6 +86,9 @@ static inline int task_look(
 	return unlikely(look || task_suspect(t)) && task_look_slow(c, t, look);
 }
 
+/* The record of the thread with this number, or NULL; looks at all. */
+struct thread *task_thread_of(const struct caller *c, u32 tid);
+
 /* 1 if the thread that a word of ours names (a lock's owner, a waker) is gone,
  * as far as that can be told. Every such thread has a record. */
 int task_thread_gone(const struct caller *c, u32 tid);

@@ -229,13 +229,15 @@ HOT void wait_flush(struct caller *c)
  * waking somebody, who then finishes the pass. */
 static __attribute__((noinline)) void flush_held(struct caller *c)
 {
-	u32 *held = &c->held[c->n_held - 1]->word;
+	u32 *held = robust_held(c);
 
-	push_behind(c, held);
+	if (likely(held != NULL))
+		push_behind(c, held);
 	while (c->n_grants > 1)
 		wake_next(c);
 	robust_pend(c, held);
-	robust_pop(c, held);
+	if (likely(held != NULL))
+		robust_pop(c, held);
 }
 
 HOT void wait_grant(struct caller *c, struct waiter *w)

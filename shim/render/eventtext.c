@@ -135,6 +135,11 @@ size_t event_text(
 		put_dead(&l, "process ", a,
 			" is refused robust lists; its death is noticed late");
 		break;
+	case EVENT_NO_BARRIER:
+		put(&l, "membarrier(2) is refused: ");
+		put(&l, error_name(a));
+		put(&l, "; no lock of this registry is biased any more");
+		break;
 	default:
 		put_dead(&l, "event ", e->code, "");
 	}

@@ -80,7 +80,6 @@ static inline int one_lent(
 	struct caller *c, const struct lent *l, s32 id, const struct sop *user)
 {
 	struct lock *lock;
-	void *host_pending;
 	struct sem *sem;
 	struct sop op;
 	s32 value;
@@ -101,10 +100,10 @@ static inline int one_lent(
 		goto out;
 	sem = &l->sems[op.num];
 	lock = &l->slot->lock;
-	host_pending = c->robust->pending;
-	crash_point();
-	__atomic_store_n(&c->robust->pending, robust_node(c, &lock->bias_busy),
-		__ATOMIC_RELEASE);
+	/* As in bias_enter. */
+	if (unlikely(c->robust->pending))
+		goto out;
+	bias_pend(c, &lock->bias_busy);
 	atom_store_release(&lock->bias_busy, c->tid);
 	atom_compiler_barrier();
 	if (likely(atom_load_relaxed(&l->slot->bias) == c->bias_id)) {
@@ -118,8 +117,7 @@ static inline int one_lent(
 		}
 	}
 	atom_store_release(&lock->bias_busy, 0);
-	crash_point();
-	__atomic_store_n(&c->robust->pending, host_pending, __ATOMIC_RELEASE);
+	bias_pend(c, NULL);
 out:
 	atom_compiler_barrier();
 	c->in_section = 0;

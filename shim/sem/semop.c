@@ -49,11 +49,13 @@ static __attribute__((noinline)) void take_back(
 	struct caller *c, struct slot *s)
 {
 	struct semset *set = sem_body(c, s);
-	int foreign = bias_revoke(c, s);
+	enum bias_was was = bias_revoke(c, s);
 
 	if (set && (s->ident & IDENT_LIVE)) {
 		undo_recount(c, set);
-		if (foreign && set->bias_backoff < BACKOFF_MAX)
+		if (was == BIAS_IN_THE_WAY)
+			set->bias_backoff = BACKOFF_MAX;
+		else if (was == BIAS_FOREIGN && set->bias_backoff < BACKOFF_MAX)
 			set->bias_backoff++;
 	}
 	bias_end(s);

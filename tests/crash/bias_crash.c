@@ -15,11 +15,15 @@
  *
  * Prints a line a scenario.
  */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,6 +31,7 @@
 #include "msg/msg.h"
 #include "object/limits.h"
 #include "registry/bias.h"
+#include "registry/event.h"
 #include "registry/lock.h"
 #include "sem/sem.h"
 
@@ -414,6 +419,76 @@ static void late(void)
 	}
 }
 
+/* ---- membarrier(2) is refused ---- */
+
+static void deny_membarrier(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {4, code};
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		_exit(1);
+}
+
+static struct slot *two[2];
+static s32 two_ids[2];
+
+static void revoke_both(void)
+{
+	struct sop sops[] = {{0, 1, 0}, {0, -1, 0}};
+	int i;
+
+	deny_membarrier();
+	for (i = 0; i < 2; i++)
+		sem_op(&me, two_ids[i], sops, 2, NULL);
+}
+
+static unsigned n_events(u32 code)
+{
+	struct event e;
+	unsigned n = 0;
+	u64 seq;
+
+	for (seq = 1; seq <= caller_header(&me)->event_seq; seq++)
+		n += event_get(&me.region, seq, &e) && e.code == code;
+	return n;
+}
+
+/* Two sets are biased to us; a process without the barrier takes both. It says
+ * so once, and nothing is biased any more. */
+static void barrier(void)
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		sem_make();
+		sem_use();
+		two[i] = slot;
+		two_ids[i] = id;
+		if (slot->bias != me.bias_id)
+			fail("never biased", 0);
+	}
+	waitpid(start(revoke_both, OFF), NULL, 0);
+	for (i = 0; i < 2; i++)
+		if (two[i]->bias)
+			fail("not revoked", 0);
+	if (!caller_header(&me)->bias_off)
+		fail("biasing goes on", 0);
+	if (n_events(EVENT_NO_BARRIER) != 1)
+		fail("not one event", n_events(EVENT_NO_BARRIER));
+	sem_use();
+	if (slot->bias)
+		fail("biased again", 0);
+	for (i = 0; i < 2; i++)
+		sem_remove(&me, two_ids[i]);
+}
+
 int main(void)
 {
 	unsigned i, at;
@@ -431,6 +506,8 @@ int main(void)
 	printf("recovery\n");
 	late();
 	printf("compare-and-swap\n");
+	barrier();
+	printf("no barrier\n");
 	if (check_region(&me.region, NULL, NULL))
 		fail("check", 0);
 	printf("%u failures\n", failures);

@@ -12,7 +12,11 @@
 #include "registry/event.h"
 
 #define SIG_SETMASK 2
+#define SIG_BLOCK 0
+#define SIG_UNBLOCK 1
 #define FIRST_REAL_TIME 32
+/* With which the libcs cancel: glibc 32, musl 33. */
+#define CANCEL_SIGNALS (1ULL << 31 | 1ULL << 32)
 /* So many of one number keep their order behind the deferred one; more than
  * that keep it if they were sent to the process, not the thread. Arbitrary:
  * stack. */
@@ -64,6 +68,28 @@ void section_requeue(struct caller *c, int sig, const void *info)
 		raise(c, sig, info);
 }
 
+void section_shield(struct caller *c)
+{
+	const u64 set = CANCEL_SIGNALS;
+	u64 was = 0;
+
+	if (c->in_section)
+		return;
+	sys_call(__NR_rt_sigprocmask, SIG_BLOCK, &set, &was, 8);
+	c->deferred.shielded = set & ~was;
+	c->deferred.pending |= DEFERRED_SHIELD;
+}
+
+/* Without a bias_id it enters nothing by bias: bias_enter does not shield. */
+void section_async(struct caller *c, int on)
+{
+	c->async = on;
+	atom_compiler_barrier();
+	c->bias_id = ~0ULL;
+	if (!on && c->region.base)
+		caller_set_bias_id(c);
+}
+
 void section_raise(struct caller *c)
 {
 	/* A handler that runs now may defer signals of its own. */
@@ -72,6 +98,7 @@ void section_raise(struct caller *c)
 
 	c->deferred.n = 0;
 	c->deferred.pending = 0;
+	c->deferred.shielded = 0;
 	for (i = 0; i < d.n; i++)
 		if (sys_call(__NR_rt_tgsigqueueinfo, c->pid, c->tid,
 			    d.at[i].signo, d.at[i].info) &&
@@ -79,6 +106,11 @@ void section_raise(struct caller *c)
 			section_direct(d.at[i].signo, d.at[i].info, d.mask);
 	if (d.pending & DEFERRED_LOG)
 		event_log_now(c);
+	/* The mask was taken in a section: the shield is in it. */
+	d.mask &= ~d.shielded;
 	if (d.pending & DEFERRED_MASK)
 		sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &d.mask, NULL, 8);
+	else if (d.shielded)
+		sys_call(
+			__NR_rt_sigprocmask, SIG_UNBLOCK, &d.shielded, NULL, 8);
 }
