@@ -125,10 +125,12 @@ __attribute__((constructor)) static void at_load(void)
 const char *environment_get(const char *name)
 {
 	const char *const *e;
-	const char *value = NULL;
+	const char *value;
 
 	if (getauxval && getauxval(AT_SECURE))
 		return NULL;
+	/* What the program has set itself since comes first. */
+	value = in_environment(name);
 	if (!__atomic_load_n(&copy.taken, __ATOMIC_ACQUIRE))
 		take();
 	for (e = copy.handed_on; *e && !value; e++)
