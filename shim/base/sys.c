@@ -15,6 +15,7 @@ void *sys_mmap(void *addr, size_t len, int prot, int flags, int fd, long off)
 }
 
 #define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
 
 /*
  * MADV_POPULATE_READ reads the page as we are about to. Before Linux 5.14, and
@@ -52,9 +53,21 @@ static int probe_read_at(uintptr_t at)
 	return probe_read((void *)(at & ~7UL));
 }
 
+/* Several pages at once: 1 if it could be said that they are good. */
+static int pages_good(const void *p, size_t len, int advice)
+{
+	uintptr_t from = (uintptr_t)p & ~(SYS_PAGE - 1), end = (uintptr_t)p + len;
+
+	return end > (uintptr_t)p && end <= ARCH_USER_TOP &&
+	       end - from > SYS_PAGE &&
+	       !sys_call(__NR_madvise, from,
+		       (end - from + SYS_PAGE - 1) & ~(SYS_PAGE - 1), advice);
+}
+
 int sys_readable(const void *p, size_t len)
 {
-	return range_ok(p, len, probe_read_at);
+	return pages_good(p, len, MADV_POPULATE_READ) ||
+	       range_ok(p, len, probe_read_at);
 }
 
 /*
@@ -70,9 +83,10 @@ static int probe_write_at(uintptr_t at)
 		       at & ~3UL, op_add_0) != -EFAULT;
 }
 
-int sys_writable(void *p, size_t len)
+int sys_writable(const void *p, size_t len)
 {
-	return range_ok(p, len, probe_write_at);
+	return pages_good(p, len, MADV_POPULATE_WRITE) ||
+	       range_ok(p, len, probe_write_at);
 }
 
 long sys_read_file(const char *path, char *buf, size_t cap)

@@ -94,9 +94,10 @@ static inline long sys_set_robust_list(struct sys_robust_head *head)
 
 void *sys_mmap(void *addr, size_t len, int prot, int flags, int fd, long off);
 /* 1 if [p, p+len) can be read (or written, for sys_writable) by this process
- * right now, else 0. A system call a page, no memory is changed. */
+ * right now, else 0. A system call, or where the answer is no (or the kernel
+ * older than 5.14) one a page; no memory is changed. */
 int sys_readable(const void *p, size_t len);
-int sys_writable(void *p, size_t len);
+int sys_writable(const void *p, size_t len);
 
 /* Read a small file whole: at most cap-1 bytes, zero-terminated. Returns the
  * length or -errno; the descriptor is closed again. */

@@ -165,7 +165,7 @@ long entry_mq_receive(
 long entry_mq_setattr(int fd, const void *new, void *old)
 {
 	struct mq_attr set, was;
-	struct mq_stat st;
+	struct mq_numbers is;
 	struct mq_desc d;
 	long flags, want;
 	int err = 0;
@@ -179,7 +179,7 @@ long entry_mq_setattr(int fd, const void *new, void *old)
 		return -EINVAL;
 	if (fd_lookup(c, fd, &d))
 		return -EBADF;
-	err = mq_stat(c, &d, &st);
+	err = mq_numbers(c, &d, &is);
 	if (err)
 		return err;
 	flags = sys_call(__NR_fcntl, fd, 3 /* F_GETFL */);
@@ -194,13 +194,13 @@ long entry_mq_setattr(int fd, const void *new, void *old)
 	}
 	if (!old)
 		return 0;
-	if (guard_writable(c, old, sizeof(was)))
+	if (guard_target(c, old, sizeof(was)))
 		return -EFAULT;
 	__builtin_memset(&was, 0, sizeof(was));
 	was.mq_flags = flags & MQ_O_NONBLOCK;
-	was.mq_maxmsg = st.maxmsg;
-	was.mq_msgsize = st.msgsize;
-	was.mq_curmsgs = st.curmsgs;
+	was.mq_maxmsg = is.maxmsg;
+	was.mq_msgsize = is.msgsize;
+	was.mq_curmsgs = is.curmsgs;
 	__builtin_memcpy(old, &was, sizeof(was));
 	return 0;
 }

@@ -105,7 +105,7 @@ static long copy_from(struct caller *c, const struct mq_desc *d,
 {
 	if (len > n)
 		len = n;
-	if (guard_writable(c, buf, len))
+	if (guard_target(c, buf, len))
 		return -EFAULT;
 	__builtin_memcpy(buf, line, len);
 	mq_touch(c, d);

@@ -70,7 +70,7 @@ static long read_control(const struct proc *p, void *buf, size_t len, s64 off)
 
 	if (n <= 0)
 		return n;
-	if (guard_writable(p->c, buf, (size_t)n))
+	if (guard_target(p->c, buf, (size_t)n))
 		return -EFAULT;
 	__builtin_memcpy(buf, text, (size_t)n);
 	return n;
@@ -161,7 +161,7 @@ static s64 read_pieces(
 		part = iov[k].iov_len;
 		if (part > (size_t)(total - done))
 			part = (size_t)(total - done);
-		if (guard_writable(p->c, iov[k].iov_base, part))
+		if (guard_target(p->c, iov[k].iov_base, part))
 			return done ? done : -EFAULT;
 		__builtin_memcpy(iov[k].iov_base, text + done, part);
 		done += (s64)part;

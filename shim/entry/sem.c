@@ -17,6 +17,7 @@
 #include "registry/guard.h"
 
 #define LOCAL_VALUES 512u
+#define SEMMSL_MAX 65536u /* num is a u16 */
 #define SEM_STAT_ANY_CMD 20
 
 _Static_assert(sizeof(struct sembuf) == sizeof(struct sop), "sembuf");
@@ -100,21 +101,37 @@ static __attribute__((noinline)) int all_local(
 	return all_by(c, id, set, user, values, n);
 }
 
-static int ctl_all(struct caller *c, int id, int set, u16 *user)
+/* For more values: pages that the process keeps for the next time. Whoever
+ * finds them in use maps his own. */
+static int all_mapped(struct caller *c, int id, int set, u16 *user, u32 n)
 {
-	int n = sem_set_size(c, id, set ? 0200 : 0400), ret;
-	u16 *values;
+	static void *kept;
+	const size_t size = SEMMSL_MAX * sizeof(u16);
+	void *values = __atomic_exchange_n(&kept, NULL, __ATOMIC_ACQUIRE);
+	void *none = NULL;
+	int ret;
 
-	if (n < 0)
-		return n;
-	if ((u32)n <= LOCAL_VALUES)
-		return all_local(c, id, set, user, n);
-	values = sys_mmap(NULL, n * 2UL, 3, 0x22, -1, 0);
+	if (n > SEMMSL_MAX)
+		return -ENOMEM;
+	if (!values)
+		values = sys_mmap(NULL, size, 3, 0x22, -1, 0);
 	if ((unsigned long)values > -4096UL)
 		return -ENOMEM;
 	ret = all_by(c, id, set, user, values, n);
-	sys_call(__NR_munmap, values, n * 2UL);
+	if (!__atomic_compare_exchange_n(&kept, &none, values, 0,
+		    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		sys_call(__NR_munmap, values, size);
 	return ret;
+}
+
+static int ctl_all(struct caller *c, int id, int set, u16 *user)
+{
+	int n = sem_set_size(c, id, set ? 0200 : 0400);
+
+	if (n < 0)
+		return n;
+	return (u32)n <= LOCAL_VALUES ? all_local(c, id, set, user, n)
+				      : all_mapped(c, id, set, user, n);
 }
 
 static __attribute__((noinline)) long ctl_other(

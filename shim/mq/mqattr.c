@@ -30,6 +30,39 @@ static s64 seen_time(const struct mqueue *q, s64 time)
 	return q->mtime == q->set_mtime ? time : later(time, q->mtime);
 }
 
+int mq_numbers(
+	struct caller *c, const struct mq_desc *d, struct mq_numbers *ret)
+{
+	struct slot *s = d->s;
+	const struct mqueue *q;
+	u32 tries = 0;
+	u64 count;
+	int err;
+
+	do {
+		if (!lock_peek_begin(&s->lock, &count) ||
+			(atom_load_relaxed(&s->lock.bias_busy) &
+				SYS_OWNER_DIED))
+			continue;
+		q = mq_body(c, s);
+		if (!q)
+			break;
+		*ret = (struct mq_numbers){
+			q->maxmsg, q->msgsize, prioq_count(&q->msgs)};
+		if (lock_peek_valid(&s->lock, count))
+			return atom_load_relaxed(&s->ident) == d->ident
+				       ? 0
+				       : -EBADF;
+	} while (lock_peek_again(c, &s->lock, tries++));
+	q = lock_queue(c, d, &err);
+	if (!q)
+		return err;
+	*ret = (struct mq_numbers){
+		q->maxmsg, q->msgsize, prioq_count(&q->msgs)};
+	lock_release(c, &s->lock);
+	return 0;
+}
+
 int mq_stat(struct caller *c, const struct mq_desc *d, struct mq_stat *ret)
 {
 	struct slot *s = d->s;

@@ -165,6 +165,14 @@ int mqueue_open_again(struct caller *c, const struct mq_desc *d, u32 oflag,
 void mq_touch(struct caller *c, const struct mq_desc *d);
 /* What the queue's file says when it is read (§9.2). notify* and signo are 0
  * while nobody is registered. */
+/* What mq_getattr(2) says but for the flags, mostly without the lock: 0 or
+ * -EBADF. */
+struct mq_numbers {
+	u32 maxmsg, msgsize, curmsgs;
+};
+int mq_numbers(
+	struct caller *c, const struct mq_desc *d, struct mq_numbers *ret);
+
 struct mq_status {
 	u64 bytes;
 	u32 notify, signo, notify_pid;

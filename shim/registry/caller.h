@@ -59,6 +59,11 @@ struct deferred_signals {
 	} at[MAX_DEFERRED];
 };
 
+/* Whole pages found good: addresses. */
+struct guard_range {
+	uintptr_t from, to;
+};
+
 struct caller {
 	struct region region;
 	/* --- what a vfork child changes under its parent (process.c) --- */
@@ -142,6 +147,7 @@ struct caller {
 	 * outermost lock that is held. */
 	void *host_pending;
 	uintptr_t good_write_page[16];
+	struct guard_range good_range[2], good_write_range[2];
 	u64 log_from, log_to; /* events to be logged (event.h); 0 = none */
 	u32 robust_refused; /* no robust list is to be had: task.h */
 	u32 mq_mail; /* sent under the lock now held (mq/mqmail.h); 0 = none */

@@ -2,6 +2,7 @@
 /*
  * Checked access to the caller's memory; see guard.h.
  */
+#include "base/copy.h"
 #include "registry/guard.h"
 
 /* The stack range only grows upwards from pages that hold live frames, and at
@@ -15,6 +16,9 @@ void guard_forget(struct caller *c)
 	c->stack_low = c->stack_high = 0;
 	for (i = 0; i < 16; i++)
 		c->good_page[i] = c->good_write_page[i] = ~0UL;
+	for (i = 0; i < 2; i++)
+		c->good_range[i] = c->good_write_range[i] =
+			(struct guard_range){0, 0};
 }
 
 /* Who stood there moves to its other place. */
@@ -50,22 +54,27 @@ int guard_readable_slow(struct caller *c, const void *p, size_t len)
 	return 0;
 }
 
-int guard_writable(struct caller *c, void *p, size_t len)
-{
-	uintptr_t at = (uintptr_t)p;
-
-	(void)c;
-	if (len == 0)
-		return 0;
-	if (at < GUARD_LOWEST || at + len < at || at + len > ARCH_USER_TOP)
-		return -EFAULT;
-	return sys_writable(p, len) ? 0 : -EFAULT;
-}
-
 static int range_sane(uintptr_t at, size_t len)
 {
 	return at >= GUARD_LOWEST && at + len >= at &&
 	       at + len <= ARCH_USER_TOP;
+}
+
+/* More pages than are remembered one by one: the last two such ranges are. */
+static int range_good(struct guard_range *good, uintptr_t at, size_t len,
+	int (*probe)(const void *, size_t))
+{
+	u32 i;
+
+	for (i = 0; i < 2; i++)
+		if (at >= good[i].from && at + len <= good[i].to)
+			return 0;
+	if (!probe((const void *)at, len))
+		return -EFAULT;
+	good[1] = good[0];
+	good[0].from = at & ~(SYS_PAGE - 1);
+	good[0].to = (at + len + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
+	return 0;
 }
 
 int guard_source_slow(struct caller *c, const void *p, size_t len)
@@ -81,7 +90,7 @@ int guard_source_slow(struct caller *c, const void *p, size_t len)
 	last = (at + len - 1) / SYS_PAGE;
 	page = at / SYS_PAGE;
 	if (last - page >= 8)
-		return sys_readable(p, len) ? 0 : -EFAULT;
+		return range_good(c->good_range, at, len, sys_readable);
 	for (; page <= last; page++) {
 		if (guard_known(c->good_page, page))
 			continue;
@@ -103,11 +112,15 @@ int guard_target_slow(struct caller *c, void *p, size_t len)
 	last = (at + len - 1) / SYS_PAGE;
 	page = at / SYS_PAGE;
 	if (last - page >= 8)
-		return sys_writable(p, len) ? 0 : -EFAULT;
+		return range_good(c->good_write_range, at, len, sys_writable);
 	for (; page <= last; page++) {
 		if (guard_known(c->good_write_page, page))
 			continue;
-		if (!sys_writable((void *)(page * SYS_PAGE), 1))
+		/* At the range itself: valgrind looks, too. */
+		if (!sys_writable(
+			    (void *)(page == at / SYS_PAGE ? at
+							   : page * SYS_PAGE),
+			    1))
 			return -EFAULT;
 		remember(c->good_write_page, page);
 	}
@@ -116,22 +129,21 @@ int guard_target_slow(struct caller *c, void *p, size_t len)
 
 int guard_write(struct caller *c, void *dst, const void *src, size_t len)
 {
-	int err = guard_writable(c, dst, len);
+	int err = guard_target(c, dst, len);
 
 	if (!err)
-		__builtin_memcpy(dst, src, len);
+		copy_bytes(dst, src, len);
 	return err;
 }
 
 int guard_read(struct caller *c, void *dst, const void *src, size_t len)
 {
-	char *d = dst;
-	const volatile char *s = src;
-	int err = guard_readable(c, src, len);
+	int err = guard_source(c, src, len);
 
 	if (err)
 		return err;
-	while (len--)
-		*d++ = *s++;
+	copy_bytes(dst, src, len);
+	/* What was read is read once, whatever others store there. */
+	atom_compiler_barrier();
 	return 0;
 }

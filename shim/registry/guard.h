@@ -53,12 +53,9 @@ static inline int guard_readable(struct caller *c, const void *p, size_t len)
 /* Empty the cache of good pages. */
 void guard_forget(struct caller *c);
 
-/* 0 or -EFAULT: may len bytes at p be written? Always asks the kernel. */
-int guard_writable(struct caller *c, void *p, size_t len);
-
-/* The same for payloads of several pages, with the answers of both kinds
- * remembered: no system call for the buffers used lately. Ranges of more than
- * eight pages are always asked for. len 0 is always good. */
+/* The same for what may take several pages, to be read or written, with each
+ * page remembered, or a range of more than eight pages as a whole: no system
+ * call for the buffers used lately. len 0 is always good. */
 int guard_source_slow(struct caller *c, const void *p, size_t len);
 int guard_target_slow(struct caller *c, void *p, size_t len);
 static inline int guard_source(struct caller *c, const void *p, size_t len)

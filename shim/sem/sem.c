@@ -380,16 +380,24 @@ int sem_getall(struct caller *c, s32 id, u16 *ret, u32 n)
 {
 	struct semset *set;
 	struct slot *s;
+	struct sem *sems;
+	u64 lo, free = 0;
 	u32 i;
 	int err = find_same_size(c, id, n, &s, &set);
 
 	if (err)
 		return err;
+	sems = sem_array(set);
 	/* Owned for the time of the copy: one moment for all values. */
-	for (i = 0; i < n; i++)
-		sem_own(&sem_array(set)[i]);
-	for (i = 0; i < n; i++)
-		ret[i] = SEM_VALUE(sem_array(set)[i].lo);
+	for (i = 0; i < n; i++) {
+		lo = atom_load_acquire(&sems[i].lo);
+		free |= ~lo;
+		ret[i] = SEM_VALUE(lo);
+	}
+	for (i = 0; (free & SEM_OWNED) && i < n; i++)
+		sem_own(&sems[i]);
+	for (i = 0; (free & SEM_OWNED) && i < n; i++)
+		ret[i] = SEM_VALUE(sems[i].lo);
 	sem_unlock(c, s);
 	return n;
 }
