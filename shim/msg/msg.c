@@ -62,7 +62,7 @@ static void class_alarm(struct caller *c, struct slot *s)
 	struct msgqueue *q = msg_body(c, s);
 
 	if (q)
-		msgqueue_alarm_all(c, q);
+		msgqueue_alarm(c, q);
 }
 
 static const struct object_class msg_class = {

@@ -309,7 +309,7 @@ static void dismiss(
 /*
  * Of a queue of sleepers, the next to be let go: who stands in it says so
  * (WAIT_QUEUED) until then. One that does not is damage, and the rest of the
- * queue is lost: it looks for itself when its sleep is interrupted.
+ * queue is lost: its members look for themselves (object/sleep.h).
  */
 static struct waiter *next_of(struct caller *c, struct wait_queue *wq)
 {
@@ -325,37 +325,28 @@ static struct waiter *next_of(struct caller *c, struct wait_queue *wq)
 	return NULL;
 }
 
-/* Whoever is let through last, so that our death wakes one as long as somebody
- * is missing; ours to end. */
-static void alarm_last(struct caller *c, struct msgqueue *q, u32 who, int all)
+static struct waiter *first_alive(
+	const struct caller *c, const struct wait_queue *wq)
 {
-	struct waiter *w = NULL;
-	struct walk walk = {0};
+	struct waiter *w = wait_at(c, wq->head);
+	u32 left = N_THREADS;
 
-	if (who & MSG_PEND_SENDERS)
-		for (w = wait_at(c, q->senders.tail);
-			w && (wait_dead(w) ||
-				     !(all || msg_fits(q, w->msg.max_size)));)
-			w = walk_goes_on(c, &walk, w->prev)
-				    ? wait_at(c, w->prev)
-				    : NULL;
-	if (!w && (who & MSG_PEND_RECEIVERS))
-		for (w = wait_at(c, q->receivers.tail); w && wait_dead(w);)
-			w = walk_goes_on(c, &walk, w->prev)
-				    ? wait_at(c, w->prev)
-				    : NULL;
-	if (w)
-		wait_alarm(c, w);
+	while (w && wait_dead(w))
+		w = wait_next(c, w, &left);
+	return w;
 }
 
+/* The oldest of all if it is alive, for only that one may sleep without looking
+ * for itself; ours to end. */
 void msgqueue_alarm(struct caller *c, struct msgqueue *q)
 {
-	alarm_last(c, q, q->pending, 0);
-}
+	struct waiter *r = first_alive(c, &q->receivers);
+	struct waiter *s = first_alive(c, &q->senders);
 
-void msgqueue_alarm_all(struct caller *c, struct msgqueue *q)
-{
-	alarm_last(c, q, MSG_PEND_SENDERS | MSG_PEND_RECEIVERS, 1);
+	if (r && s && s->stamp < r->stamp)
+		r = s;
+	if (r || s)
+		wait_alarm(c, r ? r : s);
 }
 
 void msgqueue_dismiss_all(struct caller *c, struct msgqueue *q, s32 result)

@@ -5,6 +5,7 @@
  */
 #include "object/sleep.h"
 #include "registry/journal/journal.h"
+#include "registry/task.h"
 
 #define SA_RESTART 0x10000000UL
 
@@ -71,10 +72,10 @@ static s32 leave_queue(struct caller *c, struct sleeper *sl, s32 result)
 	if (w->state == WAIT_QUEUED) {
 		sl->k->remove(c, sl->slot, w, result);
 		journal_commit(c);
-		wait_left(w);
+		wait_left(c, w);
 	}
 	lock_release(c, &sl->slot->lock);
-	wait_settle(w);
+	wait_settle(c, w);
 	return w->result;
 }
 
@@ -138,8 +139,32 @@ static void after_waker_death(struct caller *c, struct sleeper *sl)
 	wait_reclaim(w);
 	removed = atom_load_acquire(&sl->slot->ident) != w->ident;
 	lock_release(c, &sl->slot->lock);
-	if (removed && sl->k->finish_removal)
-		sl->k->finish_removal(c);
+	if (!removed || !sl->k->finish_removal)
+		return;
+	sl->k->finish_removal(c);
+	/* Nobody comes any more: the queue was damaged. */
+	sl->k->lock(c, sl->slot);
+	if (w->state == WAIT_QUEUED) {
+		atom_store_release((u32 *)&w->result, (u32)-EIDRM);
+		atom_store_release(&w->state, WAIT_DONE);
+		wait_left(c, w);
+	}
+	lock_release(c, &sl->slot->lock);
+}
+
+/*
+ * The slice is over: did somebody die with the lock, or before all were told of
+ * the removal? Should the kernel not have marked the lock, its owner is asked
+ * for.
+ */
+static int is_pending(const struct sleeper *sl, const struct waiter *w)
+{
+	u32 word = atom_load_acquire(&sl->slot->lock.word);
+	u32 tid = word & SYS_TID_MASK;
+
+	return (word & SYS_OWNER_DIED) ||
+	       atom_load_acquire(&sl->slot->ident) != w->ident ||
+	       (tid && task_thread_gone(sl->c, tid));
 }
 
 /* One sleep; as wait_sleep. */
@@ -167,16 +192,16 @@ static void sleep_loop(struct caller *c, struct sleeper *sl)
 		if (sl->finished || err == 0)
 			break;
 		section_begin(c);
-		/* Without look_again: an old kernel's slice is over. */
-		if (err == -EAGAIN && sl->k->look_again)
-			sl->k->look_again(c, sl);
-		else if (err == -EOWNERDEAD)
+		if (err == -EOWNERDEAD ||
+			(err == -EAGAIN && is_pending(sl, wait_own(c))))
 			after_waker_death(c, sl);
-		else if (err != -EAGAIN)
+		if (err != -EOWNERDEAD && err != -EAGAIN)
 			/* Stopped and continued: the kernel restarts the call,
 			 * access check, place in the queue and all. */
 			leave_queue(
 				c, sl, err == -ERESTART ? SLEEP_RETRY : err);
+		else if (sl->k->look_again)
+			sl->k->look_again(c, sl);
 		section_end(c);
 	}
 }

@@ -13,8 +13,12 @@
  * partner that runs on another CPU is most often just about to do what we wait
  * for, and then neither side needs the waiting list.
  *
- * Nobody looks after sleepers: whoever may let some through arms wait_alarm
- * before the commit.
+ * Whoever may let sleepers through arms wait_alarm before the commit: if he
+ * dies, one of them is woken and finishes. If that one dies with him (a process
+ * group is killed), the others look for themselves: each sleeps in slices,
+ * after which it asks whether the lock's owner died or the object is being
+ * removed; a load each, without the lock. Only who came when nobody slept has
+ * no slices (`alone`): the alarm is always the oldest sleeper's.
  */
 #ifndef IPCLIFT_OBJECT_SLEEP_H
 #define IPCLIFT_OBJECT_SLEEP_H
@@ -23,6 +27,10 @@
 #include "registry/lock.h"
 #include "registry/spin.h"
 #include "registry/wait.h"
+
+/* How long a slice may be. Arbitrary: late enough not to be felt, soon enough
+ * for what needs two deaths in one moment. */
+#define SLEEP_SLICE_NS 1000000000ULL
 
 /* Result of a sleeper that was only woken to try again; no error's number. */
 #define SLEEP_RETRY (-4095)
@@ -39,8 +47,8 @@ struct sleep_class {
 	/* Finish a removal that its dead owner began. No lock is held. NULL
 	 * where an object with sleepers is never removed. */
 	void (*finish_removal)(struct caller *c);
-	/* A watched word changed, or the slice is over. In a section, no lock
-	 * held. NULL where there is neither. */
+	/* A watched word changed, the slice is over, or somebody nudged. In a
+	 * section, no lock held. NULL if there is nothing to do then. */
 	void (*look_again)(struct caller *c, struct sleeper *sl);
 	/* The record is final and still ours: the call's result. In a section,
 	 * no lock held; may run in front of a signal handler. */

@@ -12,6 +12,7 @@
 #include "registry/lock.h"
 #include "registry/cancel.h"
 #include "registry/spin.h"
+#include "registry/task.h"
 #include "registry/wait.h"
 
 #define SETTLE_PAUSES 2000
@@ -31,6 +32,7 @@
  * with EINTR; arbitrary, long enough to be no burden. */
 #define LONGEST_NS 1000000000ULL
 #define NR_RSEQ 334
+#define PR_GET_TIMERSLACK 30
 
 static __thread struct sys_rseq own_rseq
 	__attribute__((tls_model("initial-exec")));
@@ -72,10 +74,10 @@ HOT static void push_promise(struct caller *c, struct waiter *w)
 
 /* A dead one's name: the kernel comes to it, unless its walk was cut short; then
  * it is ours to note. looks: so many slices have passed. */
-static void note_death(struct waiter *w, u32 seen, u32 looks)
+static void note_death(
+	const struct caller *c, struct waiter *w, u32 seen, u32 looks)
 {
 	u32 tid = seen & SYS_TID_MASK;
-	struct sys_process p;
 	int gone;
 
 	if (looks % GONE_LOOKS)
@@ -84,34 +86,34 @@ static void note_death(struct waiter *w, u32 seen, u32 looks)
 	/* A zombie that nobody fetches is past that walk, but one that has only
 	 * begun to end may be in it: then for so long in vain. */
 	if (!gone && looks >= ENDING_LOOKS)
-		gone = sys_process_read(tid, 0, &p) && p.ending;
+		gone = task_thread_gone(c, tid);
 	if (gone && atom_cas(&w->word, &seen, WAIT_WORD_LOOK))
 		sys_futex_wake(&w->word, 1);
 }
 
 /* dead: the name is surely of a dead one, if not of the one who has it now. */
-static void settle(struct waiter *w, u32 own, int dead)
+static void settle(const struct caller *c, struct waiter *w, int dead)
 {
 	const struct sys_timespec slice = {0, SETTLE_NS};
 	u32 seen, i = 0, looks = 0;
 
 	while ((seen = atom_load_acquire(&w->word)) & SYS_TID_MASK) {
-		if ((seen & SYS_TID_MASK) == own)
+		if (dead && (seen & SYS_TID_MASK) == c->tid)
 			return;
 		if (i++ < SETTLE_PAUSES) {
 			arch_pause();
 			continue;
 		}
 		sys_futex_wait(&w->word, seen, &slice);
-		note_death(w, seen, ++looks);
+		note_death(c, w, seen, ++looks);
 		if (dead && looks >= 2 * ENDING_LOOKS)
 			atom_cas(&w->word, &seen, WAIT_WORD_LOOK);
 	}
 }
 
-void wait_settle(struct waiter *w)
+void wait_settle(const struct caller *c, struct waiter *w)
 {
-	settle(w, 0, 0);
+	settle(c, w, 0);
 }
 
 /* Put our name on the word, so that our death wakes the sleeper. Another's name
@@ -119,7 +121,7 @@ void wait_settle(struct waiter *w)
 HOT static u32 promise(struct caller *c, struct waiter *w)
 {
 	if (unlikely(atom_load_acquire(&w->word) & SYS_TID_MASK))
-		settle(w, c->tid, 1);
+		settle(c, w, 1);
 	push_promise(c, w);
 	return atom_xchg(&w->word, c->tid | SYS_WAITERS);
 }
@@ -142,12 +144,19 @@ void wait_alarm_end(struct caller *c)
 	/* A sleeper that looked meanwhile finds this within SETTLE_NS. */
 	atom_store_release(&w->word, c->alarm_was);
 	robust_pop(c, &w->word);
+	if (unlikely(c->alarm_was == WAIT_WORD_LOOK))
+		sys_futex_wake(&w->word, 1);
 }
 
-void wait_nudge(struct waiter *w)
+void wait_nudge(struct caller *c, struct waiter *w)
 {
 	u32 seen = atom_load_relaxed(&w->word);
 
+	/* Our own name stands there: when it goes. */
+	if (c->alarm == w) {
+		c->alarm_was = WAIT_WORD_LOOK;
+		return;
+	}
 	while (!(seen & ~SYS_WAITERS))
 		if (atom_cas(&w->word, &seen, WAIT_WORD_LOOK)) {
 			seen = WAIT_WORD_LOOK;
@@ -310,6 +319,15 @@ int wait_can_watch(void)
 	return !no_waitv;
 }
 
+/* What the kernel adds to a thread's timeouts, semtimedop's among them, but not
+ * to futex_waitv's: a shorter one would be over before it began. */
+static u64 timer_slack(void)
+{
+	long ns = sys_call(__NR_prctl, PR_GET_TIMERSLACK);
+
+	return ns > 0 ? (u64)ns : 0;
+}
+
 static int waitv_denied(long err)
 {
 	if (likely(err >= 0 || err == -EAGAIN || err == -EINTR ||
@@ -431,9 +449,9 @@ void wait_reclaim(struct waiter *w)
 	atom_cas(&w->word, &seen, w->state == WAIT_QUEUED ? 0 : WAIT_WORD_DONE);
 }
 
-void wait_left(struct waiter *w)
+void wait_left(const struct caller *c, struct waiter *w)
 {
-	settle(w, 0, 1);
+	settle(c, w, 1);
 	atom_store_release(&w->word, WAIT_WORD_DONE);
 }
 
@@ -453,7 +471,7 @@ HOT int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 			return 0;
 		seen = atom_load_acquire(&w->word);
 		if (seen & SYS_TID_MASK) {
-			wait_settle(w);
+			wait_settle(c, w);
 			continue;
 		}
 		if (seen == 0)
@@ -465,8 +483,11 @@ HOT int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 		if (seen != SYS_WAITERS)
 			continue;
 		until = slice_ns ? sys_monotonic_ns() + slice_ns : 0;
-		if (deadline_ns && (!until || deadline_ns < until))
+		if (deadline_ns && (!until || deadline_ns < until)) {
 			until = deadline_ns;
+			if (watch && watch->n && !no_waitv)
+				until += timer_slack();
+		}
 		start = arch_cycles();
 		cs = rseq_cs_begin();
 		err = futex_sleep(w, until, watch, cs);
@@ -527,7 +548,7 @@ int wait_sleep_restart(struct caller *c, struct waiter *w,
 			return 0;
 		seen = atom_load_acquire(&w->word);
 		if (seen & SYS_TID_MASK) {
-			wait_settle(w);
+			wait_settle(c, w);
 			continue;
 		}
 		if (seen == 0)

@@ -25,7 +25,8 @@
  *                        queued; the word is on its robust list before
  *   0, WAITERS    LOOK   the owner of the object's lock, the sleeper being
  *                        queued, by compare-and-swap (wait_nudge)
- *   tid           was    that waker, still under the lock (wait_alarm_end)
+ *   tid           was    that waker, still under the lock; LOOK if there was
+                        something to know meanwhile (wait_alarm_end)
  *   tid           DONE   that waker, once the grant is committed and the lock
  *                        released: its last store (wait_flush)
  *   tid           LOOK   the kernel, when that waker dies; or somebody who has
@@ -143,7 +144,7 @@ void wait_alarm(struct caller *c, struct waiter *w);
 void wait_alarm_end(struct caller *c);
 /* The queued w takes the object's lock and looks, as after a waker's death. Of
  * no consequence to one that is awake. Under the lock. */
-void wait_nudge(struct waiter *w);
+void wait_nudge(struct caller *c, struct waiter *w);
 /* Send what was promised. Called by lock_release. */
 void wait_flush(struct caller *c);
 
@@ -196,7 +197,7 @@ int wait_can_watch(void);
 /* Wait until no waker's name stands in the word: its last store comes at once,
  * or its death is noted. After state was found WAIT_DONE under the lock, so
  * that the record is ours again. */
-void wait_settle(struct waiter *w);
+void wait_settle(const struct caller *c, struct waiter *w);
 
 /* After -EOWNERDEAD, under the object's lock: the word is the own one again, if
  * no other waker has its name there by now. */
@@ -204,6 +205,6 @@ void wait_reclaim(struct waiter *w);
 
 /* Leave the queue one has just been taken out of by oneself: under the object's
  * lock, committed. */
-void wait_left(struct waiter *w);
+void wait_left(const struct caller *c, struct waiter *w);
 
 #endif

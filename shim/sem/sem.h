@@ -128,8 +128,6 @@ void sem_dismiss(
 /* End every sleeper with a result (RMID). */
 void sem_dismiss_all(
 	struct caller *c, struct slot *s, struct semset *set, s32 result);
-/* Wake every sleeper to look again (a first undo record came). */
-void sem_nudge_all(struct caller *c, struct slot *s, struct semset *set);
 /* Sleepers counted at semaphore num: those blocked at an op < 0, or at 0. */
 u32 sem_count_blocked(struct caller *c, struct slot *s, struct semset *set,
 	u32 num, int at_zero);

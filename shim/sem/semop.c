@@ -24,9 +24,14 @@
 #define CALM_LIMIT 32
 /* Beyond, a set is never lent again in practice. */
 #define BACKOFF_MAX 6
-/* With undo records about, sleepers look so often for holders that they do not
- * watch: those that came after they fell asleep. */
+/*
+ * Beside holders of undo: the first slice of a sleep. Each next one is twice as
+ * long, for the lifelines that are watched tell at once; a new holder wakes one
+ * sleeper whose slice is longer (sem_tell), which then watches him. Where not
+ * all are watched, it may double so often. Arbitrary.
+ */
 #define UNDO_SLICE_NS 20000000ULL
+#define UNWATCHED_DOUBLED 3
 /* Larger sets are not lent: every word would have to be owned. Arbitrary; the
  * fast paths keep a bit a semaphore in one word. */
 #define BIAS_MAX_SEMS 64u
@@ -97,6 +102,9 @@ HOT void sem_unlock(struct caller *c, struct slot *s)
 struct sem_sleep {
 	struct sleeper sl; /* first */
 	struct wait_watch watch;
+	int alone;   /* it came when nobody slept */
+	int doubled; /* slices so far, beside holders */
+	int calm;    /* nobody else holds anything */
 };
 
 static void class_remove(
@@ -108,42 +116,51 @@ static void class_remove(
 		queue_remove(c, set, w, result);
 }
 
-/* Still queued though the set is gone: its remover is at work, or dead. Slot
- * lock held. */
-static int orphaned(const struct slot *s, const struct waiter *w)
-{
-	return w->state == WAIT_QUEUED && s->ident != w->ident;
-}
-
+/* Slot lock held, so that holders change before or after; the slice that is
+ * set begins then. */
 static void watch_holders(
 	struct caller *c, struct semset *set, struct sem_sleep *ss)
 {
-	ss->watch.n = 0;
-	undo_watch(c, set, &ss->watch);
-	ss->sl.slice_ns = set->undo_all.unit ? UNDO_SLICE_NS : 0;
+	int all = undo_watch(c, set, &ss->watch) && wait_can_watch();
+	u64 slice;
+
+	ss->calm = all && !ss->watch.n;
+	if (ss->calm) {
+		ss->doubled = 0;
+		slice = ss->alone ? 0 : SLEEP_SLICE_NS;
+	} else {
+		slice = UNDO_SLICE_NS << ss->doubled;
+		if (all ? slice < SLEEP_SLICE_NS
+			: ss->doubled < UNWATCHED_DOUBLED && wait_can_watch())
+			ss->doubled++;
+	}
+	ss->sl.slice_ns = slice < SLEEP_SLICE_NS ? slice : SLEEP_SLICE_NS;
+	atom_store_release(&wait_own(c)->wants_nudge,
+		slice == UNDO_SLICE_NS ? NUDGE_NOT : NUDGE_WANTED);
 }
 
-/* Something that we watch changed, or it is time: look after the dead. */
+/* Something that we watch changed, or it is time: look after the dead. A set
+ * without holders is not locked for that. */
 static void class_look_again(struct caller *c, struct sleeper *sl)
 {
 	struct sem_sleep *ss = (struct sem_sleep *)sl;
 	struct waiter *w = wait_own(c);
-	struct semset *set;
-	int orphan;
+	struct semset *set = sem_body(c, sl->slot);
 	u32 gone = 0;
 
+	if (ss->calm && set && !atom_load_relaxed(&set->n_adj))
+		return;
 	sem_lock_any(c, sl->slot);
 	set = sem_body(c, sl->slot);
-	orphan = orphaned(sl->slot, w);
 	if (w->state == WAIT_QUEUED && set) {
 		gone = undo_suspect(c, set, 0, TASK_LOOK);
+		if (w->wants_nudge == NUDGE_SENT)
+			ss->doubled = 0;
 		watch_holders(c, set, ss);
 	}
 	lock_release(c, &sl->slot->lock);
 	if (gone)
 		reap_task(c, gone);
-	if (orphan)
-		sem_finish_removal(c);
 }
 
 static s32 class_finish(struct caller *c, struct sleeper *sl, s32 result)
@@ -320,11 +337,13 @@ static inline int must_pass(
 
 /* The array was applied: commit it and let others through. */
 HOT static void finish(struct caller *c, struct slot *s, struct semset *set,
-	const struct request *r)
+	const struct request *r, u32 holders)
 {
 	u16 nums[MAX_DIRTY];
 	u32 i;
 
+	if (set->n_adj > holders && set->n_waiters)
+		sem_tell(c, set, &r->a);
 	if (must_pass(s, set, r)) {
 		int all = r->a.n > MAX_DIRTY;
 
@@ -368,6 +387,8 @@ HOT static __attribute__((noinline)) int sleep_for(struct caller *c,
 
 	ss.sl = (struct sleeper){&sem_sleep_class, s,
 		.deadline_ns = r->deadline_ns, .watch = &ss.watch};
+	ss.alone = !set->n_waiters && s->size <= ALONE_SEMS;
+	ss.doubled = 0;
 	enqueue(c, s, set, &r->a, op, r->alter);
 	watch_holders(c, set, &ss);
 	ss.sl.look = look_for_partner(c, set, wait_own(c)->ident);
@@ -380,7 +401,7 @@ HOT static int op_once(
 	struct caller *c, struct slot *s, u64 ident, struct request *r)
 {
 	struct semset *set;
-	u32 i, op = 0, gone;
+	u32 i, op = 0, gone, holders;
 	int err;
 
 	for (;;) {
@@ -426,9 +447,10 @@ HOT static int op_once(
 	}
 	for (i = 0; i < r->a.n; i++)
 		sem_own(&sem_array(set)[r->a.sops[i].num]);
+	holders = set->n_adj;
 	err = array_try(c, set, &r->a, &op);
 	if (err == 0) {
-		finish(c, s, set, r);
+		finish(c, s, set, r, holders);
 		consider_lending(c, s, set, ident);
 		sem_unlock(c, s);
 		return 0;

@@ -8,6 +8,9 @@
 #include "sem/undo.h"
 
 #define BLOCKED 1
+/* In larger sets every sleeper looks for itself (object/sleep.h): to find the
+ * oldest takes a look at each queue. Arbitrary. */
+#define ALONE_SEMS 8u
 /* Semaphores remembered as changed during one pass; more count as "all". */
 #define MAX_DIRTY 64u
 
@@ -79,6 +82,18 @@ static inline void arrays_mark(const struct slot *s, struct semset *set,
  * nothing changed. Slot lock held, set->n_waiters is 1.
  */
 int sem_hand_over(struct caller *c, struct semset *set, const struct sop *op);
+
+/* waiter.wants_nudge */
+enum {
+	NUDGE_NOT, /* it looks soon */
+	NUDGE_WANTED,
+	NUDGE_SENT,
+};
+
+/* The array's task has come to hold something: one sleeper whom that concerns
+ * and who would not look for long is nudged, and watches it from then on. Before
+ * the commit, so that nobody dies between the two. Slot lock held. */
+void sem_tell(struct caller *c, struct semset *set, const struct array *a);
 
 /* One call: its array and what a look at it tells. */
 struct request {

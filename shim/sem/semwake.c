@@ -356,22 +356,6 @@ void sem_dismiss_all(
 		each_queue(c, s, set, visit_dismiss, &result);
 }
 
-static void visit_nudge(struct caller *c, struct slot *s, struct semset *set,
-	struct wait_queue *q, void *arg)
-{
-	struct waiter *w;
-
-	(void)s, (void)set, (void)arg;
-	for (w = wait_at(c, q->head); w; w = wait_at(c, w->next))
-		sys_futex_wake(&w->word, 1);
-}
-
-void sem_nudge_all(struct caller *c, struct slot *s, struct semset *set)
-{
-	if (set->n_waiters)
-		each_queue(c, s, set, visit_nudge, NULL);
-}
-
 struct count_arg {
 	u32 num;
 	int at_zero;
@@ -382,10 +366,11 @@ static void visit_count(struct caller *c, struct slot *s, struct semset *set,
 	struct wait_queue *q, void *arg)
 {
 	struct count_arg *a = arg;
+	u32 left = N_THREADS;
 	struct waiter *w;
 
 	(void)s, (void)set;
-	for (w = wait_at(c, q->head); w; w = wait_at(c, w->next)) {
+	for (w = wait_at(c, q->head); w; w = wait_next(c, w, &left)) {
 		const struct sop *sops = waiter_sops(c, w);
 		const struct sop *op = sops ? &sops[w->block_op] : NULL;
 
@@ -443,9 +428,12 @@ static int pass_try(
 	struct caller *c, struct slot *s, struct semset *set, struct waiter *w)
 {
 	struct array a = {waiter_sops(c, w), w->n_sops, w->pid, NULL};
-	u32 op = 0;
+	u32 op = 0, holders = set->n_adj;
 	int err;
 
+	/* In a damaged queue somebody may stand twice. */
+	if (unlikely(w->state != WAIT_QUEUED))
+		return 0;
 	if (wait_dead(w) || !a.sops) {
 		sem_dismiss(c, set, w, -EINTR);
 		return -1;
@@ -476,6 +464,8 @@ static int pass_try(
 	if (err == BLOCKED)
 		err = -EAGAIN;
 	queue_remove(c, set, w, err);
+	if (set->n_adj > holders && set->n_waiters)
+		sem_tell(c, set, &a);
 	wait_grant(c, w);
 	journal_commit(c);
 	return err ? -1 : 1;
@@ -485,9 +475,10 @@ static void try_zero_queue(struct caller *c, struct slot *s, struct semset *set,
 	struct wait_queue *q)
 {
 	struct waiter *w = wait_at(c, q->head), *next;
+	u32 left = N_THREADS;
 
 	for (; w; w = next) {
-		next = wait_at(c, w->next);
+		next = wait_next(c, w, &left);
 		pass_try(c, s, set, w);
 	}
 }
@@ -544,11 +535,12 @@ static void alter_pass_simple(
 	struct sem *sem = &sem_array(set)[num];
 	struct waiter *w, *next;
 	struct dirty touched;
+	u32 left = N_THREADS;
 
 	/* A decrement cannot succeed at 0, and an increment never sleeps. */
 	for (w = wait_at(c, sem->alter.head); w && SEM_VALUE(sem->lo);
 		w = next) {
-		next = wait_at(c, w->next);
+		next = wait_next(c, w, &left);
 		if (pass_try(c, s, set, w) > 0)
 			after_success(c, s, set, w, &touched);
 	}
@@ -638,10 +630,11 @@ static void pass_begin(const struct caller *c, const struct slot *s,
 /* The next array that may be let through, as the next to be tried. */
 static struct waiter *pass_array(const struct caller *c, struct pass *p)
 {
+	u32 left = N_THREADS;
 	struct waiter *w;
 	u64 looks;
 
-	for (w = p->array; w; w = wait_at(c, w->next)) {
+	for (w = p->array; w; w = wait_next(c, w, &left)) {
 		looks = array_looks_at(c, w);
 		p->looked_at |= looks;
 		if (looks &
@@ -661,9 +654,10 @@ static struct waiter *first_after(
 	const struct caller *c, const struct wait_queue *q, u64 stamp)
 {
 	struct waiter *w = wait_at(c, q->head);
+	u32 left = N_THREADS;
 
 	while (w && w->stamp <= stamp)
-		w = wait_at(c, w->next);
+		w = wait_next(c, w, &left);
 	return w;
 }
 
@@ -750,14 +744,17 @@ static void pass_unmark(
 static __attribute__((noinline)) void alter_pass_arrays(struct caller *c,
 	struct slot *s, struct semset *set, const struct dirty *d)
 {
+	u32 left = N_THREADS;
 	struct waiter *w;
 	struct pass p;
 	int got;
 
 	pass_begin(c, s, set, &p, d);
-	while ((w = pass_single(c, s, set, &p, pass_array(c, &p)))) {
+	while ((w = pass_single(c, s, set, &p, pass_array(c, &p))) && left--) {
 		pass_step(c, &p, w);
 		got = pass_try(c, s, set, w);
+		if (got > 0)
+			left = N_THREADS;
 		if (got > 0)
 			pass_restart(c, s, set, &p, w);
 		else if (!got && w->kind == Q_COMPLEX)
@@ -843,19 +840,59 @@ static struct waiter *first_alive(
 	const struct caller *c, const struct wait_queue *q)
 {
 	struct waiter *w = wait_at(c, q->head);
+	u32 left = N_THREADS;
 
 	while (w && wait_dead(w))
-		w = wait_at(c, w->next);
+		w = wait_next(c, w, &left);
 	return w;
 }
 
-/* Anybody alive will do; best the one that will be let through, which costs
- * nothing then. */
+void sem_tell(struct caller *c, struct semset *set, const struct array *a)
+{
+	struct waiter *w = NULL;
+	struct sem *sem;
+	u32 i;
+
+	for (i = 0; i < a->n && !w; i++) {
+		sem = &sem_array(set)[a->sops[i].num];
+		w = first_alive(c, &sem->alter);
+		if (!w)
+			w = first_alive(c, &sem->zero);
+	}
+	if (!w)
+		w = first_alive(c, &set->complex);
+	if (!w)
+		w = first_alive(c, &set->zero_arrays);
+	if (!w || w->wants_nudge != NUDGE_WANTED)
+		return;
+	atom_store_release(&w->wants_nudge, NUDGE_SENT);
+	wait_nudge(c, w);
+}
+
+/* Who has waited longest, if alive: only that one may sleep without looking for
+ * itself. A set of ALONE_SEMS at most. */
+static struct waiter *oldest(
+	const struct caller *c, const struct slot *s, struct semset *set)
+{
+	struct waiter *best = earlier(wait_at(c, set->complex.head),
+		wait_at(c, set->zero_arrays.head));
+	struct sem *sems = sem_array(set);
+	u32 i;
+
+	for (i = 0; i < s->size; i++) {
+		best = earlier(best, wait_at(c, sems[i].alter.head));
+		best = earlier(best, wait_at(c, sems[i].zero.head));
+	}
+	return best && !wait_dead(best) ? best : NULL;
+}
+
+/* The oldest; else anybody alive will do, best the one that will be let through,
+ * which costs nothing then. */
 void sem_alarm(struct caller *c, struct slot *s, struct semset *set,
 	const u16 *nums, u32 n)
 {
 	struct sem *sems = sem_array(set);
-	struct waiter *w = NULL;
+	struct waiter *w = NULL, *old;
 	u32 i;
 
 	if (!nums)
@@ -876,6 +913,9 @@ void sem_alarm(struct caller *c, struct slot *s, struct semset *set,
 		w = first_alive(c, &set->complex);
 	if (!w)
 		w = first_alive(c, &set->zero_arrays);
-	if (w)
-		wait_alarm(c, w);
+	if (!w)
+		return;
+	old = set->n_waiters > 1 && s->size <= ALONE_SEMS ? oldest(c, s, set)
+							  : NULL;
+	wait_alarm(c, old ? old : w);
 }

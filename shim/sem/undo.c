@@ -192,12 +192,11 @@ static int bind(struct caller *c, struct slot *s, u64 ident, struct undo *u)
 {
 	struct semset *set;
 	u32 i;
-	int err = sem_lock(c, s, ident), first;
+	int err = sem_lock(c, s, ident);
 
 	if (err)
 		return err;
 	set = sem_body(c, s);
-	first = !set->undo_all.unit;
 	for (i = 0; i < s->size; i++)
 		atom_store_release((u16 *)&u->adj[i], 0);
 	atom_store_release(&u->n_sems, s->size);
@@ -207,10 +206,6 @@ static int bind(struct caller *c, struct slot *s, u64 ident, struct undo *u)
 		&u->slot_idx, region_slot_idx(&c->region, FAC_SEM, s));
 	journal_set64(c, &u->ident, ident);
 	link_set(c, set, u);
-	/* Before the commit: should we die, nobody is left asleep without
-	 * knowing of the record. They look when we have unlocked. */
-	if (first)
-		sem_nudge_all(c, s, set);
 	journal_commit(c);
 	sem_unlock(c, s);
 	return 0;
@@ -340,23 +335,30 @@ int undo_none_suspect(const struct caller *c, const struct semset *set)
 	return !u;
 }
 
-void undo_watch(struct caller *c, struct semset *set, struct wait_watch *ret)
+/* Of many, different ones by different sleepers. */
+int undo_watch(struct caller *c, struct semset *set, struct wait_watch *ret)
 {
 	struct undo *u = undo_at(c, ref_long(set->undo_active));
+	u32 n = set->n_adj, skip = n > 8 ? c->thread % (n - 7) : 0;
 	struct walk w = {0};
+	int all = 1;
 
 	ret->n = 0;
-	for (; u && ret->n < 8 && undo_walk(c, &w, u);
-		u = undo_at(c, u->active_next)) {
+	for (; u && undo_walk(c, &w, u); u = undo_at(c, u->active_next)) {
 		struct task *t = region_task(&c->region, u->task);
 		u32 life = atom_load_acquire(&t->life);
 
-		if (u->task == c->task || !u->n_nonzero ||
-			(life & SYS_OWNER_DIED) || !life)
+		if (u->task == c->task || !u->n_nonzero)
 			continue;
+		if (skip || ret->n == 8 || (life & SYS_OWNER_DIED) || !life) {
+			skip -= skip > 0;
+			all = 0;
+			continue;
+		}
 		ret->word[ret->n] = &t->life;
 		ret->seen[ret->n++] = life;
 	}
+	return all;
 }
 
 /* Take a record off its set; part of the current operation. */

@@ -76,7 +76,8 @@ u32 undo_clear_entries(struct caller *c, struct semset *set, s32 num);
 /* Take every record off the set (RMID). Operations of their own. */
 void undo_drop_all(struct caller *c, struct semset *set);
 
-/* Lifelines of other holders, for a sleeper. Slot lock held. */
-void undo_watch(struct caller *c, struct semset *set, struct wait_watch *ret);
+/* Lifelines of other holders, for a sleeper; 1 if those are all, 0 if there are
+ * more, or some whose lifeline tells nothing any more. Slot lock held. */
+int undo_watch(struct caller *c, struct semset *set, struct wait_watch *ret);
 
 #endif

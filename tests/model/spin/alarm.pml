@@ -7,7 +7,7 @@
  *
  * Models: wait_alarm, wait_alarm_end, wait_grant, wait_flush (registry/wait.c);
  * sem_alarm, sem_pass, sem_lock_any (sem/); msgqueue_alarm, msgqueue_wake
- * (msg/msgqueue.c); in_trouble, after_waker_death (object/sleep.c).
+ * (msg/msgqueue.c); is_pending, after_waker_death (object/sleep.c).
  * With REMOVAL: class_alarm, class_empty, finish_removal of an IPC_RMID.
  *
  * Properties:
