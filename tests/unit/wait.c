@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Queues of sleepers in a damaged registry: walks of them end, whatever their
+ * links say, and nobody sleeps for ever on what was removed.
+ */
+#include <sys/wait.h>
+#include "msg/msgqueue.h"
+#include "sem/semop.h"
+#include "unit.h"
+
+TestSuite(wait, .init = unit_init, .fini = unit_fini, .timeout = 20);
+
+static void decrement(s32 id)
+{
+	struct sop op = {0, -1, 0};
+
+	_exit(sem_op(&me, id, &op, 1, NULL) == -EIDRM ? 0 : 1);
+}
+
+static void receive(s32 id)
+{
+	char buf[16];
+
+	_exit(msg_receive(&me, id, buf, 8, 0, 0, 0) == -EIDRM ? 0 : 1);
+}
+
+static void ends_well(pid_t pid)
+{
+	int status;
+
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_assert_eq(status, 0);
+}
+
+static struct wait_queue *alter_queue(s32 id)
+{
+	u64 ident;
+	struct semset *set = sem_body(&me, ids_find(&me, FAC_SEM, id, &ident));
+
+	return &sem_array(set)[0].alter;
+}
+
+Test(wait, a_circle_of_sleepers_is_walked_once)
+{
+	s32 id = sem_get(&me, 0, 1, 0600);
+	pid_t a = unit_sleeper(decrement, id, 1);
+	pid_t b = unit_sleeper(decrement, id, 2);
+	struct wait_queue *q = alter_queue(id);
+	struct sop op = {0, 0, 0};
+
+	wait_at(&me, q->tail)->next = q->head;
+	/* Some number; what counts is that it comes. */
+	cr_assert_geq(sem_getncnt(&me, id, 0), 0);
+	op.op = 1;
+	wait_at(&me, q->head)->sops[0].op = -2;
+	wait_at(&me, q->tail)->sops[0].op = -2;
+	cr_assert_eq(sem_op(&me, id, &op, 1, NULL), 0);
+	cr_assert_eq(sem_remove(&me, id), 0);
+	ends_well(a);
+	ends_well(b);
+}
+
+Test(wait, behind_a_broken_link_the_removal_is_seen_too)
+{
+	s32 id = sem_get(&me, 0, 1, 0600);
+	pid_t a = unit_sleeper(decrement, id, 1);
+	pid_t b = unit_sleeper(decrement, id, 2);
+	struct wait_queue *q = alter_queue(id);
+
+	wait_at(&me, q->head)->next = 0x7fffffff;
+	cr_assert_eq(sem_remove(&me, id), 0);
+	ends_well(a);
+	ends_well(b);
+}
+
+Test(wait, a_broken_queue_of_receivers)
+{
+	s32 id = msg_get(&me, 0, 0600);
+	pid_t a = unit_sleeper(receive, id, 1);
+	pid_t b = unit_sleeper(receive, id, 2);
+	u64 ident;
+	struct msgqueue *q = msg_body(&me, ids_find(&me, FAC_MSG, id, &ident));
+
+	wait_at(&me, q->receivers.head)->next = 0x7fffffff;
+	cr_assert_eq(msg_remove(&me, id), 0);
+	ends_well(a);
+	ends_well(b);
+}
+
+Test(wait, a_circle_of_receivers)
+{
+	s32 id = msg_get(&me, 0, 0600);
+	pid_t a = unit_sleeper(receive, id, 1);
+	pid_t b = unit_sleeper(receive, id, 2);
+	u64 ident;
+	struct msgqueue *q = msg_body(&me, ids_find(&me, FAC_MSG, id, &ident));
+
+	wait_at(&me, q->receivers.tail)->next = q->receivers.head;
+	cr_assert_eq(msg_remove(&me, id), 0);
+	ends_well(a);
+	ends_well(b);
+}
