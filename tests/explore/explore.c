@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <ftw.h>
 #include <getopt.h>
 #include <sched.h>
 #include <signal.h>
@@ -349,34 +350,46 @@ static int work(u32 n, const char *text)
 	return 0;
 }
 
+/* However we are ended, the worker ends and its files go. */
+static pid_t worker;
+static void end_worker(int sig)
+{
+	(void)sig;
+	if (worker > 0)
+		kill(worker, SIGKILL);
+}
+
+static int remove_one(
+	const char *path, const struct stat *st, int what, struct FTW *at)
+{
+	(void)st, (void)what, (void)at;
+	return remove(path) && 0;
+}
+
 static pid_t start_worker(u32 n, const char *text)
 {
+	int status = 0;
 	pid_t pid;
 
 	snprintf(dir, sizeof(dir), "/dev/shm/explore-%d-%u", getpid(), n);
 	pid = fork();
 	if (pid)
 		return pid;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGTERM, end_worker);
+	signal(SIGINT, end_worker);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (own_namespace()) {
 		printf("no pid namespace: %s\n", strerror(errno));
 		exit(77);
 	}
 	mkdir(dir, 0700);
-	pid = fork();
-	if (pid == 0)
+	worker = fork();
+	if (worker == 0)
 		exit(work(n, text));
-	{
-		int status = 0;
-
-		waitpid(pid, &status, 0);
-		snprintf(dir + strlen(dir), sizeof(dir) - strlen(dir),
-			"/registry");
-		unlink(dir);
-		*strrchr(dir, '/') = 0;
-		rmdir(dir);
-		exit(WIFEXITED(status) ? WEXITSTATUS(status) : 2);
-	}
+	while (waitpid(worker, &status, 0) < 0 && errno == EINTR)
+		;
+	nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	exit(WIFEXITED(status) ? WEXITSTATUS(status) : 2);
 }
 
 static int workers(u32 jobs, const char *text)
