@@ -104,7 +104,7 @@ static int item_room(struct caller *c, struct mqueue *q, u32 len, u32 prio)
 
 /* Insert a message whose bytes are at small, or in w's block. */
 static inline void insert(struct caller *c, struct mqueue *q,
-	const struct mq_msg *m, struct waiter *w, int front)
+	const struct mq_msg *m, struct waiter *w)
 {
 	u32 idx = prioq_item_alloc(c, &q->msgs);
 	struct prio_place at = prioq_place(c, &q->msgs, idx);
@@ -115,7 +115,7 @@ static inline void insert(struct caller *c, struct mqueue *q,
 		copy_bytes(place_bytes(c, q, &at),
 			m->small ? m->small : bytes_at(c, w->sops_ext), m->len);
 	atom_store_release(&at.item->len, m->len);
-	prioq_insert_len(c, &q->msgs, idx, m->len, m->prio, front);
+	prioq_insert_len(c, &q->msgs, idx, m->len, m->prio, 0);
 }
 
 /* Give the message to a sleeping receiver; part of the operation. */
@@ -178,7 +178,7 @@ int mq_try_send(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	if (unlikely(err))
 		return err;
 	fetch_next_time(c, q, prioq_next_free(&q->msgs));
-	insert(c, q, m, wait_own(c), 0);
+	insert(c, q, m, wait_own(c));
 	if (n == 0 && unlikely(q->notify.state == MQ_NOTIFY_ARMED))
 		mq_notify_fire(c, q);
 	if (unlikely(c->damaged))
@@ -192,6 +192,30 @@ int mq_try_send(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	return 0;
 }
 
+/* Nothing is there, and yet somebody sleeps who sends: there was no memory for
+ * its message when there was room. From its hands into ours. */
+static void take_from_sender(struct caller *c, struct mqueue *q,
+	struct waiter *w, struct mq_msg *ret, char *small)
+{
+	struct waiter *own = wait_own(c);
+	struct prio_block was = {w->sops_ext, w->sops_ext_cap};
+
+	ret->len = w->msg_len;
+	ret->prio = w->msg_prio % MQ_N_PRIOS;
+	ret->small = small;
+	if (ret->len > MQ_COPY_MAX) {
+		ret->small = NULL;
+		journal_set_ref(c, &w->sops_ext, own->sops_ext);
+		journal_set64(c, &w->sops_ext_cap, own->sops_ext_cap);
+		journal_set_ref(c, &own->sops_ext, was.data);
+		journal_set64(c, &own->sops_ext_cap, was.cap);
+	} else if (ret->len) {
+		copy_bytes(small, bytes_at(c, w->sops_ext), ret->len);
+	}
+	mq_waiter_remove(c, &q->senders, w, 0);
+	wait_grant(c, w);
+}
+
 /* The sender that has waited longest puts its message in, now that there is
  * room; part of the operation. */
 static void let_sender_in(struct caller *c, struct mqueue *q, struct waiter *w)
@@ -200,7 +224,7 @@ static void let_sender_in(struct caller *c, struct mqueue *q, struct waiter *w)
 		.len = w->msg_len,
 		.prio = w->msg_prio % MQ_N_PRIOS};
 
-	insert(c, q, &m, w, 0);
+	insert(c, q, &m, w);
 	mq_waiter_remove(c, &q->senders, w, 0);
 	wait_grant(c, w);
 }
@@ -237,20 +261,31 @@ int mq_try_receive(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	u32 n = prioq_count(&q->msgs), idx;
 	struct waiter *w = NULL;
 
+	if (unlikely(q->senders.head))
+		w = mq_first_waiter(c, &q->senders);
+	if (unlikely(n == 0 && w && w->msg_len <= q->msgsize)) {
+		take_from_sender(c, q, w, ret, small);
+		if (unlikely(c->damaged))
+			return damage_abort(c);
+		stamp(q);
+		journal_commit(c);
+		return 0;
+	}
 	if (unlikely(n == 0)) {
 		mq_settle(c, q, d);
 		return BLOCKED;
 	}
-	if (unlikely(q->senders.head)) {
-		w = mq_first_waiter(c, &q->senders);
-		/* Without room it stays asleep, as if there were none. */
-		if (w && (w->msg_len > MQ_HARD_MSGSIZE ||
-				 item_room(c, q, w->msg_len,
-					 w->msg_prio % MQ_N_PRIOS)))
-			w = NULL;
-	}
+	if (unlikely(w && w->msg_len > MQ_HARD_MSGSIZE))
+		w = NULL;
+	if (unlikely(w))
+		item_room(c, q, w->msg_len, w->msg_prio % MQ_N_PRIOS);
 	idx = take_first(c, q, ret, small);
-	if (unlikely(w && !c->damaged))
+	/* Without memory it stays asleep, until the next receive; the last
+	 * message's place needs less. */
+	if (unlikely(w && (c->damaged || !is_room(c, q, w->msg_len,
+						 w->msg_prio % MQ_N_PRIOS))))
+		w = NULL;
+	if (unlikely(w))
 		let_sender_in(c, q, w);
 	prioq_item_free(c, &q->msgs, idx);
 	if (unlikely(c->damaged))
@@ -280,7 +315,7 @@ static inline int lent_send(struct caller *c, const struct mq_desc *d,
 	       q->notify.state == MQ_NOTIFY_NONE &&
 	       is_room(c, q, m->len, m->prio);
 	if (likely(fits)) {
-		insert(c, q, m, wait_own(c), 0);
+		insert(c, q, m, wait_own(c));
 		if (unlikely(c->damaged))
 			err = damage_abort(c);
 		stamp(q);
@@ -318,26 +353,60 @@ static inline void release(
 	lock_release(c, &d->s->lock);
 }
 
-void mq_put_back(struct caller *c, const struct mq_desc *d, u32 len, u32 prio)
-{
-	struct mq_msg m = {.small = NULL, .len = len, .prio = prio};
-	struct mqueue *q = mq_body(c, d->s);
-	struct waiter *w;
+/* For the memory that a message needs which is put back. Arbitrary: a full file
+ * system may have room again soon. */
+#define BACK_TRIES 200
+#define BACK_NS 10000000
 
-	if (!q || mq_lock(c, d))
-		return;
-	w = mq_first_waiter(c, &q->receivers);
+/* From the own block to the front of the queue, or to a sleeper: 0, -ENOMEM. */
+static int put_back(struct caller *c, const struct mq_desc *d, struct mqueue *q,
+	const struct mq_msg *m)
+{
+	struct waiter *w = mq_first_waiter(c, &q->receivers);
+	struct prio_place at;
+	u32 idx;
+
 	if (w) {
-		hand_over(c, q, w, &m);
-	} else if (!item_room(c, q, len, prio)) {
-		insert(c, q, &m, wait_own(c), 1);
-		if (unlikely(c->damaged))
-			damage_abort(c);
-		mq_raise(c, q, d, prioq_count(&q->msgs));
+		hand_over(c, q, w, m);
+		journal_commit(c);
+		return 0;
 	}
+	if (prioq_room(c, &q->msgs, m->prio))
+		return -ENOMEM;
+	idx = prioq_item_alloc(c, &q->msgs);
+	at = prioq_place(c, &q->msgs, idx);
+	if (!q->msgs.inline_data)
+		swap_blocks(c, (struct prio_block *)(void *)at.data,
+			wait_own(c));
+	else if (m->len)
+		copy_bytes(at.data, mq_own_bytes(c), m->len);
+	atom_store_release(&at.item->len, m->len);
+	prioq_insert_len(c, &q->msgs, idx, m->len, m->prio, 1);
+	if (unlikely(c->damaged))
+		return damage_abort(c);
+	mq_raise(c, q, d, prioq_count(&q->msgs));
 	journal_commit(c);
 	mq_settle(c, q, d);
-	lock_release(c, &d->s->lock);
+	return 0;
+}
+
+void mq_put_back(struct caller *c, const struct mq_desc *d, u32 len, u32 prio)
+{
+	const struct sys_timespec nap = {0, BACK_NS};
+	struct mq_msg m = {.small = NULL, .len = len, .prio = prio};
+	struct mqueue *q = mq_body(c, d->s);
+	int err, i;
+
+	for (i = 0; q && !mq_lock(c, d); i++) {
+		err = put_back(c, d, q, &m);
+		/* Rather at another priority than not at all. */
+		if (err == -ENOMEM && i == BACK_TRIES)
+			m.prio = q->msgs.first;
+		lock_release(c, &d->s->lock);
+		if (err != -ENOMEM || i > BACK_TRIES)
+			return;
+		sys_call(__NR_nanosleep, &nap, NULL);
+	}
 }
 
 /* ---- the calls ---- */

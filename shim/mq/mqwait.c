@@ -171,6 +171,7 @@ static s32 sleep_in(struct caller *c, struct mqueue *q, struct mq_sleep *ms,
 {
 	struct waiter *w = wait_own(c);
 	struct slot *s = ms->d->s;
+	s32 result;
 
 	ms->sl.k = &mq_class;
 	ms->sl.slot = s;
@@ -190,7 +191,11 @@ static s32 sleep_in(struct caller *c, struct mqueue *q, struct mq_sleep *ms,
 	sleep_arm(c, &ms->sl);
 	lock_release(c, &s->lock);
 	section_end(c);
-	return sleep_run(c, &ms->sl);
+	result = sleep_run(c, &ms->sl);
+	/* The queue's last descriptor was closed, and only we kept it. */
+	if (unlikely(atom_load_relaxed(&q->unlinked)))
+		mq_closed(c, ms->d);
+	return result;
 }
 
 /* ---- looking before ---- */
@@ -311,5 +316,8 @@ int mq_sleep_receive(struct caller *c, const struct mq_desc *d,
 		lock_release(c, &d->s->lock);
 		return err == BLOCKED ? may : err;
 	}
+	/* Should it be cancelled with a message in its hands, there is an item
+	 * to put it back. */
+	prioq_room(c, &q->msgs, 0);
 	return sleep_in(c, q, &ms, timeout);
 }

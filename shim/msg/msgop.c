@@ -19,6 +19,10 @@
 #define COPY_SLICE 4096u
 /* Arbitrary: that often a MSG_COPY begins anew before it copies in one hold. */
 #define COPY_TRIES 100
+/* For the memory that a message needs which a cancelled thread gives back.
+ * Arbitrary: a full file system may have room again soon. */
+#define BACK_TRIES 200
+#define BACK_NS 10000000
 
 #define TYPE_SIZE 8u
 
@@ -387,8 +391,10 @@ static s32 receiver_finish(struct caller *c, struct sleeper *sl, s32 result)
 /* What it was given meanwhile goes to another or back into the queue. */
 static void receiver_abandon(struct caller *c, struct sleeper *sl, s32 result)
 {
+	const struct sys_timespec nap = {0, BACK_NS};
 	u64 ident = wait_own(c)->ident;
 	struct parcel p;
+	int err = -ENOMEM, i;
 
 	if (result < 0)
 		return;
@@ -396,10 +402,14 @@ static void receiver_abandon(struct caller *c, struct sleeper *sl, s32 result)
 	p.text = payload(c, &p);
 	if (p.size <= MSG_INLINE)
 		p.where = MSG_IN_CELL;
-	if (!p.text || msg_lock(c, sl->slot, ident))
-		return;
-	msgqueue_send(c, msg_body(c, sl->slot), &p, 0);
-	lock_release(c, &sl->slot->lock);
+	for (i = 0; p.text && err == -ENOMEM && i < BACK_TRIES; i++) {
+		if (i)
+			sys_call(__NR_nanosleep, &nap, NULL);
+		if (msg_lock(c, sl->slot, ident))
+			break;
+		err = msgqueue_send(c, msg_body(c, sl->slot), &p, 0);
+		lock_release(c, &sl->slot->lock);
+	}
 	msgmem_drop_big(c);
 }
 
