@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * See courier.h. The thread shares everything with its process but signals, and
- * sleeps on task.mail_seq in the registry.
+ * sleeps on task.mail in the registry.
  */
 #include "base/file.h"
 #include "entry/cookie.h"
@@ -66,12 +66,13 @@ static void run(void *arg)
 {
 	struct task *t = region_task(&courier.region, courier.task);
 	struct mq_mail mail;
-	u32 seen, n;
+	u32 n;
 
 	(void)arg;
 	sys_call(__NR_prctl, PR_SET_NAME, "mq_notify");
 	for (;;) {
-		seen = atom_load_acquire(&t->mail_seq);
+		/* A barrier: whoever has mail after this look wakes us. */
+		atom_xchg(&t->mail, MQ_COURIER_ASLEEP);
 		if (__atomic_load_n(&courier.stop, __ATOMIC_ACQUIRE))
 			return;
 		n = mqmail_next(&courier.region, courier.task, courier.pid,
@@ -80,7 +81,7 @@ static void run(void *arg)
 			deliver(&mail);
 			mqmail_done(&courier.region, n);
 		} else {
-			sys_futex_wait(&t->mail_seq, seen, NULL);
+			sys_futex_wait(&t->mail, MQ_COURIER_ASLEEP, NULL);
 		}
 	}
 }
@@ -168,8 +169,8 @@ static void wait_gone(void)
 	u32 tid;
 
 	__atomic_store_n(&courier.stop, 1, __ATOMIC_RELEASE);
-	atom_add(&t->mail_seq, 1);
-	sys_futex_wake(&t->mail_seq, 1);
+	atom_store_release(&t->mail, 0);
+	sys_futex_wake(&t->mail, 1);
 	while ((tid = __atomic_load_n(&courier.tid, __ATOMIC_ACQUIRE)))
 		sys_futex_wait(&courier.tid, tid, NULL);
 }

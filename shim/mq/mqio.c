@@ -8,8 +8,9 @@
  * under the lock the block changes hands with the item's: no byte is copied
  * there whatever the size. The same blocks carry messages to and from sleepers.
  *
- * The commit point is the journal's; then the message is in (or out), the
- * partner's result is set, and the notification is due.
+ * The commit point is the journal's; then the message is in (or out) and the
+ * partner's result is set. What others are told of it outside the registry, by
+ * the FIFO and by notifications, they are told before.
  */
 #include "base/copy.h"
 #include "mq/mqueue.h"
@@ -163,7 +164,7 @@ int mq_try_send(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	struct waiter *w =
 		q->receivers.head ? mq_first_waiter(c, &q->receivers) : NULL;
 	u32 n = prioq_count(&q->msgs);
-	int err;
+	int err, tell = 0;
 
 	if (unlikely(w)) {
 		hand_over(c, q, w, m);
@@ -179,16 +180,16 @@ int mq_try_send(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 		return err;
 	fetch_next_time(c, q, prioq_next_free(&q->msgs));
 	insert(c, q, m, wait_own(c));
-	if (n == 0 && unlikely(q->notify.state == MQ_NOTIFY_ARMED))
-		mq_notify_fire(c, q);
 	if (unlikely(c->damaged))
 		return damage_abort(c);
 	mq_raise(c, q, d, n + 1);
 	stamp(q);
+	if (n == 0 && unlikely(q->notify.state == MQ_NOTIFY_ARMED))
+		tell = mq_notify_fire(c, q);
 	journal_commit(c);
 	mq_settle(c, q, d);
-	if (unlikely(q->notify.state == MQ_NOTIFY_FIRING))
-		mq_notify_finish(c, q);
+	if (unlikely(tell))
+		mq_notify_tell(c, q);
 	return 0;
 }
 

@@ -3,12 +3,16 @@
  * The table of notifications under way; see mqmail.h and struct mq_mail.
  */
 #include "mq/mqmail.h"
+#include "registry/event.h"
+#include "registry/lock.h"
 #include "registry/task.h"
 
 /* A courier on its way needs some ten microseconds; one that is stopped is not
  * waited for. Arbitrary. */
 #define WAIT_SLICES 5
 #define SLICE_NS 10000000
+#define SIGEV_SIGNAL 0
+#define FIRST_REAL_TIME 32
 
 static struct mq_mail *mail_at(const struct region *r, u32 i)
 {
@@ -44,7 +48,8 @@ static struct mq_mail *claim(struct caller *c)
 	return NULL;
 }
 
-/* What a sender that died had sent already. */
+/* What a sender that died had sent already; or a standard signal that is due
+ * anyway: the kernel, too, has it pending once. */
 static struct mq_mail *sent_before(struct caller *c, const struct mq_notify *n)
 {
 	struct mq_mail *m;
@@ -52,8 +57,14 @@ static struct mq_mail *sent_before(struct caller *c, const struct mq_notify *n)
 
 	for (i = 0; i < MQ_MAILS; i++) {
 		m = mail_at(&c->region, i);
-		if (atom_load_acquire(&m->state) == MQ_MAIL_SENT &&
-			m->stamp == n->stamp)
+		if (atom_load_acquire(&m->state) != MQ_MAIL_SENT)
+			continue;
+		if (m->stamp == n->stamp)
+			return m;
+		if (m->how == SIGEV_SIGNAL && n->how == SIGEV_SIGNAL &&
+			n->signo < FIRST_REAL_TIME &&
+			m->signo == (s32)n->signo && m->task == n->task &&
+			m->pid == n->pid && m->start == n->start)
 			return m;
 	}
 	return NULL;
@@ -82,17 +93,34 @@ static struct mq_mail *fill(struct caller *c, const struct mq_notify *n)
 	return m;
 }
 
+/*
+ * From before there is mail until the courier has been woken its word is the
+ * pending entry of our robust list, and the lock on the list: should we die in
+ * between, the kernel wakes it. The word is 0 before there is mail, for which
+ * older kernels ask, and again afterwards, since the courier may have looked in
+ * between.
+ */
 u32 mqmail_send(struct caller *c, const struct mq_notify *n)
 {
 	struct task *t = region_task(&c->region, n->task);
-	struct mq_mail *m = sent_before(c, n);
+	u32 *held = &c->held[c->n_held - 1]->word;
+	struct mq_mail *m;
 
+	robust_push(c, held);
+	robust_pend(c, &t->mail);
+	atom_store_release(&t->mail, 0);
+	m = sent_before(c, n);
 	if (!m)
 		m = fill(c, n);
-	if (!m)
+	atom_store_release(&t->mail, 0);
+	crash_point();
+	sys_futex_wake(&t->mail, 1);
+	robust_pend(c, held);
+	robust_pop(c, held);
+	if (!m) {
+		event_add(c, EVENT_NO_MAIL, n->pid, n->signo);
 		return 0;
-	atom_add(&t->mail_seq, 1);
-	sys_futex_wake(&t->mail_seq, 1);
+	}
 	return (u32)(m - mail_at(&c->region, 0)) + 1;
 }
 

@@ -2,13 +2,15 @@
 /*
  * mq_notify (doc/kernel-semantics.md §7.7).
  *
- * A registration stands in the queue. The send that fires it marks it FIRING
- * together with its message; then it sends the signal, still under the lock,
- * and clears the mark. If it dies between, the next owner of the lock sends the
- * signal: perhaps a second time, never not at all. The kernel lets a process
- * queue a signal with SI_MESGQ and a pid and uid of its choice, but only where
- * it might kill; where it may not, the registrant's own courier does (mqmail.h)
- * if it has one.
+ * A registration stands in the queue. The send that fires it sends the signal
+ * before its commit, under the lock: who is woken by it finds the message once
+ * the lock is free. If the sender dies before the commit, neither message nor
+ * end of the registration has happened, and the next message sends the signal
+ * again: perhaps once too often, never not at all, and nobody has to come by for
+ * it. To its own process it comes after the commit: who dies before that dies
+ * with whom it was for, and the signal itself may be what kills. The kernel lets a process queue a signal with SI_MESGQ and a pid and uid
+ * of its choice, but only where it might kill; where it may not, the
+ * registrant's own courier does (mqmail.h) if it has one.
  *
  * SIGEV_THREAD: the registrant's helper thread (entry/mq.c) waits as a sleeper
  * of wait.h does, and is granted. With a socket instead of a function, the
@@ -117,17 +119,6 @@ void mq_notify_drop_dead(struct caller *c, struct mqueue *q)
 		drop(c, q);
 }
 
-void mq_notify_fire(struct caller *c, struct mqueue *q)
-{
-	struct mq_notify *n = &q->notify;
-
-	atom_store_release(&n->sender_pid, c->pid);
-	atom_store_release(&n->sender_uid, (u32)sys_call(__NR_getuid));
-	if (n->how == SIGEV_THREAD)
-		grant_thread(c, q, 1);
-	journal_set32(c, &n->state, MQ_NOTIFY_FIRING);
-}
-
 struct sys_siginfo {
 	s32 signo, error, code, pad0;
 	u32 pid, uid;
@@ -136,7 +127,7 @@ struct sys_siginfo {
 };
 _Static_assert(sizeof(struct sys_siginfo) == 128, "siginfo size");
 
-void mq_notify_finish(struct caller *c, struct mqueue *q)
+void mq_notify_tell(struct caller *c, struct mqueue *q)
 {
 	const struct mq_notify *n = &q->notify;
 	struct sys_siginfo info = {.signo = n->signo,
@@ -144,18 +135,32 @@ void mq_notify_finish(struct caller *c, struct mqueue *q)
 		.pid = n->sender_pid,
 		.uid = n->sender_uid,
 		.value = n->value};
+	int by_socket = n->how == SIGEV_THREAD, err = 0;
 
-	int by_socket = n->how == SIGEV_THREAD && !n->thread, err = 0;
+	if ((!by_socket && (n->how != SIGEV_SIGNAL || !n->signo)) ||
+		look(c, q) != SAME_PROGRAM)
+		return;
+	if (!by_socket)
+		err = sys_call(__NR_rt_sigqueueinfo, n->pid, n->signo, &info);
+	if (by_socket || (err == -EPERM && n->courier))
+		c->mq_mail = mqmail_send(c, n);
+}
 
-	if ((by_socket || (n->how == SIGEV_SIGNAL && n->signo)) &&
-		look(c, q) == SAME_PROGRAM) {
-		if (!by_socket)
-			err = sys_call(
-				__NR_rt_sigqueueinfo, n->pid, n->signo, &info);
-		if (by_socket || (err == -EPERM && n->courier))
-			c->mq_mail = mqmail_send(c, n);
-	}
-	atom_store_release(&q->notify.state, MQ_NOTIFY_NONE);
+int mq_notify_fire(struct caller *c, struct mqueue *q)
+{
+	struct mq_notify *n = &q->notify;
+	int after = 0;
+
+	atom_store_release(&n->sender_pid, c->pid);
+	atom_store_release(&n->sender_uid, (u32)sys_call(__NR_getuid));
+	if (n->how == SIGEV_THREAD && n->thread)
+		grant_thread(c, q, 1);
+	else if (n->pid == c->pid)
+		after = 1;
+	else
+		mq_notify_tell(c, q);
+	journal_set32(c, &n->state, MQ_NOTIFY_NONE);
+	return after;
 }
 
 void mq_notify_end_slow(struct caller *c)

@@ -54,8 +54,6 @@ static int lock_slot(struct caller *c, struct slot *s)
 	q = s->ident & IDENT_LIVE ? mq_body(c, s) : NULL;
 	if (s->bias)
 		loan_end(c, s, q ? &q->users : NULL);
-	if (died && q && q->notify.state == MQ_NOTIFY_FIRING)
-		mq_notify_finish(c, q);
 	return died && q && q->polled;
 }
 

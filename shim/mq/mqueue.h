@@ -300,11 +300,11 @@ static inline void mq_settle(
 }
 
 /* mqnotify.c; slot lock held in all. */
-/* Part of the current operation, by which the queue gets its first message. */
-void mq_notify_fire(struct caller *c, struct mqueue *q);
-/* After its commit: send the signal, or leave it to the courier, which
- * mq_notify_end waits for. Also what repair does. */
-void mq_notify_finish(struct caller *c, struct mqueue *q);
+/* Part of the current operation, by which the queue gets its first message: the
+ * last before its commit. 1 if mq_notify_tell is to follow after it. */
+int mq_notify_fire(struct caller *c, struct mqueue *q);
+/* Send the signal, or leave it to the courier, which mq_notify_end waits for. */
+void mq_notify_tell(struct caller *c, struct mqueue *q);
 /* When the lock is released. */
 void mq_notify_end_slow(struct caller *c);
 static inline void mq_notify_end(struct caller *c)

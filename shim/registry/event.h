@@ -19,6 +19,7 @@ enum event_code {
 	EVENT_REFUSED,	  /* arg0 = control file, arg1 = errno of its text */
 	EVENT_NO_LIFELINE, /* arg0 = pid that is refused robust lists */
 	EVENT_NO_BARRIER, /* arg0 = errno of membarrier(2): bias.h */
+	EVENT_NO_MAIL,	  /* arg0 = pid not notified, arg1 = signal */
 };
 
 /* Copy the event with this sequence number (1 .. header.event_seq) out: 1, or

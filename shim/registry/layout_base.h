@@ -181,7 +181,7 @@ struct limits {
  *                                                    0 in a dead one's
  * epoch      owner            -     yes              one store
  * nascent    parent, child    -     yes              one compare-and-swap
- * mail_seq   anybody          -     yes              one too many
+ * mail       senders, courier -     yes              one look too many
  *
  * state TASK_NASCENT: not a process yet but what a child to be forked will
  * inherit (shm/shmfork.h); pid and start are the parent's.
@@ -236,7 +236,7 @@ struct task {
 	u32 life_tid;  /* the thread that the lifeline is of */
 	u64 nascent;   /* nonce << 32 | pid of the child, once known */
 	u32 candidate; /* who may be its child: pid, 0 = not looked yet */
-	u32 mail_seq;  /* mq_mail for it so far; its courier sleeps on it */
+	u32 mail;      /* 0 or MQ_COURIER_ASLEEP: its courier sleeps on it */
 };
 _Static_assert(sizeof(struct task) == 256, "task size");
 #define N_TASKS 65536u

@@ -91,7 +91,6 @@ struct prio_levels {
 enum mq_notify_state {
 	MQ_NOTIFY_NONE,
 	MQ_NOTIFY_ARMED,
-	MQ_NOTIFY_FIRING, /* the message is in, the signal is not yet sent */
 };
 
 /* Who is told of the next message. Slot lock, journaled. */
@@ -105,7 +104,7 @@ struct mq_notify {
 	u64 start;
 	u64 value;
 	u32 image; /* its task's epoch: tells its program from one after exec */
-	u32 sender_pid, sender_uid; /* while FIRING */
+	u32 sender_pid, sender_uid; /* while it is fired; plain */
 	u32 courier; /* 1: the registrant has one, for what we may not send */
 	u32 sock;    /* SIGEV_THREAD by number: the netlink socket, */
 	u64 sock_ino;
@@ -118,7 +117,7 @@ struct mq_notify {
  * itself, on its way to the registrant's courier (entry/courier.c), which does.
  * state: free -> tid of the sender that fills it -> MQ_MAIL_SENT -> free, each
  * by one compare-and-swap or store. All else: the sender, before SENT. A sender
- * that dies leaves its tid, and the next owner of the queue's lock sends anew.
+ * that dies leaves its tid, and whoever needs the place takes it.
  */
 struct mq_mail {
 	u32 state;
@@ -136,8 +135,13 @@ struct mq_mail {
 /* signo of what goes to a socket: the kernel's last byte of a cookie. */
 #define MQ_COOKIE_WOKEN 1
 #define MQ_COOKIE_REMOVED 2
-/* Arbitrary; only what a stopped process has not fetched stays. */
-#define MQ_MAILS 64u
+/* Arbitrary; only what a stopped process has not fetched stays, a standard
+ * signal once. With none free a notification is lost, which is an event. */
+#define MQ_MAILS 256u
+/* task.mail: the courier is asleep, or about to be. No other value but 0: while
+ * a sender is at it the word is the pending entry of its robust list, and for
+ * one without an owner the kernel wakes a sleeper at its death. */
+#define MQ_COURIER_ASLEEP 0x80000000u
 
 /*
  * struct mqueue: the body of a POSIX message queue; the table of chunks

@@ -140,6 +140,11 @@ size_t event_text(
 		put(&l, error_name(a));
 		put(&l, "; no lock of this registry is biased any more");
 		break;
+	case EVENT_NO_MAIL:
+		put(&l, "notifications that stopped processes left take all "
+			"room: none for process ");
+		put_number(&l, a);
+		break;
 	default:
 		put_dead(&l, "event ", e->code, "");
 	}

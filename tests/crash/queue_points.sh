@@ -35,9 +35,9 @@ sed 's/^\tmsgget;/\tcrash_arm;\n&/' "$root/shim/entry/exports.map" >"$dir/map"
 	-fPIC -mcx16 -ftls-model=initial-exec -fasynchronous-unwind-tables \
 	-shared -nostdlib -nodefaultlibs -Wl,--version-script="$dir/map" \
 	-o "$dir/shim.so" "$dir/point.c" \
-	"$root"/shim/{base,registry,index,ipc,entry}/*.c
+	"$root"/shim/{base,registry,registry/journal,index,object,sem,msg,mq,shm,render,entry}/*.c
 for program in msg_points mq_points; do
-	"$cc" -O1 -Wall -Wextra -o "$dir/$program" \
+	"$cc" -O1 -Wall -Wextra -Wno-missing-field-initializers -o "$dir/$program" \
 		"$root/tests/crash/$program.c" -lrt
 	LD_PRELOAD=$dir/shim.so IPCLIFT_REGISTRY=$dir/$program.registry \
 		timeout 600 "$dir/$program" "$@"

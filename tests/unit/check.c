@@ -311,7 +311,7 @@ Test(check, posix_queues)
 	DAMAGE(gone->unlinked, 0, INV_MQ_ORPHAN);
 	DAMAGE(caller_header(&me)->mq_orphans, 0, INV_MQ_ORPHAN);
 	DAMAGE(caller_header(&me)->mq_fifo[0], 1, INV_REMOVING);
-	DAMAGE(q->notify.state, MQ_NOTIFY_FIRING, INV_MQ_NOTIFY);
+	DAMAGE(q->notify.state, MQ_NOTIFY_ARMED + 1, INV_MQ_NOTIFY);
 	DAMAGE(q->receivers.head, 1, INV_QUEUE);
 	DAMAGE(q->senders.tail, 1, INV_QUEUE);
 	lv = prioq_levels(&me, &q->msgs);
