@@ -72,6 +72,23 @@ static int step(pid_t pid)
 	return 0;
 }
 
+/* By another process: 0 if it waits for the one that is stopped, which then has
+ * the queue for itself. */
+static int removed(void)
+{
+	pid_t pid = t_fork();
+	int status;
+
+	if (pid == 0)
+		_exit(msgctl(q, IPC_RMID, NULL) != 0);
+	for (int i = 0; i < 1000; i++) {
+		if (waitpid(pid, &status, WNOHANG) == pid)
+			return 1;
+		t_nap();
+	}
+	return 0;
+}
+
 static pid_t holder(int *ret_wait)
 {
 	struct sembuf ops[N_SEMS];
@@ -123,7 +140,12 @@ static int stopped_at(int n)
 	waitpid(pid, &status, 0);
 	for (int i = 0; i < n && !slept; i++)
 		slept = !step(pid);
-	msgctl(q, IPC_RMID, NULL);
+	if (!removed()) {
+		ptrace(PTRACE_DETACH, pid, NULL, NULL);
+		t_join(pid);
+		waitpid(-1, &status, 0);
+		return 0;
+	}
 	third = holder(&status);
 	if (slept) {
 		kill(pid, SIGKILL);
