@@ -11,6 +11,9 @@
 #include "shm/shmmap.h"
 
 typedef pid_t (*fork_fn)(void);
+typedef int (*clone_fn)(
+	clone_main, void *, int, void *, void *, void *, void *);
+
 struct fork_call {
 	fork_fn real; /* or NULL: the system call */
 	long nr, args[5];
@@ -22,44 +25,141 @@ extern int openpty(int *, int *, char *, const struct termios *,
 	const struct winsize *) __attribute__((weak));
 extern int login_tty(int) __attribute__((weak));
 
-static long do_fork(const struct fork_call *call)
-{
-	const long *a = call->args;
+/* What is done around it. */
+struct fork_scope {
+	struct caller *c;	  /* NULL unless something is attached */
+	struct shm_forking *fork; /* NULL: not announced */
+	struct shm_fork f, outer;
+};
 
-	if (call->real)
-		return call->real();
-	return sys_call(call->nr, a[0], a[1], a[2], a[3], a[4]);
+static void fork_begin(struct fork_scope *scope)
+{
+	struct shm_process *p = process_shm();
+	int err = 0;
+
+	*scope = (struct fork_scope){.outer = process_fork};
+	/* In a vfork child the table is the parent's. */
+	if (process_in_vfork())
+		return;
+	scope->fork = shm_fork_begin(p);
+	if (unlikely(shm_fork_concerns(p)) &&
+		process_page.pid == sys_getpid()) {
+		scope->c = process_get(&err);
+		if (scope->c)
+			shm_fork_prepare(scope->c, scope->fork, &scope->f);
+	}
+	/* A handler of pthread_atfork may make the child's first call. */
+	process_fork = scope->f;
+}
+
+/* In the parent; ret: what the call returned. */
+static void fork_end(struct fork_scope *scope, long ret)
+{
+	struct shm_process *p = process_shm();
+	int err = 0;
+
+	process_fork = scope->outer;
+	if (scope->fork) {
+		if (unlikely(!scope->c &&
+			     (shm_fork_concerns(p) || scope->fork->f.task)))
+			scope->c = process_get(&err);
+		if (scope->c && caller_enroll(scope->c))
+			scope->c = NULL;
+		scope->f = shm_fork_over(scope->c, scope->fork);
+		shm_fork_end(p, scope->fork);
+	}
+	if (scope->f.task && scope->c)
+		shm_fork_parent(scope->c, &scope->f, (s32)ret);
+}
+
+/* In the child. Without attachments it makes itself known at its first call. */
+static void fork_in_child(struct fork_scope *scope)
+{
+	int err;
+
+	if (unlikely(scope->c || shm_fork_concerns(process_shm()) ||
+		     (scope->fork && scope->fork->f.task)))
+		process_get(&err);
+	else
+		shm_fork_forget(process_shm());
+	process_fork = scope->outer;
+}
+
+/* The first function of a child of clone: it has its parent's memory, so its
+ * caller's frame, too. */
+struct clone_start {
+	clone_main main;
+	void *arg;
+	int flags;
+	struct fork_scope scope;
+};
+
+#define CLONE_NEWPID 0x20000000
+
+static int clone_child(void *arg)
+{
+	struct clone_start *start = arg;
+
+	/* In a namespace of its own it cannot be served: then it is its parent
+	 * who has said all. */
+	if (start->flags & CLONE_NEWPID)
+		shm_fork_forget(process_shm());
+	else
+		fork_in_child(&start->scope);
+	return start->main(start->arg);
+}
+
+/* clone(2) by name, without CLONE_VM. */
+int entry_clone(void *real, clone_main main, void *stack, int flags, void *arg,
+	void *parent_tid, void *tls, void *child_tid)
+{
+	struct clone_start start = {main, arg, flags, {0}};
+	int pid;
+
+	fork_begin(&start.scope);
+	pid = ((clone_fn)real)(
+		clone_child, stack, flags, &start, parent_tid, tls, child_tid);
+	fork_end(&start.scope, pid);
+	return pid;
+}
+
+/*
+ * The same for a clone by number on another stack (syscall.c), whose child has
+ * no frame of ours to come back to: it takes over at its first call, and until
+ * then is who its parent says. One at a time in a thread: of a handler's that
+ * interrupts one only the announcement counts.
+ */
+static __thread struct fork_scope clone_scope
+	__attribute__((tls_model("initial-exec")));
+
+__attribute__((visibility("hidden"), used)) long entry_clone_begin(void)
+{
+	const struct shm_fork outer = process_fork;
+
+	fork_begin(&clone_scope);
+	return (long)((u64)outer.nonce << 32 | outer.task);
+}
+
+__attribute__((visibility("hidden"), used)) void entry_clone_end(
+	long ret, u64 outer)
+{
+	clone_scope.outer = (struct shm_fork){(u32)outer, (u32)(outer >> 32)};
+	fork_end(&clone_scope, ret);
 }
 
 static long fork_by(const struct fork_call *call)
 {
-	/* Of a fork that a signal handler with this one has interrupted. */
-	const struct shm_fork outer = process_fork, none = {0, 0};
-	struct shm_fork f = none;
-	struct caller *c;
-	int err = 0;
+	const long *a = call->args;
+	struct fork_scope scope;
 	long pid;
 
-	/* In a vfork child the table is the parent's. */
-	if (likely(!process_shm()->n_used) ||
-		process_page.pid != sys_getpid()) {
-		process_fork = none;
-		pid = do_fork(call);
-		process_fork = outer;
-		return pid;
-	}
-	c = process_get(&err);
-	if (c)
-		shm_fork_prepare(c, &f);
-	/* Set before it: a handler of pthread_atfork may make the child's first
-	 * call. */
-	process_fork = f;
-	pid = do_fork(call);
-	if (pid == 0)
-		process_get(&err);
-	process_fork = outer;
-	if (pid && c)
-		shm_fork_parent(c, &f, (s32)pid);
+	fork_begin(&scope);
+	pid = call->real ? call->real()
+			 : sys_call(call->nr, a[0], a[1], a[2], a[3], a[4]);
+	if (pid)
+		fork_end(&scope, pid);
+	else
+		fork_in_child(&scope);
 	return pid;
 }
 

@@ -17,10 +17,10 @@
  * with CLONE_VM, without CLONE_VFORK, CLONE_THREAD and TLS of its own. It
  * shares errno with its parent too, and no libc serves it.
  *
- * Credentials are cached for the process; the interposed set*id calls forget
- * them. Those that change the user map the registry first if IPCLIFT_REGISTRY
- * names one: a daemon that gives up its privileges could not open it at its
- * first call.
+ * Credentials are cached for the process, and apart for threads that changed
+ * theirs by number; the interposed set*id calls forget them. Those that change
+ * the user map the registry first if IPCLIFT_REGISTRY names one: a daemon that
+ * gives up its privileges could not open it at its first call.
  */
 #include "entry/courier.h"
 #include "entry/environment.h"
@@ -55,6 +55,8 @@ static struct {
 
 static u32 process_vfork_depth(void);
 static u32 process_vfork_parent(void);
+static struct cred *cred_apart(void);
+static int process_apart; /* some threads have credentials of their own */
 
 /* ---- routes ---- */
 
@@ -186,7 +188,8 @@ static void init_wait(u32 *lock, u32 tid)
 static int init_lock(u64 *ret_mask)
 {
 	const u64 all = ~0ULL;
-	if (!process_page.generation &&
+	/* A fork child's is declared so as its parent's was. */
+	if (!process.generations &&
 		sys_call(__NR_madvise, &process_page, sizeof(process_page),
 			MADV_WIPEONFORK)) {
 		complain("this kernel has no MADV_WIPEONFORK (Linux 4.14), "
@@ -255,7 +258,7 @@ static int init_locked(struct caller *c)
 			__ATOMIC_RELEASE);
 	}
 	c->region = process.region;
-	c->cred = &process.cred;
+	c->cred = process_apart ? cred_apart() : &process.cred;
 	c->shm = &process.shm;
 	/* Not a vfork child's: it has a task of its own. */
 	c->new_image = process_vfork_depth() ? NULL : &process.new_image;
@@ -320,6 +323,11 @@ static u32 process_vfork_depth(void)
 	return vforks.depth;
 }
 
+int process_in_vfork(void)
+{
+	return vforks.depth > 0;
+}
+
 static u32 process_vfork_parent(void)
 {
 	return vforks.at[0].real_pid;
@@ -378,7 +386,9 @@ __attribute__((visibility("hidden"), used)) void process_vfork_after(
 	vfork_restore(&process_caller, depth);
 	process_caller.new_image = depth ? NULL : &process.new_image;
 	/* The child may have changed its own. */
-	cred_forget(&process.cred);
+	process_forget_credentials();
+	if (process_apart)
+		process_caller.cred = cred_apart();
 	if (!depth && process.wrap_in_parent) {
 		process.wrap_in_parent = 0;
 		signal_wrap_all();
@@ -426,7 +436,6 @@ __attribute__((visibility("hidden"), used)) long process_return_error(long ret)
 #define CLONE_THREAD 0x10000
 #define CLONE_SETTLS 0x80000
 
-typedef int (*clone_main)(void *);
 typedef int (*clone_fn)(
 	clone_main, void *, int, void *, void *, void *, void *);
 
@@ -454,6 +463,9 @@ EXPORT int clone(clone_main main, void *stack, int flags, void *arg,
 	struct clone_start start = {main, arg, 0};
 	int ret;
 
+	if (!(flags & CLONE_VM) && main && stack)
+		return entry_clone((void *)real, main, stack, flags, arg,
+			parent_tid, tls, child_tid);
 	if ((flags & (as_vfork | own_tls)) != as_vfork || !main || !stack)
 		return real(
 			main, stack, flags, arg, parent_tid, tls, child_tid);
@@ -498,9 +510,50 @@ __asm__(".text\n"
 
 /* ---- credentials ---- */
 
+/*
+ * Threads that have changed theirs by a system call, which is for one thread
+ * only, and those made after that, who may have them from one that did. The
+ * others share the process's. Beyond so many (arbitrary) they do so, too.
+ */
+#define CREDS_APART 128u
+static struct {
+	u32 tid;
+	struct cred cred;
+} creds_apart[CREDS_APART];
+
+static struct cred *cred_apart(void)
+{
+	u32 tid = sys_gettid(), pid = sys_getpid(), i, k, seen;
+
+	for (i = 0; i < CREDS_APART; i++) {
+		k = (tid + i) % CREDS_APART;
+		seen = atom_load_acquire(&creds_apart[k].tid);
+		if (seen == tid)
+			return &creds_apart[k].cred;
+		if (seen && sys_call(__NR_tgkill, pid, seen, 0) != -ESRCH)
+			continue;
+		if (!atom_cas(&creds_apart[k].tid, &seen, tid))
+			continue;
+		cred_forget(&creds_apart[k].cred);
+		return &creds_apart[k].cred;
+	}
+	return &process.cred;
+}
+
 void process_forget_credentials(void)
 {
+	u32 i;
+
 	cred_forget(&process.cred);
+	for (i = 0; process_apart && i < CREDS_APART; i++)
+		cred_forget(&creds_apart[i].cred);
+}
+
+void process_credentials_apart(void)
+{
+	process_apart = 1;
+	process_caller.cred = cred_apart();
+	cred_forget(process_caller.cred);
 }
 
 /*
@@ -544,7 +597,7 @@ static int stays(u32 uid)
 		before;                                         \
 		ret = real ? real args : -1;                    \
 		courier_resume(courier);                        \
-		cred_forget(&process.cred);                     \
+		process_forget_credentials();                   \
 		return ret;                                     \
 	}
 
@@ -557,11 +610,12 @@ FORGETS(setregid, (void)0, (u32 a, u32 b), (a, b))
 FORGETS(setresuid, map_early(stays(a) || stays(c)), (u32 a, u32 b, u32 c),
 	(a, b, c))
 FORGETS(setresgid, (void)0, (u32 a, u32 b, u32 c), (a, b, c))
-FORGETS(setfsuid, (void)0, (u32 a), (a))
-FORGETS(setfsgid, (void)0, (u32 a), (a))
+FORGETS(setfsuid, process_credentials_apart(), (u32 a), (a))
+FORGETS(setfsgid, process_credentials_apart(), (u32 a), (a))
 FORGETS(setgroups, (void)0, (size_t n, const u32 *list), (n, list))
 FORGETS(initgroups, (void)0, (const char *user, u32 group), (user, group))
-FORGETS(capset, (void)0, (void *head, const void *data), (head, data))
+/* Of one thread. */
+FORGETS(capset, process_credentials_apart(), (void *head, const void *data), (head, data))
 /* Refused to a process of several threads. */
 FORGETS(unshare, (void)0, (int flags), (flags))
 FORGETS(setns, (void)0, (int fd, int type), (fd, type))

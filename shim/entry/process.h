@@ -27,6 +27,14 @@ extern struct wiped_page process_page __attribute__((visibility("hidden")));
 extern __thread struct caller process_caller
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
+/* 1 in a vfork child, which has its parent's memory. */
+int process_in_vfork(void);
+
+/* clone(2) by name, without CLONE_VM; real: the next definition (fork.c). */
+typedef int (*clone_main)(void *);
+int entry_clone(void *real, clone_main main, void *stack, int flags, void *arg,
+	void *parent_tid, void *tls, void *child_tid);
+
 /* During the interposed fork: what was prepared for the child, which takes it
  * over at its first call. By value, for a signal handler may leave the fork by
  * siglongjmp. */
@@ -82,8 +90,9 @@ static inline long process_return(long ret)
 	return ret;
 }
 
-/* The credentials have changed. */
+/* The credentials have changed: the process's; this thread's alone. */
 void process_forget_credentials(void);
+void process_credentials_apart(void);
 
 /* signal.c: put trampolines around the handlers the host has. */
 void signal_wrap_all(void);

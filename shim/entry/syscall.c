@@ -75,6 +75,28 @@ __attribute__((visibility("hidden"), used)) long syscall_served_msg(
 	}
 }
 
+/* Of one thread: libc's own calls make them in all. */
+static int changes_credentials(long nr)
+{
+	switch (nr) {
+	case __NR_setuid:
+	case __NR_setgid:
+	case __NR_setreuid:
+	case __NR_setregid:
+	case __NR_setgroups:
+	case __NR_setresuid:
+	case __NR_setresgid:
+	case __NR_setfsuid:
+	case __NR_setfsgid:
+	case __NR_capset:
+	case __NR_unshare:
+	case __NR_setns:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
 /* set*id and capset (105..126 with others among them), unshare and setns, as
  * process.c serves the names: the cached credentials are stale afterwards, and
  * there is one thread only meanwhile. exit: of the last thread. rt_sigaction
@@ -94,7 +116,8 @@ __attribute__((visibility("hidden"), used)) long syscall_watched(
 	courier = courier_pause();
 	ret = sys_call(nr, a, b, c, d, e);
 	courier_resume(courier);
-	process_forget_credentials();
+	if (changes_credentials(nr))
+		process_credentials_apart();
 	return process_return(ret);
 }
 
@@ -227,11 +250,46 @@ __attribute__((visibility("hidden"), used))
 const unsigned long syscall_fd_numbers[6] = {0x10000000000, 0x2a002000,
 	0x4800000000000400, 0x20000092, 0x18021780850, 0x11c0};
 
+#define NR_CLONE3 435
+#define CLONE_VM 0x100
+
+/* As clone3(2) has it, up to what is asked for. */
+struct clone_args {
+	unsigned long flags, pidfd, child_tid, parent_tid, exit_signal, stack;
+};
+
+/*
+ * What a clone makes. With CLONE_VM it has no mappings of its own to be
+ * counted; on a stack of its own it returns there, with no frame of ours.
+ */
+enum {
+	CLONE_PASS,
+	CLONE_AS_FORK,
+	CLONE_ON_STACK,
+};
+__attribute__((visibility("hidden"), used)) int syscall_clone_kind(
+	long nr, long a, long b)
+{
+	const struct clone_args *args = (void *)a;
+	unsigned long flags = (unsigned long)a, stack = (unsigned long)b;
+
+	if (nr == NR_CLONE3) {
+		if ((size_t)b < sizeof(*args) ||
+			!sys_readable(args, sizeof(*args)))
+			return CLONE_PASS;
+		flags = args->flags;
+		stack = args->stack;
+	}
+	if (flags & CLONE_VM)
+		return CLONE_PASS;
+	return stack ? CLONE_ON_STACK : CLONE_AS_FORK;
+}
+
 /* Calls that map, unmap or change mappings; fork and a clone like it. */
 __attribute__((visibility("hidden"), used)) long syscall_mapping(
 	long nr, long a, long b, long c, long d, long e, long f)
 {
-	if (nr == __NR_fork || nr == __NR_clone)
+	if (nr == __NR_fork || nr == __NR_clone || nr == NR_CLONE3)
 		return process_return(entry_fork(nr, a, b, c, d, e));
 	return process_return(entry_mapping(nr, a, b, c, d, e, f));
 }
@@ -305,13 +363,11 @@ __asm__(".text\n"
 	"	je process_vfork\n"
 	"	cmpq $57, %rdi\n"
 	"	je syscall_mapping\n"
-	/* clone: not with CLONE_VM, not on another stack */
+	/* clone, clone3: syscall_clone_kind */
 	"	cmpq $56, %rdi\n"
-	"	jne 3f\n"
-	"	testq $0x100, %rsi\n"
-	"	jnz 3f\n"
-	"	testq %rdx, %rdx\n"
-	"	jz syscall_mapping\n"
+	"	je 6f\n"
+	"	cmpq $435, %rdi\n"
+	"	je 6f\n"
 	/* mlock munlock mlockall; remap_file_pages; mlock2 */
 	"3:	cmpq $383, %rdi\n"
 	"	ja 4f\n"
@@ -324,7 +380,7 @@ __asm__(".text\n"
 	"	je syscall_mapping\n"
 	"	cmpq $325, %rdi\n"
 	"	je syscall_mapping\n"
-	"	movq %rdi, %rax\n"
+	"5:	movq %rdi, %rax\n"
 	"	movq %rsi, %rdi\n"
 	"	movq %rdx, %rsi\n"
 	"	movq %rcx, %rdx\n"
@@ -337,4 +393,46 @@ __asm__(".text\n"
 	"	ret\n"
 	"1:	movq %rax, %rdi\n"
 	"	jmp process_return_error\n"
+	"6:	pushq %rdi\n"
+	"	pushq %rsi\n"
+	"	pushq %rdx\n"
+	"	pushq %rcx\n"
+	"	pushq %r8\n"
+	"	pushq %r9\n"
+	"	subq $8, %rsp\n"
+	"	call syscall_clone_kind\n"
+	"	movl %eax, (%rsp)\n"
+	"	cmpl $2, %eax\n"
+	"	jne 7f\n"
+	"	call entry_clone_begin\n"
+	"	movq %rax, %r11\n"
+	"7:	popq %rax\n"
+	"	popq %r9\n"
+	"	popq %r8\n"
+	"	popq %rcx\n"
+	"	popq %rdx\n"
+	"	popq %rsi\n"
+	"	popq %rdi\n"
+	"	cmpl $1, %eax\n"
+	"	jb 5b\n"
+	"	je syscall_mapping\n"
+	/* On its own stack the child returns to what lies there. */
+	"	pushq %r11\n"
+	"	movq %rdi, %rax\n"
+	"	movq %rsi, %rdi\n"
+	"	movq %rdx, %rsi\n"
+	"	movq %rcx, %rdx\n"
+	"	movq %r8, %r10\n"
+	"	movq %r9, %r8\n"
+	"	syscall\n"
+	"	testq %rax, %rax\n"
+	"	jz 8f\n"
+	"	popq %rsi\n"
+	"	pushq %rax\n"
+	"	movq %rax, %rdi\n"
+	"	call entry_clone_end\n"
+	"	popq %rax\n"
+	"	cmpq $-4095, %rax\n"
+	"	jae 1b\n"
+	"8:	ret\n"
 	".size syscall, . - syscall\n");

@@ -44,7 +44,7 @@ u32 task_claim_nascent(struct caller *c)
 	return 0;
 }
 
-static int is_known(const struct caller *c, u32 pid)
+int task_is_known(const struct caller *c, u32 pid)
 {
 	int there = 0;
 	u32 i, idx;
@@ -69,7 +69,8 @@ static int may_be_child(const struct caller *c, const struct task *t, u32 pid)
 	struct sys_process p;
 
 	return pid && sys_process_read(pid, 0, &p) && !p.ending &&
-	       p.stack == t->mm && p.start + 2 >= since && !is_known(c, pid);
+	       p.stack == t->mm && p.start + 2 >= since &&
+	       !task_is_known(c, pid);
 }
 
 /*
@@ -86,6 +87,9 @@ int task_child_gone(const struct caller *c, const struct task *t)
 	struct sys_process p;
 
 	if (identity_process_gone(pid, 0, 0))
+		return 1;
+	/* Found (shmfork.h): it counts for itself now. */
+	if (!t->use_seq && task_is_known(c, pid))
 		return 1;
 	if (!sys_process_read(pid, 0, &p))
 		return 0;

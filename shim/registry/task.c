@@ -216,6 +216,7 @@ static int task_try(struct caller *c, u32 idx, u64 start, u64 mm)
 	atom_store_release(&t->exec_life, 0);
 	atom_store_release(&t->mm, mm);
 	atom_store_release(&t->nascent, 0);
+	atom_store_release(&t->asked_ns, sys_monotonic_ns());
 	atom_store_release(&t->state, TASK_LIVE);
 	if (c->new_image)
 		__atomic_store_n(c->new_image, 0, __ATOMIC_RELEASE);

@@ -64,17 +64,17 @@ static inline void task_check_lifeline(struct caller *c)
  * task. One system call if it has been waited for, else up to seven. */
 int task_gone(const struct caller *c, const struct task *t);
 /*
- * Whether to ask task_gone of a task whose lifeline has not fired. Not as soon
- * as somebody has found it alive, for there may be many who would ask: so what
- * is left by one whose lifeline fails is found that much later, unless
- * TASK_LOOK_NOW, for few, finds that it has been waited for.
+ * Whether to ask task_gone of a task whose lifeline has not fired: some ten
+ * microseconds, so not when anybody has found it alive within TASK_LOOK_NS.
+ * TASK_LOOK_NOW, for few, also asks whether it has been waited for, which is
+ * one system call, at any time.
  */
 enum task_look {
 	TASK_LOOK_NOT,
 	TASK_LOOK,
 	TASK_LOOK_NOW,
 };
-#define TASK_LOOK_NS 10000000ULL /* arbitrary */
+#define TASK_LOOK_NS 1000000000ULL /* arbitrary */
 /* How many are few; arbitrary. */
 #define TASK_FEW 4u
 /* 1 if the process of a task is gone, as far as `look` goes; one that is
@@ -114,6 +114,9 @@ u32 task_next(const struct caller *c, u32 from);
 /* Claim a slot for a child to be forked (TASK_NASCENT, with the parent's pid
  * and start); 0 if the table is full. */
 u32 task_claim_nascent(struct caller *c);
+
+/* 1 if a process has a task of its own. */
+int task_is_known(const struct caller *c, u32 pid);
 
 /* Of a nascent task whose child's number is known: 1 if that is gone, or in
  * another program image, so that it has nothing of what is counted for it. */

@@ -153,7 +153,7 @@ static void class_look_again(struct caller *c, struct sleeper *sl)
 	sem_lock_any(c, sl->slot);
 	set = sem_body(c, sl->slot);
 	if (w->state == WAIT_QUEUED && set) {
-		gone = undo_suspect(c, set, 0, TASK_LOOK);
+		gone = undo_suspect(c, set, 0, TASK_LOOK_NOW);
 		if (w->wants_nudge == NUDGE_SENT)
 			ss->doubled = 0;
 		watch_holders(c, set, ss);

@@ -241,7 +241,7 @@ int shm_remove(struct caller *c, s32 id)
 	struct shm_segment *seg;
 	struct slot *s;
 	u64 ident;
-	int err = ready(c);
+	int err = ready(c), alone;
 
 	if (err)
 		return err;
@@ -254,7 +254,10 @@ int shm_remove(struct caller *c, s32 id)
 	/* The dead first, without the facility's lock. */
 	if (shm_settle(c, s, ident, &seg))
 		return -EIDRM;
+	alone = !seg->nattch && seg->touched;
 	lock_release(c, &s->lock);
+	if (alone)
+		shm_count_unseen(c, s, ident);
 	object_fac_lock(c, &shm_class);
 	lock_acquire(c, &s->lock);
 	seg = shm_body(c, s);

@@ -11,6 +11,7 @@
 #include "object/perm.h"
 #include "shm/shm.h"
 #include "shm/shmattach.h"
+#include "shm/shmfork.h"
 #include "shm/shmhost.h"
 
 #define PERM_X 1u
@@ -116,7 +117,7 @@ int shm_at(struct caller *c, s32 id, u64 addr, s32 flg, u64 *ret_addr)
 	if (flg & SHM_REMAP_FLAG)
 		shm_host_order(c, addr,
 			shm_body(c, s) ? shm_body(c, s)->pages * SYS_PAGE : 0);
-	task_lock_own(c);
+	shm_attach_begin(c);
 	task_check_lifeline(c);
 	e = shm_entry_new(c->shm);
 	err = e ? attach(c, s, ident, addr, fixed, flg, e) : -ENOMEM;
@@ -125,11 +126,12 @@ int shm_at(struct caller *c, s32 id, u64 addr, s32 flg, u64 *ret_addr)
 		if (flg & SHM_REMAP_FLAG)
 			shm_host_changed_locked(
 				c, e->addr, e->pages * SYS_PAGE, SHM_GONE);
+		shm_attach_for_forks(c, s, e);
 		shm_entry_insert(c->shm, e);
 	} else if (e) {
 		shm_entry_drop(c->shm, e);
 	}
-	lock_release(c, &task_own(c)->lock);
+	shm_attach_end(c);
 	if (!err)
 		shm_tidy(c, s, ident);
 	/* A failed attempt, too, ends a segment that nobody has. */
@@ -154,6 +156,8 @@ static void order_before_detach(struct caller *c, u64 addr)
 	lock_release(c, &task_own(c)->lock);
 	if (s && shm_body(c, s) && shm_body(c, s)->nattch > 1)
 		shm_order(c, s, ident);
+	else if (s && unlikely(s->mode & SHM_MODE_DEST))
+		shm_count_unseen(c, s, ident);
 }
 
 int shm_dt(struct caller *c, u64 addr)

@@ -62,6 +62,9 @@ void shm_record_recount(struct caller *c, struct shm_attach *rec, u32 count,
  * -EIDRM with no lock held. */
 int shm_settle(
 	struct caller *c, struct slot *s, u64 ident, struct shm_segment **ret);
+/* Before the segment goes because this process no longer has it: count it for
+ * children that were not seen to be made (shmunseen.c). No lock held. */
+void shm_count_unseen(struct caller *c, struct slot *s, u64 ident);
 /* 1 if surely none of the dead is attached to it; 0 if it cannot be told. Needs
  * no lock: for a copy that is found valid afterwards (lock_peek_valid). */
 int shm_none_suspect(struct caller *c, const struct shm_segment *seg);

@@ -31,37 +31,225 @@ static void copy_records(struct caller *c, struct task *t, u32 pid)
 	}
 }
 
-void shm_fork_prepare(struct caller *c, struct shm_fork *ret)
+/* A task for a child to be, or task 0. No lock but own task's may be held. */
+static struct shm_fork make_task(struct caller *c)
+{
+	struct shm_fork f = {task_claim_nascent(c), 0};
+
+	if (f.task) {
+		f.nonce = (u32)atom_add(&caller_header(c)->stamp, 1);
+		atom_store_release(&region_task(&c->region, f.task)->nascent,
+			(u64)f.nonce << 32);
+	}
+	return f;
+}
+
+void shm_fork_prepare(
+	struct caller *c, struct shm_forking *fork, struct shm_fork *ret)
 {
 	struct task *t;
-	u32 idx;
 
 	*ret = (struct shm_fork){0, 0};
-	if (!c->shm->n_used || caller_enroll(c))
+	if (caller_enroll(c))
 		return;
 	/* The dead first, here too. */
 	shm_host_order(c, 0, ~0ULL);
 	section_begin(c);
-	idx = task_claim_nascent(c);
-	if (!idx) {
-		section_end(c);
-		return;
-	}
-	t = region_task(&c->region, idx);
 	task_lock_own(c);
-	lock_acquire(c, &t->lock);
-	ret->task = idx;
-	ret->nonce = (u32)atom_add(&caller_header(c)->stamp, 1);
-	atom_store_release(&t->nascent, (u64)ret->nonce << 32);
-	copy_records(c, t, c->pid);
-	lock_release(c, &t->lock);
+	/* Who was attaching has done, or failed, or made a task. */
+	if (fork)
+		*ret = fork->f;
+	if (!ret->task && c->shm->n_used)
+		*ret = make_task(c);
+	if (ret->task) {
+		t = region_task(&c->region, ret->task);
+		lock_acquire(c, &t->lock);
+		copy_records(c, t, c->pid);
+		lock_release(c, &t->lock);
+		if (fork)
+			fork->f = *ret;
+	}
 	lock_release(c, &task_own(c)->lock);
 	section_end(c);
+}
+
+/* ---- forks and those who attach meanwhile ---- */
+
+/* How long one waits for another thread's fork; arbitrary. */
+#define FORK_WAIT_NS 100000000ULL
+#define FORK_NAP_NS 50000
+
+static u64 this_thread(void)
+{
+	return (u64)(uintptr_t)arch_thread_pointer();
+}
+
+/* A fork of this thread that a handler left by siglongjmp: its frame is below
+ * ours, where one that a handler of this one interrupted is above. */
+static int abandoned(const struct shm_forking *fork, u64 self, u64 frame)
+{
+	return fork->owner == self && fork->frame <= frame &&
+	       frame - fork->frame < 8 << 20;
+}
+
+struct shm_forking *shm_fork_begin(struct shm_process *p)
+{
+	u64 self = this_thread(), seen;
+	u64 frame = (u64)(uintptr_t)__builtin_frame_address(0);
+	u32 i;
+
+	for (i = 0; i < SHM_FORKS; i++) {
+		struct shm_forking *fork = &p->forks[i];
+
+		seen = 0;
+		if (abandoned(fork, self, frame))
+			__atomic_fetch_sub(&p->n_forks, 1, __ATOMIC_RELAXED);
+		else if (!atom_cas(&fork->owner, &seen, self))
+			continue;
+		fork->f = (struct shm_fork){0, 0};
+		fork->frame = frame;
+		fork->since_ns = sys_monotonic_ns();
+		fork->serial = atom_add(&p->fork_serial, 1);
+		atom_store_release(&fork->over, 0);
+		/* Pairs with shm_attach_begin: a full barrier. */
+		__atomic_fetch_add(&p->n_forks, 1, __ATOMIC_SEQ_CST);
+		return fork;
+	}
+	return NULL;
+}
+
+struct shm_fork shm_fork_over(struct caller *c, struct shm_forking *fork)
+{
+	struct shm_fork f;
+
+	__atomic_store_n(&fork->over, 1, __ATOMIC_SEQ_CST);
+	/* Who attaches and has seen it before has its lock. */
+	if (c)
+		task_lock_own(c);
+	f = fork->f;
+	if (c)
+		lock_release(c, &task_own(c)->lock);
+	return f;
+}
+
+void shm_fork_end(struct shm_process *p, struct shm_forking *fork)
+{
+	__atomic_fetch_sub(&p->n_forks, 1, __ATOMIC_RELAXED);
+	atom_store_release(&fork->owner, 0);
+}
+
+static int in_use(const struct shm_forking *fork)
+{
+	return atom_load_acquire(&fork->owner) &&
+	       !atom_load_acquire(&fork->over);
+}
+
+/* Another thread's fork that may be over soon. */
+static int must_wait(struct caller *c)
+{
+	u64 now = sys_monotonic_ns(), self = this_thread();
+	u32 i;
+
+	for (i = 0; i < SHM_FORKS; i++) {
+		const struct shm_forking *fork = &c->shm->forks[i];
+
+		if (in_use(fork) && fork->owner != self &&
+			now - fork->since_ns < FORK_WAIT_NS)
+			return 1;
+	}
+	return 0;
+}
+
+static __attribute__((noinline)) void make_tasks(struct caller *c)
+{
+	struct shm_forking *fork;
+	struct shm_fork f;
+	u32 i;
+
+	for (i = 0; i < SHM_FORKS; i++) {
+		fork = &c->shm->forks[i];
+		if (!in_use(fork) || fork->f.task)
+			continue;
+		f = make_task(c);
+		/* The child may be made between the two. */
+		fork->f.nonce = f.nonce;
+		atom_store_release(&fork->f.task, f.task);
+	}
+}
+
+void shm_attach_begin(struct caller *c)
+{
+	const struct sys_timespec nap = {0, FORK_NAP_NS};
+
+	for (;;) {
+		task_lock_own(c);
+		__atomic_store_n(&c->shm->attaching, 1, __ATOMIC_SEQ_CST);
+		if (likely(!__atomic_load_n(
+			    &c->shm->n_forks, __ATOMIC_SEQ_CST)))
+			return;
+		if (!must_wait(c)) {
+			make_tasks(c);
+			return;
+		}
+		shm_attach_end(c);
+		sys_call(__NR_nanosleep, &nap, NULL);
+	}
+}
+
+void shm_attach_end(struct caller *c)
+{
+	atom_store_release(&c->shm->attaching, 0);
+	lock_release(c, &task_own(c)->lock);
 }
 
 static int is_mine(const struct task *t, const struct shm_fork *f)
 {
 	return t->state == TASK_NASCENT && t->nascent >> 32 == f->nonce;
+}
+
+static __attribute__((noinline)) void attach_for(struct caller *c,
+	const struct shm_fork *f, struct slot *s, const struct shm_entry *e)
+{
+	struct task *t = region_task(&c->region, f->task);
+	struct shm_attach *rec;
+
+	lock_acquire(c, &t->lock);
+	rec = is_mine(t, f) ? shm_record_new(c, t) : NULL;
+	if (rec) {
+		lock_acquire(c, &s->lock);
+		if (s->ident == e->ident)
+			shm_record_link(c, t, s, rec, e, 1, c->pid);
+		lock_release(c, &s->lock);
+	}
+	lock_release(c, &t->lock);
+}
+
+void shm_attach_for_forks(
+	struct caller *c, struct slot *s, const struct shm_entry *e)
+{
+	u32 i;
+
+	for (i = 0; unlikely(c->shm->n_forks) && i < SHM_FORKS; i++)
+		if (in_use(&c->shm->forks[i]) && c->shm->forks[i].f.task)
+			attach_for(c, &c->shm->forks[i].f, s, e);
+}
+
+void shm_fork_found(
+	struct caller *c, u32 child, struct slot *s, const struct shm_entry *e)
+{
+	struct shm_fork f;
+	struct task *t;
+
+	task_lock_own(c);
+	f = make_task(c);
+	if (f.task) {
+		t = region_task(&c->region, f.task);
+		attach_for(c, &f, s, e);
+		/* Found: it ends when the child makes itself known. */
+		atom_store_release(&t->use_seq, 0);
+		atom_store_release(&t->nascent, (u64)f.nonce << 32 | child);
+	}
+	lock_release(c, &task_own(c)->lock);
 }
 
 static void give_up(struct caller *c, const struct shm_fork *f)
@@ -155,6 +343,34 @@ static void take_over(struct caller *c, const struct shm_fork *f)
 	lock_release(c, &own->lock);
 }
 
+/* It is somebody else's memory by now, or nobody could count it. */
+static void take_away(struct caller *c, struct shm_entry *e)
+{
+	shm_unmap(c, e);
+	shm_entry_remove(c->shm, e);
+}
+
+/* A record for an entry that has none: 0, or -errno. Own task's lock held. */
+static int make_record(struct caller *c, struct shm_entry *e)
+{
+	struct task *own = task_own(c);
+	struct shm_attach *rec = shm_record_new(c, own);
+	struct slot *s = region_slot(&c->region, FAC_SHM, e->slot_idx);
+	int err = 0;
+
+	if (!rec)
+		return -ENOMEM;
+	e->rec = region_off(&c->region, rec);
+	lock_acquire(c, &s->lock);
+	if (s->ident == e->ident && shm_body(c, s))
+		shm_record_link(
+			c, own, s, rec, e, shm_entry_count(c->shm, e), c->pid);
+	else
+		err = -EIDRM;
+	lock_release(c, &s->lock);
+	return err;
+}
+
 /* The table's entries name records of the parent: find the own one of each,
  * and make those that are missing. */
 static void bind_entries(struct caller *c)
@@ -162,8 +378,7 @@ static void bind_entries(struct caller *c)
 	struct task *own = task_own(c);
 	struct shm_attach *rec;
 	struct shm_entry *e;
-	struct slot *s;
-	u32 at = 0;
+	u32 at = 0, n;
 
 	while ((e = shm_entry_each(c->shm, &at)))
 		e->rec = 0;
@@ -172,26 +387,19 @@ static void bind_entries(struct caller *c)
 		e = rec->ident ? shm_entry_unbound(c->shm,
 					 SHM_ATTACH_ADDR(rec->addr), rec->ident)
 			       : NULL;
-		if (e)
+		if (e) {
 			e->rec = region_off(&c->region, rec);
-		else if (rec->ident)
+			n = shm_entry_count(c->shm, e);
+			if (n != rec->count)
+				shm_record_recount(c, rec, n, 0, 0);
+		} else if (rec->ident) {
 			shm_record_unlink(c, own, rec, c->pid);
+		}
 	}
 	at = 0;
-	while ((e = shm_entry_each(c->shm, &at))) {
-		if (e->rec || !e->ident)
-			continue;
-		rec = shm_record_new(c, own);
-		if (!rec)
-			return;
-		s = region_slot(&c->region, FAC_SHM, e->slot_idx);
-		e->rec = region_off(&c->region, rec);
-		lock_acquire(c, &s->lock);
-		if (s->ident == e->ident)
-			shm_record_link(c, own, s, rec, e,
-				shm_entry_count(c->shm, e), c->pid);
-		lock_release(c, &s->lock);
-	}
+	while ((e = shm_entry_each(c->shm, &at)))
+		if (!e->rec && e->ident && make_record(c, e))
+			take_away(c, e);
 }
 
 /* What the host kept from its children (MADV_DONTFORK) is not there. */
@@ -221,6 +429,8 @@ static void finish_changes(struct caller *c)
 	struct shm_process *p = c->shm;
 	u32 i;
 
+	p->attaching = 0;
+	shm_fork_forget(p);
 	for (i = 1; i < p->high; i++) {
 		struct shm_entry *e = &p->entries[i];
 
@@ -249,17 +459,35 @@ static void say_who(struct caller *c, const struct shm_fork *f)
 		seen | c->pid);
 }
 
-void shm_fork_child(struct caller *c, const struct shm_fork *f)
+/* What was said of this fork when it was made: of a handler's, the last. */
+static struct shm_fork announced(
+	const struct shm_process *p, const struct shm_fork *f)
 {
-	if (f->task)
-		say_who(c, f);
+	const struct shm_forking *fork = NULL;
+	u64 self = this_thread();
+	u32 i;
+
+	for (i = 0; p->n_forks && i < SHM_FORKS; i++)
+		if (in_use(&p->forks[i]) && p->forks[i].owner == self &&
+			(!fork || (s32)(p->forks[i].serial - fork->serial) > 0))
+			fork = &p->forks[i];
+	return fork ? fork->f : *f;
+}
+
+void shm_fork_child(struct caller *c, const struct shm_fork *prepared)
+{
+	struct shm_process *p = c->shm;
+	struct shm_fork f = announced(p, prepared);
+
+	if (f.task)
+		say_who(c, &f);
 	finish_changes(c);
-	if (!c->shm->n_used || caller_enroll(c))
+	if ((!p->n_used && !f.task) || caller_enroll(c))
 		return;
 	/* Before the task has any record: a lifeline is what ends them. */
 	task_check_lifeline(c);
-	if (f->task)
-		take_over(c, f);
+	if (f.task)
+		take_over(c, &f);
 	task_lock_own(c);
 	bind_entries(c);
 	lock_release(c, &task_own(c)->lock);

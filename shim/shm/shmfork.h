@@ -6,24 +6,69 @@
  * once it runs, moves the records to the task that its pid gives it. Whoever
  * of the two is killed when, the records are dropped if there is no child.
  *
- * Around fork(2), so exact for every fork that goes through the interposed
- * names. A child made in another way is noticed at its own first served call.
+ * Another thread may attach meanwhile, and the child have that or not. No lock
+ * can be held over libc's fork, for the application's handlers run in it. So a
+ * fork is announced first, by one compare-and-swap, and who attaches says so
+ * before it looks whether there are forks; either the one sees the attachment
+ * and counts it, or the other sees the fork. It waits until that is over, as
+ * the kernel would let it; for FORK_WAIT_NS, for the application's handlers may
+ * wait for it. After that, and where it runs in such a handler itself, it makes
+ * a record for the child, too, before it maps anything, and a task if there is
+ * none: the child, which has the mapping only if it knows of that task, keeps
+ * the record or drops it. (A child that was made just before and had nothing to
+ * take over keeps it until it ends or calls exec: one too many, for one too few
+ * would give its memory away.)
+ *
+ * Around fork(2) and clone(2) by name or number, without CLONE_VM. A child made
+ * in another way is noticed at its own first served call: what is no longer its
+ * parent's then is taken from it.
  */
-#ifndef IPCLIFT_SHM_SHMFORK_H
-#define IPCLIFT_SHM_SHMFORK_H
+#ifndef IPCLIFT_IPC_SHMFORK_H
+#define IPCLIFT_IPC_SHMFORK_H
 
-#include "registry/caller.h"
+#include "shm/shmmap.h"
 
-struct shm_fork {
-	u32 task; /* 0 = nothing was prepared */
-	u32 nonce;
-};
+/* Something is attached, or about to be: shm_fork_prepare is needed. */
+static inline int shm_fork_concerns(const struct shm_process *p)
+{
+	return p->n_used || atom_load_relaxed(&p->attaching);
+}
 
-/* Before fork, in the parent. */
-void shm_fork_prepare(struct caller *c, struct shm_fork *ret);
-/* After it: in the parent, with what fork returned (child < 0: it failed); */
+/* Announce a fork of this thread: for shm_fork_end, or NULL if there are too
+ * many at once: then it is as if nobody attached meanwhile. */
+struct shm_forking *shm_fork_begin(struct shm_process *p);
+/* Before the fork, in the parent: counts what the child will have. */
+void shm_fork_prepare(
+	struct caller *c, struct shm_forking *fork, struct shm_fork *ret);
+/* After it, in the parent: nobody waits for it any more. What its child is to
+ * take over, under own task's lock if c is not NULL. */
+struct shm_fork shm_fork_over(struct caller *c, struct shm_forking *fork);
+void shm_fork_end(struct shm_process *p, struct shm_forking *fork);
+/* With what fork returned (child < 0: it failed); f->task may be 0. */
 void shm_fork_parent(struct caller *c, const struct shm_fork *f, s32 child);
-/* and in the child, f->task 0 if it was not prepared. */
+/* A child of this process has the segment of s, as e says (ident, addr,
+ * read_only), and nobody has counted it: as if it had been prepared for. */
+void shm_fork_found(
+	struct caller *c, u32 child, struct slot *s, const struct shm_entry *e);
+/* In a child that makes no call yet: its parent's forks are not its own. */
+static inline void shm_fork_forget(struct shm_process *p)
+{
+	u32 i;
+
+	for (i = 0; p->n_forks && i < SHM_FORKS; i++)
+		p->forks[i].owner = 0;
+	p->n_forks = 0;
+}
+/* In the child, at the end of the fork or at its first call, whatever comes
+ * first. f: as prepared, if nothing was announced; task 0 = not at all. */
 void shm_fork_child(struct caller *c, const struct shm_fork *f);
+
+/* Own task's lock, for an attachment, with the forks seen to; to be given back
+ * by shm_attach_end. */
+void shm_attach_begin(struct caller *c);
+void shm_attach_end(struct caller *c);
+/* It is mapped and counted, and not yet in the table. */
+void shm_attach_for_forks(
+	struct caller *c, struct slot *s, const struct shm_entry *e);
 
 #endif

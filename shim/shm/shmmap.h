@@ -100,6 +100,30 @@ struct shm_piece {
 	u64 len;
 };
 
+/* A task that a fork child is to take over: shmfork.h. task 0 = none. */
+struct shm_fork {
+	u32 task;
+	u32 nonce;
+};
+
+/*
+ * A fork that a thread is about to make, or is in: shmfork.h. Private memory,
+ * so a child knows what was said of its own fork when it was made.
+ * owner   the forking thread, 0 = free: by compare-and-swap; others look
+ * f       task and nonce: the owner's before the fork, or, as long as it is 0,
+ *         who attaches meanwhile; own task's lock
+ * rest    the owner's
+ */
+struct shm_forking {
+	u64 owner; /* thread pointer */
+	u64 frame; /* on its stack */
+	u64 since_ns;
+	u32 serial;
+	u32 over; /* it has happened */
+	struct shm_fork f, outer;
+};
+#define SHM_FORKS 8u /* at once; arbitrary */
+
 struct shm_process {
 	char *home[2]; /* [1] cannot be made writable; NULL = none (yet) */
 	u64 home_len[2];
@@ -114,6 +138,10 @@ struct shm_process {
 	u32 unlike;	    /* some attachment was, once */
 	u32 last_gone;	    /* a segment lost its last attachment: sweep */
 	u64 low, high_addr; /* all attachments ever made lie between */
+	u32 attaching;	    /* who has own task's lock is about to map */
+	u32 n_forks;	    /* of forks: in use */
+	u32 fork_serial;
+	struct shm_forking forks[SHM_FORKS];
 };
 
 /* ---- shmtable.c ---- */
