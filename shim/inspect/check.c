@@ -422,6 +422,8 @@ static void check_thread_blocks(struct check *k, const struct thread *th)
 			check_block(k, b->tier[t], 2048ULL << t);
 	if (b->big.off)
 		check_block(k, b->big, b->big_cap);
+	if (th->ready.off)
+		check_block(k, th->ready, th->ready_size);
 }
 
 static void check_threads(struct check *k)

@@ -25,7 +25,7 @@
 #define CHUNK_FIRST 4096u
 #define CHUNK_NEXT 16384u
 /* Large enough that the heap gives its pages back to the system. */
-#define CHUNK_LARGE (256u << 10)
+#define CHUNK_LARGE (128u << 10)
 /* Arbitrary: chunks of the middle size before the large ones. */
 #define N_SMALLER_CHUNKS 4u
 /* Arbitrary: warm blocks of a size, while there are messages and without. */

@@ -31,7 +31,11 @@ static void remove_rest(struct caller *c, const struct object_class *k, u32 idx)
 	k->empty(c, s);
 	off = s->body.off;
 	to_heap = off >= HEAP_OFF;
-	if (to_heap) {
+	if (to_heap && heap_leave(c, size, &s->body)) {
+		to_heap = 0;
+	} else if (to_heap) {
+		if (k->scrub && size >= HEAP_LARGE)
+			k->scrub(region_at(&c->region, off), size);
 		heap_acquire(c);
 		freed = heap_free_locked(c, size, &s->body);
 	} else {
@@ -70,9 +74,28 @@ void object_fac_lock(struct caller *c, const struct object_class *k)
 	remove_rest(c, k, idx);
 }
 
+/* The body of a removed object, or one prepared that was not needed. */
+static __attribute__((noinline)) void body_settle(
+	struct caller *c, const struct object_class *k)
+{
+	const struct thread *th = region_thread(&c->region, c->thread);
+	void *body;
+
+	if (c->n_held)
+		return;
+	section_begin(c);
+	body = region_span(&c->region, th->ready, th->ready_size);
+	if (body && k->scrub)
+		k->scrub(body, th->ready_size);
+	heap_settle(c);
+	section_end(c);
+}
+
 void object_fac_unlock(struct caller *c, const struct object_class *k)
 {
 	lock_release(c, fac_lock(c, k));
+	if (unlikely(region_thread(&c->region, c->thread)->ready.off))
+		body_settle(c, k);
 	if (k->settle)
 		k->settle(c);
 }
@@ -92,16 +115,56 @@ static void fill_slot(
 	atom_store_release(&s->ctime, sys_realtime_sec());
 }
 
+/* A large body that was written before the facility's lock was taken. */
+struct early {
+	u64 off; /* 0: none */
+	u64 gen;
+};
+
+/* The generation is taken at once: whose creation then fails leaves a gap. */
+static __attribute__((noinline)) void make_early(struct caller *c,
+	const struct object_class *k, u64 size, struct early *ret)
+{
+	const struct thread *th = region_thread(&c->region, c->thread);
+	struct id_table *t = &caller_header(c)->ids[k->facility];
+
+	section_begin(c);
+	if (!heap_prepare(c, k->body_size(size)) && th->ready.off) {
+		object_fac_lock(c, k);
+		ret->gen = t->gen;
+		atom_store_release(&t->gen, id_table_next_gen(ret->gen));
+		lock_release(c, fac_lock(c, k));
+		ret->off = th->ready.off;
+		k->init_early(region_at(&c->region, ret->off), ret->gen, size);
+	}
+	section_end(c);
+}
+
+/* The body of a slot is there: write it, unless that was done early. Its
+ * generation; part of the operation. */
+static u64 body_init(struct caller *c, const struct object_class *k,
+	struct slot *s, u64 size, const struct early *early)
+{
+	struct id_table *t = &caller_header(c)->ids[k->facility];
+	u64 gen = t->gen;
+
+	if (unlikely(early->off && early->off == s->body.off))
+		return early->gen;
+	k->init(c, s, gen, size);
+	journal_set64(c, &t->gen, id_table_next_gen(gen));
+	return gen;
+}
+
 /* Facility lock held, key not found. */
 static int create(struct caller *c, const struct object_class *k, s32 key,
-	u64 size, s32 flg)
+	u64 size, s32 flg, const struct early *early)
 {
 	struct id_table *t = &caller_header(c)->ids[k->facility];
 	s32 max = k->max_objects(c), id;
 	struct slot *s;
-	u32 idx;
 	int err = k->admit(c, size), from_heap = 0;
-	u64 ident;
+	u64 gen;
+	u32 idx;
 
 	if (err)
 		return err;
@@ -129,13 +192,11 @@ static int create(struct caller *c, const struct object_class *k, s32 key,
 			goto out;
 	}
 	fill_slot(c, s, key, size, flg);
-	k->init(c, s, t->gen, size);
+	gen = body_init(c, k, s, size, early);
 	if (key)
 		keyhash_insert_locked(c, k->facility, idx);
 	journal_set64(c, &t->total, t->total + k->weight(size));
-	ident = IDENT(t->gen, id);
-	journal_set64(c, &t->gen, id_table_next_gen(t->gen));
-	journal_publish(c, &s->ident, ident);
+	journal_publish(c, &s->ident, IDENT(gen, id));
 	err = id;
 out:
 	if (err < 0)
@@ -190,6 +251,7 @@ static void prefetch_next(const struct caller *c, const struct object_class *k)
 int object_get(struct caller *c, const struct object_class *k, s32 key,
 	u64 size, s32 flg)
 {
+	struct early early = {0};
 	struct slot *s;
 	u64 ident;
 	u32 seq = keyhash_seq(c, k->facility);
@@ -212,6 +274,8 @@ int object_get(struct caller *c, const struct object_class *k, s32 key,
 		if (flg & OBJ_EXCL)
 			return -EEXIST;
 	}
+	if (unlikely(k->init_early && k->body_size(size) >= HEAP_LARGE))
+		make_early(c, k, size, &early);
 	object_fac_lock(c, k);
 	/* Not before: a handler's call has one of its own. */
 	c->get_flg = flg;
@@ -221,7 +285,7 @@ int object_get(struct caller *c, const struct object_class *k, s32 key,
 	if (s)
 		ret = get_existing(c, k, s, s->ident, size, flg);
 	else
-		ret = create(c, k, key, size, flg);
+		ret = create(c, k, key, size, flg, &early);
 	object_fac_unlock(c, k);
 	prefetch_next(c, k);
 	return ret;

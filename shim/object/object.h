@@ -62,11 +62,17 @@ struct object_class {
 	 * together with the slot (layout.h SLOTS). One facility has that. */
 	int has_bodies;
 	void (*init)(struct caller *c, struct slot *s, u64 gen, u64 size);
+	/* For bodies so large that writing them takes long (HEAP_LARGE). Early:
+	 * what init writes, before the facility's lock is taken. Scrub: after
+	 * removal, when no lock is held, make fail what somebody is still
+	 * about to do to the body without one. May be NULL. */
+	void (*init_early)(void *body, u64 gen, u64 size);
+	void (*scrub)(void *body, u64 bytes);
 	/* Added to the facility's total (semaphores, pages). */
 	u64 (*weight)(u64 size);
 	/* Step 2 of removal; slot lock held. May be run twice. */
 	void (*empty)(struct caller *c, struct slot *s);
-	/* What removals have left to be done without a lock; called after the
+	/* What else removals have left to be done without a lock; called after the
 	 * facility's was given back. May be NULL. */
 	void (*settle)(struct caller *c);
 	/* Take and free the slot's lock, with the class's own repair. */

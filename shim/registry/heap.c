@@ -2,8 +2,10 @@
 /*
  * The heap; see heap.h. Room: before a page is first touched it is reserved
  * with MADV_POPULATE_WRITE, HEAP_BATCH bytes at a time, so that a full tmpfs is
- * -ENOMEM here and never a SIGBUS later. `reserved` only grows and is not
- * journaled: reserving twice does no harm.
+ * -ENOMEM here and never a SIGBUS later. `reserved` only grows, but with a large
+ * block, whose pages are reserved later; reserving twice does no harm.
+ *
+ * A free block begins with struct free_block; its first page always stays.
  */
 #include "registry/damage.h"
 #include "registry/heap.h"
@@ -12,9 +14,17 @@
 
 #define MADV_REMOVE 9
 #define MADV_POPULATE_WRITE 23
-/* Free blocks from this size on give their pages back. */
-#define DISCARD_SIZE (128u << 10)
 #define SMALL_MAX 256u
+
+struct free_block {
+	u64 next;
+	u64 filled; /* of a large one: its pages count in heap.kept */
+};
+
+static struct thread *own(const struct caller *c)
+{
+	return region_thread(&c->region, c->thread);
+}
 
 static int class_of(u64 size, u64 *ret_size)
 {
@@ -75,7 +85,52 @@ int caller_room_slow(struct caller *c, u64 page)
 	return 0;
 }
 
-static int reserve(struct caller *c, u64 off, u64 len)
+/* Give the pages of a block back, but for the first, which holds its link. */
+static void punch(struct caller *c, u64 off, u64 block)
+{
+	u64 from = (off + sizeof(struct free_block) + SYS_PAGE - 1) &
+		   ~(SYS_PAGE - 1);
+	u64 to = (off + block) & ~(SYS_PAGE - 1);
+
+	if (off >= HEAP_OFF && off < HEAP_END && from < to)
+		sys_call(__NR_madvise, region_at(&c->region, from), to - from,
+			MADV_REMOVE);
+}
+
+static struct free_block *free_at(const struct caller *c, u64 off, u64 block)
+{
+	return off & 63 ? NULL
+			: region_span(&c->region, (struct ref){off}, block);
+}
+
+/* No room: the pages that free blocks keep go. No journal: what they say of
+ * pages is right before and after. The heap's lock is held, for long. */
+static void drop_kept(struct caller *c)
+{
+	struct heap *heap = &caller_header(c)->heap;
+	u64 off, block, n;
+	struct free_block *b;
+	u32 k;
+
+	for (k = 0; k < HEAP_CLASSES && heap->kept; k++) {
+		block = heap_class_size(k);
+		if (block < HEAP_LARGE)
+			continue;
+		off = heap->free_head[k];
+		for (n = 0; n <= HEAP_KEEP / HEAP_LARGE; n++) {
+			b = free_at(c, off, block);
+			if (!b)
+				break;
+			if (b->filled)
+				punch(c, off, block);
+			atom_store_release(&b->filled, 0);
+			off = b->next;
+		}
+	}
+	atom_store_release(&heap->kept, 0);
+}
+
+static long populate(struct caller *c, u64 off, u64 len)
 {
 	u64 from = off & ~(SYS_PAGE - 1);
 	u64 to = (off + len + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
@@ -86,14 +141,34 @@ static int reserve(struct caller *c, u64 off, u64 len)
 	return err == 0 || err == -EINVAL ? 0 : -ENOMEM;
 }
 
+/* The heap's lock is held. */
+static int reserve(struct caller *c, u64 off, u64 len)
+{
+	long err = populate(c, off, len);
+
+	if (likely(!err) || !caller_header(c)->heap.kept)
+		return err;
+	drop_kept(c);
+	return populate(c, off, len);
+}
+
+/* 1 if so many bytes can be taken from the bump pointer; 0 also where one of the
+ * numbers is nonsense. */
+static int bump_ok(const struct heap *heap, u64 size)
+{
+	u64 off = heap->bump, reserved = heap->reserved;
+
+	return off >= HEAP_OFF && !(off & 63) && off <= HEAP_END &&
+	       size <= HEAP_END - off && reserved >= off &&
+	       reserved <= REGION_SIZE;
+}
+
 static int bump(struct caller *c, u64 size, u64 *ret_off)
 {
 	struct heap *heap = &caller_header(c)->heap;
 	u64 off = heap->bump, reserved = heap->reserved, end = off + size, to;
 
-	/* Also where one of them is nonsense. */
-	if (off < HEAP_OFF || (off & 63) || off > HEAP_END || end > HEAP_END ||
-		reserved < off || reserved > REGION_SIZE)
+	if (!bump_ok(heap, size))
 		return -ENOMEM;
 	if (end > reserved) {
 		to = (end + HEAP_BATCH - 1) & ~(u64)(HEAP_BATCH - 1);
@@ -111,26 +186,72 @@ static int bump(struct caller *c, u64 size, u64 *ret_off)
 	return 0;
 }
 
+/* The same, but only the block's first page is there, and its last, which may be
+ * the next one's first: the rest is the caller's to fill. */
+static int bump_bare(struct caller *c, u64 block, u64 *ret_off)
+{
+	struct heap *heap = &caller_header(c)->heap;
+	u64 off = heap->bump, end = off + block;
+
+	if (!bump_ok(heap, block) || reserve(c, off, 1) ||
+		reserve(c, end - 1, 1))
+		return -ENOMEM;
+	if (end > heap->reserved)
+		journal_set64(c, &heap->reserved,
+			(end + SYS_PAGE - 1) & ~(SYS_PAGE - 1));
+	journal_set64(c, &heap->bump, end);
+	*ret_off = off;
+	return 0;
+}
+
+/* The first free block of a class, taken off its list, or 0; part of the
+ * operation. */
+static u64 pop(struct caller *c, int k, u64 block)
+{
+	struct heap *heap = &caller_header(c)->heap;
+	u64 off = heap->free_head[k];
+	struct free_block *b = free_at(c, off, block);
+
+	if (!b)
+		return 0;
+	journal_set64(c, &heap->free_head[k], b->next);
+	/* The new owner overwrites them: note them. */
+	journal_note(c, &b->next, b->next, 8);
+	if (block < HEAP_LARGE)
+		return off;
+	journal_note(c, &b->filled, b->filled, 8);
+	if (b->filled && heap->kept >= block)
+		journal_set64(c, &heap->kept, heap->kept - block);
+	return off;
+}
+
 int heap_alloc_locked(struct caller *c, u64 size, struct ref *ret)
 {
 	struct heap *heap = &caller_header(c)->heap;
-	u64 block, off, *link;
+	struct thread *th = own(c);
+	u64 block, off;
 	int k = class_of(size, &block);
 
 	if (k < 0)
 		return -ENOMEM;
+	if (unlikely(block >= HEAP_LARGE) && th->ready.off &&
+		th->ready_filled && th->ready_size == block) {
+		journal_set64(c, &ret->off, th->ready.off);
+		journal_set64(c, &th->ready.off, 0);
+		return 0;
+	}
 	off = heap->free_head[k];
-	link = off & 63 ? NULL
-			: region_span(&c->region, (struct ref){off}, block);
 	/* A list that leads nowhere is lost. */
-	if (unlikely(off && !link))
+	if (unlikely(off && !free_at(c, off, block))) {
 		journal_set64(c, &heap->free_head[k], 0);
-	if (link) {
-		if (block >= DISCARD_SIZE && reserve(c, off, block))
+		off = 0;
+	}
+	if (off) {
+		if (block >= HEAP_LARGE && reserve(c, off, block))
 			return -ENOMEM;
-		journal_set64(c, &heap->free_head[k], *link);
-		/* The new owner overwrites the link: note it. */
-		journal_note(c, link, *link, 8);
+		off = pop(c, k, block);
+		if (!off)
+			return -ENOMEM;
 	} else {
 		int err = bump(c, block, &off);
 
@@ -142,61 +263,181 @@ int heap_alloc_locked(struct caller *c, u64 size, struct ref *ret)
 	return 0;
 }
 
-int heap_free_locked(struct caller *c, u64 size, struct ref *ref)
+/* filled: a large block's pages stay. */
+static int give(struct caller *c, u64 size, struct ref *ref, int filled)
 {
 	struct heap *heap = &caller_header(c)->heap;
-	u64 block, off = ref->off, *link;
+	u64 block, off = ref->off;
 	int k = class_of(size, &block);
+	struct free_block *b = k < 0 ? NULL : free_at(c, off, block);
 
-	link = k < 0 || (off & 63)
-		       ? NULL
-		       : region_span(&c->region, (struct ref){off}, block);
-	if (!link)
+	if (!b)
 		return 0;
-	journal_set64(c, link, heap->free_head[k]);
+	journal_set64(c, &b->next, heap->free_head[k]);
+	if (unlikely(block >= HEAP_LARGE)) {
+		journal_set64(c, &b->filled, filled);
+		if (filled)
+			journal_set64(c, &heap->kept, heap->kept + block);
+	}
 	journal_set64(c, &heap->free_head[k], off);
 	journal_set64(c, &heap->used, heap->used - block);
 	journal_set64(c, &ref->off, 0);
 	return 1;
 }
 
+int heap_free_locked(struct caller *c, u64 size, struct ref *ref)
+{
+	return give(c, size, ref, 0);
+}
+
 void heap_discard(struct caller *c, u64 off, u64 size)
 {
-	u64 block = heap_block_size(size), from, to;
+	u64 block = heap_block_size(size);
 
-	if (block < DISCARD_SIZE || off < HEAP_OFF || off > HEAP_END)
+	if (block >= HEAP_LARGE)
+		punch(c, off, block);
+}
+
+/* ---- a block of the thread's own; no lock of the heap but where it is taken */
+
+static int take_ready(struct caller *c, int k, u64 block)
+{
+	struct heap *heap = &caller_header(c)->heap;
+	struct thread *th = own(c);
+	u64 off;
+	int err = 0;
+
+	atom_store_release(&th->ready_size, block);
+	atom_store_release(&th->ready_filled, 0);
+	heap_acquire(c);
+	off = pop(c, k, block);
+	if (!off)
+		err = bump_bare(c, block, &off);
+	if (!err) {
+		journal_set64(c, &heap->used, heap->used + block);
+		journal_set64(c, &th->ready.off, off);
+	} else {
+		journal_abort(c);
+	}
+	journal_commit(c);
+	heap_release(c);
+	return err;
+}
+
+static int fill_ready(struct caller *c)
+{
+	struct thread *th = own(c);
+	int err = populate(c, th->ready.off, th->ready_size);
+
+	if (unlikely(err && caller_header(c)->heap.kept)) {
+		heap_acquire(c);
+		drop_kept(c);
+		heap_release(c);
+		err = populate(c, th->ready.off, th->ready_size);
+	}
+	if (!err)
+		atom_store_release(&th->ready_filled, 1);
+	return err;
+}
+
+/* In sections, all: a handler would take what is being made ready. */
+int heap_prepare(struct caller *c, u64 size)
+{
+	struct thread *th = own(c);
+	u64 block;
+	int k = class_of(size, &block), err = 0;
+
+	if (k < 0)
+		return -ENOMEM;
+	if (block < HEAP_LARGE)
+		return 0;
+	section_begin(c);
+	if (th->ready.off && (th->ready_size != block || !th->ready_filled))
+		heap_settle(c);
+	if (!th->ready.off)
+		err = take_ready(c, k, block);
+	if (!err && !th->ready_filled)
+		err = fill_ready(c);
+	if (err)
+		heap_settle(c);
+	section_end(c);
+	return err;
+}
+
+int heap_leave(struct caller *c, u64 size, struct ref *ref)
+{
+	struct thread *th = own(c);
+	u64 block;
+
+	if (class_of(size, &block) < 0 || block < HEAP_LARGE || th->ready.off ||
+		!free_at(c, ref->off, block))
+		return 0;
+	atom_store_release(&th->ready_size, block);
+	atom_store_release(&th->ready_filled, 1);
+	journal_set64(c, &th->ready.off, ref->off);
+	journal_set64(c, &ref->off, 0);
+	return 1;
+}
+
+void heap_settle(struct caller *c)
+{
+	struct thread *th = own(c);
+	u64 block = th->ready_size;
+	int keep;
+
+	if (!th->ready.off)
 		return;
-	/* The first page holds the link of the free list. */
-	from = (off + 8 + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
-	to = (off + block) & ~(SYS_PAGE - 1);
-	if (from < to)
-		sys_call(__NR_madvise, region_at(&c->region, from), to - from,
-			MADV_REMOVE);
+	section_begin(c);
+	keep = th->ready_filled &&
+	       caller_header(c)->heap.kept + block <= HEAP_KEEP;
+	if (!keep)
+		punch(c, th->ready.off, block);
+	heap_acquire(c);
+	/* Of several at once all may have found room: kept is about right. */
+	give(c, block, &th->ready, keep);
+	journal_commit(c);
+	heap_release(c);
+	section_end(c);
 }
 
 int heap_alloc_at(struct caller *c, u64 size, struct ref *ret)
 {
 	int err;
 
+	section_begin(c);
+	/* If there is no room for all of it the other way says so, too. */
+	if (unlikely(heap_block_size(size) >= HEAP_LARGE))
+		heap_prepare(c, size);
 	heap_acquire(c);
 	err = heap_alloc_locked(c, size, ret);
 	if (err)
 		journal_abort(c);
 	journal_commit(c);
 	heap_release(c);
+	section_end(c);
 	return err;
+}
+
+static void free_large_at(struct caller *c, u64 size, struct ref *ref)
+{
+	section_begin(c);
+	heap_settle(c);
+	heap_acquire(c);
+	heap_leave(c, size, ref);
+	journal_commit(c);
+	heap_release(c);
+	heap_settle(c);
+	section_end(c);
 }
 
 void heap_free_at(struct caller *c, u64 size, struct ref *ref)
 {
-	u64 off = ref->off;
-	int freed;
-
+	if (unlikely(heap_block_size(size) >= HEAP_LARGE)) {
+		free_large_at(c, size, ref);
+		return;
+	}
 	heap_acquire(c);
-	freed = heap_free_locked(c, size, ref);
+	heap_free_locked(c, size, ref);
 	journal_commit(c);
-	/* Still under the lock: nobody else may have got the block yet. */
-	if (freed)
-		heap_discard(c, off, size);
 	heap_release(c);
 }

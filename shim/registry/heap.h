@@ -35,8 +35,27 @@ int heap_free_locked(struct caller *c, u64 size, struct ref *ref);
 void heap_discard(struct caller *c, u64 off, u64 size);
 
 /* Operations of their own: *ret must be 0 and in the registry, and nobody else
- * may write it. */
+ * may write it. The pages of large blocks are made and given back without the
+ * heap's lock. */
 int heap_alloc_at(struct caller *c, u64 size, struct ref *ret);
 void heap_free_at(struct caller *c, u64 size, struct ref *ref);
+
+/*
+ * To fill a large block with pages, or to give them back, takes milliseconds.
+ * So that nobody waits for that who wants a lock, it happens while the block is
+ * the thread's own (thread.ready):
+ *
+ * heap_prepare, before the locks are taken, makes a block of this size ready;
+ * heap_alloc_locked then takes it. 0 for a size that needs it not; a failure
+ * may be left to heap_alloc_locked.
+ * heap_leave is heap_free_locked without the heap's lock: part of an operation,
+ * it makes the block the thread's own; 0, and nothing done, if it is not large
+ * or the thread has one already.
+ * heap_settle, after the locks were given back, frees what is ready and was not
+ * taken. The next owner of the record does it for a thread that dies before.
+ */
+int heap_prepare(struct caller *c, u64 size);
+int heap_leave(struct caller *c, u64 size, struct ref *ref);
+void heap_settle(struct caller *c);
 
 #endif

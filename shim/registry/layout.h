@@ -234,9 +234,13 @@ _Static_assert(sizeof(struct event) == 136, "event size");
 
 /* Heap: size classes, four to a power of two, from 64 bytes to 1 GiB. */
 #define HEAP_CLASSES 100u
-/* Room is reserved in the file system in steps of this size. Arbitrary: small
- * enough for docker's 64 MiB /dev/shm, large enough to be rare. */
-#define HEAP_BATCH (256u << 10)
+/* Room is reserved in the file system in steps of this size. Arbitrary: under
+ * the heap's lock, where a page takes up to two microseconds. */
+#define HEAP_BATCH (64u << 10)
+/* Free blocks from HEAP_LARGE bytes on give their pages back, but for so many
+ * bytes of them in all. Arbitrary: a sixteenth of docker's 64 MiB /dev/shm. */
+#define HEAP_LARGE (128u << 10)
+#define HEAP_KEEP (4u << 20)
 
 struct heap {
 	struct lock lock;
@@ -244,6 +248,8 @@ struct heap {
 	u64 reserved; /* first byte whose page is not reserved */
 	u64 used;     /* bytes handed out */
 	u64 free_head[HEAP_CLASSES];
+	u64 kept; /* bytes of free large blocks whose pages are still there; may
+		   * be too many after a crash */
 };
 
 /* Of which hit of a limit the event ring was last told; hints, plain stores. */

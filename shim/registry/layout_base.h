@@ -385,6 +385,13 @@ struct thread {
 	/* A run of pages that the thread is giving back to the file system,
 	 * without a lock. Written under the lock of FAC_SHM, journaled. */
 	struct ref run;
+	/* A large block of the heap that the thread is filling with pages, has
+	 * filled for what it is about to make (ready_filled), or is giving
+	 * back: heap.h. `ready` is journaled; the others count only while it
+	 * is set, and are stored before. */
+	struct ref ready;
+	u64 ready_size;
+	u64 ready_filled;
 };
 _Static_assert(sizeof(struct thread) <= 1280, "thread size");
 #define THREAD_STRIDE 1280u

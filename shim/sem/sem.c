@@ -46,9 +46,9 @@ static u64 class_body_size(u64 size)
 	return sem_body_size(size);
 }
 
-static void class_init(struct caller *c, struct slot *s, u64 gen, u64 size)
+static void body_init(void *body, u64 gen, u64 size)
 {
-	struct semset *set = sem_body(c, s);
+	struct semset *set = body;
 	struct sem *sems = sem_array(set);
 	u64 i;
 
@@ -64,30 +64,47 @@ static void class_init(struct caller *c, struct slot *s, u64 gen, u64 size)
 	}
 }
 
+static void class_init(struct caller *c, struct slot *s, u64 gen, u64 size)
+{
+	body_init(sem_body(c, s), gen, size);
+}
+
 static u64 class_weight(u64 size)
 {
 	return size;
 }
 
 /*
- * The words are owned first, so that a fast operation under way fails. By plain
+ * The words become owned, so that a fast operation under way fails. By plain
  * stores, a tenth of the price of compare-and-swaps: one that comes between the
  * load and the store has happened before the removal, and the value that it
  * left counts no more. Behind the fence none can come.
  */
-static void class_empty(struct caller *c, struct slot *s)
+static void own_all(struct sem *sems, u64 n)
 {
-	struct semset *set = sem_body(c, s);
-	struct sem *sems;
-	u32 i;
+	u64 i;
 
-	if (!set)
-		return;
-	sems = sem_array(set);
-	for (i = 0; i < s->size; i++)
+	for (i = 0; i < n; i++)
 		atom_store_release(&sems[i].lo,
 			atom_load_relaxed(&sems[i].lo) | SEM_OWNED);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+static void class_scrub(void *body, u64 bytes)
+{
+	own_all(sem_array(body), bytes / sizeof(struct sem) - 1);
+}
+
+/* Of a large set they do later; an operation that succeeds until then was
+ * before the removal. */
+static void class_empty(struct caller *c, struct slot *s)
+{
+	struct semset *set = sem_body(c, s);
+
+	if (!set)
+		return;
+	if (s->size == 1 || sem_body_size(s->size) < HEAP_LARGE)
+		own_all(sem_array(set), s->size);
 	sem_dismiss_all(c, s, set, -EIDRM);
 	wait_alarm_end(c);
 	undo_drop_all(c, set);
@@ -110,6 +127,8 @@ static const struct object_class sem_class = {
 	.body_size = class_body_size,
 	.has_bodies = 1,
 	.init = class_init,
+	.init_early = body_init,
+	.scrub = class_scrub,
 	.weight = class_weight,
 	.empty = class_empty,
 	.lock = sem_lock_any,

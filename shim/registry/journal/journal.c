@@ -90,6 +90,7 @@ void journal_adopt(struct caller *c)
 	journal_find(c);
 	if (th->spare.off)
 		heap_free_at(c, th->spare_size, &th->spare);
+	heap_settle(c);
 }
 
 /* Only an empty journal grows: its entries are not copied. */
