@@ -85,7 +85,7 @@ s64 shm_call_make(struct caller *c, const struct call *k, s64 *out)
 		out[0] = ret < 0 ? 0 : (s64)st.nattch;
 		return ret < 0 ? ret : 0;
 	case CALL_SHMFORK:
-		shm_fork_prepare(c, &f);
+		shm_fork_prepare(c, NULL, &f);
 		child = idle_child(CHILD_PID);
 		shm_fork_parent(c, &f, child);
 		return child < 0 ? child : 0;
@@ -121,7 +121,7 @@ static void look(struct caller *c)
 /* ---- the model ---- */
 
 struct segment_of {
-	int exists, doomed;
+	int exists, dest;
 	s64 word;
 	u32 nattch[MAX_ACTORS], forked;
 };
@@ -148,7 +148,7 @@ static u32 total(const struct segment_of *g)
 
 static void tidy(struct segment_of *g)
 {
-	if (g->exists && g->doomed && !total(g))
+	if (g->exists && g->dest && !total(g))
 		g->exists = 0;
 }
 
@@ -181,7 +181,7 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 	case CALL_SHMRM:
 		if (!g->exists)
 			return !known || result == -EINVAL || result == -EIDRM;
-		g->doomed = 1;
+		g->dest = 1;
 		tidy(g);
 		return !known || result == 0;
 	case CALL_SHMSTAT:
