@@ -4,9 +4,9 @@
  *
  * Only queues have a mode, an owner and times that can be set. All else keeps
  * what it has, and asking for that is no error; its times, which mean little in
- * procfs too, whoever may set them sets in vain. What is in sys/ refuses chmod
- * and chown to all, as /proc/sys does. A size may be given to all that may be
- * written, and changes nothing.
+ * procfs too, whoever may set them sets without success. What is in sys/
+ * refuses chmod and chown to all, as /proc/sys does. A size may be given to all
+ * that may be written, and changes nothing.
  */
 #ifndef IPCLIFT_FUSE_ATTRIBUTES_H
 #define IPCLIFT_FUSE_ATTRIBUTES_H

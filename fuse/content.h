@@ -3,8 +3,8 @@
  * What the files of the mount say: makers of texts, for the table of tree.c.
  *
  * Each takes the locks that it needs for one object at a time, and no longer
- * than to copy what it shows. All return 0 or -errno: what the views of inspect/
- * return, -ENOENT for an object that is gone.
+ * than to copy what it shows. All return 0 or -errno: what the views of
+ * inspect/ return, -ENOENT for an object that is gone.
  */
 #ifndef IPCLIFT_FUSE_CONTENT_H
 #define IPCLIFT_FUSE_CONTENT_H

@@ -94,7 +94,7 @@ static void print_task(const struct task_view *v, struct text *t)
 {
 	const char *state = "live";
 
-	if (v->state == TASK_NASCENT)
+	if (v->state == TASK_PREFORK)
 		state = "fork"; /* what a child to be will inherit */
 	else if (v->gone)
 		state = "gone"; /* something of it is still to be taken back */
@@ -211,8 +211,7 @@ static void print_facility(
 
 	text_print(t, "%s.objects %u\n", name, ids->in_use);
 	text_print(t, "%s.keys %u\n", name, ids->n_keys);
-	text_print(t, "%s.made %llu\n", name,
-		(unsigned long long)ids->gen - 1);
+	text_print(t, "%s.made %llu\n", name, (unsigned long long)ids->gen - 1);
 }
 
 int content_stats(struct caller *c, struct text *t)

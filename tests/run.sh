@@ -105,7 +105,7 @@ stop() {
     exit 2
 }
 
-# Namespaces and strangers' uids need root: directly, or by a sudo that does
+# Namespaces and other users' uids need root: directly, or by a sudo that does
 # not ask.
 as_root=()
 if ((EUID)); then
@@ -390,7 +390,7 @@ suite_scenario() {
     }
     for p in tests/preload/*.sh; do
         # The runner and what the scripts share are no scenarios.
-        [[ $p != */pair.sh && $p != */guest.sh && $p != */checks.sh ]] ||
+        [[ $p != */pair.sh && $p != */scenario.sh && $p != */checks.sh ]] ||
             continue
         check "scenario/$(basename "$p" .sh)" 180 bash "$p"
     done

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The exec family: a program that hands a made-up environment to another one
+ * The exec family: a program that hands a invented environment to another one
  * would send it into the kernel's world, while its parent and its siblings are
  * in the registry's.
  *

@@ -17,7 +17,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include "entry/cookie.h"
-#include "entry/courier.h"
+#include "entry/notify_thread.h"
 #include "entry/fd.h"
 #include "entry/sysv.h"
 #include "object/controlfile.h"
@@ -287,13 +287,13 @@ static int opened_here(int fd)
 	return fd_is_mq(fd) && (fd_entry(fd)->info & FD_HERE);
 }
 
-/* Whoever cannot be told by the sender itself needs a courier. */
-static int call_courier(struct caller *c, struct mq_event *ev)
+/* Whoever cannot be told by the sender itself needs a notify_thread. */
+static int call_notify_thread(struct caller *c, struct mq_event *ev)
 {
 	int err = 0;
 
-	if (!ev->by_socket &&
-		(ev->how != SIGEV_SIGNAL || !ev->signo || !courier_needed(c)))
+	if (!ev->by_socket && (ev->how != SIGEV_SIGNAL || !ev->signo ||
+				      !notify_thread_needed(c)))
 		return 0;
 	/* A vfork child shares its memory with another process. */
 	if (c->pid != process_page.pid)
@@ -303,8 +303,8 @@ static int call_courier(struct caller *c, struct mq_event *ev)
 	if (!err)
 		err = caller_enroll(c);
 	if (!err) {
-		err = courier_start(c);
-		ev->courier = !err;
+		err = notify_thread_start(c);
+		ev->notify_thread = !err;
 	}
 	/* Without one, most can be told all the same. */
 	return ev->by_socket ? err : 0;
@@ -345,7 +345,7 @@ long entry_mq_notify(int fd, const void *user, int named)
 	if (user && se.sigev_notify == SIGEV_THREAD && named)
 		return notify_thread(fd, &se);
 	if (user)
-		err = call_courier(c, &ev);
+		err = call_notify_thread(c, &ev);
 	return err ? err : mq_set_notify(c, &d, user ? &ev : NULL);
 }
 

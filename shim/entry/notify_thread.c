@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
- * See courier.h. The thread shares everything with its process but signals, and
- * sleeps on task.mail in the registry.
+ * See notify_thread.h. The thread shares everything with its process but
+ * signals, and sleeps on task.mail in the registry.
  */
 #include "base/file.h"
 #include "entry/cookie.h"
-#include "entry/courier.h"
+#include "entry/notify_thread.h"
 #include "entry/process.h"
-#include "mq/mqmail.h"
+#include "mq/mqpending.h"
 
 #define SIGEV_THREAD 2
 #define SI_MESGQ (-3)
 #define PR_SET_NAME 15
-#define CLONE_COURIER                                                  \
+#define CLONE_NOTIFY_THREAD                                            \
 	(0x100 /* VM */ | 0x200 /* FS */ | 0x400 /* FILES */ |         \
 		0x800 /* SIGHAND */ | 0x10000 /* THREAD */ |           \
 		0x40000 /* SYSVSEM */ | 0x100000 /* PARENT_SETTID */ | \
@@ -23,15 +23,15 @@
 
 static struct {
 	u32 lock; /* pid of the process one of whose threads is inside */
-	u32 pid;  /* whose courier it is or was; not ours in a fork child */
-	u32 tid;  /* 0 = none; the kernel clears it at the thread's end */
+	u32 pid; /* whose notification thread it is or was; not ours in a fork child */
+	u32 tid; /* 0 = none; the kernel clears it at the thread's end */
 	u32 stop;
 	u32 image_began; /* mail of the program before exec is thrown away */
 	struct region region;
 	u32 task;
 	u64 start; /* of the task */
 	void *stack[STACK_WORDS] __attribute__((aligned(16)));
-} courier;
+} notify_thread;
 
 /* ---- its work ---- */
 
@@ -42,7 +42,7 @@ struct sys_siginfo {
 	u64 rest[12];
 };
 
-static void deliver_signal(const struct mq_mail *m)
+static void deliver_signal(const struct mq_pending *m)
 {
 	struct sys_siginfo info = {.signo = m->signo,
 		.code = SI_MESGQ,
@@ -53,7 +53,7 @@ static void deliver_signal(const struct mq_mail *m)
 	sys_call(__NR_rt_sigqueueinfo, m->pid, m->signo, &info);
 }
 
-static void deliver(const struct mq_mail *m)
+static void deliver(const struct mq_pending *m)
 {
 	if (m->how == SIGEV_THREAD)
 		cookie_send((int)m->sock, m->sock_ino, m->cookie,
@@ -64,8 +64,8 @@ static void deliver(const struct mq_mail *m)
 
 static void run(void *arg)
 {
-	struct task *t = region_task(&courier.region, courier.task);
-	struct mq_mail mail;
+	struct task *t = region_task(&notify_thread.region, notify_thread.task);
+	struct mq_pending mail;
 	u32 n;
 
 	(void)arg;
@@ -73,13 +73,13 @@ static void run(void *arg)
 	for (;;) {
 		/* A barrier: whoever has mail after this look wakes us. */
 		atom_xchg(&t->mail, MQ_COURIER_ASLEEP);
-		if (__atomic_load_n(&courier.stop, __ATOMIC_ACQUIRE))
+		if (__atomic_load_n(&notify_thread.stop, __ATOMIC_ACQUIRE))
 			return;
-		n = mqmail_next(&courier.region, courier.task, courier.pid,
-			courier.start, &mail);
+		n = mqpending_next(&notify_thread.region, notify_thread.task,
+			notify_thread.pid, notify_thread.start, &mail);
 		if (n) {
 			deliver(&mail);
-			mqmail_done(&courier.region, n);
+			mqpending_done(&notify_thread.region, n);
 		} else {
 			sys_futex_wait(&t->mail, MQ_COURIER_ASLEEP, NULL);
 		}
@@ -96,7 +96,7 @@ static void lock_state(u32 pid, u64 *ret_mask)
 	u32 seen = 0;
 
 	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &all, ret_mask, 8);
-	while (!__atomic_compare_exchange_n(&courier.lock, &seen, pid, 0,
+	while (!__atomic_compare_exchange_n(&notify_thread.lock, &seen, pid, 0,
 		__ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
 		if (seen == pid) {
 			sys_call(__NR_sched_yield);
@@ -107,28 +107,28 @@ static void lock_state(u32 pid, u64 *ret_mask)
 
 static void unlock_state(const u64 *mask)
 {
-	__atomic_store_n(&courier.lock, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&notify_thread.lock, 0, __ATOMIC_RELEASE);
 	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, mask, NULL, 8);
 }
 
 static int is_there(u32 pid)
 {
-	return courier.pid == pid &&
-	       __atomic_load_n(&courier.tid, __ATOMIC_ACQUIRE);
+	return notify_thread.pid == pid &&
+	       __atomic_load_n(&notify_thread.tid, __ATOMIC_ACQUIRE);
 }
 
 /* The registrations before exec are worth nothing. */
 static void begin_image(u32 pid)
 {
-	struct mq_mail m;
+	struct mq_pending m;
 	u32 n;
 
-	if (courier.image_began == pid)
+	if (notify_thread.image_began == pid)
 		return;
-	courier.image_began = pid;
-	while ((n = mqmail_next(
-			&courier.region, courier.task, pid, courier.start, &m)))
-		mqmail_done(&courier.region, n);
+	notify_thread.image_began = pid;
+	while ((n = mqpending_next(&notify_thread.region, notify_thread.task,
+			pid, notify_thread.start, &m)))
+		mqpending_done(&notify_thread.region, n);
 }
 
 /* Signals are blocked, and so they are in the thread for good. */
@@ -136,15 +136,16 @@ static int make(u32 pid)
 {
 	long tid;
 
-	courier.pid = pid;
-	courier.stop = 0;
+	notify_thread.pid = pid;
+	notify_thread.stop = 0;
 	begin_image(pid);
-	tid = arch_thread(CLONE_COURIER, courier.stack + STACK_WORDS,
-		&courier.tid, run, NULL);
+	tid = arch_thread(CLONE_NOTIFY_THREAD,
+		notify_thread.stack + STACK_WORDS, &notify_thread.tid, run,
+		NULL);
 	return tid < 0 ? (int)tid : 0;
 }
 
-int courier_start(struct caller *c)
+int notify_thread_start(struct caller *c)
 {
 	u64 mask;
 	int err = 0;
@@ -153,10 +154,10 @@ int courier_start(struct caller *c)
 		return 0;
 	lock_state(c->pid, &mask);
 	if (!is_there(c->pid)) {
-		courier.tid = 0;
-		courier.region = c->region;
-		courier.task = c->task;
-		courier.start = region_task(&c->region, c->task)->start;
+		notify_thread.tid = 0;
+		notify_thread.region = c->region;
+		notify_thread.task = c->task;
+		notify_thread.start = region_task(&c->region, c->task)->start;
 		err = make(c->pid);
 	}
 	unlock_state(&mask);
@@ -165,26 +166,26 @@ int courier_start(struct caller *c)
 
 static void wait_gone(void)
 {
-	struct task *t = region_task(&courier.region, courier.task);
+	struct task *t = region_task(&notify_thread.region, notify_thread.task);
 	u32 tid;
 
-	__atomic_store_n(&courier.stop, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&notify_thread.stop, 1, __ATOMIC_RELEASE);
 	atom_store_release(&t->mail, 0);
 	sys_futex_wake(&t->mail, 1);
-	while ((tid = __atomic_load_n(&courier.tid, __ATOMIC_ACQUIRE)))
-		sys_futex_wait(&courier.tid, tid, NULL);
+	while ((tid = __atomic_load_n(&notify_thread.tid, __ATOMIC_ACQUIRE)))
+		sys_futex_wait(&notify_thread.tid, tid, NULL);
 }
 
-int courier_pause(void)
+int notify_thread_pause(void)
 {
 	u32 pid;
 	u64 mask;
 	int was;
 
-	if (likely(!__atomic_load_n(&courier.tid, __ATOMIC_RELAXED)))
+	if (likely(!__atomic_load_n(&notify_thread.tid, __ATOMIC_RELAXED)))
 		return 0;
 	pid = sys_getpid();
-	if (courier.pid != pid)
+	if (notify_thread.pid != pid)
 		return 0;
 	lock_state(pid, &mask);
 	was = is_there(pid);
@@ -194,7 +195,7 @@ int courier_pause(void)
 	return was;
 }
 
-void courier_resume(int was)
+void notify_thread_resume(int was)
 {
 	u32 pid;
 	u64 mask;
@@ -203,7 +204,7 @@ void courier_resume(int was)
 		return;
 	pid = sys_getpid();
 	lock_state(pid, &mask);
-	if (courier.pid == pid && !is_there(pid))
+	if (notify_thread.pid == pid && !is_there(pid))
 		make(pid);
 	unlock_state(&mask);
 }
@@ -223,15 +224,15 @@ static u64 n_others(u32 pid)
 	return p.n_threads;
 }
 
-void courier_thread_ends(void)
+void notify_thread_ends(void)
 {
-	int was = courier_pause();
+	int was = notify_thread_pause();
 
 	if (was && n_others(sys_getpid()))
-		courier_resume(was);
+		notify_thread_resume(was);
 }
 
-int courier_needed(struct caller *c)
+int notify_thread_needed(struct caller *c)
 {
 	u32 r = 0, e = 0, s = 0, owner = caller_header(c)->owner;
 	struct file_stat st;

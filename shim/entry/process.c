@@ -6,8 +6,8 @@
  * Nothing runs before the first call (but environment.c copies the variables
  * when the library is loaded) and nothing is torn down after the last: another
  * library's constructor may call before ours would have run, and its destructor
- * after. The first call may come from a signal handler or from several threads at once, so initialisation holds a
- * lock with all signals blocked.
+ * after. The first call may come from a signal handler or from several threads
+ * at once, so initialisation holds a lock with all signals blocked.
  *
  * A fork child finds the wiped page empty and makes itself a new caller on the
  * inherited mapping (if it is still in the registry's pid namespace). A vfork
@@ -22,7 +22,7 @@
  * the user map the registry first if IPCLIFT_REGISTRY names one: a daemon that
  * gives up its privileges could not open it at its first call.
  */
-#include "entry/courier.h"
+#include "entry/notify_thread.h"
 #include "entry/environment.h"
 #include "entry/log.h"
 #include "entry/process.h"
@@ -592,11 +592,11 @@ static int stays(u32 uid)
 	{                                                       \
 		static void *next;                              \
 		int(*real) params = process_next(&next, #name); \
-		int courier = courier_pause(), ret;             \
+		int paused = notify_thread_pause(), ret;        \
                                                                 \
 		before;                                         \
 		ret = real ? real args : -1;                    \
-		courier_resume(courier);                        \
+		notify_thread_resume(paused);                   \
 		process_forget_credentials();                   \
 		return ret;                                     \
 	}
@@ -615,7 +615,8 @@ FORGETS(setfsgid, process_credentials_apart(), (u32 a), (a))
 FORGETS(setgroups, (void)0, (size_t n, const u32 *list), (n, list))
 FORGETS(initgroups, (void)0, (const char *user, u32 group), (user, group))
 /* Of one thread. */
-FORGETS(capset, process_credentials_apart(), (void *head, const void *data), (head, data))
+FORGETS(capset, process_credentials_apart(), (void *head, const void *data),
+	(head, data))
 /* Refused to a process of several threads. */
 FORGETS(unshare, (void)0, (int flags), (flags))
 FORGETS(setns, (void)0, (int fd, int type), (fd, type))

@@ -2,10 +2,10 @@
 /*
  * The paths of /proc that show and steer IPC, opened by a program.
  *
- * The three of /proc/sysvipc and those of object/sysctl.h in /proc/sys/kernel and
- * /proc/sys/fs/mqueue, as long as the facility is routed here. By their path;
- * or by a relative one, or a link, whose last component is the same, if the
- * kernel says that it is this file which it has opened. libc's own call is
+ * The three of /proc/sysvipc and those of object/sysctl.h in /proc/sys/kernel
+ * and /proc/sys/fs/mqueue, as long as the facility is routed here. By their
+ * path; or by a relative one, or a link, whose last component is the same, if
+ * the kernel says that it is this file which it has opened. libc's own call is
  * always made, and unless its path is one of these that is all: no pointer is
  * looked at that the kernel has not found good, and nothing of the registry is
  * touched. (Opening the kernel's own of these files changes nothing.)

@@ -7,7 +7,7 @@
  */
 #undef _FILE_OFFSET_BITS
 #include <fcntl.h>
-#include "entry/courier.h"
+#include "entry/notify_thread.h"
 #include "entry/process.h"
 #include "entry/mqcall.h"
 #include "entry/procfs.h"
@@ -105,17 +105,17 @@ __attribute__((visibility("hidden"), used)) long syscall_watched(
 	long nr, long a, long b, long c, long d, long e)
 {
 	long ret;
-	int courier;
+	int paused;
 
 	if (nr == __NR_rt_sigaction)
 		return process_return(signal_raw(a, (void *)b, (void *)c, d));
 	if (nr == __NR_exit) {
-		courier_thread_ends();
+		notify_thread_ends();
 		return sys_call(nr, a);
 	}
-	courier = courier_pause();
+	paused = notify_thread_pause();
 	ret = sys_call(nr, a, b, c, d, e);
-	courier_resume(courier);
+	notify_thread_resume(paused);
 	if (changes_credentials(nr))
 		process_credentials_apart();
 	return process_return(ret);

@@ -81,7 +81,7 @@ enum invariant {
 	INV_SHM_NATTCH = 62,  /* nattch = their counts */
 	INV_SHM_RECORD = 63,  /* a record is in use <=> in one segment's list;
 			       * the others are in their task's free list */
-	INV_SHM_DOOMED = 64,  /* removed but attached <=> listed, no key */
+	INV_SHM_DEST = 64,    /* removed but attached <=> listed, no key */
 	INV_SHM_TOTAL = 65,   /* pages in all, promised and not */
 	INV_SHM_RUN = 66,     /* runs: in one place, of its class; all together
 			       * are what was taken of the window */
@@ -134,7 +134,7 @@ struct check {
 	u64 present_page; /* seen to be readable last */
 	/* segments */
 	u64 shm_pages, shm_unpromised, run_bytes;
-	u32 n_doomed;
+	u32 n_dest;
 	u32 n_orphans; /* unlinked queues */
 	/* Violations of sums, until it is known whether they count. */
 	u32 n_sums;

@@ -4,8 +4,8 @@
  * (doc/reference-tables.md T4): for the command and the mount.
  *
  * Counters are always kept; times only while profiling is on. Operations on an
- * object that is lent to one thread (bias.h), and a semaphore operation that is
- * one compare-and-swap, take no lock and are not counted.
+ * object that is biased to one thread (bias.h), and a semaphore operation that
+ * is one compare-and-swap, take no lock and are not counted.
  */
 #ifndef IPCLIFT_INSPECT_LOCKVIEW_H
 #define IPCLIFT_INSPECT_LOCKVIEW_H

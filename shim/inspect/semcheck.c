@@ -87,7 +87,7 @@ static void check_record(struct check *k, u32 idx, struct slot *s,
 		if (!(sem_array(set)[i].lo & SEM_OWNED))
 			check_failed(k, INV_OWNED, "undo's, idx, num", idx, i);
 	}
-	/* The thread that a set is lent to leaves the counts alone. */
+	/* The thread that a set is biased to leaves the counts alone. */
 	if (!s->bias && n != u->n_nonzero)
 		check_failed(k, INV_UNDO_COUNT, "n_nonzero, idx, n", idx, n);
 	if (n && !u->is_active)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The invariants of segments: their pages, who has them attached, the doomed,
- * and the runs of pages in the window; see check.h.
+ * The invariants of segments: their pages, who has them attached, those pending
+ * destruction, and the runs of pages in the window; see check.h.
  *
  * Runs are bumped from two ends of the window and never given back, so all of
  * them together, guard pages and all, must be as long as what was bumped.
@@ -95,18 +95,18 @@ static void check_attached(struct check *k, u32 idx, const struct slot *s,
 void check_shm_segment(struct check *k, u32 idx, struct slot *s)
 {
 	struct shm_segment *seg = check_block(k, s->body, sizeof(*seg));
-	int doomed;
+	int dest;
 
 	if (!seg) {
 		failed(k, INV_SLOT, "body, idx", idx, s->body.off);
 		return;
 	}
-	doomed = (seg->flags & SHM_SEG_DOOMED) != 0;
+	dest = (seg->flags & SHM_SEG_DEST) != 0;
 	if (!(seg->flags & SHM_SEG_COUNTED))
 		failed(k, INV_SHM_TOTAL, "not counted, idx", idx, seg->flags);
-	if (doomed != !!(s->mode & SHM_MODE_DEST) || (doomed && s->key))
-		failed(k, INV_SHM_DOOMED, "mode or key, idx", idx, s->mode);
-	k->n_doomed += (u32)doomed;
+	if (dest != !!(s->mode & SHM_MODE_DEST) || (dest && s->key))
+		failed(k, INV_SHM_DEST, "mode or key, idx", idx, s->mode);
+	k->n_dest += (u32)dest;
 	k->shm_pages += seg->pages;
 	if (seg->flags & SHM_SEG_NORESERVE)
 		k->shm_unpromised += seg->pages;
@@ -116,28 +116,27 @@ void check_shm_segment(struct check *k, u32 idx, struct slot *s)
 
 /* ---- all ---- */
 
-static void check_doomed(struct check *k)
+static void check_dest(struct check *k)
 {
 	const struct shm_state *st = &region_header(&k->region)->shm;
-	u32 at = st->doomed, prev = 0, n = 0;
+	u32 at = st->dest, prev = 0, n = 0;
 
-	for (; at && at <= IDX_MAX && n <= k->n_doomed; n++) {
+	for (; at && at <= IDX_MAX && n <= k->n_dest; n++) {
 		const struct slot *s = region_slot(&k->region, FAC_SHM, at - 1);
 		const struct shm_segment *seg =
 			region_span(&k->region, s->body, sizeof(*seg));
 
 		if (!(s->ident & IDENT_LIVE) || !seg ||
-			!(seg->flags & SHM_SEG_DOOMED) ||
-			seg->doomed_prev != prev) {
-			failed(k, INV_SHM_DOOMED, "list, idx", at - 1, prev);
+			!(seg->flags & SHM_SEG_DEST) ||
+			seg->dest_prev != prev) {
+			failed(k, INV_SHM_DEST, "list, idx", at - 1, prev);
 			return;
 		}
 		prev = at;
-		at = seg->doomed_next;
+		at = seg->dest_next;
 	}
-	if (n != k->n_doomed)
-		failed(k, INV_SHM_DOOMED, "in the list, should be", n,
-			k->n_doomed);
+	if (n != k->n_dest)
+		failed(k, INV_SHM_DEST, "in the list, should be", n, k->n_dest);
 }
 
 /* The free runs of one list; the pages they keep. */
@@ -200,7 +199,7 @@ void check_shm_state(struct check *k)
 		k->shm_pages - k->shm_unpromised != st->promised)
 		failed(k, INV_SHM_TOTAL, "pages, should be",
 			h->ids[FAC_SHM].total, k->shm_pages);
-	check_doomed(k);
+	check_dest(k);
 }
 
 /*
@@ -211,7 +210,7 @@ void check_shm_state(struct check *k)
 static int being_freed(const struct check *k, const struct task *t)
 {
 	return k->c && !t->shm_free.off &&
-	       (t->state == TASK_NASCENT || task_gone(k->c, t));
+	       (t->state == TASK_PREFORK || task_gone(k->c, t));
 }
 
 /* The records of one task; their memory is the chain's. */

@@ -45,7 +45,7 @@ s32 shm_attachments(struct caller *c, s32 id, struct shm_attachment *ret, u32 n)
 		rec && walk_goes_on(c, &w, region_off(&c->region, rec));
 		rec = shm_attach_at(c, rec->seg_next)) {
 		const struct task *t = region_task(&c->region, rec->task);
-		u32 child = t->state == TASK_NASCENT ? (u32)t->nascent : 0;
+		u32 child = t->state == TASK_PREFORK ? (u32)t->prefork : 0;
 
 		if (found < n)
 			ret[found] = (struct shm_attachment){

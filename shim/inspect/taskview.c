@@ -31,7 +31,7 @@ static u32 life_of(const struct task *t)
 	return task_suspect(t) ? TASK_LIFE_FIRED : TASK_LIFE_LINKED;
 }
 
-/* In clock ticks; a nascent task's is its parent's. */
+/* In clock ticks; a prefork task's is its parent's. */
 static u64 started(const struct task *t)
 {
 	u64 birth = t->start;
@@ -50,7 +50,7 @@ static void fill(struct caller *c, const struct task *t, struct task_view *v)
 
 	v->pid = t->pid;
 	v->state = t->state;
-	v->child = t->state == TASK_NASCENT ? (u32)t->nascent : 0;
+	v->child = t->state == TASK_PREFORK ? (u32)t->prefork : 0;
 	v->start = started(t);
 	v->life = life_of(t);
 	v->life_tid = v->life == TASK_LIFE_NONE ? 0 : t->life_tid;

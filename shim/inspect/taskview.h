@@ -11,8 +11,8 @@
 struct task_view {
 	u32 idx;
 	u32 pid;
-	u32 state;     /* TASK_LIVE or TASK_NASCENT: see child */
-	u32 child;     /* nascent: what the parent pid forks, 0 = not known */
+	u32 state;     /* TASK_LIVE or TASK_PREFORK: see child */
+	u32 child;     /* prefork: what the parent pid forks, 0 = not known */
 	u64 start;     /* clock ticks since boot, as /proc/PID/stat has it; 0 if
 			* that does not say */
 	u32 n_threads; /* that ever slept or took a lock, and live */

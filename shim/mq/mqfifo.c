@@ -375,8 +375,8 @@ static u32 level_for(const struct mqueue *q, u32 n)
 }
 
 /*
- * Does the kernel wake all pollers of a pipe whose size is set? Since Linux 5.5,
- * for there might be more room. Asked once a process.
+ * Does the kernel wake all pollers of a pipe whose size is set? Since Linux
+ * 5.5, for there might be more room. Asked once a process.
  */
 static int resize_wakes(void)
 {

@@ -300,18 +300,18 @@ int mq_try_receive(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	return 0;
 }
 
-/* ---- on a queue that is lent to us ---- */
+/* ---- on a queue that is biased to us ---- */
 
-#define NOT_LENT 2
+#define NOT_BIASED 2
 
 /* Nobody sleeps there. What needs the heap or a system call takes the lock. */
-static inline int lent_send(struct caller *c, const struct mq_desc *d,
+static inline int biased_send(struct caller *c, const struct mq_desc *d,
 	struct mqueue *q, const struct mq_msg *m)
 {
 	int fits, err = 0;
 
-	if (!loan_enter(c, d->s, d->ident))
-		return NOT_LENT;
+	if (!users_bias_enter(c, d->s, d->ident))
+		return NOT_BIASED;
 	fits = prioq_count(&q->msgs) < q->maxmsg && !q->polled &&
 	       q->notify.state == MQ_NOTIFY_NONE &&
 	       is_room(c, q, m->len, m->prio);
@@ -322,17 +322,17 @@ static inline int lent_send(struct caller *c, const struct mq_desc *d,
 		stamp(q);
 		journal_commit(c);
 	}
-	loan_leave(c, d->s);
-	return likely(fits) ? err : NOT_LENT;
+	users_bias_leave(c, d->s);
+	return likely(fits) ? err : NOT_BIASED;
 }
 
-static inline int lent_receive(struct caller *c, const struct mq_desc *d,
+static inline int biased_receive(struct caller *c, const struct mq_desc *d,
 	struct mqueue *q, struct mq_msg *ret, char *small)
 {
 	int some, err = 0;
 
-	if (!loan_enter(c, d->s, d->ident))
-		return NOT_LENT;
+	if (!users_bias_enter(c, d->s, d->ident))
+		return NOT_BIASED;
 	some = prioq_count(&q->msgs) && !q->polled;
 	if (likely(some)) {
 		prioq_item_free(c, &q->msgs, take_first(c, q, ret, small));
@@ -341,8 +341,8 @@ static inline int lent_receive(struct caller *c, const struct mq_desc *d,
 		stamp(q);
 		journal_commit(c);
 	}
-	loan_leave(c, d->s);
-	return likely(some) ? err : NOT_LENT;
+	users_bias_leave(c, d->s);
+	return likely(some) ? err : NOT_BIASED;
 }
 
 /* Lock held and given back, after a try. */
@@ -350,7 +350,7 @@ static inline void release(
 	struct caller *c, const struct mq_desc *d, struct mqueue *q)
 {
 	if (likely(!q->receivers.head && !q->senders.head))
-		loan_consider(c, d->s, &q->users);
+		users_bias_consider(c, d->s, &q->users);
 	lock_release(c, &d->s->lock);
 }
 
@@ -377,8 +377,8 @@ static int put_back(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	idx = prioq_item_alloc(c, &q->msgs);
 	at = prioq_place(c, &q->msgs, idx);
 	if (!q->msgs.inline_data)
-		swap_blocks(c, (struct prio_block *)(void *)at.data,
-			wait_own(c));
+		swap_blocks(
+			c, (struct prio_block *)(void *)at.data, wait_own(c));
 	else if (m->len)
 		copy_bytes(at.data, mq_own_bytes(c), m->len);
 	atom_store_release(&at.item->len, m->len);
@@ -415,9 +415,9 @@ void mq_put_back(struct caller *c, const struct mq_desc *d, u32 len, u32 prio)
 static inline int send_once(struct caller *c, const struct mq_desc *d,
 	struct mqueue *q, const struct mq_msg *m)
 {
-	int err = lent_send(c, d, q, m);
+	int err = biased_send(c, d, q, m);
 
-	if (likely(err != NOT_LENT))
+	if (likely(err != NOT_BIASED))
 		return err;
 	err = mq_lock(c, d);
 	if (unlikely(err))
@@ -509,9 +509,9 @@ void mq_deliver(struct caller *c, struct mq_msg *m)
 static inline int receive_once(struct caller *c, const struct mq_desc *d,
 	struct mqueue *q, struct mq_msg *m, char *small)
 {
-	int err = lent_receive(c, d, q, m, small);
+	int err = biased_receive(c, d, q, m, small);
 
-	if (likely(err != NOT_LENT))
+	if (likely(err != NOT_BIASED))
 		return err;
 	err = mq_lock(c, d);
 	if (unlikely(err))

@@ -6,16 +6,17 @@
  * before its commit, under the lock: who is woken by it finds the message once
  * the lock is free. If the sender dies before the commit, neither message nor
  * end of the registration has happened, and the next message sends the signal
- * again: perhaps once too often, never not at all, and nobody has to come by for
- * it. To its own process it comes after the commit: who dies before that dies
- * with whom it was for, and the signal itself may be what kills. The kernel lets a process queue a signal with SI_MESGQ and a pid and uid
- * of its choice, but only where it might kill; where it may not, the
- * registrant's own courier does (mqmail.h) if it has one.
+ * again: perhaps once too often, never not at all, and nobody has to come by
+ * for it. To its own process it comes after the commit: who dies before that
+ * dies with whom it was for, and the signal itself may be what kills. The
+ * kernel lets a process queue a signal with SI_MESGQ and a pid and uid of its
+ * choice, but only where it might kill; where it may not, the registrant's own
+ * notification thread does (mqpending.h) if it has one.
  *
  * SIGEV_THREAD: the registrant's helper thread (entry/mq.c) waits as a sleeper
  * of wait.h does, and is granted. With a socket instead of a function, the
- * courier is told, also when the registration is taken back. (When the
- * registrant ends, nobody is told.)
+ * notification thread is told, also when the registration is taken back. (When
+ * the registrant ends, nobody is told.)
  *
  * Nothing runs when the registrant ends: its lifeline fires, and who looks at
  * the registration next removes it. The lifeline fires on exec too, and when
@@ -24,7 +25,7 @@
  * still the program that registered.
  */
 #include "base/file.h"
-#include "mq/mqmail.h"
+#include "mq/mqpending.h"
 #include "mq/mqueue.h"
 #include "registry/task.h"
 
@@ -76,7 +77,8 @@ static enum presence look(struct caller *c, const struct mqueue *q)
 		return changed ? OTHER_PROGRAM : SAME_PROGRAM;
 	if (task_gone(c, t) || (q->ino && !has_open(q, n->pid, NULL)))
 		return GONE;
-	return changed || task_changed_image(c, t) ? OTHER_PROGRAM : SAME_PROGRAM;
+	return changed || task_changed_image(c, t) ? OTHER_PROGRAM
+						   : SAME_PROGRAM;
 }
 
 /* ---- states ---- */
@@ -110,7 +112,7 @@ static void take_back(struct caller *c, struct mqueue *q)
 	if (q->notify.how != SIGEV_THREAD || q->notify.thread)
 		return;
 	q->notify.signo = MQ_COOKIE_REMOVED;
-	c->mq_mail = mqmail_send(c, &q->notify);
+	c->mq_pending = mqpending_send(c, &q->notify);
 }
 
 void mq_notify_drop_dead(struct caller *c, struct mqueue *q)
@@ -142,8 +144,8 @@ void mq_notify_tell(struct caller *c, struct mqueue *q)
 		return;
 	if (!by_socket)
 		err = sys_call(__NR_rt_sigqueueinfo, n->pid, n->signo, &info);
-	if (by_socket || (err == -EPERM && n->courier))
-		c->mq_mail = mqmail_send(c, n);
+	if (by_socket || (err == -EPERM && n->notify_thread))
+		c->mq_pending = mqpending_send(c, n);
 }
 
 int mq_notify_fire(struct caller *c, struct mqueue *q)
@@ -165,10 +167,10 @@ int mq_notify_fire(struct caller *c, struct mqueue *q)
 
 void mq_notify_end_slow(struct caller *c)
 {
-	u32 mail = c->mq_mail;
+	u32 mail = c->mq_pending;
 
-	c->mq_mail = 0;
-	mqmail_wait(c, mail);
+	c->mq_pending = 0;
+	mqpending_wait(c, mail);
 }
 
 /* ---- the call ---- */
@@ -190,7 +192,7 @@ static int arm(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 		.start = task_own(c)->start,
 		.value = ev->value,
 		.image = task_own(c)->epoch,
-		.courier = ev->courier,
+		.notify_thread = ev->notify_thread,
 		.stamp = atom_add(&caller_header(c)->stamp, 1),
 	};
 	if (ev->by_socket) {

@@ -1,42 +1,42 @@
 // SPDX-License-Identifier: MIT
 /*
- * The table of notifications under way; see mqmail.h and struct mq_mail.
+ * The table of notifications under way; see mqpending.h and struct mq_pending.
  */
-#include "mq/mqmail.h"
+#include "mq/mqpending.h"
 #include "registry/event.h"
 #include "registry/lock.h"
 #include "registry/task.h"
 
-/* A courier on its way needs some ten microseconds; one that is stopped is not
- * waited for. Arbitrary. */
+/* A notification thread on its way needs some ten microseconds; one that is
+ * stopped is not waited for. Arbitrary. */
 #define WAIT_SLICES 5
 #define SLICE_NS 10000000
 #define SIGEV_SIGNAL 0
 #define FIRST_REAL_TIME 32
 
-static struct mq_mail *mail_at(const struct region *r, u32 i)
+static struct mq_pending *mail_at(const struct region *r, u32 i)
 {
-	return &region_header(r)->mq_mail[i];
+	return &region_header(r)->mq_pending[i];
 }
 
 /* Nobody will fill it or fetch it any more. */
-static int is_stale(struct caller *c, const struct mq_mail *m, u32 state)
+static int is_stale(struct caller *c, const struct mq_pending *m, u32 state)
 {
 	const struct task *t;
 
-	if (state != MQ_MAIL_SENT)
+	if (state != MQ_PENDING_SENT)
 		return sys_call(__NR_kill, state, 0) == -ESRCH;
 	t = region_task(&c->region, m->task % N_TASKS);
 	return t->pid != m->pid || t->start != m->start || task_gone(c, t);
 }
 
-static struct mq_mail *claim(struct caller *c)
+static struct mq_pending *claim(struct caller *c)
 {
 	u32 i, state, stale;
-	struct mq_mail *m;
+	struct mq_pending *m;
 
 	for (stale = 0; stale < 2; stale++) {
-		for (i = 0; i < MQ_MAILS; i++) {
+		for (i = 0; i < MQ_PENDINGS; i++) {
 			m = mail_at(&c->region, i);
 			state = atom_load_acquire(&m->state);
 			if (state && !(stale && is_stale(c, m, state)))
@@ -50,14 +50,15 @@ static struct mq_mail *claim(struct caller *c)
 
 /* What a sender that died had sent already; or a standard signal that is due
  * anyway: the kernel, too, has it pending once. */
-static struct mq_mail *sent_before(struct caller *c, const struct mq_notify *n)
+static struct mq_pending *sent_before(
+	struct caller *c, const struct mq_notify *n)
 {
-	struct mq_mail *m;
+	struct mq_pending *m;
 	u32 i;
 
-	for (i = 0; i < MQ_MAILS; i++) {
+	for (i = 0; i < MQ_PENDINGS; i++) {
 		m = mail_at(&c->region, i);
-		if (atom_load_acquire(&m->state) != MQ_MAIL_SENT)
+		if (atom_load_acquire(&m->state) != MQ_PENDING_SENT)
 			continue;
 		if (m->stamp == n->stamp)
 			return m;
@@ -70,9 +71,9 @@ static struct mq_mail *sent_before(struct caller *c, const struct mq_notify *n)
 	return NULL;
 }
 
-static struct mq_mail *fill(struct caller *c, const struct mq_notify *n)
+static struct mq_pending *fill(struct caller *c, const struct mq_notify *n)
 {
-	struct mq_mail *m = claim(c);
+	struct mq_pending *m = claim(c);
 
 	if (!m)
 		return NULL;
@@ -89,22 +90,22 @@ static struct mq_mail *fill(struct caller *c, const struct mq_notify *n)
 	m->sock_ino = n->sock_ino;
 	__builtin_memcpy(m->cookie, n->cookie, sizeof(m->cookie));
 	crash_point();
-	atom_store_release(&m->state, MQ_MAIL_SENT);
+	atom_store_release(&m->state, MQ_PENDING_SENT);
 	return m;
 }
 
 /*
- * From before there is mail until the courier has been woken its word is the
- * pending entry of our robust list, and the lock on the list: should we die in
- * between, the kernel wakes it. The word is 0 before there is mail, for which
- * older kernels ask, and again afterwards, since the courier may have looked in
- * between.
+ * From before there is mail until the notification thread has been woken its
+ * word is the pending entry of our robust list, and the lock on the list:
+ * should we die in between, the kernel wakes it. The word is 0 before there is
+ * mail, for which older kernels ask, and again afterwards, since the
+ * notification thread may have looked in between.
  */
-u32 mqmail_send(struct caller *c, const struct mq_notify *n)
+u32 mqpending_send(struct caller *c, const struct mq_notify *n)
 {
 	struct task *t = region_task(&c->region, n->task);
 	u32 *held = &c->held[c->n_held - 1]->word;
-	struct mq_mail *m;
+	struct mq_pending *m;
 
 	robust_push(c, held);
 	robust_pend(c, &t->mail);
@@ -124,28 +125,28 @@ u32 mqmail_send(struct caller *c, const struct mq_notify *n)
 	return (u32)(m - mail_at(&c->region, 0)) + 1;
 }
 
-void mqmail_wait(struct caller *c, u32 mail)
+void mqpending_wait(struct caller *c, u32 mail)
 {
 	const struct sys_timespec slice = {0, SLICE_NS};
-	struct mq_mail *m = mail_at(&c->region, mail - 1);
+	struct mq_pending *m = mail_at(&c->region, mail - 1);
 	int i;
 
 	for (i = 0; i < WAIT_SLICES; i++) {
-		if (atom_load_acquire(&m->state) != MQ_MAIL_SENT)
+		if (atom_load_acquire(&m->state) != MQ_PENDING_SENT)
 			return;
-		sys_futex_wait(&m->state, MQ_MAIL_SENT, &slice);
+		sys_futex_wait(&m->state, MQ_PENDING_SENT, &slice);
 	}
 }
 
-u32 mqmail_next(const struct region *r, u32 task, u32 pid, u64 start,
-	struct mq_mail *ret)
+u32 mqpending_next(const struct region *r, u32 task, u32 pid, u64 start,
+	struct mq_pending *ret)
 {
-	const struct mq_mail *m;
+	const struct mq_pending *m;
 	u32 i;
 
-	for (i = 0; i < MQ_MAILS; i++) {
+	for (i = 0; i < MQ_PENDINGS; i++) {
 		m = mail_at(r, i);
-		if (atom_load_acquire(&m->state) != MQ_MAIL_SENT ||
+		if (atom_load_acquire(&m->state) != MQ_PENDING_SENT ||
 			m->task != task || m->pid != pid || m->start != start)
 			continue;
 		__builtin_memcpy(ret, m, sizeof(*ret));
@@ -154,9 +155,9 @@ u32 mqmail_next(const struct region *r, u32 task, u32 pid, u64 start,
 	return 0;
 }
 
-void mqmail_done(const struct region *r, u32 mail)
+void mqpending_done(const struct region *r, u32 mail)
 {
-	struct mq_mail *m = mail_at(r, mail - 1);
+	struct mq_pending *m = mail_at(r, mail - 1);
 
 	atom_store_release(&m->state, 0);
 	sys_futex_wake(&m->state, 1);

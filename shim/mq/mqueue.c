@@ -53,7 +53,7 @@ static int lock_slot(struct caller *c, struct slot *s)
 		return 0;
 	q = s->ident & IDENT_LIVE ? mq_body(c, s) : NULL;
 	if (s->bias)
-		loan_end(c, s, q ? &q->users : NULL);
+		users_bias_end(c, s, q ? &q->users : NULL);
 	return died && q && q->polled;
 }
 

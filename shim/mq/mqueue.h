@@ -21,7 +21,7 @@
 
 #include "index/ids.h"
 #include "index/prioq.h"
-#include "object/loan.h"
+#include "object/users.h"
 #include "registry/lock.h"
 #include "registry/wait.h"
 
@@ -114,9 +114,9 @@ struct mq_event {
 	u32 how; /* 0 signal, 1 none, 2 thread */
 	u32 signo;
 	u64 value;
-	u32 courier; /* this process has one (mqmail.h) */
+	u32 notify_thread; /* this process has one (mqpending.h) */
 	u32 by_socket;
-	int sock; /* with by_socket: struct mq_mail */
+	int sock; /* with by_socket: struct mq_pending */
 	u64 sock_ino;
 	u64 cookie[4];
 };
@@ -201,7 +201,7 @@ static inline struct mqueue *mq_body(
 		return NULL;
 	return (struct mqueue *)(c->region.base + ref.off);
 }
-/* Take the queue's lock, back from whom it is lent to, and settle the FIFO if
+/* Take the queue's lock, revoking its bias, and settle the FIFO if
  * the last owner died; mq_lock: -EBADF if it is not the queue of ident any more
  * (the lock is then not held). */
 void mq_lock_any(struct caller *c, struct slot *s);
@@ -278,9 +278,9 @@ int mq_fifo_open(
 /* 1 if no process has it open. */
 int mq_fifo_unused(struct caller *c, const u64 token[2]);
 /*
- * The FIFO, kept in step; slot lock held. Before the commit of an operation that
- * leaves n messages: what becomes ready. After it, or where an empty or full
- * queue was met although poll may have told otherwise: what it is.
+ * The FIFO, kept in step; slot lock held. Before the commit of an operation
+ * that leaves n messages: what becomes ready. After it, or where an empty or
+ * full queue was met although poll may have told otherwise: what it is.
  */
 void mq_fifo_raise(
 	struct caller *c, struct mqueue *q, const struct mq_desc *d, u32 n);
@@ -303,13 +303,14 @@ static inline void mq_settle(
 /* Part of the current operation, by which the queue gets its first message: the
  * last before its commit. 1 if mq_notify_tell is to follow after it. */
 int mq_notify_fire(struct caller *c, struct mqueue *q);
-/* Send the signal, or leave it to the courier, which mq_notify_end waits for. */
+/* Send the signal, or leave it to the notification thread, which mq_notify_end
+ * waits for. */
 void mq_notify_tell(struct caller *c, struct mqueue *q);
 /* When the lock is released. */
 void mq_notify_end_slow(struct caller *c);
 static inline void mq_notify_end(struct caller *c)
 {
-	if (unlikely(c->mq_mail))
+	if (unlikely(c->mq_pending))
 		mq_notify_end_slow(c);
 }
 /* Remove the registration of a process that is gone or has closed the queue by

@@ -113,7 +113,7 @@ static void stat_fill(struct caller *c, const struct slot *s, u64 ident,
 	object_stat(c, s, ident, &ret->object);
 }
 
-/* What a thread that the queue is lent to changes, while it is inside. */
+/* What a thread that the queue is biased to changes, while it is inside. */
 static int same_use(const struct msg_stat *a, const struct msg_stat *b)
 {
 	return a->cbytes == b->cbytes && a->qnum == b->qnum &&
@@ -121,7 +121,7 @@ static int same_use(const struct msg_stat *a, const struct msg_stat *b)
 	       a->lspid == b->lspid && a->lrpid == b->lrpid;
 }
 
-/* Copy it twice if it is lent: what is the same in both, with nobody inside
+/* Copy it twice if it is biased: what is the same in both, with nobody inside
  * before, between and after, is of one moment. */
 static int copy_agrees(struct caller *c, const struct slot *s, u64 ident,
 	const struct msgqueue *q, struct msg_stat *ret)

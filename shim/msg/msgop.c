@@ -154,34 +154,34 @@ static s32 send_wait(struct caller *c, struct slot *s, struct msgqueue *q,
 	return sleep_run(c, &sl);
 }
 
-/* ---- on a queue that is lent to us (loan.h) ---- */
+/* ---- on a queue that is biased to us (users.h) ---- */
 
-#define NOT_LENT 2
+#define NOT_BIASED 2
 
 /* Nobody sleeps there. What needs the heap, or has to be refused, takes the
  * lock. */
-static inline int lent_send(
+static inline int biased_send(
 	struct caller *c, struct slot *s, u64 ident, const struct parcel *p)
 {
 	struct msgqueue *q;
-	int fits, err = NOT_LENT;
+	int fits, err = NOT_BIASED;
 
-	if (!loan_enter(c, s, ident))
-		return NOT_LENT;
+	if (!users_bias_enter(c, s, ident))
+		return NOT_BIASED;
 	q = msg_body(c, s);
 	fits = q && msg_fits(q, p->size) &&
 	       msgmem_is_room(
 		       q, p->where == MSG_IN_CELL ? p->size : MSG_INLINE + 1);
 	if (likely(fits))
-		err = msgqueue_put_lent(c, q, p);
-	loan_leave(c, s);
+		err = msgqueue_put_biased(c, q, p);
+	users_bias_leave(c, s);
 	return err;
 }
 
 static inline void release(struct caller *c, struct slot *s, struct msgqueue *q)
 {
 	if (likely(!q->receivers.head && !q->senders.head && !q->pending))
-		loan_consider(c, s, &q->users);
+		users_bias_consider(c, s, &q->users);
 	lock_release(c, &s->lock);
 }
 
@@ -212,8 +212,8 @@ static int send_parcel(
 		err = perm_check_of(c, s, ident, PERM_W);
 		if (unlikely(err))
 			return err;
-		err = lent_send(c, s, ident, p);
-		if (likely(err != NOT_LENT))
+		err = biased_send(c, s, ident, p);
+		if (likely(err != NOT_BIASED))
 			return err;
 		if (unlikely(c->sent_in_row >= STREAM_FROM))
 			await_turn(c, s);
@@ -454,25 +454,25 @@ struct tries {
 	struct spin spin;
 };
 
-/* The request on a queue that is lent to us: 0 if p holds the message, -EIO,
- * NOT_LENT. */
-static inline int lent_receive(struct caller *c, struct slot *s, u64 ident,
+/* The request on a queue that is biased to us: 0 if p holds the message, -EIO,
+ * NOT_BIASED. */
+static inline int biased_receive(struct caller *c, struct slot *s, u64 ident,
 	const struct request *r, struct parcel *p)
 {
 	struct msgqueue *q;
 	struct msg *m;
-	int can, err = NOT_LENT;
+	int can, err = NOT_BIASED;
 
-	if (!loan_enter(c, s, ident))
-		return NOT_LENT;
+	if (!users_bias_enter(c, s, ident))
+		return NOT_BIASED;
 	q = msg_body(c, s);
 	m = q ? msgqueue_select(c, q, r->mode, r->want) : NULL;
 	can = m && (m->size <= r->size || (r->mode & MSG_TAKE_CUT)) &&
 	      (m->size <= MSG_INLINE || !msg_own_blocks(c)->big.off) &&
 	      !msgmem_trim_due(c, q, m);
 	if (likely(can))
-		err = msgqueue_take_lent(c, q, m, p);
-	loan_leave(c, s);
+		err = msgqueue_take_biased(c, q, m, p);
+	users_bias_leave(c, s);
 	return err;
 }
 
@@ -506,8 +506,8 @@ static s64 receive_once(struct caller *c, struct slot *s, u64 ident,
 	struct msg *m;
 	s64 ret;
 
-	ret = lent_receive(c, s, ident, r, &p);
-	if (likely(ret != NOT_LENT))
+	ret = biased_receive(c, s, ident, r, &p);
+	if (likely(ret != NOT_BIASED))
 		return likely(!ret) ? copy_out(c, r, &p) : ret;
 	look_first(c, s, r, t);
 	ret = msg_lock(c, s, ident);

@@ -31,7 +31,7 @@ void msg_lock_any(struct caller *c, struct slot *s)
 		return;
 	q = atom_load_acquire(&s->ident) & IDENT_LIVE ? msg_body(c, s) : NULL;
 	if (s->bias)
-		loan_end(c, s, q ? &q->users : NULL);
+		users_bias_end(c, s, q ? &q->users : NULL);
 	if (died && q && q->pending)
 		msgqueue_wake(c, q);
 }
@@ -529,7 +529,7 @@ int msgqueue_send(
 	return put(c, q, p, pid);
 }
 
-int msgqueue_put_lent(
+int msgqueue_put_biased(
 	struct caller *c, struct msgqueue *q, const struct parcel *p)
 {
 	struct parcel stamped = *p;
@@ -558,7 +558,7 @@ static inline void take_out(
 	c->fetch[0] = m;
 }
 
-int msgqueue_take_lent(
+int msgqueue_take_biased(
 	struct caller *c, struct msgqueue *q, struct msg *m, struct parcel *p)
 {
 	take_out(c, q, m, p);

@@ -8,7 +8,7 @@
 
 #include "base/copy.h"
 #include "index/rbtree.h"
-#include "object/loan.h"
+#include "object/users.h"
 #include "msg/msg.h"
 #include "registry/wait.h"
 
@@ -121,7 +121,7 @@ void msg_finish_removal(struct caller *c);
 
 /* ---- msgqueue.c ---- */
 
-/* Take the lock, whatever stands in the slot, back from whom it is lent to, and
+/* Take the lock, whatever stands in the slot, revoking its bias, and
  * finish what a dead owner left; and only if the object is still that of ident
  * (-EIDRM). */
 void msg_lock_any(struct caller *c, struct slot *s);
@@ -136,19 +136,20 @@ struct msg *msgqueue_select(
 	const struct caller *c, struct msgqueue *q, u32 mode, s64 want);
 
 /* Send: to the first waiting receiver that takes it, else into the queue.
- * pid 0: a message put back. 0, -ENOMEM or, as all here, -EIO (damage.h). Operations of their own. */
+ * pid 0: a message put back. 0, -ENOMEM or, as all here, -EIO (damage.h).
+ * Operations of their own. */
 int msgqueue_send(
 	struct caller *c, struct msgqueue *q, struct parcel *p, u32 pid);
 /* Take m out for the caller; its payload ends in p. An operation of its own,
  * followed by waking senders. */
 int msgqueue_take(
 	struct caller *c, struct msgqueue *q, struct msg *m, struct parcel *p);
-/* Both on a queue that is lent to us, so that nobody sleeps there; room in
+/* Both on a queue that is biased to us, so that nobody sleeps there; room in
  * msgmem_is_room is known, and what msgmem_trim_due says is done by the caller.
  */
-int msgqueue_put_lent(
+int msgqueue_put_biased(
 	struct caller *c, struct msgqueue *q, const struct parcel *p);
-int msgqueue_take_lent(
+int msgqueue_take_biased(
 	struct caller *c, struct msgqueue *q, struct msg *m, struct parcel *p);
 
 /* Queue the own waiter; an operation of its own. */

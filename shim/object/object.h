@@ -72,8 +72,8 @@ struct object_class {
 	u64 (*weight)(u64 size);
 	/* Step 2 of removal; slot lock held. May be run twice. */
 	void (*empty)(struct caller *c, struct slot *s);
-	/* What else removals have left to be done without a lock; called after the
-	 * facility's was given back. May be NULL. */
+	/* What else removals have left to be done without a lock; called after
+	 * the facility's was given back. May be NULL. */
 	void (*settle)(struct caller *c);
 	/* Take and free the slot's lock, with the class's own repair. */
 	void (*lock)(struct caller *c, struct slot *s);

@@ -7,24 +7,24 @@
 
 /* Arbitrary: how long after a fork was begun whose parent died in it a child
  * of it may still turn up. */
-#define NASCENT_GRACE_NS 5000000000ULL
+#define PREFORK_GRACE_NS 5000000000ULL
 
 /* A child that runs adopts its task at once (shm/shmfork.c). */
-static int nascent_dead(struct caller *c, struct task *t)
+static int prefork_dead(struct caller *c, struct task *t)
 {
 	u32 pid = t->pid;
 
-	if ((u32)atom_load_acquire(&t->nascent))
+	if ((u32)atom_load_acquire(&t->prefork))
 		return task_child_gone(c, t);
 	if (pid == c->pid || !identity_process_gone(pid, t->start, 1))
 		return 0;
-	if (sys_boottime_ns() - t->use_seq > NASCENT_GRACE_NS)
+	if (sys_boottime_ns() - t->use_seq > PREFORK_GRACE_NS)
 		return 1;
 	if (task_may_have_child(c, t))
 		return 0;
 	/* Asked again: one that is not looked for any more, since it has made
 	 * itself known, has said here who it is before (shm/shmfork.c). */
-	return !(u32)atom_load_acquire(&t->nascent);
+	return !(u32)atom_load_acquire(&t->prefork);
 }
 
 static int reap_live(struct caller *c, struct task *t)
@@ -51,7 +51,7 @@ int reap_task(struct caller *c, u32 task)
 	int changed = 0;
 
 	lock_acquire(c, &t->lock);
-	if (t->state == TASK_NASCENT && nascent_dead(c, t)) {
+	if (t->state == TASK_PREFORK && prefork_dead(c, t)) {
 		shm_release_locked(c, t, ~0u);
 		task_free_locked(c, t);
 		changed = 1;
@@ -59,7 +59,7 @@ int reap_task(struct caller *c, u32 task)
 		changed = reap_live(c, t);
 	}
 	lock_release(c, &t->lock);
-	if (changed && (h->shm.doomed || h->shm.pool))
+	if (changed && (h->shm.dest || h->shm.pool))
 		shm_sweep_empty(c);
 	return changed;
 }

@@ -11,7 +11,7 @@
 /*
  * Look at a task that is suspected. If its process is gone: drop its
  * attachments, apply its undo, free the slot. If it is in another program
- * image (exec): drop the attachments of the last. A nascent task (a child being
+ * image (exec): drop the attachments of the last. A prefork task (a child being
  * forked): drop it if that child died or never came to be.
  * 1 if anything was dropped or the process is gone. No lock may be held.
  */
@@ -25,8 +25,8 @@ int reap_task(struct caller *c, u32 task);
 /* shm: unlink and free the attachments of program images before epoch (~0:
  * all). 1 if there was any. */
 int shm_release_locked(struct caller *c, struct task *t, u32 epoch);
-/* shm: remove segments whose removal was waiting for their last detach, and give
- * back the pages that the dead were giving back. No lock may be held. */
+/* shm: remove segments whose removal was waiting for their last detach, and
+ * give back the pages that the dead were giving back. No lock may be held. */
 void shm_sweep_empty(struct caller *c);
 /* sem: apply and free all SEM_UNDO records of a task whose process is gone.
  * Needs no room. */

@@ -99,14 +99,14 @@ struct sleep_look {
 };
 
 /*
- * Look as long as the spin that was begun lasts; no lock is held. 1 if something
- * came (a try under the lock tells whether it was what is wanted: then
- * spin_found, else look again), 0 if it is time to sleep. Only worth it if the
- * partner runs on another CPU.
+ * Look as long as the spin that was begun lasts; no lock is held. 1 if
+ * something came (a try under the lock tells whether it was what is wanted:
+ * then spin_found, else look again), 0 if it is time to sleep. Only worth it if
+ * the partner runs on another CPU.
  */
 int sleep_spin(struct spin *spin, const struct sleep_look *look);
-/* Let somebody go on as long as the word changes, until it is enough; a tenth of
- * a millisecond at most. */
+/* Let somebody go on as long as the word changes, until it is enough; a tenth
+ * of a millisecond at most. */
 void sleep_batch(const struct sleep_look *look);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Users, and the end of a loan; see loan.h.
+ * Users, and the end of a bias; see users.h.
  */
-#include "object/loan.h"
+#include "object/users.h"
 
-__attribute__((noinline)) void loan_end(
+__attribute__((noinline)) void users_bias_end(
 	struct caller *c, struct slot *s, struct users *users)
 {
 	enum bias_was was = bias_revoke(c, s);
@@ -12,7 +12,7 @@ __attribute__((noinline)) void loan_end(
 	if (was == BIAS_FOREIGN && users)
 		atom_store_release(&users->backoff, users->backoff + 1);
 	if (was == BIAS_IN_THE_WAY && users)
-		atom_store_release(&users->backoff, LOAN_BACKOFF_MAX);
+		atom_store_release(&users->backoff, USERS_BIAS_BACKOFF_MAX);
 	bias_end(s);
 }
 

@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: MIT
 /*
- * Who uses a queue, and its lock lent to the thread that has long been the only
- * one (registry/bias.h).
+ * Who uses a queue, and its lock biased to the thread that has long been the
+ * only one (registry/bias.h).
  *
- * On a lent queue nobody sleeps. A call enters by the loan, and if it turns out
- * to need more than the queue's own memory (the heap, a sleep, a look at the
- * dead) it leaves again with nothing done and takes the lock, which ends the
- * loan; whoever is alone gets it back at the end of that call.
+ * On a biased queue nobody sleeps. A call enters by the bias, and if it turns
+ * out to need more than the queue's own memory (the heap, a sleep, a look at
+ * the dead) it leaves again with nothing done and takes the lock, which ends
+ * the bias; whoever is alone gets it back at the end of that call.
  *
- * Who uses the queue, and on which CPU, is written down only when it changes. On
- * one queue a client and its server both send and receive, so the partner of a
- * thread is the last user that was another one, of whatever kind.
+ * Who uses the queue, and on which CPU, is written down only when it changes.
+ * On one queue a client and its server both send and receive, so the partner of
+ * a thread is the last user that was another one, of whatever kind.
  */
-#ifndef IPCLIFT_OBJECT_LOAN_H
-#define IPCLIFT_OBJECT_LOAN_H
+#ifndef IPCLIFT_OBJECT_USERS_H
+#define IPCLIFT_OBJECT_USERS_H
 
 #include "registry/bias.h"
 
-/* Calls in a row by one thread before the lock is lent to it; sixteen times
+/* Calls in a row by one thread before the lock is biased to it; sixteen times
  * more after each revocation. Arbitrary: a revocation costs as much as some
  * hundred calls gain. */
-#define LOAN_STREAK 64u
-#define LOAN_BACKOFF_MAX 6u
+#define USERS_BIAS_STREAK 64u
+#define USERS_BIAS_BACKOFF_MAX 6u
 
 enum {
 	USER_SENDER,
 	USER_RECEIVER,
 };
 
-/* Enter the queue of ident, if it is lent to us: 1, in a section, with the
+/* Enter the queue of ident, if it is biased to us: 1, in a section, with the
  * journal ready; or 0. */
-static inline int loan_enter(struct caller *c, struct slot *s, u64 ident)
+static inline int users_bias_enter(struct caller *c, struct slot *s, u64 ident)
 {
 	if (!bias_enter(c, s))
 		return 0;
@@ -41,15 +41,15 @@ static inline int loan_enter(struct caller *c, struct slot *s, u64 ident)
 	bias_leave(c, s);
 	return 0;
 }
-static inline void loan_leave(struct caller *c, struct slot *s)
+static inline void users_bias_leave(struct caller *c, struct slot *s)
 {
 	bias_journal_end(c);
 	bias_leave(c, s);
 }
 
-/* The lock was just acquired: the loan, if there is one, is over. users may be
+/* The lock was just acquired: the bias, if there is one, is over. users may be
  * NULL. Must come before the queue is looked at. */
-void loan_end(struct caller *c, struct slot *s, struct users *users);
+void users_bias_end(struct caller *c, struct slot *s, struct users *users);
 
 /* With the lock held: this call sends or receives. */
 void users_changed(
@@ -68,7 +68,7 @@ int users_elsewhere(const struct caller *c, const struct users *users);
 
 /* With the lock held, at the end of a call that found nobody asleep: lend it to
  * one that has long been alone. */
-static inline void loan_consider(
+static inline void users_bias_consider(
 	struct caller *c, struct slot *s, const struct users *users)
 {
 	u32 sender = users->thread[USER_SENDER];
@@ -83,12 +83,12 @@ static inline void loan_consider(
 		c->alone[k].ident = ident;
 		c->alone[k].n = 0;
 	}
-	if (backoff > LOAN_BACKOFF_MAX)
-		backoff = LOAN_BACKOFF_MAX;
-	if (likely(c->alone[k].n < LOAN_STREAK << (4 * backoff)))
+	if (backoff > USERS_BIAS_BACKOFF_MAX)
+		backoff = USERS_BIAS_BACKOFF_MAX;
+	if (likely(c->alone[k].n < USERS_BIAS_STREAK << (4 * backoff)))
 		c->alone[k].n++;
 	else
-		bias_lend(c, s);
+		bias_grant(c, s);
 }
 
 #endif

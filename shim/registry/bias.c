@@ -9,8 +9,8 @@
 
 #define MEMBARRIER_GLOBAL_EXPEDITED 2
 #define MEMBARRIER_REGISTER_GLOBAL_EXPEDITED 4
-/* About a microsecond of looking before the revoker sleeps; the lender needs
- * some nanoseconds unless it was preempted. */
+/* About a microsecond of looking before the revoker sleeps; the bias owner
+ * needs some nanoseconds unless it was preempted. */
 #define SPINS 100
 #define SLICE_NS 50000 /* and twice as long each time, up to */
 #define SLICES 5       /* times */
@@ -30,12 +30,12 @@ void bias_register(struct caller *c)
 			MEMBARRIER_REGISTER_GLOBAL_EXPEDITED, 0, 0);
 		process.pid = c->pid;
 	}
-	c->may_borrow = process.may;
+	c->may_bias = process.may;
 }
 
-void bias_lend(struct caller *c, struct slot *s)
+void bias_grant(struct caller *c, struct slot *s)
 {
-	if (c->may_borrow && c->bias_id != ~0ULL &&
+	if (c->may_bias && c->bias_id != ~0ULL &&
 		!atom_load_relaxed(&caller_header(c)->bias_off))
 		atom_store_release(&s->bias, c->bias_id);
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Bias: an object's lock lent to the one thread that uses it.
+ * Bias: an object's lock biased to the one thread that uses it.
  *
  * A locked instruction costs more here than all the rest of an uncontended
  * operation, and an object that only one thread uses needs none. A thread that
- * has used an object many times in a row gets its lock lent: slot.bias names
- * its thread record. It then enters by plain stores,
+ * has used an object many times in a row gets its lock biased to it: slot.bias
+ * names its thread record. It then enters by plain stores,
  *
  *     bias_busy = tid;  (no fence)  is bias still mine?
  *
@@ -15,9 +15,9 @@
  *
  * The membarrier is what makes the missing fence right: it executes a full
  * barrier on every CPU that runs a thread of a registered process, so either
- * the revoker sees bias_busy or the lender sees REVOKING. A revocation costs a
- * few microseconds, and each makes the object wait sixteen times longer before
- * it is lent again, so shared objects are soon left alone.
+ * the revoker sees bias_busy or the bias owner sees REVOKING. A revocation
+ * costs a few microseconds, and each makes the object wait sixteen times longer
+ * before it is biased again, so shared objects are soon left alone.
  *
  * While inside, bias_busy is the pending entry of the thread's robust list: if
  * it dies there the kernel marks OWNER_DIED, and the revoker rolls its journal
@@ -26,20 +26,20 @@
  * still find the bias owner's name in lock.journal, passes over that. The bias
  * owner may be alive and storing until the revoker has seen it out.
  *
- * Processes that cannot register (old kernel, seccomp) are never lent to. They
- * revoke, all the same, and so does one whose filter came after it registered.
- * Who is refused the barrier stops biasing in this registry for good
- * (header.bias_off), tells the event ring once, and waits BARRIER_NS instead: a
- * store that has retired leaves the store buffer of an x86 CPU within
- * microseconds, and an interrupt, such as the tick, empties it (Morrison and
- * Afek, "Temporally Bounding TSO", ASPLOS 2015). Only what was biased before
- * pays that.
+ * Processes that cannot register (old kernel, seccomp) are never biased to.
+ * They revoke, all the same, and so does one whose filter came after it
+ * registered. Who is refused the barrier stops biasing in this registry for
+ * good (header.bias_off), tells the event ring once, and waits BARRIER_NS
+ * instead: a store that has retired leaves the store buffer of an x86 CPU
+ * within microseconds, and an interrupt, such as the tick, empties it (Morrison
+ * and Afek, "Temporally Bounding TSO", ASPLOS 2015). Only what was biased
+ * before pays that.
  *
  * State of slot.bias: 0 -> owner (lock holder, who becomes it) -> owner |
  * BIAS_REVOKING -> 0 (lock holder). bias_busy: 0 <-> the owner's tid (owner,
- * without the lock), or OWNER_DIED (the kernel, or a revoker who finds the owner
- * gone) -> 0 (revoker). A revoker who dies leaves BIAS_REVOKING, and the next
- * owner of the lock begins anew.
+ * without the lock), or OWNER_DIED (the kernel, or a revoker who finds the
+ * owner gone) -> 0 (revoker). A revoker who dies leaves BIAS_REVOKING, and the
+ * next owner of the lock begins anew.
  */
 #ifndef IPCLIFT_REGISTRY_BIAS_H
 #define IPCLIFT_REGISTRY_BIAS_H
@@ -115,11 +115,11 @@ static inline void bias_end(struct slot *s)
 	atom_store_release(&s->bias, 0);
 }
 
-/* Register the process with membarrier(2), so that locks may be lent to it; at
- * a thread's first call, since a host may forbid system calls later. */
+/* Register the process with membarrier(2), so that locks may be biased to it;
+ * at a thread's first call, since a host may forbid system calls later. */
 void bias_register(struct caller *c);
 
 /* With the lock held: lend it to the caller, if its process may be. */
-void bias_lend(struct caller *c, struct slot *s);
+void bias_grant(struct caller *c, struct slot *s);
 
 #endif

@@ -106,20 +106,20 @@ struct caller {
 		u64 ident;
 		u64 n;
 	} streak[8];
-	/* Semaphore sets lent to this thread (bias.h), by the low bits of their
-	 * id: what an operation needs, looked up when each was lent. Good as
-	 * long as the slot's bias is bias_id, since whatever changes a set
-	 * takes it back first, and lending its slot again overwrites the
+	/* Semaphore sets biased to this thread (bias.h), by the low bits of
+	 * their id: what an operation needs, looked up when each was biased.
+	 * Good as long as the slot's bias is bias_id, since whatever changes a
+	 * set takes it back first, and lending its slot again overwrites the
 	 * entry; and as long as the process has the same euid. */
-	struct lent {
+	struct biased {
 		s32 id;
 		u32 n; /* semaphores; 0: empty */
 		struct slot *slot;
 		struct sem *sems;
 		u32 euid;
-	} lent[8];
-	u32 idx_mask;	   /* of ids */
-	int may_borrow;	   /* bias_register succeeded */
+	} biased[8];
+	u32 idx_mask; /* of ids */
+	int may_bias; /* bias_register succeeded */
 	struct { /* wait.c: the last look of a sleeper, and at which object */
 		u64 ident;
 		u32 result; /* enum spin_result */
@@ -128,7 +128,7 @@ struct caller {
 		s64 credit, usual;
 	} yield;
 	u32 onlooker; /* rather late than in others' way: the mount */
-	/* Calls on one queue in a row under its lock (object/loan.h). */
+	/* Calls on one queue in a row under its lock (object/users.h). */
 	struct {
 		u64 ident;
 		u64 n;
@@ -149,8 +149,8 @@ struct caller {
 	uintptr_t good_write_page[16];
 	struct guard_range good_range[2], good_write_range[2];
 	u64 log_from, log_to; /* events to be logged (event.h); 0 = none */
-	u32 robust_refused; /* no robust list is to be had: task.h */
-	u32 mq_mail; /* sent under the lock now held (mq/mqmail.h); 0 = none */
+	u32 robust_refused;   /* no robust list is to be had: task.h */
+	u32 mq_pending; /* sent under the lock now held (mq/mqpending.h); 0 = none */
 	/* The own undo records used lately (undo.h), by slot index. */
 	struct {
 		u64 ident;

@@ -7,11 +7,11 @@
 #include "registry/mapped.h"
 #include "registry/task.h"
 
-/* use_seq of a nascent task: when the fork began, and life_birth: when it was
+/* use_seq of a prefork task: when the fork began, and life_birth: when it was
  * over, 0 = not yet; in ns since boot. Start times are in 1/100 s. */
 #define TICK_NS 10000000ULL
 
-u32 task_claim_nascent(struct caller *c)
+u32 task_claim_prefork(struct caller *c)
 {
 	struct task *own = task_own(c), *t;
 	u32 i, idx;
@@ -36,9 +36,9 @@ u32 task_claim_nascent(struct caller *c)
 		atom_store_release(&t->candidate, 0);
 		/* Not what it was for the last child: somebody may come by a
 		 * record that has just been that one's. */
-		atom_store_release(&t->nascent, 0);
+		atom_store_release(&t->prefork, 0);
 		atom_store_release(&t->use_seq, sys_boottime_ns());
-		atom_store_release(&t->state, TASK_NASCENT);
+		atom_store_release(&t->state, TASK_PREFORK);
 		return idx;
 	}
 	return 0;
@@ -82,7 +82,7 @@ static int may_be_child(const struct caller *c, const struct task *t, u32 pid)
  */
 int task_child_gone(const struct caller *c, const struct task *t)
 {
-	u32 pid = (u32)atom_load_acquire(&t->nascent);
+	u32 pid = (u32)atom_load_acquire(&t->prefork);
 	u64 until = atom_load_acquire(&t->life_birth);
 	struct sys_process p;
 

@@ -2,8 +2,8 @@
 /*
  * The heap; see heap.h. Room: before a page is first touched it is reserved
  * with MADV_POPULATE_WRITE, HEAP_BATCH bytes at a time, so that a full tmpfs is
- * -ENOMEM here and never a SIGBUS later. `reserved` only grows, but with a large
- * block, whose pages are reserved later; reserving twice does no harm.
+ * -ENOMEM here and never a SIGBUS later. `reserved` only grows, but with a
+ * large block, whose pages are reserved later; reserving twice does no harm.
  *
  * A free block begins with struct free_block; its first page always stays.
  */
@@ -152,8 +152,8 @@ static int reserve(struct caller *c, u64 off, u64 len)
 	return populate(c, off, len);
 }
 
-/* 1 if so many bytes can be taken from the bump pointer; 0 also where one of the
- * numbers is nonsense. */
+/* 1 if so many bytes can be taken from the bump pointer; 0 also where one of
+ * the numbers is nonsense. */
 static int bump_ok(const struct heap *heap, u64 size)
 {
 	u64 off = heap->bump, reserved = heap->reserved;
@@ -186,8 +186,8 @@ static int bump(struct caller *c, u64 size, u64 *ret_off)
 	return 0;
 }
 
-/* The same, but only the block's first page is there, and its last, which may be
- * the next one's first: the rest is the caller's to fill. */
+/* The same, but only the block's first page is there, and its last, which may
+ * be the next one's first: the rest is the caller's to fill. */
 static int bump_bare(struct caller *c, u64 block, u64 *ret_off)
 {
 	struct heap *heap = &caller_header(c)->heap;
@@ -298,7 +298,8 @@ void heap_discard(struct caller *c, u64 off, u64 size)
 		punch(c, off, block);
 }
 
-/* ---- a block of the thread's own; no lock of the heap but where it is taken */
+/* ---- a block of the thread's own; no lock of the heap but where it is
+ * taken */
 
 static int take_ready(struct caller *c, int k, u64 block)
 {

@@ -166,16 +166,16 @@ struct shm_segment {
 	u64 touched;	       /* 1: its pages may hold something */
 	u32 cpid, lpid;
 	s64 atime, dtime;
-	u32 creator; /* thread */
-	u32 locker;  /* uid that SHM_LOCKed it */
-	u64 creator_start; /* its birth (identity.h) */
-	u32 doomed_next, doomed_prev; /* idx + 1: removed, still attached */
+	u32 creator;		  /* thread */
+	u32 locker;		  /* uid that SHM_LOCKed it */
+	u64 creator_start;	  /* its birth (identity.h) */
+	u32 dest_next, dest_prev; /* idx + 1: removed, still attached */
 	u32 tidy_at; /* nattch beyond which the dead are looked for */
 	u32 pad0;
 	u64 pad[3];
 };
 #define SHM_SEG_NORESERVE 1u
-#define SHM_SEG_DOOMED 2u  /* in the list of the removed */
+#define SHM_SEG_DEST 2u	   /* in the list of the removed */
 #define SHM_SEG_COUNTED 4u /* in the totals */
 
 /*
@@ -210,7 +210,7 @@ struct shm_state {
 	u64 unpromised; /* and of those with */
 	u64 pool; /* kept pages of free runs, and of those that threads empty */
 	struct ref next_run; /* between admission and creation */
-	u32 doomed;	     /* idx + 1: removed segments still attached */
+	u32 dest;	     /* idx + 1: removed segments still attached */
 	u32 n_kept;	     /* runs in the lists kept[] */
 	u64 room,
 		room_ns; /* what the file system could hold, and when; hints */
@@ -325,7 +325,7 @@ struct header {
 	u32 mq_orphans; /* queues unlinked but open: slot idx + 1, 0 = none */
 	u32 bias_off;	/* 1: no lock is biased any more; one store (bias.h) */
 	s64 mq_changed; /* a name came or went: realtime seconds, a hint */
-	struct mq_mail mq_mail[MQ_MAILS];
+	struct mq_pending mq_pending[MQ_PENDINGS];
 	struct control_file control[CONTROL_FILES];
 	struct control_taken control_taken;
 	struct limit_told told[LIMITS_TOLD];

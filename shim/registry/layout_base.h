@@ -29,7 +29,7 @@ struct short_ref {
  * n_*        owner, waiters   -     yes              one off: statistics
  * robust_*   owner            -     kernel only      a node of the dead, which
  *                                                    nobody follows
- * bias_busy  lender, kernel   -     lock's owner     OWNER_DIED (bias.h)
+ * bias_busy  bias owner, kernel   -     lock's owner     OWNER_DIED (bias.h)
  * streak     lock holder      self  no               a hint
  */
 struct lock {
@@ -40,7 +40,7 @@ struct lock {
 	u32 n_held_wanted; /* cnt_hold: wanted by others while held */
 	u64 robust_prev;   /* +24: written by libc code only */
 	u64 robust_next;   /* +32 (glibc) or +28 (musl) from word */
-	u32 bias_busy;	   /* bias.h: the lender's tid while it is inside */
+	u32 bias_busy;	   /* bias.h: the bias owner's tid while it is inside */
 	u32 streak;	   /* a set's: operations of one thread in a row */
 };
 _Static_assert(sizeof(struct lock) == 48, "lock size");
@@ -98,7 +98,7 @@ struct slot {
 	u32 cuid;
 	u32 size; /* semaphores of the set */
 	u64 bias; /* bias.h: caller.bias_id of the thread that the lock
-		   * is lent to, 0 = none */
+		   * is biased to, 0 = none */
 };
 _Static_assert(sizeof(struct slot) == 112, "slot size");
 
@@ -141,7 +141,7 @@ struct id_table {
 	u32 n_buckets; /* linear hashing: buckets in use, >= 1 */
 	u32 key_seq;
 	u32 slots_ready; /* pages of slots below are reserved; only grows */
-	u64 gen; /* generation of the next object (id_table_next_gen) */
+	u64 gen;	 /* generation of the next object (id_table_next_gen) */
 	u64 pages[IDX_PAGES / 64]; /* pages of the bitmap's level 0 that were
 				    * ever used; the others are holes */
 };
@@ -180,16 +180,16 @@ struct limits {
  * shm_*      owner, reaper    lock  no               journaled; shm_free may be
  *                                                    0 in a dead one's
  * epoch      owner            -     yes              one store
- * nascent    parent, child    -     yes              one compare-and-swap
- * mail       senders, courier -     yes              one look too many
+ * prefork    parent, child    -     yes              one compare-and-swap
+ * mail       senders, notification thread -     yes              one look too many
  *
- * state TASK_NASCENT: not a process yet but what a child to be forked will
+ * state TASK_PREFORK: not a process yet but what a child to be forked will
  * inherit (shm/shmfork.h); pid and start are the parent's.
  */
 enum task_state {
 	TASK_FREE,
 	TASK_LIVE,
-	TASK_NASCENT,
+	TASK_PREFORK,
 };
 
 struct task {
@@ -207,10 +207,10 @@ struct task {
 	u32 life; /* tid | WAITERS while linked; OWNER_DIED once it fired, or
 		   * because its thread can have no list: then life_tid is 0 */
 	u32 life_waiters;
-	/* Birth of life_tid; of a nascent task: when the fork was over, in ns
+	/* Birth of life_tid; of a prefork task: when the fork was over, in ns
 	 * since boot, 0 = not yet (child.c) */
 	u64 life_birth;
-	u64 asked_ns; /* when it was last found alive: task_look; a hint */
+	u64 asked_ns;  /* when it was last found alive: task_look; a hint */
 	u64 life_prev; /* +24 */
 	u64 life_next; /* +32 / +28 */
 	/* If that thread is not the leader, this is linked too, with the pid:
@@ -234,9 +234,9 @@ struct task {
 	u64 mm;	       /* tells one program image from the next: stack start */
 	u32 epoch;     /* program images so far */
 	u32 life_tid;  /* the thread that the lifeline is of */
-	u64 nascent;   /* nonce << 32 | pid of the child, once known */
+	u64 prefork;   /* nonce << 32 | pid of the child, once known */
 	u32 candidate; /* who may be its child: pid, 0 = not looked yet */
-	u32 mail;      /* 0 or MQ_COURIER_ASLEEP: its courier sleeps on it */
+	u32 mail; /* 0 or MQ_COURIER_ASLEEP: its notification thread sleeps on it */
 };
 _Static_assert(sizeof(struct task) == 256, "task size");
 #define N_TASKS 65536u
@@ -369,8 +369,8 @@ struct msg_blocks {
 struct thread {
 	u32 tid; /* 0 = free; claimed by CAS */
 	u32 task;
-	u32 claims; /* how often it was claimed */
-	u32 run_claim; /* the claim that `run` is of: shm/shmrun.h */
+	u32 claims;	  /* how often it was claimed */
+	u32 run_claim;	  /* the claim that `run` is of: shm/shmrun.h */
 	u64 start;	  /* of the task */
 	u64 birth;	  /* of tid (identity.h); another one's if tid is 0 */
 	struct ref spare; /* a block between heap_alloc_at and its use */

@@ -10,7 +10,7 @@
 
 /*
  * struct users: hints about who uses a queue, plain stores under its lock, read
- * without it; any value is right (object/loan.h). By kind: 0 those who send, 1
+ * without it; any value is right (object/users.h). By kind: 0 those who send, 1
  * those who receive.
  */
 struct queue_user {
@@ -21,9 +21,10 @@ struct users {
 	u32 thread[2]; /* the last one of each kind, 0 = none yet */
 	u32 backoff;   /* times the lock was taken back for another thread */
 	u32 streaming; /* the sender is at it without pause */
-	struct queue_user recent, other; /* the last one, and the last before it that
+	struct queue_user recent,
+		other; /* the last one, and the last before it that
 				    * was another: its partner */
-	u16 spin; /* registry/spin.h */
+	u16 spin;      /* registry/spin.h */
 	u16 pad[3];
 };
 
@@ -105,21 +106,22 @@ struct mq_notify {
 	u64 value;
 	u32 image; /* its task's epoch: tells its program from one after exec */
 	u32 sender_pid, sender_uid; /* while it is fired; plain */
-	u32 courier; /* 1: the registrant has one, for what we may not send */
-	u32 sock;    /* SIGEV_THREAD by number: the netlink socket, */
+	u32 notify_thread; /* 1: the registrant has one, for what we may not send */
+	u32 sock;	   /* SIGEV_THREAD by number: the netlink socket, */
 	u64 sock_ino;
 	u64 cookie[4]; /* and what it is to be told */
 	u64 stamp;     /* tells registrations apart */
 };
 
 /*
- * struct mq_mail: a notification that its sender may not, or cannot, send
- * itself, on its way to the registrant's courier (entry/courier.c), which does.
- * state: free -> tid of the sender that fills it -> MQ_MAIL_SENT -> free, each
- * by one compare-and-swap or store. All else: the sender, before SENT. A sender
- * that dies leaves its tid, and whoever needs the place takes it.
+ * struct mq_pending: a notification that its sender may not, or cannot, send
+ * itself, on its way to the registrant's notification thread
+ * (entry/notify_thread.c), which does. state: free -> tid of the sender that
+ * fills it -> MQ_PENDING_SENT -> free, each by one compare-and-swap or store.
+ * All else: the sender, before SENT. A sender that dies leaves its tid, and
+ * whoever needs the place takes it.
  */
-struct mq_mail {
+struct mq_pending {
 	u32 state;
 	u32 task, pid; /* of the registrant */
 	s32 signo;
@@ -131,16 +133,17 @@ struct mq_mail {
 	u64 sock_ino;
 	u64 cookie[4];
 };
-#define MQ_MAIL_SENT 0x80000000u
+#define MQ_PENDING_SENT 0x80000000u
 /* signo of what goes to a socket: the kernel's last byte of a cookie. */
 #define MQ_COOKIE_WOKEN 1
 #define MQ_COOKIE_REMOVED 2
 /* Arbitrary; only what a stopped process has not fetched stays, a standard
  * signal once. With none free a notification is lost, which is an event. */
-#define MQ_MAILS 256u
-/* task.mail: the courier is asleep, or about to be. No other value but 0: while
- * a sender is at it the word is the pending entry of its robust list, and for
- * one without an owner the kernel wakes a sleeper at its death. */
+#define MQ_PENDINGS 256u
+/* task.mail: the notification thread is asleep, or about to be. No other value
+ * but 0: while a sender is at it the word is the pending entry of its robust
+ * list, and for one without an owner the kernel wakes a sleeper at its
+ * death. */
 #define MQ_COURIER_ASLEEP 0x80000000u
 
 /*

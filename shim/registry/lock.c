@@ -81,7 +81,7 @@ static void boost_give_up(const struct caller *c, u32 *boost)
 		sys_call(__NR_futex, boost, SYS_FUTEX_UNLOCK_PI, 0, NULL);
 }
 
-/* Sleep until the owner, who is lent our priority, has given the lock up, or
+/* Sleep until the owner, who is biased our priority, has given the lock up, or
  * the backstop; see lock.h. -errno if that cannot be done. */
 static int boost_wait(struct caller *c, struct lock *lock, u32 seen)
 {
@@ -115,7 +115,7 @@ static int boost_wait(struct caller *c, struct lock *lock, u32 seen)
 	return err;
 }
 
-/* The word is free: let those go on who lent us their priority. */
+/* The word is free: let those go on who biased us their priority. */
 static void boost_end(const struct caller *c)
 {
 	u32 *boost = &region_thread(&c->region, c->thread)->boost;
@@ -163,7 +163,7 @@ static u32 acquire_contended(struct caller *c, struct lock *lock, u32 seen)
 		if (!slept)
 			__atomic_fetch_add(
 				&lock->n_held_wanted, 1, __ATOMIC_RELAXED);
-		/* With a lock held somebody may have lent us priority. */
+		/* With a lock held somebody may have biased us priority. */
 		if (boosts < 0)
 			boosts = c->n_held || lock_real_time();
 		if (sleep_for(c, lock, seen, boosts) == -ETIMEDOUT)

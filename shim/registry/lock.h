@@ -36,24 +36,25 @@
  * killed while a third thread barges in (doc/measurements.md §2). Here the
  * WAITERS bit survives the unlock, and whoever slept acquires with the bit set.
  *
- * Real-time threads, and whoever waits with a lock held (somebody may have lent
- * it his priority), do not sleep on the word but in FUTEX_LOCK_PI on `boost` of
- * the owner's thread record, which lends the owner their priority: an owner
- * that was preempted by ordinary threads goes on at once. Both kinds of sleeper
- * cannot share a word, and handing the lock itself over would make a convoy of
- * every contended lock. States of boost:
+ * Real-time threads, and whoever waits with a lock held (somebody may have
+ * biased it his priority), do not sleep on the word but in FUTEX_LOCK_PI on
+ * `boost` of the owner's thread record, which lends the owner their priority:
+ * an owner that was preempted by ordinary threads goes on at once. Both kinds
+ * of sleeper cannot share a word, and handing the lock itself over would make a
+ * convoy of every contended lock. States of boost:
  *   0                the thread is not waited for so
  *   tid [| WAITERS]  of the thread itself: stored by a waiter who has seen it
  *                    own a lock, WAITERS by the kernel. The owner gives it up
  *                    after it has released a lock with WAITERS
  *   another's        a waiter's, handed over by the kernel; it gives it up at
  *                    once, so that all waiters look at the lock again
- * Any value is harmless: it only says who is lent priority, a sleep on it ends
- * with the backstop, and the lock's word alone says who owns the lock.
+ * Any value is harmless: it only says who is biased priority, a sleep on it
+ * ends with the backstop, and the lock's word alone says who owns the lock.
  *
  * Order of locks, outer before inner: enum lock_rank; a build without
- * optimization (-Doptimization=0) and that of tests/crash trap where it is broken. Two of one rank
- * are taken only of tasks, the second being nobody else's yet.
+ * optimization (-Doptimization=0) and that of tests/crash trap where it is
+ * broken. Two of one rank are taken only of tasks, the second being nobody
+ * else's yet.
  */
 #ifndef IPCLIFT_REGISTRY_LOCK_H
 #define IPCLIFT_REGISTRY_LOCK_H
@@ -93,9 +94,9 @@ void lock_release(struct caller *c, struct lock *lock);
  */
 void lock_pass_on(struct caller *c, struct lock *lock);
 
-/* Times taken since the last reset (inspect/lockview.h). The word itself never goes
- * back, for lock-free readers compare it: a reset goes on to the next multiple
- * of 2^48. */
+/* Times taken since the last reset (inspect/lockview.h). The word itself never
+ * goes back, for lock-free readers compare it: a reset goes on to the next
+ * multiple of 2^48. */
 #define LOCK_COUNT_BITS 48
 static inline u64 lock_count(const struct lock *lock)
 {
@@ -134,11 +135,11 @@ static inline int lock_peek_valid(const struct lock *lock, u64 count)
 	return !lock_busy(lock) && atom_load_relaxed(&lock->count) == count;
 }
 /*
- * After a try in vain, the first being number 0: 1 if it is worth another, 0 if
- * the lock should be taken, since its owner died, or has it for long. Somebody
- * who only looks (caller.onlooker) waits for that by short sleeps, for up to a
- * second: in the queue it would be woken in turn, and whoever stands behind it
- * would wait for it to run.
+ * After a try without success, the first being number 0: 1 if it is worth
+ * another, 0 if the lock should be taken, since its owner died, or has it for
+ * long. Somebody who only looks (caller.onlooker) waits for that by short
+ * sleeps, for up to a second: in the queue it would be woken in turn, and
+ * whoever stands behind it would wait for it to run.
  */
 int lock_peek_again(struct caller *c, const struct lock *lock, u32 tries);
 

@@ -8,18 +8,18 @@
  * of either never meets the other. A look as long as a wake-up does, even
  * while the other sleeps; and then both are in step and sleep no more.
  *
- * Whether a look pays is a property of the object, not of a thread: it pays only
- * where the answer comes soon. So a hint of 16 bits in the object says
+ * Whether a look pays is a property of the object, not of a thread: it pays
+ * only where the answer comes soon. So a hint of 16 bits in the object says
  *
- *   score    0..15  looks that found something lately, less those in vain; while
+ *   score    0..15  looks that found something lately, less those without success; while
  *                   it is not 0 every wait looks first
  *   backoff  0..15  at score 0: how rare looks are
  *   count    0..255 at score 0: waits that go by until the next look
  *
- * A find adds two, a look in vain takes one: looking ends where less than a
- * third of the looks find something. At score 0 one wait in 4, 8, 16 ... 256
- * looks. A look that lost its CPU to somebody else ends at once and counts as
- * four looks in vain: there is more to run than there are CPUs.
+ * A find adds two, a look without success takes one: looking ends where less
+ * than a third of the looks find something. At score 0 one wait in 4, 8, 16 ...
+ * 256 looks. A look that lost its CPU to somebody else ends at once and counts
+ * as four looks without success: there is more to run than there are CPUs.
  *
  * The hint is read at any time, any value is right. It is written under the
  * object's lock, by spin_note.
@@ -50,7 +50,7 @@ struct spin {
 int spin_begin(struct spin *s, u16 hint);
 /* Go on after something else was done. */
 void spin_resume(struct spin *s);
-/* Pause once; 0 when the look is over, in vain. */
+/* Pause once; 0 when the look is over, without success. */
 int spin_on(struct spin *s);
 /* What was looked for came. */
 void spin_found(struct spin *s);

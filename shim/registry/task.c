@@ -215,7 +215,7 @@ static int task_try(struct caller *c, u32 idx, u64 start, u64 mm)
 	atom_store_release(&t->life, 0);
 	atom_store_release(&t->exec_life, 0);
 	atom_store_release(&t->mm, mm);
-	atom_store_release(&t->nascent, 0);
+	atom_store_release(&t->prefork, 0);
 	atom_store_release(&t->asked_ns, sys_monotonic_ns());
 	atom_store_release(&t->state, TASK_LIVE);
 	if (c->new_image)
@@ -653,8 +653,8 @@ int task_thread_gone(const struct caller *c, u32 tid)
 	return !th || identity_thread_gone(tid, th->birth);
 }
 
-/* As the kernel leaves exec_life. When a thread ends, musl walks its list itself
- * and marks whatever is there, with OWNER_DIED alone. */
+/* As the kernel leaves exec_life. When a thread ends, musl walks its list
+ * itself and marks whatever is there, with OWNER_DIED alone. */
 #define EXEC_FIRED (SYS_OWNER_DIED | SYS_WAITERS)
 
 int task_changed_image(const struct caller *c, const struct task *t)

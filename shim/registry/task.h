@@ -78,7 +78,7 @@ enum task_look {
 /* How many are few; arbitrary. */
 #define TASK_FEW 4u
 /* 1 if the process of a task is gone, as far as `look` goes; one that is
- * suspect is asked for in any case. Not of a nascent task. */
+ * suspect is asked for in any case. Not of a prefork task. */
 int task_look_slow(const struct caller *c, struct task *t, enum task_look look);
 static inline int task_look(
 	const struct caller *c, struct task *t, enum task_look look)
@@ -111,19 +111,19 @@ int task_changed_image(const struct caller *c, const struct task *t);
  * over all. Pages of the table that were never used are not read. */
 u32 task_next(const struct caller *c, u32 from);
 
-/* Claim a slot for a child to be forked (TASK_NASCENT, with the parent's pid
+/* Claim a slot for a child to be forked (TASK_PREFORK, with the parent's pid
  * and start); 0 if the table is full. */
-u32 task_claim_nascent(struct caller *c);
+u32 task_claim_prefork(struct caller *c);
 
 /* 1 if a process has a task of its own. */
 int task_is_known(const struct caller *c, u32 pid);
 
-/* Of a nascent task whose child's number is known: 1 if that is gone, or in
+/* Of a prefork task whose child's number is known: 1 if that is gone, or in
  * another program image, so that it has nothing of what is counted for it. */
 int task_child_gone(const struct caller *c, const struct task *t);
 
 /*
- * Of a nascent task whose parent died before it said which child it had: 1 if
+ * Of a prefork task whose parent died before it said which child it had: 1 if
  * some process may be that child, that is, has the parent's stack, is not
  * older than the fork and has not made itself known. Reads all of /proc, but
  * not as long as the one that it found last time may still be it. t's lock is

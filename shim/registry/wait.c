@@ -72,8 +72,8 @@ HOT static void push_promise(struct caller *c, struct waiter *w)
 	__atomic_store_n(at, (void *)node, __ATOMIC_RELEASE);
 }
 
-/* A dead one's name: the kernel comes to it, unless its walk was cut short; then
- * it is ours to note. looks: so many slices have passed. */
+/* A dead one's name: the kernel comes to it, unless its walk was cut short;
+ * then it is ours to note. looks: so many slices have passed. */
 static void note_death(
 	const struct caller *c, struct waiter *w, u32 seen, u32 looks)
 {
@@ -84,7 +84,7 @@ static void note_death(
 		return;
 	gone = sys_call(__NR_kill, tid, 0) == -ESRCH;
 	/* A zombie that nobody fetches is past that walk, but one that has only
-	 * begun to end may be in it: then for so long in vain. */
+	 * begun to end may be in it: then for so long without success. */
 	if (!gone && looks >= ENDING_LOOKS)
 		gone = task_thread_gone(c, tid);
 	if (gone && atom_cas(&w->word, &seen, WAIT_WORD_LOOK))

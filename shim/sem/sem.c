@@ -202,7 +202,7 @@ static int lock_for(struct caller *c, struct slot *s, u64 ident, int all,
 /*
  * Value and pid of a word without the lock: if it is not owned, its one load
  * is the answer. If it is, it counts when nobody held the lock before and
- * after, and nobody took it between, or if the set is lent to us. 0 if it
+ * after, and nobody took it between, or if the set is biased to us. 0 if it
  * cannot be told.
  */
 static int peek(const struct caller *c, const struct slot *s,
@@ -486,8 +486,8 @@ static void stat_fill(struct caller *c, const struct slot *s, u64 ident,
 /*
  * IPC_STAT without the lock: 0, -EIDRM, or -EBUSY if it must be taken, for
  * somebody has it all the time, or died and has left something to do. A thread
- * that the set is lent to changes none of these fields but the times, one store
- * each.
+ * that the set is biased to changes none of these fields but the times, one
+ * store each.
  */
 static int stat_peek(
 	struct caller *c, const struct slot *s, u64 ident, struct sem_stat *ret)

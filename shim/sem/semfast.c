@@ -7,10 +7,11 @@
  * generation}: its commit point, whole or not at all. The generation is that
  * of the set, so a set removed meanwhile makes it fail.
  *
- * Lent: a set that one thread has long used alone is lent to it (bias.h). Its
- * operations are plain stores: one for a single operation, else journaled. Of
- * an undo record only adj[] is kept up then; whoever takes the set back counts
- * anew (undo_recount). On a lent set nobody sleeps and nobody else holds undo.
+ * Biased: a set that one thread has long used alone is biased to it (bias.h).
+ * Its operations are plain stores: one for a single operation, else journaled.
+ * Of an undo record only adj[] is kept up then; whoever takes the set back
+ * counts anew (undo_recount). On a biased set nobody sleeps and nobody else
+ * holds undo.
  *
  * Neither reports errors: a call that does not simply succeed (or fail with
  * EAGAIN) is handed on, so that all checks are made in the kernel's order.
@@ -37,7 +38,7 @@ static __attribute__((noinline)) void one_stamped(
 	bias_journal_end(c);
 }
 
-/* A single operation without undo on a set that is lent to us. */
+/* A single operation without undo on a set that is biased to us. */
 HOT static inline int one_biased(struct caller *c, struct slot *s, u64 ident,
 	struct sem *sem, const struct sop *op)
 {
@@ -71,13 +72,13 @@ out:
 }
 
 /*
- * The same with all that op_fast looks up known since the loan was made
- * (caller.lent): an operation on a lent set is what most calls of a program
+ * The same with all that op_fast looks up known since the bias was given
+ * (caller.biased): an operation on a biased set is what most calls of a program
  * that keeps its semaphores to itself are. No section can be open here, so
  * its bracket is two plain stores.
  */
-static inline int one_lent(
-	struct caller *c, const struct lent *l, s32 id, const struct sop *user)
+static inline int one_biased_set(struct caller *c, const struct biased *l,
+	s32 id, const struct sop *user)
 {
 	struct lock *lock;
 	struct sem *sem;
@@ -159,7 +160,7 @@ static inline struct undo *undo_cached(struct caller *c, u64 ident)
 	return u;
 }
 
-/* A single operation with undo on a set that is lent to us. */
+/* A single operation with undo on a set that is biased to us. */
 static __attribute__((noinline)) int undo_biased(struct caller *c,
 	struct slot *s, u64 ident, struct sem *sem, const struct sop *op)
 {
@@ -194,7 +195,7 @@ out:
 }
 
 /* A few operations on different semaphores, without undo, on a set that is
- * lent to us: all values first, then all stores. */
+ * biased to us: all values first, then all stores. */
 static __attribute__((noinline)) int array_biased(
 	struct caller *c, s32 id, const struct sop *user, u32 n)
 {
@@ -250,7 +251,7 @@ out:
 	return ret;
 }
 
-/* Any short array on a set that is lent to us, with undo, with one semaphore
+/* Any short array on a set that is biased to us, with undo, with one semaphore
  * named twice, or with a new second to write down. */
 static __attribute__((noinline)) int any_biased(
 	struct caller *c, s32 id, const struct sop *user, u32 n)
@@ -320,8 +321,9 @@ HOT static inline int one_cas(struct caller *c, u64 ident, struct slot *s,
 }
 
 /* At every power of two from BIAS_STREAK on the lock is taken, where the set
- * may be lent. Not by a thread that never took one: it would need system calls
- * that this way does without (a host under strict seccomp lives on that). */
+ * may be biased. Not by a thread that never took one: it would need system
+ * calls that this way does without (a host under strict seccomp lives on
+ * that). */
 static inline int streak_is_ripe(struct caller *c, u64 ident)
 {
 	u32 k = (u32)ident % 8;
@@ -332,7 +334,7 @@ static inline int streak_is_ripe(struct caller *c, u64 ident)
 		n = 0;
 	}
 	c->streak[k].n = n;
-	return n >= BIAS_STREAK && !(n & (n - 1)) && c->thread && c->may_borrow;
+	return n >= BIAS_STREAK && !(n & (n - 1)) && c->thread && c->may_bias;
 }
 
 /* The ways without a lock; NOT_FAST if this call is not for them. */
@@ -395,12 +397,12 @@ static __attribute__((noinline)) int op_not_fast(struct caller *c, s32 id,
 HOT int sem_op(struct caller *c, s32 id, const struct sop *user, u32 n,
 	const struct sys_timespec *timeout)
 {
-	const struct lent *l = &c->lent[(u32)id % 8];
+	const struct biased *l = &c->biased[(u32)id % 8];
 	int ret;
 
 	if (likely(n == 1 && !timeout)) {
 		if (likely(l->id == id && l->n)) {
-			ret = one_lent(c, l, id, user);
+			ret = one_biased_set(c, l, id, user);
 			if (likely(ret != NOT_FAST))
 				return ret;
 		}

@@ -22,7 +22,7 @@
 /* Locked simple operations without need before a word is given free again.
  * Arbitrary: more than one lock-step of a few contenders. */
 #define CALM_LIMIT 32
-/* Beyond, a set is never lent again in practice. */
+/* Beyond, a set is never biased again in practice. */
 #define BACKOFF_MAX 6
 /*
  * Beside holders of undo: the first slice of a sleep. Each next one is twice as
@@ -32,7 +32,7 @@
  */
 #define UNDO_SLICE_NS 20000000ULL
 #define UNWATCHED_DOUBLED 3
-/* Larger sets are not lent: every word would have to be owned. Arbitrary; the
+/* Larger sets are not biased: every word would have to be owned. Arbitrary; the
  * fast paths keep a bit a semaphore in one word. */
 #define BIAS_MAX_SEMS 64u
 #define LOCAL_SOPS 32u
@@ -48,7 +48,7 @@ void sem_own(struct sem *sem)
 
 /* ---- the set's lock ---- */
 
-/* The set was lent: end that, and bring up to date what its thread did not
+/* The set was biased: end that, and bring up to date what its thread did not
  * keep (undo.h). */
 static __attribute__((noinline)) void take_back(
 	struct caller *c, struct slot *s)
@@ -230,22 +230,22 @@ HOT static void note_operator(
 }
 
 /* For the owner's way only, and with both rights: else every call looks. */
-static void note_loan(
+static void note_bias(
 	struct caller *c, struct slot *s, struct sem *sems, s32 id)
 {
-	struct lent *l = &c->lent[(u32)id % 8];
+	struct biased *l = &c->biased[(u32)id % 8];
 	u32 euid = c->cred->euid;
 
-	*l = (struct lent){0};
+	*l = (struct biased){0};
 	if ((euid == s->uid || euid == s->cuid) && (s->mode & 0600) == 0600)
-		*l = (struct lent){id, s->size, s, sems, euid};
+		*l = (struct biased){id, s->size, s, sems, euid};
 }
 
 /*
  * The lock is held and the set quiet: lend it to a caller that has long been
  * the only one (bias.h). Its words are owned from then on.
  */
-HOT static void consider_lending(
+HOT static void consider_bias(
 	struct caller *c, struct slot *s, struct semset *set, u64 ident)
 {
 	u32 need = BIAS_STREAK << (4 * set->bias_backoff), k = (u32)ident % 8,
@@ -268,9 +268,9 @@ HOT static void consider_lending(
 		if (SEM_PID(sems[i].lo) && SEM_PID(sems[i].lo) != c->pid)
 			return;
 	}
-	bias_lend(c, s);
+	bias_grant(c, s);
 	if (s->bias == c->bias_id)
-		note_loan(c, s, sems, IDENT_ID(ident));
+		note_bias(c, s, sems, IDENT_ID(ident));
 }
 
 /* Where the partner is, and whether looking has lately been worth it. */
@@ -451,7 +451,7 @@ HOT static int op_once(
 	err = array_try(c, set, &r->a, &op);
 	if (err == 0) {
 		finish(c, s, set, r, holders);
-		consider_lending(c, s, set, ident);
+		consider_bias(c, s, set, ident);
 		sem_unlock(c, s);
 		return 0;
 	}

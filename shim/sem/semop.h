@@ -91,8 +91,8 @@ enum {
 };
 
 /* The array's task has come to hold something: one sleeper whom that concerns
- * and who would not look for long is nudged, and watches it from then on. Before
- * the commit, so that nobody dies between the two. Slot lock held. */
+ * and who would not look for long is nudged, and watches it from then on.
+ * Before the commit, so that nobody dies between the two. Slot lock held. */
 void sem_tell(struct caller *c, struct semset *set, const struct array *a);
 
 /* One call: its array and what a look at it tells. */
@@ -128,7 +128,7 @@ int sem_op_one(
 int sem_op_slow(struct caller *c, s32 id, const struct sop *user, u32 n,
 	const struct sys_timespec *timeout);
 
-/* Operations in a row by one thread before a set is lent to it; sixteen times
+/* Operations in a row by one thread before a set is biased to it; sixteen times
  * more after each revocation. Arbitrary: a revocation costs as much as some
  * hundred operations gain. */
 #define BIAS_STREAK 64u

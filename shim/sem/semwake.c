@@ -552,7 +552,7 @@ static void alter_pass_simple(
  * whom (`reach`) they were tried already, and what changed since.
  *
  * Sets of semaphores are sets of bits, num % 64: whoever shares a bit with a
- * changed semaphore is tried in vain, which does no harm.
+ * changed semaphore is tried without success, which does no harm.
  */
 struct pass {
 	struct waiter *array; /* next in set->complex */
@@ -886,8 +886,8 @@ static struct waiter *oldest(
 	return best && !wait_dead(best) ? best : NULL;
 }
 
-/* The oldest; else anybody alive will do, best the one that will be let through,
- * which costs nothing then. */
+/* The oldest; else anybody alive will do, best the one that will be let
+ * through, which costs nothing then. */
 void sem_alarm(struct caller *c, struct slot *s, struct semset *set,
 	const u16 *nums, u32 n)
 {

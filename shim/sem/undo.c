@@ -115,7 +115,7 @@ int undo_adjust(struct caller *c, struct semset *set, struct undo *u, u32 num,
 	return 0;
 }
 
-/* A set that is lent has one holder at most, and few semaphores. */
+/* A set that is biased has one holder at most, and few semaphores. */
 void undo_recount(struct caller *c, struct semset *set)
 {
 	struct undo *u = undo_at(c, ref_long(set->undo_active));

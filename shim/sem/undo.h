@@ -53,8 +53,8 @@ int undo_adjust(struct caller *c, struct semset *set, struct undo *u, u32 num,
 #define UNDO_ENTRIES 8u
 
 /* Bring n_nonzero of the records and n_adj of the set in line with adj[]: the
- * thread that a set is lent to leaves them alone. An operation of its own under
- * the slot's lock, or the lender's. */
+ * thread that a set is biased to leaves them alone. An operation of its own
+ * under the slot's lock, or the bias owner's. */
 void undo_recount(struct caller *c, struct semset *set);
 
 /* A task that holds something of this set and whose process is gone, as far as

@@ -117,39 +117,39 @@ static void class_init(struct caller *c, struct slot *s, u64 gen, u64 size)
 }
 
 /* Facility lock held, part of the current operation. */
-static void link_doomed(struct caller *c, struct slot *s)
+static void link_dest(struct caller *c, struct slot *s)
 {
 	struct shm_state *st = &caller_header(c)->shm;
 	struct shm_segment *seg = shm_body(c, s), *first = NULL;
 	u32 idx = region_slot_idx(&c->region, FAC_SHM, s);
 
-	if (st->doomed)
+	if (st->dest)
 		first = shm_body(
-			c, region_slot(&c->region, FAC_SHM, st->doomed - 1));
-	journal_set32(c, &seg->doomed_next, st->doomed);
-	journal_set32(c, &seg->doomed_prev, 0);
+			c, region_slot(&c->region, FAC_SHM, st->dest - 1));
+	journal_set32(c, &seg->dest_next, st->dest);
+	journal_set32(c, &seg->dest_prev, 0);
 	if (first)
-		journal_set32(c, &first->doomed_prev, idx + 1);
-	journal_set32(c, &st->doomed, idx + 1);
+		journal_set32(c, &first->dest_prev, idx + 1);
+	journal_set32(c, &st->dest, idx + 1);
 }
 
-static void unlink_doomed(struct caller *c, struct shm_segment *seg)
+static void unlink_dest(struct caller *c, struct shm_segment *seg)
 {
 	struct shm_state *st = &caller_header(c)->shm;
 	struct shm_segment *next = NULL, *prev = NULL;
 
-	if (seg->doomed_next)
+	if (seg->dest_next)
 		next = shm_body(c,
-			region_slot(&c->region, FAC_SHM, seg->doomed_next - 1));
-	if (seg->doomed_prev)
+			region_slot(&c->region, FAC_SHM, seg->dest_next - 1));
+	if (seg->dest_prev)
 		prev = shm_body(c,
-			region_slot(&c->region, FAC_SHM, seg->doomed_prev - 1));
+			region_slot(&c->region, FAC_SHM, seg->dest_prev - 1));
 	if (next)
-		journal_set32(c, &next->doomed_prev, seg->doomed_prev);
+		journal_set32(c, &next->dest_prev, seg->dest_prev);
 	if (prev)
-		journal_set32(c, &prev->doomed_next, seg->doomed_next);
+		journal_set32(c, &prev->dest_next, seg->dest_next);
 	else
-		journal_set32(c, &st->doomed, seg->doomed_next);
+		journal_set32(c, &st->dest, seg->dest_next);
 }
 
 /* Facility and slot lock held; nobody has it attached. */
@@ -165,8 +165,8 @@ static void class_empty(struct caller *c, struct slot *s)
 	sum = seg->flags & SHM_SEG_NORESERVE ? &st->unpromised : &st->promised;
 	journal_set64(c, sum, *sum - seg->pages);
 	journal_set64(c, &t->total, t->total - seg->pages);
-	if (seg->flags & SHM_SEG_DOOMED)
-		unlink_doomed(c, seg);
+	if (seg->flags & SHM_SEG_DEST)
+		unlink_dest(c, seg);
 	journal_set32(c, &seg->flags, 0);
 	shm_run_give(c, &seg->run, seg->touched ? seg->pages : 0);
 	journal_commit(c);
@@ -198,7 +198,7 @@ static int ready(struct caller *c)
 	int err = caller_enroll(c);
 
 	controlfile_drain(c);
-	if (!err && unlikely(h->shm.doomed || h->limits.shm_rmid_forced))
+	if (!err && unlikely(h->shm.dest || h->limits.shm_rmid_forced))
 		shm_sweep(c);
 	return err;
 }
@@ -222,15 +222,15 @@ static void doom(struct caller *c, struct slot *s, struct shm_segment *seg)
 {
 	u32 idx = region_slot_idx(&c->region, FAC_SHM, s);
 
-	if (seg->flags & SHM_SEG_DOOMED)
+	if (seg->flags & SHM_SEG_DEST)
 		return;
 	keyhash_write_begin(c, FAC_SHM);
 	if (s->key)
 		keyhash_remove_locked(c, FAC_SHM, idx);
 	journal_set32(c, (u32 *)&s->key, 0);
 	journal_set32(c, &s->mode, s->mode | SHM_MODE_DEST);
-	journal_set32(c, &seg->flags, seg->flags | SHM_SEG_DOOMED);
-	link_doomed(c, s);
+	journal_set32(c, &seg->flags, seg->flags | SHM_SEG_DEST);
+	link_dest(c, s);
 	journal_commit(c);
 	keyhash_shrink_locked(c, FAC_SHM);
 	keyhash_write_end(c, FAC_SHM);

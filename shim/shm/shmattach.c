@@ -27,9 +27,9 @@ static int forced(struct caller *c)
 }
 
 /* A segment that must not outlive its last attachment. */
-static int is_doomed(struct caller *c, const struct shm_segment *seg)
+static int is_dest(struct caller *c, const struct shm_segment *seg)
 {
-	return (seg->flags & SHM_SEG_DOOMED) || forced(c);
+	return (seg->flags & SHM_SEG_DEST) || forced(c);
 }
 
 /* ---- records ---- */
@@ -124,7 +124,7 @@ int shm_record_unlink(
 		unlink_from(c, seg, rec);
 		journal_set64(c, (u64 *)&seg->dtime, sys_realtime_sec());
 		journal_set32(c, &seg->lpid, pid);
-		last = !seg->nattch && is_doomed(c, seg);
+		last = !seg->nattch && is_dest(c, seg);
 	}
 	journal_set64(c, &rec->ident, 0);
 	journal_set_ref(c, &rec->free_next, t->shm_free);
@@ -186,7 +186,7 @@ static void free_records(struct caller *c, struct task *t)
 
 int shm_release_locked(struct caller *c, struct task *t, u32 epoch)
 {
-	u32 pid = t->state == TASK_NASCENT ? (u32)t->nascent : t->pid, n = 0;
+	u32 pid = t->state == TASK_PREFORK ? (u32)t->prefork : t->pid, n = 0;
 	struct shm_attach *rec;
 	struct walk w = {0};
 
@@ -327,14 +327,14 @@ void shm_destroy_unused(struct caller *c, struct slot *s, u64 ident)
 	object_fac_lock(c, &shm_class);
 	lock_acquire(c, &s->lock);
 	seg = shm_body(c, s);
-	if (s->ident == ident && seg && !seg->nattch && is_doomed(c, seg))
+	if (s->ident == ident && seg && !seg->nattch && is_dest(c, seg))
 		destroy_locked(c, s);
 	else
 		lock_release(c, &s->lock);
 	object_fac_unlock(c, &shm_class);
 }
 
-/* One of the doomed that nobody has. */
+/* One pending destruction that nobody has. */
 static int sweep_one(struct caller *c)
 {
 	struct shm_segment *seg;
@@ -342,13 +342,13 @@ static int sweep_one(struct caller *c)
 	struct walk w = {0};
 	u32 idx, next;
 
-	for (idx = caller_header(c)->shm.doomed;
-		idx && walk_goes_on(c, &w, idx); idx = next) {
+	for (idx = caller_header(c)->shm.dest; idx && walk_goes_on(c, &w, idx);
+		idx = next) {
 		s = slot_of(c, idx - 1);
 		seg = shm_body(c, s);
 		if (!seg)
 			return 0;
-		next = seg->doomed_next;
+		next = seg->dest_next;
 		if (atom_load_acquire(&seg->nattch))
 			continue;
 		lock_acquire(c, &s->lock);
@@ -370,18 +370,18 @@ void shm_sweep_empty(struct caller *c)
 	shm_run_flush(c);
 }
 
-/* The doomed segment behind idx + 1 `at`, the first if 0; idx + 1 or 0. */
-static u32 next_doomed(struct caller *c, u32 at, u64 *ret_ident)
+/* The segment pending destruction behind idx + 1 `at`, the first if 0; idx + 1
+ * or 0. */
+static u32 next_dest(struct caller *c, u32 at, u64 *ret_ident)
 {
 	struct shm_segment *seg = NULL;
 	u32 idx;
 
 	object_fac_lock(c, &shm_class);
-	idx = caller_header(c)->shm.doomed;
+	idx = caller_header(c)->shm.dest;
 	if (at) {
 		seg = shm_body(c, slot_of(c, at - 1));
-		idx = seg && (seg->flags & SHM_SEG_DOOMED) ? seg->doomed_next
-							   : 0;
+		idx = seg && (seg->flags & SHM_SEG_DEST) ? seg->dest_next : 0;
 	}
 	*ret_ident = idx ? slot_of(c, idx - 1)->ident : 0;
 	object_fac_unlock(c, &shm_class);
@@ -422,14 +422,13 @@ void shm_sweep(struct caller *c)
 	struct walk w = {0};
 	u32 idx = 0;
 
-	while (atom_load_acquire(&caller_header(c)->shm.doomed) &&
-		(idx = next_doomed(c, idx, &ident)) &&
-		walk_goes_on(c, &w, idx)) {
+	while (atom_load_acquire(&caller_header(c)->shm.dest) &&
+		(idx = next_dest(c, idx, &ident)) && walk_goes_on(c, &w, idx)) {
 		s = slot_of(c, idx - 1);
 		if (!shm_settle(c, s, ident, &seg))
 			lock_release(c, &s->lock);
 	}
-	if (caller_header(c)->shm.doomed)
+	if (caller_header(c)->shm.dest)
 		shm_sweep_empty(c);
 	if (unlikely(forced(c)))
 		sweep_forced(c);

@@ -7,9 +7,9 @@
  * or calls exec: its lifeline fires, and whoever asks for a segment's nattch
  * first drops what such processes left (shm_settle).
  *
- * Segments that were removed while attached stand in the list of the doomed;
- * the last detach destroys them, or whoever finds that it was the death of a
- * process.
+ * Segments that were removed while attached stand in the list of those pending
+ * destruction; the last detach destroys them, or whoever finds that it was the
+ * death of a process.
  *
  * Lock order: facility, task, slot. A segment is destroyed under facility and
  * slot lock, so whoever holds the slot's lock of a live segment keeps it.
@@ -92,8 +92,8 @@ static inline void shm_order(struct caller *c, struct slot *s, u64 ident)
 	if (n && n <= SHM_ORDER_MOST)
 		shm_order_slow(c, s, ident);
 }
-/* Destroy the segment if nobody has it and it is doomed, or all such are
- * (shm_rmid_forced). */
+/* Destroy the segment if nobody has it and it is pending destruction, or all
+ * such are (shm_rmid_forced). */
 void shm_destroy_unused(struct caller *c, struct slot *s, u64 ident);
 /* Destroy those pending destruction that nobody has; shm_sweep_empty
  * (object/reap.h) does without looking for exited tasks. */

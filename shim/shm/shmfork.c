@@ -34,11 +34,11 @@ static void copy_records(struct caller *c, struct task *t, u32 pid)
 /* A task for a child to be, or task 0. No lock but own task's may be held. */
 static struct shm_fork make_task(struct caller *c)
 {
-	struct shm_fork f = {task_claim_nascent(c), 0};
+	struct shm_fork f = {task_claim_prefork(c), 0};
 
 	if (f.task) {
 		f.nonce = (u32)atom_add(&caller_header(c)->stamp, 1);
-		atom_store_release(&region_task(&c->region, f.task)->nascent,
+		atom_store_release(&region_task(&c->region, f.task)->prefork,
 			(u64)f.nonce << 32);
 	}
 	return f;
@@ -204,7 +204,7 @@ void shm_attach_end(struct caller *c)
 
 static int is_mine(const struct task *t, const struct shm_fork *f)
 {
-	return t->state == TASK_NASCENT && t->nascent >> 32 == f->nonce;
+	return t->state == TASK_PREFORK && t->prefork >> 32 == f->nonce;
 }
 
 static __attribute__((noinline)) void attach_for(struct caller *c,
@@ -247,7 +247,7 @@ void shm_fork_found(
 		attach_for(c, &f, s, e);
 		/* Found: it ends when the child makes itself known. */
 		atom_store_release(&t->use_seq, 0);
-		atom_store_release(&t->nascent, (u64)f.nonce << 32 | child);
+		atom_store_release(&t->prefork, (u64)f.nonce << 32 | child);
 	}
 	lock_release(c, &task_own(c)->lock);
 }
@@ -281,7 +281,7 @@ void shm_fork_parent(struct caller *c, const struct shm_fork *f, s32 child)
 	if (is_mine(t, f))
 		atom_store_release(&t->life_birth, sys_boottime_ns());
 	lock_release(c, &t->lock);
-	atom_cas(&t->nascent, &seen, seen | (u32)child);
+	atom_cas(&t->prefork, &seen, seen | (u32)child);
 }
 
 /* Move the chain of t, and its records, to the own task: one operation. Both
@@ -455,7 +455,7 @@ static void say_who(struct caller *c, const struct shm_fork *f)
 {
 	u64 seen = (u64)f->nonce << 32;
 
-	atom_cas(&region_task(&c->region, f->task)->nascent, &seen,
+	atom_cas(&region_task(&c->region, f->task)->prefork, &seen,
 		seen | c->pid);
 }
 

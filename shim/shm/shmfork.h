@@ -2,7 +2,7 @@
 /*
  * What a fork child inherits. It has its parent's mappings from its first
  * instruction, so they must be counted before it exists: the parent makes a
- * task for it (TASK_NASCENT) with a record for each attachment, and the child,
+ * task for it (TASK_PREFORK) with a record for each attachment, and the child,
  * once it runs, moves the records to the task that its pid gives it. Whoever
  * of the two is killed when, the records are dropped if there is no child.
  *

@@ -231,7 +231,7 @@ static void in_homes(struct caller *c, u64 addr, u64 len,
 	}
 }
 
-static void add_guest(struct caller *c, u64 addr, u64 len)
+static void add_foreign(struct caller *c, u64 addr, u64 len)
 {
 	struct shm_entry *e = shm_entry_new(c->shm);
 
@@ -239,7 +239,7 @@ static void add_guest(struct caller *c, u64 addr, u64 len)
 		return;
 	e->addr = addr;
 	e->pages = (len + SYS_PAGE - 1) / SYS_PAGE;
-	e->kind = SHM_GUEST;
+	e->kind = SHM_FOREIGN;
 	shm_entry_insert(c->shm, e);
 }
 
@@ -248,7 +248,7 @@ void shm_host_mapped(struct caller *c, u64 addr, u64 len)
 	if (!begin(c, addr, len))
 		return;
 	shm_host_changed_locked(c, addr, len, SHM_GONE);
-	in_homes(c, addr, len, add_guest);
+	in_homes(c, addr, len, add_foreign);
 	end(c);
 }
 
@@ -258,8 +258,8 @@ static void close_home(struct caller *c, u64 addr, u64 len)
 	const struct shm_entry *e;
 	u32 at = 0;
 
-	while ((p->n_guests || p->unlike) && (e = shm_entry_each(c->shm, &at)))
-		if ((e->kind == SHM_GUEST || e->unlike) &&
+	while ((p->n_foreign || p->unlike) && (e = shm_entry_each(c->shm, &at)))
+		if ((e->kind == SHM_FOREIGN || e->unlike) &&
 			e->addr < addr + len &&
 			e->addr + e->pages * SYS_PAGE > addr) {
 			shm_restore_home(c, addr, len);

@@ -118,8 +118,8 @@ static int home_busy(struct shm_process *p, const char *home, u64 len)
 
 	if (shm_entry_find(p, (u64)home))
 		return 1;
-	while (p->n_guests && (e = shm_entry_each(p, &at)))
-		if (e->kind == SHM_GUEST && e->addr < (u64)home + len &&
+	while (p->n_foreign && (e = shm_entry_each(p, &at)))
+		if (e->kind == SHM_FOREIGN && e->addr < (u64)home + len &&
 			e->addr + e->pages * SYS_PAGE > (u64)home)
 			return 1;
 	return 0;
@@ -146,7 +146,7 @@ static char *duplicate_pages(
 
 	/* The source's whole range need not be mapped, its first page must, and
 	 * be ours; the copy gets the flags that the host gave it. */
-	if (home && !c->shm->n_guests && !c->shm->unlike) {
+	if (home && !c->shm->n_foreign && !c->shm->unlike) {
 		p = duplicate(home, len, to);
 		if (!failed(p) || (long)p != -EFAULT)
 			return p;
@@ -240,7 +240,7 @@ long shm_map_part(
 	struct caller *c, struct shm_entry *e, u64 from, u64 n, void *to)
 {
 	u64 len = n * SYS_PAGE;
-	int guest = to && shm_in_home(c->shm, (u64)to, len), reserved = 0;
+	int foreign = to && shm_in_home(c->shm, (u64)to, len), reserved = 0;
 	char *p;
 	long err;
 
@@ -257,14 +257,14 @@ long shm_map_part(
 	}
 	err = sys_call(__NR_mprotect, p, len, e->prot);
 	if (err) {
-		if (guest)
+		if (foreign)
 			shm_restore_home(c, (u64)p, len);
 		else
 			sys_call(__NR_munmap, p, len);
 		return err;
 	}
 	e->addr = (u64)p - from * SYS_PAGE;
-	e->kind = guest ? SHM_GUEST : SHM_DUPLICATE;
+	e->kind = foreign ? SHM_FOREIGN : SHM_DUPLICATE;
 	return (long)p;
 }
 
@@ -293,7 +293,7 @@ static int map_fixed(struct caller *c, struct shm_entry *e, int replace)
 	char *home = home_of(c, e->read_only, e->off, e->pages * SYS_PAGE);
 	u64 addr = e->addr, len = e->pages * SYS_PAGE;
 	void *p;
-	int err, guest;
+	int err, foreign;
 
 	if (addr + len < addr)
 		return replace ? -ENOMEM : -EINVAL;
@@ -301,7 +301,7 @@ static int map_fixed(struct caller *c, struct shm_entry *e, int replace)
 		return map_home(c, e, home);
 	p = sys_mmap((void *)addr, len, PROT_NONE,
 		MAP_RESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-	guest = (long)p == -EEXIST && shm_in_home(c->shm, addr, len);
+	foreign = (long)p == -EEXIST && shm_in_home(c->shm, addr, len);
 	if ((long)p == -EEXIST && !replace &&
 		!free_in_home(c->shm, e, addr, len))
 		return -EINVAL;
@@ -310,8 +310,8 @@ static int map_fixed(struct caller *c, struct shm_entry *e, int replace)
 	err = map_duplicate(c, e, (void *)addr);
 	if (err && !failed(p))
 		sys_call(__NR_munmap, p, len);
-	if (!err && guest)
-		e->kind = SHM_GUEST;
+	if (!err && foreign)
+		e->kind = SHM_FOREIGN;
 	return err;
 }
 
@@ -373,7 +373,7 @@ static void unmap_range(
 		return;
 	if (e->kind == SHM_DUPLICATE) {
 		sys_call(__NR_munmap, addr, len);
-	} else if (e->kind == SHM_GUEST || e->unlike ||
+	} else if (e->kind == SHM_FOREIGN || e->unlike ||
 		   sys_call(__NR_mprotect, addr, len, PROT_NONE)) {
 		/* In one step: a thread of the host's may be mapping. */
 		shm_restore_home(c, addr, len);
@@ -402,15 +402,15 @@ static char *borrow(struct caller *c, u64 off, u64 len, int *ret_own)
 
 	*ret_own = 0;
 	/* mincore tells (ENOMEM) if the host has unmapped the page. */
-	if (home && !atom_load_acquire(&c->shm->n_guests) &&
+	if (home && !atom_load_acquire(&c->shm->n_foreign) &&
 		!sys_call(__NR_mincore, home, SYS_PAGE, &vec))
 		return home;
 	*ret_own = 1;
 	return far_map(c, 0, off, len);
 }
 
-/* In pieces: the file's own lock is given back between them, for others who give
- * pages back. */
+/* In pieces: the file's own lock is given back between them, for others who
+ * give pages back. */
 static long remove_pages(char *p, u64 len)
 {
 	u64 at, n;

@@ -40,7 +40,7 @@ enum shm_entry_state {
 enum shm_entry_kind {
 	SHM_HOME,      /* the home itself */
 	SHM_DUPLICATE, /* elsewhere */
-	SHM_GUEST,     /* elsewhere, but within a home mapping */
+	SHM_FOREIGN,   /* elsewhere, but within a home mapping */
 };
 
 enum shm_home_state {
@@ -131,7 +131,7 @@ struct shm_process {
 	struct shm_entry *entries; /* index 0 is never used */
 	u32 *hash;
 	u32 cap, high, unused, n_used;
-	u32 n_guests;
+	u32 n_foreign;
 	struct shm_frag *frags;
 	u32 frag_cap, frag_high, frag_unused;
 	struct shm_piece pieces[SHM_PIECES];
@@ -197,8 +197,9 @@ long shm_map_part(
 /* Make a piece of a home mapping, whatever is mapped there now, what it was:
  * ours, without access. Without memory for that it is left unmapped. */
 void shm_restore_home(struct caller *c, u64 addr, u64 len);
-/* Are these pages of the file, as it was when it was mapped, in the window? What
- * is asked for must be: beyond the end is SIGBUS, before it are the tables. */
+/* Are these pages of the file, as it was when it was mapped, in the window?
+ * What is asked for must be: beyond the end is SIGBUS, before it are the
+ * tables. */
 static inline int shm_in_file(const struct caller *c, u64 off, u64 pages)
 {
 	u64 end = c->region.file_size;

@@ -51,7 +51,7 @@ void shm_table_rebuild(struct shm_process *p)
 
 	for (i = 0; i < p->cap; i++)
 		p->hash[i] = 0;
-	p->unused = p->n_used = p->n_guests = 0;
+	p->unused = p->n_used = p->n_foreign = 0;
 	for (i = 1; i < p->high; i++) {
 		struct shm_entry *e = &p->entries[i];
 
@@ -64,7 +64,7 @@ void shm_table_rebuild(struct shm_process *p)
 		e->next = *head;
 		*head = i;
 		p->n_used++;
-		p->n_guests += e->kind == SHM_GUEST;
+		p->n_foreign += e->kind == SHM_FOREIGN;
 	}
 }
 
@@ -116,7 +116,7 @@ void shm_entry_insert(struct shm_process *p, struct shm_entry *e)
 	e->next = *head;
 	*head = e - p->entries;
 	p->n_used++;
-	p->n_guests += e->kind == SHM_GUEST;
+	p->n_foreign += e->kind == SHM_FOREIGN;
 	if (!p->low || e->addr < p->low)
 		p->low = e->addr;
 	if (e->addr + e->pages * SYS_PAGE > p->high_addr)
@@ -147,7 +147,7 @@ void shm_entry_remove(struct shm_process *p, struct shm_entry *e)
 	if (*link)
 		*link = e->next;
 	p->n_used--;
-	p->n_guests -= e->kind == SHM_GUEST;
+	p->n_foreign -= e->kind == SHM_FOREIGN;
 	free_frags(p, e);
 	shm_entry_drop(p, e);
 }

@@ -71,7 +71,7 @@ static void reap_the_dead(struct caller *c)
 	u32 at = 0;
 
 	while (task_view_next(c, &at, &t) > 0)
-		if (t.gone || t.state == TASK_NASCENT)
+		if (t.gone || t.state == TASK_PREFORK)
 			reap_task(c, t.idx);
 }
 

@@ -4,8 +4,8 @@
  * over; each is in a file of its own.
  *
  * It uses libc freely, but sees no more of the shim than its core (registry/,
- * index/, sem/, msg/ ...): what it does to a registry goes through the same functions
- * that a program's calls go through.
+ * index/, sem/, msg/ ...): what it does to a registry goes through the same
+ * functions that a program's calls go through.
  */
 #include "tool/command.h"
 

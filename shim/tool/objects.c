@@ -258,15 +258,15 @@ static void add_msg(json_object *row, const struct msg_stat *st)
 
 static void add_shm(json_object *row, const struct shm_stat *st)
 {
-	int doomed = (st->mode & SHM_MODE_DEST) != 0;
+	int dest = (st->mode & SHM_MODE_DEST) != 0;
 
 	add_perm(row, st->uid, st->mode);
 	field_uint(row, "size", st->size);
 	field_uint(row, "nattch", st->nattch);
-	field_bool(row, "removed", doomed);
+	field_bool(row, "removed", dest);
 	field_bool(row, "locked", (st->mode & SHM_MODE_LOCKED) != 0);
 	field_text(row, "holds", "%s, %llu attached%s", human_bytes(st->size),
-		(unsigned long long)st->nattch, doomed ? ", removed" : "");
+		(unsigned long long)st->nattch, dest ? ", removed" : "");
 	field_int(row, "cpid", st->cpid);
 	field_int(row, "lpid", st->lpid);
 	field_time(row, "used", st->atime > st->dtime ? st->atime : st->dtime);

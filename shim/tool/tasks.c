@@ -44,7 +44,7 @@ static json_object *task_row(const struct task_view *t)
 	field_int(row, "attached", t->n_attach);
 	field_text(row, "lifeline", "%s", life[t->life]);
 	field_int(row, "images", t->epoch);
-	if (t->state != TASK_NASCENT)
+	if (t->state != TASK_PREFORK)
 		field_text(row, "state", "%s", t->gone ? "dead" : "alive");
 	else if (t->child)
 		field_text(row, "state", "child %u", t->child);

@@ -2,8 +2,8 @@
 /*
  * ipclift waits: who waits for whom, and deadlocks among them.
  *
- * What waiting for somebody means is in inspect/waitview.h. A circle is shown only
- * if it is still there at a second look.
+ * What waiting for somebody means is in inspect/waitview.h. A circle is shown
+ * only if it is still there at a second look.
  */
 #include <stdio.h>
 #include <string.h>

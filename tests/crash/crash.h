@@ -12,10 +12,10 @@
  *   cast      sleepers, holders of undo, dead ones: whoever a scenario needs
  *
  * Verdict of a run: the survivor is not stuck, all invariants hold
- * (inspect/check.h), and what can be seen is what it would be had the victim died
- * just before the operation, or just after it. Where the second is the case,
- * the run is repeated without any survivor: sleepers that were let through must
- * be awake within AWAKE_MS all the same.
+ * (inspect/check.h), and what can be seen is what it would be had the victim
+ * died just before the operation, or just after it. Where the second is the
+ * case, the run is repeated without any survivor: sleepers that were let
+ * through must be awake within AWAKE_MS all the same.
  */
 #ifndef TESTS_CRASH_CRASH_H
 #define TESTS_CRASH_CRASH_H

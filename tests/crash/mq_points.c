@@ -15,7 +15,8 @@
  * The queue must then be as before the operation or as after it: every message
  * given out once and whole, in order. A sleeper that was let through must be
  * awake without anybody's help, and so must a poller be, who may be woken for
- * nothing; a notification that was due has come; a name is there or not; of what is gone no FIFO is left.
+ * nothing; a notification that was due has come; a name is there or not; of
+ * what is gone no FIFO is left.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -41,7 +42,7 @@ extern void crash_arm(long n) __attribute__((weak));
 #define HELD_MAX 400
 #define AWAKE_MS 60
 #define EXTRA 3
-/* More calls in a row than it takes for a lock to be lent. */
+/* More calls in a row than it takes for a lock to be biased. */
 #define CALLS_LENT 200
 
 enum op {
@@ -57,7 +58,7 @@ enum op {
 	CLOSE_LAST,
 };
 enum cast { NOBODY, RECEIVER, SENDER };
-enum lent { NOT_LENT, TO_VICTIM, TO_ANOTHER };
+enum biased { NOT_BIASED, TO_VICTIM, TO_ANOTHER };
 
 static const struct scenario {
 	const char *name;
@@ -66,7 +67,7 @@ static const struct scenario {
 	int length, prio;     /* of the message sent, by op or sleeper */
 	int spread;	      /* priorities 1 + i * spread % 32000 */
 	enum cast who;
-	enum lent lent;
+	enum biased biased;
 	int polled;
 } scenarios[] = {
 	{"receive one of many", RECEIVE, 20, 60, 64, 0, 0, 0, 0, 0},
@@ -90,14 +91,14 @@ static const struct scenario {
 	{"hand over", HAND_OVER, 0, 0, 64, 60, 7, 0, RECEIVER, 0},
 	{"hand over a large one", HAND_OVER, 0, 0, 8192, 5000, 7, 0, RECEIVER,
 		0},
-	{"lent: send", SEND, 3, 60, 64, 60, 5, 7, 0, TO_VICTIM},
-	{"lent: send a large one", SEND, 2, 3000, 8192, 5000, 5, 7, 0,
+	{"biased: send", SEND, 3, 60, 64, 60, 5, 7, 0, TO_VICTIM},
+	{"biased: send a large one", SEND, 2, 3000, 8192, 5000, 5, 7, 0,
 		TO_VICTIM},
-	{"lent: receive", RECEIVE, 3, 60, 64, 0, 0, 7, 0, TO_VICTIM},
-	{"lent: receive a large one", RECEIVE, 3, 3000, 8192, 0, 0, 7, 0,
+	{"biased: receive", RECEIVE, 3, 60, 64, 0, 0, 7, 0, TO_VICTIM},
+	{"biased: receive a large one", RECEIVE, 3, 3000, 8192, 0, 0, 7, 0,
 		TO_VICTIM},
-	{"lent to another: send", SEND, 3, 60, 64, 60, 5, 7, 0, TO_ANOTHER},
-	{"lent to another: receive", RECEIVE, 3, 60, 64, 0, 0, 7, 0,
+	{"biased to another: send", SEND, 3, 60, 64, 60, 5, 7, 0, TO_ANOTHER},
+	{"biased to another: receive", RECEIVE, 3, 60, 64, 0, 0, 7, 0,
 		TO_ANOTHER},
 	{"polled: send the first", SEND, 0, 0, 64, 60, 9, 0, 0, 0, 1},
 	{"polled: send the second", SEND, 1, 60, 64, 60, 9, 0, 0, 0, 1},
@@ -117,7 +118,7 @@ static const struct scenario *now;
 static long point, second; /* where the victim and the repairer die */
 static int failures, quick;
 static mqd_t q;
-static pid_t sleeper, lender;
+static pid_t sleeper, bias owner;
 static char buf[8192];
 
 /* A message as it is told from others. */
@@ -285,7 +286,7 @@ static int sleeper_wait(int ms)
 	return -1;
 }
 
-/* Use the queue so long alone that its lock is lent. */
+/* Use the queue so long alone that its lock is biased. */
 static void become_sole_user(void)
 {
 	struct seen seen;
@@ -302,8 +303,8 @@ static void lender_start(void)
 	char byte;
 
 	need(!pipe(ready), "pipe");
-	lender = start();
-	if (!lender) {
+	bias owner = start();
+	if (!bias owner) {
 		become_sole_user();
 		need(write(ready[1], "r", 1) == 1, "pipe");
 		for (;;)
@@ -360,7 +361,7 @@ static int operate(void)
 
 	/* Records that a first call makes are not the subject. */
 	mq_getattr(q, &attr);
-	if (now->lent == TO_VICTIM)
+	if (now->biased == TO_VICTIM)
 		become_sole_user();
 	if (now->op == DISARM)
 		notify(q, 1);
@@ -581,9 +582,9 @@ static void clean_up(void)
 	struct seen seen;
 	mqd_t other;
 
-	if (lender)
-		kill(lender, SIGKILL), waitpid(lender, NULL, 0);
-	lender = 0;
+	if (bias owner)
+		kill(bias owner, SIGKILL), waitpid(bias owner, NULL, 0);
+	bias owner = 0;
 	if (q >= 0) {
 		if (send_to(q, 3, 8, 'q') || !receive_from(q, &seen) ||
 			seen.len != 8 || seen.text != 'q')
@@ -614,7 +615,7 @@ static int run(int *ret_second)
 		poll(&(struct pollfd){q, POLLIN | POLLOUT, 0}, 1, 0);
 	if (now->who != NOBODY)
 		sleeper_start();
-	if (now->lent == TO_ANOTHER)
+	if (now->biased == TO_ANOTHER)
 		lender_start();
 	died = victim_run();
 	*ret_second = died && second ? repairer_run() : 0;

@@ -359,7 +359,7 @@ static void undo_once(struct caller *c)
 	op1(c, 1, 1, UNDO);
 	op1(c, 1, -1, UNDO);
 }
-/* So many operations in a row that the set is lent to the victim (bias.h). */
+/* So many operations in a row that the set is biased to the victim (bias.h). */
 static void borrow(struct caller *c)
 {
 	int i;
@@ -480,18 +480,18 @@ const struct scenario scenarios[] = {
 	{"semop sleeps 60, times out", set_large, NULL, NULL, sleep_large},
 	{"semop sleeps, times out", set_of_4_zeros, sleeper_one, NULL,
 		sleep_timeout},
-	{"lent: semop 1", set_fresh, NULL, borrow, up_0},
-	{"lent: semop 4", set_fresh, NULL, borrow, four_up},
-	{"lent: undo, first", set_fresh, NULL, borrow, up_0_undo,
+	{"biased: semop 1", set_fresh, NULL, borrow, up_0},
+	{"biased: semop 4", set_fresh, NULL, borrow, four_up},
+	{"biased: undo, first", set_fresh, NULL, borrow, up_0_undo,
 		.halfway = undo_record_only},
-	{"lent: undo, later", set_fresh, NULL, borrow_undo, up_1_undo},
-	{"lent: undo, given back", set_fresh, NULL, borrow_undo, back_1_undo},
-	{"lent: semop sleeps", set_fresh, NULL, borrow, sleep_0, then_up},
-	{"lent: to another", set_fresh, borrower, NULL, up_0},
-	{"lent: to the dead", set_fresh, dead_borrower, NULL, up_0},
-	{"lent: to another, SETVAL", set_fresh, borrower, NULL, setval_5},
-	{"lent: to another, IPC_RMID", set_fresh, borrower, NULL, remove_0},
-	{"lent: IPC_RMID", set_fresh, NULL, borrow_undo, remove_0},
+	{"biased: undo, later", set_fresh, NULL, borrow_undo, up_1_undo},
+	{"biased: undo, given back", set_fresh, NULL, borrow_undo, back_1_undo},
+	{"biased: semop sleeps", set_fresh, NULL, borrow, sleep_0, then_up},
+	{"biased: to another", set_fresh, borrower, NULL, up_0},
+	{"biased: to the dead", set_fresh, dead_borrower, NULL, up_0},
+	{"biased: to another, SETVAL", set_fresh, borrower, NULL, setval_5},
+	{"biased: to another, IPC_RMID", set_fresh, borrower, NULL, remove_0},
+	{"biased: IPC_RMID", set_fresh, NULL, borrow_undo, remove_0},
 	{"SETVAL", set_of_4, NULL, NULL, setval_5},
 	{"SETVAL, sleepers and undo", set_of_4, holder_and_sleepers, NULL,
 		setval_5},

@@ -6,10 +6,10 @@
  * that crash_point() below comes before every store to the registry. A child
  * prepares, arms the counter and does the operation; it dies at store n = 1, 2,
  * ... until the operation comes to its end. After each death the invariants are
- * looked at with things as they are (inspect/check.h). The parent goes on: nobody
- * is attached, no segment is left that was removed, the rest can be removed,
- * then nothing is in use, nothing promised; a new segment can be made, is zero,
- * attached and removed; and all invariants hold.
+ * looked at with things as they are (inspect/check.h). The parent goes on:
+ * nobody is attached, no segment is left that was removed, the rest can be
+ * removed, then nothing is in use, nothing promised; a new segment can be made,
+ * is zero, attached and removed; and all invariants hold.
  *
  *	gcc -DIPCLIFT_CRASH -D_GNU_SOURCE -Ishim -mcx16 -O1 -fno-builtin \
  *		-fno-stack-protector -ftls-model=initial-exec \
@@ -55,14 +55,14 @@ static void attached(void)
 	at = shmat(id, NULL, 0);
 	memset(at, 1, SIZE);
 }
-static void doomed(void)
+static void dest(void)
 {
 	attached();
 	shmctl(id, IPC_RMID, NULL);
 }
 static void used_before(void)
 {
-	doomed();
+	dest();
 	shmdt(at);
 }
 
@@ -132,7 +132,7 @@ static const struct op {
 	{"detach", attached, detach},
 	{"remove", with_segment, rmid},
 	{"remove while attached", attached, rmid},
-	{"last detach", doomed, detach},
+	{"last detach", dest, detach},
 	{"fork", attached, fork_child},
 	{"unmap a piece", attached, piece},
 	{"reap", dead_attached, reap},
@@ -198,7 +198,7 @@ static int whole(const char *name)
 
 	c = process_get(&err);
 	while (c && task_view_next(c, &at, &t) > 0)
-		if (t.gone || t.state == TASK_NASCENT)
+		if (t.gone || t.state == TASK_PREFORK)
 			reap_task(c, t.idx);
 	/* The first look may have something to repair; the second has not. */
 	for (looks = 0; c && looks < 2 && !n && !quiet; looks++)

@@ -700,8 +700,8 @@ static int next_timeout(void)
 }
 
 /* A sleeper on its own word, which is nobody's; else somebody in the middle of
- * something. Whether it still stands in a queue the judge finds out: what a dead
- * waker had not committed does not count. */
+ * something. Whether it still stands in a queue the judge finds out: what a
+ * dead waker had not committed does not count. */
 static int sleeps_in_queue(u32 i)
 {
 	const struct actor *a = &ctl->actors[i];

@@ -10,8 +10,9 @@
  * Not tried: a preemption in front of an access to what no other actor ever
  * touches in a conflicting way, as far as was seen, and a kill in front of a
  * store that nobody else ever looks at (some runs at random find that out
- * first, and it is corrected once the schedules of cost 1 are done); and a decision that was already taken in the same state with the
- * same cost (the hash of all stores and of all that each actor has read).
+ * first, and it is corrected once the schedules of cost 1 are done); and a
+ * decision that was already taken in the same state with the same cost (the
+ * hash of all stores and of all that each actor has read).
  */
 #define _GNU_SOURCE
 #include <stdlib.h>

@@ -57,7 +57,7 @@ less() {
     setpriv --bounding-set -sys_resource "$python" "$work/ask.py" "$@"
 }
 beyond "root without CAP_SYS_RESOURCE" 1 one_asks less "$m" one_asks
-beyond "an ordinary user" 2 another stranger "$python" \
+beyond "an ordinary user" 2 another other_user "$python" \
     "$work/ask.py" "$m" another
 beyond "a thread: its process's pid, its own name" 3 thread_t \
     less "$m" process_p thread_t
@@ -79,5 +79,5 @@ children+=($!)
 wait_for 10 mountpoint -q "$m"
 # Nobody's rlimit is none, so he may not make any queue.
 said "of a pid namespace above: nobody" RLIMIT_MSGQUEUE=0 EMFILE 0 \
-    less "$m" stranger
+    less "$m" other_user
 exit $bad

@@ -82,7 +82,7 @@ sed -n "s|^    /dev/shm/work  /run/ipclift |$IPCLIFT_REGISTRY $m|p" \
     "$readme" >"$work/fstab"
 is "README has a line of fstab" "$(wc -l <"$work/fstab")" 1
 mount -T "$work/fstab" "$m"
-is "by fstab" "$(shown "$m") $(stranger cat "$m/sys/kernel/msgmax")" \
+is "by fstab" "$(shown "$m") $(other_user cat "$m/sys/kernel/msgmax")" \
     "fuse.ipclift $IPCLIFT_REGISTRY 8192"
 umount "$m"
 is "umount" "$(wait_for 5 gone "$m" && echo yes)" yes

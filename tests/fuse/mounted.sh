@@ -83,7 +83,7 @@ shim() {
     LD_PRELOAD=$IPCLIFT_SHIM "$@"
 }
 # As nobody, with no group and no capability.
-stranger() {
+other_user() {
     setpriv --reuid 65534 --regid 65534 --clear-groups \
         --inh-caps=-all "$@"
 }

@@ -41,16 +41,16 @@ is "waiters" "$(awk 'NR > 1 { print $1, $3, $4, $5, $8 }' "$m/sem/0/waiters")" \
 is "tasks" "$(awk -v p="$holder" '$1 == p { print $2, $4, $6, $9 }' \
     "$m/tasks")" "live 1 linked perl"
 is "waits: nobody known" "$(grep -c "\"p$child\" -> \"sem 0.2\"" "$m/waits")" 1
-is "a stranger sees that it is there" "$(stranger ls "$m/sem")" 0
-is "but not what" "$(stranger cat "$m"/sem/0/{stat,values,holders,waiters} \
+is "another user sees that it is there" "$(other_user ls "$m/sem")" 0
+is "but not what" "$(other_user cat "$m"/sem/0/{stat,values,holders,waiters} \
     2>&1 | grep -c 'Permission denied')" 4
 is "its group does" "$(setpriv --reuid 65534 --regid 65534 --groups 0 \
     cat "$m/sem/0/stat" | grep -c nsems)" 1
-is "access(2)" "$(stranger test -r "$m/sem/0/stat"; echo $?) $(
-    stranger test -w "$m/sys/kernel/sem"; echo $?)" "1 1"
+is "access(2)" "$(other_user test -r "$m/sem/0/stat"; echo $?) $(
+    other_user test -w "$m/sys/kernel/sem"; echo $?)" "1 1"
 is "nobody writes" "$(bash -c "echo x >$m/sem/0/stat" 2>&1 |
     grep -c 'Permission denied')" 1
-is "a stranger may not remove" "$(stranger rmdir "$m/sem/0" 2>&1 |
+is "another user may not remove" "$(other_user rmdir "$m/sem/0" 2>&1 |
     sed 's/.*: //')" "Operation not permitted"
 is "its files are not to be removed" "$(rm -f "$m/sem/0/stat" 2>&1 |
     sed 's/.*: //')" "Operation not permitted"
@@ -121,8 +121,8 @@ is "msg stat" "$(awk '$1 ~ /^(cbytes|qnum|perms)$/ { printf "%s ", $2 }' \
     "$m/msg/0/stat")" "0604 1003 3 "
 is "msg waiters" "$(awk 'NR > 1 { print $1, $3, $4, $5 }' \
     "$m/msg/0/waiters")" "$receiver type 9 10"
-is "others may read it" "$(stranger cat "$m/msg/0/stat" | grep -c qnum)" 1
-is "but not remove it" "$(status stranger rmdir "$m/msg/0")" 1
+is "others may read it" "$(other_user cat "$m/msg/0/stat" | grep -c qnum)" 1
+is "but not remove it" "$(status other_user rmdir "$m/msg/0")" 1
 rmdir "$m/msg/0"
 wait $receiver
 is "removed, the receiver is woken" "$(ls "$m/msg" | wc -l)" 0
@@ -148,7 +148,7 @@ is "data at any offset" "$(for at in 1 4095 4097 131071 299990; do
         dd if="$work/bytes" bs=1 skip=$at count=20 status=none); done 2>&1)" ""
 is "data beyond the end" "$(dd if="$m/shm/0/data" bs=300000 skip=1 \
     status=none | wc -c)" 0
-is "not a stranger's" "$(status stranger cat "$m/shm/0/data")" 1
+is "not another user's" "$(status other_user cat "$m/shm/0/data")" 1
 rmdir "$m/shm/0"
 is "removed while attached: it stays, to be destroyed" \
     "$(awk '$1 == "perms" { print $2 }' "$m/shm/0/stat")" 1600
@@ -175,8 +175,8 @@ echo off >"$m/locks"
 is "locks: off" "$(head -n 1 "$m/locks")" "profiling off"
 is "locks: no other word" "$(bash -c "echo x >$m/locks" 2>&1 |
     sed 's/.*: //')" "Invalid argument"
-is "locks: not a stranger's" \
-    "$(status stranger bash -c "echo on >$m/locks")" 1
+is "locks: not another user's" \
+    "$(status other_user bash -c "echo on >$m/locks")" 1
 echo "32000 1024000000 500 0" >"$m/sys/kernel/sem"
 shim perl -e 'use IPC::SysV qw(:all); semget(1, 1, 0600 | IPC_CREAT)'
 is "events tell of a limit" "$(grep -c 'semmni=0' "$m/events")" 1

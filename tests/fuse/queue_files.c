@@ -2,9 +2,9 @@
 /*
  * All that can be done to files in a directory of POSIX queues: made by open,
  * creat and mknod, read, sought, polled, truncated, changed and removed by
- * their owner and by a stranger, and what cannot be done; and to the directory.
- * Prints each call with its result; it must be the same in the kernel's mqueue
- * file system and in mqueue/ of the mount (mqueue.sh).
+ * their owner and by another user, and what cannot be done; and to the
+ * directory. Prints each call with its result; it must be the same in the
+ * kernel's mqueue file system and in mqueue/ of the mount (mqueue.sh).
  *
  *	queue_files DIR
  *	queue_files wait FILE	polls FILE until it can be read: "ready", and
@@ -32,7 +32,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define STRANGER 65534
+#define OTHER_UID 65534
 
 static char text[512];
 
@@ -337,14 +337,14 @@ static void unlinked_but_open(void)
 	close(fd);
 }
 
-static void stranger(void)
+static void other_user(void)
 {
 	struct timespec t[2] = {{100, 5}, {200, 7}};
 	int fd;
 
 	tell(chmod("c", 0644));
 	tell(chmod("m", 0));
-	if (setegid(STRANGER) || seteuid(STRANGER))
+	if (setegid(OTHER_UID) || seteuid(OTHER_UID))
 		exit(1);
 	tell(chmod(".", 01777));
 	tell(chown(".", 0, 0));
@@ -358,7 +358,7 @@ static void stranger(void)
 	tell(unlink("c"));
 	tell(unlink("none"));
 	tell(chmod("c", 0666));
-	tell(chown("c", STRANGER, -1));
+	tell(chown("c", OTHER_UID, -1));
 	tell(truncate("c", 0));
 	tell(utimensat(AT_FDCWD, "c", NULL, 0));
 	tell(utimensat(AT_FDCWD, "c", t, 0));
@@ -379,7 +379,7 @@ static void stranger(void)
 	tell_open(open("mine", O_RDONLY));
 	tell(chmod("mine", 0600));
 	tell(chown("mine", -1, 1));
-	tell(chown("mine", STRANGER, STRANGER));
+	tell(chown("mine", OTHER_UID, OTHER_UID));
 	tell(utimensat(AT_FDCWD, "mine", t, 0));
 	tell(unlink("mine"));
 	if (seteuid(0) || setegid(0))
@@ -449,7 +449,7 @@ int main(int argc, char **argv)
 	modes();
 	directory();
 	unlinked_but_open();
-	stranger();
+	other_user();
 	limits();
 	tell(unlink("a"));
 	tell(unlink("c"));

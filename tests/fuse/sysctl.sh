@@ -46,8 +46,8 @@ both() { # both WHAT COMMAND: with $sys and $run for each side
         echo "32000 1024000000 500 32000" >$sys/kernel/sem'
     both "root without capabilities may not wish" 'setpriv --bounding-set=-all \
         --inh-caps=-all bash -c "echo 1 >$sys/kernel/sem_next_id; id -u"'
-    both "nor a stranger" 'stranger bash -c "echo 1 >$sys/kernel/sem_next_id"'
-    both "a stranger may read" 'stranger cat $sys/kernel/sem'
+    both "nor another user" 'other_user bash -c "echo 1 >$sys/kernel/sem_next_id"'
+    both "another user may read" 'other_user cat $sys/kernel/sem'
     both "root without capabilities may set" 'setpriv --bounding-set=-all \
         --inh-caps=-all bash -c "echo 99 >$sys/kernel/msgmnb"
         cat $sys/kernel/msgmnb'

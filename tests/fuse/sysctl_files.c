@@ -2,8 +2,8 @@
 /*
  * The control files below a directory that is laid out as /proc/sys: reads of
  * all sizes and offsets, writes of what is taken and what is not, rights of a
- * stranger. Prints what happened; it must be the same of the kernel's files and
- * of the mount's (sysctl.sh).
+ * other user. Prints what happened; it must be the same of the kernel's files
+ * and of the mount's (sysctl.sh).
  *
  *	sysctl_files DIR
  */

@@ -93,7 +93,7 @@ is "at the beginning again: a new one" "$(perl -e 'open my $f, "<", $ARGV[0];
     print @a - @b' "$m/sysvipc/sem" env LD_PRELOAD="$IPCLIFT_SHIM" perl -e '
     use IPC::SysV qw(:all); semctl($_, 0, IPC_RMID, 0) for 200 .. 209')" 10
 is "not to be written" "$(status tee "$m/sysvipc/sem" </dev/null) $(
-    stranger bash -c ": >>$m/sysvipc/sem" 2>&1 | grep -c denied)" "0 1"
+    other_user bash -c ": >>$m/sysvipc/sem" 2>&1 | grep -c denied)" "0 1"
 is "a write says what the kernel says" \
     "$(bash -c "echo x >$m/sysvipc/sem" 2>&1 | sed 's/.*: //')" \
     "$(bash -c "echo x >/proc/sysvipc/sem" 2>&1 | sed 's/.*: //')"

@@ -15,7 +15,8 @@
  *
  * The numbers are printed as a table, and for each fault the seed of its round
  * and what was changed. --seed with --count 1 does that round again, --keep
- * leaves its registry. IPCLIFT_SHIM, _TOOL, _FUSE and _TESTS say what is tested.
+ * leaves its registry. IPCLIFT_SHIM, _TOOL, _FUSE and _TESTS say what is
+ * tested.
  */
 #include <dirent.h>
 #include <errno.h>

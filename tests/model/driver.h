@@ -94,7 +94,7 @@ static const char *role_name(int pid)
 	for (int i = n_pids - 1; i >= first; i--)
 		if (pids[i % PIDS_MAX].pid == pid)
 			return names[pids[i % PIDS_MAX].role];
-	return "stranger";
+	return "other user";
 }
 
 static void who_say(int role)

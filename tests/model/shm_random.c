@@ -5,7 +5,7 @@
  *
  *	shm_random [--calls N] [--seed S]
  *
- * Three actors, two of them root and one a stranger, do what the driver tells
+ * Three actors, two of them root and one another user, do what the driver tells
  * them, one call at a time. Addresses are given in an arena of free address
  * space or chosen by the system, and written down as such; pieces are unmapped
  * in the arena only, where the system puts nothing of its own. Besides the four
@@ -37,7 +37,7 @@
 #define SHM_STAT_ANY 15
 #endif
 #define ACTORS 3
-#define STRANGER 65534
+#define OTHER_UID 65534
 #define PAGE 4096
 #define ARENA 0x10000000000ul
 #define ARENA_PAGES 160
@@ -192,8 +192,8 @@ static _Noreturn void actor(int n, int in, int out)
 	signal(SIGBUS, on_fault);
 	setrlimit(RLIMIT_MEMLOCK, &lock);
 	if (n == 2 && (setgroups(0, NULL) ||
-			      setresgid(STRANGER, STRANGER, STRANGER) ||
-			      setresuid(STRANGER, STRANGER, STRANGER)))
+			      setresgid(OTHER_UID, OTHER_UID, OTHER_UID) ||
+			      setresuid(OTHER_UID, OTHER_UID, OTHER_UID)))
 		_exit(3);
 	while (read(in, &c, sizeof(c)) == sizeof(c) && c.kind != END) {
 		run(&c, &r);
@@ -309,7 +309,7 @@ static void make(struct call *c, const struct actor *a)
 		c->kind = CTL;
 		c->cmd = some_cmd();
 		c->mode = (int)(rnd(3) ? 0666 : rnd(1024));
-		c->uid = rnd(4) ? 0 : STRANGER;
+		c->uid = rnd(4) ? 0 : OTHER_UID;
 	} else if (dice < 90) {
 		c->kind = dice < 85 ? POKE : PEEK;
 		c->addr = some_place(a, &pages);

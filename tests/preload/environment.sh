@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 #
 # environment.sh - programs that clear their environment before the first call,
-# or execute others with a made-up one, stay on their registry; those that leave
+# or execute others with a invented one, stay on their registry; those that leave
 # it on purpose, do. And the functions of libc's own handle are the registry's.
 
-. "$(dirname "$0")/guest.sh"
+. "$(dirname "$0")/scenario.sh"
 own_ipc_namespace "$@"
 tool=${IPCLIFT_TOOL:?}
 
@@ -27,7 +27,7 @@ not_served() {
 	ipcrm -a
 }
 
-ways="clearenv null overwritten execve execve-null execve-made-up
+ways="clearenv null overwritten execve execve-null execve-invented
 	execve-preload execvpe execle fexecve execv execvp execl execlp
 	posix_spawn posix_spawnp vfork-execve vfork-execl"
 compilers=gcc

@@ -5,7 +5,7 @@
 # stderr, the call fails with an errno and goes on failing, nothing crashes, the
 # file is not changed by a byte, and the kernel's IPC is not used instead.
 
-. "$(dirname "$0")/guest.sh"
+. "$(dirname "$0")/scenario.sh"
 own_ipc_namespace "$@"
 first=$(helper first) || exit 1
 fill=$(helper fill) || exit 1
@@ -110,13 +110,13 @@ refused "readable but not writable" EACCES "cannot be opened" $nobody "$first"
 chmod 666 "$IPCLIFT_REGISTRY"
 check "shared on purpose: served" shimmed $nobody "$first"
 
-# A stranger made the default directory first.
+# Another user made the default directory first.
 good_registry
 uid=64999
 mkdir "/dev/shm/ipclift-$uid" && {
 	chown 65534 "/dev/shm/ipclift-$uid"
 	chmod 777 "/dev/shm/ipclift-$uid"
-	IPCLIFT_REGISTRY='' refused "a stranger's default directory" EACCES \
+	IPCLIFT_REGISTRY='' refused "another user's default directory" EACCES \
 		"only you can write" setpriv --reuid $uid --regid $uid \
 		--clear-groups "$first"
 	rmdir "/dev/shm/ipclift-$uid"
@@ -164,7 +164,7 @@ check "the kernel is untouched" kernel_untouched
 # /dev/shm, which can be mounted nosuid. The user cannot write $dir: if it were
 # asked for, there would be a line.
 secure=$(mktemp -d) && chmod 755 "$secure"
-trap 'rm -rf "$secure"; guest_cleanup' EXIT
+trap 'rm -rf "$secure"; scenario_cleanup' EXIT
 cp "$guest_sem" "$secure/program"
 chmod 4755 "$secure/program"
 if findmnt -n -o OPTIONS -T "$secure" | grep -qw nosuid; then

@@ -6,7 +6,7 @@
 # __errno_location that a libc could lack, no relocation of its code, and
 # nothing that runs when it is loaded or unloaded.
 
-. "$(dirname "$0")/guest.sh"
+. "$(dirname "$0")/scenario.sh"
 map=$here/../../shim/entry/exports.map
 [ -r "$map" ] || skip "no $map"
 

@@ -65,7 +65,7 @@ static void execute(const char *way)
 		execve(self, argv, empty);
 	if (!strcmp(way, "execve-null"))
 		execve(self, argv, NULL);
-	if (!strcmp(way, "execve-made-up"))
+	if (!strcmp(way, "execve-invented"))
 		execve(self, argv, made_up);
 	if (!strcmp(way, "execve-preload"))
 		execve(self, argv, other_preload);

@@ -140,7 +140,7 @@ static _Noreturn void traced(const struct call *call)
 	/* What a first call does besides is not what is looked at. */
 	call->call();
 	if (!call->by_key)
-		t_become(T_STRANGER, T_STRANGER);
+		t_become(T_OTHER_UID, T_OTHER_UID);
 	call->call();
 	ptrace(PTRACE_TRACEME, 0, NULL, NULL);
 	raise(SIGSTOP);

@@ -5,7 +5,7 @@
 # one registry; forks in their midst, and creators that are killed, leave one
 # that works. The scenes of guest_race.c.
 
-. "$(dirname "$0")/guest.sh"
+. "$(dirname "$0")/scenario.sh"
 own_ipc_namespace "$@"
 for cc in gcc musl-gcc; do
 	command -v $cc >/dev/null || { echo "skip: no $cc"; continue; }

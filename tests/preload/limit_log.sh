@@ -6,7 +6,7 @@
 # is right: what it says is run, and the call succeeds. Without IPCLIFT_LOG
 # nothing is printed. Nothing of the host changes by it.
 
-. "$(dirname "$0")/guest.sh"
+. "$(dirname "$0")/scenario.sh"
 own_ipc_namespace "$@"
 export LC_ALL=C IPCLIFT_LIMITS=kernel
 PATH=$(dirname "$IPCLIFT_TOOL"):$PATH

@@ -3,7 +3,7 @@
  * mq_killed: a sender is killed at each of its system calls, as it enters and
  * leaves them. If its message is in the queue, whoever had registered has been
  * told, though nobody has touched the queue since. Once by a sender that may
- * kill the registrant, and once by a stranger.
+ * kill the registrant, and once by another user.
  */
 #include "mq.h"
 #include <sys/ptrace.h>
@@ -68,7 +68,7 @@ static int killed_at(uid_t uid, int nth)
 
 int main(void)
 {
-	static const uid_t uids[] = {0, T_STRANGER};
+	static const uid_t uids[] = {0, T_OTHER_UID};
 	int n;
 
 	t_begin();
@@ -78,7 +78,7 @@ int main(void)
 	q = mq_open(NAME, RW | O_CREAT | O_EXCL, 0666,
 		&(struct mq_attr){.mq_maxmsg = 4, .mq_msgsize = 32});
 	for (int i = 0; i < 2; i++) {
-		t_say("-- by %s", i ? "a stranger" : "one who may kill");
+		t_say("-- by %s", i ? "another user" : "one who may kill");
 		for (n = 1; n < STOPS_MAX && killed_at(uids[i], n); n++)
 			;
 		t_true(n > 1 && n < STOPS_MAX);

@@ -111,11 +111,11 @@ static void woken(int sock)
 	t_eq(t_join(pid), 0);
 	told(sock, 0);
 	take();
-	t_story("sent by a stranger");
+	t_story("sent by another user");
 	t_eq(reg(q, sock, cookie), 0);
 	pid = t_fork();
 	if (pid == 0) {
-		t_become(T_STRANGER, T_STRANGER);
+		t_become(T_OTHER_UID, T_OTHER_UID);
 		_exit(q_put(q, "x", 0) ? errno : 0);
 	}
 	t_eq(t_join(pid), 0);

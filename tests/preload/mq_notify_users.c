@@ -6,7 +6,7 @@
  */
 #include "mq_notify.h"
 
-#define OTHER (T_STRANGER - 1)
+#define OTHER (T_OTHER_UID - 1)
 #define TEXT_MAX 32
 
 static mqd_t q;
@@ -16,7 +16,7 @@ static int reg(mqd_t d, int signo, int value)
 }
 
 /* A process of that user that sends to d, and may not kill `victim`. */
-static pid_t stranger_sends(mqd_t d, uid_t uid, pid_t victim)
+static pid_t other_sends(mqd_t d, uid_t uid, pid_t victim)
 {
 	pid_t pid = t_fork();
 
@@ -43,20 +43,20 @@ static void handler_way(void)
 {
 	pid_t pid;
 
-	t_story("root is told by a stranger");
+	t_story("root is told by another user");
 	t_eq(reg(q, SIGUSR1, 4711), 0);
-	pid = stranger_sends(q, T_STRANGER, getpid());
+	pid = other_sends(q, T_OTHER_UID, getpid());
 	t_eq(t_join(pid), 0);
 	t_eq(n_signals, 1);
-	check_last(SIGUSR1, pid, T_STRANGER, 4711);
+	check_last(SIGUSR1, pid, T_OTHER_UID, 4711);
 	t_story("only once, and not while there are messages");
-	pid = stranger_sends(q, OTHER, getpid());
+	pid = other_sends(q, OTHER, getpid());
 	t_eq(t_join(pid), 0);
 	t_eq(n_signals, 1);
 	n_drain(q);
 	t_story("again, a real-time signal");
 	t_eq(reg(q, SIGRTMIN + 3, -5), 0);
-	pid = stranger_sends(q, OTHER, getpid());
+	pid = other_sends(q, OTHER, getpid());
 	t_eq(t_join(pid), 0);
 	t_eq(n_signals, 2);
 	check_last(SIGRTMIN + 3, pid, OTHER, -5);
@@ -64,7 +64,7 @@ static void handler_way(void)
 	t_story("taken back, nothing comes");
 	t_eq(reg(q, SIGUSR1, 1), 0);
 	t_eq(mq_notify(q, NULL), 0);
-	t_eq(t_join(stranger_sends(q, OTHER, getpid())), 0);
+	t_eq(t_join(other_sends(q, OTHER, getpid())), 0);
 	t_eq(n_signals, 2);
 	n_drain(q);
 }
@@ -82,10 +82,10 @@ static void waiting_ways(void)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	t_eq(reg(q, SIGUSR1, 7), 0);
 	t_err(sigtimedwait(&set, &info, &none), EAGAIN);
-	pid = stranger_sends(q, T_STRANGER, getpid());
+	pid = other_sends(q, T_OTHER_UID, getpid());
 	t_eq(sigwaitinfo(&set, &info), SIGUSR1);
 	last = info;
-	check_last(SIGUSR1, pid, T_STRANGER, 7);
+	check_last(SIGUSR1, pid, T_OTHER_UID, 7);
 	t_eq(t_join(pid), 0);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 	n_drain(q);
@@ -142,13 +142,13 @@ static void let_go(const struct meeting *m)
 	write(m->go[1], "g", 1);
 }
 
-/* Both are strangers, to root and to each other. */
-static void between_strangers(void)
+/* Both are other users, to root and to each other. */
+static void between_other_users(void)
 {
 	struct meeting m = meet();
 	pid_t pid, from;
 
-	t_story("one stranger is told by another");
+	t_story("one other user is told by another");
 	pid = t_fork();
 	if (pid == 0) {
 		sigset_t set;
@@ -162,13 +162,13 @@ static void between_strangers(void)
 		say_ready(&m);
 		t_eq(sigwaitinfo(&set, &info), SIGUSR2);
 		t_eq(info.si_code, SI_MESGQ);
-		t_eq(info.si_uid, T_STRANGER);
+		t_eq(info.si_uid, T_OTHER_UID);
 		t_eq(info.si_value.sival_int, 99);
 		_exit(t_failed);
 	}
 	await_child(&m);
 	t_err(reg(q, SIGUSR1, 1), EBUSY);
-	from = stranger_sends(q, T_STRANGER, pid);
+	from = other_sends(q, T_OTHER_UID, pid);
 	t_eq(t_join(pid), 0);
 	t_eq(t_join(from), 0);
 	n_drain(q);
@@ -184,7 +184,7 @@ static void between_strangers(void)
 			pause();
 	}
 	await_child(&m);
-	t_eq(t_join(stranger_sends(q, T_STRANGER, pid)), 0);
+	t_eq(t_join(other_sends(q, T_OTHER_UID, pid)), 0);
 	t_eq(t_join(pid), 1000 + SIGUSR2);
 	n_drain(q);
 	part(&m);
@@ -203,11 +203,11 @@ static void becoming_another(void)
 		t_become(OTHER, OTHER);
 		await_parent(&m);
 		t_eq(n_signals, 1);
-		t_eq(last.si_uid, T_STRANGER);
+		t_eq(last.si_uid, T_OTHER_UID);
 		_exit(t_failed);
 	}
 	await_child(&m);
-	t_eq(t_join(stranger_sends(q, T_STRANGER, pid)), 0);
+	t_eq(t_join(other_sends(q, T_OTHER_UID, pid)), 0);
 	let_go(&m);
 	t_eq(t_join(pid), 0);
 	n_drain(q);
@@ -223,14 +223,14 @@ static void two_queues(void)
 	n_signals = 0;
 	t_eq(reg(q, SIGUSR1, 1), 0);
 	t_eq(reg(r, SIGUSR1, 2), 0);
-	b = stranger_sends(r, OTHER, getpid());
+	b = other_sends(r, OTHER, getpid());
 	t_eq(t_join(b), 0);
 	t_eq(n_signals, 1);
 	check_last(SIGUSR1, b, OTHER, 2);
-	a = stranger_sends(q, T_STRANGER, getpid());
+	a = other_sends(q, T_OTHER_UID, getpid());
 	t_eq(t_join(a), 0);
 	t_eq(n_signals, 2);
-	check_last(SIGUSR1, a, T_STRANGER, 1);
+	check_last(SIGUSR1, a, T_OTHER_UID, 1);
 	n_drain(q);
 	t_eq(mq_close(r), 0);
 	t_eq(mq_unlink("/u"), 0);
@@ -251,7 +251,7 @@ static void lives(const char *self)
 		_exit(n_signals);
 	}
 	await_child(&m);
-	child = stranger_sends(q, OTHER, getpid());
+	child = other_sends(q, OTHER, getpid());
 	t_eq(t_join(child), 0);
 	t_eq(n_signals, 1);
 	let_go(&m);
@@ -262,7 +262,7 @@ static void lives(const char *self)
 	if (pid == 0) {
 		n_signals = 0;
 		t_eq(reg(q, SIGUSR1, 4), 0);
-		t_eq(t_join(stranger_sends(q, OTHER, getpid())), 0);
+		t_eq(t_join(other_sends(q, OTHER, getpid())), 0);
 		t_eq(n_signals, 1);
 		n_drain(q);
 		_exit(t_failed);
@@ -293,7 +293,7 @@ static void lives(const char *self)
 	}
 	await_child(&m);
 	t_err(reg(q, SIGUSR1, 5), EBUSY);
-	t_eq(t_join(stranger_sends(q, OTHER, pid)), 0);
+	t_eq(t_join(other_sends(q, OTHER, pid)), 0);
 	t_eq(reg(q, SIGUSR1, 5), 0);
 	t_eq(mq_notify(q, NULL), 0);
 	let_go(&m);
@@ -370,7 +370,7 @@ static void ending(void)
 		while (!(seen = __atomic_load_n(&tid, __ATOMIC_SEQ_CST)) ||
 			!syscall(SYS_tgkill, getpid(), seen, 0))
 			sched_yield();
-		t_eq(t_join(stranger_sends(q, OTHER, getpid())), 0);
+		t_eq(t_join(other_sends(q, OTHER, getpid())), 0);
 		t_eq(n_signals, 1);
 		n_drain(q);
 		_exit(t_failed);
@@ -388,7 +388,7 @@ int main(int argc, char **argv)
 	q = q_open(NAME, RW, 4, TEXT_MAX);
 	handler_way();
 	waiting_ways();
-	between_strangers();
+	between_other_users();
 	becoming_another();
 	two_queues();
 	lives(argv[0]);

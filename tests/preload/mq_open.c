@@ -164,7 +164,7 @@ static void modes(void)
 	q_done(q);
 	umask(022);
 	q = mq_open(NAME, RW | O_CREAT, 0604, NULL);
-	AS(T_STRANGER, T_STRANGER)
+	AS(T_OTHER_UID, T_OTHER_UID)
 	{
 		t_err(mq_open(NAME, O_RDWR), EACCES);
 		t_err(mq_open(NAME, O_WRONLY), EACCES);
@@ -173,19 +173,19 @@ static void modes(void)
 		t_eq(q_count(r), 0);
 		t_err(mq_unlink(NAME), EACCES);
 		/* what was inherited works */
-		t_eq(q_put(q, "from the stranger", 3), 0);
+		t_eq(q_put(q, "from the other user", 3), 0);
 		q_say(r);
 		t_err(fchmod(r, 0777), EPERM);
 		r = mq_open("/own", RW | O_CREAT, 0600, NULL);
 		t_true(r >= 0);
 		t_eq(fstat(r, &st), 0);
-		t_eq(st.st_uid, T_STRANGER);
+		t_eq(st.st_uid, T_OTHER_UID);
 		t_eq(q_put(r, "mine", 3), 0);
 		q_say(r);
 		t_eq(mq_unlink("/own"), 0);
 	}
 	t_eq(fchmod(q, 0666), 0);
-	AS(T_STRANGER, T_STRANGER)
+	AS(T_OTHER_UID, T_OTHER_UID)
 	{
 		r = mq_open(NAME, O_RDWR);
 		t_true(r >= 0);
@@ -243,7 +243,7 @@ static void limits(void)
 	 * namespace: one that nobody else has. */
 	t_eq(getrandom(&uid, sizeof(uid), 0), sizeof(uid));
 	uid = 1u << 30 | uid >> 2;
-	AS(uid, T_STRANGER)
+	AS(uid, T_OTHER_UID)
 	room();
 
 	t_story("no free descriptor");

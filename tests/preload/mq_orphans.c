@@ -74,7 +74,7 @@ int main(void)
 	setrlimit(RLIMIT_MSGQUEUE, &few);
 	q = q_open(NAME, RW, 1, 16);
 	t_story("queues_max");
-	AS(T_STRANGER, T_STRANGER)
+	AS(T_OTHER_UID, T_OTHER_UID)
 	{
 		beside_orphans(1, 16);
 	}

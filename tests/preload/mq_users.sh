@@ -4,7 +4,7 @@
 # mq_users.sh - users who share a registry notify each other, as in the kernel;
 # where nobody else can come to send, the registrant has no second thread.
 
-. "$(dirname "$0")/guest.sh"
+. "$(dirname "$0")/scenario.sh"
 own_ipc_namespace "$@"
 chmod 0711 "$dir"
 ${CC:-gcc} -O1 -Wall -Wextra -o "$dir/notified" "$here/guest_notified.c" \
@@ -53,6 +53,6 @@ mkdir -m 0777 "$dir/own"
 export IPCLIFT_REGISTRY=$dir/own/registry
 sed 's/61002/61001/' "$dir/kernel.want" >"$dir/own.want"
 notified 61001 61001 "$shim" >"$dir/own.out" 2>&1
-check "in one of a user's own there is no courier" \
+check "in one of a user's own there is no notification thread" \
 	diff -u "$dir/own.want" "$dir/own.out"
 finish

@@ -143,7 +143,7 @@ static void removal(void)
 	t_eq(m_set(id, 0, 0606, 100), 0);
 	a = t_fork();
 	if (a == 0) {
-		t_become(T_STRANGER, T_STRANGER);
+		t_become(T_OTHER_UID, T_OTHER_UID);
 		_exit(t_code((int)m_recv(id, 10, 0, 0)));
 	}
 	m_asleep(a);

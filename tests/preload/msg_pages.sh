@@ -5,8 +5,8 @@
 # system, whatever the size of its messages; and a queue in which a few come and
 # go makes no system call.
 
-# shellcheck source=tests/preload/guest.sh
-. "$(dirname "$0")/guest.sh"
+# shellcheck source=tests/preload/scenario.sh
+. "$(dirname "$0")/scenario.sh"
 
 ${CC:-cc} -O1 -o "$dir/guest_pages" "$here/guest_pages.c" || exit 1
 for size in 60 600 1500 3000 8192; do

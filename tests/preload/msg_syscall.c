@@ -62,7 +62,7 @@ static void structs(void)
 	t_eq(m_set(id, 0, 0600, 0x100000064), 0);
 	t_true(m_stat(id).msg_qbytes == 100);
 	t_err(m_set(id, 0, 0600, 0xffffffff), EPERM);
-	AS(T_STRANGER, T_STRANGER)
+	AS(T_OTHER_UID, T_OTHER_UID)
 	{
 		t_err(m_recv(id, 10, 0, IPC_NOWAIT), EACCES);
 		t_err(m_send(id, 1, "x", IPC_NOWAIT), EACCES);

@@ -6,7 +6,7 @@
 # share a set: they hand over to each other, each gives back what a killed one of
 # the other held, and exec goes from one to the other and keeps SEM_UNDO.
 
-. "$(dirname "$0")/guest.sh"
+. "$(dirname "$0")/scenario.sh"
 command -v musl-gcc >/dev/null || skip "no musl-gcc"
 own_ipc_namespace "$@"
 

@@ -5,7 +5,7 @@
 # (which uses System V queues itself, or TCP), jemalloc, libfaketime; and under
 # interpreters with semaphores of their own: perl, python.
 
-. "$(dirname "$0")/guest.sh"
+. "$(dirname "$0")/scenario.sh"
 own_ipc_namespace "$@"
 guest_sem=$(helper sem) || exit 1
 undo=$(helper sem_undo) || exit 1

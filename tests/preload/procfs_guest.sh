@@ -6,7 +6,7 @@
 # processes killed with a control open for writing, more of these than there is
 # room for, limits of the host's own, a far id in a registry of extended ids.
 
-. "$(dirname "$0")/guest.sh"
+. "$(dirname "$0")/scenario.sh"
 own_ipc_namespace "$@"
 export LC_ALL=C
 k=/proc/sys/kernel

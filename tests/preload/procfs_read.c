@@ -273,7 +273,7 @@ static void permissions(void)
 	t_err(access(SYS "semx", F_OK), ENOENT);
 	t_err(access((char *)8, F_OK), EFAULT);
 	t_true(semget(IPC_PRIVATE, 0, 0600) == -1);
-	AS(T_STRANGER, T_STRANGER)
+	AS(T_OTHER_UID, T_OTHER_UID)
 	{
 		t_eq(access(SYS "sem", R_OK), 0);
 		t_err(access(SYS "sem", W_OK), EACCES);
@@ -287,7 +287,7 @@ static void permissions(void)
 	}
 }
 
-static void strangers(void)
+static void other_users(void)
 {
 	char *cliff = t_cliff();
 	int fd;
@@ -327,6 +327,6 @@ int main(void)
 	numbers();
 	names();
 	permissions();
-	strangers();
+	other_users();
 	return t_end();
 }

@@ -9,7 +9,7 @@
 # change it. What they print must be the same, but for pids and times, exit
 # status and messages included. Not preloaded they must see the kernel.
 
-. "$(dirname "$0")/guest.sh"
+. "$(dirname "$0")/scenario.sh"
 own_ipc_namespace "$@"
 for tool in ipcs lsipc ipcmk ipcrm perl setpriv; do
 	command -v $tool >/dev/null || skip "no $tool"
@@ -46,7 +46,7 @@ my $m = shmget(0x33, 5000, IPC_CREAT | 0600);
 shmwrite($m, "text", 0, 4) or die;
 shmget(0x34, 1 << 20, IPC_CREAT | 0777);
 END
-cat >"$dir/stranger.pl" <<'END'
+cat >"$dir/other_user.pl" <<'END'
 use IPC::SysV qw(IPC_CREAT);
 print "PID $$\n";
 semget(0x12, 1, IPC_CREAT | 0600);
@@ -54,7 +54,7 @@ msgget(0x24, IPC_CREAT | 0600);
 shmget(0x35, 100, IPC_CREAT | 0600);
 END
 chmod -R a+rX "$dir"
-as_stranger() {
+as_other_user() {
 	world setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
 }
 
@@ -113,8 +113,8 @@ look() {
 		try lsipc $m -J
 		try lsipc $m -e --noheadings
 	done
-	as_stranger ipcs -a
-	as_stranger lsipc -s
+	as_other_user ipcs -a
+	as_other_user lsipc -s
 	for m in sem msg shm; do
 		try cat /proc/sysvipc/$m
 		try tail -n 1 /proc/sysvipc/$m
@@ -185,10 +185,10 @@ try:
 except OSError as e: print(e)'
 	try ipcs -l
 	try lsipc
-	echo "-- a stranger"
-	as_stranger sh -c "echo 5 >$kernel/msgmax" 2>&1 | sed 's/.*: //'
-	as_stranger sh -c "echo 5 >$kernel/sem_next_id" 2>&1 | sed 's/.*: //'
-	as_stranger cat $kernel/msgmax
+	echo "-- another user"
+	as_other_user sh -c "echo 5 >$kernel/msgmax" 2>&1 | sed 's/.*: //'
+	as_other_user sh -c "echo 5 >$kernel/sem_next_id" 2>&1 | sed 's/.*: //'
+	as_other_user cat $kernel/msgmax
 	try ipcrm -S 0x11
 	try ipcrm -q 0
 	try ipcrm -m 99
@@ -208,8 +208,8 @@ for pass in kernel shim; do
 	world perl "$dir/state.pl" >"$dir/out1" || fail "state of $pass"
 	# Shared on purpose.
 	[ $pass = kernel ] || chmod 0666 "$IPCLIFT_REGISTRY"
-	as_stranger perl "$dir/stranger.pl" >"$dir/out2" ||
-		fail "state of the stranger, $pass"
+	as_other_user perl "$dir/other_user.pl" >"$dir/out2" ||
+		fail "state of the other user, $pass"
 	pid1=$(sed 's/PID //' "$dir/out1") pid2=$(sed 's/PID //' "$dir/out2")
 	{ look; steer; } >"$dir/$pass.raw" 2>&1
 	masked <"$dir/$pass.raw" >"$dir/$pass.out"

@@ -115,7 +115,7 @@ static void rights(void)
 	int fd = open(SYS "msgmnb", O_RDWR), next = open(SYS "sem_next_id", 2);
 
 	t_story("rights are asked for at each write");
-	AS(T_STRANGER, T_STRANGER)
+	AS(T_OTHER_UID, T_OTHER_UID)
 	{
 		t_err(write(fd, "1", 1), EPERM);
 		t_err(write(next, "1", 1), EPERM);

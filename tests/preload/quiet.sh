@@ -6,7 +6,7 @@
 # would notice. The scenes of guest_quiet.c, first on the kernel, then under the
 # shim, by glibc and by musl.
 
-. "$(dirname "$0")/guest.sh"
+. "$(dirname "$0")/scenario.sh"
 own_ipc_namespace "$@"
 
 if command -v strace >/dev/null; then

@@ -6,7 +6,7 @@
 # loads its extensions so. The shim drops that flag, and dlopen must otherwise
 # stay what it is: the caller's RUNPATH still counts.
 
-. "$(dirname "$0")/guest.sh"
+. "$(dirname "$0")/scenario.sh"
 own_ipc_namespace "$@"
 
 mkdir "$dir/modules"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# guest.sh - what the scenario scripts of this directory share; sourced.
+# scenario.sh - what the scenario scripts of this directory share; sourced.
 #
 # A script is run as `SCRIPT`, with IPCLIFT_SHIM naming libipclift.so. It exits
 # 0 if all its checks passed, 1 with a line "FAIL ..." for each that did not,
@@ -19,11 +19,11 @@ unset LD_PRELOAD IPCLIFT_ROUTE IPCLIFT_LIMITS IPCLIFT_IDS
 failed=0
 
 public=
-guest_cleanup() {
+scenario_cleanup() {
 	rm -rf "$dir" ${public:+"$public"}
 }
-trap guest_cleanup EXIT
-# Strangers start programs under it too, wherever the tree stands: /root is
+trap scenario_cleanup EXIT
+# Other users start programs under it too, wherever the tree stands: /root is
 # closed to them, and /dev/shm may be noexec.
 if [ "$(id -u)" = 0 ] && ! setpriv --reuid 65534 --regid 65534 --clear-groups \
 	test -r "$shim"; then
@@ -107,8 +107,8 @@ kernel_untouched() {
 	[ "$id" = 0 ] || { echo "some set was made in the kernel"; return 1; }
 }
 own_ipc_namespace() {
-	[ "${GUEST_INSIDE-}" ] && return
+	[ "${SCENARIO_INSIDE-}" ] && return
 	unshare --ipc --mount true 2>/dev/null || skip "unshare needs root"
-	guest_cleanup
-	GUEST_INSIDE=1 exec unshare --ipc --mount "$BASH" "$0" "$@"
+	scenario_cleanup
+	SCENARIO_INSIDE=1 exec unshare --ipc --mount "$BASH" "$0" "$@"
 }

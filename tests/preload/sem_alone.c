@@ -26,7 +26,7 @@ static void mode(int bits)
 {
 	struct semid_ds ds = {0};
 
-	ds.sem_perm.uid = ds.sem_perm.gid = T_STRANGER;
+	ds.sem_perm.uid = ds.sem_perm.gid = T_OTHER_UID;
 	ds.sem_perm.mode = (unsigned short)bits;
 	t_eq(semctl(set, 0, IPC_SET, &ds), 0);
 }
@@ -141,7 +141,7 @@ static void as_somebody_else(void)
 {
 	t_say("-- somebody else");
 	t_eq(alone(LONG), 0);
-	if (setresuid(T_STRANGER - 1, T_STRANGER - 1, 0))
+	if (setresuid(T_OTHER_UID - 1, T_OTHER_UID - 1, 0))
 		t_failed = 1;
 	t_err(semop(set, OPS({0, 1, 0})), EACCES);
 }
@@ -156,7 +156,7 @@ int main(void)
 	child = t_fork();
 	if (child == 0) {
 		/* No capability that would let it do what its rights do not */
-		t_become(T_STRANGER, T_STRANGER);
+		t_become(T_OTHER_UID, T_OTHER_UID);
 		set = semget(IPC_PRIVATE, 2, 0600);
 		rights_go_and_come();
 		edges();

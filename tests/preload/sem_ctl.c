@@ -235,7 +235,7 @@ static void info(int id)
 	t_eq(semctl(0, 0, SEM_INFO, &si), id);
 	t_eq(si.semusz, 1);
 	t_eq(si.semaem, 3);
-	AS(T_STRANGER, T_STRANGER)
+	AS(T_OTHER_UID, T_OTHER_UID)
 	{
 		t_eq(semctl(0, 0, IPC_INFO, &si), id);
 		t_eq(semctl(0, 0, SEM_INFO, &si), id);
@@ -269,7 +269,7 @@ static void ipc_set(int id)
 	t_story("who may: owner and creator; others EPERM, whatever the mode");
 	ds.sem_perm.mode = 0666;
 	t_eq(semctl(id, 0, IPC_SET, &ds), 0);
-	AS(T_STRANGER, T_STRANGER)
+	AS(T_OTHER_UID, T_OTHER_UID)
 	{
 		t_err(semctl(id, 0, IPC_SET, &ds), EPERM);
 		t_err(semctl(id, 0, IPC_RMID), EPERM);
@@ -279,7 +279,7 @@ static void ipc_set(int id)
 		ds.sem_perm.uid = (uid_t)-1;
 		t_err(semctl(id, 0, IPC_SET, &ds), EPERM);
 	}
-	AS(1234, T_STRANGER)
+	AS(1234, T_OTHER_UID)
 	{
 		ds.sem_perm.mode = 0604;
 		t_eq(semctl(id, 0, IPC_SET, &ds), 0);
@@ -289,7 +289,7 @@ static void ipc_set(int id)
 	}
 	t_eq(t_stat(id).sem_perm.uid, 1235);
 	t_story("the group alone may not");
-	AS(T_STRANGER, 2345)
+	AS(T_OTHER_UID, 2345)
 	t_err(semctl(id, 0, IPC_SET, &ds), EPERM);
 	t_story("-1 is nobody; the buffer is read before the id is looked up");
 	ds.sem_perm.uid = (uid_t)-1;
@@ -310,15 +310,15 @@ static void ipc_set(int id)
 	t_eq(t_stat(id).sem_perm.mode, 0640);
 }
 
-static void strangers(int id)
+static void other_users(int id)
 {
 	struct semid_ds ds = t_stat(id);
 	unsigned short v[3] = {1, 1, 40000};
 
-	t_story("a stranger on 0600: permission in its place");
+	t_story("another user on 0600: permission in its place");
 	ds.sem_perm.mode = 0600;
 	t_eq(semctl(id, 0, IPC_SET, &ds), 0);
-	AS(T_STRANGER, T_STRANGER)
+	AS(T_OTHER_UID, T_OTHER_UID)
 	{
 		t_err(semctl(id, 0, GETVAL), EACCES);
 		t_err(semctl(id, 9, GETVAL), EACCES);
@@ -339,7 +339,7 @@ static void strangers(int id)
 	t_story("0602: write only");
 	ds.sem_perm.mode = 0602;
 	t_eq(semctl(id, 0, IPC_SET, &ds), 0);
-	AS(T_STRANGER, T_STRANGER)
+	AS(T_OTHER_UID, T_OTHER_UID)
 	{
 		t_err(semctl(id, 0, GETVAL), EACCES);
 		t_eq(semctl(id, 0, SETVAL, 1), 0);
@@ -350,7 +350,7 @@ static void strangers(int id)
 	t_story("0604: read only");
 	ds.sem_perm.mode = 0604;
 	t_eq(semctl(id, 0, IPC_SET, &ds), 0);
-	AS(T_STRANGER, T_STRANGER)
+	AS(T_OTHER_UID, T_OTHER_UID)
 	{
 		t_eq(semctl(id, 0, GETVAL), 1);
 		t_err(semctl(id, 9, GETVAL), EINVAL);
@@ -434,7 +434,7 @@ int main(void)
 	stat_commands(id);
 	info(id);
 	ipc_set(id);
-	strangers(id);
+	other_users(id);
 	times();
 	removal(id);
 	return t_end();

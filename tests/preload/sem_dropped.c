@@ -7,24 +7,24 @@
 
 static void drop_effective(void)
 {
-	t_eq(seteuid(T_STRANGER), 0);
+	t_eq(seteuid(T_OTHER_UID), 0);
 }
 
 static void drop_all(void)
 {
 	t_eq(setgroups(0, NULL), 0);
-	t_eq(setgid(T_STRANGER), 0);
-	t_eq(setuid(T_STRANGER), 0);
+	t_eq(setgid(T_OTHER_UID), 0);
+	t_eq(setuid(T_OTHER_UID), 0);
 }
 
 static void drop_real(void)
 {
-	t_eq(setreuid(T_STRANGER, T_STRANGER), 0);
+	t_eq(setreuid(T_OTHER_UID, T_OTHER_UID), 0);
 }
 
 static void drop_each(void)
 {
-	t_eq(setresuid(T_STRANGER, T_STRANGER, T_STRANGER), 0);
+	t_eq(setresuid(T_OTHER_UID, T_OTHER_UID, T_OTHER_UID), 0);
 }
 
 static void handler(int sig)
@@ -73,7 +73,7 @@ static void works(const char *how, void (*drop)(void))
 	id = semget(IPC_PRIVATE, 1, 0600);
 	t_true(id >= 0);
 	t_eq(semctl(id, 0, IPC_STAT, &ds), 0);
-	t_eq(ds.sem_perm.uid, T_STRANGER);
+	t_eq(ds.sem_perm.uid, T_OTHER_UID);
 	child_of(id);
 	t_rm(id);
 	_exit(t_failed);

@@ -55,8 +55,8 @@ static void finding(void)
 	t_err(semget(KEY, 0, IPC_CREAT | IPC_EXCL), EEXIST);
 	t_story("flag bits that mean nothing");
 	t_eq(semget(KEY, 5, 0100000 | SEM_UNDO | IPC_NOWAIT), 0);
-	t_story("a stranger on 0600");
-	AS(T_STRANGER, T_STRANGER)
+	t_story("another user on 0600");
+	AS(T_OTHER_UID, T_OTHER_UID)
 	{
 		t_eq(semget(KEY, 5, 0), 0);
 		t_eq(semget(KEY, 0, IPC_CREAT), 0);
@@ -75,10 +75,10 @@ static void x_bits(void)
 {
 	struct semid_ds ds = t_stat(0);
 
-	t_story("asking for x needs x: 0666 and a stranger");
+	t_story("asking for x needs x: 0666 and another user");
 	ds.sem_perm.mode = 0666;
 	t_eq(semctl(0, 0, IPC_SET, &ds), 0);
-	AS(T_STRANGER, T_STRANGER)
+	AS(T_OTHER_UID, T_OTHER_UID)
 	{
 		t_eq(semget(KEY, 5, 0666), 0);
 		t_eq(semget(KEY, 5, 0600), 0);
@@ -92,7 +92,7 @@ static void x_bits(void)
 	ds.sem_perm.mode = 0605;
 	t_eq(semctl(0, 0, IPC_SET, &ds), 0);
 	t_story("0605: the three digits asked for are one");
-	AS(T_STRANGER, T_STRANGER)
+	AS(T_OTHER_UID, T_OTHER_UID)
 	{
 		t_eq(semget(KEY, 5, 0500), 0);
 		t_eq(semget(KEY, 5, 0410), 0);

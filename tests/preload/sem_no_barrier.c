@@ -44,8 +44,8 @@ static void deny_membarrier(void)
 		_exit(90);
 }
 
-/* In real time, if allowed, for the two must run at the same moment. Where there
- * is one CPU only it is a test of less. */
+/* In real time, if allowed, for the two must run at the same moment. Where
+ * there is one CPU only it is a test of less. */
 static void pin(int cpu)
 {
 	struct sched_param p = {.sched_priority = 1};

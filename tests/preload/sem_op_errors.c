@@ -166,10 +166,10 @@ static void permission(int id)
 {
 	struct semid_ds ds = t_stat(id);
 
-	t_story("then permission: a stranger on 0604");
+	t_story("then permission: another user on 0604");
 	ds.sem_perm.mode = 0604;
 	t_eq(semctl(id, 0, IPC_SET, &ds), 0);
-	AS(T_STRANGER, T_STRANGER)
+	AS(T_OTHER_UID, T_OTHER_UID)
 	{
 		t_err(semop(id, OPS({4, 1, 0})), EFBIG);
 		t_err(semop(id, OPS({0, 1, 0}, {4, 1, 0})), EFBIG);
@@ -185,7 +185,7 @@ static void permission(int id)
 	t_story("write without read: 0602");
 	ds.sem_perm.mode = 0602;
 	t_eq(semctl(id, 0, IPC_SET, &ds), 0);
-	AS(T_STRANGER, T_STRANGER)
+	AS(T_OTHER_UID, T_OTHER_UID)
 	{
 		t_err(semop(id, OPS({0, 0, 0})), EACCES);
 		t_err(semop(id, OPS({0, 0, 0}, {1, 0, 0})), EACCES);
@@ -196,7 +196,7 @@ static void permission(int id)
 	t_story("nothing: 0600");
 	ds.sem_perm.mode = 0600;
 	t_eq(semctl(id, 0, IPC_SET, &ds), 0);
-	AS(T_STRANGER, T_STRANGER)
+	AS(T_OTHER_UID, T_OTHER_UID)
 	{
 		t_err(semop(id, OPS({0, 0, 0})), EACCES);
 		t_err(semop(id, OPS({0, 1, 0})), EACCES);

@@ -178,7 +178,7 @@ static void effective_ids(void)
 		for (int i = 0; i < 2; i++) {
 			can("root", "rw");
 			t_eq(seteuid(3000), 0);
-			can("stranger", "--");
+			can("other user", "--");
 			memset(&ds, 0, sizeof(ds));
 			t_err(semop(set, OPS({0, 1, 0})), EACCES);
 			t_err(semctl(set, 0, IPC_SET, &ds), EPERM);

@@ -37,7 +37,7 @@ static void *client(void *arg)
 {
 	if (arg)
 		t_eq(semctl(set, 0, GETVAL), 7);
-	become(T_STRANGER);
+	become(T_OTHER_UID);
 	t_err(semctl(set, 0, GETVAL), EACCES);
 	t_err(semop(set, OPS({0, 1, 0})), EACCES);
 	if (arg) {
@@ -53,7 +53,7 @@ static void *clients(void *arg)
 	pthread_t t;
 
 	(void)arg;
-	become(T_STRANGER);
+	become(T_OTHER_UID);
 	t_err(semop(set, OPS({0, 1, 0})), EACCES);
 	pthread_create(&t, NULL, client, NULL);
 	pthread_join(t, NULL);
@@ -91,7 +91,7 @@ int main(void)
 	pthread_join(t, NULL);
 	t_eq(semctl(set, 0, GETVAL), 8);
 	t_story("the first thread itself");
-	become(T_STRANGER);
+	become(T_OTHER_UID);
 	t_err(semctl(set, 0, GETVAL), EACCES);
 	t_err(semctl(set, 0, IPC_RMID), EPERM);
 	come_back();

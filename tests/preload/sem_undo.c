@@ -450,7 +450,7 @@ static void permission_does_not_matter(void)
 	child = t_fork();
 	if (child == 0) {
 		t_eq(semop(id, OPS({0, -2, U})), 0);
-		t_become(T_STRANGER, T_STRANGER);
+		t_become(T_OTHER_UID, T_OTHER_UID);
 		t_err(semop(id, OPS({0, 1, U})), EACCES);
 		_exit(t_failed);
 	}
@@ -463,7 +463,7 @@ static void permission_does_not_matter(void)
 	t_eq(semctl(id, 0, IPC_SET, &ds), 0);
 	child = t_fork();
 	if (child == 0) {
-		t_become(T_STRANGER, T_STRANGER);
+		t_become(T_OTHER_UID, T_OTHER_UID);
 		t_eq(semop(id, OPS({0, -2, U})), 0);
 		semop(id, OPS({0, -100, U}));
 		_exit(0);
@@ -499,7 +499,7 @@ static void record_made_by_failure(void)
 		child = t_fork();
 		if (child == 0) {
 			if (how == 0) {
-				t_become(T_STRANGER, T_STRANGER);
+				t_become(T_OTHER_UID, T_OTHER_UID);
 				semop(id, OPS({0, 1, U}));
 			}
 			if (how == 1)

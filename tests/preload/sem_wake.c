@@ -462,7 +462,7 @@ static void rights_taken_away(void)
 	t_eq(semctl(id, 0, IPC_SET, &ds), 0);
 	w = t_fork();
 	if (w == 0) {
-		t_become(T_STRANGER, T_STRANGER);
+		t_become(T_OTHER_UID, T_OTHER_UID);
 		_exit(t_code(semop(id, OPS({0, -1, 0}))));
 	}
 	t_wait_blocked(id, 0, GETNCNT, 1);

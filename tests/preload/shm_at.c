@@ -26,7 +26,7 @@ static void errors(void)
 	t_err(shmdt(hole + 1), EINVAL);
 	t_err(shmdt(NULL), EINVAL);
 	t_err(shmdt((void *)-4096l), EINVAL);
-	AS(T_STRANGER, T_STRANGER)
+	AS(T_OTHER_UID, T_OTHER_UID)
 	{
 		t_err(shmat(id, NULL, 0), EACCES);
 		t_err(shmat(id, NULL, SHM_RDONLY), EACCES);
@@ -34,7 +34,7 @@ static void errors(void)
 	}
 	s_rm(id);
 	id = shmget(IPC_PRIVATE, 1, 0604);
-	AS(T_STRANGER, T_STRANGER)
+	AS(T_OTHER_UID, T_OTHER_UID)
 	{
 		void *p;
 

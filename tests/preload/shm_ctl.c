@@ -45,7 +45,7 @@ static void stat_whole(void)
 	t_eq(shmctl(id, SHM_STAT, &ds), id);
 	t_eq(shmctl(id + 32768, SHM_STAT, &ds), id);
 	t_eq(ds.shm_segsz, 10000);
-	AS(T_STRANGER, T_STRANGER)
+	AS(T_OTHER_UID, T_OTHER_UID)
 	{
 		t_err(shmctl(id, SHM_STAT, &ds), EACCES);
 		t_eq(shmctl(id, SHM_STAT_ANY, &ds), id);
@@ -127,9 +127,9 @@ static void locked(void)
 	t_err(shmctl(id + 32768, SHM_LOCK, NULL), EINVAL);
 	t_eq(shmctl(mine, IPC_SET,
 		     &(struct shmid_ds){
-			     .shm_perm = {.uid = T_STRANGER, .mode = 0600}}),
+			     .shm_perm = {.uid = T_OTHER_UID, .mode = 0600}}),
 		0);
-	AS(T_STRANGER, T_STRANGER)
+	AS(T_OTHER_UID, T_OTHER_UID)
 	{
 		setrlimit(RLIMIT_MEMLOCK, &small);
 		t_err(shmctl(mine, SHM_LOCK, NULL), ENOMEM);
@@ -145,7 +145,7 @@ static void huge(void)
 {
 	t_story("SHM_HUGETLB");
 	t_err(shmget(IPC_PRIVATE, PAGE, SHM_HUGETLB | 7 << 26 | 0600), EINVAL);
-	AS(T_STRANGER, T_STRANGER)
+	AS(T_OTHER_UID, T_OTHER_UID)
 	{
 		t_err(shmget(IPC_PRIVATE, 2 << 20, SHM_HUGETLB | 0600), EPERM);
 	}

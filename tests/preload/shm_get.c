@@ -21,7 +21,7 @@ static void order(void)
 	t_true(shmget(KEY, 5000, 0) == id);
 	t_true(shmget(KEY, 0, IPC_EXCL) == id);
 	t_true(shmget(KEY, 1, IPC_CREAT | 0600) == id);
-	AS(T_STRANGER, T_STRANGER)
+	AS(T_OTHER_UID, T_OTHER_UID)
 	{
 		t_err(shmget(KEY, 5001, 0600), EINVAL);
 		t_err(shmget(KEY, 5000, 0600), EACCES);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * shm_pipe: pages of a segment are put into a pipe (vmsplice), the segment goes,
- * others are made and written to. What comes out of the pipe is what was put
- * in: the kernel goes on holding those pages.
+ * shm_pipe: pages of a segment are put into a pipe (vmsplice), the segment
+ * goes, others are made and written to. What comes out of the pipe is what was
+ * put in: the kernel goes on holding those pages.
  *
  * The bug: the pages of a segment that was gone became the next segment's, and
  * the pipe carried another process's data.

@@ -94,12 +94,12 @@ static void by_child(void)
 	t_err(shmat(id, NULL, 0), EINVAL);
 }
 
-static void strangers(void)
+static void other_users(void)
 {
 	int id = s_seg(PAGE);
 
 	t_story("who may");
-	AS(T_STRANGER, T_STRANGER)
+	AS(T_OTHER_UID, T_OTHER_UID)
 	{
 		struct shmid_ds ds;
 
@@ -120,6 +120,6 @@ int main(void)
 	attached();
 	by_death();
 	by_child();
-	strangers();
+	other_users();
 	return s_end();
 }

@@ -595,7 +595,7 @@ static void proc_call(void)
 	MUST((strstr(text, "semid") && strstr(text, " 60 ")) || shared->forked);
 }
 
-/* Two sets that stand at one place of a short table, and are lent. */
+/* Two sets that stand at one place of a short table, and are biased. */
 static void lent_use(int set)
 {
 	for (int i = 0; i < 300; i++) {
@@ -604,7 +604,7 @@ static void lent_use(int set)
 	}
 }
 
-static void lent_setup(void)
+static void biased_setup(void)
 {
 	id = semget(IPC_PRIVATE, 1, 0600);
 	for (int i = 0; i < 8; i++)
@@ -613,17 +613,17 @@ static void lent_setup(void)
 	lent_use(id);
 }
 
-static void lent_call(void)
+static void biased_call(void)
 {
 	MUST(!semop(id, OPS({0, 1, 0})));
 }
 
-static void lent_handler(void)
+static void biased_handler(void)
 {
 	lent_use(other_id);
 }
 
-static void lent_look(void)
+static void biased_look(void)
 {
 	MUST(times_right(semctl(id, 0, GETVAL)));
 	MUST(semctl(other_id, 0, GETVAL) == 0);
@@ -658,12 +658,12 @@ static void user_call(void)
 
 static void user_handler(void)
 {
-	MUST(!seteuid(T_STRANGER) || getuid());
+	MUST(!seteuid(T_OTHER_UID) || getuid());
 }
 
 static void user_look(void)
 {
-	if (geteuid() == T_STRANGER)
+	if (geteuid() == T_OTHER_UID)
 		MUST(semctl(id, 0, GETVAL) == -1 && errno == EACCES);
 }
 
@@ -745,7 +745,8 @@ static const struct step_op ops[] = {
 	{"msgget, shmget", sem_setup, keyed_call, keyed_call, nothing},
 	{"semctl", sem_setup, control_call, control_call, nothing},
 	{"/proc/sysvipc", sem_setup, proc_call, proc_call, nothing},
-	{"semop, lent", lent_setup, lent_call, lent_handler, lent_look},
+	{"semop, biased", biased_setup, biased_call, biased_handler,
+		biased_look},
 	{"shmget", nothing, get_call, get_handler, nothing},
 	{"seteuid", user_setup, user_call, user_handler, user_look},
 	{"sigaction", sem_setup, action_call, action_handler, action_look},

@@ -52,7 +52,7 @@
 #define T_LIMIT 20
 
 /* Somebody who owns nothing and is in no group of ours. */
-#define T_STRANGER 65534
+#define T_OTHER_UID 65534
 
 /* An operation array and its length: semop(id, OPS({0, -1, 0}, {1, 1, 0})) */
 #define OPS(...)                        \

@@ -23,7 +23,7 @@ user() {
     setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
 }
 export -f user
-# Where a stranger may come: the tree may be in somebody's home.
+# Where another user may come: the tree may be in somebody's home.
 mkdir -p $work/shim/tool
 cp "$ipclift" $work/shim/tool/
 cp "$shim" $work/shim/

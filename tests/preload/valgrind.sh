@@ -6,7 +6,7 @@
 # and no report names the shim. Start-up time is told, since the registry's
 # mapping is 32 GiB of address space.
 
-. "$(dirname "$0")/guest.sh"
+. "$(dirname "$0")/scenario.sh"
 own_ipc_namespace "$@"
 
 # checked TEXT PROGRAM RUNNER...: the same output, no report that names us

@@ -43,7 +43,7 @@ struct shared {
 	_Atomic uint64_t entries;
 	volatile int stop, dwell;
 	struct watchdog dog;
-	_Atomic unsigned char doomed[]; /* by life number */
+	_Atomic unsigned char dest[]; /* by life number */
 };
 
 struct worker {
@@ -81,7 +81,7 @@ static void section_enter(uint32_t life)
 	uint32_t old = sh->holder;
 
 	sh->entries++;
-	if (old && !sh->doomed[old])
+	if (old && !sh->dest[old])
 		violation("entered beside a living holder", life, old);
 	sh->inherited += old != 0;
 	if (!atomic_compare_exchange_strong(&sh->holder, &old, life))
@@ -142,7 +142,7 @@ static void worker_kill(struct worker *w)
 {
 	int status;
 
-	sh->doomed[w->life] = 1;
+	sh->dest[w->life] = 1;
 	kill(w->pid, SIGKILL);
 	if (waitpid(w->pid, &status, 0) != w->pid)
 		storm_die("waitpid");

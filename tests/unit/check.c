@@ -199,13 +199,13 @@ Test(check, segments)
 {
 	struct shm_state *st = &caller_header(&me)->shm;
 	s32 id = shm_get(&me, 0, 3 * SYS_PAGE, 0600), gone;
-	struct shm_segment *seg, *doomed;
+	struct shm_segment *seg, *dest;
 	struct shm_attach *rec;
 	struct shm_run *run;
 	struct slot *s;
 	u64 ident, at, at2, at3;
 
-	/* Pages in the pool, a bare run, a doomed segment. */
+	/* Pages in the pool, a bare run, a segment pending destruction. */
 	gone = shm_get(&me, 0, 40 * SYS_PAGE, 0600);
 	shm_at(&me, gone, 0, 0, &at);
 	*(char *)at = 1;
@@ -215,7 +215,7 @@ Test(check, segments)
 	shm_remove(&me, gone);
 	gone = shm_get(&me, 5, SYS_PAGE, 0600 | 01000);
 	shm_at(&me, gone, 0, 0, &at3);
-	doomed = shm_body(&me, ids_find(&me, FAC_SHM, gone, &ident));
+	dest = shm_body(&me, ids_find(&me, FAC_SHM, gone, &ident));
 	shm_remove(&me, gone);
 	shm_at(&me, id, 0, 0, &at);
 	shm_at(&me, id, 0, 0, &at2);
@@ -231,9 +231,9 @@ Test(check, segments)
 	DAMAGE(seg->flags, 0, INV_SHM_TOTAL);
 	DAMAGE(seg->flags, seg->flags | SHM_SEG_NORESERVE, INV_SHM_TOTAL);
 	DAMAGE(seg->attach_all.off, 0, INV_SHM_NATTCH);
-	DAMAGE(s->mode, s->mode | SHM_MODE_DEST, INV_SHM_DOOMED);
-	DAMAGE(doomed->flags, SHM_SEG_COUNTED, INV_SHM_DOOMED);
-	DAMAGE(doomed->doomed_prev, 3, INV_SHM_DOOMED);
+	DAMAGE(s->mode, s->mode | SHM_MODE_DEST, INV_SHM_DEST);
+	DAMAGE(dest->flags, SHM_SEG_COUNTED, INV_SHM_DEST);
+	DAMAGE(dest->dest_prev, 3, INV_SHM_DEST);
 	rec = shm_attach_at(&me, seg->attach_all);
 	DAMAGE(rec->ident, 0, INV_SHM_ATTACH);
 	DAMAGE(rec->seg_prev.off, rec->seg_next.off, INV_SHM_ATTACH);
@@ -250,7 +250,7 @@ Test(check, segments)
 	DAMAGE(st->n_kept, st->n_kept + 1, INV_SHM_POOL);
 	DAMAGE(st->near, st->near + SYS_PAGE, INV_SHM_RUN);
 	DAMAGE(st->far, st->far + SYS_PAGE, INV_SHM_RUN);
-	DAMAGE(st->doomed, 0, INV_SHM_DOOMED);
+	DAMAGE(st->dest, 0, INV_SHM_DEST);
 	DAMAGE(caller_header(&me)->ids[FAC_SHM].total, 0, INV_SHM_TOTAL);
 	run = shm_run_at(&me, seg->run);
 	DAMAGE(run->class, run->class + 1, INV_SHM_RUN);
