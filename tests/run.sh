@@ -18,7 +18,7 @@
 #	crash	  a process stopped for good at every store to shared memory
 #	explore	  two to four processes in all orders, with deaths, within bounds
 #	race	  storms: processes killed, stopped and signalled at random
-#	fuzz	  damaged registries and save files; a scribbler among programs
+#	fuzz	  damaged registries and save files, before every command
 #	model	  the protocols' models, proved; random calls, kernel and shim
 #		  side by side
 #	clean	  nothing is left: objects, mounts, processes, files in /dev/shm
@@ -488,7 +488,7 @@ suite_fuzz() {
         return
     }
     ((full)) && seconds=3600
-    fuzz registries $((2 * seconds + 120)) unshare --ipc --mount -- \
+    fuzz registries $((3 * seconds + 120)) unshare --ipc --mount -- \
         "$tests/fuzz/registries" --seconds $seconds
 }
 

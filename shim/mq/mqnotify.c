@@ -139,7 +139,9 @@ void mq_notify_tell(struct caller *c, struct mqueue *q)
 		.value = n->value};
 	int by_socket = n->how == SIGEV_THREAD, err = 0;
 
-	if ((!by_socket && (n->how != SIGEV_SIGNAL || !n->signo)) ||
+	/* Whoever looks at a copy sends nobody anything. */
+	if (c->detached ||
+		(!by_socket && (n->how != SIGEV_SIGNAL || !n->signo)) ||
 		look(c, q) != SAME_PROGRAM)
 		return;
 	if (!by_socket)

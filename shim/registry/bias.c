@@ -40,9 +40,10 @@ void bias_grant(struct caller *c, struct slot *s)
 		atom_store_release(&s->bias, c->bias_id);
 }
 
-static void wait_until_out(const struct caller *c, struct slot *s)
+static void wait_until_out(struct caller *c, struct slot *s)
 {
 	struct sys_timespec slice = {0, SLICE_NS};
+	u64 until = c->stuck ? sys_monotonic_ns() + c->patience_ns : 0;
 	u32 seen;
 	int i = 0;
 
@@ -63,6 +64,8 @@ static void wait_until_out(const struct caller *c, struct slot *s)
 			sys_futex_wait(&s->lock.bias_busy, seen, &slice);
 		if (i <= SPINS + SLICES)
 			slice.nsec *= 2;
+		if (until && sys_monotonic_ns() > until)
+			c->stuck(c, &s->lock, seen & SYS_TID_MASK);
 	}
 }
 

@@ -128,6 +128,13 @@ struct caller {
 		s64 credit, usual;
 	} yield;
 	u32 onlooker; /* rather late than in others' way: the mount */
+	/* Called when a lock is not to be had for so long (lock.h); NULL: it is
+	 * waited for. owner: tid in its word. */
+	void (*stuck)(struct caller *c, struct lock *lock, u32 owner);
+	u64 patience_ns;
+	/* The region is a copy (region_copy): what is done in it is done to
+	 * nobody else. */
+	u32 detached;
 	/* Calls on one queue in a row under its lock (object/users.h). */
 	struct {
 		u64 ident;

@@ -6,6 +6,7 @@
  * still there.
  */
 #include "registry/lock.h"
+#include "registry/journal/journal.h"
 #include "registry/task.h"
 #include "registry/journal/recover.h"
 #include "registry/wait.h"
@@ -37,7 +38,9 @@ HOT void robust_pop(struct caller *c, u32 *word)
 	__atomic_store_n(at, *(void **)node, __ATOMIC_RELEASE);
 }
 
-/* If the kernel is about to do so, it is the same. */
+/* If the kernel is about to do so, it is the same. Who has no record in the
+ * registry takes no lock either: a word that names such a one is damaged, or
+ * its owner died unseen and its number went to somebody else. */
 static void declare_dead_if_gone(
 	const struct caller *c, struct lock *lock, u32 seen)
 {
@@ -135,9 +138,35 @@ static int sleep_for(struct caller *c, struct lock *lock, u32 seen, int boosts)
 	return err;
 }
 
+/* Everything that the caller holds goes to whoever comes next, as if we had
+ * died here: he rolls back, and does the object's repair. */
+void lock_abandon(struct caller *c)
+{
+	if (c->journal)
+		journal_abort(c);
+	while (c->n_held)
+		lock_pass_on(c, c->held[c->n_held - 1]);
+	c->damaged = 0;
+	c->in_section = 0;
+}
+
+/* In the midst of lock_acquire, which never returns: what it began is undone.
+ */
+static void give_up(struct caller *c, struct lock *lock, u32 seen)
+{
+	u32 n = c->n_held;
+
+	robust_pend(c, n ? &c->held[n - 1]->word : NULL);
+	if (n)
+		robust_pop(c, &c->held[n - 1]->word);
+	section_end(c);
+	c->stuck(c, lock, seen & SYS_TID_MASK);
+}
+
 /* Returns the word that was replaced by ours. */
 static u32 acquire_contended(struct caller *c, struct lock *lock, u32 seen)
 {
+	u64 until = c->stuck ? sys_monotonic_ns() + c->patience_ns : 0;
 	u32 slept = 0;
 	int spins = 0, boosts = -1;
 
@@ -169,6 +198,9 @@ static u32 acquire_contended(struct caller *c, struct lock *lock, u32 seen)
 		if (sleep_for(c, lock, seen, boosts) == -ETIMEDOUT)
 			declare_dead_if_gone(c, lock, seen);
 		slept = SYS_WAITERS;
+		if (until && sys_monotonic_ns() > until &&
+			(atom_load_relaxed(&lock->word) & SYS_TID_MASK))
+			give_up(c, lock, seen);
 	}
 }
 

@@ -83,6 +83,14 @@ int lock_real_time(void);
 /* How long a sleeper sleeps before it looks for a dead owner itself; 50 ms. */
 extern struct sys_timespec lock_backstop;
 
+/*
+ * For those who wait for no lock longer than caller.patience_ns, the command
+ * and the mount: caller.stuck is called then, and must not return. lock_abandon
+ * leaves the registry as if the caller had died at this point, holding what it
+ * holds; it can then begin something else.
+ */
+void lock_abandon(struct caller *c);
+
 /* Give it back; wakes one sleeper if there may be one. The outermost release
  * also wakes those granted something meanwhile (wait.h). Ends the section. */
 void lock_release(struct caller *c, struct lock *lock);

@@ -2,10 +2,12 @@
 /*
  * Making, checking and mapping the registry file.
  *
- * Creation is decided under flock: a file of size 0, or of full size whose
- * magic is still 0 (its creator died before the last store), is initialised by
- * the process that holds the lock. The magic is the commit point. Everything
- * else in the file starts as zeros, so there is little to write.
+ * Creation is decided under flock: a file of size 0, or one that a creator left
+ * who died before the last store (is_unfinished), is initialised by the process
+ * that holds the lock. The magic is the commit point. Everything else in the
+ * file starts as zeros, so there is little to write. Where the magic is, no
+ * lock is asked for: whoever may read the file may hold it for as long as he
+ * likes.
  */
 #include "base/clock.h"
 #include "base/str.h"
@@ -21,6 +23,9 @@
 #define O_NOCTTY 0400
 #define O_NONBLOCK 04000
 #define LOCK_EX 2
+#define LOCK_NB 4
+#define SEEK_DATA 3
+#define SEEK_HOLE 4
 #define LOCK_UN 8
 #define PROT_NONE 0
 #define PROT_RW 3
@@ -40,6 +45,10 @@
 #define LEAST_ROOM (512u << 10)
 /* A file that is replaced while it is opened is looked for so often. */
 #define OPEN_TRIES 100
+/* Making a registry takes less than a millisecond: so often a new file's lock
+ * is asked for, with naps, that it is five seconds. Arbitrary. */
+#define LOCK_TRIES 500
+#define LOCK_NAP_NS 10000000
 
 /* What fstat(2) fills in on x86-64. */
 struct sys_stat {
@@ -150,7 +159,8 @@ static void write_header(struct header *h, u64 file_size,
 {
 	unsigned f;
 
-	h->version = LAYOUT_VERSION;
+	/* First, and what tells one that is not finished (is_unfinished). */
+	atom_store_release(&h->version, LAYOUT_VERSION);
 	h->word_size = sizeof(void *);
 	h->file_size = file_size;
 	h->boot_id[0] = place->boot_id[0];
@@ -179,6 +189,9 @@ static void write_header(struct header *h, u64 file_size,
 	atom_store_release(&h->magic, LAYOUT_MAGIC);
 }
 
+#define NO_REGISTRY                                              \
+	"is not an ipclift registry; remove it or name another " \
+	"with IPCLIFT_REGISTRY"
 #define WRONG_SIZE                                        \
 	"is not an ipclift registry (its size is wrong: " \
 	"truncated, or another kind of file)"
@@ -192,10 +205,7 @@ static int header_check(const struct header *h, u64 size,
 	const struct place *place, const char *path, char *why, size_t cap)
 {
 	if (h->magic != LAYOUT_MAGIC)
-		return refuse(why, cap, path,
-			"is not an ipclift registry; remove it or name another "
-			"with IPCLIFT_REGISTRY",
-			-EINVAL);
+		return refuse(why, cap, path, NO_REGISTRY, -EINVAL);
 	if (h->version != LAYOUT_VERSION || h->word_size != sizeof(void *))
 		return refuse(why, cap, path,
 			"was made by another version of ipclift (layout or "
@@ -339,16 +349,103 @@ static long map_file(long fd)
 	return err;
 }
 
+/* 1 if `len` bytes at an offset, no more than a page, are zeros. */
+static int is_zero(long fd, u64 off, u64 len)
+{
+	char page[SYS_PAGE];
+	u64 i;
+
+	if (sys_call(__NR_pread64, fd, page, len, off) != (long)len)
+		return 0;
+	for (i = 0; i < len; i++)
+		if (page[i])
+			return 0;
+	return 1;
+}
+
+/* Is that one of the sizes that file_grow gives? */
+static int is_grown_size(u64 size)
+{
+	u64 window;
+
+	for (window = WINDOW_MAX; window >= WINDOW_MIN; window >>= 2)
+		if (size == REGION_SIZE + window)
+			return 1;
+	return size == REGION_SIZE;
+}
+
+/* Those that first_pages asks for, of buckets and slots. */
+static u64 first_page(u64 i)
+{
+	return i & 1 ? SLOTS_OFF(i / 2) : BUCKETS_OFF(i / 2);
+}
+
+/*
+ * What a creator that died leaves of a file: a size that is one of ours, a
+ * header that is empty or as far as write_header came (its version is stored
+ * first), the first pages empty, and nothing else. A file that is anything
+ * else, a disk image, say, whose first bytes are zeros, is never written.
+ */
+static int is_unfinished(long fd, u64 size)
+{
+	u32 begun[4] = {0}; /* magic, version, word size */
+	u64 at, i;
+	s64 data;
+
+	if (!is_grown_size(size) ||
+		sys_call(__NR_pread64, fd, begun, sizeof(begun), 0) !=
+			sizeof(begun) ||
+		(begun[2] && begun[2] != LAYOUT_VERSION))
+		return 0;
+	at = begun[2] ? (sizeof(struct header) + SYS_PAGE - 1) &
+				~(u64)(SYS_PAGE - 1)
+		      : 0;
+	for (;; at = (u64)data + SYS_PAGE) {
+		data = sys_call(__NR_lseek, fd, at, SEEK_DATA);
+		if (data == -ENXIO)
+			return 1;
+		if (data < 0)
+			return 0;
+		data &= ~(s64)(SYS_PAGE - 1);
+		for (i = 0; i < 2 * N_FAC && first_page(i) != (u64)data; i++)
+			;
+		if (((u64)data >= HEADER_SIZE && i == 2 * N_FAC) ||
+			!is_zero(fd, (u64)data, SYS_PAGE))
+			return 0;
+	}
+}
+
+/* Open without O_CREAT first: where fs.protected_regular is set, a registry
+ * that its owner shares in a sticky directory may be opened only so. */
+static long open_or_make(const char *path, int make)
+{
+	int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+	struct sys_stat st;
+	long fd;
+	int i;
+
+	for (i = 0; i < OPEN_TRIES; i++) {
+		fd = sys_call(__NR_open, path, flags, 0);
+		if (fd != -ENOENT || !make)
+			return fd;
+		fd = sys_call(__NR_open, path, flags | O_CREAT | O_EXCL, 0600);
+		if (fd >= 0 && !sys_call(__NR_fstat, fd, &st) &&
+			(st.mode & 0600) != 0600)
+			/* A umask that leaves its own user out. */
+			sys_call(__NR_fchmod, fd, 0600);
+		/* Somebody was faster, or it is a link that leads nowhere. */
+		if (fd != -EEXIST)
+			return fd;
+	}
+	return fd;
+}
+
 static int open_checked(const char *path, const struct region_options *opt,
 	long *ret_fd, char *why, size_t cap)
 {
 	struct sys_stat st;
-	int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-	long fd, err;
+	long fd = open_or_make(path, !opt->must_exist), err;
 
-	if (!opt->must_exist)
-		flags |= O_CREAT;
-	fd = sys_call(__NR_open, path, flags, 0600);
 	if (fd == -ELOOP)
 		return refuse(why, cap, path,
 			"is a symbolic link; name the file itself", -EINVAL);
@@ -368,8 +465,8 @@ static int open_checked(const char *path, const struct region_options *opt,
 	err = sys_call(__NR_fstat, fd, &st);
 	if (!err && (st.mode & S_IFMT) != S_IFREG)
 		err = refuse(why, cap, path, "is not a regular file", -EINVAL);
-	else if (!err && st.uid != (u32)sys_call(__NR_geteuid) &&
-		 !(st.mode & 022))
+	else if (!err && !opt->any_owner &&
+		 st.uid != (u32)sys_call(__NR_geteuid) && !(st.mode & 022))
 		err = refuse(why, cap, path,
 			"is owned by another user and not shared (group or "
 			"world writable) on purpose",
@@ -400,9 +497,7 @@ static int first_pages(long fd)
 	long err = sys_call(__NR_fallocate, fd, 0, 0, HEADER_SIZE);
 
 	for (f = 0; f < 2 * N_FAC && err != -ENOSPC; f++)
-		err = sys_call(__NR_fallocate, fd, 0,
-			f & 1 ? SLOTS_OFF(f / 2) : BUCKETS_OFF(f / 2),
-			SYS_PAGE);
+		err = sys_call(__NR_fallocate, fd, 0, first_page(f), SYS_PAGE);
 	return err == -ENOSPC;
 }
 
@@ -430,6 +525,8 @@ static int map_locked(struct region *region, long fd, const char *path,
 	/* Whoever made it died before he had written it, perhaps. */
 	if (!magic && opt->must_exist)
 		return refuse(why, cap, path, "is empty", -ENODATA);
+	if (!magic && st.size && !is_unfinished(fd, (u64)st.size))
+		return refuse(why, cap, path, NO_REGISTRY, -EINVAL);
 	if (!magic && room_missing(fd))
 		return refuse(why, cap, path,
 			"no room for a registry in its file system (512 KiB "
@@ -471,6 +568,30 @@ static int map_locked(struct region *region, long fd, const char *path,
 	return 0;
 }
 
+static int has_magic(long fd)
+{
+	u64 magic = 0;
+
+	return sys_call(__NR_pread64, fd, &magic, 8, 0) == 8 && magic;
+}
+
+/* For the one who makes a registry of it, which takes no time. 0, or the error
+ * of flock(2). */
+static long lock_new(long fd)
+{
+	const struct sys_timespec nap = {0, LOCK_NAP_NS};
+	long err;
+	int i;
+
+	for (i = 0; i < LOCK_TRIES; i++) {
+		err = sys_call(__NR_flock, fd, LOCK_EX | LOCK_NB);
+		if (err != -EAGAIN && err != -EINTR)
+			return err;
+		sys_call(__NR_nanosleep, &nap, NULL);
+	}
+	return err;
+}
+
 static int map_once(struct region *region, const char *path,
 	const struct region_options *opt, const struct place *place, char *why,
 	size_t cap)
@@ -481,10 +602,11 @@ static int map_once(struct region *region, const char *path,
 	err = open_checked(path, opt, &fd, why, cap);
 	if (err)
 		return err;
-	do
-		err = sys_call(__NR_flock, fd, LOCK_EX);
-	while (err == -EINTR);
-	err = map_locked(region, fd, path, opt, place, why, cap);
+	if (!has_magic(fd) && lock_new(fd))
+		err = refuse(why, cap, path,
+			"is new, and somebody keeps it locked", -EAGAIN);
+	else
+		err = map_locked(region, fd, path, opt, place, why, cap);
 	/* The mapping keeps the open file, and with it the lock. */
 	sys_call(__NR_flock, fd, LOCK_UN);
 	sys_call(__NR_close, fd);
@@ -512,6 +634,118 @@ int region_map(struct region *region, const char *path,
 	return refuse(why, cap, path, "is replaced all the time", -EAGAIN);
 }
 
+/* ---- a copy ---- */
+
+static void let_go(struct lock *lock)
+{
+	if (lock->word & SYS_TID_MASK)
+		lock->word = SYS_OWNER_DIED | SYS_WAITERS;
+	if (lock->bias_busy & SYS_TID_MASK)
+		lock->bias_busy = SYS_OWNER_DIED;
+}
+
+/* All that a thread may hold: found by their pages, of which only those that
+ * were copied are there. */
+static void let_all_go(const struct region *r)
+{
+	struct header *h = region_header(r);
+	u32 f, i;
+
+	for (f = 0; f < N_FAC; f++)
+		let_go(&h->fac_lock[f].lock);
+	let_go(&h->repair_lock.lock);
+	let_go(&h->control_lock.lock);
+	let_go(&h->heap.lock);
+	for (i = 0; i < N_TASKS; i++)
+		let_go(&region_task(r, i)->lock);
+	for (f = 0; f < N_FAC; f++)
+		for (i = 0; i <= h->ids[f].max_idx && i < IDX_MAX; i++)
+			let_go(&region_slot(r, (enum facility)f, i)->lock);
+}
+
+/* What is there of the region: holes are not read, so none is filled. */
+static long copy_extents(long fd, char *to)
+{
+	s64 at = 0, end, n;
+
+	while (at < (s64)REGION_SIZE) {
+		at = sys_call(__NR_lseek, fd, at, SEEK_DATA);
+		if (at == -ENXIO)
+			break;
+		end = at < 0 ? at : sys_call(__NR_lseek, fd, at, SEEK_HOLE);
+		if (end < 0)
+			return end;
+		if (end > (s64)REGION_SIZE)
+			end = REGION_SIZE;
+		for (; at < end; at += n) {
+			n = sys_call(__NR_pread64, fd, to + at, end - at, at);
+			if (n <= 0)
+				return n ? n : -EIO;
+		}
+	}
+	return 0;
+}
+
+static long copy_of(struct region *region, long fd, const char *path,
+	const struct sys_stat *st, const struct place *place, char *why,
+	size_t cap)
+{
+	char *at;
+	long err;
+
+	if ((st->mode & S_IFMT) != S_IFREG)
+		return refuse(why, cap, path, "is not a regular file", -EINVAL);
+	if (st->size && st->size < (s64)REGION_SIZE)
+		return refuse(why, cap, path, WRONG_SIZE, -EINVAL);
+	if (!has_magic(fd))
+		return refuse(why, cap, path, "is empty", -ENODATA);
+	at = sys_mmap(NULL, REGION_SIZE, PROT_RW,
+		MAP_PRIVATE_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if ((unsigned long)at > -4096UL)
+		return refuse(why, cap, path, "cannot be mapped", (long)at);
+	err = copy_extents(fd, at);
+	if (err)
+		refuse(why, cap, path, "cannot be read", err);
+	else
+		err = header_check((struct header *)(void *)at, st->size, place,
+			path, why, cap);
+	if (err) {
+		sys_call(__NR_munmap, at, REGION_SIZE);
+		return err;
+	}
+	region->base = at;
+	region->file_size = st->size;
+	/* Nothing beside the file is touched either. */
+	region->path = "";
+	let_all_go(region);
+	return 0;
+}
+
+int region_copy(struct region *region, const char *path, char *why, size_t cap)
+{
+	struct place place;
+	struct sys_stat st;
+	long fd, err;
+
+	why[0] = 0;
+	if (boot_id(place.boot_id))
+		return refuse(why, cap, path,
+			"no free file descriptor to open it", -EMFILE);
+	place.pid_ns = pid_namespace();
+	fd = sys_call(__NR_open, path,
+		O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+	if (fd < 0)
+		return refuse(why, cap, path,
+			fd == -ENOENT ? "no such registry"
+				      : "cannot be opened for reading",
+			fd);
+	err = sys_call(__NR_fstat, fd, &st);
+	if (!err)
+		err = copy_of(region, fd, path, &st, &place, why, cap);
+	sys_call(__NR_close, fd);
+	return err;
+}
+
 int region_check_namespace(const struct region *region, char *why, size_t cap)
 {
 	u64 here = pid_namespace();
@@ -532,8 +766,11 @@ int region_default_path(char *path, size_t cap, char *why, size_t why_cap)
 	err = sys_call(__NR_mkdir, path, 0700);
 	if (err == -EEXIST)
 		err = sys_call(__NR_lstat, path, &st);
-	else if (!err)
+	else if (!err) {
+		/* A umask that leaves its own user out. */
+		sys_call(__NR_chmod, path, 0700);
 		st = (struct sys_stat){.mode = S_IFDIR, .uid = uid};
+	}
 	if (err)
 		return refuse(why, why_cap, path,
 			"cannot be made; name a registry with "

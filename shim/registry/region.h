@@ -31,6 +31,7 @@ struct region_options {
 	u32 profile;
 	struct limits limits;
 	int must_exist; /* -ENOENT, -ENODATA instead of making it */
+	int any_owner;	/* even if he has not shared it */
 };
 
 /*
@@ -51,6 +52,16 @@ struct region_options {
  */
 int region_map(struct region *region, const char *path,
 	const struct region_options *options, char *why, size_t cap);
+
+/*
+ * A copy of the registry at path in private memory, for those who look at what
+ * is somebody else's: nothing is written to the file, no lock is taken in it,
+ * and nothing that happens to it meanwhile reaches them. It is of about one
+ * moment: what was under way is as if its thread had died there, so that
+ * whoever takes a lock in the copy finishes it. Needs no more than the right to
+ * read. Errors as of region_map; -ENODATA also of a file that is empty.
+ */
+int region_copy(struct region *region, const char *path, char *why, size_t cap);
 
 /*
  * The default path, /dev/shm/ipclift-<uid>/default, into path (cap bytes). The

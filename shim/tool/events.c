@@ -46,7 +46,7 @@ static int events_main(int argc, char **argv)
 	u64 seq, last;
 	int err = no_words(argc, argv);
 
-	c = err ? NULL : registry_open(&err);
+	c = err ? NULL : registry_look(&err);
 	if (!c)
 		return err;
 	rows = json_object_new_array();

@@ -178,20 +178,6 @@ int home_in_use(const char *path, int or_may)
 	return used;
 }
 
-static void sweep_one(int dir, const char *dir_path, const char *name)
-{
-	char path[HOME_PATH_MAX];
-	int fd =
-		openat(dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-
-	if (fd < 0)
-		return;
-	snprintf(path, sizeof(path), "%.120s/%.100s", dir_path, name);
-	if (!keeper_lock(fd) && !home_in_use(path, 1))
-		unlinkat(dir, name, 0);
-	close(fd);
-}
-
 void home_remove(const char *path)
 {
 	char dir[HOME_PATH_MAX + 8];
@@ -207,6 +193,39 @@ void home_remove(const char *path)
 		unlinkat(dirfd(d), e->d_name, 0);
 	closedir(d);
 	rmdir(dir);
+}
+
+static void sweep_one(int dir, const char *dir_path, const char *name)
+{
+	char path[HOME_PATH_MAX];
+	int fd =
+		openat(dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		return;
+	snprintf(path, sizeof(path), "%.120s/%.100s", dir_path, name);
+	if (!keeper_lock(fd) && !home_in_use(path, 1))
+		home_remove(path);
+	close(fd);
+}
+
+/* The FIFOs of one that is gone: PATH.mq without PATH. */
+static void sweep_fifos(int dir, const char *dir_path, const char *name)
+{
+	size_t len = strlen(name) - strlen(".mq");
+	char path[HOME_PATH_MAX];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%.120s/%.*s", dir_path, (int)len, name);
+	if (fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW) && errno == ENOENT)
+		home_remove(path);
+}
+
+static int ends_in_mq(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len > 3 && !strcmp(name + len - 3, ".mq");
 }
 
 void home_sweep(void)
@@ -228,6 +247,8 @@ void home_sweep(void)
 		while ((e = readdir(dir)))
 			if (!strncmp(e->d_name, PRIVATE_PREFIX,
 				    strlen(PRIVATE_PREFIX)))
-				sweep_one(fd, dir_path, e->d_name);
+				(ends_in_mq(e->d_name) ? sweep_fifos
+						       : sweep_one)(
+					fd, dir_path, e->d_name);
 	closedir(dir);
 }

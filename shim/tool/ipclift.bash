@@ -37,7 +37,7 @@ _ipclift() {
     --route) mapfile -t COMPREPLY < <(compgen -W "sem msg shm mq -sem -msg -shm -mq" -- "$cur") && return ;;
     esac
     local command=${COMP_WORDS[1]} kinds="sem msg shm mq" options="--help"
-    [[ $command == bench ]] || options+=" --registry --name"
+    [[ $command == bench ]] || options+=" --registry --name --as-root"
     case $command in
     run) options+=" --private --route --limits --ids --" ;;
     ls) options+=" --json --proc $kinds" ;;

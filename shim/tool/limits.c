@@ -47,7 +47,7 @@ static int get_main(int argc, char **argv)
 	for (i = 0; i < argc; i++)
 		if (!control_find(argv[i]))
 			return usage_error("no limit '%s'", argv[i]);
-	c = registry_open(&err);
+	c = registry_look(&err);
 	if (!c)
 		return err;
 	/* What a program wrote to a control file late counts already. */

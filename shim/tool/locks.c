@@ -111,7 +111,9 @@ static int locks_main(int argc, char **argv)
 
 	if (!err && on + off + reset > 1)
 		err = usage_error("--on, --off and --reset exclude each other");
-	c = err ? NULL : registry_open(&err);
+	c = err			 ? NULL
+	    : on || off || reset ? registry_open(&err)
+				 : registry_look(&err);
 	if (!c)
 		return err;
 	if (!on && !off && !reset)

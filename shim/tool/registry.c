@@ -6,23 +6,40 @@
 #include "inspect/text.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "index/ids.h"
 #include "object/perm.h"
+#include "registry/lock.h"
 #include "shm/shmmap.h"
 #include "tool/home.h"
 
 static const char *option_registry, *option_name;
+static int as_root;
+
+/* How long a lock is waited for: by who looks, and who came to change
+ * something. Arbitrary: one is held for less than a microsecond. */
+#define PATIENCE_LOOK_NS 1000000000ULL
+#define PATIENCE_NS 10000000000ULL
+
+static struct caller caller;
+static const char *open_path = "the registry";
 
 const struct option_spec registry_options[] = {
 	{"registry", 0, "PATH", &option_registry, "look at this registry"},
 	{"name", 0, "NAME", &option_name,
 		"or at this named one (default: IPCLIFT_REGISTRY,\n"
 		"else /dev/shm/ipclift-<uid>/default)"},
+	{"as-root", 0, NULL, &as_root,
+		"root: change another user's registry as root, not as\n"
+		"that user"},
 	{0},
 };
 
@@ -65,18 +82,96 @@ const char *registry_path(void)
 
 int registry_map(struct region *region, const char *path, char *why, size_t cap)
 {
-	const struct region_options existing = {.must_exist = 1};
+	const struct region_options existing = {
+		.must_exist = 1, .any_owner = as_root};
 
 	return region_map(region, path, &existing, why, cap);
 }
 
-struct caller *registry_open_path(
-	const char *path, const struct region_options *options)
+/* ---- what else may happen ---- */
+
+/* Which lock that is. */
+static const char *lock_text(const struct region *r, const struct lock *lock)
 {
-	static struct caller caller;
+	static char text[64];
+	u64 off = region_off(r, lock);
+	u32 f = N_FAC;
+
+	if (off >= THREADS_OFF)
+		while (f-- > 0 && off < SLOTS_OFF((u64)f))
+			;
+	if (off < TASKS_OFF)
+		return "a lock of the registry";
+	if (off < THREADS_OFF)
+		snprintf(text, sizeof(text), "the lock of task %u",
+			(unsigned)((off - TASKS_OFF) / sizeof(struct task)));
+	else
+		snprintf(text, sizeof(text), "%s #%u", facility_names[f],
+			(unsigned)region_slot_idx(
+				r, f, (const struct slot *)(const void *)lock));
+	return text;
+}
+
+/* What we hold others take over, as of any program that ends. */
+static void stuck(struct caller *c, struct lock *lock, u32 owner)
+{
+	failure("%s: %s has been locked by thread %u (%s) for %u s; the "
+		"command gives up",
+		open_path, lock_text(&c->region, lock), owner,
+		process_name(owner), (unsigned)(c->patience_ns / 1000000000));
+	exit(EXIT_FAILED);
+}
+
+/* The file was cut short under our eyes, or is damaged in a way that nobody
+ * has thought of: said, and the end. Other faults are our own. */
+static void on_fault(int signo, siginfo_t *si, void *context)
+{
+	uintptr_t base = (uintptr_t)caller.region.base;
+	uintptr_t at = (uintptr_t)si->si_addr;
+	char line[512];
+	int n;
+
+	(void)context;
+	if (!base || at - base >= REGION_SIZE) {
+		signal(signo, SIG_DFL);
+		return;
+	}
+	n = snprintf(line, sizeof(line),
+		"ipclift: %.300s: %s (address %#llx)\n", open_path,
+		signo == SIGBUS ? "it was truncated while it was looked at, or "
+				  "its file system is full"
+				: "it is damaged",
+		(unsigned long long)(at - base));
+	if (n > 0 && write(2, line, (size_t)n) < 0)
+		_exit(EXIT_FAILED);
+	_exit(EXIT_FAILED);
+}
+
+static struct caller *begin(const char *path, u64 patience_ns)
+{
 	static struct cred cred = {.euid = ~0u};
 	/* Removing a segment needs a mapping of its pages for a moment. */
 	static struct shm_process shm;
+	struct sigaction sa = {
+		.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
+
+	open_path = path;
+	sigaction(SIGBUS, &sa, NULL);
+	sigaction(SIGSEGV, &sa, NULL);
+	caller.cred = &cred;
+	caller.shm = &shm;
+	caller.generation = 1;
+	caller.stuck = stuck;
+	caller.patience_ns = patience_ns;
+	caller_refresh(&caller);
+	return &caller;
+}
+
+/* ---- opening ---- */
+
+struct caller *registry_open_path(
+	const char *path, const struct region_options *options)
+{
 	char why[512];
 	int err =
 		options ? region_map(&caller.region, path, options, why,
@@ -87,19 +182,101 @@ struct caller *registry_open_path(
 		failure("%s", why);
 		return NULL;
 	}
-	caller.cred = &cred;
-	caller.shm = &shm;
-	caller.generation = 1;
-	caller_refresh(&caller);
-	return &caller;
+	return begin(path, PATIENCE_NS);
+}
+
+/* Its file, if it is one: 0 with *ret. */
+static int file_of(const char *path, struct stat *ret)
+{
+	return lstat(path, ret) || !S_ISREG(ret->st_mode) ? -1 : 0;
+}
+
+/* In the user's own directory, if it is that: what somebody else made is not
+ * ours to look at. */
+static int home_is_right(const char *path)
+{
+	char dir[HOME_PATH_MAX];
+	int fd;
+
+	if (!registry_is_home())
+		return 1;
+	fd = home_open(0, dir);
+	if (fd >= 0)
+		close(fd);
+	else if (fd != -ENOENT)
+		failure("%s: it is in a directory that is not yours alone",
+			path);
+	return fd >= 0 || fd == -ENOENT;
+}
+
+/* Root, who changes what is another user's, does it with that user's rights: a
+ * registry is as its users made it. */
+static int become(const struct stat *st)
+{
+	if (as_root || geteuid() || !st->st_uid)
+		return 0;
+	if (setgroups(0, NULL) ||
+		setresgid(st->st_gid, st->st_gid, st->st_gid) ||
+		setresuid(st->st_uid, st->st_uid, st->st_uid))
+		return failure("cannot become user %u, whose registry it is: "
+			       "%s (--as-root)",
+			(unsigned)st->st_uid, strerror(errno));
+	return 0;
 }
 
 struct caller *registry_open(int *ret)
 {
 	const char *path = registry_path();
-	struct caller *c = path ? registry_open_path(path, NULL) : NULL;
+	struct caller *c = NULL;
+	struct stat st;
 
-	*ret = c ? EXIT_OK : path ? EXIT_FAILED : EXIT_USAGE;
+	*ret = path ? EXIT_FAILED : EXIT_USAGE;
+	if (!path || !home_is_right(path))
+		return NULL;
+	if (file_of(path, &st) || !become(&st))
+		c = registry_open_path(path, NULL);
+	if (c)
+		*ret = EXIT_OK;
+	return c;
+}
+
+int registry_copy_again(void)
+{
+	char why[512];
+
+	if (caller.region.base)
+		munmap(caller.region.base, REGION_SIZE);
+	caller.region.base = NULL;
+	if (!region_copy(&caller.region, open_path, why, sizeof(why))) {
+		caller_refresh(&caller);
+		return 0;
+	}
+	return failure("%s", why);
+}
+
+struct caller *registry_look(int *ret)
+{
+	const char *path = registry_path();
+	struct caller *c;
+	struct stat st;
+	char why[512];
+
+	*ret = path ? EXIT_FAILED : EXIT_USAGE;
+	if (!path || !home_is_right(path))
+		return NULL;
+	if (file_of(path, &st) || st.st_uid == geteuid()) {
+		c = registry_open_path(path, NULL);
+		if (c)
+			c->patience_ns = PATIENCE_LOOK_NS;
+	} else if (region_copy(&caller.region, path, why, sizeof(why))) {
+		failure("%s", why);
+		c = NULL;
+	} else {
+		c = begin(path, PATIENCE_LOOK_NS);
+		c->detached = 1;
+	}
+	if (c)
+		*ret = EXIT_OK;
 	return c;
 }
 

@@ -24,8 +24,16 @@ int registry_is_home(void);
 struct region;
 int registry_map(
 	struct region *region, const char *path, char *why, size_t cap);
-/* Map it; it must exist. NULL after a message: *ret is then the exit status. */
+/* Map it, to change something in it; it must exist. NULL after a message: *ret
+ * is then the exit status. As root it is done with the rights of the registry's
+ * owner, unless --as-root is given. */
 struct caller *registry_open(int *ret);
+/* The same for those who only look: at what is another user's in a copy, which
+ * caller.detached tells (region_copy). */
+struct caller *registry_look(int *ret);
+/* And once more, at what it is by now. EXIT_OK, or EXIT_FAILED after a message.
+ */
+int registry_copy_again(void);
 /* The same for any file, made with these limits if it does not exist and
  * options is not NULL. */
 struct region_options;

@@ -275,7 +275,7 @@ static int save_main(int argc, char **argv)
 
 	if (argc != 1)
 		return usage_error("name one file");
-	c = registry_open(&err);
+	c = registry_look(&err);
 	return c ? save_to(c, argv[0], registry_path()) : err;
 }
 

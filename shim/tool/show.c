@@ -370,7 +370,7 @@ static int show_main(int argc, char **argv)
 				   "mq NAME");
 	if (object_word((enum facility)kind, argv[1]))
 		return EXIT_USAGE;
-	c = registry_open(&err);
+	c = registry_look(&err);
 	if (!c)
 		return err;
 	err = object_find(c, (enum facility)kind, argv[1], &o);

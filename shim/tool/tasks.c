@@ -66,7 +66,7 @@ static int tasks_main(int argc, char **argv)
 	u32 at = 0;
 	int err = no_words(argc, argv);
 
-	c = err ? NULL : registry_open(&err);
+	c = err ? NULL : registry_look(&err);
 	if (!c)
 		return err;
 	rows = json_object_new_array();

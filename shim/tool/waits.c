@@ -121,7 +121,7 @@ static int waits_main(int argc, char **argv)
 
 	if (!err && as_json && as_dot)
 		err = usage_error("--json and --dot exclude each other");
-	c = err ? NULL : registry_open(&err);
+	c = err ? NULL : registry_look(&err);
 	if (!c)
 		return err;
 	err = graph_read(c, &g);

@@ -1,0 +1,129 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# tool_guard.sh - files that are no registry, and registries of others: what is
+# not ours is never written, nobody can keep us waiting, and who looks leaves no
+# trace.
+
+set -u
+if [[ -z ${TOOL_GUARD_INSIDE-} ]]; then
+    TOOL_GUARD_INSIDE=1 exec unshare --ipc --mount bash "$0"
+fi
+if ((EUID)); then
+    echo "needs root, for other users"
+    exit 77
+fi
+ipclift=${IPCLIFT_TOOL:?the command}
+shim=${IPCLIFT_SHIM:?names no libipclift.so}
+mount -t tmpfs -o mode=1777 tmpfs /dev/shm || exit 77
+work=$(mktemp -d /dev/shm/guard.XXXXXX) || exit 1
+chmod 1777 "$work"
+# shellcheck source=tests/preload/checks.sh
+. "${0%/*}/checks.sh"
+
+# make PATH: a registry with a set, a queue and a segment
+make() {
+    LD_PRELOAD=$shim IPCLIFT_REGISTRY=$1 ipcmk -Q -S 2 -M 5000 >/dev/null
+}
+use() { # as whoever runs it
+    LD_PRELOAD=$shim IPCLIFT_REGISTRY=$1 ipcmk -Q
+}
+as_user() {
+    setpriv --reuid "$1" --regid "$1" --clear-groups "${@:2}"
+}
+poke() { # FILE OFFSET BYTES
+    # shellcheck disable=SC2059 # escapes are meant
+    printf "$3" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
+peek() { # FILE OFFSET COUNT
+    dd if="$1" bs=1 skip="$2" count="$3" status=none
+}
+gib=$((1 << 30))
+
+# ---- a file that is no registry
+truncate -s 40G "$work/image"
+poke "$work/image" 16 precious
+is "a disk image is refused" "$(status use "$work/image")" 1
+is "and not written" "$(peek "$work/image" 16 8)" precious
+truncate -s $((32 * gib + 65536 * gib)) "$work/image"
+poke "$work/image" 16 '\0\0\0\0\0\0\0\0'
+poke "$work/image" 9000000 precious
+is "one of our size, with data" "$(status use "$work/image")" 1
+rm "$work/image"
+truncate -s $((32 * gib + 65536 * gib)) "$work/unfinished"
+is "one that a creator left" "$(status use "$work/unfinished")" 0
+poke "$work/unfinished" 0 '\0\0\0\0\0\0\0\0'
+is "one whose creator died later" "$(status use "$work/unfinished")" 1
+
+# ---- sharing, masks, locks
+opens=$(LC_ALL=C strace -f -e trace=open,openat -E LD_PRELOAD="$shim" \
+    -E IPCLIFT_REGISTRY="$work/first" ipcmk -Q 2>&1 |
+    grep -o '"[^"]*first", [A-Z_|]*' | head -n 2 | grep -o 'O_CREAT' | wc -l)
+[[ -x $(command -v strace) ]] &&
+    is "it is opened before it is made" "$opens" 1
+# shellcheck disable=SC2016 # of the other shell
+as_user 40002 bash -c "umask 0777
+    LD_PRELOAD=$shim IPCLIFT_REGISTRY=$work/masked ipcmk -Q >/dev/null &&
+    LD_PRELOAD=$shim IPCLIFT_REGISTRY=$work/masked ipcmk -Q >/dev/null"
+is "a umask that leaves the owner out" $? 0
+make "$work/held"
+flock "$work/held" sleep 60 &
+locker=$!
+sleep 0.3
+is "a lock that somebody keeps on the file" \
+    "$(status timeout 20 env LD_PRELOAD="$shim" \
+        IPCLIFT_REGISTRY="$work/held" ipcmk -Q)" 0
+kill $locker
+
+# ---- a lock word that names somebody else: of the first queue's slot
+word=$((4 * gib))
+make "$work/word"
+is "there is a queue" "$(status "$ipclift" show --registry "$work/word" msg 0)" 0
+poke "$work/word" $word '\001\0\0\0'
+is "check ends, and names it" \
+    "$(status timeout 30 "$ipclift" check --registry "$work/word")" 1
+is "as what it is" "$(grep -c 'not in the table' "$work/out")" 1
+poke "$work/word" $word '\001\0\0\0'
+is "save ends" \
+    "$(status timeout 30 "$ipclift" save --registry "$work/word" "$work/s")" 0
+poke "$work/word" $word '\001\0\0\0'
+is "a program goes on" "$(status timeout 30 env LD_PRELOAD="$shim" \
+    IPCLIFT_REGISTRY="$work/word" ipcrm -q 0)" 0
+
+# ---- somebody else's registry
+as_user 40001 env LD_PRELOAD="$shim" IPCLIFT_REGISTRY="$work/theirs" \
+    ipcmk -Q -S 2 -M 5000 >/dev/null
+before=$(stat -c %b "$work/theirs") sum=$(peek "$work/theirs" $word 112 | md5sum)
+for look in ls "show msg 0" waits tasks locks events check get "save $work/s2"; do
+    # shellcheck disable=SC2086 # words
+    is "root looks: $look" \
+        "$(status "$ipclift" ${look%% *} --registry "$work/theirs" \
+            $([[ $look == *' '* ]] && echo "${look#* }"))" 0
+done
+is "nothing has grown" "$(stat -c %b "$work/theirs")" "$before"
+is "nothing is changed" "$(peek "$work/theirs" $word 112 | md5sum)" "$sum"
+poke "$work/theirs" $word '\001\0\0\0'
+is "nor does a lock there keep anybody" \
+    "$(status timeout 20 "$ipclift" ls --registry "$work/theirs")" 0
+is "it is still as it was" "$(peek "$work/theirs" $word 1 | xxd -p)" 01
+poke "$work/theirs" $word '\0\0\0\0'
+is "root removes as they would" \
+    "$(status "$ipclift" rm --registry "$work/theirs" msg 0)" 0
+poke "$work/theirs" $((word + 108)) '\0\0\0\0'
+is "or as root" \
+    "$(status "$ipclift" rm --as-root --registry "$work/theirs" sem 0)" 0
+mkdir /dev/shm/ipclift-40003
+chown 40001 /dev/shm/ipclift-40003
+make /dev/shm/ipclift-40003/default
+chmod 666 /dev/shm/ipclift-40003/default
+is "a directory that somebody else made" \
+    "$(status as_user 40003 "$ipclift" ls)" 1
+is "is said to be it" "$(grep -c 'not yours alone' "$work/err")" 1
+
+# ---- what front and keeper leave when both are killed
+mkdir -m 700 -p /dev/shm/ipclift-0/private.abcdef.mq
+mkfifo /dev/shm/ipclift-0/private.abcdef.mq/fifo
+"$ipclift" ls >/dev/null 2>&1
+is "the FIFOs of a private registry that is gone" \
+    "$(ls -d /dev/shm/ipclift-0/private.* 2>/dev/null)" ""
+exit $bad
