@@ -4,6 +4,8 @@
  */
 #include "listing.h"
 
+#include "escape.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -26,6 +28,19 @@ static struct share {
 	[FAC_SHM] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER},
 };
 
+struct filling {
+	struct caller *c;
+	enum facility fac;
+	struct listing *l;
+};
+
+static int fill(void *arg)
+{
+	struct filling *f = arg;
+
+	return content_sysvipc(f->c, f->fac, &f->l->next_idx, &f->l->text);
+}
+
 static struct listing *make(struct caller *c, enum facility fac, int *ret_err)
 {
 	struct listing *l = calloc(1, sizeof(*l));
@@ -33,7 +48,7 @@ static struct listing *make(struct caller *c, enum facility fac, int *ret_err)
 	*ret_err = -ENOMEM;
 	if (l) {
 		text_print(&l->text, "%s", render_head(fac));
-		*ret_err = content_sysvipc(c, fac, &l->next_idx, &l->text);
+		*ret_err = escape_guard(fill, &(struct filling){c, fac, l});
 	}
 	if (!*ret_err && l->text.failed)
 		*ret_err = -ENOMEM;

@@ -27,6 +27,7 @@
 #include "attributes.h"
 #include "content.h"
 #include "entries.h"
+#include "escape.h"
 #include "listing.h"
 #include "queue.h"
 #include "mq/mqueue.h"
@@ -77,8 +78,7 @@ static struct requester *requester_of(fuse_req_t req)
 	return &who;
 }
 
-/* 0 with *ret, or -errno: the registry is gone, or no such inode. */
-static int request_begin(fuse_req_t req, fuse_ino_t ino, struct request *ret)
+static int request_make(fuse_req_t req, fuse_ino_t ino, struct request *ret)
 {
 	int err = source_check();
 
@@ -90,6 +90,17 @@ static int request_begin(fuse_req_t req, fuse_ino_t ino, struct request *ret)
 	ret->c = source_caller(ret->who);
 	return 0;
 }
+
+/*
+ * 0 with *ret, or -errno: the registry is gone, or no such inode. What follows
+ * in the same function may come back here, with another error (escape.h): it is
+ * answered like any other.
+ */
+#define request_begin(req, ino, ret)                                \
+	({                                                          \
+		int escaped_ = sigsetjmp(*escape_here(), 0);        \
+		escaped_ ? -escaped_ : request_make(req, ino, ret); \
+	})
 
 static void reply_error(fuse_req_t req, int err)
 {
@@ -222,14 +233,27 @@ static void file_put(struct file *f)
 	free(f);
 }
 
+struct closing {
+	fuse_req_t req;
+	struct file *f;
+};
+
+static int close_queue(void *arg)
+{
+	struct closing *cl = arg;
+
+	queue_close(
+		source_check() ? NULL : source_caller(requester_of(cl->req)),
+		&cl->f->mq);
+	return 0;
+}
+
 /* The last use of it by the kernel. */
 static void file_close(fuse_req_t req, struct file *f)
 {
 	if (f->node.kind == NODE_QUEUE) {
 		queue_unpoll(f);
-		queue_close(source_check() ? NULL
-					   : source_caller(requester_of(req)),
-			&f->mq);
+		escape_guard(close_queue, &(struct closing){req, f});
 	}
 	file_put(f);
 }
@@ -393,6 +417,19 @@ static size_t text_at(const struct file *f, size_t offset, const char **ret)
 	return t->len - offset;
 }
 
+struct reading {
+	struct file *f;
+	struct caller *c;
+	off_t offset;
+};
+
+static int file_text_of(void *arg)
+{
+	struct reading *r = arg;
+
+	return file_text(r->f, r->c, r->offset);
+}
+
 static void read_text(fuse_req_t req, struct file *f, struct caller *c,
 	size_t size, off_t offset)
 {
@@ -402,7 +439,7 @@ static void read_text(fuse_req_t req, struct file *f, struct caller *c,
 
 	__atomic_add_fetch(&f->refs, 1, __ATOMIC_RELAXED);
 	pthread_mutex_lock(&f->lock);
-	err = file_text(f, c, offset);
+	err = escape_guard(file_text_of, &(struct reading){f, c, offset});
 	if (err) {
 		reply_error(req, err);
 	} else {
@@ -422,7 +459,7 @@ static void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
 	const struct node *n = &f->node;
 	struct mq_stat st;
 	struct request r;
-	off_t size = 0;
+	volatile off_t size = 0;
 
 	if (n->kind == NODE_QUEUE && !request_begin(req, ino, &r) &&
 		!mq_stat(r.c, &f->mq, &st))

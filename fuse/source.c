@@ -14,6 +14,7 @@
 
 #include "object/limits.h"
 #include "shm/shmmap.h"
+#include "escape.h"
 #include "log.h"
 #include "requester.h"
 
@@ -23,6 +24,7 @@ static struct {
 	int fd;
 	struct stat st;
 	int gone; /* it was said */
+	int cut_short;
 } source = {.fd = -1};
 
 /* The file may be replaced between our two looks at it. */
@@ -63,6 +65,7 @@ int source_open(const char *path, int create, const char *limits,
 			why, cap, "%s: was replaced while it was opened", path);
 		return -1;
 	}
+	escape_init(&source.region);
 	return 0;
 }
 
@@ -102,15 +105,26 @@ int source_check(void)
 	struct stat now;
 	int missing = stat(source.region.path, &now);
 
-	if (!missing && now.st_dev == source.st.st_dev &&
+	int short_now = !missing && now.st_size < source.st.st_size;
+
+	if (!missing && !short_now &&
+		!__atomic_load_n(&source.cut_short, __ATOMIC_RELAXED) &&
+		now.st_dev == source.st.st_dev &&
 		now.st_ino == source.st.st_ino)
 		return 0;
 	if (!__atomic_exchange_n(&source.gone, 1, __ATOMIC_RELAXED))
 		log_error("%s was %s under the mount; unmount it%s",
 			source.region.path,
-			missing ? "removed" : "replaced by another file",
+			missing	    ? "removed"
+			: short_now ? "truncated"
+				    : "replaced by another file",
 			missing ? "" : " and mount the new one");
 	return -ESTALE;
+}
+
+void source_cut_short(void)
+{
+	__atomic_store_n(&source.cut_short, 1, __ATOMIC_RELAXED);
 }
 
 struct caller *source_caller(struct requester *r)
@@ -123,6 +137,7 @@ struct caller *source_caller(struct requester *r)
 		caller.cred = &r->cred;
 		caller.generation = 1;
 		caller.onlooker = 1;
+		escape_prepare(&caller);
 		caller_refresh(&caller);
 	}
 	caller.cred = &r->cred;
