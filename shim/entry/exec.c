@@ -22,6 +22,7 @@
 #include <errno.h>
 #include "base/str.h"
 #include "entry/environment.h"
+#include "entry/fd.h"
 #include "entry/process.h"
 
 extern char **environ __attribute__((weak));
@@ -51,6 +52,7 @@ static int run(const struct exec_call *x, char *const *env)
 			char *const *, char *const *);
 	} real = {process_next(&next[x->form], name[x->form])};
 
+	fd_executing(x->form >= SPAWN && x->actions);
 	if (!real.p) {
 		*__errno_location() = ENOSYS;
 		return x->form >= SPAWN ? ENOSYS : -1;

@@ -7,9 +7,10 @@
  * or procfs_open; a fork child has its own copy. An entry is written where a
  * descriptor comes to be (mq_open, open, dup, fcntl) and cleared before a
  * number is closed or replaced, so a number that was closed and now names a
- * file is never taken for a queue. A descriptor that came over exec or a socket
- * is not in it: it is recognised by the inode of its FIFO at the first mq_*
- * call, or poll in a process that has used queues.
+ * file is never taken for a queue; where the closing was not seen, by fstat(2)
+ * in all calls but mq_send and mq_receive. A descriptor that came over exec or
+ * a socket is not in it: it is recognised by the inode of its FIFO at the first
+ * mq_* call, or poll in a process that has used queues.
  *
  * In a vfork child the table is the parent's: it is used but not changed.
  *
@@ -26,6 +27,7 @@
 #include <stdarg.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include "entry/fd.h"
 #include "entry/mqfile.h"
@@ -54,10 +56,23 @@ _Static_assert(sizeof(struct stat) == sizeof(struct stat64), "stat");
 #define HIDDEN_FLAGS (MQ_O_DIRECT | 0100000 | 0400000)
 #define O_ASYNC_FLAG 020000
 #define CLOSE_RANGE_CLOEXEC_FLAG 4
+#define F_GET_RW_HINT_OF_FILE 1035
+#define F_SET_RW_HINT_OF_FILE 1036
+#define RW_HINT_MAX 5
 #define NR_CLOSE_RANGE 436
+#define NR_PIDFD_GETFD 438
 
 struct fd_entry *fd_table[FD_CHUNKS];
-int fd_used; /* a queue was opened or looked for */
+int fd_used;	   /* a queue was opened or looked for */
+static u32 fd_top; /* above all numbers in the table */
+
+/* Numbers are noted by threads at once; one that is lost here is noted
+ * again. */
+static void note_top(int fd)
+{
+	if ((u32)fd >= __atomic_load_n(&fd_top, __ATOMIC_RELAXED))
+		__atomic_store_n(&fd_top, (u32)fd + 1, __ATOMIC_RELAXED);
+}
 
 static struct fd_entry *entry_make(int fd)
 {
@@ -75,6 +90,7 @@ static struct fd_entry *entry_make(int fd)
 			    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 			sys_call(__NR_munmap, chunk, size);
 	}
+	note_top(fd);
 	return fd_entry(fd);
 }
 
@@ -146,6 +162,29 @@ long fd_closed_proc(u64 ident)
 	return controlfile_commit(c, proc_at(ident));
 }
 
+int fd_still_mq(int fd)
+{
+	struct fd_entry *e = fd_entry(fd);
+	const struct mqueue *q;
+	struct mq_desc d;
+	struct stat st;
+	int err;
+	struct caller *c = process_get(&err);
+
+	if (!c)
+		return 1;
+	fd_desc(c, fd, e, &d);
+	q = mq_body(c, d.s);
+	if (!sys_call(__NR_fstat, fd, &st) && S_ISFIFO(st.st_mode) &&
+		(d.nameless || !q ||
+			atom_load_acquire(&d.s->ident) != d.ident ||
+			(st.st_ino == q->ino && st.st_dev == q->dev)))
+		return 1;
+	if (table_owner())
+		entry_clear(fd);
+	return 0;
+}
+
 int fd_lookup_slow(struct caller *c, int fd, struct mq_desc *ret)
 {
 	struct stat st;
@@ -174,11 +213,15 @@ int fd_lookup_slow(struct caller *c, int fd, struct mq_desc *ret)
 	if (sys_call(__NR_fcntl, fd, F_GETFL) % 4 != MQ_O_RDWR)
 		return -EBADF;
 	ret->fd = fd;
+	ret->number = (const struct mq_number *)(const void *)fd_entry(fd);
 	ret->access = sig >= MQ_FIFO_SIG && sig <= MQ_FIFO_SIG + MQ_FIFO_LAST
 			      ? (sig - MQ_FIFO_SIG) & MQ_O_ACCMODE
 			      : MQ_O_RDWR;
 	if (e)
 		entry_set(e, ret->ident, FD_MQ | ret->access, 0);
+	/* Another thread may have put another file there meanwhile. */
+	if (e && !fd_still_mq(fd))
+		return -EBADF;
 	/* Where it came from somebody may poll it without us. */
 	mq_watch(c, ret, MQ_POLLED_IN | MQ_POLLED_OUT);
 	return 0;
@@ -350,12 +393,25 @@ EXPORT void closefrom(int low)
 
 /* ---- fcntl ---- */
 
+/* Of a regular file: of no effect here, and not kept. */
+static long rw_hint(struct caller *c, int cmd, void *user)
+{
+	u64 hint = 0;
+
+	if (cmd == F_GET_RW_HINT_OF_FILE)
+		return guard_write(c, user, &hint, sizeof(hint)) ? -EFAULT : 0;
+	if (guard_read(c, &hint, user, sizeof(hint)))
+		return -EFAULT;
+	return hint > RW_HINT_MAX ? -EINVAL : 0;
+}
+
 long entry_fcntl(int fd, int cmd, long arg)
 {
 	struct fd_entry *e = fd_entry(fd);
 	struct caller *c;
 	struct mq_desc d;
 	long ret;
+	int err;
 
 	switch (cmd) {
 	case F_GETFL:
@@ -384,6 +440,10 @@ long entry_fcntl(int fd, int cmd, long arg)
 			mq_watch(c, &d, MQ_POLLED_IN | MQ_POLLED_OUT);
 		}
 		break;
+	case F_GET_RW_HINT_OF_FILE:
+	case F_SET_RW_HINT_OF_FILE:
+		c = process_get(&err);
+		return c ? rw_hint(c, cmd, (void *)arg) : -err;
 	case F_SETLEASE:
 		/* Others have it open, or might. */
 		return arg >= F_RDLCK && arg <= F_UNLCK ? -EAGAIN : -EINVAL;
@@ -571,22 +631,76 @@ void entry_watch_poll(const void *fds, unsigned long n)
 		watch(at[i].fd, poll_bits(at[i].events));
 }
 
+static int is_line(const char *at, const char *head)
+{
+	while (*head && *at == *head)
+		at++, head++;
+	return !*head;
+}
+
+/*
+ * How many bits of a set of select(2) the kernel looks at, at most: those of
+ * the process's table, whatever n is; the set may be no longer. That table only
+ * grows, so what it was counts, and whatever number was seen in use. Up to
+ * FD_SETSIZE a set has what it says.
+ */
+static int n_looked_at(int n)
+{
+	static u32 known; /* FDSize once */
+	u32 most = __atomic_load_n(&known, __ATOMIC_RELAXED), top;
+	char text[512];
+	const char *at;
+	long fd, len;
+
+	if (likely(n <= FD_SETSIZE))
+		return n;
+	if (!most) {
+		most = 64;
+		fd = sys_call(
+			__NR_open, "/proc/self/status", O_RDONLY | O_CLOEXEC);
+		len = fd < 0 ? 0
+			     : sys_call(__NR_read, fd, text, sizeof(text) - 1);
+		if (fd >= 0)
+			sys_call(__NR_close, fd);
+		text[len > 0 ? len : 0] = 0;
+		for (at = text; *at; at++)
+			if (is_line(at, "\nFDSize:\t"))
+				break;
+		if (*at) {
+			at += 9;
+			for (most = 0; *at >= '0' && *at <= '9'; at++)
+				most = most * 10 + (u32)(*at - '0');
+		}
+		__atomic_store_n(&known, most, __ATOMIC_RELAXED);
+	}
+	top = __atomic_load_n(&fd_top, __ATOMIC_RELAXED);
+	if (most < top)
+		most = top;
+	return (u32)n < most ? n : (int)most;
+}
+
 static void watch_set(int n, const unsigned long *set, u32 bits)
 {
-	int fd, err;
+	unsigned long word;
+	int at, err;
 	struct caller *c = process_get(&err);
 
 	if (!c || !set || n <= 0 || guard_readable(c, set, (n + 63) / 64 * 8ul))
 		return;
-	for (fd = 0; fd < n; fd++)
-		if (set[fd / 64] >> fd % 64 & 1)
-			watch(fd, bits);
+	for (at = 0; at < n; at += 64) {
+		word = set[at / 64];
+		if (n - at < 64)
+			word &= (1ul << (n - at)) - 1;
+		for (; word; word &= word - 1)
+			watch(at + __builtin_ctzl(word), bits);
+	}
 }
 
 void entry_watch_select(int n, const void *in, const void *out)
 {
 	if (likely(!fd_used))
 		return;
+	n = n_looked_at(n);
 	watch_set(n, in, MQ_POLLED_IN);
 	watch_set(n, out, MQ_POLLED_OUT);
 }
@@ -603,6 +717,91 @@ void entry_watch_epoll(int op, int fd, const void *event)
 	if (c && !guard_readable(c, ev, sizeof(*ev)))
 		watch(fd, poll_bits(ev->events) |
 				  (ev->events & EPOLLET ? MQ_POLLED_EDGE : 0));
+}
+
+/* ---- what others may poll ---- */
+
+static void watch_both(struct caller *c, int fd)
+{
+	struct mq_desc d;
+
+	if (!fd_lookup(c, fd, &d))
+		mq_watch(c, &d, MQ_POLLED_IN | MQ_POLLED_OUT);
+}
+
+void fd_executing(int any)
+{
+	u32 fd, top = __atomic_load_n(&fd_top, __ATOMIC_RELAXED);
+	struct caller *c;
+	int err;
+	long flags;
+
+	if (likely(!fd_used))
+		return;
+	c = process_get(&err);
+	for (fd = 0; c && fd < top; fd++) {
+		if (!fd_entry((int)fd)) {
+			fd |= FD_CHUNK - 1;
+			continue;
+		}
+		if (!fd_is_mq((int)fd))
+			continue;
+		flags = sys_call(__NR_fcntl, fd, F_GETFD);
+		if (flags >= 0 && (any || !(flags & FD_CLOEXEC)))
+			watch_both(c, (int)fd);
+	}
+}
+
+void entry_sending(const void *user)
+{
+	struct msghdr m;
+	struct cmsghdr h;
+	const char *at;
+	size_t left, len, i;
+	int err, fd;
+	struct caller *c;
+
+	if (likely(!fd_used))
+		return;
+	c = process_get(&err);
+	if (!c || guard_read(c, &m, user, sizeof(m)) || !m.msg_control)
+		return;
+	at = m.msg_control;
+	/* Lengths have 32 bits in musl, and anything beside them. */
+	left = (u32)m.msg_controllen;
+	while (left >= sizeof(h) && !guard_read(c, &h, at, sizeof(h))) {
+		len = (u32)h.cmsg_len;
+		if (len < sizeof(h) || len > left)
+			return;
+		for (i = sizeof(h);
+			h.cmsg_level == SOL_SOCKET &&
+			h.cmsg_type == SCM_RIGHTS && i + sizeof(fd) <= len;
+			i += sizeof(fd))
+			if (!guard_read(c, &fd, at + i, sizeof(fd)) &&
+				fd_is_mq(fd))
+				watch_both(c, fd);
+		i = CMSG_ALIGN(len);
+		if (i >= left)
+			return;
+		at += i;
+		left -= i;
+	}
+}
+
+long entry_got(long fd)
+{
+	struct mq_desc d;
+	struct caller *c;
+	struct stat st;
+	int err;
+
+	if (fd < 0 || sys_call(__NR_fstat, fd, &st) || !S_ISFIFO(st.st_mode))
+		return fd;
+	c = process_routes(FAC_MQ) ? process_get(&err) : NULL;
+	entry_clear((int)fd);
+	if (c)
+		fd_lookup(c, (int)fd, &d);
+	return fd;
 }
 
 /* The headers say that poll only writes to its array; not const, since gcc -O0
@@ -673,6 +872,29 @@ EXPORT int pselect(int n, fd_set *in, fd_set *out, fd_set *except,
 		(int, fd_set *, fd_set *, fd_set *, const struct timespec *,
 			const sigset_t *),
 		(n, in, out, except, timeout, mask));
+}
+
+EXPORT ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+	entry_sending(msg);
+	PASS_ON(ssize_t, sendmsg, (int, const struct msghdr *, int),
+		(fd, msg, flags));
+}
+
+EXPORT int sendmmsg(int fd, struct mmsghdr *msgs, unsigned n, int flags)
+{
+	unsigned i;
+
+	for (i = 0; unlikely(fd_used) && i < n && i < 1024; i++)
+		entry_sending(read_too(&msgs[i].msg_hdr));
+	PASS_ON(int, sendmmsg, (int, struct mmsghdr *, unsigned, int),
+		(fd, msgs, n, flags));
+}
+
+EXPORT int pidfd_getfd(int pidfd, int fd, unsigned flags)
+{
+	return (int)process_return(
+		entry_got(sys_call(NR_PIDFD_GETFD, pidfd, fd, flags)));
 }
 
 EXPORT int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)

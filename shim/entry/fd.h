@@ -48,11 +48,17 @@ static inline struct fd_entry *fd_entry(int fd)
 	return likely(chunk) ? &chunk[fd % FD_CHUNK] : NULL;
 }
 
+/* A number with FD_MQ is still its queue's; if not, it was closed by a call
+ * that we did not see (io_uring, libc's own), and is forgotten. */
+int fd_still_mq(int fd);
+
+/* For what is seldom asked of a queue's descriptor; mq_send and mq_receive
+ * trust the table (fd_lookup). */
 static inline int fd_is_mq(int fd)
 {
 	struct fd_entry *e = fd_entry(fd);
 
-	return unlikely(e && (e->info & FD_MQ));
+	return unlikely(e && (e->info & FD_MQ)) && fd_still_mq(fd);
 }
 
 static inline int fd_is_proc(int fd)
@@ -67,7 +73,8 @@ static inline int fd_is_served(int fd)
 {
 	struct fd_entry *e = fd_entry(fd);
 
-	return unlikely(e && (e->info & (FD_MQ | FD_PROC)));
+	return unlikely(e && (e->info & (FD_MQ | FD_PROC))) &&
+	       ((e->info & FD_PROC) || fd_still_mq(fd));
 }
 
 static inline void fd_desc(const struct caller *c, int fd,
@@ -110,6 +117,14 @@ long entry_dup3(long nr, int fd, int to, int flags);
 long entry_close_range(unsigned first, unsigned last, int flags);
 /* fcntl on a queue's descriptor. */
 long entry_fcntl(int fd, int cmd, long arg);
+/* What is executed now may poll a queue that it is left, without us. any: also
+ * those that would be closed, for file actions may copy them. */
+void fd_executing(int any);
+/* Descriptors are sent by sendmsg(2), or copied by pidfd_getfd(2): who gets
+ * them may poll them, too. */
+struct msghdr;
+void entry_sending(const void *msg);
+long entry_got(long fd);
 /* Somebody polls these. */
 struct pollfd;
 void entry_watch_poll(const void *fds, unsigned long n);

@@ -79,6 +79,12 @@ long entry_mq_open(const char *name, int oflag, unsigned mode, const void *attr)
 		limits.msgsize = given.mq_msgsize;
 	}
 	fd = mqueue_open(c, name, len, oflag, mode, attr ? &limits : NULL, &d);
+	/* A queue's file knows no direct I/O, which the kernel finds out when
+	 * it opens it, last. */
+	if (fd >= 0 && (oflag & MQ_O_DIRECT)) {
+		sys_call(__NR_close, fd);
+		return -EINVAL;
+	}
 	if (fd >= 0)
 		fd_enter(c, &d);
 	return fd;

@@ -232,6 +232,11 @@ __attribute__((visibility("hidden"), used)) long syscall_fd(
 	case __NR_pselect6:
 		entry_watch_select((int)a, (void *)b, (void *)c);
 		break;
+	case __NR_sendmsg:
+		entry_sending((void *)b);
+		break;
+	case 438 /* pidfd_getfd */:
+		return process_return(entry_got(sys_call(nr, a, b, c)));
 	case __NR_epoll_ctl:
 		entry_watch_epoll((int)b, (int)c, (void *)d);
 		break;
@@ -337,6 +342,10 @@ __asm__(".text\n"
 	"	btq %rdi, %rax\n"
 	"	jc syscall_mapping\n"
 	"2:	cmpq $72, %rdi\n"
+	"	je syscall_fd\n"
+	"	cmpq $46, %rdi\n" /* sendmsg */
+	"	je syscall_fd\n"
+	"	cmpq $438, %rdi\n" /* pidfd_getfd */
 	"	je syscall_fd\n"
 	"	cmpq $233, %rdi\n"
 	"	je syscall_fd\n"
