@@ -95,6 +95,7 @@ enum invariant {
 	INV_MQ_ITEM = 75,   /* items: in use or free, once */
 	INV_MQ_BLOCK = 76,  /* an item has room for its bytes */
 	INV_MQ_NOTIFY = 77, /* at rest; a thread told of a message waits */
+	INV_MQ_READY = 78,  /* polled: count, level and FIFO say the same */
 };
 
 struct check;

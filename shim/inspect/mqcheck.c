@@ -307,6 +307,28 @@ static void check_notify(struct look *l)
 		failed(l, INV_MQ_NOTIFY, "its thread, idx", n->thread);
 }
 
+/* What poll(2) says: under the lock, which settles what the dead left. Somebody
+ * who cannot reach the FIFO (nameless) leaves it behind the queue. */
+static void check_ready(struct look *l)
+{
+	const struct mqueue *q = l->q;
+	u32 n = prioq_count(&q->msgs);
+	/* Of whom only where the registry is counts. */
+	struct caller none = {.region = l->k->region}, *c = l->k->c;
+	int level;
+
+	if (!q->polled || q->level == MQ_LEVEL_UNKNOWN)
+		return;
+	if (!(q->polled & MQ_POLLED_NAMELESS) &&
+		q->level != (n == 0		     ? 0u
+				    : n >= q->maxmsg ? 2u
+						     : 1u))
+		failed(l, INV_MQ_READY, "level, idx", q->level);
+	level = mq_fifo_level(c ? c : &none, q);
+	if (level >= 0 && (u32)level != q->level)
+		failed(l, INV_MQ_READY, "FIFO, idx", (u64)level);
+}
+
 void check_mqueue(struct check *k, u32 idx, struct slot *s)
 {
 	struct look *l = k->room;
@@ -329,6 +351,7 @@ void check_mqueue(struct check *k, u32 idx, struct slot *s)
 		failed(l, INV_MQ_COUNT, "asleep beside messages, idx", l->n);
 	check_waiters(l, s, &q->senders, SENDER);
 	check_notify(l);
+	check_ready(l);
 }
 _Static_assert(sizeof(struct look) <= CHECK_ROOM, "room for a look");
 

@@ -460,10 +460,18 @@ void mq_fifo_raise(
 	fifo_end(q, &f);
 }
 
+static void note_nameless(struct mqueue *q, const struct mq_desc *d)
+{
+	if (unlikely(d->nameless && !(q->polled & MQ_POLLED_NAMELESS)))
+		atom_store_release(&q->polled, q->polled | MQ_POLLED_NAMELESS);
+}
+
 void mq_fifo_settle(struct caller *c, struct mqueue *q, const struct mq_desc *d)
 {
 	u32 target = level_for(q, prioq_count(&q->msgs));
 	struct fifo f;
+
+	note_nameless(q, d);
 
 	if (!d->nameless && q->level == target)
 		return;
@@ -485,6 +493,21 @@ static int out_of_step(const struct mqueue *q, const struct slot *s)
 	return !(word & SYS_TID_MASK) &&
 	       atom_load_relaxed(&q->level) !=
 		       level_for(q, PRIOQ_N(atom_load_relaxed(&q->msgs.count)));
+}
+
+int mq_fifo_level(struct caller *c, const struct mqueue *q)
+{
+	struct fifo f = {.fd = -1};
+
+	if (mq_fifo_unused(c, q->token))
+		return -1;
+	f.fd = open_named(c, q->token, MQ_O_NONBLOCK, NULL);
+	if (f.fd < 0)
+		return -1;
+	f.failed = !is_ours(q, f.fd);
+	fifo_ask(&f);
+	sys_call(__NR_close, f.fd);
+	return f.failed ? -1 : (int)f.n;
 }
 
 void mq_watch(struct caller *c, const struct mq_desc *d, u32 bits)

@@ -286,6 +286,9 @@ void mq_fifo_raise(
 	struct caller *c, struct mqueue *q, const struct mq_desc *d, u32 n);
 void mq_fifo_settle(
 	struct caller *c, struct mqueue *q, const struct mq_desc *d);
+/* Slots taken in the queue's FIFO, or -1 where nobody has it open or it cannot
+ * be reached. Slot lock held. */
+int mq_fifo_level(struct caller *c, const struct mqueue *q);
 static inline void mq_raise(
 	struct caller *c, struct mqueue *q, const struct mq_desc *d, u32 n)
 {

@@ -87,6 +87,7 @@ struct prio_levels {
 #define MQ_POLLED_IN 1u
 #define MQ_POLLED_OUT 2u
 #define MQ_POLLED_EDGE 4u
+#define MQ_POLLED_NAMELESS 8u /* and used by one who cannot reach the FIFO */
 #define MQ_LEVEL_UNKNOWN 3u
 /* mqueue.notify.state */
 enum mq_notify_state {

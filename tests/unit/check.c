@@ -382,6 +382,29 @@ static _Noreturn void work(void)
 	}
 }
 
+Test(check, level_of_a_polled_queue_is_that_of_its_fifo)
+{
+	const struct mq_limits_attr attr = {2, 64};
+	struct mqueue *q;
+	struct mq_desc d;
+	int quiet;
+
+	cr_assert_geq(mqueue_open(&me, "polled", 6, MQ_O_RDWR | MQ_O_CREAT,
+			      0600, &attr, &d),
+		0);
+	mq_watch(&me, &d, MQ_POLLED_IN);
+	cr_assert_eq(mqueue_send(&me, &d, "x", 1, 0, NULL), 0);
+	cr_expect_eq(check_live(&me, NULL, NULL, &quiet), 0);
+	q = mq_body(&me, d.s);
+	q->level = 2;
+	cr_expect_neq(check_live(&me, NULL, NULL, &quiet), 0);
+	q->level = 1;
+	cr_assert_eq(write(d.fd, "m", 1), 1);
+	cr_expect_neq(check_live(&me, NULL, NULL, &quiet), 0);
+	close(d.fd);
+	mqueue_unlink(&me, "polled", 6);
+}
+
 /* What a killed worker had of POSIX queues: one with a name, and one without,
  * which the making of another sweeps away. */
 static void remove_its_queues(void)
