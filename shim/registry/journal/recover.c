@@ -57,15 +57,19 @@ static void recover_journal(
 	struct journal *j = &th->journal;
 
 	event_add(c, EVENT_RECOVERED, th->tid, 0);
-	if (!atom_load_acquire(&j->n) || j == c->journal ||
-		!journal_lists(j, entry))
+	if (j == c->journal || lock == &h->repair_lock.lock)
 		return;
-	if (lock == &h->repair_lock.lock)
-		return;
-	if (j->n_locks == 1) {
-		rollback(c, j);
+	/* Ours alone: nobody else rolls it back, so the record is not taken
+	 * over either. n_locks is looked at before what it covers: what a new
+	 * thread of that record lists is not ours. */
+	if (atom_load_acquire(&j->n_locks) == 1) {
+		if (atom_load_acquire(&j->locks[0]) == entry &&
+			atom_load_acquire(&j->n))
+			rollback(c, j);
 		return;
 	}
+	if (!atom_load_acquire(&j->n) || !journal_lists(j, entry))
+		return;
 	lock_acquire(c, &h->repair_lock.lock);
 	/* Asked again: the other may be done, and a new thread may have taken
 	 * the record over since; its journal cannot list a lock that we hold.
