@@ -19,8 +19,10 @@ __attribute__((noinline)) void users_bias_end(
 __attribute__((noinline)) void users_changed(
 	struct caller *c, struct slot *s, struct users *users, u32 kind)
 {
+	u32 k = (u32)s->ident % 8;
+
 	if (users->thread[kind])
-		in_row_at(c->alone, s->ident)->n = 0;
+		c->alone[k].n = 0;
 	atom_store_release(&users->thread[kind], c->thread);
 }
 
