@@ -56,7 +56,8 @@ static int probe_read_at(uintptr_t at)
 /* Several pages at once: 1 if it could be said that they are good. */
 static int pages_good(const void *p, size_t len, int advice)
 {
-	uintptr_t from = (uintptr_t)p & ~(SYS_PAGE - 1), end = (uintptr_t)p + len;
+	uintptr_t from = (uintptr_t)p & ~(SYS_PAGE - 1),
+		  end = (uintptr_t)p + len;
 
 	return end > (uintptr_t)p && end <= ARCH_USER_TOP &&
 	       end - from > SYS_PAGE &&

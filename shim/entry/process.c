@@ -304,7 +304,7 @@ struct vfork_saved {
 	struct sys_robust_head *robust;
 	void *own_robust_next;
 	struct journal *journal;
-	struct journal_entry *entries;
+	struct journal_entry *entries, *entries_end;
 	u32 generation, tid, pid, task, thread;
 	u32 real_pid;
 };
@@ -340,10 +340,10 @@ __attribute__((visibility("hidden"), used)) u32 process_vfork_before(void)
 	u32 d = vforks.depth;
 
 	if (d < VFORK_DEPTH)
-		vforks.at[d] =
-			(struct vfork_saved){c->robust, caller_own_robust(NULL),
-				c->journal, c->entries, c->generation, c->tid,
-				c->pid, c->task, c->thread, sys_getpid()};
+		vforks.at[d] = (struct vfork_saved){c->robust,
+			caller_own_robust(NULL), c->journal, c->entries,
+			c->entries_end, c->generation, c->tid, c->pid, c->task,
+			c->thread, sys_getpid()};
 	/* The child must not take itself for the owner of a wiped page. */
 	if (process_active() && !process_page.pid)
 		process_page.pid = sys_getpid();
@@ -362,6 +362,9 @@ static void vfork_restore(struct caller *c, u32 d)
 	c->robust = v->robust;
 	c->journal = v->journal;
 	c->entries = v->entries;
+	/* Outside sections a journal is empty. */
+	c->entry_next = v->entries;
+	c->entries_end = v->entries_end;
 	c->generation = v->generation;
 	c->tid = v->tid;
 	c->pid = v->pid;

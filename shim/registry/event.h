@@ -11,15 +11,15 @@
 
 enum event_code {
 	EVENT_RECOVERED = 1, /* arg0 = tid of the dead owner */
-	EVENT_LIMIT,	  /* arg0 = LIMIT_* | errno << 32, arg1 = its value */
-	EVENT_REAPED,	  /* arg0 = pid whose undo was applied */
-	EVENT_KERNEL_KEY, /* arg0 = facility, arg1 = key that the kernel has */
-	EVENT_DETACHED,	  /* arg0 = pid whose attachments were dropped */
-	EVENT_NO_ROOM,	  /* arg0 = pages asked for, arg1 = pages left */
-	EVENT_REFUSED,	  /* arg0 = control file, arg1 = errno of its text */
+	EVENT_LIMIT,	   /* arg0 = LIMIT_* | errno << 32, arg1 = its value */
+	EVENT_REAPED,	   /* arg0 = pid whose undo was applied */
+	EVENT_KERNEL_KEY,  /* arg0 = facility, arg1 = key that the kernel has */
+	EVENT_DETACHED,	   /* arg0 = pid whose attachments were dropped */
+	EVENT_NO_ROOM,	   /* arg0 = pages asked for, arg1 = pages left */
+	EVENT_REFUSED,	   /* arg0 = control file, arg1 = errno of its text */
 	EVENT_NO_LIFELINE, /* arg0 = pid that is refused robust lists */
-	EVENT_NO_BARRIER, /* arg0 = errno of membarrier(2): bias.h */
-	EVENT_NO_MAIL,	  /* arg0 = pid not notified, arg1 = signal */
+	EVENT_NO_BARRIER,  /* arg0 = errno of membarrier(2): bias.h */
+	EVENT_NO_MAIL,	   /* arg0 = pid not notified, arg1 = signal */
 };
 
 /* Copy the event with this sequence number (1 .. header.event_seq) out: 1, or

@@ -55,7 +55,7 @@ void shm_run_settle_slow(struct caller *c);
 static inline void shm_run_settle(struct caller *c)
 {
 	if (unlikely(region_thread(&c->region, c->thread)->run.off ||
-		    caller_header(c)->shm.n_kept))
+		     caller_header(c)->shm.n_kept))
 		shm_run_settle_slow(c);
 }
 /* The same, and what threads that are gone were emptying. 1 if there was

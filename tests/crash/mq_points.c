@@ -118,7 +118,7 @@ static const struct scenario *now;
 static long point, second; /* where the victim and the repairer die */
 static int failures, quick;
 static mqd_t q;
-static pid_t sleeper, bias owner;
+static pid_t sleeper, bias_owner;
 static char buf[8192];
 
 /* A message as it is told from others. */
@@ -303,8 +303,8 @@ static void lender_start(void)
 	char byte;
 
 	need(!pipe(ready), "pipe");
-	bias owner = start();
-	if (!bias owner) {
+	bias_owner = start();
+	if (!bias_owner) {
 		become_sole_user();
 		need(write(ready[1], "r", 1) == 1, "pipe");
 		for (;;)
@@ -582,9 +582,9 @@ static void clean_up(void)
 	struct seen seen;
 	mqd_t other;
 
-	if (bias owner)
-		kill(bias owner, SIGKILL), waitpid(bias owner, NULL, 0);
-	bias owner = 0;
+	if (bias_owner)
+		kill(bias_owner, SIGKILL), waitpid(bias_owner, NULL, 0);
+	bias_owner = 0;
 	if (q >= 0) {
 		if (send_to(q, 3, 8, 'q') || !receive_from(q, &seen) ||
 			seen.len != 8 || seen.text != 'q')

@@ -524,7 +524,7 @@ static void mark_word(u32 tid, u64 node, int is_pending)
 	if (off >= REGION_SIZE)
 		return;
 	seen = __atomic_load_n(word, __ATOMIC_SEQ_CST);
-	if (is_pending && !seen) {
+	if (is_pending && !(seen & SYS_TID_MASK)) {
 		raw_futex(word, SYS_FUTEX_WAKE, 1, NULL);
 		return;
 	}
