@@ -48,7 +48,7 @@
  *                    after it has released a lock with WAITERS
  *   another's        a waiter's, handed over by the kernel; it gives it up at
  *                    once, so that all waiters look at the lock again
- * Any value is harmless: it only says who is lent priority, a sleep on it
+ * Any value is harmless: it only says whom a waiter boosts, a sleep on it
  * ends with the backstop, and the lock's word alone says who owns the lock.
  *
  * Order of locks, outer before inner: enum lock_rank; a build without
