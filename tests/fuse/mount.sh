@@ -74,13 +74,13 @@ mount --bind "$work/bin" /usr/local/bin
 mount -t fuse.ipclift "$IPCLIFT_REGISTRY" "$m"
 is "mount -t fuse.ipclift" "$(shown "$m")" "fuse.ipclift $IPCLIFT_REGISTRY"
 unmount "mount -t" "$m"
-# As README has it, with the directory and the registry to be made.
-readme=$(dirname "$0")/../../README.md
+# As the manual page has it, with the directory and the registry to be made.
+examples=$(sed 's/\\-/-/g' "$(dirname "$0")/../../fuse/ipclift-fuse.1")
 rmdir "$m"
 rm "$IPCLIFT_REGISTRY"
-sed -n "s|^    /dev/shm/work  /run/ipclift |$IPCLIFT_REGISTRY $m|p" \
-    "$readme" >"$work/fstab"
-is "README has a line of fstab" "$(wc -l <"$work/fstab")" 1
+sed -n "s|^/dev/shm/work  /run/ipclift |$IPCLIFT_REGISTRY $m|p" \
+    <<<"$examples" >"$work/fstab"
+is "the manual has a line of fstab" "$(wc -l <"$work/fstab")" 1
 mount -T "$work/fstab" "$m"
 is "by fstab" "$(shown "$m") $(other_user cat "$m/sys/kernel/msgmax")" \
     "fuse.ipclift $IPCLIFT_REGISTRY 8192"
@@ -91,9 +91,8 @@ is "mount -a" "$(shown "$m")" "fuse.ipclift $IPCLIFT_REGISTRY"
 unmount "mount -a" "$m"
 # And its unit of systemd, by what systemd says of it.
 ln -s "$(realpath "$mounter")" "$work/bin/ipclift-fuse"
-sed -n '/^    \[Unit\]/,/^    WantedBy/s/^    //p' "$readme" \
-    >"$work/ipclift-work.service"
-is "README has a unit" "$(grep -c '^Exec' "$work/ipclift-work.service")" 3
+sed -n '/^\[Unit\]/,/^WantedBy/p' <<<"$examples" >"$work/ipclift-work.service"
+is "the manual has a unit" "$(grep -c '^Exec' "$work/ipclift-work.service")" 3
 if command -v systemd-analyze >/dev/null; then
     is "the unit is right" \
         "$(status systemd-analyze verify "$work/ipclift-work.service")" 0
