@@ -348,11 +348,65 @@ int load_mqueue(struct caller *c, const struct mq_desc *d,
 
 /* ---- ids ---- */
 
-void dump_ids(struct caller *c, enum facility f, struct dump_ids *ret)
+static u64 list_walk(struct caller *c, enum facility f, struct dump_name *ret,
+	u64 cap, struct dump_ids *ret_ids)
 {
 	const struct id_table *t = &caller_header(c)->ids[f];
+	const struct slot *s;
+	u32 idx = 0;
+	u64 n = 0, ident;
 
-	*ret = (struct dump_ids){t->seq, t->cursor, t->last_idx, t->next_id};
+	for (; (idx = ids_next(c, f, idx)) < IDX_MAX; idx++) {
+		s = region_slot(&c->region, f, idx);
+		ident = atom_load_acquire(&s->ident);
+		if (!(ident & IDENT_LIVE))
+			continue;
+		if (n < cap)
+			ret[n] = (struct dump_name){ident, idx, s->key};
+		n++;
+	}
+	*ret_ids =
+		(struct dump_ids){t->seq, t->cursor, t->last_idx, t->next_id};
+	return n;
+}
+
+/* Give back the facility's lock; what its dead owner left, if it had one, is
+ * the next owner's to repair: neither idents nor cursors depend on that. */
+static void unlock_fac(struct caller *c, enum facility f, int died)
+{
+	struct lock *lock = &caller_header(c)->fac_lock[f].lock;
+
+	if (died)
+		lock_pass_on(c, lock);
+	else
+		lock_release(c, lock);
+}
+
+/* First without the lock: then the slots are in the cache, and the memory for
+ * the list is there. */
+s64 dump_list(struct caller *c, enum facility f, struct dump_name *ret, u64 cap,
+	struct dump_ids *ret_ids)
+{
+	int err = caller_enroll(c), died;
+	u64 n;
+
+	if (err)
+		return err;
+	n = list_walk(c, f, ret, cap, ret_ids);
+	if (c->detached)
+		return (s64)n;
+	died = lock_acquire(c, &caller_header(c)->fac_lock[f].lock);
+	n = list_walk(c, f, ret, cap, ret_ids);
+	unlock_fac(c, f, died);
+	return (s64)n;
+}
+
+int dump_is_there(
+	const struct caller *c, enum facility f, const struct dump_name *name)
+{
+	const struct slot *s = region_slot(&c->region, f, name->idx);
+
+	return atom_load_acquire(&s->ident) == name->ident;
 }
 
 int load_ids(struct caller *c, enum facility f, const struct dump_ids *ids)
@@ -360,7 +414,7 @@ int load_ids(struct caller *c, enum facility f, const struct dump_ids *ids)
 	struct header *h = caller_header(c);
 	struct id_table *t = &h->ids[f];
 	const u32 size = 1u << h->idx_bits;
-	int err = caller_enroll(c);
+	int err = caller_enroll(c), died;
 
 	if (err)
 		return err;
@@ -368,15 +422,12 @@ int load_ids(struct caller *c, enum facility f, const struct dump_ids *ids)
 		ids->last_idx >= (s32)size || ids->last_idx < -1 ||
 		ids->next_id < -1)
 		return -EINVAL;
-	if (lock_acquire(c, &h->fac_lock[f].lock)) {
-		lock_pass_on(c, &h->fac_lock[f].lock);
-		return -EINVAL;
-	}
+	died = lock_acquire(c, &h->fac_lock[f].lock);
 	journal_set32(c, &t->seq, ids->seq);
 	journal_set32(c, &t->cursor, ids->cursor);
 	journal_set32(c, (u32 *)&t->last_idx, (u32)ids->last_idx);
 	journal_commit(c);
 	atom_store_release(&t->next_id, ids->next_id);
-	lock_release(c, &h->fac_lock[f].lock);
+	unlock_fac(c, f, died);
 	return 0;
 }

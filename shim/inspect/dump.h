@@ -51,6 +51,13 @@ struct dump_message {
 	u64 size; /* bytes */
 };
 
+/* An object that there is: what tells it from any other, and its index. */
+struct dump_name {
+	u64 ident;
+	u32 idx;
+	s32 key;
+};
+
 /* How ids go on, of each facility. */
 struct dump_ids {
 	u32 seq, cursor;
@@ -70,7 +77,22 @@ s64 dump_messages(
 int dump_segment(struct caller *c, s32 id, struct dump_segment *ret);
 s64 dump_mq_messages(struct caller *c, const struct mq_desc *d,
 	struct dump_mqueue *ret, void *to, u64 cap);
-void dump_ids(struct caller *c, enum facility f, struct dump_ids *ret);
+/*
+ * All objects of a facility at one moment, and how its ids go on: at most cap
+ * of them into ret; how many there are. No lock may be held; the facility's is
+ * for one walk over the indexes in use, of which nothing is copied but the
+ * names. Of a registry that is a copy (caller.detached) the moment is the
+ * copy's. -ENOMEM of enrolling.
+ *
+ * An object that stands in the list and is there later was there all the time
+ * between, so what is taken of those that still are is a part of that moment:
+ * no key twice, and everything that was not removed meanwhile.
+ */
+s64 dump_list(struct caller *c, enum facility f, struct dump_name *ret, u64 cap,
+	struct dump_ids *ret_ids);
+/* 1 while it is there. */
+int dump_is_there(
+	const struct caller *c, enum facility f, const struct dump_name *name);
 
 int load_perm(
 	struct caller *c, enum facility f, s32 id, const struct dump_perm *p);

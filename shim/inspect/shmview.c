@@ -93,3 +93,29 @@ s64 shm_copy(struct caller *c, s32 id, int fd, u64 off, void *buf, u64 len,
 	lock_release(c, &s->lock);
 	return n;
 }
+
+#define SEEK_DATA 3
+
+s64 shm_next_data(struct caller *c, s32 id, int fd, u64 off)
+{
+	struct shm_segment *seg;
+	struct slot *s;
+	u64 from, size;
+	s64 at;
+	int err = view_lock(c, id, PERM_R, &s, &seg);
+
+	if (err)
+		return err;
+	from = seg->off;
+	size = seg->size;
+	lock_release(c, &s->lock);
+	if (off >= size)
+		return (s64)size;
+	at = sys_call(__NR_lseek, fd, from + off, SEEK_DATA);
+	if (at == -ENXIO)
+		return (s64)size;
+	/* Whoever cannot tell holes reads them. */
+	if (at < 0)
+		return (s64)off;
+	return (u64)at - from < size ? at - (s64)from : (s64)size;
+}

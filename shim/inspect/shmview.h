@@ -34,5 +34,8 @@ s32 shm_attachments(
  */
 s64 shm_copy(struct caller *c, s32 id, int fd, u64 off, void *buf, u64 len,
 	int write);
+/* The first byte from `off` on that stands in no hole of the file, or the
+ * segment's size; fd and errors as above. */
+s64 shm_next_data(struct caller *c, s32 id, int fd, u64 off);
 
 #endif

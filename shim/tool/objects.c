@@ -98,6 +98,20 @@ int object_next(
 	return 0;
 }
 
+int object_named(struct caller *c, enum facility kind,
+	const struct dump_name *name, struct object *ret)
+{
+	u32 at = name->idx;
+
+	*ret = (struct object){.kind = kind};
+	if (kind == FAC_MQ)
+		return next_mq(c, &at, ret) > 0 &&
+		       ret->mq.desc.ident == name->ident;
+	return stat_at(c, kind, (s32)name->idx, ret) &&
+	       ret->id == IDENT_ID(name->ident) &&
+	       dump_is_there(c, kind, name);
+}
+
 int object_each(struct caller *c, unsigned kinds,
 	int (*fn)(struct caller *c, const struct object *o, void *arg),
 	void *arg)

@@ -7,6 +7,7 @@
 
 #include <json-c/json.h>
 
+#include "inspect/dump.h"
 #include "inspect/mqview.h"
 #include "msg/msg.h"
 #include "sem/sem.h"
@@ -34,6 +35,9 @@ unsigned kinds_parse(int argc, char **argv);
  * What an object says is one moment of it. */
 int object_next(
 	struct caller *c, enum facility kind, u32 *at, struct object *ret);
+/* The object of this name: 1, or 0 if it is gone. */
+int object_named(struct caller *c, enum facility kind,
+	const struct dump_name *name, struct object *ret);
 /* Call fn for each object of these kinds; stops at its first result that is
  * not 0 and returns it. A kind that cannot be walked is told and the others
  * are; then EXIT_FAILED is returned at the end. */

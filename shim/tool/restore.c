@@ -4,10 +4,15 @@
  *
  * The file is read whole and its sum compared before anything is changed. While
  * objects are made all limits are off; ids are had by way of *_next_id.
+ *
+ * An object is made with all it holds or not at all. One that cannot be is told
+ * and left out, and it goes on with the next. A signal ends it between two
+ * objects, so that limits and ids are as they should be.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,8 +45,13 @@ struct reader {
 	u64 size;
 	struct caller *c;
 	int registry; /* descriptor of its file */
-	u64 n_objects;
+	/* The segment that was made last, of which data may follow; NULL: it
+	 * was left out. */
+	const struct save_object *segment;
+	u64 n_made, n_left_out;
 };
+
+static volatile sig_atomic_t stopped;
 
 /* ---- the file ---- */
 
@@ -153,29 +163,60 @@ static void wish(struct caller *c, enum facility f, s32 id)
 	atom_store_release(&caller_header(c)->ids[f].next_id, id);
 }
 
-/* What *get returned: the id wished, or why not. */
-static int made(const struct save_object *o, int id)
+/* *get(2) of its kind; flags: the mode and what the kind knows besides. */
+static int get(struct reader *r, const struct save_object *o, s32 flags)
 {
-	if (id < 0)
-		return lost(o, strerror(-id));
-	if (id != o->id)
-		return lost(o, "its id or key is taken: does another program "
-			       "make objects?");
-	return 0;
+	if (o->kind == FAC_SEM)
+		return sem_get(r->c, o->key, (s32)o->n, flags);
+	if (o->kind == FAC_MSG)
+		return msg_get(r->c, o->key, flags);
+	return shm_get(r->c, o->key, o->size, flags);
+}
+
+static void take_away(struct reader *r, u32 kind, int id)
+{
+	if (kind == FAC_SEM)
+		sem_remove(r->c, id);
+	else if (kind == FAC_MSG)
+		msg_remove(r->c, id);
+	else
+		shm_remove(r->c, id);
+}
+
+/* Make it, empty, with its id: 0, or EXIT_FAILED after a message. */
+static int make(struct reader *r, const struct save_object *o, s32 flags)
+{
+	int id, ours = 1;
+
+	wish(r->c, (enum facility)o->kind, o->id);
+	id = get(r, o, flags | 0600 | OBJ_CREAT | OBJ_EXCL);
+	/* A key that only the kernel's own object has is free here. */
+	if (id == -EEXIST && get(r, o, 0) == -ENOENT) {
+		id = get(r, o, flags | 0600 | OBJ_CREAT);
+		ours = 0;
+	}
+	if (id == o->id)
+		return 0;
+	wish(r->c, (enum facility)o->kind, -1);
+	if (id >= 0 && ours)
+		take_away(r, o->kind, id);
+	return lost(o, id >= 0	       ? "its id is taken"
+		       : id == -EEXIST ? "its key is taken"
+				       : strerror(-id));
 }
 
 static int restore_sem(struct reader *r, const struct save_object *o, u64 size)
 {
 	const struct dump_sem *sems = (const void *)(o + 1);
-	int err;
 
 	if (size != (u64)o->n * sizeof(*sems))
 		return lost(o, "damaged");
-	wish(r->c, FAC_SEM, o->id);
-	err = made(o, sem_get(r->c, o->key, (s32)o->n, 01600));
-	if (!err && load_sems(r->c, o->id, sems, o->n))
-		err = lost(o, "its values cannot be set");
-	return err;
+	if (make(r, o, 0))
+		return EXIT_FAILED;
+	if (!load_sems(r->c, o->id, sems, o->n))
+		return 0;
+	take_away(r, o->kind, o->id);
+	return lost(o, "its values cannot be set");
 }
 
 /* Each message behind `at`: 0 at the end, -1 if they are damaged. */
@@ -215,23 +256,31 @@ static int restore_messages(struct reader *r, const struct save_object *o,
 	return err ? lost(o, strerror(-err)) : got < 0 ? lost(o, "damaged") : 0;
 }
 
-static int restore_msg(struct reader *r, const struct save_object *o, u64 size)
+static int fill_msg(struct reader *r, const struct save_object *o, u64 size)
 {
 	const struct dump_msgqueue *q = (const void *)(o + 1);
 	struct dump_msgqueue open = {.qbytes = 0xffffffff};
 	int err;
 
-	if (size < sizeof(*q))
-		return lost(o, "damaged");
-	wish(r->c, FAC_MSG, o->id);
-	err = made(o, msg_get(r->c, o->key, 01600));
-	if (!err && load_msgqueue(r->c, o->id, &open))
-		err = lost(o, "cannot be filled");
-	if (!err)
-		err = restore_messages(
-			r, o, (const char *)(q + 1), size - sizeof(*q));
+	if (load_msgqueue(r->c, o->id, &open))
+		return lost(o, "cannot be filled");
+	err = restore_messages(r, o, (const char *)(q + 1), size - sizeof(*q));
 	if (!err && load_msgqueue(r->c, o->id, q))
 		err = lost(o, "its times cannot be set");
+	return err;
+}
+
+static int restore_msg(struct reader *r, const struct save_object *o, u64 size)
+{
+	int err;
+
+	if (size < sizeof(struct dump_msgqueue))
+		return lost(o, "damaged");
+	if (make(r, o, 0))
+		return EXIT_FAILED;
+	err = fill_msg(r, o, size);
+	if (err)
+		take_away(r, o->kind, o->id);
 	return err;
 }
 
@@ -240,19 +289,19 @@ static int restore_msg(struct reader *r, const struct save_object *o, u64 size)
 static int restore_shm(struct reader *r, const struct save_object *o, u64 size)
 {
 	const struct dump_segment *p = (const void *)(o + 1);
-	int err;
 
 	if (size != sizeof(*p))
 		return lost(o, "damaged");
-	wish(r->c, FAC_SHM, o->id);
-	err = made(o, shm_get(r->c, o->key, o->size,
-			      01600 | (p->noreserve ? SHM_NORESERVE_FLAG : 0)));
-	if (!err && load_segment(r->c, o->id, p))
-		err = lost(o, "its times cannot be set");
-	return err;
+	if (make(r, o, p->noreserve ? SHM_NORESERVE_FLAG : 0))
+		return EXIT_FAILED;
+	r->segment = o;
+	if (!load_segment(r->c, o->id, p))
+		return 0;
+	take_away(r, o->kind, o->id);
+	return lost(o, "its times cannot be set");
 }
 
-static int restore_data(struct reader *r, const struct save_data *d, u64 size)
+static int write_data(struct reader *r, const struct save_data *d, u64 size)
 {
 	const char *from = (const char *)(d + 1);
 	u64 done = 0;
@@ -262,13 +311,29 @@ static int restore_data(struct reader *r, const struct save_data *d, u64 size)
 	while (done < size) {
 		n = shm_copy(r->c, d->id, r->registry, d->off + done,
 			(char *)from + done, size - done, 1);
-		if (n < 0)
-			return failure("shm %d: %s", d->id, strerror((int)-n));
-		if (n == 0)
-			break;
+		if (n <= 0)
+			return (int)n;
 		done += (u64)n;
 	}
 	return 0;
+}
+
+/* What follows a segment; of one that was left out it is, too. */
+static void restore_data(struct reader *r, const struct save_data *d, u64 size)
+{
+	const struct save_object *o = r->segment;
+	int err;
+
+	if (!o || d->id != o->id)
+		return;
+	err = write_data(r, d, size);
+	if (!err)
+		return;
+	lost(o, strerror(-err));
+	take_away(r, o->kind, o->id);
+	r->segment = NULL;
+	r->n_made--;
+	r->n_left_out++;
 }
 
 static int fill_mq(struct reader *r, const struct save_object *o,
@@ -280,8 +345,23 @@ static int fill_mq(struct reader *r, const struct save_object *o,
 	int got, err = 0;
 
 	while (!err && (got = next_message(from, size, &at, &m)) > 0)
-		err = mqueue_send(r->c, d, m + 1, m->size, (u32)m->type, &past);
+		err = (u64)m->type < MQ_N_PRIOS
+			      ? mqueue_send(r->c, d, m + 1, m->size,
+					(u32)m->type, &past)
+			      : -EINVAL;
 	return err ? lost(o, strerror(-err)) : got < 0 ? lost(o, "damaged") : 0;
+}
+
+/* With its owner and mode, of which only the bits that a queue can have. */
+static int finish_mq(struct reader *r, const struct save_object *o,
+	const struct mq_desc *d, const struct dump_mqueue *q)
+{
+	struct dump_perm perm = o->perm;
+
+	perm.mode &= 07777;
+	return load_mqueue(r->c, d, &perm, q)
+		       ? lost(o, "its owner cannot be set")
+		       : 0;
 }
 
 static int restore_mq(struct reader *r, const struct save_object *o, u64 size)
@@ -292,41 +372,73 @@ static int restore_mq(struct reader *r, const struct save_object *o, u64 size)
 	} *head = (const void *)(o + 1);
 	const struct mq_limits_attr attr = {o->n, (s64)o->size};
 	struct mq_desc d;
+	size_t len;
 	int fd, err;
 
 	if (size < sizeof(*head) || head->name[SAVE_NAME - 1])
 		return lost(o, "damaged");
-	/* O_CREAT | O_EXCL | O_RDWR */
-	fd = mqueue_open(
-		r->c, head->name, strlen(head->name), 0302, 0600, &attr, &d);
+	len = strlen(head->name);
+	if (!len)
+		return lost(o, "a queue without a name");
+	fd = mqueue_open(r->c, head->name, len,
+		MQ_O_CREAT | MQ_O_EXCL | MQ_O_RDWR, 0600, &attr, &d);
+	if (fd == -EACCES || fd == -ENAMETOOLONG)
+		return failure(
+			"mq /%s: no queue can have that name", head->name);
 	if (fd < 0)
 		return failure("mq /%s: %s", head->name, strerror(-fd));
 	err = fill_mq(r, o, &d, (const char *)(head + 1), size - sizeof(*head));
-	if (!err && load_mqueue(r->c, &d, &o->perm, &head->q))
-		err = lost(o, "its owner cannot be set");
+	if (!err)
+		err = finish_mq(r, o, &d, &head->q);
+	if (err)
+		mqueue_unlink(r->c, head->name, len);
 	mq_closing(r->c, &d);
 	close(fd);
 	mq_closed(r->c, &d);
 	return err;
 }
 
-static int restore_object(
-	struct reader *r, const struct save_object *o, u64 size)
+/* Of another kind than a POSIX queue: its owner, and of its mode the bits that
+ * it can have without anybody using it. */
+static int finish(struct reader *r, const struct save_object *o)
+{
+	struct dump_perm perm = o->perm;
+
+	perm.mode &= o->kind == FAC_SHM ? 0777 | SHM_MODE_LOCKED : 0777;
+	if (!load_perm(r->c, (enum facility)o->kind, o->id, &perm))
+		return 0;
+	take_away(r, o->kind, o->id);
+	return lost(o, "its owner cannot be set");
+}
+
+static int make_object(struct reader *r, const struct save_object *o, u64 size)
 {
 	int err;
 
-	if (size < sizeof(*o) || o->kind >= N_FAC)
-		return bad_file(r, "has an object of no known kind");
-	size -= sizeof(*o);
-	r->n_objects++;
 	if (o->kind == FAC_MQ)
 		return restore_mq(r, o, size);
 	err = o->kind == FAC_SEM   ? restore_sem(r, o, size)
 	      : o->kind == FAC_MSG ? restore_msg(r, o, size)
 				   : restore_shm(r, o, size);
-	if (!err && load_perm(r->c, (enum facility)o->kind, o->id, &o->perm))
-		err = lost(o, "its owner cannot be set");
-	return err;
+	return err ? err : finish(r, o);
+}
+
+static void restore_object(
+	struct reader *r, const struct save_object *o, u64 size)
+{
+	int err;
+
+	r->segment = NULL;
+	if (stopped)
+		err = EXIT_FAILED;
+	else if (size < sizeof(*o) || o->kind >= N_FAC)
+		err = bad_file(r, "has an object of no known kind");
+	else
+		err = make_object(r, o, size - sizeof(*o));
+	if (err)
+		r->segment = NULL;
+	r->n_made += !err;
+	r->n_left_out += !!err;
 }
 
 /* ---- all ---- */
@@ -340,12 +452,12 @@ static int restore_all(struct reader *r)
 	int err = 0;
 
 	lift_limits(r->c);
-	while (!err && (rec = next_record(r, &at))) {
+	while ((rec = next_record(r, &at))) {
 		if (rec->type == SAVE_OBJECT)
-			err = restore_object(r, payload(rec), rec->size);
+			restore_object(r, payload(rec), rec->size);
 		else if (rec->type == SAVE_DATA &&
 			 rec->size >= sizeof(struct save_data))
-			err = restore_data(r, payload(rec),
+			restore_data(r, payload(rec),
 				rec->size - sizeof(struct save_data));
 	}
 	at = sizeof(struct save_head);
@@ -419,6 +531,40 @@ static int open_target(struct reader *r, const struct save_head *head)
 	return r->registry < 0 ? failure("%s: %s", path, strerror(errno)) : 0;
 }
 
+static void on_stop(int signo)
+{
+	(void)signo;
+	stopped = 1;
+}
+
+/* The first one; the next ends us anywhere. */
+static void stop_by_signals(void)
+{
+	static const int ends[] = {SIGHUP, SIGINT, SIGTERM};
+	const struct sigaction sa = {
+		.sa_handler = on_stop, .sa_flags = SA_RESETHAND | SA_RESTART};
+	struct sigaction was;
+	size_t i;
+
+	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (!sigaction(ends[i], NULL, &was) &&
+			was.sa_handler == SIG_DFL)
+			sigaction(ends[i], &sa, NULL);
+}
+
+/* What was made, and the exit status. */
+static int tell(const struct reader *r, int err)
+{
+	printf("%llu objects", (unsigned long long)r->n_made);
+	if (r->n_left_out)
+		printf(", %llu left out", (unsigned long long)r->n_left_out);
+	putchar('\n');
+	fflush(stdout);
+	if (stopped)
+		return failure("stopped by a signal before the end");
+	return r->n_left_out ? EXIT_FAILED : err;
+}
+
 static int restore_main(int argc, char **argv)
 {
 	struct reader r = {0};
@@ -434,11 +580,10 @@ static int restore_main(int argc, char **argv)
 	err = open_target(&r, head);
 	if (!err)
 		err = make_room(&r, head);
-	if (!err)
-		err = restore_all(&r);
-	if (!err)
-		printf("%llu objects\n", (unsigned long long)r.n_objects);
-	return err;
+	if (err)
+		return err;
+	stop_by_signals();
+	return tell(&r, restore_all(&r));
 }
 
 const struct command restore_command = {
@@ -449,9 +594,12 @@ const struct command restore_command = {
 		 "their ids, in a\n"
 		 "registry that is empty, or is made. Ids go on where they "
 		 "stopped. The file's\n"
-		 "checksum is compared before anything is changed. Processes "
-		 "are not part of\n"
-		 "it: no SEM_UNDO, nobody attached, asleep or notified.",
+		 "checksum is compared before anything is changed. An object "
+		 "that cannot be\n"
+		 "made whole is told and left out; the exit status is 1 then. "
+		 "Processes are\n"
+		 "not part of it: no SEM_UNDO, nobody attached, asleep or "
+		 "notified.",
 	.options = options,
 	.is = COMMAND_ON_REGISTRY,
 	.main = restore_main,

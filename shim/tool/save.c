@@ -2,10 +2,18 @@
 /*
  * ipclift save: the registry into a file; see savefile.h.
  *
- * The file is written beside its place and moved there when it is whole.
+ * The file has no name until it is whole, so that nothing is left of a save that
+ * is killed.
+ *
+ * What there is of each kind is listed first, at one moment, then each object
+ * that is still there is written (inspect/dump.h); one that goes meanwhile is
+ * taken out of the file again.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,16 +74,6 @@ static void save_limits(struct writer *w, const struct caller *c)
 	put_record(w, SAVE_LIMIT, &l, sizeof(l), "", 0, "", 0);
 }
 
-static void save_ids(struct writer *w, struct caller *c)
-{
-	struct save_ids ids = {0};
-
-	for (ids.kind = 0; ids.kind < N_FAC; ids.kind++) {
-		dump_ids(c, (enum facility)ids.kind, &ids.ids);
-		put_record(w, SAVE_IDS, &ids, sizeof(ids), "", 0, "", 0);
-	}
-}
-
 /* ---- objects ---- */
 
 static int save_sem(struct writer *w, struct caller *c, struct save_object *o)
@@ -113,29 +111,37 @@ static int save_msg(struct writer *w, struct caller *c, struct save_object *o)
 	return n < 0 ? (int)n : 0;
 }
 
-static int is_zero(const char *p, u64 n)
+/* The bytes of a slice without the zeros at its end, padded with some. */
+static u64 slice_size(char *slice, u64 n)
 {
-	return !n || (!p[0] && !memcmp(p, p + 1, n - 1));
+	memset(slice + n, 0, -n & 7);
+	n = (n + 7) & ~7ULL;
+	while (n && !*(u64 *)(void *)(slice + n - 8))
+		n -= 8;
+	return n;
 }
 
 static int save_pages(
 	struct writer *w, struct caller *c, const struct save_object *o)
 {
 	struct save_data d = {.id = o->id};
+	u64 size;
 	s64 n;
 
-	for (; d.off < o->size; d.off += (u64)n) {
+	for (;; d.off += (u64)n) {
+		n = shm_next_data(c, o->id, w->registry, d.off);
+		if (n < 0 || (u64)n >= o->size)
+			return n < 0 ? (int)n : 0;
+		d.off = (u64)n;
 		n = shm_copy(
 			c, o->id, w->registry, d.off, w->slice, SAVE_SLICE, 0);
 		if (n <= 0)
 			return n < 0 ? (int)n : -EIO;
-		if (is_zero(w->slice, (u64)n))
-			continue;
-		memset(w->slice + n, 0, (u64)-n & 7);
-		put_record(w, SAVE_DATA, &d, sizeof(d), w->slice,
-			((u64)n + 7) & ~7ULL, "", 0);
+		size = slice_size(w->slice, (u64)n);
+		if (size)
+			put_record(w, SAVE_DATA, &d, sizeof(d), w->slice, size,
+				"", 0);
 	}
-	return 0;
 }
 
 static int save_shm(struct writer *w, struct caller *c, struct save_object *o)
@@ -177,10 +183,49 @@ static int save_mq(struct writer *w, struct caller *c, struct save_object *o,
 	return n < 0 ? (int)n : 0;
 }
 
-static int save_one(struct caller *c, const struct object *o, void *arg)
+/* What is written from here on can be taken back. */
+struct mark {
+	u64 sum, n_bytes;
+};
+
+static void take_back(struct writer *w, const struct mark *m)
 {
-	struct writer *w = arg;
+	w->sum = m->sum;
+	w->n_bytes = m->n_bytes;
+	if (!w->failed && fseeko(w->f, (off_t)m->n_bytes, SEEK_SET))
+		w->failed = errno;
+}
+
+static int save_contents(
+	struct writer *w, struct caller *c, const struct object *o)
+{
 	struct save_object s = {.kind = o->kind, .id = o->id, .key = o->key};
+	int err = dump_perm(c, o->kind,
+		o->kind == FAC_MQ ? IDENT_ID(o->mq.desc.ident) : o->id,
+		&s.perm);
+
+	if (err)
+		return err;
+	switch (o->kind) {
+	case FAC_SEM:
+		s.n = o->sem.nsems;
+		return save_sem(w, c, &s);
+	case FAC_MSG:
+		return save_msg(w, c, &s);
+	case FAC_SHM:
+		s.size = o->shm.size;
+		return save_shm(w, c, &s);
+	default:
+		s.n = o->mq.maxmsg;
+		s.size = o->mq.msgsize;
+		return save_mq(w, c, &s, &o->mq);
+	}
+}
+
+static int save_one(struct writer *w, struct caller *c, const struct object *o,
+	const struct dump_name *name)
+{
+	const struct mark m = {w->sum, w->n_bytes};
 	int err;
 
 	/* What only its users can reach ends with them. */
@@ -192,28 +237,57 @@ static int save_one(struct caller *c, const struct object *o, void *arg)
 			object_name(o));
 		return 0;
 	}
-	err = dump_perm(c, o->kind,
-		o->kind == FAC_MQ ? IDENT_ID(o->mq.desc.ident) : o->id,
-		&s.perm);
-	s.n = o->kind == FAC_SEM  ? o->sem.nsems
-	      : o->kind == FAC_MQ ? o->mq.maxmsg
-				  : 0;
-	s.size = o->kind == FAC_SHM  ? o->shm.size
-		 : o->kind == FAC_MQ ? o->mq.msgsize
-				     : 0;
-	if (!err)
-		err = o->kind == FAC_SEM   ? save_sem(w, c, &s)
-		      : o->kind == FAC_MSG ? save_msg(w, c, &s)
-		      : o->kind == FAC_SHM ? save_shm(w, c, &s)
-					   : save_mq(w, c, &s, &o->mq);
-	w->n_objects++;
-	/* Gone meanwhile: as if it had gone before. */
-	if (!err || err == -EIDRM || err == -EINVAL || err == -EBADF)
+	err = save_contents(w, c, o);
+	if (!dump_is_there(c, o->kind, name)) {
+		take_back(w, &m);
 		return 0;
-	return failure("%s: %s", object_name(o), strerror(-err));
+	}
+	if (err)
+		return failure("%s: %s", object_name(o), strerror(-err));
+	w->n_objects++;
+	return 0;
 }
 
-/* ---- the file ---- */
+/* What there is of a kind, at one moment. */
+struct moment {
+	struct dump_name *names;
+	s64 n;
+	struct save_ids ids;
+};
+
+static int list_kind(struct caller *c, enum facility f, struct moment *ret)
+{
+	u64 cap = caller_header(c)->ids[f].in_use % IDX_MAX;
+
+	ret->ids.kind = f;
+	do {
+		cap += 64;
+		free(ret->names);
+		ret->names = calloc(cap, sizeof(*ret->names));
+		if (!ret->names)
+			return failure("%s", strerror(ENOMEM));
+		ret->n = dump_list(c, f, ret->names, cap, &ret->ids.ids);
+		if (ret->n < 0)
+			return failure("%s: %s", facility_names[f],
+				strerror((int)-ret->n));
+	} while (ret->n > (s64)cap && (cap = (u64)ret->n));
+	return 0;
+}
+
+static int save_kind(struct writer *w, struct caller *c, enum facility f,
+	const struct moment *m)
+{
+	struct object o;
+	int err = 0;
+	s64 i;
+
+	for (i = 0; i < m->n && !err && !w->failed; i++)
+		if (object_named(c, f, &m->names[i], &o))
+			err = save_one(w, c, &o, &m->names[i]);
+	return err;
+}
+
+/* ---- the whole ---- */
 
 static int save_all(struct writer *w, struct caller *c)
 {
@@ -224,48 +298,187 @@ static int save_all(struct writer *w, struct caller *c)
 		.profile = h->profile,
 		.time = sys_realtime_sec()};
 	const struct save_record end = {SAVE_END, 0, 8};
-	int err;
+	struct moment m[N_FAC] = {0};
+	int err = 0, f;
 
 	memcpy(head.magic, SAVE_MAGIC, 8);
 	put(w, &head, sizeof(head));
 	save_limits(w, c);
-	save_ids(w, c);
-	err = object_each(c, 15, save_one, w);
+	for (f = 0; f < N_FAC && !err; f++)
+		err = list_kind(c, (enum facility)f, &m[f]);
+	for (f = 0; f < N_FAC; f++)
+		put_record(
+			w, SAVE_IDS, &m[f].ids, sizeof(m[f].ids), "", 0, "", 0);
+	for (f = 0; f < N_FAC && !err; f++)
+		err = save_kind(w, c, (enum facility)f, &m[f]);
+	for (f = 0; f < N_FAC; f++)
+		free(m[f].names);
 	put(w, &end, sizeof(end));
 	put(w, &(u64){w->sum}, 8);
 	return err;
 }
 
+/* ---- the file ---- */
+
+/* The name of what is not whole yet, where it has to have one. */
+static char temporary[PATH_MAX];
+
+static void remove_temporary(void)
+{
+	if (*temporary)
+		unlink(temporary);
+}
+
+static void on_end(int signo)
+{
+	remove_temporary();
+	raise(signo);
+}
+
+/* For a file system that has no files without names. */
+static int open_named(const char *path)
+{
+	static const int ends[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE,
+		SIGXCPU, SIGXFSZ, SIGALRM};
+	const struct sigaction sa = {
+		.sa_handler = on_end, .sa_flags = SA_RESETHAND | SA_NODEFER};
+	struct sigaction was;
+	sigset_t all, before;
+	size_t i;
+	int fd;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
+	snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path);
+	fd = mkostemp(temporary, O_CLOEXEC);
+	if (fd < 0)
+		*temporary = 0;
+	atexit(remove_temporary);
+	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (!sigaction(ends[i], NULL, &was) &&
+			was.sa_handler == SIG_DFL)
+			sigaction(ends[i], &sa, NULL);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return fd;
+}
+
+/* A new file in the directory of path; -1 with errno. */
+static int open_file(const char *path)
+{
+	char dir[PATH_MAX];
+	int fd = -1;
+
+	snprintf(dir, sizeof(dir), "%s", path);
+	/* By way of which it gets its name. */
+	if (!access("/proc/self/fd", X_OK))
+		fd = open(dirname(dir), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	return fd < 0 ? open_named(path) : fd;
+}
+
+/* In the place of another one: by way of a second name, which it has for as
+ * long as no signal is let through. */
+static int replace(const char *self, const char *path)
+{
+	sigset_t all, before;
+	int i, err = -1;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
+	for (i = 0; err && i < 100; i++) {
+		snprintf(temporary, sizeof(temporary), "%s.%d-%d", path,
+			(int)getpid(), i);
+		err = linkat(
+			AT_FDCWD, self, AT_FDCWD, temporary, AT_SYMLINK_FOLLOW);
+		if (err && errno != EEXIST)
+			break;
+	}
+	if (!err) {
+		err = rename(temporary, path);
+		i = errno;
+		if (err)
+			unlink(temporary);
+		errno = i;
+	}
+	*temporary = 0;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return err;
+}
+
+/* The file is whole: it gets its name. */
+static int name_file(int fd, const char *path)
+{
+	char self[64];
+	int err;
+
+	if (*temporary) {
+		err = rename(temporary, path);
+		if (!err)
+			*temporary = 0;
+		return err;
+	}
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	if (!linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW))
+		return 0;
+	return errno == EEXIST ? replace(self, path) : -1;
+}
+
+static int write_file(
+	struct writer *w, struct caller *c, int fd, const char *path)
+{
+	int err = save_all(w, c);
+
+	/* What was taken back may have been longer than what came after. */
+	if (!w->failed &&
+		(fflush(w->f) || ftruncate(fd, (off_t)w->n_bytes) || fsync(fd)))
+		w->failed = errno;
+	if (!err && !w->failed && name_file(fd, path))
+		w->failed = errno;
+	if (!err && w->failed)
+		err = failure("%s: %s", path, strerror(w->failed));
+	if (err)
+		remove_temporary();
+	return err;
+}
+
+/* May there be a file of that name? Room for what is appended to it, too. */
+static int path_is_right(const char *path)
+{
+	struct stat st;
+
+	if (strlen(path) + 32 >= PATH_MAX) {
+		failure("%s: %s", path, strerror(ENAMETOOLONG));
+		return 0;
+	}
+	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
+		failure("%s: is no regular file", path);
+		return 0;
+	}
+	return 1;
+}
+
 static int save_to(struct caller *c, const char *path, const char *registry)
 {
 	struct writer w = {.sum = SAVE_SUM_START};
-	char temporary[4096];
 	int fd, err;
 
-	if (snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >=
-		(int)sizeof(temporary))
-		return failure("%s: %s", path, strerror(ENAMETOOLONG));
+	if (!path_is_right(path))
+		return EXIT_FAILED;
 	w.registry = open(registry, O_RDONLY | O_CLOEXEC);
+	if (w.registry < 0)
+		return failure("%s: %s", registry, strerror(errno));
 	w.slice = malloc(SAVE_SLICE + 8);
-	fd = mkostemp(temporary, O_CLOEXEC);
+	fd = w.slice ? open_file(path) : -1;
 	w.f = fd < 0 ? NULL : fdopen(fd, "w");
-	if (w.registry < 0 || !w.f || !w.slice)
+	if (!w.f)
 		return failure("%s: %s", path, strerror(errno));
-	err = save_all(&w, c);
-	if (fflush(w.f) || fsync(fd))
-		w.failed = w.failed ? w.failed : errno;
+	err = write_file(&w, c, fd, path);
 	fclose(w.f);
 	close(w.registry);
 	free(w.slice);
-	if (!err && !w.failed && rename(temporary, path))
-		w.failed = errno;
-	if (err || w.failed) {
-		unlink(temporary);
-		return err ? err : failure("%s: %s", path, strerror(w.failed));
-	}
-	printf("%llu objects, %s\n", (unsigned long long)w.n_objects,
-		human_bytes(w.n_bytes));
-	return EXIT_OK;
+	if (!err)
+		printf("%llu objects, %s\n", (unsigned long long)w.n_objects,
+			human_bytes(w.n_bytes));
+	return err;
 }
 
 static int save_main(int argc, char **argv)
@@ -285,13 +498,16 @@ const struct command save_command = {
 	.usage = "[OPTIONS] FILE",
 	.about = "Save limits, and every set, queue, message and segment with "
 		 "its id, key,\n"
-		 "owner, times and contents. Each object is saved as it is in "
-		 "one moment; to\n"
-		 "have all of one moment, stop the programs first. Not saved, "
-		 "because it\n"
-		 "belongs to processes: SEM_UNDO, attachments, who sleeps, "
-		 "mq_notify, and\n"
-		 "objects that are removed but still in use.",
+		 "owner, times and contents. Programs may go on meanwhile: "
+		 "which objects there\n"
+		 "are is of one moment for each kind, and so is what each "
+		 "holds, but for the\n"
+		 "bytes of a segment. To have all of one moment, stop the "
+		 "programs first. Not\n"
+		 "saved, because it belongs to processes: SEM_UNDO, "
+		 "attachments, who sleeps,\n"
+		 "mq_notify, and objects that are removed but still in use.\n"
+		 "FILE is there when it is whole; until then it has no name.",
 	.is = COMMAND_ON_REGISTRY,
 	.main = save_main,
 };

@@ -138,7 +138,7 @@ Test(dump, ids_go_on_where_they_stopped)
 
 	for (i = 0; i < 100; i++)
 		sem_remove(&me, sem_get(&me, 0, 1, 0600));
-	dump_ids(&me, FAC_SEM, &ids);
+	cr_assert_eq(dump_list(&me, FAC_SEM, NULL, 0, &ids), 0);
 	first = sem_get(&me, 0, 1, 0600);
 	sem_remove(&me, first);
 	cr_assert_eq(load_ids(&me, FAC_SEM, &ids), 0);
@@ -153,4 +153,29 @@ Test(dump, ids_go_on_where_they_stopped)
 	bad = ids;
 	bad.last_idx = 32768;
 	cr_expect_eq(load_ids(&me, FAC_SEM, &bad), -EINVAL);
+}
+
+Test(dump, list_is_of_one_moment)
+{
+	struct dump_name names[3];
+	struct dump_ids ids;
+	s32 id[3], i;
+
+	for (i = 0; i < 3; i++)
+		id[i] = sem_get(&me, 77 + i, 1, 01600);
+	cr_assert_eq(dump_list(&me, FAC_SEM, names, 2, &ids), 3);
+	cr_assert_eq(dump_list(&me, FAC_SEM, names, 3, &ids), 3);
+	for (i = 0; i < 3; i++) {
+		cr_expect_eq(IDENT_ID(names[i].ident), id[i]);
+		cr_expect_eq(names[i].key, 77 + i);
+		cr_expect(dump_is_there(&me, FAC_SEM, &names[i]));
+	}
+	/* Another with the same key and even the same id is another one. */
+	sem_remove(&me, id[1]);
+	cr_expect(!dump_is_there(&me, FAC_SEM, &names[1]));
+	caller_header(&me)->ids[FAC_SEM].next_id = id[1];
+	cr_assert_eq(sem_get(&me, 78, 1, 01600), id[1]);
+	cr_expect(!dump_is_there(&me, FAC_SEM, &names[1]));
+	for (i = 0; i < 3; i++)
+		sem_remove(&me, id[i]);
 }
