@@ -434,6 +434,8 @@ static __attribute__((noreturn)) void actor_main(u32 i)
 	a->robust = (uintptr_t)parent_robust;
 	own_idx = i;
 	sigaction(SIGUSR1, &sa, NULL);
+	/* No answer from within the handler of a signal that came before. */
+	sigaddset(&sa.sa_mask, SIGUSR1);
 	sigaction(SIGUSR2, &sa, NULL);
 	c.task = c.thread = 0;
 	caller_refresh(&c);
