@@ -16,6 +16,7 @@ user=
 # shellcheck disable=SC2329 # called by trap
 cleanup() {
     [[ -z $user ]] || kill -KILL "$user" 2>/dev/null
+    umount "$work/mq" 2>/dev/null
     rm -rf "$work"
 }
 trap cleanup EXIT
