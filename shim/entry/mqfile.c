@@ -68,13 +68,20 @@ long mqfile_large(int fd)
 	return fifo_bits(fd) & MQ_FIFO_LARGE ? MQ_O_LARGEFILE : 0;
 }
 
-/* n is the length of the line. */
+/* No line is shorter; one with numbers of many digits is longer. */
+#define LINE_MIN 60
+
+/*
+ * n is the length of the line. At the end: pos, if this process read it to
+ * there, even if the line has grown since; a pos before any line's end says that
+ * somebody else with the description read the rest.
+ */
 static s64 offset(int fd, s64 n)
 {
 	s64 pos = (s64)fd_entry(fd)->pos;
 
 	if (at_end(fd))
-		return pos > n ? pos : n;
+		return pos >= LINE_MIN ? pos : n;
 	return pos < n ? pos : 0;
 }
 
