@@ -9,8 +9,14 @@
 #ifndef IPCLIFT_FUSE_CONTENT_H
 #define IPCLIFT_FUSE_CONTENT_H
 
+#include <sys/types.h>
+
+#include "inspect/text.h"
 #include "mq/mqueue.h"
-#include "tree.h"
+
+/* Makes a text; 0 or -errno. */
+typedef int make_view(struct caller *c, struct text *t);
+typedef int make_part(struct caller *c, s32 id, struct text *t);
 
 /* sysvipc/sem, msg, shm: the kernel's rows, added to t: of what has an idx from
  * *idx on, which is then the next to ask for. */
@@ -35,9 +41,9 @@ int content_queue(struct caller *c, const struct mq_desc *d, char *line);
 /* Bytes that a segment has. No lock. */
 u64 content_data_size(const struct caller *c, const struct slot *s);
 
-/* Bytes of a segment from offset on, into buf: how many there are, 0 beyond
- * the end, -ENOENT when it is gone. */
-ssize_t content_data(struct caller *c, const struct node *n, char *buf,
-	size_t size, u64 offset);
+/* Bytes of the segment with this id from offset on, into buf: how many there
+ * are, 0 beyond the end, -ENOENT when it is gone. */
+ssize_t content_data(
+	struct caller *c, s32 id, char *buf, size_t size, u64 offset);
 
 #endif

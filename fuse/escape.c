@@ -10,12 +10,12 @@
 
 #include "log.h"
 #include "registry/lock.h"
-#include "source.h"
 
 /* Arbitrary: a lock is held for less than a microsecond. */
 #define PATIENCE_NS 1000000000ULL
 
 static const struct region *faulting;
+static void (*on_cut_short)(void);
 /* Of this thread: where it goes, and whose locks it gives back. */
 static __thread sigjmp_buf outermost, *target;
 static __thread struct caller *using;
@@ -77,7 +77,7 @@ static void on_fault(int signo, siginfo_t *si, void *context)
 		return;
 	}
 	if (signo == SIGBUS) {
-		source_cut_short();
+		on_cut_short();
 		forget(using);
 		siglongjmp(*target, ESTALE);
 	}
@@ -85,12 +85,13 @@ static void on_fault(int signo, siginfo_t *si, void *context)
 	siglongjmp(*target, EIO);
 }
 
-void escape_init(const struct region *region)
+void escape_init(const struct region *region, void (*cut_short)(void))
 {
 	struct sigaction sa = {
 		.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER};
 
 	faulting = region;
+	on_cut_short = cut_short;
 	sigaction(SIGBUS, &sa, NULL);
 	sigaction(SIGSEGV, &sa, NULL);
 }

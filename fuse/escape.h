@@ -17,8 +17,9 @@
 
 #include "registry/caller.h"
 
-/* Catch the signals, of faults in this region. */
-void escape_init(const struct region *region);
+/* Catch the signals, of faults in this region. cut_short is called, in the
+ * handler, when a page of it is found to be gone. */
+void escape_init(const struct region *region, void (*cut_short)(void));
 
 /* Set up a caller so that it waits for no lock for ever. */
 void escape_prepare(struct caller *c);

@@ -505,6 +505,18 @@ static void read_queue(fuse_req_t req, const struct file *f, struct caller *c,
 	fuse_reply_buf(req, n ? line + offset : NULL, n);
 }
 
+/* The generation is looked at before and after: an id may come again. */
+static ssize_t data_of(const struct node *n, struct caller *c, char *buf,
+	size_t size, off_t offset)
+{
+	ssize_t len = -ENOENT;
+	u64 ident;
+
+	if (node_slot(c, n, &ident))
+		len = content_data(c, n->id, buf, size, (u64)offset);
+	return node_slot(c, n, &ident) ? len : -ENOENT;
+}
+
 static void read_data(fuse_req_t req, const struct node *n, struct caller *c,
 	size_t size, off_t offset)
 {
@@ -514,7 +526,7 @@ static void read_data(fuse_req_t req, const struct node *n, struct caller *c,
 	if (size > DATA_MAX)
 		size = DATA_MAX;
 	buf = malloc(size ? size : 1);
-	len = buf ? content_data(c, n, buf, size, (u64)offset) : -ENOMEM;
+	len = buf ? data_of(n, c, buf, size, offset) : -ENOMEM;
 	if (len < 0)
 		reply_error(req, (int)len);
 	else

@@ -13,6 +13,7 @@
 
 #include "content.h"
 #include "inspect/msgview.h"
+#include "object/perm.h"
 #include "inspect/semview.h"
 #include "shm/shmattach.h"
 #include "inspect/shmview.h"
@@ -283,17 +284,10 @@ u64 content_data_size(const struct caller *c, const struct slot *s)
 	return seg ? seg->size : 0;
 }
 
-/* Its generation is looked at before and after: an id may come again. */
-ssize_t content_data(struct caller *c, const struct node *n, char *buf,
-	size_t size, u64 offset)
+ssize_t content_data(
+	struct caller *c, s32 id, char *buf, size_t size, u64 offset)
 {
-	u64 ident;
-	s64 len;
+	s64 len = shm_copy(c, id, source_fd(), offset, buf, size, 0);
 
-	if (!node_slot(c, n, &ident))
-		return -ENOENT;
-	len = shm_copy(c, n->id, source_fd(), offset, buf, size, 0);
-	if (len == -EINVAL || len == -EIDRM || !node_slot(c, n, &ident))
-		return -ENOENT;
-	return len;
+	return len == -EINVAL || len == -EIDRM ? -ENOENT : len;
 }

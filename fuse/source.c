@@ -41,6 +41,12 @@ static int open_same(const char *path)
 		       : 0;
 }
 
+/* Its pages are not all there any more: from now on -ESTALE. */
+static void note_cut_short(void)
+{
+	__atomic_store_n(&source.cut_short, 1, __ATOMIC_RELAXED);
+}
+
 int source_open(const char *path, int create, const char *limits,
 	const char *ids, char *why, size_t cap)
 {
@@ -65,7 +71,7 @@ int source_open(const char *path, int create, const char *limits,
 			why, cap, "%s: was replaced while it was opened", path);
 		return -1;
 	}
-	escape_init(&source.region);
+	escape_init(&source.region, note_cut_short);
 	return 0;
 }
 
@@ -120,11 +126,6 @@ int source_check(void)
 				    : "replaced by another file",
 			missing ? "" : " and mount the new one");
 	return -ESTALE;
-}
-
-void source_cut_short(void)
-{
-	__atomic_store_n(&source.cut_short, 1, __ATOMIC_RELAXED);
 }
 
 struct caller *source_caller(struct requester *r)

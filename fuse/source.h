@@ -38,8 +38,6 @@ gid_t source_gid(void);
 /* 0, or -ESTALE if it was removed, replaced or truncated, which is logged once.
  * Cost: a stat(2). */
 int source_check(void);
-/* Its pages are not all there any more: from now on -ESTALE. */
-void source_cut_short(void);
 
 /* The calling thread as a caller, in the name of r. Valid until the thread's
  * next call of it. */

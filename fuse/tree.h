@@ -14,9 +14,8 @@
 
 #include <sys/stat.h>
 
-#include "registry/caller.h"
+#include "content.h"
 #include "requester.h"
-#include "inspect/text.h"
 
 struct sysctl_file;
 
@@ -33,10 +32,6 @@ enum node_kind {
 	NODE_DATA,    /* shm/ID/data */
 	NODE_QUEUE,   /* mqueue/NAME */
 };
-
-/* Makes a text; 0 or -errno. */
-typedef int make_view(struct caller *c, struct text *t);
-typedef int make_part(struct caller *c, s32 id, struct text *t);
 
 struct node {
 	u64 ino;
