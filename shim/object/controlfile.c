@@ -4,7 +4,7 @@
  */
 #include "object/controlfile.h"
 #include "object/sidefile.h"
-#include "object/sysctl.h"
+#include "object/sysctltext.h"
 #include "registry/event.h"
 #include "registry/journal/journal.h"
 #include "registry/lock.h"

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The files below /proc/sys that steer System V IPC and POSIX queues, as files:
+ * what a read gives, what a write takes, byte for byte and error for error as
+ * Linux does it (doc/kernel-semantics.md §2.3, §3). Here their names, rights and
+ * texts; the values themselves are control.h's, the reads and writes sysctl.h's.
+ *
+ * The owner of the registry plays the owner of the user namespace: it may
+ * write. So may root, whose file it could be anyway. The three *_next_id want a
+ * capability besides if the owner is root, as Linux's do; an owner who is not
+ * root has it by being the owner.
+ */
+#ifndef IPCLIFT_OBJECT_SYSCTLTEXT_H
+#define IPCLIFT_OBJECT_SYSCTLTEXT_H
+
+#include "object/control.h"
+
+/* No file's text is longer, newline included. */
+#define SYSCTL_TEXT_MAX 64u
+#define SYSCTL_VALUES_MAX 4u
+
+struct sysctl_file {
+	const char *path; /* below /proc/sys */
+	enum facility facility;
+	u32 mode;
+	const char *control; /* the first of n_values, which follow each other
+			      * in controls[] */
+	u32 n_values;	     /* 0: auto_msgmni, without effect */
+};
+
+extern const struct sysctl_file sysctl_files[];
+extern const u32 n_sysctl_files;
+
+/* By path below /proc/sys, or NULL. */
+const struct sysctl_file *sysctl_find(const char *path);
+
+/* May the caller open it so (PERM_R, PERM_W)? 0 or -EACCES. Also what
+ * access(2) answers. */
+int sysctl_access(struct caller *c, const struct sysctl_file *f, u32 want);
+
+/* The control of its first value; NULL for auto_msgmni. */
+const struct control *sysctl_control(const struct sysctl_file *f);
+
+/* The whole text into buf (SYSCTL_TEXT_MAX bytes, no NUL); its length. */
+size_t sysctl_text(
+	const struct caller *c, const struct sysctl_file *f, char *buf);
+
+/* What a written text sets: the first n values of the file, in range. */
+struct sysctl_values {
+	u32 n;
+	u64 v[SYSCTL_VALUES_MAX];
+};
+
+/* Take a write at offset 0 to pieces, as sysctl_write does, which stores what
+ * comes before a fault. The same results. */
+s64 sysctl_parse(const struct caller *c, const struct sysctl_file *f,
+	const char *text, u64 count, struct sysctl_values *ret);
+
+#endif
