@@ -5,6 +5,7 @@
  */
 #include "object/controlfile.h"
 #include "object/limits.h"
+#include "msg/msg.h"
 #include "msg/msgqueue.h"
 #include "object/object.h"
 #include "object/perm.h"

@@ -9,6 +9,7 @@
  */
 #include "object/controlfile.h"
 #include "object/limits.h"
+#include "msg/msg.h"
 #include "msg/msgqueue.h"
 #include "object/perm.h"
 #include "object/sleep.h"

@@ -9,7 +9,7 @@
 #include "base/copy.h"
 #include "index/rbtree.h"
 #include "object/users.h"
-#include "msg/msg.h"
+#include "object/object.h"
 #include "registry/wait.h"
 
 /* Payloads up to here stand in the message's own cell: 17 units of 64 bytes. */

@@ -20,13 +20,12 @@
 #include "object/object.h"
 #include "object/reap.h"
 #include "shm/shmmap.h"
+#include "shm/shmrun.h"
 #include "registry/damage.h"
 #include "registry/task.h"
 
 #define SHM_MODE_DEST 01000u
 #define SHM_MODE_LOCKED 02000u
-
-extern const struct object_class shm_class;
 
 static inline struct shm_segment *shm_body(
 	const struct caller *c, const struct slot *s)

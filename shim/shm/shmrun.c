@@ -3,7 +3,7 @@
  * Page runs, their pool, and what the file system can hold; see shmrun.h.
  */
 #include "shm/shmrun.h"
-#include "shm/shmattach.h"
+#include "shm/shmmap.h"
 #include "registry/event.h"
 #include "registry/heap.h"
 

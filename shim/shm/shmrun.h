@@ -24,12 +24,15 @@
  * What a thread cannot empty itself, since it has one already or the system
  * refuses, goes into the lists kept[], for whoever comes next.
  *
- * All functions but the last two: the facility's lock is held.
+ * All functions but the last two: the facility's lock, that of shm_class, is
+ * held.
  */
 #ifndef IPCLIFT_SHM_SHMRUN_H
 #define IPCLIFT_SHM_SHMRUN_H
 
-#include "registry/journal/journal.h"
+#include "object/object.h"
+
+extern const struct object_class shm_class;
 
 static inline struct shm_run *shm_run_at(const struct caller *c, struct ref ref)
 {

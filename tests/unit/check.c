@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "mq/mqueue.h"
+#include "msg/msg.h"
 #include "msg/msgqueue.h"
 #include "shm/shm.h"
 #include "shm/shmattach.h"

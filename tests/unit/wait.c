@@ -4,6 +4,7 @@
  * links say, and nobody sleeps for ever on what was removed.
  */
 #include <sys/wait.h>
+#include "msg/msg.h"
 #include "msg/msgqueue.h"
 #include "sem/semop.h"
 #include "unit.h"
