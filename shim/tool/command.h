@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the commands of `ipclift` share: how they are listed, and how they
- * complain. Every message is one line on stderr that begins "ipclift: ".
+ * What the commands of `ipclift` share: how they are listed.
  */
 #ifndef IPCLIFT_TOOL_COMMAND_H
 #define IPCLIFT_TOOL_COMMAND_H
 
+#include "tool/message.h"
 #include "tool/options.h"
-
-/* Exit statuses; `run` has those of its program besides. */
-enum {
-	EXIT_OK = 0,
-	EXIT_FAILED = 1, /* it was tried and did not work, or found faults */
-	EXIT_USAGE = 2,
-};
 
 struct command {
 	const char *name;
@@ -35,12 +28,5 @@ extern const struct command run_command, ls_command, show_command, rm_command,
 	gc_command, get_command, set_command, check_command, waits_command,
 	locks_command, tasks_command, events_command, save_command,
 	restore_command, bench_command, doctor_command, mount_command;
-
-/* EXIT_USAGE, with the message and where to read on. */
-__attribute__((format(printf, 1, 2))) int usage_error(const char *fmt, ...);
-/* EXIT_FAILED, with the message. */
-__attribute__((format(printf, 1, 2))) int failure(const char *fmt, ...);
-/* EXIT_USAGE if there is a word. */
-int no_words(int argc, char **argv);
 
 #endif

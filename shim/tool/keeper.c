@@ -20,7 +20,6 @@
 
 #include "tool/command.h"
 #include "tool/home.h"
-#include "tool/run.h"
 
 /* One datagram between the two. */
 struct note {
@@ -35,6 +34,7 @@ struct note {
 
 struct privacy {
 	char path[HOME_PATH_MAX];
+	int (*exec)(char **argv);
 	int lock_fd; /* keeps the file; shared by front and keeper */
 	int note_fd; /* our end of the pair */
 	pid_t keeper;
@@ -144,7 +144,7 @@ static _Noreturn void program_start(const struct privacy *p, char **argv)
 {
 	sigaction(SIGCHLD, &p->child, NULL);
 	sigprocmask(SIG_SETMASK, &p->mask, NULL);
-	_exit(run_exec(argv));
+	_exit(p->exec(argv));
 }
 
 static _Noreturn void keeper_start(struct privacy *p, char **argv)
@@ -219,9 +219,9 @@ static int front_loop(struct privacy *p, int signal_fd)
 	}
 }
 
-int keeper_run(char **argv, int ours)
+int keeper_run(char **argv, int (*exec)(char **argv), int ours)
 {
-	struct privacy p = {.lock_fd = -1};
+	struct privacy p = {.lock_fd = -1, .exec = exec};
 	sigset_t all, mine;
 	int pair[2];
 

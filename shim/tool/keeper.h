@@ -18,9 +18,9 @@
 #ifndef IPCLIFT_TOOL_KEEPER_H
 #define IPCLIFT_TOOL_KEEPER_H
 
-/* Run argv on a fresh private registry; returns the exit status, which is
- * `ours` if the registry cannot be made. The environment is set but for
- * IPCLIFT_REGISTRY. */
-int keeper_run(char **argv, int ours);
+/* Run argv, by exec (run_exec: it returns only on failure, an exit status), on a
+ * fresh private registry; returns the exit status, which is `ours` if the
+ * registry cannot be made. The environment is set but for IPCLIFT_REGISTRY. */
+int keeper_run(char **argv, int (*exec)(char **argv), int ours);
 
 #endif

@@ -9,7 +9,6 @@
  */
 #include "tool/command.h"
 
-#include <stdarg.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,45 +40,6 @@ static const struct command *const commands[] = {
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 static const struct command *current;
-
-static void complain(const char *fmt, va_list args)
-{
-	char line[512];
-
-	vsnprintf(line, sizeof(line), fmt, args);
-	if (current)
-		fprintf(stderr, "ipclift %s: %s\n", current->name, line);
-	else
-		fprintf(stderr, "ipclift: %s\n", line);
-}
-
-int usage_error(const char *fmt, ...)
-{
-	char more[512];
-	va_list args;
-
-	snprintf(more, sizeof(more), "%s (see ipclift%s%s --help)", fmt,
-		current ? " " : "", current ? current->name : "");
-	va_start(args, fmt);
-	complain(more, args);
-	va_end(args);
-	return EXIT_USAGE;
-}
-
-int failure(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	complain(fmt, args);
-	va_end(args);
-	return EXIT_FAILED;
-}
-
-int no_words(int argc, char **argv)
-{
-	return argc ? usage_error("'%s' is one word too many", argv[0]) : 0;
-}
 
 static const struct option_spec *shared_options(const struct command *c)
 {
@@ -176,6 +136,7 @@ int main(int argc, char **argv)
 	if (i == N_COMMANDS)
 		return usage_error("unknown command '%s'", argv[1]);
 	current = commands[i];
+	message_command(current->name);
 	home_sweep();
 	return written(run_current(argc - 1, argv + 1));
 }

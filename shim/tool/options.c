@@ -7,7 +7,7 @@
 #include <getopt.h>
 #include <string.h>
 
-#include "tool/command.h"
+#include "tool/message.h"
 
 #define OPTIONS_MAX 24
 #define ABOUT_COLUMN 20

@@ -233,7 +233,7 @@ static int run_main(int argc, char **argv)
 	if (set_environment(&given))
 		return EXIT_OURS;
 	if (given.private)
-		return keeper_run(argv, EXIT_OURS);
+		return keeper_run(argv, run_exec, EXIT_OURS);
 	return run_exec(argv);
 }
 

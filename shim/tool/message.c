@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the command says on stderr; see message.h.
+ */
+#include "tool/message.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static const char *command;
+
+void message_command(const char *name)
+{
+	command = name;
+}
+
+static void complain(const char *fmt, va_list args)
+{
+	char line[512];
+
+	vsnprintf(line, sizeof(line), fmt, args);
+	if (command)
+		fprintf(stderr, "ipclift %s: %s\n", command, line);
+	else
+		fprintf(stderr, "ipclift: %s\n", line);
+}
+
+int usage_error(const char *fmt, ...)
+{
+	char more[512];
+	va_list args;
+
+	snprintf(more, sizeof(more), "%s (see ipclift%s%s --help)", fmt,
+		command ? " " : "", command ? command : "");
+	va_start(args, fmt);
+	complain(more, args);
+	va_end(args);
+	return EXIT_USAGE;
+}
+
+int failure(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	complain(fmt, args);
+	va_end(args);
+	return EXIT_FAILED;
+}
+
+int no_words(int argc, char **argv)
+{
+	return argc ? usage_error("'%s' is one word too many", argv[0]) : 0;
+}
