@@ -11,6 +11,7 @@
  * system call. CLOCK_REALTIME seconds as the kernel stamps them;
  * CLOCK_MONOTONIC in nanoseconds. */
 int64_t sys_realtime_sec(void);
+uint64_t sys_boottime_ns(void); /* a system call */
 int64_t sys_realtime_coarse_ns(void);
 /* CLOCK_REALTIME, exact. */
 int64_t sys_realtime_ns(void);

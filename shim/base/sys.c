@@ -98,14 +98,10 @@ long sys_read_file(const char *path, char *buf, size_t cap)
 
 	if (fd < 0)
 		return fd;
-	while (len < cap - 1) {
-		n = sys_call(__NR_read, fd, buf + len, cap - 1 - len);
-		if (n == -EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		len += n;
-	}
+	do
+		n = sys_call(__NR_read, fd, buf, cap - 1);
+	while (n == -EINTR);
+	len = n > 0 ? n : 0;
 	buf[len] = 0;
 	sys_call(__NR_close, fd);
 	return len;
@@ -127,8 +123,12 @@ static int parse_stat(char *buf, struct sys_process *ret)
 	if (end == buf || end[1] == 0)
 		return 0;
 	state = end[2];
+	for (p = buf; *p >= '0' && *p <= '9'; p++)
+		ret->pid = ret->pid * 10 + (unsigned)(*p - '0');
 	for (p = end + 1; *p; p++) {
 		if (*p == ' ') {
+			if (field == 34)
+				ret->caught = v;
 			field++;
 			v = 0;
 		} else if (*p >= '0' && *p <= '9') {
@@ -142,16 +142,30 @@ static int parse_stat(char *buf, struct sys_process *ret)
 			ret->start = v;
 		if (field == 28)
 			ret->stack = v;
-		if (field == 29)
+		if (field == 35)
 			break;
 	}
 	ret->ending = state == 'Z' || state == 'X' || (flags & PF_EXITING);
 	return field >= 22;
 }
 
+static int read_stat(const char *path, struct sys_process *ret)
+{
+	char buf[512];
+
+	*ret = (struct sys_process){.caught = ~0ULL};
+	return sys_read_file(path, buf, sizeof(buf)) > 0 &&
+	       parse_stat(buf, ret);
+}
+
+int sys_process_read_self(struct sys_process *ret)
+{
+	return read_stat("/proc/self/stat", ret);
+}
+
 int sys_process_read(uint32_t pid, uint32_t tid, struct sys_process *ret)
 {
-	char path[48], buf[512];
+	char path[48];
 	size_t n = str_add(path, sizeof(path), 0, "/proc/");
 
 	n = str_add_u64(path, sizeof(path), n, pid);
@@ -160,9 +174,7 @@ int sys_process_read(uint32_t pid, uint32_t tid, struct sys_process *ret)
 		n = str_add_u64(path, sizeof(path), n, tid);
 	}
 	str_add(path, sizeof(path), n, "/stat");
-	*ret = (struct sys_process){0};
-	return sys_read_file(path, buf, sizeof(buf)) > 0 &&
-	       parse_stat(buf, ret);
+	return read_stat(path, ret);
 }
 
 uint64_t sys_start_time(uint32_t pid, int *ret_exiting)

@@ -99,8 +99,9 @@ void *sys_mmap(void *addr, size_t len, int prot, int flags, int fd, long off);
 int sys_readable(const void *p, size_t len);
 int sys_writable(const void *p, size_t len);
 
-/* Read a small file whole: at most cap-1 bytes, zero-terminated. Returns the
- * length or -errno; the descriptor is closed again. */
+/* Read a small file of /proc, of one record, whole: at most cap-1 bytes,
+ * zero-terminated, in one read(2). Returns the length or -errno; the descriptor
+ * is closed again. */
 long sys_read_file(const char *path, char *buf, size_t cap);
 
 /* What /proc/PID/stat, or /proc/PID/task/TID/stat, says. */
@@ -109,8 +110,15 @@ struct sys_process {
 	uint64_t stack; /* where its stack starts: another after exec; 0 or
 			 * 1 if we may not know */
 	uint64_t n_threads;
+	/* Of the signals 1 to 31, those that have a handler: a bit each; all if
+	 * it cannot be told. */
+	uint64_t caught;
+	uint32_t pid;
 	int ending; /* a zombie or on its way out (PF_EXITING) */
 };
+/* Of this process, whatever pid namespace /proc shows. 1 if it could be read;
+ * if not, all that is caught may be. */
+int sys_process_read_self(struct sys_process *ret);
 /* tid 0: of the process. 1 if it could be read. */
 int sys_process_read(uint32_t pid, uint32_t tid, struct sys_process *ret);
 

@@ -28,6 +28,7 @@
 #include "entry/process.h"
 #include "object/limits.h"
 #include "object/perm.h"
+#include "registry/task.h"
 #include "shm/shmfork.h"
 #include "shm/shmmap.h"
 
@@ -130,6 +131,7 @@ static int map_registry(int quiet)
 	if (!path || !*path) {
 		err = region_default_path(own, sizeof(own), why, sizeof(why));
 		path = own;
+		opt.canonical = 1;
 	}
 	if (!err)
 		err = region_map(&process.region, path, &opt, why, sizeof(why));
@@ -211,17 +213,34 @@ static void init_unlock(const u64 *mask)
 	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, mask, NULL, 8);
 }
 
-static int map_and_wrap(void)
+/* caller_enrolling: before the first lock. */
+static void enrolling(struct caller *c)
+{
+	struct sys_process self;
+	int err = 0;
+
+	if (!signal_wrapped()) {
+		/* Of another pid namespace's /proc nothing else is true. */
+		if (sys_process_read_self(&self) && self.pid == c->pid)
+			task_know_stack(self.stack);
+		signal_wrap_all(self.caught);
+		/* A vfork child has wrapped its own handlers only. */
+		process.wrap_in_parent = process_vfork_depth() > 0;
+	}
+	/* A handler without a trampoline has forked, and we are the child. */
+	if (unlikely(c->generation != process_page.generation))
+		process_get(&err);
+}
+
+static int map_first(void)
 {
 	int err = process.early ? 0 : map_registry(0);
 
-	if (err)
-		return err;
-	process.early = 0;
-	signal_wrap_all();
-	/* A vfork child has wrapped its own handlers only. */
-	process.wrap_in_parent = process_vfork_depth() > 0;
-	return 0;
+	if (!err) {
+		process.early = 0;
+		caller_enrolling = enrolling;
+	}
+	return err;
 }
 
 static int check_namespace(void)
@@ -242,7 +261,7 @@ static int init_locked(struct caller *c)
 	if (process.region.base && (fresh || process_vfork_depth()))
 		err = check_namespace();
 	if (!err && !process_active())
-		err = map_and_wrap();
+		err = map_first();
 	if (err)
 		return err;
 	if (fresh) {
@@ -394,7 +413,7 @@ __attribute__((visibility("hidden"), used)) void process_vfork_after(
 		process_caller.cred = cred_apart();
 	if (!depth && process.wrap_in_parent) {
 		process.wrap_in_parent = 0;
-		signal_wrap_all();
+		signal_wrap_all(~0ULL);
 	}
 }
 

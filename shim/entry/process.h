@@ -94,8 +94,10 @@ static inline long process_return(long ret)
 void process_forget_credentials(void);
 void process_credentials_apart(void);
 
-/* signal.c: put trampolines around the handlers the host has. */
-void signal_wrap_all(void);
+/* signal.c: put trampolines around the handlers the host has; caught: of the
+ * signals 1 to 31, those that may have one. And whether that was done. */
+void signal_wrap_all(u64 caught);
+int signal_wrapped(void);
 /* rt_sigaction by number: the arguments and the result are the kernel's. */
 long signal_raw(long sig, const void *set, void *old, long size);
 

@@ -36,6 +36,8 @@
 #include "registry/wait.h"
 
 #define N_SIGNALS 65
+/* /proc/PID/stat tells of lower ones whether they have handlers. */
+#define FIRST_NOT_TOLD 32
 /* What any call but a long array of operations reserves, which asks again: the
  * child may have been between its look at the journal and the answer. */
 #define ADOPT_ROOM 192u
@@ -246,28 +248,6 @@ static void wrap(int sig)
 	ksigaction(sig, &act, NULL);
 }
 
-void signal_wrap_all(void)
-{
-	int sig;
-
-	section_direct = run_directly;
-	for (sig = 1; sig < N_SIGNALS; sig++)
-		wrap(sig);
-	__atomic_store_n(&wrapped, 1, __ATOMIC_RELEASE);
-}
-
-static int active(void)
-{
-	return __atomic_load_n(&wrapped, __ATOMIC_ACQUIRE);
-}
-
-/* In a vfork child the table is the parent's: it sets handlers without a
- * trampoline, and only reads what it inherited. */
-static int own_table(void)
-{
-	return !process_page.pid || process_page.pid == sys_getpid();
-}
-
 /* The table and the kernel change together: no handler, which may set another,
  * comes between. */
 static void all_block(u64 *ret_mask)
@@ -282,6 +262,32 @@ static void all_restore(const u64 *mask)
 	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, mask, NULL, 8);
 }
 
+void signal_wrap_all(u64 caught)
+{
+	u64 mask;
+	int sig;
+
+	section_direct = run_directly;
+	all_block(&mask);
+	for (sig = 1; sig < N_SIGNALS; sig++)
+		if (sig >= FIRST_NOT_TOLD || (caught >> (sig - 1) & 1))
+			wrap(sig);
+	__atomic_store_n(&wrapped, 1, __ATOMIC_RELEASE);
+	all_restore(&mask);
+}
+
+int signal_wrapped(void)
+{
+	return __atomic_load_n(&wrapped, __ATOMIC_ACQUIRE);
+}
+
+/* In a vfork child the table is the parent's: it sets handlers without a
+ * trampoline, and only reads what it inherited. */
+static int own_table(void)
+{
+	return !process_page.pid || process_page.pid == sys_getpid();
+}
+
 long signal_raw(long sig, const void *set, void *old, long size)
 {
 	struct ksigaction mine, *was = old;
@@ -290,7 +296,7 @@ long signal_raw(long sig, const void *set, void *old, long size)
 	long ret;
 	u64 mask;
 
-	if (!active() || !wrappable(sig) || size != 8)
+	if (!signal_wrapped() || !wrappable(sig) || size != 8)
 		return sys_call(__NR_rt_sigaction, sig, set, old, size);
 	if (set && !sys_readable(set, sizeof(mine)))
 		return -EFAULT;
@@ -338,7 +344,7 @@ static int sigaction_by(sigaction_fn real, int sig, const struct sigaction *set,
 	int ret, added;
 	u64 mask;
 
-	if (!active() || !wrappable(sig))
+	if (!signal_wrapped() || !wrappable(sig))
 		return real(sig, set, old);
 	/* The caller's memory is touched outside: it may be a fault. */
 	if (set)
@@ -387,7 +393,7 @@ static handler_fn signal_by(void *real, int sig, handler_fn handler)
 	if (wrappable(sig))
 		before = __atomic_load_n(&host[sig], __ATOMIC_ACQUIRE);
 	old = ((handler_fn(*)(int, handler_fn))real)(sig, handler);
-	if (!active() || old == SIG_ERR)
+	if (!signal_wrapped() || old == SIG_ERR)
 		return old;
 	if (own_table())
 		wrap(sig);

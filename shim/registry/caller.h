@@ -188,6 +188,9 @@ void *caller_own_robust(void *const *set);
  * Needed before any lock. 0, or -ENOMEM / -ENOSPC if the tables are full.
  */
 int caller_enroll_slow(struct caller *c);
+/* Called by it first, outside the section. May make c another process's, if a
+ * handler has forked. Set by entry/, NULL elsewhere. */
+extern void (*caller_enrolling)(struct caller *c);
 /* bias_id from the thread record: the index and which claim of it this is (bit
  * 63 is BIAS_REVOKING's); ~0 without a record. */
 static inline void caller_set_bias_id(struct caller *c)

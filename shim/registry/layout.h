@@ -294,6 +294,7 @@ struct header {
 	u32 word_size;
 	u64 file_size;
 	u64 boot_id[2];
+	s64 booted; /* the boot, in realtime seconds as the clock stood */
 	u64 pid_ns;
 	u32 owner;
 	u32 idx_bits;

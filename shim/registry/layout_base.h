@@ -182,6 +182,10 @@ struct limits {
  * epoch      owner            -     yes              one store
  * prefork    parent, child    -     yes              one compare-and-swap
  * mail       senders, notification thread -     yes              one look too many
+ * displaced  anybody          -     yes              one too many: 1 if some
+ *                                                    process with a pid for
+ *                                                    this place was put into
+ *                                                    another; stays
  *
  * state TASK_PREFORK: not a process yet but what a child to be forked will
  * inherit (shm/shmfork.h); pid and start are the parent's.
@@ -224,7 +228,8 @@ struct task {
 	u64 exec_prev;
 	u64 exec_next;
 	struct lock lock;
-	u64 lock_pad[2];
+	u32 displaced;
+	u32 lock_pad[3];
 	struct ref undo_head; /* this process's undo records */
 	struct ref spare;     /* a block between heap_alloc and its use */
 	u64 spare_size;	      /* of that block */

@@ -8,6 +8,9 @@
  * file starts as zeros, so there is little to write. Where the magic is, no
  * lock is asked for: whoever may read the file may hold it for as long as he
  * likes.
+ *
+ * A program's first call waits for this, so it makes as few system calls as it
+ * can.
  */
 #include "base/clock.h"
 #include "base/str.h"
@@ -43,6 +46,7 @@
 /* A registry in a file system with less room is refused. Arbitrary: a handful
  * of objects and processes. */
 #define LEAST_ROOM (512u << 10)
+#define TMPFS_MAGIC 0x01021994
 /* A file that is replaced while it is opened is looked for so often. */
 #define OPEN_TRIES 100
 /* Making a registry takes less than a millisecond: so often a new file's lock
@@ -68,6 +72,7 @@ struct sys_statfs {
 
 /* What identifies this boot and this pid namespace. */
 struct place {
+	int boot_known; /* boot_id was read */
 	u64 boot_id[2];
 	u64 pid_ns;
 };
@@ -75,8 +80,8 @@ struct place {
 static u64 identity_sum(const struct header *h)
 {
 	const u64 fields[] = {LAYOUT_MAGIC, h->version, h->word_size,
-		h->file_size, h->boot_id[0], h->boot_id[1], h->pid_ns, h->owner,
-		h->idx_bits, h->profile};
+		h->file_size, h->boot_id[0], h->boot_id[1], h->booted,
+		h->pid_ns, h->owner, h->idx_bits, h->profile};
 	u64 sum = 0xcbf29ce484222325ULL;
 	unsigned i;
 
@@ -116,6 +121,12 @@ static int boot_id(u64 ret_id[2])
 		n++;
 	}
 	return 0;
+}
+
+/* The second of the boot, by a clock that may be set. */
+static s64 boot_second(void)
+{
+	return (sys_realtime_ns() - (s64)sys_boottime_ns()) / 1000000000;
 }
 
 /* The inode of our pid namespace, or 0 where /proc does not tell. */
@@ -165,6 +176,7 @@ static void write_header(struct header *h, u64 file_size,
 	h->file_size = file_size;
 	h->boot_id[0] = place->boot_id[0];
 	h->boot_id[1] = place->boot_id[1];
+	h->booted = boot_second();
 	h->pid_ns = place->pid_ns;
 	h->owner = sys_call(__NR_geteuid);
 	h->idx_bits = opt->idx_bits;
@@ -221,8 +233,8 @@ static int header_check(const struct header *h, u64 size,
 			"is damaged (identity sum); remove it", -EINVAL);
 	if (h->file_size != size)
 		return refuse(why, cap, path, WRONG_SIZE, -EINVAL);
-	if (place->boot_id[0] != h->boot_id[0] ||
-		place->boot_id[1] != h->boot_id[1])
+	if (place->boot_known && (place->boot_id[0] != h->boot_id[0] ||
+					 place->boot_id[1] != h->boot_id[1]))
 		return refuse(why, cap, path,
 			"was made before the last boot; its objects ended with "
 			"it: remove the file",
@@ -255,35 +267,39 @@ static int file_grow(long fd)
 	return err;
 }
 
-/* The file's name, absolute: the program may change its directory. */
-static const char *remember_path(long fd)
+/* The file's name, absolute and without links: the program may change its
+ * directory, and others where a link leads. */
+static const char *remember_path(const char *path, int canonical, long fd)
 {
 	static char name[1024];
 	char link[40];
 	size_t n = str_add(link, sizeof(link), 0, "/proc/self/fd/");
 	long len;
 
+	if (canonical) {
+		str_add(name, sizeof(name), 0, path);
+		return name;
+	}
 	str_add_u64(link, sizeof(link), n, fd);
 	len = sys_call(__NR_readlink, link, name, sizeof(name) - 1);
 	name[len > 0 ? len : 0] = 0;
 	return name;
 }
 
-/* See struct region; nothing is lost without it but one check of mprotect. */
-static char *map_read_only(const char *path, long fd)
+char *region_map_read_only(const struct region *region)
 {
-	struct sys_stat st, again;
-	long ro = sys_call(__NR_open, path, O_NOFOLLOW | O_CLOEXEC, 0);
+	struct sys_stat st;
+	long fd = sys_call(
+		__NR_open, region->path, O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	void *at = NULL;
 
-	if (ro < 0)
+	if (fd < 0)
 		return NULL;
-	if (!sys_call(__NR_fstat, fd, &st) &&
-		!sys_call(__NR_fstat, ro, &again) && st.dev == again.dev &&
-		st.ino == again.ino)
+	if (!sys_call(__NR_fstat, fd, &st) && st.dev == region->dev &&
+		st.ino == region->ino)
 		at = sys_mmap(NULL, SYS_PAGE, PROT_NONE,
-			MAP_SHARED | MAP_NORESERVE, ro, REGION_SIZE - SYS_PAGE);
-	sys_call(__NR_close, ro);
+			MAP_SHARED | MAP_NORESERVE, fd, REGION_SIZE - SYS_PAGE);
+	sys_call(__NR_close, fd);
 	if (!at || (unsigned long)at > -4096UL)
 		return NULL;
 	/* What is duplicated from it has its flags. */
@@ -291,62 +307,45 @@ static char *map_read_only(const char *path, long fd)
 	return at;
 }
 
-/* Does mlockall(MCL_FUTURE) fill each new mapping? A page tells. */
-static int fills_mappings(void)
-{
-	void *page =
-		sys_mmap(NULL, SYS_PAGE, PROT_RW, MAP_PRIVATE_ANONYMOUS, -1, 0);
-	unsigned char resident = 0;
-
-	if ((unsigned long)page > -4096UL)
-		return 1;
-	sys_call(__NR_mincore, page, SYS_PAGE, &resident);
-	sys_call(__NR_munmap, page, SYS_PAGE);
-	return resident & 1;
-}
-
-/* mlockall(MCL_FUTURE) of one who may not lock so much: a page is mapped,
- * unlocked, and then grows. */
-static void *map_grown(long fd, int prot)
-{
-	void *at = sys_mmap(
-		NULL, SYS_PAGE, prot, MAP_SHARED | MAP_NORESERVE, fd, 0);
-	void *grown;
-
-	if ((unsigned long)at > -4096UL)
-		return at;
-	sys_call(__NR_munlock, at, SYS_PAGE);
-	grown = (void *)sys_call(
-		__NR_mremap, at, SYS_PAGE, REGION_SIZE, 1 /* MAYMOVE */);
-	if ((unsigned long)grown > -4096UL)
-		sys_call(__NR_munmap, at, SYS_PAGE);
-	return grown;
-}
-
 /*
- * Where mappings are filled to the last page, a writable one of this size must
- * not be asked for: PROT_NONE first. Not always, for valgrind takes minutes for
- * the mprotect.
+ * Under mlockall(MCL_FUTURE) a mapping is filled to its last page, or refused
+ * to one who may not lock so much: so a page is mapped, unlocked, and then
+ * grows.
  */
 static long map_file(long fd)
 {
-	int prot = fills_mappings() ? PROT_NONE : PROT_RW;
 	void *at = sys_mmap(
-		NULL, REGION_SIZE, prot, MAP_SHARED | MAP_NORESERVE, fd, 0);
-	long err = 0;
+		NULL, SYS_PAGE, PROT_RW, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	long grown;
 
-	if ((long)at == -EAGAIN)
-		at = map_grown(fd, prot);
 	if ((unsigned long)at > -4096UL)
 		return (long)at;
-	sys_call(__NR_munlock, at, REGION_SIZE);
-	sys_call(__NR_madvise, at, REGION_SIZE, MADV_DONTDUMP);
-	if (prot == PROT_NONE)
-		err = sys_call(__NR_mprotect, at, REGION_SIZE, PROT_RW);
-	if (!err)
-		return (long)at;
-	sys_call(__NR_munmap, at, REGION_SIZE);
-	return err;
+	sys_call(__NR_munlock, at, SYS_PAGE);
+	grown = sys_call(
+		__NR_mremap, at, SYS_PAGE, REGION_SIZE, 1 /* MAYMOVE */);
+	if ((unsigned long)grown > -4096UL)
+		sys_call(__NR_munmap, at, SYS_PAGE);
+	else
+		sys_call(__NR_madvise, grown, REGION_SIZE, MADV_DONTDUMP);
+	return grown;
+}
+
+/* What is read of a header before the file is mapped: 0 of a new one. */
+struct glance {
+	u64 magic, version_and_word, file_size, boot_id[2];
+	s64 booted;
+};
+_Static_assert(
+	offsetof(struct header, booted) == offsetof(struct glance, booted),
+	"the beginning of struct header");
+
+static struct glance glance_at(long fd, const struct sys_stat *st)
+{
+	struct glance g = {0};
+
+	if (st->size)
+		sys_call(__NR_pread64, fd, &g, sizeof(g), 0);
+	return g;
 }
 
 /* 1 if `len` bytes at an offset, no more than a page, are zeros. */
@@ -441,7 +440,7 @@ static long open_or_make(const char *path, int make)
 }
 
 static int open_checked(const char *path, const struct region_options *opt,
-	long *ret_fd, char *why, size_t cap)
+	long *ret_fd, struct sys_stat *ret_st, char *why, size_t cap)
 {
 	struct sys_stat st;
 	long fd = open_or_make(path, !opt->must_exist), err;
@@ -476,6 +475,7 @@ static int open_checked(const char *path, const struct region_options *opt,
 		return err;
 	}
 	*ret_fd = fd;
+	*ret_st = st;
 	return 0;
 }
 
@@ -502,44 +502,41 @@ static int first_pages(long fd)
 }
 
 #define REPLACED 1
+#define BOOT_ID_NEEDED 2
 
-/* With the file locked: initialise it if it is new, else check it. REPLACED:
- * it was removed before we had the lock, and its name may be another's. */
-static int map_locked(struct region *region, long fd, const char *path,
-	const struct region_options *opt, const struct place *place, char *why,
-	size_t cap)
+/*
+ * With the file locked if it may be new: initialise it, else check it. *st, and
+ * magic, are as found then. REPLACED: it was removed before we had the lock,
+ * and its name may be another's.
+ */
+static int map_opened(struct region *region, long fd, struct sys_stat *st,
+	u64 magic, const char *path, const struct region_options *opt,
+	const struct place *place, char *why, size_t cap)
 {
-	struct sys_stat st;
-	u64 magic = 0;
-	long at, err;
+	long at, err = 0;
 
-	err = sys_call(__NR_fstat, fd, &st);
-	if (err)
-		return refuse(why, cap, path, "fstat failed", err);
-	if (!st.nlink)
+	if (!st->nlink)
 		return REPLACED;
-	if (st.size != 0 && st.size < (s64)REGION_SIZE)
+	if (st->size != 0 && st->size < (s64)REGION_SIZE)
 		return refuse(why, cap, path, WRONG_SIZE, -EINVAL);
-	if (st.size)
-		sys_call(__NR_pread64, fd, &magic, 8, 0);
 	/* Whoever made it died before he had written it, perhaps. */
 	if (!magic && opt->must_exist)
 		return refuse(why, cap, path, "is empty", -ENODATA);
-	if (!magic && st.size && !is_unfinished(fd, (u64)st.size))
+	if (!magic && st->size && !is_unfinished(fd, (u64)st->size))
 		return refuse(why, cap, path, NO_REGISTRY, -EINVAL);
 	if (!magic && room_missing(fd))
 		return refuse(why, cap, path,
 			"no room for a registry in its file system (512 KiB "
 			"at least)",
 			-ENOSPC);
-	if (st.size == 0) {
+	if (st->size == 0) {
 		err = file_grow(fd);
 		if (err)
 			return refuse(why, cap, path,
 				"cannot grow to its (sparse) size: file size "
 				"limit of the file system or RLIMIT_FSIZE",
 				err);
-		sys_call(__NR_fstat, fd, &st);
+		sys_call(__NR_fstat, fd, st);
 	}
 	if (!magic && first_pages(fd))
 		return refuse(
@@ -554,25 +551,19 @@ static int map_locked(struct region *region, long fd, const char *path,
 		return refuse(why, cap, path, "cannot be mapped", at);
 	if (magic)
 		err = header_check(
-			(struct header *)at, st.size, place, path, why, cap);
+			(struct header *)at, st->size, place, path, why, cap);
 	else
-		write_header((struct header *)at, st.size, opt, place);
+		write_header((struct header *)at, st->size, opt, place);
 	if (err) {
 		sys_call(__NR_munmap, at, REGION_SIZE);
 		return err;
 	}
 	region->base = (char *)at;
-	region->file_size = st.size;
-	region->path = remember_path(fd);
-	region->read_only = map_read_only(path, fd);
+	region->file_size = st->size;
+	region->path = remember_path(path, opt->canonical, fd);
+	region->dev = st->dev;
+	region->ino = st->ino;
 	return 0;
-}
-
-static int has_magic(long fd)
-{
-	u64 magic = 0;
-
-	return sys_call(__NR_pread64, fd, &magic, 8, 0) == 8 && magic;
 }
 
 /* For the one who makes a registry of it, which takes no time. 0, or the error
@@ -592,23 +583,61 @@ static long lock_new(long fd)
 	return err;
 }
 
+static int map_new(struct region *region, long fd, struct sys_stat *st,
+	const char *path, const struct region_options *opt,
+	const struct place *place, char *why, size_t cap)
+{
+	long err;
+
+	if (lock_new(fd))
+		return refuse(why, cap, path,
+			"is new, and somebody keeps it locked", -EAGAIN);
+	err = sys_call(__NR_fstat, fd, st);
+	if (err)
+		err = refuse(why, cap, path, "fstat failed", err);
+	else
+		err = map_opened(region, fd, st, glance_at(fd, st).magic, path,
+			opt, place, why, cap);
+	/* The mapping keeps the open file, and with it the lock. */
+	sys_call(__NR_flock, fd, LOCK_UN);
+	return err;
+}
+
+/*
+ * Was the registry made since the last boot, as can be told without the boot
+ * id? What lies in a tmpfs does not outlive a boot, but may have been copied
+ * there: then the clocks say another second of the boot. That they differ may
+ * also mean that the clock was set.
+ */
+static int surely_of_this_boot(long fd, const struct glance *g)
+{
+	s64 apart = g->booted - boot_second();
+	struct sys_statfs fs;
+
+	return g->magic == LAYOUT_MAGIC && apart >= -1 && apart <= 1 &&
+	       !sys_call(__NR_fstatfs, fd, &fs) && fs.type == TMPFS_MAGIC;
+}
+
 static int map_once(struct region *region, const char *path,
 	const struct region_options *opt, const struct place *place, char *why,
 	size_t cap)
 {
+	struct sys_stat st;
+	struct glance g;
 	long fd = -1;
 	int err;
 
-	err = open_checked(path, opt, &fd, why, cap);
+	err = open_checked(path, opt, &fd, &st, why, cap);
 	if (err)
 		return err;
-	if (!has_magic(fd) && lock_new(fd))
-		err = refuse(why, cap, path,
-			"is new, and somebody keeps it locked", -EAGAIN);
+	g = glance_at(fd, &st);
+	if (!place->boot_known && !surely_of_this_boot(fd, &g))
+		err = BOOT_ID_NEEDED;
+	else if (g.magic)
+		err = map_opened(
+			region, fd, &st, g.magic, path, opt, place, why, cap);
 	else
-		err = map_locked(region, fd, path, opt, place, why, cap);
-	/* The mapping keeps the open file, and with it the lock. */
-	sys_call(__NR_flock, fd, LOCK_UN);
+		err = map_new(region, fd, &st, path, opt, place, why, cap);
 	sys_call(__NR_close, fd);
 	return err;
 }
@@ -616,18 +645,24 @@ static int map_once(struct region *region, const char *path,
 int region_map(struct region *region, const char *path,
 	const struct region_options *opt, char *why, size_t cap)
 {
-	struct place place;
+	struct place place = {0};
 	int err, i;
 
 	why[0] = 0;
-	/* Before the file is opened: the last free descriptor may be in use
-	 * then, and a registry without a boot id would be refused by all. */
-	if (boot_id(place.boot_id))
-		return refuse(why, cap, path,
-			"no free file descriptor to open it", -EMFILE);
 	place.pid_ns = pid_namespace();
 	for (i = 0; i < OPEN_TRIES; i++) {
 		err = map_once(region, path, opt, &place, why, cap);
+		if (err == BOOT_ID_NEEDED) {
+			/* While the file is not open: the last free descriptor
+			 * may be in use then, and a registry without a boot id
+			 * would be refused by all. */
+			if (boot_id(place.boot_id))
+				return refuse(why, cap, path,
+					"no free file descriptor to open it",
+					-EMFILE);
+			place.boot_known = 1;
+			continue;
+		}
 		if (err != REPLACED)
 			return err;
 	}
@@ -697,7 +732,7 @@ static long copy_of(struct region *region, long fd, const char *path,
 		return refuse(why, cap, path, "is not a regular file", -EINVAL);
 	if (st->size && st->size < (s64)REGION_SIZE)
 		return refuse(why, cap, path, WRONG_SIZE, -EINVAL);
-	if (!has_magic(fd))
+	if (!glance_at(fd, st).magic)
 		return refuse(why, cap, path, "is empty", -ENODATA);
 	at = sys_mmap(NULL, REGION_SIZE, PROT_RW,
 		MAP_PRIVATE_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -723,7 +758,7 @@ static long copy_of(struct region *region, long fd, const char *path,
 
 int region_copy(struct region *region, const char *path, char *why, size_t cap)
 {
-	struct place place;
+	struct place place = {.boot_known = 1};
 	struct sys_stat st;
 	long fd, err;
 

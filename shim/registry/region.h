@@ -16,18 +16,16 @@
 struct region {
 	char *base;    /* NULL = not mapped */
 	u64 file_size; /* when it was mapped */
-	/* The last page of the region once more, through a descriptor that was
-	 * opened for reading: what is duplicated from it can never be made
-	 * writable. NULL if there is none. */
-	char *read_only;
 	/* The file's absolute name, in static memory, for statfs(2) and for the
 	 * FIFOs of message queues in the directory PATH.mq; "" if it is not
-	 * known. */
+	 * known. And which file that was. */
 	const char *path;
+	u64 dev, ino;
 };
 
 struct region_options {
-	u32 idx_bits; /* for a new registry: IDX_BITS_* */
+	int canonical; /* the path is absolute and has no link in it */
+	u32 idx_bits;  /* for a new registry: IDX_BITS_* */
 	u32 profile;
 	struct limits limits;
 	int must_exist; /* -ENOENT, -ENODATA instead of making it */
@@ -62,6 +60,14 @@ int region_map(struct region *region, const char *path,
  * read. Errors as of region_map; -ENODATA also of a file that is empty.
  */
 int region_copy(struct region *region, const char *path, char *why, size_t cap);
+
+/*
+ * The last page of the region once more, through a descriptor opened for
+ * reading: what is duplicated from it can never be made writable. NULL if there
+ * is no such file any more, or it may not be opened; nothing is lost then but
+ * one check of mprotect.
+ */
+char *region_map_read_only(const struct region *region);
 
 /*
  * The default path, /dev/shm/ipclift-<uid>/default, into path (cap bytes). The

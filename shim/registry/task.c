@@ -108,6 +108,9 @@ static void find_list(struct caller *c)
 
 void caller_refresh(struct caller *c)
 {
+	/* A fork child has the memory that its parent had. */
+	if (!c->tid)
+		guard_forget(c);
 	c->tid = sys_gettid();
 	c->pid = sys_getpid();
 	c->task = c->thread = 0;
@@ -121,7 +124,6 @@ void caller_refresh(struct caller *c)
 	c->in_section = c->deferred.n = c->deferred.pending = 0;
 	c->deferred.shielded = 0;
 	c->alarm = NULL;
-	guard_forget(c);
 	c->robust_refused = 0;
 	find_list(c);
 }
@@ -243,6 +245,15 @@ static void begin_image(struct caller *c, struct task *t, u64 mm)
 	__atomic_store_n(c->new_image, 0, __ATOMIC_RELEASE);
 }
 
+/* The place for its pid is not free: it will stand in another one. */
+static void task_displace(struct caller *c)
+{
+	struct task *t = region_task(&c->region, c->pid);
+
+	if (!caller_room(c, t, sizeof(*t)) && !t->displaced)
+		atom_store_release(&t->displaced, 1);
+}
+
 /* In a full file system what the dead left is all there is: then somewhere
  * else in the table than where it is looked for after exec. */
 static int task_claim(struct caller *c, u64 start, u64 mm)
@@ -264,9 +275,14 @@ static int task_claim(struct caller *c, u64 start, u64 mm)
 			c->task = idx;
 			return 0;
 		}
+		/* Elsewhere there is none of this pid. */
+		if (i == 0 && !atom_load_acquire(&t->displaced))
+			break;
 	}
 	for (i = 0; i < N_TASKS; i++) {
 		idx = (c->pid + i) & (N_TASKS - 1);
+		if (i == 1)
+			task_displace(c);
 		got = task_try(c, idx, start, mm);
 		if (got > 0)
 			return 0;
@@ -296,6 +312,11 @@ static struct {
 	u64 stack;
 } self;
 
+void task_know_stack(u64 stack)
+{
+	__atomic_store_n(&self.stack, stack, __ATOMIC_RELAXED);
+}
+
 static int task_claim_known(struct caller *c)
 {
 	struct sys_process p;
@@ -308,7 +329,7 @@ static int task_claim_known(struct caller *c)
 		return 0;
 	}
 	if (self.stack <= 1 && sys_process_read(c->pid, 0, &p))
-		self.stack = p.stack;
+		task_know_stack(p.stack);
 	self.pid = 0;
 	err = task_claim(c, identity_birth(c->pid), self.stack);
 	if (!err) {
@@ -479,11 +500,15 @@ static int enroll(struct caller *c)
 	return err;
 }
 
+void (*caller_enrolling)(struct caller *c);
+
 /* A handler may have made the first call just before. */
 int caller_enroll_slow(struct caller *c)
 {
 	int err = 0;
 
+	if (caller_enrolling)
+		caller_enrolling(c);
 	section_begin(c);
 	if (!c->thread)
 		err = enroll(c);

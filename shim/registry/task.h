@@ -33,6 +33,10 @@
  * even be read. */
 int task_is_there(const struct task *t);
 
+/* Where this process's stack starts, if somebody has read that already
+ * (sys_process.stack). */
+void task_know_stack(u64 stack);
+
 static inline struct task *task_own(const struct caller *c)
 {
 	return region_task(&c->region, c->task);

@@ -79,7 +79,7 @@ static int next_range(struct maps *m, struct range *ret)
 static int is_ours(struct caller *c, const struct range *r)
 {
 	const struct shm_process *p = c->shm;
-	u64 base = (u64)c->region.base, ro = (u64)c->region.read_only;
+	u64 base = (u64)c->region.base, ro = (u64)p->read_only;
 	int i;
 
 	if ((r->from < base + REGION_SIZE && r->to > base) ||

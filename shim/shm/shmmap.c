@@ -33,8 +33,8 @@ static void *duplicate(const void *from, u64 len, void *to)
 /* The last page of the region: the one in front of the window. */
 static char *anchor(const struct caller *c, int read_only)
 {
-	if (read_only && c->region.read_only)
-		return c->region.read_only;
+	if (read_only && c->shm->read_only)
+		return c->shm->read_only;
 	return c->region.base + REGION_SIZE - SYS_PAGE;
 }
 
@@ -62,6 +62,8 @@ static void make_home(struct caller *c, int read_only)
 	u64 len = c->region.file_size - REGION_SIZE;
 	char *at;
 
+	if (read_only)
+		p->read_only = region_map_read_only(&c->region);
 	if (len > WINDOW_HOME)
 		len = WINDOW_HOME;
 	for (; len >= HOME_MIN; len = (len / 4) & ~(SYS_PAGE - 1)) {

@@ -125,7 +125,8 @@ struct shm_forking {
 #define SHM_FORKS 8u /* at once; arbitrary */
 
 struct shm_process {
-	char *home[2]; /* [1] cannot be made writable; NULL = none (yet) */
+	char *home[2];	 /* [1] cannot be made writable; NULL = none (yet) */
+	char *read_only; /* region_map_read_only, before home[1] */
 	u64 home_len[2];
 	u32 tried[2];		   /* HOME_* */
 	struct shm_entry *entries; /* index 0 is never used */

@@ -523,6 +523,27 @@ static void handlers(void)
 	same_action(SIGRTMIN, &act);
 }
 
+/* The first call of a program and that of a child: the names of the thread mark
+ * where each begins and ends in a list of system calls. */
+static void first_calls(void)
+{
+	int status;
+	pid_t pid;
+
+	prctl(PR_SET_NAME, "begin");
+	set = semget(IPC_PRIVATE, 1, 0600);
+	prctl(PR_SET_NAME, "made");
+	CHECK(set >= 0);
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_NAME, "child");
+		status = semop(set, &up, 1);
+		prctl(PR_SET_NAME, "done");
+		_exit(status != 0);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && !status);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -541,6 +562,7 @@ int main(int argc, char **argv)
 		{"children", children},
 		{"handlers", handlers},
 		{"bare", bare},
+		{"first_calls", first_calls},
 	};
 
 	alarm(60);

@@ -31,6 +31,23 @@ if command -v strace >/dev/null; then
 	n=$(diff "$dir/calls.without" "$dir/calls.with" |
 		awk '/^[<>]/ { n += $1 == ">" ? $2 : -$2 } END { print n + 0 }')
 	check "loading it takes $n system calls" [ "$n" -le 16 ]
+
+	# The first run makes the registry, which the second only maps.
+	program=$(helper quiet gcc) || exit 1
+	between() {
+		awk -v from="\"$1\"" -v to="\"$2\"" 'index($0, to) { on = 0 }
+			on { n++ } index($0, from) { on = 1 } END { print n + 0 }' \
+			"$dir/trace"
+	}
+	for ((i = 0; i < 2; i++)); do
+		strace -f -E LD_PRELOAD="$shim" -o "$dir/trace" "$program" \
+			first_calls >"$dir/out" 2>"$dir/err"
+	done
+	n=$(between begin made)
+	check "the first call of a program takes $n system calls" \
+		[ "$n" -ge 1 -a "$n" -le 80 ]
+	n=$(between child "done")
+	check "the first call of a child takes $n" [ "$n" -ge 1 -a "$n" -le 12 ]
 else
 	echo "skip: no strace"
 fi
