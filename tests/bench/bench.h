@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #define PAIRS_MAX 64
+#define PARTNERS_MAX 1024
 #define N_BURNERS 2 /* a CPU each, of the two that pairs run on */
 #define NEVER 1e18  /* ns; more than any time */
 
@@ -118,15 +119,16 @@ static inline void cpu_pin(int a, int b)
 /* --- partners --------------------------------------------------------- */
 
 static pid_t owner_pid;
-static pid_t partner_pid[2 * PAIRS_MAX + N_BURNERS];
+static pid_t partner_pid[PARTNERS_MAX];
 static int n_partners;
 
 /* 0 in the child, which ends with its parent */
 static inline pid_t partner_fork(void)
 {
-	pid_t pid = fork();
+	pid_t pid;
 
-	if (pid < 0)
+	errno = EAGAIN;
+	if (n_partners == PARTNERS_MAX || (pid = fork()) < 0)
 		die("fork");
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
