@@ -168,7 +168,7 @@ void check_semset(struct check *k, u32 idx, struct slot *s)
 	if (n != set->n_waiters)
 		check_failed(k, INV_N_WAITERS, "n_waiters is, should be",
 			set->n_waiters, n);
-	if (set->pass_pending)
+	if (set->pass_pending || (s->size > 1 && sem_array(set)->all.off))
 		check_failed(k, INV_PENDING, "idx", idx, 0);
 	check_undo(k, idx, s, set);
 }

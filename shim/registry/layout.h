@@ -49,6 +49,7 @@
  * queues lock holder            slot            no            journaled
  * arrays lock holder            slot            no            one store: 1 is
  *                                                             right, 0 if so
+ * all    lock holder            slot            no            journaled
  *
  * lo = last pid << 32 | generation's upper bits << 17 | SEM_OWNED | value
  * hi = generation's lower bits << 34 | otime
@@ -64,6 +65,10 @@
  * operation that it is blocked at, so that a change of it lets none of them
  * through. Set before an array is queued, or moves on to another operation;
  * taken off by a pass that met no such array.
+ *
+ * all: of the first semaphore of a large set: the struct sem_values of a SETALL
+ * that is committed and not yet stored everywhere (sem/semall.c). Not 0 only
+ * while the lock is held, or after its owner's death.
  */
 struct sem {
 	u64 lo;
@@ -73,7 +78,9 @@ struct sem {
 	/* Of a set of one the rest is not there. */
 	unsigned char calm; /* a hint, any value is right: see semset.calm */
 	unsigned char arrays;
-	unsigned char pad[30];
+	unsigned char pad[6];
+	struct ref all;
+	u64 pad1[2];
 };
 _Static_assert(sizeof(struct sem) == 64, "sem size");
 #define SEM_USED 32u
@@ -89,6 +96,15 @@ _Static_assert(sizeof(struct sem) == 64, "sem size");
 /* The generation's lower bits, as in a word and as in an ident. */
 #define SEM_GEN(hi) ((u32)((hi) >> SEM_OTIME_BITS))
 #define SEM_GEN_MASK ((1u << SEM_GEN_LOW_BITS) - 1)
+
+/* What a SETALL stores, in a block of the heap; nobody changes it once a set
+ * refers to it. */
+struct sem_values {
+	u64 cap; /* of the block */
+	u32 pid;
+	u32 n;
+	u16 value[];
+};
 
 /*
  * struct semset: the body of a set; its semaphores follow at the next multiple
@@ -321,6 +337,9 @@ struct header {
 	u64 removing[N_FAC];	   /* idx + 1 of an object in mid-removal */
 	u64 kernel_keys_ns[N_FAC]; /* object/kernelkey.h */
 	struct msg_slabs msg_slabs;
+	/* Bodies of removed queues that are still to be emptied, linked by
+	 * msgqueue.stamp; facility's lock, journaled. */
+	struct ref msg_remains;
 	struct shm_state shm;
 	u64 mq_fifo[2]; /* token of a FIFO made for a queue not yet there */
 	u32 mq_orphans; /* queues unlinked but open: slot idx + 1, 0 = none */

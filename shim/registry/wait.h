@@ -127,6 +127,18 @@ static inline int wait_dead(const struct waiter *w)
 	return (atom_load_acquire(&w->alive) & SYS_OWNER_DIED) != 0;
 }
 
+/* The first of a queue that is alive, or NULL; under the object's lock. */
+static inline struct waiter *wait_first_alive(
+	const struct caller *c, const struct wait_queue *q)
+{
+	struct waiter *w = wait_at(c, q->head);
+	u32 left = N_THREADS;
+
+	while (w && wait_dead(w))
+		w = wait_next(c, w, &left);
+	return w;
+}
+
 /*
  * Promise w a wake-up: it is sent when the outermost lock is released, or by
  * the kernel if we die before. Call it under the object's lock before the

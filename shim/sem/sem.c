@@ -62,6 +62,8 @@ static void body_init(void *body, u64 gen, u64 size)
 		if (size > 1)
 			sems[i].arrays = 0;
 	}
+	if (size > 1)
+		sems[0].all.off = 0;
 }
 
 static void class_init(struct caller *c, struct slot *s, u64 gen, u64 size)
@@ -115,7 +117,7 @@ static void class_alarm(struct caller *c, struct slot *s)
 	struct semset *set = sem_body(c, s);
 
 	if (set && set->n_waiters)
-		sem_alarm(c, s, set, NULL, 0);
+		sem_alarm_any(c, s, set, 0);
 }
 
 static const struct object_class sem_class = {
@@ -156,6 +158,7 @@ int sem_get(struct caller *c, s32 key, s32 nsems, s32 flg)
 
 int sem_remove(struct caller *c, s32 id)
 {
+	sem_warm(c, id);
 	return object_remove(c, &sem_class, id);
 }
 
@@ -165,12 +168,7 @@ int sem_remove(struct caller *c, s32 id)
  * comes next; arbitrary. */
 #define REAPED_IN_VAIN 1000u
 
-/*
- * Lock the set of an id with rights `want` (0 = none needed) and nobody dead
- * holding undo on it. all: also those who hold nothing at the moment (the time
- * of their end shows in IPC_STAT). -EINVAL, -EACCES, -EIDRM.
- */
-static int lock_for(struct caller *c, struct slot *s, u64 ident, int all,
+int sem_lock_reaped(struct caller *c, struct slot *s, u64 ident, int all,
 	struct semset **ret)
 {
 	struct semset *set;
@@ -247,7 +245,7 @@ static int read_word(struct caller *c, s32 id, s32 num, u64 *ret_lo)
 		return 0;
 	err = caller_enroll(c);
 	if (!err)
-		err = lock_for(c, s, ident, 0, &set);
+		err = sem_lock_reaped(c, s, ident, 0, &set);
 	if (err)
 		return err;
 	*ret_lo = sem_array(set)[num].lo;
@@ -307,7 +305,7 @@ static int get_count(struct caller *c, s32 id, s32 num, int at_zero)
 		return -EIDRM;
 	err = caller_enroll(c);
 	if (!err)
-		err = lock_for(c, s, ident, 0, &set);
+		err = sem_lock_reaped(c, s, ident, 0, &set);
 	if (err)
 		return err;
 	err = sem_count_blocked(c, s, set, num, at_zero);
@@ -355,7 +353,7 @@ int sem_setval(struct caller *c, s32 id, s32 num, s32 val)
 	if (!err)
 		err = caller_enroll(c);
 	if (!err)
-		err = lock_for(c, s, ident, 0, &set);
+		err = sem_lock_reaped(c, s, ident, 0, &set);
 	if (err)
 		return err;
 	err = journal_reserve(c, undo_clear_entries(c, set, num) + 8);
@@ -372,92 +370,7 @@ int sem_setval(struct caller *c, s32 id, s32 num, s32 val)
 	return err;
 }
 
-/* ---- commands on all ---- */
-
-int sem_set_size(struct caller *c, s32 id, u32 want)
-{
-	struct slot *s;
-	u64 ident;
-	int err;
-
-	s = ids_find(c, FAC_SEM, id, &ident);
-	if (!s)
-		return -EINVAL;
-	err = perm_check_of(c, s, ident, want);
-	return err ? err : (int)s->size;
-}
-
-static int find_same_size(struct caller *c, s32 id, u32 n, struct slot **ret,
-	struct semset **ret_set)
-{
-	struct slot *s;
-	u64 ident;
-	int err;
-
-	s = ids_find(c, FAC_SEM, id, &ident);
-	if (!s || s->size != n)
-		return -EIDRM;
-	err = caller_enroll(c);
-	if (!err)
-		err = lock_for(c, s, ident, 0, ret_set);
-	*ret = s;
-	return err;
-}
-
-int sem_getall(struct caller *c, s32 id, u16 *ret, u32 n)
-{
-	struct semset *set;
-	struct slot *s;
-	struct sem *sems;
-	u64 lo, free = 0;
-	u32 i;
-	int err = find_same_size(c, id, n, &s, &set);
-
-	if (err)
-		return err;
-	sems = sem_array(set);
-	/* Owned for the time of the copy: one moment for all values. */
-	for (i = 0; i < n; i++) {
-		lo = atom_load_acquire(&sems[i].lo);
-		free |= ~lo;
-		ret[i] = SEM_VALUE(lo);
-	}
-	for (i = 0; (free & SEM_OWNED) && i < n; i++)
-		sem_own(&sems[i]);
-	for (i = 0; (free & SEM_OWNED) && i < n; i++)
-		ret[i] = SEM_VALUE(sems[i].lo);
-	sem_unlock(c, s);
-	return n;
-}
-
-int sem_setall(struct caller *c, s32 id, const u16 *values, u32 n)
-{
-	struct semset *set;
-	struct slot *s;
-	struct sem *sems;
-	u32 i;
-	int err;
-
-	for (i = 0; i < n; i++)
-		if (values[i] > SEMVMX)
-			return -ERANGE;
-	err = find_same_size(c, id, n, &s, &set);
-	if (err)
-		return err;
-	err = journal_reserve(c, n + undo_clear_entries(c, set, -1) + 8);
-	if (!err) {
-		sems = sem_array(set);
-		undo_clear(c, set, -1);
-		for (i = 0; i < n; i++) {
-			sem_own(&sems[i]);
-			journal_set64(c, &sems[i].lo,
-				lo_make(sems[i].lo, values[i], c->pid));
-		}
-		changed(c, s, set);
-	}
-	sem_unlock(c, s);
-	return err;
-}
+/* ---- the set as a whole ---- */
 
 static s64 otime(struct semset *set, u32 nsems)
 {
@@ -543,7 +456,7 @@ int sem_stat(
 		err = stat_peek(c, s, ident, ret);
 	if (err != -EBUSY)
 		return err || by == SEM_BY_ID ? err : ret->id;
-	err = lock_for(c, s, ident, 1, &set);
+	err = sem_lock_reaped(c, s, ident, 1, &set);
 	if (err)
 		return err;
 	stat_fill(c, s, ident, set, s->size, ret);
@@ -568,7 +481,7 @@ int sem_set_perm(struct caller *c, s32 id, u32 uid, u32 gid, u32 mode)
 		return -EINVAL;
 	err = caller_enroll(c);
 	if (!err)
-		err = lock_for(c, s, ident, 0, &set);
+		err = sem_lock_reaped(c, s, ident, 0, &set);
 	if (err)
 		return err;
 	object_set_locked(c, s, uid, gid, mode);

@@ -4,6 +4,7 @@
  * count, an id or 0, or -errno; struct sop has the layout of struct sembuf.
  *
  * sem.c    finding, creating, removing, semctl's commands
+ * semall.c GETALL and SETALL
  * semop.c  executing operation arrays, sleeping, waking
  * undo.c   SEM_UNDO records and their application
  */
@@ -107,6 +108,14 @@ void sem_unlock(struct caller *c, struct slot *s);
 /* The same for a slot whatever stands in it: takes the lock in any case. */
 void sem_lock_any(struct caller *c, struct slot *s);
 
+/*
+ * Take the set's lock, with nobody dead holding undo on it. all: also those who
+ * hold nothing at the moment (the time of their end shows in IPC_STAT). -EINVAL,
+ * -EIDRM.
+ */
+int sem_lock_reaped(struct caller *c, struct slot *s, u64 ident, int all,
+	struct semset **ret);
+
 /* Make the semaphore's words the lock holder's. */
 void sem_own(struct sem *sem);
 
@@ -119,6 +128,15 @@ void sem_pass(struct caller *c, struct slot *s, struct semset *set,
  */
 void sem_alarm(struct caller *c, struct slot *s, struct semset *set,
 	const u16 *nums, u32 n);
+/* The same if it does not matter who: sleeper is a thread's index that may be one
+ * of them, or 0. The set has a sleeper. */
+void sem_alarm_any(
+	struct caller *c, struct slot *s, struct semset *set, u32 sleeper);
+/* The owner of the lock died in the midst of a SETALL: store the rest of its
+ * values. Slot lock held. */
+void sem_setall_rest(struct caller *c, struct slot *s, struct semset *set);
+/* Fetch what a removal will look at under its locks; a hint. */
+void sem_warm(struct caller *c, s32 id);
 /* Finish a removal that its dead owner began. No lock may be held. */
 void sem_finish_removal(struct caller *c);
 /* Take a queued waiter out with a result and promise it a wake-up; an

@@ -79,7 +79,10 @@ HOT void sem_lock_any(struct caller *c, struct slot *s)
 	if (!(atom_load_acquire(&s->ident) & IDENT_LIVE))
 		return;
 	set = sem_body(c, s);
-	if (set && set->pass_pending)
+	if (!set)
+		return;
+	sem_setall_rest(c, s, set);
+	if (set->pass_pending)
 		sem_pass(c, s, set, NULL, 0);
 }
 

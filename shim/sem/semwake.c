@@ -319,7 +319,7 @@ static void each_queue(struct caller *c, struct slot *s, struct semset *set,
 	struct sem *sems = sem_array(set);
 	u32 i;
 
-	for (i = 0; i < s->size; i++) {
+	for (i = 0; i < s->size && set->n_waiters; i++) {
 		if (sems[i].alter.head)
 			visit(c, s, set, &sems[i].alter, arg);
 		if (sems[i].zero.head)
@@ -836,17 +836,6 @@ void sem_pass(struct caller *c, struct slot *s, struct semset *set,
 	wait_alarm_end(c);
 }
 
-static struct waiter *first_alive(
-	const struct caller *c, const struct wait_queue *q)
-{
-	struct waiter *w = wait_at(c, q->head);
-	u32 left = N_THREADS;
-
-	while (w && wait_dead(w))
-		w = wait_next(c, w, &left);
-	return w;
-}
-
 void sem_tell(struct caller *c, struct semset *set, const struct array *a)
 {
 	struct waiter *w = NULL;
@@ -855,14 +844,14 @@ void sem_tell(struct caller *c, struct semset *set, const struct array *a)
 
 	for (i = 0; i < a->n && !w; i++) {
 		sem = &sem_array(set)[a->sops[i].num];
-		w = first_alive(c, &sem->alter);
+		w = wait_first_alive(c, &sem->alter);
 		if (!w)
-			w = first_alive(c, &sem->zero);
+			w = wait_first_alive(c, &sem->zero);
 	}
 	if (!w)
-		w = first_alive(c, &set->complex);
+		w = wait_first_alive(c, &set->complex);
 	if (!w)
-		w = first_alive(c, &set->zero_arrays);
+		w = wait_first_alive(c, &set->zero_arrays);
 	if (!w || w->wants_nudge != NUDGE_WANTED)
 		return;
 	atom_store_release(&w->wants_nudge, NUDGE_SENT);
@@ -900,19 +889,19 @@ void sem_alarm(struct caller *c, struct slot *s, struct semset *set,
 	for (i = 0; i < n && !w; i++) {
 		struct sem *sem = &sems[nums ? nums[i] : i];
 
-		w = first_alive(
+		w = wait_first_alive(
 			c, SEM_VALUE(sem->lo) ? &sem->alter : &sem->zero);
 	}
 	/* A removal concerns them all, whatever the values are. */
 	for (i = 0; !nums && i < n && !w; i++) {
-		w = first_alive(c, &sems[i].alter);
+		w = wait_first_alive(c, &sems[i].alter);
 		if (!w)
-			w = first_alive(c, &sems[i].zero);
+			w = wait_first_alive(c, &sems[i].zero);
 	}
 	if (!w)
-		w = first_alive(c, &set->complex);
+		w = wait_first_alive(c, &set->complex);
 	if (!w)
-		w = first_alive(c, &set->zero_arrays);
+		w = wait_first_alive(c, &set->zero_arrays);
 	if (!w)
 		return;
 	old = set->n_waiters > 1 && s->size <= ALONE_SEMS ? oldest(c, s, set)

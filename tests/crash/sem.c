@@ -51,6 +51,11 @@ static void set_of_4_zeros(struct caller *c)
 	make(c, 1, 4);
 }
 
+static void set_of_2(struct caller *c)
+{
+	make(c, 1, 2);
+}
+
 /* Nobody has owned its words: the lock-free path is open. */
 static void set_fresh(struct caller *c)
 {
@@ -327,6 +332,12 @@ static void setall(struct caller *c)
 
 	sem_setall(c, set_id(c), values, 4);
 }
+static void setall_2(struct caller *c)
+{
+	u16 values[] = {7, 6};
+
+	sem_setall(c, set_id(c), values, 2);
+}
 static void set_perm(struct caller *c)
 {
 	sem_set_perm(c, set_id(c), 12, 13, 0444);
@@ -498,6 +509,8 @@ const struct scenario scenarios[] = {
 	{"SETVAL 0, waits for zero", set_of_4, sleepers_of_zero, NULL,
 		setval_0},
 	{"SETALL", set_of_4, NULL, NULL, setall},
+	{"SETALL, nobody has owned the words", set_fresh, NULL, NULL, setall},
+	{"SETALL of a small set", set_of_2, NULL, NULL, setall_2},
 	{"SETALL, sleepers and undo", set_of_4, holder_and_sleepers, NULL,
 		setall},
 	{"IPC_SET", set_of_4, NULL, NULL, set_perm},
