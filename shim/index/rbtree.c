@@ -68,6 +68,21 @@ struct rbtree_node *rbtree_find(const struct caller *c, u32 root, s64 key)
 	return n;
 }
 
+struct rbtree_node *rbtree_above(const struct caller *c, u32 root, s64 key)
+{
+	node_t *n = at(c, root), *best = NULL;
+	int depth = 0;
+
+	while (n) {
+		if (unlikely(++depth > MAX_DEPTH))
+			return damage_met(c);
+		if (n->key > key)
+			best = n;
+		n = at(c, key < n->key ? n->left : n->right);
+	}
+	return best;
+}
+
 struct rbtree_node *rbtree_first(const struct caller *c, u32 root)
 {
 	node_t *n = at(c, root);

@@ -42,6 +42,8 @@ struct rbtree_node *rbtree_find(const struct caller *c, u32 root, s64 key);
 /* The node with the lowest or the highest key; NULL if the tree is empty. */
 struct rbtree_node *rbtree_first(const struct caller *c, u32 root);
 struct rbtree_node *rbtree_last(const struct caller *c, u32 root);
+/* The node with the lowest key above this one, or NULL. */
+struct rbtree_node *rbtree_above(const struct caller *c, u32 root, s64 key);
 
 /* Put the node in; node->key is set and not yet in the tree. */
 void rbtree_insert(struct caller *c, u32 *root, struct rbtree_node *node);

@@ -605,6 +605,8 @@ static void check_facility(struct check *k, u32 f)
 	if (h->removing[f])
 		check_failed(
 			k, INV_REMOVING, "facility", f, h->removing[f] - 1);
+	if (f == FAC_MSG)
+		check_msg_remains(k);
 	if (f == FAC_SHM)
 		check_shm_state(k);
 	if (f == FAC_MQ)

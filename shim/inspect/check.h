@@ -170,6 +170,8 @@ void check_semset(struct check *k, u32 idx, struct slot *s);
 void check_msgqueue(struct check *k, u32 idx, struct slot *s);
 /* What of the slabs is in no queue's and no thread's hands. Heap lock held. */
 void check_msg_slabs(struct check *k);
+/* The bodies of removed queues that are still to be emptied. */
+void check_msg_remains(struct check *k);
 void check_shm_segment(struct check *k, u32 idx, struct slot *s);
 void check_mqueue(struct check *k, u32 idx, struct slot *s);
 /* After all segments, or queues: what the facility keeps of them. */

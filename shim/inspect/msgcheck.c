@@ -346,6 +346,51 @@ void check_msgqueue(struct check *k, u32 idx, struct slot *s)
 	check_sleeper(&l, s, &l.q->senders, MSG_Q_SENDER);
 }
 
+/* ---- removed queues that are being emptied ---- */
+
+#define REMAINS_MOST (1u << 16) /* arbitrary: as many as there are removers */
+
+/* Their messages count no more, but their memory is still theirs. */
+static void check_remainder(struct look *l)
+{
+	u32 link = (u32)l->q->ends, i;
+	u64 n;
+
+	for (i = 0; i < MSG_CLASSES; i++) {
+		check_chunks(l, i, l->q->class[i].room, 0);
+		check_chunks(l, i, l->q->class[i].full, 1);
+	}
+	for (n = 0; link && n < l->n; n++) {
+		struct msg *m = at(l, link, sizeof(*m));
+
+		if (!m || !in_cell(l, m)) {
+			failed(l, INV_MSG_CELL, "remaining message", link);
+			return;
+		}
+		if (n || m->size <= MSG_INLINE || msg_block_of(m)->ref.off)
+			check_payload(l, m);
+		link = m->next;
+	}
+	check_warm(l);
+}
+
+void check_msg_remains(struct check *k)
+{
+	struct ref ref = region_header(&k->region)->msg_remains;
+	u32 n;
+
+	for (n = 0; ref.off && n < REMAINS_MOST; n++) {
+		struct look l = {.k = k};
+
+		l.q = check_block(k, ref, sizeof(*l.q));
+		if (!l.q)
+			return;
+		l.n = MSG_NUM(l.q->count);
+		check_remainder(&l);
+		ref.off = l.q->stamp;
+	}
+}
+
 /* ---- slabs ---- */
 
 #define SLAB_SIZE (128u << 10)

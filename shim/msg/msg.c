@@ -9,6 +9,9 @@
 #include "msg/msgqueue.h"
 #include "object/object.h"
 #include "object/perm.h"
+#include "registry/damage.h"
+#include "registry/heap.h"
+#include "registry/task.h"
 
 static struct limits *limits(struct caller *c)
 {
@@ -55,7 +58,87 @@ static void class_empty(struct caller *c, struct slot *s)
 	if (!q)
 		return;
 	msgqueue_dismiss_all(c, q, -EIDRM);
-	msgmem_free_all(c, q);
+	if (likely(!msgmem_much(q)))
+		msgmem_free_all(c, q);
+}
+
+/* ---- removed queues that take long to empty ---- */
+
+static int class_keep(struct caller *c, struct slot *s)
+{
+	struct ref *remains = &caller_header(c)->msg_remains;
+	struct msgqueue *q = msg_body(c, s);
+
+	if (likely(!q || !msgmem_much(q)))
+		return 0;
+	journal_set64(c, &q->stamp, remains->off);
+	journal_set32(c, &q->lrpid, c->tid);
+	journal_set64(c, &remains->off, s->body.off);
+	return 1;
+}
+
+static struct msgqueue *remains_at(const struct caller *c, struct ref ref)
+{
+	return region_span(&c->region, ref, sizeof(struct msgqueue));
+}
+
+/* The place where the body stands in the list that is ours to empty: by our own
+ * removal, or because who removed it is gone. NULL if there is none. */
+static struct ref *find_remains(struct caller *c)
+{
+	struct ref *at = &caller_header(c)->msg_remains;
+	struct walk w = {0};
+	struct msgqueue *q;
+
+	while ((q = remains_at(c, *at)) && walk_goes_on(c, &w, at->off)) {
+		if (q->lrpid == c->tid || task_thread_gone(c, q->lrpid))
+			return at;
+		at = (struct ref *)(void *)&q->stamp;
+	}
+	if (unlikely(c->damaged || (at->off && !q)))
+		atom_store_release(&at->off, 0);
+	return NULL;
+}
+
+/* One hold of the facility's lock. 0 if nothing is left to do. */
+static int remains_step(struct caller *c)
+{
+	struct ref *at = find_remains(c);
+	struct msgqueue *q = at ? remains_at(c, *at) : NULL;
+	u64 next;
+
+	if (!q)
+		return 0;
+	if (q->lrpid != c->tid)
+		atom_store_release(&q->lrpid, c->tid);
+	if (msgmem_free_some(c, q))
+		return 1;
+	heap_acquire(c);
+	next = q->stamp;
+	heap_free_locked(c, sizeof(*q), at);
+	journal_set64(c, &at->off, next);
+	journal_commit(c);
+	heap_release(c);
+	return 1;
+}
+
+static const struct object_class msg_class;
+
+static void class_settle(struct caller *c)
+{
+	struct header *h = caller_header(c);
+	int more;
+
+	if (likely(!h->msg_remains.off) || c->n_held)
+		return;
+	section_begin(c);
+	do {
+		object_fac_lock(c, &msg_class);
+		more = remains_step(c);
+		lock_release(c, &h->fac_lock[FAC_MSG].lock);
+		heap_settle(c);
+	} while (more);
+	section_end(c);
 }
 
 static void class_alarm(struct caller *c, struct slot *s)
@@ -77,6 +160,8 @@ static const struct object_class msg_class = {
 	.empty = class_empty,
 	.lock = msg_lock_any,
 	.alarm = class_alarm,
+	.keep = class_keep,
+	.settle = class_settle,
 };
 
 int msg_get(struct caller *c, s32 key, s32 flg)

@@ -240,9 +240,10 @@ static int chunk_add(struct caller *c, struct msgqueue *q, u32 k)
 	return 0;
 }
 
-/* An operation of its own. `list`: where it stands. */
-static void chunk_drop(
-	struct caller *c, struct msgqueue *q, u32 *list, struct msg_chunk *ch)
+/* An operation of its own. `list`: where it stands. leave: a large one becomes
+ * the thread's, with its pages. */
+static void chunk_drop(struct caller *c, struct msgqueue *q, u32 *list,
+	struct msg_chunk *ch, int leave)
 {
 	struct msg_class *cl = &q->class[class_in(ch)];
 	u64 size = ch->size, off = region_off(&c->region, ch);
@@ -255,7 +256,6 @@ static void chunk_drop(
 		journal_commit(c);
 		return;
 	}
-	heap_acquire(c);
 	list_remove(c, list, ch);
 	journal_set32(c, &cl->n_chunks, cl->n_chunks - 1);
 	if (cl->idle == rbtree_link(c, ch))
@@ -265,6 +265,11 @@ static void chunk_drop(
 	/* Should another list lead here, it ends here. */
 	journal_set64(c, &ch->size, 0);
 	journal_set64(c, &q->new_chunk.off, off);
+	if (leave && heap_leave(c, size, &q->new_chunk)) {
+		journal_commit(c);
+		return;
+	}
+	heap_acquire(c);
 	freed = heap_free_locked(c, size, &q->new_chunk);
 	journal_commit(c);
 	if (freed)
@@ -389,7 +394,7 @@ static void trim_empty(struct caller *c, struct msgqueue *q)
 			ch = chunk_at(c, link);
 			next = ch->next;
 			if (!STATE_LIVE(ch->state) && ch->size > CHUNK_FIRST)
-				chunk_drop(c, q, &q->class[k].room, ch);
+				chunk_drop(c, q, &q->class[k].room, ch, 0);
 		}
 }
 
@@ -412,45 +417,99 @@ void msgmem_trim(struct caller *c, struct msgqueue *q, struct msg *m)
 		atom_store_release(&cl->idle, rbtree_link(c, ch));
 		return;
 	}
-	chunk_drop(c, q, &cl->room, other->size > ch->size ? other : ch);
+	chunk_drop(c, q, &cl->room, other->size > ch->size ? other : ch, 0);
 }
 
-static void free_chunks(struct caller *c, struct msgqueue *q, u32 *list)
+/* ---- removal ---- */
+
+/* Arbitrary: what is freed in some microseconds; few for those tests that stop
+ * at each store. */
+#if defined(IPCLIFT_CRASH) || defined(IPCLIFT_EXPLORE)
+#define FEW_MESSAGES 1u
+#else
+#define FEW_MESSAGES 16u
+#endif
+#define FEW_BYTES 65536u
+
+int msgmem_much(const struct msgqueue *q)
 {
-	while (*list)
-		chunk_drop(c, q, list, chunk_at(c, *list));
+	u32 t, warm = 0;
+
+	for (t = 0; t < MSG_TIERS; t++)
+		warm += q->n_warm[t];
+	return q->n_large || MSG_NUM(q->count) + warm > FEW_MESSAGES ||
+	       MSG_BYTES(q->count) > FEW_BYTES;
 }
 
-static void free_block(struct caller *c, u64 size, struct msg_block *mb)
+/* 1 if a large one has become the thread's own. */
+static int free_block(struct caller *c, u64 size, struct msg_block *mb)
 {
 	u32 where = msgmem_where(size);
 
-	if (where == MSG_IN_BIG)
-		heap_free_at(c, mb->cap, &mb->ref);
-	else
+	if (where != MSG_IN_BIG) {
 		msgslab_free_at(c, where, &mb->ref);
+	} else if (heap_leave(c, mb->cap, &mb->ref)) {
+		journal_commit(c);
+		return 1;
+	} else {
+		heap_free_at(c, mb->cap, &mb->ref);
+	}
+	return 0;
+}
+
+/* The first message goes, with its block; its cell goes with the chunk. The
+ * count bounds the walk in a damaged queue. */
+static int free_message(struct caller *c, struct msgqueue *q)
+{
+	u32 link = (u32)q->ends, next = 0;
+	struct msg *m = msg_at(c, link);
+	int left = 0;
+
+	if (m && !c->damaged && MSG_NUM(q->count)) {
+		next = m->next;
+		if (m->size > MSG_INLINE && msg_block_of(m)->ref.off)
+			left = free_block(c, m->size, msg_block_of(m));
+	}
+	journal_set64(
+		c, &q->ends, next ? (q->ends & ~(u64)UINT32_MAX) | next : 0);
+	journal_set64(c, &q->count, next ? q->count - (1ULL << 35) : 0);
+	journal_set32(c, &q->types, 0);
+	journal_commit(c);
+	return left;
+}
+
+/* One chunk goes. 0 if there was none. */
+static int free_chunk(struct caller *c, struct msgqueue *q)
+{
+	u32 k;
+
+	for (k = 0; k < MSG_CLASSES; k++) {
+		struct msg_class *cl = &q->class[k];
+		u32 *list = cl->room ? &cl->room : &cl->full;
+
+		if (!*list)
+			continue;
+		chunk_drop(c, q, list, chunk_at(c, *list), 1);
+		return 1;
+	}
+	return 0;
+}
+
+int msgmem_free_some(struct caller *c, struct msgqueue *q)
+{
+	u32 n;
+
+	for (n = 0; (u32)q->ends && n < FEW_MESSAGES; n++)
+		if (free_message(c, q))
+			return 1;
+	if ((u32)q->ends)
+		return 1;
+	warm_trim(c, q, 0);
+	return free_chunk(c, q);
 }
 
 void msgmem_free_all(struct caller *c, struct msgqueue *q)
 {
-	u32 link = (u32)q->ends, k;
-	struct walk w = {0};
-	struct msg *m;
-
-	for (; link && walk_goes_on(c, &w, link); link = m->next) {
-		m = msg_must(c, link);
-		if (unlikely(c->damaged))
-			break;
-		if (m->size > MSG_INLINE && msg_block_of(m)->ref.off)
-			free_block(c, m->size, msg_block_of(m));
-	}
-	journal_set64(c, &q->ends, 0);
-	journal_set64(c, &q->count, 0);
-	journal_set32(c, &q->types, 0);
-	journal_commit(c);
-	warm_trim(c, q, 0);
-	for (k = 0; k < MSG_CLASSES; k++) {
-		free_chunks(c, q, &q->class[k].room);
-		free_chunks(c, q, &q->class[k].full);
-	}
+	while (msgmem_free_some(c, q))
+		;
 }

@@ -593,6 +593,7 @@ static s64 receive(struct caller *c, s32 id, const struct request *r)
 
 /* Where a copy stands: the message may go while the lock is not held. */
 struct copying {
+	struct msg_seek seek;
 	struct msg *m;
 	u64 stamp;
 	u64 done;
@@ -603,25 +604,31 @@ struct copying {
  * One hold of the lock: a slice of the message's text to the buffer at p. 0
  * when all is copied, AGAIN, or -errno.
  */
-static s64 copy_slice(struct caller *c, struct msgqueue *q,
-	const struct request *r, struct copying *at, struct parcel *p,
-	int whole)
+static s64 copy_slice(struct caller *c, struct slot *s, const struct request *r,
+	struct copying *at, struct parcel *p)
 {
-	struct msg *m = msgqueue_select(c, q, r->mode, r->want);
 	u64 max = caller_header(c)->limits.msgmax, n, size;
+	int whole = at->seek.begun > COPY_TRIES, found;
 	const char *from;
+	struct msg *m;
 
+	found = msgqueue_seek(
+		c, s, msg_body(c, s), (u64)r->want, &at->seek, whole);
 	if (unlikely(c->damaged))
 		return damage_abort(c);
-	if (!m)
-		return -ENOMSG;
+	if (found <= 0)
+		return found ? found : AGAIN;
+	m = at->seek.m;
 	size = m->size;
 	if (size > r->size && !(r->mode & MSG_TAKE_CUT))
 		return -E2BIG;
 	if (size > (r->size < max ? r->size : max) || size > at->room)
 		return -EINVAL;
-	if (m != at->m || m->stamp != at->stamp || at->done > size)
-		*at = (struct copying){m, m->stamp, 0, at->room};
+	if (m != at->m || m->stamp != at->stamp || at->done > size) {
+		at->m = m;
+		at->stamp = m->stamp;
+		at->done = 0;
+	}
 	p->type = m->node.key;
 	p->size = size;
 	from = m->text;
@@ -641,16 +648,13 @@ static s64 copy_to(struct caller *c, struct slot *s, u64 ident,
 	const struct request *r, struct parcel *p, u64 room)
 {
 	struct copying at = {.room = room};
-	int tries = 0;
 	s64 ret;
 
 	do {
 		ret = msg_lock(c, s, ident);
 		if (ret)
 			return ret;
-		tries += !at.done;
-		ret = copy_slice(
-			c, msg_body(c, s), r, &at, p, tries > COPY_TRIES);
+		ret = copy_slice(c, s, r, &at, p);
 		lock_release(c, &s->lock);
 	} while (ret == AGAIN);
 	return ret ? ret : copy_out(c, r, p);

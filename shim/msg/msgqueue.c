@@ -183,28 +183,64 @@ static void unlink_msg(
 	journal_set64(c, &q->count, q->count - COUNT(size));
 }
 
-static __attribute__((noinline)) struct msg *at_position(
-	const struct caller *c, struct msgqueue *q, s64 position)
+/* Messages looked at one by one, before it may be that the types are fewer; and
+ * at a time in one hold of the lock. Arbitrary. */
+#define FEW 64u
+#define SEEK_STEP 500u
+
+int msgqueue_seek(const struct caller *c, const struct slot *s,
+	struct msgqueue *q, u64 position, struct msg_seek *at, int whole)
 {
-	u32 link = ENDS_FIRST(q->ends);
+	u32 n = whole ? UINT32_MAX : SEEK_STEP;
 	struct walk w = {0};
 
-	if (position < 0 || (u64)position >= MSG_NUM(q->count))
-		return NULL;
-	while (link && position-- && walk_goes_on(c, &w, link))
-		link = msg_must(c, link)->next;
-	return msg_at(c, link);
+	if (position >= MSG_NUM(q->count))
+		return -ENOMSG;
+	if (!at->m || s->lock.count != at->count + 1) {
+		at->m = msg_at(c, ENDS_FIRST(q->ends));
+		at->left = position;
+		at->begun++;
+	}
+	at->count = s->lock.count;
+	for (; at->left && n && at->m; at->left--, n--) {
+		if (unlikely(!walk_goes_on(c, &w, at->m->next)))
+			at->left = 1;
+		at->m = msg_at(c, at->m->next);
+	}
+	return !at->m ? -ENOMSG : !at->left;
+}
+
+/* The oldest of all types but this one. */
+static struct msg *oldest_not_of(
+	const struct caller *c, struct msgqueue *q, s64 type, struct msg *m)
+{
+	struct rbtree_node *n = rbtree_first(c, q->types);
+	struct msg *best = NULL;
+	struct walk w = {0};
+
+	/* By turns with the messages themselves, whichever are fewer. */
+	for (; n && !c->damaged; n = rbtree_above(c, q->types, n->key)) {
+		struct msg *t = (struct msg *)n;
+
+		if (n->key != type && (!best || t->stamp < best->stamp))
+			best = t;
+		if (m && m->node.key != type)
+			return m;
+		if (m && walk_goes_on(c, &w, rbtree_link(c, m)))
+			m = msg_at(c, m->next);
+	}
+	return best;
 }
 
 static __attribute__((noinline)) struct msg *first_not_of(
 	const struct caller *c, struct msgqueue *q, s64 type)
 {
 	struct msg *m = msg_at(c, ENDS_FIRST(q->ends));
-	struct walk w = {0};
+	u32 left = FEW;
 
-	while (m && m->node.key == type &&
-		walk_goes_on(c, &w, rbtree_link(c, m)))
-		m = msg_at(c, m->next);
+	for (; m && m->node.key == type; m = msg_at(c, m->next))
+		if (!left--)
+			return oldest_not_of(c, q, type, m);
 	return m;
 }
 
@@ -224,7 +260,7 @@ struct msg *msgqueue_select(
 		n = rbtree_first(c, q->types);
 		return n && n->key <= want ? (struct msg *)n : NULL;
 	default:
-		return at_position(c, q, want);
+		return NULL;
 	}
 }
 
@@ -325,23 +361,12 @@ static struct waiter *next_of(struct caller *c, struct wait_queue *wq)
 	return NULL;
 }
 
-static struct waiter *first_alive(
-	const struct caller *c, const struct wait_queue *wq)
-{
-	struct waiter *w = wait_at(c, wq->head);
-	u32 left = N_THREADS;
-
-	while (w && wait_dead(w))
-		w = wait_next(c, w, &left);
-	return w;
-}
-
 /* The oldest of all if it is alive, for only that one may sleep without looking
  * for itself; ours to end. */
 void msgqueue_alarm(struct caller *c, struct msgqueue *q)
 {
-	struct waiter *r = first_alive(c, &q->receivers);
-	struct waiter *s = first_alive(c, &q->senders);
+	struct waiter *r = wait_first_alive(c, &q->receivers);
+	struct waiter *s = wait_first_alive(c, &q->senders);
 
 	if (r && s && s->stamp < r->stamp)
 		r = s;

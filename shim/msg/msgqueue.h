@@ -106,8 +106,13 @@ void msgmem_trim(struct caller *c, struct msgqueue *q, struct msg *m);
 /* 0 if it would find nothing to do after m, still in the queue, has left. */
 int msgmem_trim_due(
 	const struct caller *c, const struct msgqueue *q, const struct msg *m);
-/* Return everything; may be cut off and run again. */
+/* Of a queue that nobody finds any more: 1 if to return what it has takes longer
+ * than a lock should be held. */
+int msgmem_much(const struct msgqueue *q);
+/* Return everything, or some of it: 1 if there is more. May be cut off and run
+ * again. A large block becomes the thread's own: heap_settle follows. */
 void msgmem_free_all(struct caller *c, struct msgqueue *q);
+int msgmem_free_some(struct caller *c, struct msgqueue *q);
 
 static inline struct msg_block *msg_block_of(struct msg *m)
 {
@@ -134,6 +139,21 @@ static inline int msg_fits(const struct msgqueue *q, u64 size)
 /* The message that a receiver takes, or NULL. */
 struct msg *msgqueue_select(
 	const struct caller *c, struct msgqueue *q, u32 mode, s64 want);
+
+/*
+ * The message at a position of the queue, for MSG_COPY, which must not hold the
+ * lock for as long as the way there is: in several holds, from the beginning
+ * again if somebody else had the lock in between. Begin with zeros. 1: at->m is
+ * there; 0: go on with another hold; -ENOMSG. whole: in one hold.
+ */
+struct msg_seek {
+	struct msg *m;
+	u64 left;  /* steps to go */
+	u64 count; /* lock.count of the last hold */
+	u32 begun; /* how often */
+};
+int msgqueue_seek(const struct caller *c, const struct slot *s,
+	struct msgqueue *q, u64 position, struct msg_seek *at, int whole);
 
 /* Send: to the first waiting receiver that takes it, else into the queue.
  * pid 0: a message put back. 0, -ENOMEM or, as all here, -EIO (damage.h).

@@ -30,7 +30,7 @@ static void remove_rest(struct caller *c, const struct object_class *k, u32 idx)
 
 	k->empty(c, s);
 	off = s->body.off;
-	to_heap = off >= HEAP_OFF;
+	to_heap = off >= HEAP_OFF && !(k->keep && k->keep(c, s));
 	if (to_heap && heap_leave(c, size, &s->body)) {
 		to_heap = 0;
 	} else if (to_heap) {

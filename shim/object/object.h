@@ -72,6 +72,10 @@ struct object_class {
 	u64 (*weight)(u64 size);
 	/* Step 2 of removal; slot lock held. May be run twice. */
 	void (*empty)(struct caller *c, struct slot *s);
+	/* In step 3, part of the operation: 1 if the body is not to be freed,
+	 * for it stands in a list of the facility's now, whose `settle` empties
+	 * and frees it. May be NULL. */
+	int (*keep)(struct caller *c, struct slot *s);
 	/* What else removals have left to be done without a lock; called after
 	 * the facility's was given back. May be NULL. */
 	void (*settle)(struct caller *c);

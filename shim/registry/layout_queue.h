@@ -255,6 +255,9 @@ struct msg_class {
  * journaled, except stamp (gaps do no harm), class[].idle and users (hints),
  * the clearing of pending (sleepers may be looked at twice). count, the times
  * and pids are also read without the lock.
+ *
+ * Of a removed queue that takes long to empty (header.msg_remains) all is under
+ * the facility's lock: stamp is the next one, lrpid the thread that does it.
  */
 struct msgqueue {
 	u64 count;   /* messages << 35 | bytes */
