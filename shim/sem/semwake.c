@@ -825,7 +825,7 @@ void sem_pass(struct caller *c, struct slot *s, struct semset *set,
 	u32 i;
 
 	dirty_init(&d, nums == NULL);
-	for (i = 0; i < n; i++)
+	for (i = 0; nums && i < n; i++)
 		dirty_add(&d, nums[i]);
 	if (set->n_waiters) {
 		zero_pass(c, s, set, &d);

@@ -496,6 +496,36 @@ static void crowd(void)
 	t_rm(id);
 }
 
+/* More operations than any short list of what changed can hold. */
+static void long_array(void)
+{
+	struct sembuf many[3 * 126];
+	int id = t_set(2, VALS(0, 1)), a, z, i;
+
+	t_story("a long array lets go whom it concerns");
+	for (i = 0; i < 126; i++) {
+		many[3 * i] = (struct sembuf){1, 2, 0};
+		many[3 * i + 1] = (struct sembuf){1, -2, 0};
+		many[3 * i + 2] = (struct sembuf){0, 1, 0};
+	}
+	a = t_sleeper(id, OPS({0, -100, 0}));
+	t_wait_blocked(id, 0, GETNCNT, 1);
+	t_eq(semop(id, many, 66), 0);
+	t_row(id, GETVAL, "22 1");
+	t_row(id, GETNCNT, "1 0");
+	t_eq(semop(id, many, 3 * 126), 0);
+	t_eq(t_join(a), 0);
+	t_row(id, GETVAL, "48 1");
+	t_pid_is(id, 0, a);
+	z = t_sleeper(id, OPS({1, 0, 0}));
+	t_wait_blocked(id, 1, GETZCNT, 1);
+	many[1].sem_op = -3;
+	t_eq(semop(id, many, 99), 0);
+	t_eq(t_join(z), 0);
+	t_row(id, GETVAL, "81 0");
+	t_rm(id);
+}
+
 int main(void)
 {
 	t_begin();
@@ -518,5 +548,6 @@ int main(void)
 	removal();
 	rights_taken_away();
 	crowd();
+	long_array();
 	return t_end();
 }
