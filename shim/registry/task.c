@@ -695,7 +695,10 @@ int task_changed_image(const struct caller *c, const struct task *t)
 	 * or an earlier one, which is gone. */
 	if (!(atom_load_acquire(&t->life) & SYS_OWNER_DIED))
 		return 0;
-	if (!sys_process_read(pid, 0, &p))
+	/* Where the leader has ended and others run, no exec has come after:
+	 * it would have made its caller the leader. Its /proc files show
+	 * neither stack nor mappings any more. */
+	if (!sys_process_read(pid, 0, &p) || p.ending)
 		return 0;
 	if (mm > 1 && p.stack > 1 && p.stack != mm)
 		return 1;

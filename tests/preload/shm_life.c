@@ -218,6 +218,48 @@ static void threads(void)
 	s_nattch(id, 0);
 }
 
+static void *outlive(void *arg)
+{
+	char *p = arg;
+
+	tell(to_parent[1]);
+	hear(to_child[0]);
+	p[0] = 'l';
+	_exit(p[0] == 'l' ? 0 : 1);
+}
+
+/* Its leader a zombie, a process still has what it attached. */
+static void leader_ends(void)
+{
+	char *p = s_at(id), path[64], stat[256];
+	pthread_t t;
+	pid_t pid;
+	int fd;
+
+	t_story("a thread outlives the leader");
+	pid = t_fork();
+	if (!pid) {
+		p = s_at(id);
+		pthread_create(&t, NULL, outlive, p);
+		pthread_exit(NULL);
+	}
+	hear(to_parent[0]);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, pid);
+	do {
+		fd = open(path, O_RDONLY);
+		stat[read(fd, stat, sizeof(stat) - 1)] = 0;
+		close(fd);
+	} while (!strstr(stat, ") Z "));
+	s_nattch(id, 3);
+	s_nattch(id, 3);
+	tell(to_child[1]);
+	t_eq(t_join(pid), 0);
+	t_true(p[0] == 'l');
+	s_nattch(id, 1);
+	t_eq(shmdt(p), 0);
+	s_nattch(id, 0);
+}
+
 static int play(const char *part, int seg)
 {
 	char *p;
@@ -242,6 +284,7 @@ int main(int argc, char **argv)
 	killed();
 	executed(argv[0]);
 	threads();
+	leader_ends();
 	forked();
 	return s_end();
 }
