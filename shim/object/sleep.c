@@ -183,6 +183,11 @@ static int sleep_once(struct caller *c, struct sleeper *sl)
 	return err;
 }
 
+static s32 restart_of(const struct sleeper *sl)
+{
+	return sl->k->restart ? sl->k->restart : SLEEP_RETRY;
+}
+
 static void sleep_loop(struct caller *c, struct sleeper *sl)
 {
 	int err;
@@ -199,7 +204,7 @@ static void sleep_loop(struct caller *c, struct sleeper *sl)
 			/* Stopped and continued: the kernel restarts the call,
 			 * access check, place in the queue and all. */
 			leave_queue(
-				c, sl, err == -ERESTART ? SLEEP_RETRY : err);
+				c, sl, err == -ERESTART ? restart_of(sl) : err);
 		else if (sl->k->look_again)
 			sl->k->look_again(c, sl);
 		section_end(c);

@@ -56,8 +56,9 @@ struct sleep_class {
 	/* The same for a thread that is being cancelled; NULL where it never is
 	 * in its sleep. */
 	void (*abandon)(struct caller *c, struct sleeper *sl, s32 result);
-	/* Result where a handler with SA_RESTART ran; 0: -EINTR, as for any,
-	 * and SLEEP_RETRY where the process was stopped and continued. */
+	/* Result where a handler with SA_RESTART ran, or the process was
+	 * stopped and continued; 0: -EINTR for any handler, and SLEEP_RETRY
+	 * where the process was stopped and continued. */
 	s32 restart;
 };
 

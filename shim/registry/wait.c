@@ -513,17 +513,22 @@ static int restart_sleep(struct waiter *w, const struct sys_timespec *deadline,
 {
 	struct sys_waitv v = {
 		SYS_WAITERS, (uintptr_t)&w->word, SYS_FUTEX2_32, 0};
+	volatile u64 *cs = rseq_cs_begin();
 	struct sys_timespec ts;
 	int err;
 
-	/* Both restart as mq_* do; FUTEX_WAIT only without a timeout, and then
-	 * it is the cheaper one. */
+	/* Where the kernel would restart either (SA_RESTART, stop and
+	 * continue), it is the whole call that begins anew, at the end of the
+	 * queue. FUTEX_WAIT is the cheaper one. */
 	cancel_allow(scope);
 	if (!deadline)
-		err = sys_futex_wait(&w->word, SYS_WAITERS, NULL);
+		err = sleep_call(cs, __NR_futex, (long)&w->word, SYS_FUTEX_WAIT,
+			SYS_WAITERS, 0, 0);
 	else
-		err = sys_call(SYS_NR_FUTEX_WAITV, &v, 1, 0, deadline, 0);
+		err = sleep_call(cs, SYS_NR_FUTEX_WAITV, (long)&v, 1, 0,
+			(long)deadline, 0);
 	cancel_deny(scope);
+	own_rseq_end();
 	if (unlikely(waitv_denied(err))) {
 		/* Without it: slices that a signal ends and nothing restarts;
 		 * the trampoline tells which ones count. */
@@ -565,8 +570,8 @@ int wait_sleep_restart(struct caller *c, struct waiter *w,
 		err = restart_sleep(w, deadline, scope);
 		if (atom_load_acquire(&w->word) != SYS_WAITERS)
 			continue;
-		if (err == -EINTR) {
-			ret = -EINTR;
+		if (err == -EINTR || err == -ERESTART) {
+			ret = err;
 			break;
 		}
 		now = deadline ? sys_realtime_ns() : 0;

@@ -337,6 +337,41 @@ static void signals(void)
 	q_done(q);
 }
 
+static int taker(const char *want)
+{
+	char buf[32];
+	int a = t_fork();
+
+	if (a == 0) {
+		ssize_t n = mq_receive(q, buf, 32, NULL);
+
+		_exit(n < 0 ? errno : strncmp(buf, want, 32) != 0);
+	}
+	t_asleep(a);
+	return a;
+}
+
+/* The kernel begins a call anew that it was stopped in: behind all others, and
+ * on what has the descriptor's number by then. */
+static void stopped_is_last(void)
+{
+	int a, b, status;
+
+	t_story("who was stopped waits behind the others");
+	q = q_open(NAME, RW, 2, 32);
+	a = taker("second");
+	b = taker("first");
+	kill(a, SIGSTOP);
+	t_true(waitpid(a, &status, WUNTRACED) == a);
+	kill(a, SIGCONT);
+	t_asleep(a);
+	t_eq(q_put(q, "first", 0), 0);
+	t_eq(q_put(q, "second", 0), 0);
+	t_eq(t_join(a), 0);
+	t_eq(t_join(b), 0);
+	q_done(q);
+}
+
 static volatile int cleaned;
 static volatile pid_t thread_tid;
 static void clean(void *arg)
@@ -472,6 +507,7 @@ int main(void)
 	killed();
 	timeouts();
 	signals();
+	stopped_is_last();
 	cancellation();
 	under_a_sleeper();
 	return t_end();
