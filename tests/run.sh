@@ -20,8 +20,8 @@
 #	race	  storms: processes killed, stopped and signalled at random
 #	fuzz	  damaged registries and save files, before every command (by name, or
 #		  with FULL=1: it still finds faults)
-#	model	  the protocols' models, proved; random calls, kernel and shim
-#		  side by side
+#	model	  the protocols' models, proved; random calls, and scripts of calls
+#		  that block, kernel and shim side by side
 #	clean	  nothing is left: objects, mounts, processes, files in /dev/shm
 #
 # FULL=1 in the environment takes the counts that a release needs (an hour or
@@ -502,16 +502,19 @@ suite_fuzz() {
 suite_model() {
     check model/spin 1800 tests/model/spin/run.sh
     local why sudo=("${as_root[@]}") calls=20000 ids=50000 seed seeds=(1 2 3) p
+    local steps=17000
     why=$(namespaces) || {
         skip model "$why"
         return
     }
-    ((full)) && calls=200000 ids=200000 seeds=(1 2 3 4 5)
+    ((full)) && calls=200000 ids=200000 steps=200000 seeds=(1 2 3 4 5)
     for seed in "${seeds[@]}"; do
         check "model/calls-$seed" 600 tests/model/compare.sh --shim "$shim" \
             --bin "$tests/model/sem_random" --calls $calls "$seed"
         check "model/ids-$seed" 600 tests/model/compare.sh --shim "$shim" \
             --bin "$tests/model/sem_random" --calls $ids --ids-only "$seed"
+        check "model/differ-$seed" 900 tests/model/differ.sh --shim "$shim" \
+            --bin "$tests/model/differ" --steps $steps "$seed"
         for p in "$tests"/model/*_random; do
             [[ -x $p && $p != */sem_random ]] || continue
             check "model/$(basename "$p")-$seed" 600 \
