@@ -27,15 +27,16 @@ static int prefork_dead(struct caller *c, struct task *t)
 	return !(u32)atom_load_acquire(&t->prefork);
 }
 
+/* The task is gone, with all that it had. */
+#define REAPED_ALL 2
+
 static int reap_live(struct caller *c, struct task *t)
 {
 	if (task_gone(c, t)) {
 		shm_release_locked(c, t, ~0u);
 		undo_release_locked(c, t);
-		/* The kernel woke one sleeper only. */
-		sys_futex_wake(&t->life, 0x7fffffff);
 		task_free_locked(c, t);
-		return 1;
+		return REAPED_ALL;
 	}
 	if (!t->shm_head.off)
 		return 0;
@@ -59,7 +60,11 @@ int reap_task(struct caller *c, u32 task)
 		changed = reap_live(c, t);
 	}
 	lock_release(c, &t->lock);
+	/* The kernel woke one sleeper only. Those whom the undo lets go are
+	 * woken by now, in its order. */
+	if (changed == REAPED_ALL)
+		sys_futex_wake(&t->life, 0x7fffffff);
 	if (changed && (h->shm.dest || h->shm.pool))
 		shm_sweep_empty(c);
-	return changed;
+	return changed != 0;
 }

@@ -317,6 +317,95 @@ static void s17_most_recent_first(void)
 	t_rm(go);
 }
 
+static void t_asleep(pid_t pid)
+{
+	char path[64], stat[256] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	while (!strstr(stat, ") S ")) {
+		fd = open(path, O_RDONLY);
+		stat[read(fd, stat, sizeof(stat) - 1)] = 0;
+		close(fd);
+	}
+}
+
+/* Shared with those who were woken: in which order they came to run. */
+static struct {
+	int n;
+	char who[8];
+} * woken;
+
+static pid_t fifo_sleeper(int id, char name)
+{
+	struct sched_param param = {.sched_priority = 1};
+	pid_t pid = t_fork();
+
+	if (pid)
+		return pid;
+	sched_setscheduler(0, SCHED_FIFO, &param);
+	if (semop(id, OPS({0, -1, 0})))
+		_exit(1);
+	woken->who[__atomic_fetch_add(&woken->n, 1, __ATOMIC_SEQ_CST)] = name;
+	_exit(0);
+}
+
+/*
+ * Real-time threads of one CPU run in the order in which they were woken. The
+ * first of each set may be the one who undoes, woken by the death itself; the
+ * second ones tell in which order that was done.
+ */
+static void s17_order_of_wakes(void)
+{
+	cpu_set_t before, one;
+	pid_t holder, pid[4];
+	int x, y, cpu = 0;
+
+	t_story("S17: and so are its sleepers woken");
+	sched_getaffinity(0, sizeof(before), &before);
+	while (!CPU_ISSET(cpu, &before))
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	woken = mmap(NULL, sizeof(*woken), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	for (int round = 0; round < 4; round++) {
+		x = t_set(1, VALS(2));
+		y = t_set(1, VALS(2));
+		memset(woken, 0, sizeof(*woken));
+		holder = t_fork();
+		if (!holder) {
+			semop(x, OPS({0, -1, U}));
+			semop(y, OPS({0, -2, U}));
+			semop(x, OPS({0, -1, U}));
+			if (round % 2)
+				semop(y, OPS({0, 0, U}));
+			for (;;)
+				pause();
+		}
+		t_quiet(t_poll(x, 0, GETVAL, 0));
+		t_quiet(t_poll(y, 0, GETVAL, 0));
+		t_asleep(holder);
+		for (int i = 0; i < 4; i++) {
+			pid[i] = fifo_sleeper(i % 2 ? y : x, "xyXY"[i]);
+			t_quiet(t_poll(i % 2 ? y : x, 0, GETNCNT, i / 2 + 1));
+			t_asleep(pid[i]);
+		}
+		kill(holder, SIGKILL);
+		t_join(holder);
+		for (int i = 0; i < 4; i++)
+			t_quiet(t_join(pid[i]) == 0);
+		t_say("%s first: %d", round % 2 ? "Y" : "X",
+			(strchr(woken->who, 'X') < strchr(woken->who, 'Y')) ==
+				!(round % 2));
+		t_rm(x);
+		t_rm(y);
+	}
+	munmap(woken, sizeof(*woken));
+	sched_setaffinity(0, sizeof(before), &before);
+}
+
 static void s18_handed_over(void)
 {
 	int id = t_set(1, NULL), w, lost = 0;
@@ -540,6 +629,7 @@ int main(void)
 	s9_fifo_across_kinds();
 	s10_s11_error_at_retry();
 	s17_most_recent_first();
+	s17_order_of_wakes();
 	s18_handed_over();
 	newcomers_overtake();
 	chain();
