@@ -177,6 +177,36 @@ static void limit(void)
 	t_rm(id[0]);
 }
 
+/* Where only one index is free, it is the last one again: a number of its own
+ * nevertheless. */
+static void full(void)
+{
+	static const char limits[] = "32000 1024000000 500 32768";
+	int fd = open("/proc/sys/kernel/sem", O_WRONLY), wrong = 0;
+	static int id[32768];
+
+	t_story("all indices in use");
+	t_eq(write(fd, limits, sizeof(limits) - 1), sizeof(limits) - 1);
+	close(fd);
+	for (int i = 0; i < 32768; i++) {
+		id[i] = make();
+		wrong += id[i] < 0;
+	}
+	t_true(wrong == 0);
+	t_err(make(), ENOSPC);
+	for (int i = 0; i < 3; i++) {
+		int old = id[32767];
+
+		t_rm(old);
+		id[32767] = make();
+		t_eq(id[32767] - old, 32768);
+		t_err(semctl(old, 0, GETVAL), EINVAL);
+	}
+	for (int i = 0; i < 32768; i++)
+		wrong += semctl(id[i], 0, IPC_RMID) != 0;
+	t_true(wrong == 0);
+}
+
 int main(void)
 {
 	t_begin();
@@ -185,5 +215,6 @@ int main(void)
 	one_stays();
 	many_live();
 	limit();
+	full();
 	return t_end();
 }
