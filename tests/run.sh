@@ -22,6 +22,8 @@
 #		  with FULL=1: it still finds faults)
 #	model	  the protocols' models, proved; random calls, and scripts of calls
 #		  that block, kernel and shim side by side
+#	mutate	  the tests: each of a list of one-line faults makes one fail (by name,
+#		  or with FULL=1)
 #	clean	  nothing is left: objects, mounts, processes, files in /dev/shm
 #
 # FULL=1 in the environment takes the counts that a release needs (an hour or
@@ -50,7 +52,8 @@ usage() {
     sed -n '4,/^$/s/^# \{0,1\}//p' "$0"
 }
 
-all_suites=(build unit preload musl scenario fuse crash explore race fuzz model clean)
+all_suites=(build unit preload musl scenario fuse crash explore race fuzz model
+    mutate clean)
 install=1
 suites=()
 only=
@@ -522,6 +525,12 @@ suite_model() {
                 --calls $calls "$seed"
         done
     done
+}
+
+suite_mutate() {
+    local sudo=("${as_root[@]}")
+    check mutate/list 7200 tests/mutate/run.py
+    wanted mutate/list && grep -c '^killed' "$log" | sed 's/$/ killed/; s/^/#   /'
 }
 
 # ---- nothing left -----------------------------------------------------------

@@ -454,8 +454,8 @@ int main(int argc, char **argv)
 		{0},
 	};
 
-	if (argc == 3 && !strcmp(argv[1], "--actor"))
-		actor_exec_main(atoi(argv[2]));
+	if (argc == 4 && !strcmp(argv[1], "--actor"))
+		actor_exec_main(atoi(argv[2]), atoi(argv[3]));
 	options_only(argc, argv, options);
 	signal(SIGCHLD, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);

@@ -791,10 +791,12 @@ static void fork_run(const struct step *s, char *text)
 
 static void exec_run(const struct step *s, char *text)
 {
-	char number[8];
+	char actor[16], process[16];
 
-	snprintf(number, sizeof(number), "%d", s->actor);
-	execl("/proc/self/exe", "differ", "--actor", number, (char *)NULL);
+	snprintf(actor, sizeof(actor), "%d", s->actor);
+	snprintf(process, sizeof(process), "%d", process_actor);
+	execl("/proc/self/exe", "differ", "--actor", actor, process,
+		(char *)NULL);
 	text_add(text, " exec failed");
 }
 
@@ -852,7 +854,7 @@ static void actor_run(int i, uint32_t done)
 }
 
 /* The image that an actor's exec leads to: its step ends here. */
-static _Noreturn void actor_exec_main(int i)
+static _Noreturn void actor_exec_main(int i, int process)
 {
 	struct actor *a;
 
@@ -860,7 +862,7 @@ static _Noreturn void actor_exec_main(int i)
 	a = &shared->actors[i];
 	for (int j = 0; j < SLOTS; j++)
 		mq_of[j] = -1;
-	process_begin(i);
+	process_begin(process);
 	actor_born(i);
 	strcpy(a->text, " = exec");
 	atomic_store(&a->done, atomic_load(&a->go));
