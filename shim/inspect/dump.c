@@ -153,6 +153,7 @@ int load_sems(struct caller *c, s32 id, const struct dump_sem *sems, u32 n)
 	}
 	journal_commit(c);
 	sem_unlock(c, s);
+	journal_trim(c);
 	return err;
 }
 

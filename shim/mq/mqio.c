@@ -447,6 +447,7 @@ static __attribute__((noinline)) int send_large(struct caller *c,
 	}
 	if (err == BLOCKED)
 		err = mq_sleep_send(c, d, m, timeout);
+	mq_own_trim(c);
 	section_end(c);
 	return err;
 }
@@ -555,8 +556,11 @@ long mqueue_receive(struct caller *c, const struct mq_desc *d, void *user,
 		err = receive_once(c, d, q, &m, small);
 	if (unlikely(err == BLOCKED))
 		err = mq_sleep_receive(c, d, &m, small, timeout);
-	if (unlikely(!err && !m.small && !m.delivered))
-		mq_deliver(c, &m);
+	if (unlikely(!err && !m.small)) {
+		if (!m.delivered)
+			mq_deliver(c, &m);
+		mq_own_trim(c);
+	}
 	section_end(c);
 	if (unlikely(err))
 		return err;

@@ -22,6 +22,7 @@
 #include "index/ids.h"
 #include "index/prioq.h"
 #include "object/users.h"
+#include "registry/heap.h"
 #include "registry/lock.h"
 #include "registry/wait.h"
 
@@ -232,6 +233,13 @@ void mq_deliver(struct caller *c, struct mq_msg *m);
 /* The own waiter's block, at least need bytes. No lock but the slot's may be
  * held, nothing journaled. 0, -ENOMEM. */
 int mq_own_block(struct caller *c, u64 need);
+/* At the end of a call that used it. */
+static inline void mq_own_trim(struct caller *c)
+{
+	struct waiter *w = wait_own(c);
+
+	heap_trim(c, w->sops_ext_cap, &w->sops_ext);
+}
 static inline char *mq_own_bytes(const struct caller *c)
 {
 	return ref_must(c, wait_own(c)->sops_ext);

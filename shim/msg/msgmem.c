@@ -19,6 +19,7 @@
  */
 #include "msg/msgqueue.h"
 #include "msg/msgslab.h"
+#include "object/reap.h"
 #include "registry/heap.h"
 
 #define UNIT 64u
@@ -66,6 +67,17 @@ void msgmem_drop_big(struct caller *c)
 
 	if (b->big.off)
 		heap_free_at(c, b->big_cap, &b->big);
+}
+
+void msg_release_blocks(struct caller *c)
+{
+	struct msg_blocks *b = msg_own_blocks(c);
+	u32 t;
+
+	msgmem_drop_big(c);
+	for (t = 0; t < MSG_TIERS; t++)
+		if (b->tier[t].off)
+			msgslab_free_at(c, t, &b->tier[t]);
 }
 
 int msgmem_own_block(struct caller *c, u32 where, u64 size)

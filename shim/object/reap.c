@@ -3,6 +3,7 @@
  * One function for all that the dead leave; see reap.h.
  */
 #include "object/reap.h"
+#include "registry/heap.h"
 #include "registry/lock.h"
 
 /* Arbitrary: how long after a fork was begun whose parent died in it a child
@@ -45,6 +46,76 @@ static int reap_live(struct caller *c, struct task *t)
 	return shm_release_locked(c, t, t->epoch);
 }
 
+/* ---- the records of threads ---- */
+
+/* How many are looked at when a task is reaped, from somewhere on; a line of
+ * memory each. Arbitrary: what is beyond waits for its next owner, or gc. */
+#define RECORD_LOOKS 1024u
+
+static u64 size_of(struct ref ref, u64 size)
+{
+	return ref.off ? heap_block_size(size) : 0;
+}
+
+static u64 held_by(const struct thread *th)
+{
+	const struct msg_blocks *b = &th->blocks;
+	u64 held = size_of(th->waiter.sops_ext, th->waiter.sops_ext_cap) +
+		   size_of(th->journal.ext, journal_ext_size(th->journal.cap)) +
+		   size_of(th->ready, th->ready_size) +
+		   size_of(b->big, b->big_cap);
+	u32 t;
+
+	for (t = 0; t < MSG_TIERS; t++)
+		held += size_of(b->tier[t], 2048ULL << t);
+	return held;
+}
+
+/* Spare and ready are freed as it is borrowed. */
+static u64 record_empty(struct caller *c, u32 idx)
+{
+	struct thread *th = region_thread(&c->region, idx);
+	u64 held = held_by(th);
+	u32 own = c->thread;
+
+	if (!task_borrow_record(c, idx))
+		return 0;
+	if (th->waiter.sops_ext.off)
+		heap_free_at(c, th->waiter.sops_ext_cap, &th->waiter.sops_ext);
+	msg_release_blocks(c);
+	journal_drop(c);
+	task_return_record(c, own);
+	return held;
+}
+
+u64 reap_records(struct caller *c, u32 task, u64 least)
+{
+	struct header *h = caller_header(c);
+	u32 high = atom_load_acquire(&h->thread_high), n = high, i, idx = 0;
+	const struct thread *th;
+	u64 held, freed = 0;
+
+	if (caller_enroll(c) || c->n_held || high > N_THREADS)
+		return 0;
+	if (task && high > RECORD_LOOKS) {
+		n = RECORD_LOOKS;
+		idx = atom_add(&h->thread_hint, n) % high;
+	}
+	section_begin(c);
+	for (i = 0; i < n; i++, idx = idx + 1 < high ? idx + 1 : 0) {
+		th = region_thread(&c->region, idx);
+		if (!idx || idx == c->thread || (task && th->task != task))
+			continue;
+		held = held_by(th);
+		if (held > least)
+			freed += record_empty(c, idx);
+	}
+	section_end(c);
+	return freed;
+}
+
+/* ---- a task ---- */
+
 int reap_task(struct caller *c, u32 task)
 {
 	struct task *t = region_task(&c->region, task);
@@ -62,8 +133,10 @@ int reap_task(struct caller *c, u32 task)
 	lock_release(c, &t->lock);
 	/* The kernel woke one sleeper only. Those whom the undo lets go are
 	 * woken by now, in its order. */
-	if (changed == REAPED_ALL)
+	if (changed == REAPED_ALL) {
 		sys_futex_wake(&t->life, 0x7fffffff);
+		reap_records(c, task, HEAP_OWN_MOST);
+	}
 	if (changed && (h->shm.dest || h->shm.pool))
 		shm_sweep_empty(c);
 	return changed != 0;

@@ -18,6 +18,13 @@
 int reap_task(struct caller *c, u32 task);
 
 /*
+ * Memory that threads which are gone left in their records: what is more than
+ * `least` bytes of a record goes back (task_borrow_record). Of one task, as far
+ * as its threads are found at once; 0: of all. No lock may be held. The bytes.
+ */
+u64 reap_records(struct caller *c, u32 task, u64 least);
+
+/*
  * Supplied by the facilities that keep records of a task; they know reap_task,
  * and this layer knows no facility. Task lock held.
  */
@@ -28,6 +35,8 @@ int shm_release_locked(struct caller *c, struct task *t, u32 epoch);
 /* shm: remove segments whose removal was waiting for their last detach, and
  * give back the pages that the dead were giving back. No lock may be held. */
 void shm_sweep_empty(struct caller *c);
+/* msg: free the payload blocks of the caller's own record. */
+void msg_release_blocks(struct caller *c);
 /* sem: apply and free all SEM_UNDO records of a task whose process is gone.
  * Needs no room. */
 void undo_release_locked(struct caller *c, struct task *t);

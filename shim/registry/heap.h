@@ -58,4 +58,16 @@ int heap_prepare(struct caller *c, u64 size);
 int heap_leave(struct caller *c, u64 size, struct ref *ref);
 void heap_settle(struct caller *c);
 
+/* What a thread keeps of memory from one call to the next, each block of it: a
+ * larger one goes back when the call is over, for the thread may never make
+ * another. Arbitrary. */
+#define HEAP_OWN_MOST (64u << 10)
+/* At the end of a call: a block in the thread's record, of this size, which
+ * nobody else may write any more. No lock may be held. */
+static inline void heap_trim(struct caller *c, u64 size, struct ref *ref)
+{
+	if (unlikely(ref->off && size > HEAP_OWN_MOST))
+		heap_free_at(c, size, ref);
+}
+
 #endif

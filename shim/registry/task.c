@@ -416,6 +416,9 @@ static int thread_try(struct caller *c, u32 idx)
 		return 0;
 	if (!atom_cas(&th->tid, &tid, c->tid))
 		return 0;
+	/* It was the dead one's, and who looks for us by our number, because we
+	 * have a lock, may come to this record. */
+	atom_store_release(&th->birth, 0);
 	c->thread = idx;
 	atom_store_release(&th->journal.n_locks, 0);
 	atom_store_release(&th->journal.publish_off, 0);
@@ -467,6 +470,49 @@ static int thread_claim(struct caller *c)
 	return err;
 }
 
+static void waiter_reset(struct waiter *w)
+{
+	atom_store_release(&w->state, WAIT_IDLE);
+	atom_store_release(&w->word, 0);
+	atom_store_release(&w->alive, 0);
+}
+
+int task_borrow_record(struct caller *c, u32 idx)
+{
+	struct thread *th = region_thread(&c->region, idx);
+	u32 own = c->thread;
+
+	if (idx == own || c->n_held || !c->in_section)
+		return 0;
+	if (thread_try(c, idx)) {
+		atom_store_release(&th->claims, th->claims + 1);
+		return 1;
+	}
+	if (c->thread != own) {
+		c->thread = own;
+		journal_find(c);
+	}
+	return 0;
+}
+
+void task_return_record(struct caller *c, u32 own)
+{
+	struct thread *th = region_thread(&c->region, c->thread);
+
+	waiter_reset(&th->waiter);
+	c->thread = own;
+	journal_find(c);
+	atom_store_release(&th->tid, 0);
+}
+
+/* What the last owner kept for its next call, or was killed with. */
+static void trim_inherited(struct caller *c, struct thread *th)
+{
+	heap_trim(c, th->waiter.sops_ext_cap, &th->waiter.sops_ext);
+	heap_trim(c, th->blocks.big_cap, &th->blocks.big);
+	journal_trim(c);
+}
+
 /* The thread record comes first: to inherit a task takes its lock, and a lock
  * needs a journal. */
 static int enroll(struct caller *c)
@@ -479,10 +525,8 @@ static int enroll(struct caller *c)
 		th = region_thread(&c->region, c->thread);
 		atom_store_release(&th->claims, th->claims + 1);
 		caller_set_bias_id(c);
-		atom_store_release(&th->waiter.state, WAIT_IDLE);
-		atom_store_release(&th->waiter.word, 0);
-		atom_store_release(&th->waiter.alive, 0);
-		atom_store_release(&th->birth, 0);
+		waiter_reset(&th->waiter);
+		trim_inherited(c, th);
 		if (!c->task)
 			err = task_claim_once(c);
 		if (!err) {

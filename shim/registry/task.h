@@ -93,6 +93,27 @@ static inline int task_look(
 /* The record of the thread with this number, or NULL; looks at all. */
 struct thread *task_thread_of(const struct caller *c, u32 tid);
 
+/*
+ * The record of a thread that is gone, made the caller's own for a moment, so
+ * that what it holds can be given back: 1, or 0 if it is not to be had.
+ * Return: free for anybody; the caller's own, which was `own`, is it again.
+ *
+ * It is claimed as by a new thread: by compare-and-swap of its tid, once nothing
+ * of the dead one is under way (no journal to be rolled back, in no queue, no
+ * waker's name in its word, and the lock of the object that it last slept at
+ * was had, so that no waker's rollback comes to it any more). From then on
+ * nobody else stores to it. What is freed is freed by its own journal and under
+ * the heap's lock, in which that journal is named: if the borrower dies there,
+ * the heap's next owner rolls it back, and until then the record, which has the
+ * borrower's tid, is not to be had; after that it is that of a dead thread
+ * again. The borrower's own record has nothing under way meanwhile.
+ *
+ * In a section, with no lock held and nothing reserved beyond what is so for
+ * every operation; between the two nothing but freeing is allowed.
+ */
+int task_borrow_record(struct caller *c, u32 idx);
+void task_return_record(struct caller *c, u32 own);
+
 /* 1 if the thread that a word of ours names (a lock's owner, a waker) is gone,
  * as far as that can be told. Every such thread has a record. */
 int task_thread_gone(const struct caller *c, u32 tid);

@@ -367,6 +367,7 @@ int sem_setval(struct caller *c, s32 id, s32 num, s32 val)
 			atom_store_release(&sem->lo, sem->lo & ~SEM_OWNED);
 	}
 	sem_unlock(c, s);
+	journal_trim(c);
 	return err;
 }
 

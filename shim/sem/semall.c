@@ -389,6 +389,7 @@ static int setall_once(struct caller *c, struct slot *s, u64 ident,
 	else if (!err)
 		setall_small(c, s, set, values);
 	sem_unlock(c, s);
+	journal_trim(c);
 	return err;
 }
 

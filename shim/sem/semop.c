@@ -595,6 +595,10 @@ static __attribute__((noinline)) int op_huge(struct caller *c, s32 id,
 		return -ENOMEM;
 	err = op_copied(c, id, user, timeout, r, buf);
 	sys_call(__NR_munmap, buf, len);
+	if (c->thread) {
+		journal_trim(c);
+		heap_trim(c, wait_own(c)->sops_ext_cap, &wait_own(c)->sops_ext);
+	}
 	return err;
 }
 

@@ -108,8 +108,7 @@ int object_named(struct caller *c, enum facility kind,
 		return next_mq(c, &at, ret) > 0 &&
 		       ret->mq.desc.ident == name->ident;
 	return stat_at(c, kind, (s32)name->idx, ret) &&
-	       ret->id == IDENT_ID(name->ident) &&
-	       dump_is_there(c, kind, name);
+	       ret->id == IDENT_ID(name->ident) && dump_is_there(c, kind, name);
 }
 
 int object_each(struct caller *c, unsigned kinds,
@@ -224,9 +223,12 @@ int object_destroy(struct caller *c, const struct object *o)
 		err = shm_remove(c, o->id);
 		break;
 	default:
-		/* One without a name goes when the last process closes it. */
-		if (o->mq.unlinked)
+		/* One without a name goes when the last process closes it, and
+		 * now if that was killed. */
+		if (o->mq.unlinked) {
+			mq_closed(c, &o->mq.desc);
 			return 0;
+		}
 		err = mqueue_unlink(c, o->mq.name, o->mq.name_len);
 	}
 	if (!err)

@@ -9,9 +9,11 @@
 #include "inspect/semview.h"
 #include "inspect/msgview.h"
 #include "inspect/shmview.h"
+#include "object/reap.h"
 #include "tool/home.h"
 #include "tool/objects.h"
 #include "tool/registry.h"
+#include "tool/table.h"
 
 /* ---- rm ---- */
 
@@ -201,12 +203,16 @@ static int gc_each(struct caller *c, const struct object *o, void *arg)
 	return 0;
 }
 
+/* Less of memory is not worth a line; arbitrary. */
+#define GC_TOLD (64u << 10)
+
 static int gc_main(int argc, char **argv)
 {
 	unsigned kinds = kinds_parse(argc, argv);
 	const char *path = registry_path();
 	struct gc gc = {0};
 	struct caller *c;
+	u64 freed;
 	int err;
 
 	if (!kinds || !path)
@@ -219,6 +225,10 @@ static int gc_main(int argc, char **argv)
 	err = object_each(c, kinds, gc_each, &gc);
 	if (!err && !gc.n)
 		puts("nothing to remove");
+	freed = gc_dry_run ? 0 : reap_records(c, 0, 0);
+	if (freed >= GC_TOLD)
+		printf("gave back %s that threads had which are gone\n",
+			human_bytes(freed));
 	return err ? err : gc.failed;
 }
 
@@ -226,19 +236,22 @@ const struct command gc_command = {
 	.name = "gc",
 	.summary = "remove objects whose every user is dead",
 	.usage = "[OPTIONS] [KIND...]",
-	.about = "Remove the objects that nobody uses any more:\n"
-		 "  sem  processes are known that did the last operation on a "
-		 "semaphore of\n"
-		 "       it, none of them lives, nobody holds undo or sleeps "
-		 "there\n"
-		 "  msg  the last sender and the last receiver (one is known) "
-		 "are dead,\n"
-		 "       nobody sleeps there\n"
-		 "  shm  nobody has it attached; its creator and the last one "
-		 "who did are\n"
-		 "       dead\n"
-		 "  mq   no process has it open\n"
-		 "If no process is on the registry at all: every object.",
+	.about =
+		"Remove the objects that nobody uses any more:\n"
+		"  sem  processes are known that did the last operation on a "
+		"semaphore of\n"
+		"       it, none of them lives, nobody holds undo or sleeps "
+		"there\n"
+		"  msg  the last sender and the last receiver (one is known) "
+		"are dead,\n"
+		"       nobody sleeps there\n"
+		"  shm  nobody has it attached; its creator and the last one "
+		"who did are\n"
+		"       dead\n"
+		"  mq   no process has it open\n"
+		"If no process is on the registry at all: every object. Memory "
+		"that threads\n"
+		"which are gone had for their calls goes back, too.",
 	.options = gc_options,
 	.is = COMMAND_ON_REGISTRY,
 	.main = gc_main,

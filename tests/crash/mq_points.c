@@ -75,6 +75,8 @@ static const struct scenario {
 	{"receive, a level runs dry", RECEIVE, 20, 60, 64, 0, 0, 7, 0, 0},
 	{"receive, a leaf runs dry", RECEIVE, 20, 60, 64, 0, 0, 4801, 0, 0},
 	{"receive a large one", RECEIVE, 3, 3000, 8192, 0, 0, 7, 0, 0},
+	{"receive one that is given back", RECEIVE, 2, 70000, 131072, 0, 0, 7,
+		0, 0},
 	{"receive, a sender waits", RECEIVE, 5, 60, 64, 50, 0, 7, SENDER, 0},
 	{"receive, a large sender", RECEIVE, 3, 3000, 8192, 2500, 0, 7, SENDER,
 		0},
@@ -88,6 +90,10 @@ static const struct scenario {
 	{"send into a new chunk", SEND, 256, 8, 64, 60, 1, 0, 0, 0},
 	{"send, small in large", SEND, 2, 3000, 8192, 60, 5, 7, 0, 0},
 	{"send a large one", SEND, 2, 3000, 8192, 5000, 5, 7, 0, 0},
+	{"send one that is given back", SEND, 2, 3000, 131072, 70000, 5, 7, 0,
+		0},
+	{"hand over one that is given back", HAND_OVER, 0, 0, 131072, 70000, 7,
+		0, RECEIVER, 0},
 	{"hand over", HAND_OVER, 0, 0, 64, 60, 7, 0, RECEIVER, 0},
 	{"hand over a large one", HAND_OVER, 0, 0, 8192, 5000, 7, 0, RECEIVER,
 		0},
@@ -119,7 +125,7 @@ static long point, second; /* where the victim and the repairer die */
 static int failures, quick;
 static mqd_t q;
 static pid_t sleeper, bias_owner;
-static char buf[8192];
+static char buf[131072];
 
 /* A message as it is told from others. */
 struct seen {

@@ -9,7 +9,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "crash.h"
+#include "msg/msgslab.h"
+#include "object/reap.h"
+#include "registry/heap.h"
 #include "registry/lock.h"
+#include "registry/wait.h"
 
 #define UNDO SEM_FLG_UNDO
 #define NOWAIT SEM_IPC_NOWAIT
@@ -412,6 +416,45 @@ static void enroll_only(struct caller *c)
 	caller_enroll(c);
 }
 
+/* What calls of other kinds, and of many operations, leave in a record. */
+static void have_much(struct caller *c)
+{
+	struct thread *th = region_thread(&c->region, c->thread);
+
+	journal_reserve(c, 100);
+	th->waiter.sops_ext_cap = 5000;
+	heap_alloc_at(c, 5000, &th->waiter.sops_ext);
+	msgslab_alloc_at(c, 1, &th->blocks.tier[1]);
+	th->blocks.big_cap = HEAP_LARGE;
+	heap_alloc_at(c, HEAP_LARGE, &th->blocks.big);
+}
+static void dead_with_much(void)
+{
+	cast_dead(have_much);
+}
+/* Once the victim has a record, so that it does not get that one. */
+static void then_dead_with_much(struct caller *c)
+{
+	(void)c;
+	dead_with_much();
+}
+static void empty_records(struct caller *c)
+{
+	reap_records(c, 0, 0);
+}
+static void grow_journal(struct caller *c)
+{
+	journal_reserve(c, 5000);
+}
+static void grow_journal_large(struct caller *c)
+{
+	journal_reserve(c, 9000);
+}
+static void trim_journal(struct caller *c)
+{
+	journal_trim(c);
+}
+
 static void four_up(struct caller *c)
 {
 	struct sop sops[] = {{0, 1, 0}, {1, 1, 0}, {2, 1, 0}, {3, 1, 0}};
@@ -449,6 +492,13 @@ static void holder_dies(struct caller *c)
 const struct scenario scenarios[] = {
 	{"first call: enroll", set_of_4, several_dead, NULL, enroll_only, NULL,
 		.not_enrolled = 1},
+	{"first call: enroll as one with much", set_of_4, dead_with_much, NULL,
+		enroll_only, NULL, .not_enrolled = 1},
+	{"gc: a dead one's record", set_of_4, NULL, then_dead_with_much,
+		empty_records},
+	{"a journal goes back", set_of_4, NULL, grow_journal, trim_journal},
+	{"a large journal goes back", set_of_4, NULL, grow_journal_large,
+		trim_journal},
 	{"semget private", four_sets, NULL, NULL, create_private},
 	{"semget key, table grows", four_sets, NULL, NULL, create_key},
 	{"semget key into a hole", hole, NULL, NULL, create_key},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Rolling back, and growing a journal beyond its inline entries.
+ * Rolling back, and growing a journal beyond its inline entries, and back.
  */
 #include "registry/journal/journal.h"
 #include "registry/heap.h"
@@ -93,20 +93,15 @@ void journal_adopt(struct caller *c)
 	heap_settle(c);
 }
 
-/* Only an empty journal grows: its entries are not copied. */
-static int grow(struct caller *c, u32 n)
+/* Another array, of cap entries, in the place of the present one. */
+static int replace(struct caller *c, u32 cap)
 {
 	struct thread *th = region_thread(&c->region, c->thread);
 	struct journal *j = c->journal;
+	u64 old_size = journal_ext_size((u64)(c->entries_end - c->entries));
 	struct journal_ext *x;
-	u32 cap = (u32)(c->entries_end - c->entries);
-	u64 old_size = journal_ext_size(cap);
 	int err;
 
-	if (c->entry_next != c->entries || n > GROW_MOST)
-		return -ENOMEM;
-	while (cap < n)
-		cap *= 2;
 	atom_store_release(&th->spare_size, journal_ext_size(cap));
 	err = heap_alloc_at(c, journal_ext_size(cap), &th->spare);
 	if (err)
@@ -120,6 +115,47 @@ static int grow(struct caller *c, u32 n)
 	atom_store_release(&j->ext.off, th->spare.off);
 	journal_adopt(c);
 	return 0;
+}
+
+/* Only an empty journal grows: its entries are not copied. */
+static int grow(struct caller *c, u32 n)
+{
+	u32 cap = (u32)(c->entries_end - c->entries);
+
+	if (c->entry_next != c->entries || n > GROW_MOST)
+		return -ENOMEM;
+	while (cap < n)
+		cap *= 2;
+	return replace(c, cap);
+}
+
+/* Without memory it stays as it is. */
+void journal_trim_slow(struct caller *c)
+{
+	section_begin(c);
+	if (!c->n_held && c->entry_next == c->entries &&
+		c->entries_end - c->entries > JOURNAL_MOST)
+		replace(c, JOURNAL_KEPT);
+	section_end(c);
+}
+
+/*
+ * Its old is of the growth before and was freed then. With spare naming it too
+ * nothing has happened yet; with ext gone only the block is left to be freed.
+ */
+void journal_drop(struct caller *c)
+{
+	struct thread *th = region_thread(&c->region, c->thread);
+	struct journal *j = &th->journal;
+	struct journal_ext *x = region_span(&c->region, j->ext, sizeof(*x));
+
+	if (!x || c->entry_next != c->entries)
+		return;
+	atom_store_release(&x->old.off, 0);
+	atom_store_release(&th->spare_size, journal_ext_size(x->cap));
+	atom_store_release(&th->spare.off, j->ext.off);
+	atom_store_release(&j->ext.off, 0);
+	journal_adopt(c);
 }
 
 /* In a section: a handler whose calls made it grow too would leave nothing of

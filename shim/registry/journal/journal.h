@@ -36,6 +36,24 @@ static inline int journal_reserve(struct caller *c, u32 n)
 		       : journal_reserve_slow(c, n);
 }
 
+/*
+ * At the end of a call that may have reserved a great deal: what is more than
+ * JOURNAL_MOST entries goes back. JOURNAL_KEPT stay, which is more than what is
+ * reserved outside of sections, where a handler's call may come to this in the
+ * midst of another. No lock may be held.
+ */
+#define JOURNAL_MOST 4096 /* 64 KiB, as HEAP_OWN_MOST */
+#define JOURNAL_KEPT 256u /* arbitrary */
+void journal_trim_slow(struct caller *c);
+/* The same, to no more than a new record has: not where anybody may have
+ * reserved more. Needs no room. */
+void journal_drop(struct caller *c);
+static inline void journal_trim(struct caller *c)
+{
+	if (unlikely(c->entries_end - c->entries > JOURNAL_MOST))
+		journal_trim_slow(c);
+}
+
 static inline void journal_note(struct caller *c, void *p, u64 old, u64 size)
 {
 	struct journal *j = c->journal;
