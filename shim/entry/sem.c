@@ -229,7 +229,12 @@ EXPORT int semop(int id, struct sembuf *sops, size_t n)
 EXPORT int semtimedop(
 	int id, struct sembuf *sops, size_t n, const struct timespec *timeout)
 {
-	return semop_slow(id, sops, n, timeout);
+	struct caller *c = process_get_fast(FAC_SEM);
+
+	if (unlikely(!c))
+		return semop_slow(id, sops, n, timeout);
+	return process_return(sem_op(c, id, (const struct sop *)sops,
+		(unsigned)n, (const struct sys_timespec *)timeout));
 }
 
 /*

@@ -19,10 +19,8 @@ __attribute__((noinline)) void users_bias_end(
 __attribute__((noinline)) void users_changed(
 	struct caller *c, struct slot *s, struct users *users, u32 kind)
 {
-	u32 k = (u32)s->ident % 8;
-
 	if (users->thread[kind])
-		c->alone[k].n = 0;
+		in_row_at(c->alone, s->ident)->n = 0;
 	atom_store_release(&users->thread[kind], c->thread);
 }
 

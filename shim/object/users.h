@@ -73,20 +73,16 @@ static inline void users_bias_consider(
 {
 	u32 sender = users->thread[USER_SENDER];
 	u32 receiver = users->thread[USER_RECEIVER], backoff = users->backoff;
-	u64 ident = s->ident;
-	u32 k = (u32)ident % 8;
+	struct in_row *row;
 
 	if ((sender && sender != c->thread) ||
 		(receiver && receiver != c->thread))
 		return;
-	if (unlikely(c->alone[k].ident != ident)) {
-		c->alone[k].ident = ident;
-		c->alone[k].n = 0;
-	}
+	row = in_row_at(c->alone, s->ident);
 	if (backoff > USERS_BIAS_BACKOFF_MAX)
 		backoff = USERS_BIAS_BACKOFF_MAX;
-	if (likely(c->alone[k].n < USERS_BIAS_STREAK << (4 * backoff)))
-		c->alone[k].n++;
+	if (likely(row->n < USERS_BIAS_STREAK << (4 * backoff)))
+		row->n++;
 	else
 		bias_grant(c, s);
 }

@@ -59,6 +59,19 @@ struct deferred_signals {
 	} at[MAX_DEFERRED];
 };
 
+/*
+ * Tables of what a thread used lately have two places for each value of the
+ * low bits of an id, OLDER apart: whoever comes to the first moves who stood
+ * there to the second.
+ */
+#define OLDER 8u
+
+/* Calls on one object in a row; see in_row_at. */
+struct in_row {
+	u64 ident;
+	u64 n;
+};
+
 /* Whole pages found good: addresses. */
 struct guard_range {
 	uintptr_t from, to;
@@ -100,24 +113,29 @@ struct caller {
 	struct shm_process *shm; /* shm/shmmap.h */
 	u32 *new_image; /* 1 until this program image has found its task */
 	s32 get_flg;	/* of the *get(2) under way */
-	/* Lock-free operations on one object in a row (bias.h), for a few
-	 * objects used in turn. */
-	struct {
-		u64 ident;
-		u64 n;
-	} streak[8];
-	/* Semaphore sets biased to this thread (bias.h), by the low bits of
-	 * their id: what an operation needs, looked up when each was biased.
-	 * Good as long as the slot's bias is bias_id, since whatever changes a
-	 * set takes it back first, and lending its slot again overwrites the
-	 * entry; and as long as the process has the same euid. */
+	/* Lock-free operations on one object in a row (bias.h). */
+	struct in_row streak[2 * OLDER];
+	/*
+	 * Semaphore sets biased to this thread (bias.h): what an operation
+	 * needs, looked up when each was biased. Stored by this thread alone,
+	 * with the set's lock held and so in a section (note_bias). An entry
+	 * is good while its slot's bias is bias_id, asked again after bias_busy
+	 * is stored, and while the process has the same euid, for
+	 *   - whatever changes what it says (the set's end, its rights) ends
+	 *     the bias first;
+	 *   - no slot has two entries: all ids of a slot have the same low
+	 *     bits, so they stand in the same two places, and both are cleared
+	 *     of the slot when it is biased anew. Else the id of a removed set
+	 *     would find the set that came into its slot.
+	 * Entries whose bias has ended stay, and are refused, until then.
+	 */
 	struct biased {
 		s32 id;
 		u32 n; /* semaphores; 0: empty */
 		struct slot *slot;
 		struct sem *sems;
 		u32 euid;
-	} biased[8];
+	} biased[2 * OLDER];
 	u32 idx_mask; /* of ids */
 	int may_bias; /* bias_register succeeded */
 	struct { /* wait.c: the last look of a sleeper, and at which object */
@@ -136,10 +154,7 @@ struct caller {
 	 * nobody else. */
 	u32 detached;
 	/* Calls on one queue in a row under its lock (object/users.h). */
-	struct {
-		u64 ident;
-		u64 n;
-	} alone[8];
+	struct in_row alone[2 * OLDER];
 	u32 sent_in_row; /* messages since one was received (msg/msgop.c) */
 	/* What the last call on a queue used (of msg: cell, chunk; of mq:
 	 * bytes, item, place in the stack): to be fetched with its lock. */
@@ -158,12 +173,27 @@ struct caller {
 	u64 log_from, log_to; /* events to be logged (event.h); 0 = none */
 	u32 robust_refused;   /* no robust list is to be had: task.h */
 	u32 mq_pending; /* sent under the lock now held (mq/mqpending.h); 0 = none */
-	/* The own undo records used lately (undo.h), by slot index. */
-	struct {
+	/* The own undo records used lately (undo.h). */
+	struct undo_place {
 		u64 ident;
 		u64 off;
-	} undo_cache[8];
+	} undo_cache[2 * OLDER];
+	u32 undo_walked; /* records looked at in the last search for one */
 };
+
+/* The count of an object, which begins anew if there is none. */
+static inline struct in_row *in_row_at(struct in_row *rows, u64 ident)
+{
+	struct in_row *r = &rows[(u32)ident % OLDER];
+
+	if (likely(r->ident == ident))
+		return r;
+	if (r[OLDER].ident == ident)
+		return &r[OLDER];
+	r[OLDER] = *r;
+	*r = (struct in_row){ident, 0};
+	return r;
+}
 
 static inline struct header *caller_header(const struct caller *c)
 {

@@ -26,6 +26,8 @@
 #define NOT_FAST 2
 /* Longest array that takes a short way; below JOURNAL_INLINE. */
 #define BIAS_SOPS 8u
+/* The most semaphores of a set whose records an array counts anew. */
+#define BIAS_RECOUNT 64u
 
 /* The word and its time; once a second. */
 static __attribute__((noinline)) void one_stamped(
@@ -77,8 +79,9 @@ out:
  * that keeps its semaphores to itself are. No section can be open here, so
  * its bracket is two plain stores.
  */
-static inline int one_biased_set(struct caller *c, const struct biased *l,
-	s32 id, const struct sop *user)
+static inline __attribute__((always_inline)) int one_biased_set(
+	struct caller *c, const struct biased *l, s32 id,
+	const struct sop *user)
 {
 	struct lock *lock;
 	struct sem *sem;
@@ -146,18 +149,10 @@ static inline void entries_commit(struct caller *c)
  * is linked; else NULL. */
 static inline struct undo *undo_cached(struct caller *c, u64 ident)
 {
-	u32 k = (u32)ident % 8;
-	struct undo *u;
-	u32 life;
+	struct undo *u = undo_used_lately(c, ident);
+	u32 life = atom_load_relaxed(&task_own(c)->life);
 
-	if (unlikely(c->undo_cache[k].ident != ident))
-		return NULL;
-	u = region_at(&c->region, c->undo_cache[k].off);
-	life = atom_load_relaxed(&task_own(c)->life);
-	if (unlikely(u->ident != ident || u->task != c->task || !life ||
-		     (life & SYS_OWNER_DIED)))
-		return NULL;
-	return u;
+	return likely(u && life && !(life & SYS_OWNER_DIED)) ? u : NULL;
 }
 
 /* A single operation with undo on a set that is biased to us. */
@@ -221,9 +216,10 @@ static __attribute__((noinline)) int array_biased(
 		op = user[i];
 		flags |= (u16)op.flg;
 		alter |= (u16)op.op;
-		if (unlikely(op.num >= s->size || (seen >> op.num & 1)))
+		/* Perhaps one semaphore twice. */
+		if (unlikely(op.num >= s->size || (seen >> op.num % 64 & 1)))
 			goto out;
-		seen |= 1ULL << op.num;
+		seen |= 1ULL << op.num % 64;
 		nums[i] = op.num;
 		value = SEM_VALUE(sems[op.num].lo) + op.op;
 		if (unlikely(value < 0 || value > SEMVMX || (!op.op && value)))
@@ -272,6 +268,11 @@ static __attribute__((noinline)) int any_biased(
 		buf[i] = user[i];
 	request_scan(&r);
 	if (r.max_num >= s->size || perm_check(c, s, r.alter ? PERM_W : PERM_R))
+		return NOT_FAST;
+	/* To count anew in many records of many semaphores takes longer than
+	 * the lock. */
+	set = sem_body(c, s);
+	if (s->size > BIAS_RECOUNT && (!set || set->undo_active.unit || r.undo))
 		return NOT_FAST;
 	if (r.undo && undo_get(c, s, ident, &r.a.undo))
 		return NOT_FAST;
@@ -326,19 +327,14 @@ HOT static inline int one_cas(struct caller *c, u64 ident, struct slot *s,
  * that). */
 static inline int streak_is_ripe(struct caller *c, u64 ident)
 {
-	u32 k = (u32)ident % 8;
-	u64 n = c->streak[k].n + 1;
+	u64 n = ++in_row_at(c->streak, ident)->n;
 
-	if (unlikely(c->streak[k].ident != ident)) {
-		c->streak[k].ident = ident;
-		n = 0;
-	}
-	c->streak[k].n = n;
 	return n >= BIAS_STREAK && !(n & (n - 1)) && c->thread && c->may_bias;
 }
 
 /* The ways without a lock; NOT_FAST if this call is not for them. */
-HOT static inline int op_fast(struct caller *c, s32 id, const struct sop *user)
+HOT static inline __attribute__((always_inline)) int op_fast(
+	struct caller *c, s32 id, const struct sop *user, int timed)
 {
 	u64 ident, body;
 	struct slot *s;
@@ -371,7 +367,7 @@ HOT static inline int op_fast(struct caller *c, s32 id, const struct sop *user)
 		if (likely(ret != NOT_FAST))
 			return ret;
 	}
-	if (unlikely(atom_load_relaxed(&s->ident) != ident))
+	if (unlikely(atom_load_relaxed(&s->ident) != ident || timed))
 		return NOT_FAST;
 	return sem_op_one(c, s, ident, &op);
 }
@@ -394,19 +390,49 @@ static __attribute__((noinline)) int op_not_fast(struct caller *c, s32 id,
 	return sem_op_slow(c, id, user, n, timeout);
 }
 
+/* The second place where a single operation may find its set biased. */
+static __attribute__((noinline)) int op_older(
+	struct caller *c, s32 id, const struct sop *user)
+{
+	const struct biased *l = &c->biased[(u32)id % OLDER + OLDER];
+
+	return l->id == id && l->n ? one_biased_set(c, l, id, user) : NOT_FAST;
+}
+
+/* With a timeout that is no error: as without, if it need not wait. */
+static __attribute__((noinline)) int op_timed(struct caller *c, s32 id,
+	const struct sop *user, const struct sys_timespec *timeout)
+{
+	const struct biased *l = &c->biased[(u32)id % OLDER];
+	struct sys_timespec t;
+	int ret = NOT_FAST;
+
+	if (guard_read(c, &t, timeout, sizeof(t)) || t.sec < 0 ||
+		(u64)t.nsec >= 1000000000)
+		return NOT_FAST;
+	if (likely(l->id == id && l->n))
+		ret = one_biased_set(c, l, id, user);
+	return likely(ret != NOT_FAST) ? ret : op_fast(c, id, user, 1);
+}
+
 HOT int sem_op(struct caller *c, s32 id, const struct sop *user, u32 n,
 	const struct sys_timespec *timeout)
 {
-	const struct biased *l = &c->biased[(u32)id % 8];
-	int ret;
+	const struct biased *l = &c->biased[(u32)id % OLDER];
+	int ret = NOT_FAST;
 
 	if (likely(n == 1 && !timeout)) {
-		if (likely(l->id == id && l->n)) {
+		if (likely(l->id == id && l->n))
 			ret = one_biased_set(c, l, id, user);
-			if (likely(ret != NOT_FAST))
-				return ret;
-		}
-		ret = op_fast(c, id, user);
+		else if (l[OLDER].id == id)
+			ret = op_older(c, id, user);
+		if (likely(ret != NOT_FAST))
+			return ret;
+		ret = op_fast(c, id, user, 0);
+		if (likely(ret != NOT_FAST))
+			return ret;
+	} else if (n == 1) {
+		ret = op_timed(c, id, user, timeout);
 		if (likely(ret != NOT_FAST))
 			return ret;
 	}

@@ -32,9 +32,8 @@
  */
 #define UNDO_SLICE_NS 20000000ULL
 #define UNWATCHED_DOUBLED 3
-/* Larger sets are not biased: every word would have to be owned. Arbitrary; the
- * fast paths keep a bit a semaphore in one word. */
-#define BIAS_MAX_SEMS 64u
+/* Larger sets are not biased: every word would have to be owned. Arbitrary. */
+#define BIAS_MAX_SEMS 4096u
 #define LOCAL_SOPS 32u
 #define STACK_SOPS 512u
 
@@ -236,9 +235,13 @@ HOT static void note_operator(
 static void note_bias(
 	struct caller *c, struct slot *s, struct sem *sems, s32 id)
 {
-	struct biased *l = &c->biased[(u32)id % 8];
+	struct biased *l = &c->biased[(u32)id % OLDER];
 	u32 euid = c->cred->euid;
 
+	/* In neither place stays an entry of the slot, which may be that of an
+	 * earlier set: caller.biased. */
+	if (l->slot != s)
+		l[OLDER] = *l;
 	*l = (struct biased){0};
 	if ((euid == s->uid || euid == s->cuid) && (s->mode & 0600) == 0600)
 		*l = (struct biased){id, s->size, s, sems, euid};
@@ -251,13 +254,17 @@ static void note_bias(
 HOT static void consider_bias(
 	struct caller *c, struct slot *s, struct semset *set, u64 ident)
 {
-	u32 need = BIAS_STREAK << (4 * set->bias_backoff), k = (u32)ident % 8,
-	    i;
+	u32 need = BIAS_STREAK << (4 * set->bias_backoff), i;
+	const struct in_row *row = &c->streak[(u32)ident % OLDER];
 	struct sem *sems = sem_array(set);
 	struct undo *u;
 
-	if (s->lock.streak < need &&
-		(c->streak[k].ident != ident || c->streak[k].n < need))
+	/* To own each word has to pay, too. */
+	if (s->size > need)
+		need = s->size;
+	if (row->ident != ident)
+		row += OLDER;
+	if (s->lock.streak < need && (row->ident != ident || row->n < need))
 		return;
 	s->lock.streak = 0;
 	if (set->n_waiters || s->size > BIAS_MAX_SEMS)

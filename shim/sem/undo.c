@@ -17,6 +17,10 @@
 
 /* Arbitrary: how many records a caller looks at before it tidies the list. */
 #define ACTIVE_TIDY 4u
+/* Places for records, and how long the chain is when they are made. Arbitrary:
+ * 64 KiB, and as many as the caller knows. */
+#define PLACES 4096u
+#define PLACES_FROM (2 * OLDER)
 
 static struct ref undo_ref(const struct caller *c, const struct undo *u)
 {
@@ -150,8 +154,10 @@ static struct undo *chain_find(struct caller *c, u64 ident, u32 n_sems)
 	struct undo *u, *empty = NULL;
 	struct walk w = {0};
 
+	c->undo_walked = 0;
 	for (u = undo_at(c, task_own(c)->undo_head); u && undo_walk(c, &w, u);
 		u = undo_at(c, u->task_next)) {
+		c->undo_walked++;
 		if (u->ident == ident)
 			return u;
 		if (!u->ident && u->cap >= n_sems && !empty)
@@ -224,10 +230,75 @@ static void drop_spare(struct caller *c, u32 n_sems)
 		atom_store_release(&t->spare_size, undo_size(n_sems));
 }
 
+/*
+ * The process's own records of many sets, which the chain would have to be
+ * walked for: found by what stands there, so any torn or stale place is only
+ * one that does not help. Made once the chain is long, for one registry.
+ */
+static struct {
+	struct undo_place *at; /* PLACES of them */
+	const char *base;      /* of that registry */
+} places;
+
+static struct undo_place *place_of(const struct caller *c, u64 ident)
+{
+	struct undo_place *at = __atomic_load_n(&places.at, __ATOMIC_ACQUIRE);
+
+	return at && places.base == c->region.base ? &at[(u32)ident % PLACES]
+						   : NULL;
+}
+
+static struct undo *place_find(struct caller *c, u64 ident)
+{
+	const struct undo_place *p = place_of(c, ident);
+	struct undo_place seen;
+
+	if (!p)
+		return NULL;
+	seen.ident = atom_load_acquire(&p->ident);
+	seen.off = atom_load_acquire(&p->off);
+	return seen.off ? undo_at_place(c, &seen, ident) : NULL;
+}
+
+static void places_make(struct caller *c)
+{
+	struct undo_place *none = NULL, *at;
+	const char *base = NULL;
+
+	if (!__atomic_compare_exchange_n(&places.base, &base, c->region.base, 0,
+		    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) &&
+		base != c->region.base)
+		return;
+	at = sys_mmap(NULL, PLACES * sizeof(*at), 3, 0x22, -1, 0);
+	if ((unsigned long)at > -4096UL)
+		return;
+	if (!__atomic_compare_exchange_n(&places.at, &none, at, 0,
+		    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		sys_call(__NR_munmap, at, PLACES * sizeof(*at));
+}
+
+static void place_note(struct caller *c, u64 ident, struct undo *u)
+{
+	struct undo_place *p = &c->undo_cache[(u32)ident % OLDER];
+	u64 off = region_off(&c->region, u);
+
+	if (p->ident != ident)
+		p[OLDER] = *p;
+	*p = (struct undo_place){ident, off};
+	p = place_of(c, ident);
+	if (!p && c->undo_walked > PLACES_FROM)
+		places_make(c);
+	if (!p)
+		return;
+	atom_store_release(&p->ident, 0);
+	atom_store_release(&p->off, off);
+	atom_store_release(&p->ident, ident);
+}
+
 static int get_slow(
 	struct caller *c, struct slot *s, u64 ident, struct undo **ret)
 {
-	u32 n_sems = s->size, k = (u32)ident % 8;
+	u32 n_sems = s->size;
 	struct undo *u;
 	struct task *t;
 	int err = 0;
@@ -246,8 +317,7 @@ static int get_slow(
 		err = bind(c, s, ident, u);
 	lock_release(c, &t->lock);
 	if (!err) {
-		c->undo_cache[k].ident = ident;
-		c->undo_cache[k].off = region_off(&c->region, u);
+		place_note(c, ident, u);
 		stamp(c, u);
 		*ret = u;
 	}
@@ -257,18 +327,15 @@ static int get_slow(
 
 int undo_get(struct caller *c, struct slot *s, u64 ident, struct undo **ret)
 {
-	u32 k = (u32)ident % 8;
-	struct undo *u;
+	struct undo *u = undo_used_lately(c, ident);
 
-	if (likely(c->undo_cache[k].ident == ident)) {
-		u = region_at(&c->region, c->undo_cache[k].off);
-		if (likely(u->ident == ident && u->task == c->task)) {
-			stamp(c, u);
-			*ret = u;
-			return 0;
-		}
-	}
-	return get_slow(c, s, ident, ret);
+	if (unlikely(!u))
+		u = place_find(c, ident);
+	if (unlikely(!u))
+		return get_slow(c, s, ident, ret);
+	stamp(c, u);
+	*ret = u;
+	return 0;
 }
 
 /* ---- the dead ---- */

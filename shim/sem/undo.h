@@ -46,6 +46,26 @@ static inline u64 undo_size(u32 n_sems)
  * stamp is set. 0, -EIDRM, -ENOMEM. No lock may be held. */
 int undo_get(struct caller *c, struct slot *s, u64 ident, struct undo **ret);
 
+/* The same if it was used lately, or NULL; without its stamp. */
+static inline struct undo *undo_at_place(
+	const struct caller *c, const struct undo_place *p, u64 ident)
+{
+	struct undo *u;
+
+	if (p->ident != ident)
+		return NULL;
+	u = region_at(&c->region, p->off);
+	return likely(u->ident == ident && u->task == c->task) ? u : NULL;
+}
+static inline struct undo *undo_used_lately(const struct caller *c, u64 ident)
+{
+	const struct undo_place *p = &c->undo_cache[(u32)ident % OLDER];
+
+	if (likely(p->ident == ident))
+		return undo_at_place(c, p, ident);
+	return undo_at_place(c, p + OLDER, ident);
+}
+
 /* adj[num] += delta as part of the current operation. -ERANGE if it leaves
  * -32768..32767, with nothing changed. Slot lock held. */
 int undo_adjust(struct caller *c, struct semset *set, struct undo *u, u32 num,

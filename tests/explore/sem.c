@@ -234,6 +234,25 @@ static void biased(struct caller *c)
 		abort();
 }
 
+/* The same, in the second place of two for its low bits (caller.biased). */
+static void biased_older(struct caller *c)
+{
+	struct sop up = {0, 1, 0};
+	struct slot *s;
+	s32 id = -1;
+	u32 i;
+
+	biased(c);
+	for (i = 0; i < OLDER; i++)
+		id = sem_get(c, 0 /* IPC_PRIVATE */, 1, 0600);
+	s = region_slot(&c->region, FAC_SEM, (u32)id & ids_mask(c));
+	for (i = 0; i < 2000 && s->bias != c->bias_id; i++)
+		sem_op(c, id, &up, 1, NULL);
+	if (s->bias != c->bias_id ||
+		c->biased[(u32)object_id[0] % OLDER + OLDER].id != object_id[0])
+		abort();
+}
+
 /* Has a record, so that the first call with SEM_UNDO makes none. */
 static void with_undo(struct caller *c)
 {
@@ -393,6 +412,15 @@ const struct scenario sem_scenarios[] = {
 		.actors = {{0, biased, {DEC_UNDO}}, {.calls = {DEC}}}},
 	{SCENARIO("biased-rmid", fives),
 		.actors = {{0, biased, {DEC}}, {.calls = {RMID}}}},
+	{SCENARIO("biased-older-op", fives),
+		.actors = {{0, biased_older, {DEC}}, {.calls = {DEC}}}},
+	{SCENARIO("biased-older-undo", fives),
+		.actors = {{0, biased_older, {DEC_UNDO}}, {.calls = {DEC}}}},
+	{SCENARIO("biased-older-rmid", fives),
+		.actors = {{0, biased_older, {DEC}}, {.calls = {RMID}}}},
+	{SCENARIO("biased-older-no-barrier", fives),
+		.actors = {{ACTOR_TSO, biased_older, {DEC}},
+			{ACTOR_NO_BARRIER, NULL, {DEC}}}},
 	{SCENARIO("biased-sleeper", zeros),
 		.actors = {{0, biased, {INC}}, {.calls = {DEC}}}},
 	{SCENARIO("biased-barrier", fives),
