@@ -30,6 +30,7 @@ struct fork_scope {
 	struct caller *c;	  /* NULL unless something is attached */
 	struct shm_forking *fork; /* NULL: not announced */
 	struct shm_fork f, outer;
+	u32 pid; /* of the parent, if it has made a call; else 0 */
 };
 
 static void fork_begin(struct fork_scope *scope)
@@ -41,6 +42,8 @@ static void fork_begin(struct fork_scope *scope)
 	/* In a vfork child the table is the parent's. */
 	if (process_in_vfork())
 		return;
+	if (process_page.generation)
+		scope->pid = process_page.pid;
 	scope->fork = shm_fork_begin(p);
 	if (unlikely(shm_fork_concerns(p)) &&
 		process_page.pid == sys_getpid()) {
@@ -77,6 +80,8 @@ static void fork_in_child(struct fork_scope *scope)
 {
 	int err;
 
+	if (scope->pid && sys_call(__NR_getppid) == (long)scope->pid)
+		process_page.same_namespace = 1;
 	if (unlikely(scope->c || shm_fork_concerns(process_shm()) ||
 		     (scope->fork && scope->fork->f.task)))
 		process_get(&err);

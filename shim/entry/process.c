@@ -258,7 +258,8 @@ static int init_locked(struct caller *c)
 	int fresh = !process_page.generation, err = 0;
 	u32 f;
 
-	if (process.region.base && (fresh || process_vfork_depth()))
+	if (process.region.base && ((fresh && !process_page.same_namespace) ||
+					   process_vfork_depth()))
 		err = check_namespace();
 	if (!err && !process_active())
 		err = map_first();

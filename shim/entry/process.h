@@ -18,10 +18,15 @@ struct wiped_page {
 	u32 generation; /* 0 = not initialised, or a fork child */
 	u32 pid;
 	u32 init_lock; /* tid of the initialising thread */
+	/* 1: a fork child that sees its parent, which has made a call, by the
+	 * number that this had itself, so it is in the same pid namespace. Not
+	 * of a child that fork.c did not see: its parent may have come into
+	 * another namespace, where its number may be anybody's. */
+	u32 same_namespace;
 	/* generation where the facility is served, else 0: one compare answers
 	 * both whether it is and whether the caller is current. */
 	u32 served[N_FAC];
-	char pad[4096 - 12 - 4 * N_FAC];
+	char pad[4096 - 16 - 4 * N_FAC];
 };
 extern struct wiped_page process_page __attribute__((visibility("hidden")));
 extern __thread struct caller process_caller

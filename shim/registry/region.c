@@ -47,6 +47,8 @@
  * of objects and processes. */
 #define LEAST_ROOM (512u << 10)
 #define TMPFS_MAGIC 0x01021994
+#define NR_OPENAT2 437
+#define RESOLVE_NO_SYMLINKS 4
 /* A file that is replaced while it is opened is looked for so often. */
 #define OPEN_TRIES 100
 /* Making a registry takes less than a millisecond: so often a new file's lock
@@ -72,6 +74,7 @@ struct sys_statfs {
 
 /* What identifies this boot and this pid namespace. */
 struct place {
+	int canonical;	/* the path is absolute and has no link in it */
 	int boot_known; /* boot_id was read */
 	u64 boot_id[2];
 	u64 pid_ns;
@@ -276,7 +279,7 @@ static const char *remember_path(const char *path, int canonical, long fd)
 	size_t n = str_add(link, sizeof(link), 0, "/proc/self/fd/");
 	long len;
 
-	if (canonical) {
+	if (canonical && str_len(path) < sizeof(name)) {
 		str_add(name, sizeof(name), 0, path);
 		return name;
 	}
@@ -416,13 +419,21 @@ static int is_unfinished(long fd, u64 size)
 
 /* Open without O_CREAT first: where fs.protected_regular is set, a registry
  * that its owner shares in a sticky directory may be opened only so. */
-static long open_or_make(const char *path, int make)
+static long open_or_make(const char *path, int make, int *canonical)
 {
 	int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+	const u64 how[3] = {(u64)flags, 0, RESOLVE_NO_SYMLINKS};
 	struct sys_stat st;
 	long fd;
 	int i;
 
+	/* Spares asking for the name afterwards. */
+	if (!*canonical && path[0] == '/') {
+		fd = sys_call(NR_OPENAT2, -1, path, how, sizeof(how));
+		*canonical = fd >= 0;
+		if (fd >= 0)
+			return fd;
+	}
 	for (i = 0; i < OPEN_TRIES; i++) {
 		fd = sys_call(__NR_open, path, flags, 0);
 		if (fd != -ENOENT || !make)
@@ -440,10 +451,11 @@ static long open_or_make(const char *path, int make)
 }
 
 static int open_checked(const char *path, const struct region_options *opt,
-	long *ret_fd, struct sys_stat *ret_st, char *why, size_t cap)
+	struct place *place, long *ret_fd, struct sys_stat *ret_st, char *why,
+	size_t cap)
 {
 	struct sys_stat st;
-	long fd = open_or_make(path, !opt->must_exist), err;
+	long fd = open_or_make(path, !opt->must_exist, &place->canonical), err;
 
 	if (fd == -ELOOP)
 		return refuse(why, cap, path,
@@ -560,7 +572,7 @@ static int map_opened(struct region *region, long fd, struct sys_stat *st,
 	}
 	region->base = (char *)at;
 	region->file_size = st->size;
-	region->path = remember_path(path, opt->canonical, fd);
+	region->path = remember_path(path, place->canonical, fd);
 	region->dev = st->dev;
 	region->ino = st->ino;
 	return 0;
@@ -619,7 +631,7 @@ static int surely_of_this_boot(long fd, const struct glance *g)
 }
 
 static int map_once(struct region *region, const char *path,
-	const struct region_options *opt, const struct place *place, char *why,
+	const struct region_options *opt, struct place *place, char *why,
 	size_t cap)
 {
 	struct sys_stat st;
@@ -627,7 +639,7 @@ static int map_once(struct region *region, const char *path,
 	long fd = -1;
 	int err;
 
-	err = open_checked(path, opt, &fd, &st, why, cap);
+	err = open_checked(path, opt, place, &fd, &st, why, cap);
 	if (err)
 		return err;
 	g = glance_at(fd, &st);
@@ -651,6 +663,7 @@ int region_map(struct region *region, const char *path,
 	why[0] = 0;
 	place.pid_ns = pid_namespace();
 	for (i = 0; i < OPEN_TRIES; i++) {
+		place.canonical = opt->canonical;
 		err = map_once(region, path, opt, &place, why, cap);
 		if (err == BOOT_ID_NEEDED) {
 			/* While the file is not open: the last free descriptor

@@ -45,9 +45,9 @@ if command -v strace >/dev/null; then
 	done
 	n=$(between begin made)
 	check "the first call of a program takes $n system calls" \
-		[ "$n" -ge 1 -a "$n" -le 80 ]
+		[ "$n" -ge 1 -a "$n" -le 72 ]
 	n=$(between child "done")
-	check "the first call of a child takes $n" [ "$n" -ge 1 -a "$n" -le 12 ]
+	check "the first call of a child takes $n" [ "$n" -ge 1 -a "$n" -le 10 ]
 else
 	echo "skip: no strace"
 fi
