@@ -208,18 +208,23 @@ static void life_step(const struct step *s)
 }
 
 /*
- * Two processes die and nobody looks in between: the kernel has applied the
- * undo of the first before the second is gone, the shim applies both at the next
- * look, and which one's pid stays it cannot know. So somebody looks.
+ * Two processes die, or begin a new image, and nobody looks in between: the
+ * kernel has taken back what the first had before the second is gone, the shim
+ * takes back both at the next look, and which pid comes last it cannot know. So
+ * somebody looks.
  */
 static void deaths_part(const struct step *s)
 {
+	struct shmid_ds ds;
 	static bool unseen;
 
-	for (int o = 0; unseen && o < OBJECTS; o++)
+	for (int o = 0; unseen && o < OBJECTS; o++) {
 		if (shared->id[SEM][o] != -1)
 			semctl(shared->id[SEM][o], 0, GETVAL);
-	unseen = is_death(s);
+		if (shared->id[SHM][o] != -1)
+			shmctl(shared->id[SHM][o], IPC_STAT, &ds);
+	}
+	unseen = s->verb != LOOK;
 }
 
 static void step_begin(const struct step *s)
@@ -312,7 +317,7 @@ static bool step_take(const struct step *s, const struct expected *expected)
 		return false;
 	}
 	exists_follow(s);
-	if (is_death(s) || s->verb == LOOK)
+	if (is_death(s) || s->verb == EXEC || s->verb == LOOK)
 		deaths_part(s);
 	step_begin(s);
 	quiet_await(s->verb >= FIRST_OF_ACTOR ? s->actor : -1);

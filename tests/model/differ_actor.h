@@ -795,7 +795,8 @@ static void exec_run(const struct step *s, char *text)
 
 	snprintf(actor, sizeof(actor), "%d", s->actor);
 	snprintf(process, sizeof(process), "%d", process_actor);
-	execl("/proc/self/exe", "differ", "--actor", actor, process,
+	/* "self" would be the leader, which may have ended. */
+	execl("/proc/thread-self/exe", "differ", "--actor", actor, process,
 		(char *)NULL);
 	text_add(text, " exec failed");
 }

@@ -140,7 +140,9 @@ def main():
     args = parser.parse_args()
     mutants = read_list(args.list)
     chosen = list(numbers(args.numbers, len(mutants)))
-    where = pathlib.Path(args.dir or tempfile.mkdtemp(prefix="mutate."))
+    # Not in /dev/shm: run.sh mounts one of its own.
+    where = pathlib.Path(
+        args.dir or tempfile.mkdtemp(prefix="mutate.", dir="/var/tmp"))
     where.mkdir(exist_ok=True)
     bad = 0
     try:
