@@ -145,14 +145,17 @@ static inline void entries_commit(struct caller *c)
 	atom_store_release(&c->journal->n, 0);
 }
 
-/* The own record of the set, if it was used lately and its process's lifeline
- * is linked; else NULL. */
+/* The own record of the set, if it was used lately, its process's lifeline is
+ * linked, and it stands in the set's list of those that may hold something
+ * (where undo_recount looks for what is adjusted here); else NULL. */
 static inline struct undo *undo_cached(struct caller *c, u64 ident)
 {
 	struct undo *u = undo_used_lately(c, ident);
 	u32 life = atom_load_relaxed(&task_own(c)->life);
 
-	return likely(u && life && !(life & SYS_OWNER_DIED)) ? u : NULL;
+	return likely(u && u->is_active && life && !(life & SYS_OWNER_DIED))
+		       ? u
+		       : NULL;
 }
 
 /* A single operation with undo on a set that is biased to us. */

@@ -59,6 +59,28 @@ static void plain_exit(void)
 	t_rm(id);
 }
 
+/* A record that a failed call has made is as good as any, for a process that
+ * then has the set to itself. */
+static void refused_before(void)
+{
+	int id = t_set(1, NULL), child;
+
+	t_story("a call that failed, many without undo, and then one with it");
+	child = t_fork();
+	if (child == 0) {
+		t_err(semop(id, OPS({0, -1, U | NW})), EAGAIN);
+		for (int i = 0; i < 3000; i++)
+			t_quiet(semop(id, OPS({0, i % 2 ? -1 : 1, 0})) == 0);
+		for (int i = 0; i < 5; i++)
+			t_eq(semop(id, OPS({0, 1, U})), 0);
+		_exit(t_failed);
+	}
+	t_eq(t_join(child), 0);
+	t_row(id, GETVAL, "0");
+	t_pid_is(id, 0, child);
+	t_rm(id);
+}
+
 static void ways_to_end(void)
 {
 	static const char *const names[] = {
@@ -735,6 +757,7 @@ int main(int argc, char **argv)
 		return image(atoi(argv[2]));
 	t_begin();
 	plain_exit();
+	refused_before();
 	ways_to_end();
 	s13_set_commands_clear();
 	s14_s15_clamp_and_range();
