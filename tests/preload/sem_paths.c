@@ -105,7 +105,8 @@ static pid_t sleeper(const struct path *p, int id)
 	return pid;
 }
 
-/* In the child: what makes the path. */
+/* In the child: what makes the path, and the value by operations too, for a
+ * command would take the set from it. */
 static void prepare(const struct path *p, int id, int from)
 {
 	if (!p->alone)
@@ -113,7 +114,8 @@ static void prepare(const struct path *p, int id, int from)
 	t_quiet(semctl(id, 0, SETVAL, 0) == 0);
 	for (int i = 0; i < LONG; i++)
 		t_quiet(semop(id, OPS({0, i % 2 ? -1 : 1, 0})) == 0);
-	t_quiet(semctl(id, 0, SETVAL, from) == 0);
+	if (from)
+		t_quiet(semop(id, OPS({0, (short)from, 0})) == 0);
 }
 
 static void let_on(const struct path *p, int id)
@@ -169,7 +171,8 @@ static void undo_range(const struct path *p, int sign)
 		int base = sign > 0 ? 0 : 32767;
 
 		prepare(p, id, base);
-		t_quiet(semctl(id, 0, SETVAL, base) == 0);
+		if (!p->alone)
+			t_quiet(semctl(id, 0, SETVAL, base) == 0);
 		t_quiet(operate(p, id, sign * 32767, U) == 0);
 		t_quiet(semop(id, OPS({0, (short)-sign, 0})) == 0);
 		err = operate(p, id, sign, U);
