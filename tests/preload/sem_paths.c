@@ -20,6 +20,7 @@ struct path {
 	const char *name;
 	int n_sems;
 	int pairs; /* so many {last, +1}, {last, -1} before the operation */
+	int zero;  /* {1, 0} before it: no semaphore is named twice */
 	int alone; /* after LONG others by the same thread */
 	int other; /* another process operates before */
 	enum beside asleep;
@@ -37,6 +38,8 @@ static const struct path paths[] = {
 	{"three, a sleeper on it", 3, .asleep = ON_IT},
 	{"three, a sleeper on another", 3, .asleep = ON_ANOTHER},
 	{"100, alone", 100, .alone = 1},
+	{"array of 2", 3, .zero = 1},
+	{"array of 2, alone", 3, .zero = 1, .alone = 1},
 	{"array of 3", 3, 1},
 	{"array of 3, alone", 3, 1, .alone = 1},
 	{"array of 3, a sleeper on it", 3, 1, .asleep = ON_IT},
@@ -84,6 +87,8 @@ static int operate(const struct path *p, int id, int op, int flg)
 
 	if (p->sleeps)
 		ops[n++] = (struct sembuf){1, -1, 0};
+	if (p->zero)
+		ops[n++] = (struct sembuf){1, 0, 0};
 	for (int i = 0; i < p->pairs; i++) {
 		ops[n++] = (struct sembuf){last, 1, 0};
 		ops[n++] = (struct sembuf){last, -1, 0};
@@ -192,6 +197,27 @@ static void undo_range(const struct path *p, int sign)
 	t_rm(id);
 }
 
+/* An operation sees what those before it in its array did. */
+static void named_twice(const struct path *p)
+{
+	int id = t_set(p->n_sems, NULL);
+	pid_t child = t_fork();
+
+	if (!child) {
+		prepare(p, id, 0);
+		t_quiet(semop(id, OPS({0, 1, 0}, {0, 1, 0})) == 0);
+		t_quiet(semop(id, OPS({0, 32765, 0}, {0, 1, 0})) == -1 &&
+			errno == ERANGE);
+		t_quiet(semop(id, OPS({0, -1, NW}, {0, -2, NW})) == -1 &&
+			errno == EAGAIN);
+		_exit(t_failed);
+	}
+	t_quiet(t_join(child) == 0);
+	t_say("%s: named twice: %d", p->name, semctl(id, 0, GETVAL));
+	t_quiet(semctl(id, 0, GETVAL) == 2);
+	t_rm(id);
+}
+
 /* What is refused before anything is tried. */
 static void refused(const struct path *p)
 {
@@ -282,6 +308,7 @@ int main(void)
 			continue;
 		undo_range(&paths[i], 1);
 		undo_range(&paths[i], -1);
+		named_twice(&paths[i]);
 		refused(&paths[i]);
 	}
 	stamps();

@@ -350,6 +350,12 @@ static pid_t fifo_sleeper(int id, char name)
 	_exit(0);
 }
 
+static void alone(int id, int n)
+{
+	for (int i = 0; i < n; i++)
+		semop(id, OPS({0, i % 2 ? -1 : 1, 0}));
+}
+
 /*
  * Real-time threads of one CPU run in the order in which they were woken. The
  * first of each set may be the one who undoes, woken by the death itself; the
@@ -370,23 +376,28 @@ static void s17_order_of_wakes(void)
 	sched_setaffinity(0, sizeof(one), &one);
 	woken = mmap(NULL, sizeof(*woken), PROT_READ | PROT_WRITE,
 		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	for (int round = 0; round < 4; round++) {
-		x = t_set(1, VALS(2));
-		y = t_set(1, VALS(2));
+	/* From the fifth on the holder has had the sets to itself for long. */
+	for (int round = 0; round < 8; round++) {
+		x = t_set(1, NULL);
+		y = t_set(1, NULL);
 		memset(woken, 0, sizeof(*woken));
 		holder = t_fork();
 		if (!holder) {
+			alone(x, round < 4 ? 2 : 3002);
+			alone(y, round < 4 ? 2 : 3002);
+			semop(x, OPS({0, 2, 0}));
+			semop(y, OPS({0, 2, 0}));
 			semop(x, OPS({0, -1, U}));
-			semop(y, OPS({0, -2, U}));
+			semop(y, OPS({0, -1, U}));
+			semop(y, OPS({0, -1, U}));
 			semop(x, OPS({0, -1, U}));
 			if (round % 2)
 				semop(y, OPS({0, 0, U}));
-			for (;;)
-				pause();
+			raise(SIGSTOP);
 		}
-		t_quiet(t_poll(x, 0, GETVAL, 0));
-		t_quiet(t_poll(y, 0, GETVAL, 0));
-		t_asleep(holder);
+		waitpid(holder, NULL, WUNTRACED);
+		t_row(x, GETVAL, "0");
+		t_row(y, GETVAL, "0");
 		for (int i = 0; i < 4; i++) {
 			pid[i] = fifo_sleeper(i % 2 ? y : x, "xyXY"[i]);
 			t_quiet(t_poll(i % 2 ? y : x, 0, GETNCNT, i / 2 + 1));
