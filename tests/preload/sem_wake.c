@@ -343,7 +343,8 @@ static pid_t fifo_sleeper(int id, char name)
 
 	if (pid)
 		return pid;
-	sched_setscheduler(0, SCHED_FIFO, &param);
+	/* musl has only a stub */
+	syscall(SYS_sched_setscheduler, 0, SCHED_FIFO, &param);
 	if (semop(id, OPS({0, -1, 0})))
 		_exit(1);
 	woken->who[__atomic_fetch_add(&woken->n, 1, __ATOMIC_SEQ_CST)] = name;
