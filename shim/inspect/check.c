@@ -705,8 +705,11 @@ int check_live(
 	stamp_take(&before);
 	look(&k);
 	stamp_take(&after);
+	/* The heap's end was read before the stamp. */
 	*ret_quiet = !before.busy && !after.busy &&
-		     after.count - before.count == k.n_taken;
+		     after.count - before.count == k.n_taken &&
+		     atom_load_acquire(&region_header(&k.region)->heap.bump) ==
+			     k.bump;
 	if (*ret_quiet)
 		report_sums(&k);
 	end(&k);
