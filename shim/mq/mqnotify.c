@@ -27,6 +27,7 @@
 #include "base/file.h"
 #include "mq/mqpending.h"
 #include "mq/mqueue.h"
+#include "object/sleep.h"
 #include "registry/task.h"
 
 #define SIGEV_SIGNAL 0
@@ -105,6 +106,14 @@ static void drop(struct caller *c, struct mqueue *q)
 	journal_commit(c);
 }
 
+/* To be waited for once the lock is released. */
+static void note_pending(struct caller *c, u32 mail)
+{
+	_Static_assert(MQ_PENDINGS < 0xffff, "16 bits each");
+	if (mail)
+		c->mq_pending = c->mq_pending << 16 | mail;
+}
+
 /* The registrant takes it back. */
 static void take_back(struct caller *c, struct mqueue *q)
 {
@@ -112,7 +121,7 @@ static void take_back(struct caller *c, struct mqueue *q)
 	if (q->notify.how != SIGEV_THREAD || q->notify.thread)
 		return;
 	q->notify.signo = MQ_COOKIE_REMOVED;
-	c->mq_pending = mqpending_send(c, &q->notify);
+	note_pending(c, mqpending_send(c, &q->notify));
 }
 
 void mq_notify_drop_dead(struct caller *c, struct mqueue *q)
@@ -147,7 +156,7 @@ void mq_notify_tell(struct caller *c, struct mqueue *q)
 	if (!by_socket)
 		err = sys_call(__NR_rt_sigqueueinfo, n->pid, n->signo, &info);
 	if (by_socket || (err == -EPERM && n->notify_thread))
-		c->mq_pending = mqpending_send(c, n);
+		note_pending(c, mqpending_send(c, n));
 }
 
 int mq_notify_fire(struct caller *c, struct mqueue *q)
@@ -169,10 +178,11 @@ int mq_notify_fire(struct caller *c, struct mqueue *q)
 
 void mq_notify_end_slow(struct caller *c)
 {
-	u32 mail = c->mq_pending;
+	u64 all = c->mq_pending;
 
 	c->mq_pending = 0;
-	mqpending_wait(c, mail);
+	for (; all; all >>= 16)
+		mqpending_wait(c, all & 0xffff);
 }
 
 /* ---- the call ---- */
@@ -277,8 +287,10 @@ int mq_notify_wait(struct caller *c, const struct mq_desc *d)
 	int err, result;
 
 	cancel_begin(&scope, nothing, NULL);
-	while ((err = wait_sleep_restart(c, w, NULL, 0, &scope))) {
-		if (err != -EOWNERDEAD)
+	while ((err = wait_sleep_restart(
+			c, w, NULL, SLEEP_SLICE_NS, 0, &scope))) {
+		if (err != -EOWNERDEAD &&
+			!(err == -EAGAIN && sleep_pending(c, d->s, d->ident)))
 			continue;
 		mq_lock_any(c, d->s);
 		wait_reclaim(w);

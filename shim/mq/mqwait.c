@@ -186,6 +186,7 @@ static s32 sleep_in(struct caller *c, struct mqueue *q, struct mq_sleep *ms,
 	w->ident = ms->d->ident;
 	w->stamp = atom_add(&caller_header(c)->stamp, 1);
 	w->since = sys_realtime_sec();
+	ms->sl.slice_ns = sleep_slice(!queue_of(q, w->kind)->head);
 	wait_begin(c, w);
 	queue_insert(c, queue_of(q, w->kind), w);
 	journal_commit(c);

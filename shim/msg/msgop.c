@@ -110,8 +110,7 @@ static __attribute__((noinline)) void await_turn(
 static void enqueue(struct caller *c, struct slot *s, struct msgqueue *q,
 	u32 kind, const struct msg_wait *wait, struct sleeper *sl)
 {
-	if (q->receivers.head || q->senders.head)
-		sl->slice_ns = SLEEP_SLICE_NS;
+	sl->slice_ns = sleep_slice(!q->receivers.head && !q->senders.head);
 	msgqueue_enqueue(c, s, q, kind, wait);
 	sleep_arm(c, sl);
 }

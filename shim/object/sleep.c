@@ -61,6 +61,32 @@ int sleep_spin(struct spin *spin, const struct sleep_look *look)
 
 /* ---- sleeping ---- */
 
+/* Does the kernel wake for the pending word of the dead whatever it is? */
+static int kernel_tells(void)
+{
+	static int known; /* 1 no, 2 yes; the same for all threads */
+	char release[6][65] = {{0}};
+	u32 major = 0, minor = 0;
+	const char *p;
+	int tells = __atomic_load_n(&known, __ATOMIC_RELAXED);
+
+	if (likely(tells))
+		return tells == 2;
+	sys_call(__NR_uname, release);
+	for (p = release[2]; *p >= '0' && *p <= '9'; p++)
+		major = major * 10 + (u32)(*p - '0');
+	for (p += *p == '.'; *p >= '0' && *p <= '9'; p++)
+		minor = minor * 10 + (u32)(*p - '0');
+	tells = major > 6 || (major == 6 && minor >= 2) ? 2 : 1;
+	__atomic_store_n(&known, tells, __ATOMIC_RELAXED);
+	return tells == 2;
+}
+
+u64 sleep_slice(int first)
+{
+	return first && likely(kernel_tells()) ? 0 : SLEEP_SLICE_NS;
+}
+
 /* Leave the queue with `result` unless somebody was faster; the waiter's own
  * result is then final. */
 static s32 leave_queue(struct caller *c, struct sleeper *sl, s32 result)
@@ -152,19 +178,15 @@ static void after_waker_death(struct caller *c, struct sleeper *sl)
 	lock_release(c, &sl->slot->lock);
 }
 
-/*
- * The slice is over: did somebody die with the lock, or before all were told of
- * the removal? Should the kernel not have marked the lock, its owner is asked
- * for.
- */
-static int is_pending(const struct sleeper *sl, const struct waiter *w)
+/* Should the kernel not have marked the lock, its owner is asked for. */
+int sleep_pending(const struct caller *c, const struct slot *s, u64 ident)
 {
-	u32 word = atom_load_acquire(&sl->slot->lock.word);
+	u32 word = atom_load_acquire(&s->lock.word);
 	u32 tid = word & SYS_TID_MASK;
 
 	return (word & SYS_OWNER_DIED) ||
-	       atom_load_acquire(&sl->slot->ident) != w->ident ||
-	       (tid && task_thread_gone(sl->c, tid));
+	       atom_load_acquire(&s->ident) != ident ||
+	       (tid && task_thread_gone(c, tid));
 }
 
 /* One sleep; as wait_sleep. */
@@ -174,7 +196,8 @@ static int sleep_once(struct caller *c, struct sleeper *sl)
 	int err;
 
 	if (sl->k->restart)
-		return wait_sleep_restart(c, w, sl->deadline, 0, &sl->scope);
+		return wait_sleep_restart(
+			c, w, sl->deadline, sl->slice_ns, 0, &sl->scope);
 	cancel_allow(&sl->scope);
 	err = wait_sleep(
 		c, w, sl->deadline_ns, sl->slice_ns, sl->look, sl->watch);
@@ -198,7 +221,8 @@ static void sleep_loop(struct caller *c, struct sleeper *sl)
 			break;
 		section_begin(c);
 		if (err == -EOWNERDEAD ||
-			(err == -EAGAIN && is_pending(sl, wait_own(c))))
+			(err == -EAGAIN &&
+				sleep_pending(c, sl->slot, wait_own(c)->ident)))
 			after_waker_death(c, sl);
 		if (err != -EOWNERDEAD && err != -EAGAIN)
 			/* Stopped and continued: the kernel restarts the call,

@@ -18,7 +18,10 @@
  * group is killed), the others look for themselves: each sleeps in slices,
  * after which it asks whether the lock's owner died or the object is being
  * removed; a load each, without the lock. Only who came when nobody slept has
- * no slices (`alone`): the alarm is always the oldest sleeper's.
+ * no slices, which cost a tenth of a hand-over on one CPU: the alarm is always
+ * the oldest sleeper's. It has them too on a kernel before 6.2, which at the
+ * death of a waker does not wake for a pending word that is not 0, as a sleeper's
+ * is between DONE and the wake-up (sleep_slice).
  */
 #ifndef IPCLIFT_OBJECT_SLEEP_H
 #define IPCLIFT_OBJECT_SLEEP_H
@@ -31,6 +34,14 @@
 /* How long a slice may be. Arbitrary: late enough not to be felt, soon enough
  * for what needs two deaths in one moment. */
 #define SLEEP_SLICE_NS 1000000000ULL
+
+/* The slice of somebody who begins to sleep; first: nobody slept before. In ns,
+ * 0 = none. */
+u64 sleep_slice(int first);
+
+/* The slice is over: did somebody die with the object's lock, or before all were
+ * told of its removal? */
+int sleep_pending(const struct caller *c, const struct slot *s, u64 ident);
 
 /* Result of a sleeper that was only woken to try again; no error's number. */
 #define SLEEP_RETRY (-4095)
@@ -69,8 +80,9 @@ struct sleeper {
 	struct caller *c;
 	/* CLOCK_REALTIME, or NULL; only where the class has restart. */
 	const struct sys_timespec *deadline;
+	u64 slice_ns;
 	/* As wait_sleep's, only where it has not; look: at the first sleep. */
-	u64 deadline_ns, slice_ns;
+	u64 deadline_ns;
 	enum wait_look look;
 	const struct wait_watch *watch;
 	int cancellable;

@@ -172,7 +172,9 @@ struct caller {
 	struct guard_range good_range[2], good_write_range[2];
 	u64 log_from, log_to; /* events to be logged (event.h); 0 = none */
 	u32 robust_refused;   /* no robust list is to be had: task.h */
-	u32 mq_pending; /* sent under the lock now held (mq/mqpending.h); 0 = none */
+	/* Sent under the lock now held (mq/mqpending.h), 16 bits each: behind
+	 * those of a call that this one, a handler's, interrupted; 0 = none. */
+	u64 mq_pending;
 	/* The own undo records used lately (undo.h). */
 	struct undo_place {
 		u64 ident;

@@ -455,6 +455,14 @@ void wait_left(const struct caller *c, struct waiter *w)
 	atom_store_release(&w->word, WAIT_WORD_DONE);
 }
 
+/* A handler forked: its child is in no queue. Should it have slept on the
+ * parent's word all the same, that was woken in the parent's place. */
+static __attribute__((noinline)) int child_left(struct waiter *w)
+{
+	sys_futex_wake(&w->word, 1);
+	return 0;
+}
+
 HOT int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 	u64 slice_ns, enum wait_look look, const struct wait_watch *watch)
 {
@@ -466,9 +474,8 @@ HOT int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 	if (look == WAIT_LOOK_YIELD && yield_pays(c))
 		yield_once(c, w);
 	for (;;) {
-		/* A handler forked: its child is in no queue. */
 		if (unlikely(w != wait_own(c)))
-			return 0;
+			return child_left(w);
 		seen = atom_load_acquire(&w->word);
 		if (seen & SYS_TID_MASK) {
 			wait_settle(c, w);
@@ -507,8 +514,8 @@ HOT int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 	}
 }
 
-/* One futex sleep until the word changes or the deadline. */
-static int restart_sleep(struct waiter *w, const struct sys_timespec *deadline,
+/* One futex sleep until the word changes or `until`, NULL = for ever. */
+static int restart_sleep(struct waiter *w, const struct sys_timespec *until,
 	struct cancel_scope *scope)
 {
 	struct sys_waitv v = {
@@ -521,12 +528,12 @@ static int restart_sleep(struct waiter *w, const struct sys_timespec *deadline,
 	 * continue), it is the whole call that begins anew, at the end of the
 	 * queue. FUTEX_WAIT is the cheaper one. */
 	cancel_allow(scope);
-	if (!deadline)
+	if (!until)
 		err = sleep_call(cs, __NR_futex, (long)&w->word, SYS_FUTEX_WAIT,
 			SYS_WAITERS, 0, 0);
 	else
 		err = sleep_call(cs, SYS_NR_FUTEX_WAITV, (long)&v, 1, 0,
-			(long)deadline, 0);
+			(long)until, 0);
 	cancel_deny(scope);
 	own_rseq_end();
 	if (unlikely(waitv_denied(err))) {
@@ -539,18 +546,50 @@ static int restart_sleep(struct waiter *w, const struct sys_timespec *deadline,
 	return err;
 }
 
+static int is_past(s64 now, const struct sys_timespec *t)
+{
+	return now / 1000000000 > t->sec ||
+	       (now / 1000000000 == t->sec && now % 1000000000 >= t->nsec);
+}
+
+/* As restart_sleep until the deadline or the end of a slice. -ETIMEDOUT: the
+ * deadline; -EAGAIN: the slice. */
+static int restart_slice(struct waiter *w, const struct sys_timespec *deadline,
+	u64 slice_ns, struct cancel_scope *scope)
+{
+	const struct sys_timespec *until = deadline;
+	struct sys_timespec end;
+	s64 now = 0, at = 0;
+	int err;
+
+	/* Without futex_waitv any limit is seen by looking each millisecond. */
+	if (slice_ns && (deadline || likely(!no_waitv))) {
+		at = sys_realtime_ns() + (s64)slice_ns;
+		end.sec = at / 1000000000;
+		end.nsec = at % 1000000000;
+		if (!deadline || !is_past(at, deadline))
+			until = &end;
+	}
+	err = restart_sleep(w, until, scope);
+	if (err == -EINTR || err == -ERESTART)
+		return err;
+	if (until)
+		now = sys_realtime_ns();
+	if (deadline && is_past(now, deadline))
+		return -ETIMEDOUT;
+	return until == &end && now >= at ? -EAGAIN : 0;
+}
+
 int wait_sleep_restart(struct caller *c, struct waiter *w,
-	const struct sys_timespec *deadline, int spin,
+	const struct sys_timespec *deadline, u64 slice_ns, int spin,
 	struct cancel_scope *scope)
 {
-	int err, ret = 0;
 	u32 seen;
-	s64 now;
+	int err;
 
 	for (;;) {
-		/* A handler forked: its child is in no queue. */
 		if (unlikely(w != wait_own(c)))
-			return 0;
+			return child_left(w);
 		seen = atom_load_acquire(&w->word);
 		if (seen & SYS_TID_MASK) {
 			wait_settle(c, w);
@@ -560,28 +599,13 @@ int wait_sleep_restart(struct caller *c, struct waiter *w,
 			seen = spin_then_announce(c, w, spin);
 		spin = 0;
 		if (seen == WAIT_WORD_DONE)
-			break;
-		if (seen & SYS_OWNER_DIED) {
-			ret = -EOWNERDEAD;
-			break;
-		}
+			return 0;
+		if (seen & SYS_OWNER_DIED)
+			return -EOWNERDEAD;
 		if (seen != SYS_WAITERS)
 			continue;
-		err = restart_sleep(w, deadline, scope);
-		if (atom_load_acquire(&w->word) != SYS_WAITERS)
-			continue;
-		if (err == -EINTR || err == -ERESTART) {
-			ret = err;
-			break;
-		}
-		now = deadline ? sys_realtime_ns() : 0;
-		if (deadline &&
-			(now / 1000000000 > deadline->sec ||
-				(now / 1000000000 == deadline->sec &&
-					now % 1000000000 >= deadline->nsec))) {
-			ret = -ETIMEDOUT;
-			break;
-		}
+		err = restart_slice(w, deadline, slice_ns, scope);
+		if (err && atom_load_acquire(&w->word) == SYS_WAITERS)
+			return err;
 	}
-	return ret;
 }

@@ -62,8 +62,7 @@
  * Nobody sleeps without either a timer of its own, after which it looks whether
  * something is pending (object/sleep.h), or the alarm: the one that came when
  * nobody slept needs no timer, which is a tenth of a hand-over on one CPU,
- * because the alarm is always the oldest sleeper's. (POSIX queues have no
- * passes; each of their operations is one commit.)
+ * because the alarm is always the oldest sleeper's.
  */
 #ifndef IPCLIFT_REGISTRY_WAIT_H
 #define IPCLIFT_REGISTRY_WAIT_H
@@ -190,13 +189,13 @@ int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 
 /*
  * The same for calls that SA_RESTART restarts (mq_*): deadline is an absolute
- * CLOCK_REALTIME or NULL. The thread may be cancelled in the sleep itself, and
+ * CLOCK_REALTIME or NULL; slice_ns as wait_sleep's. The thread may be cancelled in the sleep itself, and
  * only there, if the scope was begun (cancel.h). -EINTR means that a handler
  * which our trampoline does not know ran and does not restart; -ERESTART, that
  * it does, or that the process was stopped and continued.
  */
 int wait_sleep_restart(struct caller *c, struct waiter *w,
-	const struct sys_timespec *deadline, int spin,
+	const struct sys_timespec *deadline, u64 slice_ns, int spin,
 	struct cancel_scope *scope);
 
 /* A signal handler of the host is about to run in the sleep, and may not come

@@ -129,7 +129,7 @@ static void watch_holders(
 	ss->calm = all && !ss->watch.n;
 	if (ss->calm) {
 		ss->doubled = 0;
-		slice = ss->alone ? 0 : SLEEP_SLICE_NS;
+		slice = sleep_slice(ss->alone);
 	} else {
 		slice = UNDO_SLICE_NS << ss->doubled;
 		if (all ? slice < SLEEP_SLICE_NS
@@ -493,6 +493,14 @@ static __attribute__((noinline)) int reap_holder(
 	return gone && reap_task(c, gone);
 }
 
+/* After an error: is it worth another try? */
+static __attribute__((noinline)) int try_again(
+	struct caller *c, struct slot *s, u64 ident, int err)
+{
+	return err == SLEEP_RETRY ||
+	       (err == -EAGAIN && reap_holder(c, s, ident));
+}
+
 HOT static int op_locked(
 	struct caller *c, struct slot *s, u64 ident, struct request *r)
 {
@@ -500,7 +508,7 @@ HOT static int op_locked(
 
 	do
 		err = op_once(c, s, ident, r);
-	while (unlikely(err == -EAGAIN) && reap_holder(c, s, ident));
+	while (unlikely(err) && try_again(c, s, ident, err));
 	return err;
 }
 

@@ -16,6 +16,7 @@
  * to the operation that blocks, so who names none that changed since his last
  * try is left out: he would only be found where he was.
  */
+#include "object/sleep.h"
 #include "sem/semop.h"
 
 /* ---- one array ---- */
@@ -438,8 +439,11 @@ static int pass_try(
 		sem_dismiss(c, set, w, -EINTR);
 		return -1;
 	}
-	if (journal_reserve(c, array_entries(a.n, w->undo.off != 0)))
-		return 0;
+	/* No room for its journal with us, but with itself. */
+	if (journal_reserve(c, array_entries(a.n, w->undo.off != 0))) {
+		sem_dismiss(c, set, w, SLEEP_RETRY);
+		return -1;
+	}
 	if (w->undo.off) {
 		u32 task = region_thread(&c->region, wait_index(c, w))->task;
 
