@@ -26,6 +26,10 @@
  * deferred, since that passes through the trampoline twice. Handlers of
  * programs that never make a served call are left alone.
  *
+ * The table and the kernel change together, under a lock of the process: with two
+ * threads at it they would differ for good, one thread's handler having the
+ * other's flags.
+ *
  * signal() and its kin go to libc, which knows their flags; between libc's
  * system call and ours another thread may, for a moment, run such a handler
  * without a trampoline.
@@ -114,10 +118,15 @@ static unsigned long flags_of(int sig)
 /* The handler forked and returns in the child, perhaps into a call of ours that
  * is not in a section: it goes on as the child's, with the records that it has
  * been sure of. */
-static __attribute__((noinline)) void adopt_call(u32 room, int slept, void *uc)
+static __attribute__((noinline)) void adopt_call(
+	u32 room, u32 in_section, int slept, void *uc)
 {
 	int err = 0;
 	struct caller *c = process_get(&err);
+
+	/* It was a fault in a section: that goes on, and will be ended. */
+	if (c)
+		c->in_section = in_section;
 
 	if (c && room && !caller_enroll(c))
 		journal_reserve(c, room > ADOPT_ROOM ? room : ADOPT_ROOM);
@@ -132,7 +141,7 @@ static __attribute__((noinline)) void deliver(int sig, siginfo_t *info,
 	void *uc, void (*mine)(int, siginfo_t *, void *))
 {
 	struct caller *c = &process_caller;
-	u32 generation, room;
+	u32 generation, room, in_section;
 	void *handler;
 	int slept = 0;
 
@@ -156,13 +165,14 @@ static __attribute__((noinline)) void deliver(int sig, siginfo_t *info,
 	if (!handler)
 		return;
 	generation = c->generation;
+	in_section = c->in_section;
 	room = c->thread && generation ? (u32)(c->entries_end - c->entries) : 0;
 	((void (*)(int, siginfo_t *, void *))handler)(sig, info, uc);
 	if (unlikely(generation &&
 		     (generation != atom_load_relaxed(
 					    &process_page.generation) ||
 			     generation != c->generation)))
-		adopt_call(room, slept, uc);
+		adopt_call(room, in_section, slept, uc);
 }
 
 /* For handlers without and with SA_SIGINFO. */
@@ -248,37 +258,44 @@ static void wrap(int sig)
 	ksigaction(sig, &act, NULL);
 }
 
-/* The table and the kernel change together: no handler, which may set another,
- * comes between. */
-static void all_block(u64 *ret_mask)
-{
-	const u64 all = ~0ULL;
+/*
+ * Who changes the table and the kernel: 0, or the pid of the process one of
+ * whose threads does, with CHANGING_WANTED if another one sleeps for it. A fork
+ * child may find its parent's there, which is as good as 0. A vfork child's is
+ * its parent's to give back, so it takes none: the table is not its own.
+ */
+static u32 changing, changing_tid;
+#define CHANGING_WANTED SYS_WAITERS
 
-	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &all, ret_mask, 8);
+/* What is called in between may be another library's, that calls us. */
+static int changing_mine(u32 pid)
+{
+	return (__atomic_load_n(&changing, __ATOMIC_RELAXED) &
+		       ~CHANGING_WANTED) == pid &&
+	       __atomic_load_n(&changing_tid, __ATOMIC_RELAXED) == sys_gettid();
 }
 
-static void all_restore(const u64 *mask)
+static void changing_take(u32 pid)
 {
-	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, mask, NULL, 8);
+	u32 seen = 0, slept = 0;
+
+	while (!atom_cas(&changing, &seen, pid | slept)) {
+		if ((seen & ~CHANGING_WANTED) != pid)
+			continue;
+		slept = CHANGING_WANTED;
+		if ((seen & CHANGING_WANTED) ||
+			atom_cas(&changing, &seen, seen | CHANGING_WANTED))
+			sys_futex_wait(&changing, pid | CHANGING_WANTED, NULL);
+		seen = 0;
+	}
+	__atomic_store_n(&changing_tid, sys_gettid(), __ATOMIC_RELAXED);
 }
 
-void signal_wrap_all(u64 caught)
+static void changing_give(void)
 {
-	u64 mask;
-	int sig;
-
-	section_direct = run_directly;
-	all_block(&mask);
-	for (sig = 1; sig < N_SIGNALS; sig++)
-		if (sig >= FIRST_NOT_TOLD || (caught >> (sig - 1) & 1))
-			wrap(sig);
-	__atomic_store_n(&wrapped, 1, __ATOMIC_RELEASE);
-	all_restore(&mask);
-}
-
-int signal_wrapped(void)
-{
-	return __atomic_load_n(&wrapped, __ATOMIC_ACQUIRE);
+	__atomic_store_n(&changing_tid, 0, __ATOMIC_RELAXED);
+	if (atom_xchg(&changing, 0) & CHANGING_WANTED)
+		sys_futex_wake(&changing, 1);
 }
 
 /* In a vfork child the table is the parent's: it sets handlers without a
@@ -288,11 +305,56 @@ static int own_table(void)
 	return !process_page.pid || process_page.pid == sys_getpid();
 }
 
+#define CHANGE_OWN 1
+#define CHANGE_LOCKED 2
+
+/* The table and the kernel change together: no handler, which may set another,
+ * comes between, and no thread. Not 0 if the table is ours to change. */
+static int change_begin(u64 *ret_mask)
+{
+	const u64 all = ~0ULL;
+	u32 pid = sys_getpid();
+	int own = own_table() ? CHANGE_OWN : 0;
+
+	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &all, ret_mask, 8);
+	if (own && !changing_mine(pid)) {
+		changing_take(pid);
+		own |= CHANGE_LOCKED;
+	}
+	return own;
+}
+
+static void change_end(const u64 *mask, int own)
+{
+	if (own & CHANGE_LOCKED)
+		changing_give();
+	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, mask, NULL, 8);
+}
+
+void signal_wrap_all(u64 caught)
+{
+	u64 mask;
+	int sig, own;
+
+	section_direct = run_directly;
+	own = change_begin(&mask);
+	for (sig = 1; sig < N_SIGNALS; sig++)
+		if (sig >= FIRST_NOT_TOLD || (caught >> (sig - 1) & 1))
+			wrap(sig);
+	__atomic_store_n(&wrapped, 1, __ATOMIC_RELEASE);
+	change_end(&mask, own);
+}
+
+int signal_wrapped(void)
+{
+	return __atomic_load_n(&wrapped, __ATOMIC_ACQUIRE);
+}
+
 long signal_raw(long sig, const void *set, void *old, long size)
 {
 	struct ksigaction mine, *was = old;
 	void *before;
-	int added;
+	int added, own;
 	long ret;
 	u64 mask;
 
@@ -302,13 +364,13 @@ long signal_raw(long sig, const void *set, void *old, long size)
 		return -EFAULT;
 	if (set)
 		__builtin_memcpy(&mine, set, sizeof(mine));
-	all_block(&mask);
+	own = change_begin(&mask);
 	before = __atomic_load_n(&host[sig], __ATOMIC_ACQUIRE);
 	added = added_info[sig];
-	if (set && own_table())
+	if (set && own)
 		hide((int)sig, &mine.handler, &mine.flags);
 	ret = sys_call(__NR_rt_sigaction, sig, set ? &mine : NULL, old, size);
-	all_restore(&mask);
+	change_end(&mask, own);
 	if (!ret && was)
 		unhide(&was->handler, &was->flags, before, added);
 	return ret;
@@ -341,7 +403,7 @@ static int sigaction_by(sigaction_fn real, int sig, const struct sigaction *set,
 {
 	struct sigaction mine, was;
 	void *before;
-	int ret, added;
+	int ret, added, own;
 	u64 mask;
 
 	if (!signal_wrapped() || !wrappable(sig))
@@ -349,13 +411,13 @@ static int sigaction_by(sigaction_fn real, int sig, const struct sigaction *set,
 	/* The caller's memory is touched outside: it may be a fault. */
 	if (set)
 		mine = *set;
-	all_block(&mask);
+	own = change_begin(&mask);
 	before = __atomic_load_n(&host[sig], __ATOMIC_ACQUIRE);
 	added = added_info[sig];
-	if (set && own_table())
+	if (set && own)
 		hide_in(sig, &mine);
 	ret = real(sig, set ? &mine : NULL, old ? &was : NULL);
-	all_restore(&mask);
+	change_end(&mask, own);
 	if (ret || !old)
 		return ret;
 	unhide_in(&was, before, added);
@@ -387,16 +449,21 @@ static handler_fn signal_by(void *real, int sig, handler_fn handler)
 {
 	void *before = NULL;
 	handler_fn old;
+	u64 mask;
+	int own;
 
 	if (!real)
 		return SIG_ERR;
 	if (wrappable(sig))
 		before = __atomic_load_n(&host[sig], __ATOMIC_ACQUIRE);
+	/* Not among what is changed together: sigset changes the mask. */
 	old = ((handler_fn(*)(int, handler_fn))real)(sig, handler);
 	if (!signal_wrapped() || old == SIG_ERR)
 		return old;
-	if (own_table())
+	own = change_begin(&mask);
+	if (own)
 		wrap(sig);
+	change_end(&mask, own);
 	return is_trampoline((void *)old) ? (handler_fn)before : old;
 }
 
