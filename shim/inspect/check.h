@@ -86,6 +86,7 @@ enum invariant {
 	INV_SHM_RUN = 66,     /* runs: in one place, of its class; all together
 			       * are what was taken of the window */
 	INV_SHM_POOL = 67,    /* pool = pages of runs to be emptied */
+	INV_SHM_MAPPED = 68,  /* attached <=> mapped (only the command asks) */
 	/* POSIX message queues */
 	INV_MQ_NAME = 70,   /* name and key agree */
 	INV_MQ_ORPHAN = 71, /* unlinked <=> in the list of orphans */

@@ -15,6 +15,7 @@
 #include "index/ids.h"
 #include "registry/lock.h"
 #include "registry/task.h"
+#include "tool/mapcheck.h"
 #include "tool/registry.h"
 #include "tool/table.h"
 
@@ -163,6 +164,8 @@ static int check_main(int argc, char **argv)
 	if (!faults)
 		return failure("%s", strerror(ENOMEM));
 	append(faults, words);
+	if (!c->detached)
+		mapcheck(c, add_fault, faults);
 	n = (int)json_object_array_length(faults);
 	if (n || as_json)
 		rows_print(columns, faults, as_json);
@@ -182,9 +185,12 @@ const struct command check_command = {
 		 "programs use it:\n"
 		 "each object under its lock, and, in a moment in which nobody "
 		 "takes a lock,\n"
-		 "that every byte, sleeper and record is in one place. Exit "
-		 "status 1 if there\n"
-		 "are faults; shim/inspect/check.h explains the numbers.",
+		 "that every byte, sleeper and record is in one place; and "
+		 "that processes have\n"
+		 "mapped the segments that they have attached, as far as "
+		 "their /proc/PID/maps\n"
+		 "may be read. Exit status 1 if there are faults; "
+		 "shim/inspect/check.h explains the numbers.",
 	.options = options,
 	.is = COMMAND_ON_REGISTRY,
 	.main = check_main,

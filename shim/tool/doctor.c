@@ -65,6 +65,29 @@ static void check_barrier(void)
 			strerror(errno));
 }
 
+/* The own list, put back as it is: glibc's thread has one already. */
+static void check_robust(void)
+{
+	void *head = NULL;
+	size_t len = 0;
+	long err = syscall(SYS_get_robust_list, 0, &head, &len);
+
+	if (!err && head)
+		err = syscall(SYS_set_robust_list, head, len);
+	if (!err) {
+		finding_good("robust lists", "allowed");
+		return;
+	}
+	finding_warning(NULL,
+		"robust lists are refused here (%s): the death of a process is "
+		"noticed by\n      looking, so SEM_UNDO, nattch and locks of "
+		"the "
+		"dead come back up to a second\n      late, and who dies in "
+		"the "
+		"midst of waking others may leave one asleep that long",
+		strerror(errno));
+}
+
 #define MIB (1ULL << 20)
 /* What doctor wants to be free there, and what it adds; arbitrary. */
 #define SHM_LOW (16 * MIB)
@@ -466,6 +489,7 @@ static int doctor_main(int argc, char **argv)
 		return EXIT_USAGE;
 	check_kernel();
 	check_barrier();
+	check_robust();
 	check_shm();
 	check_limit(RLIMIT_AS, "address space", 'v', "as");
 	check_limit(
