@@ -138,12 +138,18 @@ int msgslab_alloc_at(struct caller *c, u32 tier, struct ref *ret)
 {
 	int err;
 
+	/* A new one is filled with pages before the lock is taken; should
+	 * somebody else have made one meanwhile it goes back. */
+	if (unlikely(!atom_load_relaxed(&slabs(c)->room[tier])))
+		heap_prepare(c, SLAB_SIZE);
 	heap_acquire(c);
 	err = alloc_locked(c, tier, ret);
 	if (err)
 		journal_abort(c);
 	journal_commit(c);
 	heap_release(c);
+	if (unlikely(region_thread(&c->region, c->thread)->ready.off))
+		heap_settle(c);
 	return err;
 }
 
