@@ -234,7 +234,7 @@ void notify_thread_ends(void)
 
 int notify_thread_needed(struct caller *c)
 {
-	u32 r = 0, e = 0, s = 0, owner = caller_header(c)->owner;
+	u32 r = 0, e = 0, s = 0, owner = c->region.owner;
 	struct file_stat st;
 
 	sys_call(__NR_getresuid, &r, &e, &s);

@@ -145,7 +145,7 @@ int mq_fifo_open(
 	struct caller *c, const struct mqueue *q, u32 oflag, u32 *ret_nameless)
 {
 	struct file_stat st;
-	int own = perm_cred(c)->euid == caller_header(c)->owner;
+	int own = perm_cred(c)->euid == c->region.owner;
 	int fd = open_named(c, q->token, oflag, own ? NULL : &st);
 
 	if (fd >= 0 && !own && (st.dev != q->dev || st.ino != q->ino)) {

@@ -46,7 +46,7 @@ const struct sysctl_file *sysctl_find(const char *path)
 
 static int may_write(struct caller *c, const struct sysctl_file *f)
 {
-	u32 owner = caller_header(c)->owner;
+	u32 owner = c->region.owner;
 	u32 euid = perm_cred(c)->euid;
 
 	if (f->mode & 0200)

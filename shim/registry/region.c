@@ -572,6 +572,7 @@ static int map_opened(struct region *region, long fd, struct sys_stat *st,
 	}
 	region->base = (char *)at;
 	region->file_size = st->size;
+	region->owner = st->uid;
 	region->path = remember_path(path, place->canonical, fd);
 	region->dev = st->dev;
 	region->ino = st->ino;
@@ -763,6 +764,7 @@ static long copy_of(struct region *region, long fd, const char *path,
 	}
 	region->base = at;
 	region->file_size = st->size;
+	region->owner = st->uid;
 	/* Nothing beside the file is touched either. */
 	region->path = "";
 	let_all_go(region);

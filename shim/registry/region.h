@@ -15,7 +15,8 @@
 
 struct region {
 	char *base;    /* NULL = not mapped */
-	u64 file_size; /* when it was mapped */
+	u64 file_size; /* when it was mapped, and */
+	u32 owner;     /* whose it was: what the header says is anybody's */
 	/* The file's absolute name, in static memory, for statfs(2) and for the
 	 * FIFOs of message queues in the directory PATH.mq; "" if it is not
 	 * known. And which file that was. */
