@@ -16,13 +16,14 @@
 /* "sem", "msg", "shm", "mq". */
 extern const char *const facility_names[N_FAC];
 
-static inline u32 ids_shift(const struct caller *c)
-{
-	return caller_header(c)->idx_bits;
-}
 static inline u32 ids_mask(const struct caller *c)
 {
 	return c->idx_mask;
+}
+/* As idx_bits said when the registry was mapped. */
+static inline u32 ids_shift(const struct caller *c)
+{
+	return 32 - (u32)__builtin_clz(ids_mask(c));
 }
 /* The slot that an id (>= 0) would stand in, whatever is there. */
 static inline struct slot *ids_slot(

@@ -53,9 +53,11 @@ u32 keyhash_bucket(s32 key, u32 n_buckets)
 	return bucket_of(hash(key), n_buckets);
 }
 
+/* b may come from an n_buckets that is nonsense. */
 static u32 *bucket(const struct caller *c, enum facility f, u32 b)
 {
-	return (u32 *)region_at(&c->region, BUCKETS_OFF((u64)f)) + b;
+	return (u32 *)region_at(&c->region, BUCKETS_OFF((u64)f)) +
+	       (b & (IDX_MAX - 1));
 }
 
 void keyhash_prefetch(const struct caller *c, enum facility f, s32 key)
@@ -75,9 +77,15 @@ static u32 link_to(u32 idx, u32 h, u32 rest)
 	return (idx + 1) | (rest ? LINK_MORE : 0) | (h & LINK_TAG);
 }
 
+/* A link that is none leads to some slot. */
+static u32 idx_of(u32 link)
+{
+	return ((link & LINK_IDX) - 1) & (IDX_MAX - 1);
+}
+
 static struct slot *slot_of(const struct caller *c, enum facility f, u32 link)
 {
-	return region_slot(&c->region, f, (link & LINK_IDX) - 1);
+	return region_slot(&c->region, f, idx_of(link));
 }
 
 static struct slot *walk(
@@ -220,7 +228,7 @@ static void split(struct caller *c, enum facility f)
 	link = bucket(c, f, from);
 	journal_set32(c, &t->n_buckets, n + 1);
 	while (*link && len--) {
-		at = (*link & LINK_IDX) - 1;
+		at = idx_of(*link);
 		s = region_slot(&c->region, f, at);
 		h = hash(s->key);
 		if (bucket_of(h, n + 1) == n) {

@@ -16,7 +16,6 @@
 #include "registry/heap.h"
 
 #define UNIT 64u
-#define CHAIN_MOST (1u << 24) /* arbitrary: records of one task */
 
 void check_failed(
 	struct check *k, enum invariant which, const char *what, u64 a, u64 b)
@@ -131,6 +130,8 @@ static int in_heap(const struct check *k, u64 off, u64 block)
 {
 	u64 bump = atom_load_acquire(&region_header(&k->region)->heap.bump);
 
+	if (bump > HEAP_END)
+		bump = HEAP_END;
 	return off >= HEAP_OFF && off % UNIT == 0 && block && off <= bump &&
 	       block <= bump - off;
 }
@@ -297,15 +298,19 @@ static void check_object(struct check *k, u32 f, u32 idx, struct slot *s)
 static u32 check_slots(struct check *k, u32 f)
 {
 	struct id_table *t = &region_header(&k->region)->ids[f];
-	u32 idx, n = 0, n_keys = 0;
+	u32 idx, n = 0, n_keys = 0, max_idx = t->max_idx;
 	u64 total = 0;
 
-	for (idx = 0; idx <= t->max_idx && idx < IDX_MAX; idx++) {
+	if (max_idx >= IDX_MAX) {
+		check_failed(k, INV_MAX_IDX, "max_idx", max_idx, f);
+		max_idx = IDX_MAX - 1;
+	}
+	for (idx = 0; idx <= max_idx; idx++) {
 		int used = bitmap_word(k, f, 0, idx / 64) >> idx % 64 & 1;
 		struct slot *s;
 
 		if (idx % 64 == 0 && !bitmap_word(k, f, 0, idx / 64) &&
-			idx + 64 <= t->max_idx) {
+			idx + 64 <= max_idx) {
 			idx += 63;
 			continue;
 		}
@@ -334,9 +339,9 @@ static u32 check_slots(struct check *k, u32 f)
 		check_failed(
 			k, INV_TOTAL, "total is, should be", t->total, total);
 	/* One word more: a live slot beyond would have its bit there. */
-	if (bitmap_word(k, f, 0, t->max_idx / 64) >> t->max_idx % 64 >> 1)
-		check_failed(k, INV_MAX_IDX, "max_idx", t->max_idx, f);
-	check_bitmap_up(k, f, t->max_idx);
+	if (bitmap_word(k, f, 0, max_idx / 64) >> max_idx % 64 >> 1)
+		check_failed(k, INV_MAX_IDX, "max_idx", max_idx, f);
+	check_bitmap_up(k, f, max_idx);
 	return n_keys;
 }
 
@@ -370,35 +375,49 @@ static u32 bucket_for(s32 key, u32 n_buckets)
 	return h % size < n_buckets ? h % size : h % (size / 2);
 }
 
+/* Two a key, of all idx on the pages that were ever used; others are holes,
+ * which a look would fill. */
+static u32 most_buckets(const struct id_table *t)
+{
+	u64 n = 4;
+	u32 i;
+
+	for (i = 0; i < IDX_PAGES / 64; i++)
+		n += 2ULL * IDX_PER_PAGE *
+		     (u32)__builtin_popcountll(t->pages[i]);
+	return n < IDX_MAX ? (u32)n : IDX_MAX;
+}
+
 static void check_keys(struct check *k, u32 f, u32 n_live)
 {
 	struct header *h = region_header(&k->region);
 	struct id_table *t = &h->ids[f];
 	u32 *buckets = region_at(&k->region, BUCKETS_OFF((u64)f));
-	u32 b, at, n = 0;
+	u32 b, at, n = 0, n_buckets = t->n_buckets;
 
 	if (t->key_seq & 1)
 		check_failed(k, INV_KEY_SEQ, "key_seq", t->key_seq, f);
-	if (t->n_buckets < 1 || t->n_buckets > IDX_MAX) {
-		check_failed(k, INV_BUCKETS, "n_buckets", t->n_buckets, f);
+	if (n_buckets < 1 || n_buckets > most_buckets(t)) {
+		check_failed(k, INV_BUCKETS, "n_buckets", n_buckets, f);
 		return;
 	}
-	for (b = 0; b < t->n_buckets; b++)
+	for (b = 0; b < n_buckets; b++)
 		for (at = buckets[b]; at && n <= n_live;) {
 			u32 idx = IN_LINK(at) - 1;
-			struct slot *s = region_slot(&k->region, f, idx);
+			struct slot *s =
+				region_slot(&k->region, f, idx & (IDX_MAX - 1));
 
 			n++;
 			if (idx >= IDX_MAX || !(s->ident & IDENT_LIVE) ||
 				!s->key || !link_is_right(at, s) ||
-				bucket_for(s->key, t->n_buckets) != b) {
+				bucket_for(s->key, n_buckets) != b) {
 				check_failed(
 					k, INV_CHAIN, "bucket, idx", b, idx);
 				break;
 			}
 			at = s->next;
 		}
-	for (; b < t->n_buckets + 16 && b < IDX_MAX; b++)
+	for (; b < n_buckets + 16 && b < IDX_MAX; b++)
 		if (present(k, &buckets[b]) && buckets[b])
 			check_failed(k, INV_BUCKETS, "bucket not in use", b, f);
 	/* A message queue that is unlinked but open lives on without a name. */
@@ -458,10 +477,10 @@ static void check_threads(struct check *k)
 static void check_undo_records(struct check *k, u32 i, const struct task *t)
 {
 	struct ref ref = t->undo_head;
+	struct walk w = {0};
 	struct undo *u;
-	u32 n;
 
-	for (n = 0; n < CHAIN_MOST; n++) {
+	while (ref.off && walk_is_new(&w, ref.off)) {
 		u = region_span(&k->region, ref, sizeof(*u));
 		if (!u || !check_block(k, ref, undo_size(u->cap)))
 			return;

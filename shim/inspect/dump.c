@@ -117,8 +117,8 @@ s64 dump_sems(struct caller *c, s32 id, struct dump_sem *ret, u64 cap)
 	if (!s)
 		return err;
 	set = sem_body(c, s);
-	n = set ? (s64)s->size : -EINVAL;
-	for (i = 0; n > 0 && i < s->size && i < cap; i++) {
+	n = set ? (s64)sem_count(s) : -EINVAL;
+	for (i = 0; (s64)i < n && i < cap; i++) {
 		struct sem *sem = &sem_array(set)[i];
 
 		/* Both words of one moment. */

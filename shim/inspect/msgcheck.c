@@ -13,7 +13,6 @@
 #define UNIT 64u
 #define CHUNK_FIRST 4096u
 #define CHUNK_MAX (256u << 10)
-#define CHUNKS_MOST (1u << 22) /* arbitrary: a terabyte of chunks */
 #define CELLS_MOST ((CHUNK_MAX - 64) / UNIT)
 
 static const unsigned char class_units[MSG_CLASSES] = {
@@ -96,8 +95,9 @@ static int is_full(const struct msg_chunk *ch)
 static u32 check_chunks(struct look *l, u32 class, u32 link, int full)
 {
 	u32 prev = 0, n = 0;
+	struct walk w = {0};
 
-	for (; link && n < CHUNKS_MOST; n++) {
+	for (; link && walk_is_new(&w, link); n++) {
 		struct msg_chunk *ch = at(l, link, sizeof(*ch));
 
 		if (!ch || ch->class != class || ch->size < CHUNK_FIRST ||
@@ -177,8 +177,9 @@ static int check_fifo(struct look *l)
 {
 	u32 link = (u32)l->q->ends, prev = 0;
 	u64 n = 0, bytes = 0, stamp = 0;
+	struct walk w = {0};
 
-	for (; link && n < l->n; n++) {
+	for (; link && n < l->n && walk_is_new(&w, link); n++) {
 		struct msg *m = at(l, link, sizeof(*m));
 
 		if (!m || !in_cell(l, m)) {
@@ -292,8 +293,9 @@ static void check_warm(struct look *l)
 
 	for (t = 0; t < MSG_TIERS; t++) {
 		struct ref ref = l->q->warm[t];
+		struct walk w = {0};
 
-		for (n = 0; ref.off && n <= l->q->n_warm[t]; n++) {
+		for (n = 0; ref.off && walk_is_new(&w, ref.off); n++) {
 			u64 *link = check_block(l->k, ref, 2048ULL << t);
 
 			if (!link)
@@ -394,7 +396,6 @@ void check_msg_remains(struct check *k)
 /* ---- slabs ---- */
 
 #define SLAB_SIZE (128u << 10)
-#define SLABS_MOST (1u << 18) /* arbitrary: all of the heap */
 
 /* Mark a stretch that is nobody's payload, line by line. */
 static void mark_lines(struct check *k, u64 off, u64 end)
@@ -430,9 +431,10 @@ static void check_slab_list(struct check *k, u32 tier, u32 link, int full)
 	const struct msg_slabs *all = &region_header(&k->region)->msg_slabs;
 	u32 n_blocks = (SLAB_SIZE - UNIT) / ((2048u << tier) + UNIT);
 	u64 every = ~0ULL >> (64 - n_blocks);
-	u32 prev = 0, n;
+	struct walk w = {0};
+	u32 prev = 0;
 
-	for (n = 0; link && n < SLABS_MOST; n++) {
+	while (link && walk_is_new(&w, link)) {
 		const struct msg_slab *s = region_span(
 			&k->region, (struct ref){(u64)link << 6}, SLAB_SIZE);
 

@@ -16,33 +16,36 @@ static void check_word(struct check *k, u32 idx, struct slot *s, u32 num,
 static void check_sleeper(struct check *k, u32 idx, struct slot *s,
 	struct semset *set, struct waiter *w, u32 num, u32 kind)
 {
-	const struct sop *sops =
-		w->n_sops <= WAITER_SOPS_INLINE
-			? w->sops
-			: region_span(&k->region, w->sops_ext,
-				  w->n_sops * sizeof(struct sop));
-	u32 i;
+	/* Of whom only where the registry is counts. */
+	const struct caller at = {.region = k->region};
+	u32 i, n, n_sems = sem_count(s), block_op = w->block_op;
+	const struct sop *sops = waiter_sops(&at, w, &n);
 
 	if (w->state != WAIT_QUEUED || w->ident != s->ident ||
 		w->facility != FAC_SEM || w->slot_idx != idx ||
-		w->kind != kind || !sops || !w->n_sops ||
+		w->kind != kind || !sops ||
 		(kind <= Q_ZERO && w->queue_num != num)) {
 		check_failed(
 			k, INV_QUEUE, "wrong member, idx, kind", idx, kind);
 		return;
 	}
-	for (i = 0; i < w->n_sops; i++)
-		if (sops[i].num >= s->size ||
-			!(sem_array(set)[sops[i].num].lo & SEM_OWNED))
+	for (i = 0; i < n; i++) {
+		u32 op_num = sops[i].num;
+
+		if (op_num >= n_sems ||
+			!(sem_array(set)[op_num].lo & SEM_OWNED)) {
 			check_failed(k, INV_OWNED, "sleeper's, idx, num", idx,
-				sops[i].num);
-	for (i = 0; kind == Q_COMPLEX && s->size > 1 && i < w->n_sops &&
-		    i <= w->block_op;
+				op_num);
+			return;
+		}
+	}
+	for (i = 0; kind == Q_COMPLEX && n_sems > 1 && i < n && i <= block_op;
 		i++)
-		if (sops[i].num < s->size &&
-			!sem_array(set)[sops[i].num].arrays)
+		if (!sem_array(set)[sops[i].num].arrays) {
 			check_failed(k, INV_QUEUE, "array unmarked, idx, num",
 				idx, sops[i].num);
+			return;
+		}
 }
 
 static u32 check_queue(struct check *k, u32 idx, struct slot *s,
@@ -72,15 +75,15 @@ static u32 check_queue(struct check *k, u32 idx, struct slot *s,
 static void check_record(struct check *k, u32 idx, struct slot *s,
 	struct semset *set, struct undo *u)
 {
-	u32 i, n = 0;
+	u32 i, n = 0, n_sems = sem_count(s);
 
-	if (u->ident != s->ident || u->slot_idx != idx ||
-		u->n_sems != s->size || u->cap < u->n_sems) {
+	if (u->ident != s->ident || u->slot_idx != idx || u->n_sems != n_sems ||
+		u->cap < n_sems) {
 		check_failed(k, INV_UNDO_ALL, "record of another set, idx", idx,
 			u->ident);
 		return;
 	}
-	for (i = 0; i < u->n_sems; i++) {
+	for (i = 0; i < n_sems; i++) {
 		if (!u->adj[i])
 			continue;
 		n++;
@@ -105,9 +108,11 @@ static void check_undo(
 		u = region_span(&k->region, at, sizeof(*u));
 		if (!u)
 			break;
-		if (u->set_prev.off != prev.off)
+		if (u->set_prev.off != prev.off) {
 			check_failed(
 				k, INV_UNDO_ALL, "links, idx", idx, at.off);
+			break;
+		}
 		check_record(k, idx, s, set, u);
 		n_adj += u->n_nonzero > 0;
 		n_is += u->is_active;
@@ -121,9 +126,11 @@ static void check_undo(
 		if (!u)
 			break;
 		if (u->active_prev.off != prev.off || !u->is_active ||
-			u->ident != s->ident)
+			u->ident != s->ident) {
 			check_failed(
 				k, INV_UNDO_ACTIVE, "links, idx", idx, at.off);
+			break;
+		}
 		prev = at;
 		at = u->active_next;
 	}
@@ -138,10 +145,12 @@ static void check_undo(
 /* At its own place if it fits there, else in the heap. */
 static struct semset *check_body(struct check *k, u32 idx, const struct slot *s)
 {
-	if (!s->size || s->size > 65536)
+	u32 n = sem_count(s);
+
+	if (!n)
 		return NULL;
-	if (s->size > 1)
-		return check_block(k, s->body, 64 + (u64)s->size * 64);
+	if (n > 1)
+		return check_block(k, s->body, 64 + (u64)n * 64);
 	return s->body.off == BODY_OFF(idx) ? region_at(&k->region, s->body.off)
 					    : NULL;
 }
@@ -155,7 +164,7 @@ void check_semset(struct check *k, u32 idx, struct slot *s)
 		check_failed(k, INV_SLOT, "body, idx, size", idx, s->size);
 		return;
 	}
-	for (i = 0; i < s->size; i++) {
+	for (i = 0; i < sem_count(s); i++) {
 		struct sem *sem = &sem_array(set)[i];
 
 		check_word(k, idx, s, i, sem);

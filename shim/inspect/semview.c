@@ -39,14 +39,15 @@ s32 sem_holders(struct caller *c, s32 id, struct sem_holder *ret, u32 n)
 	struct semset *set;
 	struct undo *u;
 	struct slot *s;
-	u32 i, found = 0;
+	struct walk w = {0};
+	u32 i, n_sems, found = 0;
 	int err = view_lock(c, id, &s, &set);
 
 	if (err)
 		return err;
-	for (u = undo_at(c, ref_long(set->undo_active)); u;
-		u = undo_at(c, u->active_next))
-		for (i = 0; i < u->n_sems; i++) {
+	for (u = undo_at(c, ref_long(set->undo_active));
+		u && undo_walk(c, &w, u); u = undo_at(c, u->active_next))
+		for (i = 0, n_sems = undo_n_sems(u); i < n_sems; i++) {
 			if (!u->adj[i])
 				continue;
 			if (found < n)
@@ -71,23 +72,21 @@ static void add_queue(
 	struct caller *c, const struct wait_queue *q, struct sleepers *to)
 {
 	const struct waiter *w;
+	u32 left = N_THREADS;
 
-	for (w = wait_at(c, q->head); w; w = wait_at(c, w->next)) {
-		const struct sop *sops = w->sops;
+	for (w = wait_at(c, q->head); w; w = wait_next(c, w, &left)) {
+		u32 n, at = atom_load_relaxed(&w->block_op);
+		const struct sop *sops = waiter_sops(c, w, &n);
 
-		if (w->n_sops > WAITER_SOPS_INLINE)
-			sops = region_span(&c->region, w->sops_ext,
-				(u64)w->n_sops * sizeof(struct sop));
 		if (to->found < to->n)
 			to->ret[to->found] = (struct sem_sleeper){.pid = w->pid,
 				.tid = region_thread(
 					&c->region, wait_index(c, w))
 					       ->tid,
 				.since = w->since,
-				.n_sops = w->n_sops,
-				.op = sops && w->block_op < w->n_sops
-					      ? sops[w->block_op]
-					      : (struct sop){0}};
+				.n_sops = n,
+				.op = sops && at < n ? sops[at]
+						     : (struct sop){0}};
 		to->found++;
 	}
 }
@@ -102,7 +101,7 @@ s32 sem_sleepers(struct caller *c, s32 id, struct sem_sleeper *ret, u32 n)
 
 	if (err)
 		return err;
-	for (i = 0; i < s->size; i++) {
+	for (i = 0; i < sem_count(s); i++) {
 		add_queue(c, &sem_array(set)[i].alter, &to);
 		add_queue(c, &sem_array(set)[i].zero, &to);
 	}

@@ -10,7 +10,6 @@
 #include "shm/shmattach.h"
 #include "shm/shmrun.h"
 
-#define RUNS_MOST (1u << 24)	/* arbitrary */
 #define RECORDS_MOST (1u << 24) /* arbitrary */
 
 /* Pages of a run of this class: four to a power of two. */
@@ -143,17 +142,20 @@ static void check_dest(struct check *k)
 static u64 check_list(
 	struct check *k, u32 class, struct ref ref, int kept, u32 *ret_n)
 {
+	struct walk w = {0};
 	u64 pages = 0;
 	u32 n;
 
-	for (n = 0; ref.off && n < RUNS_MOST; n++) {
+	for (n = 0; ref.off && walk_is_new(&w, ref.off); n++) {
 		const struct shm_run *run = check_run(k, ref, class);
 
 		if (!run)
 			break;
-		if (run->class != class || !run->kept != !kept)
+		if (run->class != class || !run->kept != !kept) {
 			failed(k, INV_SHM_RUN, "in a list of others, class",
 				class, run->class);
+			break;
+		}
 		pages += run->kept;
 		ref = run->next;
 	}
@@ -219,8 +221,9 @@ void check_shm_records(struct check *k, u32 task, const struct task *t)
 	struct ref ref = t->shm_head;
 	struct shm_attach *rec;
 	u64 n_free = 0, n_used = 0, n;
+	struct walk w = {0};
 
-	for (n = 0; ref.off && n < RECORDS_MOST; n++) {
+	while (ref.off && walk_is_new(&w, ref.off)) {
 		rec = check_block(k, ref, sizeof(*rec));
 		if (!rec)
 			return;

@@ -47,6 +47,7 @@ static void fill(struct caller *c, const struct task *t, struct task_view *v)
 {
 	const struct shm_attach *rec;
 	const struct undo *u;
+	struct walk w = {0}, x = {0};
 
 	v->pid = t->pid;
 	v->state = t->state;
@@ -55,9 +56,11 @@ static void fill(struct caller *c, const struct task *t, struct task_view *v)
 	v->life = life_of(t);
 	v->life_tid = v->life == TASK_LIFE_NONE ? 0 : t->life_tid;
 	v->epoch = t->epoch;
-	for (u = undo_at(c, t->undo_head); u; u = undo_at(c, u->task_next))
+	for (u = undo_at(c, t->undo_head); u && undo_walk(c, &w, u);
+		u = undo_at(c, u->task_next))
 		v->n_undo += u->ident != 0;
-	for (rec = shm_attach_at(c, t->shm_head); rec;
+	for (rec = shm_attach_at(c, t->shm_head);
+		rec && shm_attach_walk(c, &x, rec);
 		rec = shm_attach_at(c, rec->task_next))
 		v->n_attach += rec->ident != 0;
 }

@@ -5,7 +5,7 @@
 #include "inspect/waitview.h"
 #include "mq/mqueue.h"
 #include "msg/msgqueue.h"
-#include "sem/undo.h"
+#include "sem/semop.h"
 
 struct edges {
 	struct wait_edge *ret;
@@ -23,21 +23,19 @@ static void add(struct edges *to, const struct wait_edge *e)
 static void add_sem(struct caller *c, const struct slot *s,
 	const struct waiter *w, struct wait_edge *e, struct edges *to)
 {
+	u32 before = to->found, n, at = atom_load_relaxed(&w->block_op);
 	const struct semset *set = sem_body(c, s);
-	const struct sop *sops = w->sops;
+	const struct sop *sops = waiter_sops(c, w, &n);
 	const struct undo *u;
-	u32 before = to->found;
+	struct walk walk = {0};
 
-	if (w->n_sops > WAITER_SOPS_INLINE)
-		sops = region_span(&c->region, w->sops_ext,
-			(u64)w->n_sops * sizeof(struct sop));
-	if (!set || !sops || w->block_op >= w->n_sops)
+	if (!set || !sops || at >= n)
 		return;
-	e->num = sops[w->block_op].num;
-	e->op = sops[w->block_op].op;
+	e->num = sops[at].num;
+	e->op = sops[at].op;
 	e->what = e->op ? WAIT_FOR_UNITS : WAIT_FOR_ZERO;
-	for (u = e->op < 0 ? undo_at(c, ref_long(set->undo_active)) : NULL; u;
-		u = undo_at(c, u->active_next)) {
+	for (u = e->op < 0 ? undo_at(c, ref_long(set->undo_active)) : NULL;
+		u && undo_walk(c, &walk, u); u = undo_at(c, u->active_next)) {
 		if (e->num >= u->n_sems || u->adj[e->num] <= 0)
 			continue;
 		e->holder = region_task(&c->region, u->task)->pid;

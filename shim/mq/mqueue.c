@@ -121,17 +121,17 @@ static void recover_fifo(struct caller *c)
 {
 	struct header *h = caller_header(c);
 	u64 token[2] = {h->mq_fifo[0], h->mq_fifo[1]};
-	u32 idx, n = ids_max(c, FAC_MQ);
 	struct mqueue *q;
+	u32 idx = 0;
 
 	if (!token[0])
 		return;
-	for (idx = 0; idx <= n; idx++) {
+	for (; (idx = ids_next(c, FAC_MQ, idx)) < IDX_MAX; idx++) {
 		q = slot_at(c, idx)->ident ? mq_body(c, slot_at(c, idx)) : NULL;
 		if (q && q->token[0] == token[0] && q->token[1] == token[1])
 			break;
 	}
-	if (idx > n)
+	if (idx == IDX_MAX)
 		mq_fifo_unlink(c, token);
 	atom_store_release(&h->mq_fifo[0], 0);
 }
@@ -247,8 +247,9 @@ static void sweep_all(struct caller *c)
 {
 	u32 at = caller_header(c)->mq_orphans, next;
 	struct mqueue *q;
+	struct walk w = {0};
 
-	for (; (q = orphan_at(c, at)); at = next) {
+	for (; (q = orphan_at(c, at)) && walk_goes_on(c, &w, at); at = next) {
 		next = q->orphan_next;
 		remove_unused(c, at - 1);
 	}
@@ -308,9 +309,12 @@ static int name_is(const struct mqueue *q, const char *name, size_t len)
 static struct slot *find(struct caller *c, const char *name, size_t len)
 {
 	struct slot *s = keyhash_find_locked(c, FAC_MQ, name_key(name, len));
+	struct walk w = {0};
 
 	while (s && !(mq_body(c, s) && name_is(mq_body(c, s), name, len)))
-		s = keyhash_next_locked(c, FAC_MQ, s);
+		s = walk_goes_on(c, &w, region_off(&c->region, s))
+			    ? keyhash_next_locked(c, FAC_MQ, s)
+			    : NULL;
 	return s;
 }
 
@@ -332,10 +336,10 @@ static s64 smaller(s64 a, s64 b)
 
 static u64 charged(struct caller *c, u32 ruid)
 {
-	u32 idx, n = ids_max(c, FAC_MQ);
 	u64 sum = 0;
+	u32 idx = 0;
 
-	for (idx = 0; idx <= n; idx++) {
+	for (; (idx = ids_next(c, FAC_MQ, idx)) < IDX_MAX; idx++) {
 		struct slot *s = slot_at(c, idx);
 		struct mqueue *q = s->ident & IDENT_LIVE ? mq_body(c, s) : NULL;
 
@@ -430,6 +434,8 @@ static void fill(struct caller *c, struct slot *s, const struct creation *n,
 	s64 now = sys_realtime_coarse_ns();
 	size_t i;
 
+	if (unlikely(!q))
+		return;
 	*q = (struct mqueue){
 		.maxmsg = n->maxmsg,
 		.msgsize = n->msgsize,
@@ -481,6 +487,8 @@ static int enter(struct caller *c, const struct creation *n,
 	if (!err) {
 		s = slot_at(c, idx);
 		err = heap_alloc_locked(c, body_size(n), &s->body);
+		if (!err && unlikely(!mq_body(c, s)))
+			err = -EIO;
 	}
 	if (!err) {
 		fill(c, s, n, fifo);
@@ -684,9 +692,9 @@ int mq_find_name(
 
 int mq_find_inode(struct caller *c, u64 dev, u64 ino, struct mq_desc *ret)
 {
-	u32 idx, n = ids_max(c, FAC_MQ);
+	u32 idx = 0;
 
-	for (idx = 0; idx <= n; idx++) {
+	for (; (idx = ids_next(c, FAC_MQ, idx)) < IDX_MAX; idx++) {
 		struct slot *s = slot_at(c, idx);
 		u64 ident = atom_load_acquire(&s->ident);
 		struct mqueue *q;

@@ -42,7 +42,8 @@ static void class_init(struct caller *c, struct slot *s, u64 gen, u64 size)
 	struct msgqueue *q = msg_body(c, s);
 
 	(void)gen, (void)size;
-	*q = (struct msgqueue){.qbytes = (u32)limits(c)->msgmnb};
+	if (likely(q))
+		*q = (struct msgqueue){.qbytes = (u32)limits(c)->msgmnb};
 }
 
 static u64 class_weight(u64 size)

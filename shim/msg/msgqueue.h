@@ -59,7 +59,7 @@ struct parcel {
 static inline struct msgqueue *msg_body(
 	const struct caller *c, const struct slot *s)
 {
-	return region_span(&c->region, s->body, sizeof(struct msgqueue));
+	return ref_at(c, s->body);
 }
 static inline struct msg *msg_at(const struct caller *c, u32 link)
 {

@@ -8,6 +8,7 @@
 #include "object/kernelkey.h"
 #include "object/limits.h"
 #include "object/perm.h"
+#include "registry/damage.h"
 #include "registry/event.h"
 #include "registry/heap.h"
 
@@ -27,15 +28,17 @@ static void remove_rest(struct caller *c, const struct object_class *k, u32 idx)
 	struct slot *s = region_slot(&c->region, k->facility, idx);
 	u64 size = k->body_size(s->size), off;
 	int to_heap, freed = 0;
+	void *body;
 
 	k->empty(c, s);
 	off = s->body.off;
-	to_heap = off >= HEAP_OFF && !(k->keep && k->keep(c, s));
+	body = region_span(&c->region, (struct ref){off}, size);
+	to_heap = body && off >= HEAP_OFF && !(k->keep && k->keep(c, s));
 	if (to_heap && heap_leave(c, size, &s->body)) {
 		to_heap = 0;
 	} else if (to_heap) {
 		if (k->scrub && size >= HEAP_LARGE)
-			k->scrub(region_at(&c->region, off), size);
+			k->scrub(body, size);
 		heap_acquire(c);
 		freed = heap_free_locked(c, size, &s->body);
 	} else {
@@ -127,15 +130,18 @@ static __attribute__((noinline)) void make_early(struct caller *c,
 {
 	const struct thread *th = region_thread(&c->region, c->thread);
 	struct id_table *t = &caller_header(c)->ids[k->facility];
+	void *body = NULL;
 
 	section_begin(c);
-	if (!heap_prepare(c, k->body_size(size)) && th->ready.off) {
+	if (!heap_prepare(c, k->body_size(size)))
+		body = region_span(&c->region, th->ready, k->body_size(size));
+	if (body) {
 		object_fac_lock(c, k);
 		ret->gen = t->gen;
 		atom_store_release(&t->gen, id_table_next_gen(ret->gen));
 		lock_release(c, fac_lock(c, k));
-		ret->off = th->ready.off;
-		k->init_early(region_at(&c->region, ret->off), ret->gen, size);
+		ret->off = region_off(&c->region, body);
+		k->init_early(body, ret->gen, size);
 	}
 	section_end(c);
 }
@@ -188,6 +194,8 @@ static int create(struct caller *c, const struct object_class *k, s32 key,
 		heap_acquire(c);
 		from_heap = 1;
 		err = heap_alloc_locked(c, k->body_size(size), &s->body);
+		if (!err && unlikely(!ref_at(c, s->body)))
+			err = -EIO;
 		if (err)
 			goto out;
 	}

@@ -29,13 +29,10 @@ __attribute__((cold, noinline)) int damage_abort(struct caller *c)
 	return -EIO;
 }
 
-__attribute__((noinline)) int walk_turn(
-	const struct caller *c, struct walk *w, u64 at)
+__attribute__((noinline)) int walk_turn(struct walk *w, u64 at)
 {
-	if (at == w->mark && at) {
-		damage_met(c);
+	if (at == w->mark && at)
 		return 0;
-	}
 	w->mark = at;
 	w->limit = w->limit ? w->limit * 2 : 1;
 	w->steps = 0;

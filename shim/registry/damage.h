@@ -29,13 +29,19 @@ void *damage_met(const struct caller *c);
 int damage_abort(struct caller *c);
 
 /* A block of the heap, which begins at a multiple of 64: turned by six bits one
- * that does not is far out of bounds too. */
+ * that does not is far out of bounds too. ref_at: NULL if it is none, or 0. */
 static inline int ref_leads_nowhere(u64 off)
 {
 	u64 unit = off - HEAP_OFF;
 
 	unit = unit >> 6 | unit << 58;
 	return unit >= (HEAP_END - HEAP_OFF) >> 6;
+}
+static inline void *ref_at(const struct caller *c, struct ref ref)
+{
+	u64 off = ref.off;
+
+	return unlikely(ref_leads_nowhere(off)) ? NULL : c->region.base + off;
 }
 static inline void *ref_must(const struct caller *c, struct ref ref)
 {
@@ -77,18 +83,25 @@ static inline void *link_at(const struct caller *c, u32 link)
  * as it has been there before (Brent: a mark is left behind after 1, 2, 4...
  * steps), which counts as damage. Links that lead into what was never used find
  * zeros there, so a walk is never longer than what is really in the file. Begin
- * with zeros.
+ * with zeros. walk_is_new: the same for those who only look.
  */
 struct walk {
 	u64 mark;
 	u32 steps, limit;
 };
-int walk_turn(const struct caller *c, struct walk *w, u64 at);
-static inline int walk_goes_on(const struct caller *c, struct walk *w, u64 at)
+int walk_turn(struct walk *w, u64 at);
+static inline int walk_is_new(struct walk *w, u64 at)
 {
 	if (likely(at != w->mark && ++w->steps <= w->limit))
 		return 1;
-	return walk_turn(c, w, at);
+	return walk_turn(w, at);
+}
+static inline int walk_goes_on(const struct caller *c, struct walk *w, u64 at)
+{
+	if (likely(walk_is_new(w, at)))
+		return 1;
+	damage_met(c);
+	return 0;
 }
 
 #endif

@@ -99,8 +99,9 @@ static void punch(struct caller *c, u64 off, u64 block)
 
 static struct free_block *free_at(const struct caller *c, u64 off, u64 block)
 {
-	return off & 63 ? NULL
-			: region_span(&c->region, (struct ref){off}, block);
+	return ref_leads_nowhere(off)
+		       ? NULL
+		       : region_span(&c->region, (struct ref){off}, block);
 }
 
 /* No room: the pages that free blocks keep go. No journal: what they say of

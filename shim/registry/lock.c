@@ -21,6 +21,11 @@
 
 struct sys_timespec lock_backstop = {0, 50000000};
 
+static int in_region(const struct caller *c, const void *p)
+{
+	return (u64)((const char *)p - c->region.base) < REGION_SIZE - 8;
+}
+
 HOT void robust_pop(struct caller *c, u32 *word)
 {
 	void *node = robust_node(c, word);
@@ -29,11 +34,15 @@ HOT void robust_pop(struct caller *c, u32 *word)
 
 	crash_point();
 	/* Bit 0 marks PI mutexes of the host; ours never carry it, and lie in
-	 * front of all the host's. */
+	 * front of all that the host had when they were pushed: so none of ours
+	 * is behind a link that leads out of the region, whoever wrote it. */
 	while (*at != node) {
-		if (*at == (void *)c->robust || ++steps > MAX_GRANTS + 32)
+		void **next = (void **)((uintptr_t)*at & ~1UL);
+
+		if (*at == (void *)c->robust || ++steps > MAX_GRANTS + 32 ||
+			(in_region(c, at) && !in_region(c, next)))
 			return;
-		at = (void **)((uintptr_t)*at & ~1UL);
+		at = next;
 	}
 	__atomic_store_n(at, *(void **)node, __ATOMIC_RELEASE);
 }

@@ -43,7 +43,7 @@ static s32 class_max(struct caller *c)
 
 static u64 class_body_size(u64 size)
 {
-	return sem_body_size(size);
+	return size <= SEMS_MOST ? sem_body_size(size) : ~0ULL;
 }
 
 static void body_init(void *body, u64 gen, u64 size)
@@ -68,7 +68,10 @@ static void body_init(void *body, u64 gen, u64 size)
 
 static void class_init(struct caller *c, struct slot *s, u64 gen, u64 size)
 {
-	body_init(sem_body(c, s), gen, size);
+	struct semset *set = sem_body(c, s);
+
+	if (likely(set))
+		body_init(set, gen, size);
 }
 
 static u64 class_weight(u64 size)
@@ -94,7 +97,9 @@ static void own_all(struct sem *sems, u64 n)
 
 static void class_scrub(void *body, u64 bytes)
 {
-	own_all(sem_array(body), bytes / sizeof(struct sem) - 1);
+	u64 n = bytes / sizeof(struct sem);
+
+	own_all(sem_array(body), n ? n - 1 : 0);
 }
 
 /* Of a large set they do later; an operation that succeeds until then was
@@ -105,8 +110,8 @@ static void class_empty(struct caller *c, struct slot *s)
 
 	if (!set)
 		return;
-	if (s->size == 1 || sem_body_size(s->size) < HEAP_LARGE)
-		own_all(sem_array(set), s->size);
+	if (s->size == 1 || sem_body_size(sem_count(s)) < HEAP_LARGE)
+		own_all(sem_array(set), sem_count(s));
 	sem_dismiss_all(c, s, set, -EIDRM);
 	wait_alarm_end(c);
 	undo_drop_all(c, set);
@@ -237,7 +242,7 @@ static int read_word(struct caller *c, s32 id, s32 num, u64 *ret_lo)
 	err = perm_check_of(c, s, ident, PERM_R);
 	if (unlikely(err))
 		return err;
-	if (unlikely(num < 0 || (u32)num >= s->size))
+	if (unlikely(num < 0 || (u32)num >= sem_count(s)))
 		return -EINVAL;
 	set = sem_body(c, s);
 	if (likely(set && peek(c, s, set, &sem_array(set)[num], ret_lo) &&
@@ -347,7 +352,7 @@ int sem_setval(struct caller *c, s32 id, s32 num, s32 val)
 	if (val < 0 || val > SEMVMX)
 		return -ERANGE;
 	s = ids_find(c, FAC_SEM, id, &ident);
-	if (!s || num < 0 || (u32)num >= s->size)
+	if (!s || num < 0 || (u32)num >= sem_count(s))
 		return -EINVAL;
 	err = perm_check_of(c, s, ident, PERM_W);
 	if (!err)
@@ -361,10 +366,16 @@ int sem_setval(struct caller *c, s32 id, s32 num, s32 val)
 		sem = &sem_array(set)[num];
 		sem_own(sem);
 		undo_clear(c, set, num);
-		journal_set64(c, &sem->lo, lo_make(sem->lo, val, c->pid));
-		changed(c, s, set);
-		if (!set->n_waiters && !set->n_adj)
-			atom_store_release(&sem->lo, sem->lo & ~SEM_OWNED);
+		if (unlikely(c->damaged)) {
+			err = damage_abort(c);
+		} else {
+			journal_set64(
+				c, &sem->lo, lo_make(sem->lo, val, c->pid));
+			changed(c, s, set);
+			if (!set->n_waiters && !set->n_adj)
+				atom_store_release(
+					&sem->lo, sem->lo & ~SEM_OWNED);
+		}
 	}
 	sem_unlock(c, s);
 	journal_trim(c);
@@ -417,7 +428,9 @@ static int stat_peek(
 			continue;
 		body.off = atom_load_relaxed(&s->body.off);
 		nsems = atom_load_relaxed(&s->size);
-		set = region_span(&c->region, body, sem_body_size(nsems));
+		set = nsems <= SEMS_MOST ? region_span(&c->region, body,
+						   sem_body_size(nsems))
+					 : NULL;
 		if (atom_load_acquire(&s->ident) != ident)
 			return -EIDRM;
 		if (!set)
@@ -460,7 +473,7 @@ int sem_stat(
 	err = sem_lock_reaped(c, s, ident, 1, &set);
 	if (err)
 		return err;
-	stat_fill(c, s, ident, set, s->size, ret);
+	stat_fill(c, s, ident, set, sem_count(s), ret);
 	sem_unlock(c, s);
 	return by == SEM_BY_ID ? 0 : ret->id;
 }

@@ -20,6 +20,14 @@
 #define SEM_IPC_EXCL 02000
 #define SEM_IPC_NOWAIT 04000
 #define SEM_FLG_UNDO 0x1000
+/* Arbitrary, semop reaches no more than 65,536: so many lie within damage.h's
+ * REACH, with their adjustments. More are ENOMEM. */
+#define SEMS_MOST (1u << 18)
+/* Operations in one call, the same. */
+#define SOPS_MOST (1u << 21)
+_Static_assert((SEMS_MOST + 2) * sizeof(struct sem) < REACH &&
+		       SOPS_MOST * sizeof(struct sop) < REACH,
+	"reach");
 
 /* semget(2): the id. -EINVAL -ENOENT -EEXIST -EACCES -ENOSPC -ENOMEM. */
 int sem_get(struct caller *c, s32 key, s32 nsems, s32 flg);
@@ -75,10 +83,19 @@ static inline u64 sem_body_size(u64 nsems)
 	return nsems == 1 ? BODY_SIZE
 			  : sizeof(struct sem) + nsems * sizeof(struct sem);
 }
+/* Its semaphores: no more, whatever becomes of the word. */
+static inline u32 sem_count(const struct slot *s)
+{
+	u32 n = atom_load_relaxed(&s->size);
+
+	return likely(n <= SEMS_MOST) ? n : 0;
+}
 static inline struct semset *sem_body(
 	const struct caller *c, const struct slot *s)
 {
-	return region_span(&c->region, s->body, sem_body_size(s->size));
+	u32 n = sem_count(s);
+
+	return n ? region_span(&c->region, s->body, sem_body_size(n)) : NULL;
 }
 /* Where semaphore num of a set with this body stands (sem_array), and whether
  * that is among the sets at all: for those who do not ask for the body. */

@@ -49,7 +49,7 @@ int sem_set_size(struct caller *c, s32 id, u32 want)
 	if (!s)
 		return -EINVAL;
 	err = perm_check_of(c, s, ident, want);
-	return err ? err : (int)s->size;
+	return err ? err : (int)sem_count(s);
 }
 
 static int find(struct caller *c, s32 id, u32 n, struct slot **ret, u64 *ident)
@@ -57,7 +57,7 @@ static int find(struct caller *c, s32 id, u32 n, struct slot **ret, u64 *ident)
 	struct slot *s = ids_find(c, FAC_SEM, id, ident);
 
 	*ret = s;
-	return !s || s->size != n ? -EIDRM : caller_enroll(c);
+	return !s || sem_count(s) != n ? -EIDRM : caller_enroll(c);
 }
 
 /* ---- owning beforehand ---- */
@@ -110,11 +110,12 @@ void sem_warm(struct caller *c, s32 id)
 {
 	u64 ident;
 	struct slot *s = id < 0 ? NULL : ids_find(c, FAC_SEM, id, &ident);
-	struct semset *set = s && s->size >= LARGE_SET ? sem_body(c, s) : NULL;
+	struct semset *set =
+		s && sem_count(s) >= LARGE_SET ? sem_body(c, s) : NULL;
 	u32 sleeper;
 
 	if (set && set->n_waiters)
-		step_owned(sem_array(set), s->size, &sleeper);
+		step_owned(sem_array(set), sem_count(s), &sleeper);
 }
 
 void sem_alarm_any(
@@ -124,7 +125,7 @@ void sem_alarm_any(
 	struct waiter *w = wait_at(c, sleeper);
 	u32 i;
 
-	if (s->size <= ALONE_SEMS) {
+	if (sem_count(s) <= ALONE_SEMS) {
 		sem_alarm(c, s, set, NULL, 0);
 		return;
 	}
@@ -135,7 +136,7 @@ void sem_alarm_any(
 		w = wait_first_alive(c, &set->complex);
 	if (!w)
 		w = wait_first_alive(c, &set->zero_arrays);
-	for (i = 0; i < s->size && !w; i++) {
+	for (i = 0; i < sem_count(s) && !w; i++) {
 		w = wait_first_alive(c, &sems[i].alter);
 		if (!w)
 			w = wait_first_alive(c, &sems[i].zero);
@@ -227,11 +228,10 @@ static u64 values_size(u32 n)
 static struct sem_values *values_of(
 	const struct caller *c, const struct slot *s, struct semset *set)
 {
-	struct sem_values *v = region_span(
-		&c->region, sem_array(set)->all, values_size(s->size));
+	struct sem_values *v = ref_at(c, sem_array(set)->all);
+	u32 n = sem_count(s);
 
-	return v && v->n == s->size && v->cap >= values_size(s->size) ? v
-								      : NULL;
+	return v && v->n == n && v->cap >= values_size(n) ? v : NULL;
 }
 
 /* The values go to a block of the own thread's. */
@@ -291,14 +291,20 @@ static void wanted_add(struct wanted *to, const struct sem *sem, u32 num)
 	to->n++;
 }
 
-/* Store them all; committed. */
+/* Store them all; committed. v NULL: they are not there, for somebody else has
+ * written to the block. */
 static void values_store(struct caller *c, struct slot *s, struct semset *set,
 	const struct sem_values *v, struct wanted *to)
 {
 	struct sem *sems = sem_array(set);
-	u32 i, pid = v->pid;
+	u32 i, n = sem_count(s), pid;
 
-	for (i = 0; i < s->size; i++) {
+	if (unlikely(!v)) {
+		atom_store_release(&sems->all.off, 0);
+		return;
+	}
+	pid = v->pid;
+	for (i = 0; i < n; i++) {
 		sem_own(&sems[i]);
 		atom_store_release(&sems[i].lo,
 			lo_make(sems[i].lo, v->value[i] & SEMVMX, pid));
@@ -310,15 +316,9 @@ static void values_store(struct caller *c, struct slot *s, struct semset *set,
 void sem_setall_rest(struct caller *c, struct slot *s, struct semset *set)
 {
 	struct wanted to = {.n = 0};
-	const struct sem_values *v;
 
-	if (likely(s->size < LARGE_SET || !sem_array(set)->all.off))
-		return;
-	v = values_of(c, s, set);
-	if (v)
-		values_store(c, s, set, v, &to);
-	else
-		atom_store_release(&sem_array(set)->all.off, 0);
+	if (unlikely(sem_count(s) >= LARGE_SET && sem_array(set)->all.off))
+		values_store(c, s, set, values_of(c, s, set), &to);
 }
 
 /* Arrays are looked at by what they name, waits for zero in any case. */
@@ -342,7 +342,7 @@ static void commit(
 	journal_commit(c);
 }
 
-static void setall_large(
+static int setall_large(
 	struct caller *c, struct slot *s, struct semset *set, u32 sleeper)
 {
 	struct ref *all = &sem_array(set)->all;
@@ -350,44 +350,55 @@ static void setall_large(
 	struct wanted to = {.n = 0};
 
 	undo_clear(c, set, -1);
+	if (unlikely(c->damaged))
+		return damage_abort(c);
 	journal_set64(c, &all->off, w->sops_ext.off);
 	journal_set64(c, &w->sops_ext.off, 0);
 	commit(c, s, set, sleeper);
 	values_store(c, s, set, values_of(c, s, set), &to);
 	pass(c, s, set, &to);
+	return 0;
 }
 
-static void setall_small(
-	struct caller *c, struct slot *s, struct semset *set, const u16 *values)
+/* n: semaphores and values, for which there is room. */
+static int setall_small(struct caller *c, struct slot *s, struct semset *set,
+	const u16 *values, u32 n)
 {
 	struct sem *sems = sem_array(set);
 	u32 i;
 
 	undo_clear(c, set, -1);
-	for (i = 0; i < s->size; i++) {
+	if (unlikely(journal_left(c) < (s64)n + 16))
+		damage_met(c);
+	if (unlikely(c->damaged))
+		return damage_abort(c);
+	for (i = 0; i < n; i++) {
 		sem_own(&sems[i]);
 		journal_set64(
 			c, &sems[i].lo, lo_make(sems[i].lo, values[i], c->pid));
 	}
 	commit(c, s, set, 0);
 	sem_pass(c, s, set, NULL, 0);
+	return 0;
 }
 
 static int setall_once(struct caller *c, struct slot *s, u64 ident,
-	const u16 *values, u32 sleeper)
+	const u16 *values, u32 n, u32 sleeper)
 {
+	int small = n < LARGE_SET, err;
 	struct semset *set;
-	u32 n;
-	int err = sem_lock_reaped(c, s, ident, 0, &set);
 
+	err = sem_lock_reaped(c, s, ident, 0, &set);
 	if (err)
 		return err;
-	n = s->size < LARGE_SET ? s->size : 0;
-	err = journal_reserve(c, n + undo_clear_entries(c, set, -1) + 16);
-	if (!err && !n)
-		setall_large(c, s, set, sleeper);
-	else if (!err)
-		setall_small(c, s, set, values);
+	err = sem_count(s) != n
+		      ? -EIDRM
+		      : journal_reserve(
+				c, (small ? n : 0) + 16 +
+					   undo_clear_entries(c, set, -1));
+	if (!err)
+		err = small ? setall_small(c, s, set, values, n)
+			    : setall_large(c, s, set, sleeper);
 	sem_unlock(c, s);
 	journal_trim(c);
 	return err;
@@ -407,14 +418,14 @@ int sem_setall(struct caller *c, s32 id, const u16 *values, u32 n)
 	if (err)
 		return err;
 	if (n < LARGE_SET)
-		return setall_once(c, s, ident, values, 0);
+		return setall_once(c, s, ident, values, n, 0);
 	/* A handler's calls use the block of values, too. */
 	section_begin(c);
 	err = values_make(c, values, n);
 	if (!err)
 		err = own_beforehand(c, s, ident, n, &sleeper);
 	if (!err)
-		err = setall_once(c, s, ident, values, sleeper);
+		err = setall_once(c, s, ident, values, n, sleeper);
 	if (values_size(n) > KEPT_VALUES && wait_own(c)->sops_ext.off)
 		heap_free_at(
 			c, wait_own(c)->sops_ext_cap, &wait_own(c)->sops_ext);

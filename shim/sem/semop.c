@@ -189,8 +189,7 @@ HOT static void enqueue(struct caller *c, struct slot *s, struct semset *set,
 	u32 i;
 
 	if (a->n > WAITER_SOPS_INLINE)
-		sops = region_span(
-			&c->region, w->sops_ext, a->n * sizeof(struct sop));
+		sops = ref_must(c, w->sops_ext);
 	for (i = 0; i < a->n; i++)
 		sops[i] = a->sops[i];
 	w->n_sops = a->n;
@@ -257,6 +256,7 @@ HOT static void consider_bias(
 	u32 need = BIAS_STREAK << (4 * set->bias_backoff), i;
 	const struct in_row *row = &c->streak[(u32)ident % OLDER];
 	struct sem *sems = sem_array(set);
+	struct walk w = {0};
 	struct undo *u;
 
 	/* To own each word has to pay, too. */
@@ -269,11 +269,11 @@ HOT static void consider_bias(
 	s->lock.streak = 0;
 	if (set->n_waiters || s->size > BIAS_MAX_SEMS)
 		return;
-	for (u = undo_at(c, ref_long(set->undo_active)); u;
-		u = undo_at(c, u->active_next))
+	for (u = undo_at(c, ref_long(set->undo_active));
+		u && undo_walk(c, &w, u); u = undo_at(c, u->active_next))
 		if (u->n_nonzero && u->task != c->task)
 			return;
-	for (i = 0; i < s->size; i++) {
+	for (i = 0; i < sem_count(s); i++) {
 		sem_own(&sems[i]);
 		if (SEM_PID(sems[i].lo) && SEM_PID(sems[i].lo) != c->pid)
 			return;
@@ -633,6 +633,8 @@ int sem_op_slow(struct caller *c, s32 id, const struct sop *user, u32 n,
 		return limit_hit(c, LIMIT_SEMOPM, opm, n, -E2BIG);
 	if (n == 0)
 		return -EINVAL;
+	if (n > SOPS_MOST)
+		return -ENOMEM;
 	timeout = timeout ? &t : NULL;
 	if (n <= LOCAL_SOPS)
 		return op_copied(c, id, user, timeout, &r, buf);

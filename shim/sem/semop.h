@@ -53,6 +53,10 @@ int array_try(struct caller *c, struct semset *set, const struct array *a,
 /* Journal entries that executing and queueing an array of n takes. */
 u32 array_entries(u32 n, int undo);
 
+/* What a sleeper waits for; NULL if that is damaged. Slot lock held. */
+const struct sop *waiter_sops(
+	const struct caller *c, const struct waiter *w, u32 *ret_n);
+
 /* Put the own waiter at the end of its queue, or take any waiter out with a
  * result; part of the current operation. Slot lock held. */
 void queue_append(struct caller *c, struct semset *set, struct waiter *w);

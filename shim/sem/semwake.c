@@ -242,12 +242,18 @@ u32 array_entries(u32 n, int undo)
 	return n * (1 + (undo ? UNDO_ENTRIES : 0)) + 16;
 }
 
-static const struct sop *waiter_sops(const struct caller *c, struct waiter *w)
+const struct sop *waiter_sops(
+	const struct caller *c, const struct waiter *w, u32 *ret_n)
 {
-	if (w->n_sops <= WAITER_SOPS_INLINE)
+	u32 n = atom_load_relaxed(&w->n_sops);
+	u64 size = (u64)n * sizeof(struct sop);
+
+	*ret_n = n;
+	if (likely(n - 1 < WAITER_SOPS_INLINE))
 		return w->sops;
-	return region_span(
-		&c->region, w->sops_ext, (u64)w->n_sops * sizeof(struct sop));
+	if (!n || n > SOPS_MOST || size > w->sops_ext_cap)
+		return NULL;
+	return ref_look(c, w->sops_ext, size);
 }
 
 /* ---- queues ---- */
@@ -320,7 +326,7 @@ static void each_queue(struct caller *c, struct slot *s, struct semset *set,
 	struct sem *sems = sem_array(set);
 	u32 i;
 
-	for (i = 0; i < s->size && set->n_waiters; i++) {
+	for (i = 0; i < sem_count(s) && set->n_waiters; i++) {
 		if (sems[i].alter.head)
 			visit(c, s, set, &sems[i].alter, arg);
 		if (sems[i].zero.head)
@@ -372,8 +378,9 @@ static void visit_count(struct caller *c, struct slot *s, struct semset *set,
 
 	(void)s, (void)set;
 	for (w = wait_at(c, q->head); w; w = wait_next(c, w, &left)) {
-		const struct sop *sops = waiter_sops(c, w);
-		const struct sop *op = sops ? &sops[w->block_op] : NULL;
+		u32 n, at = atom_load_relaxed(&w->block_op);
+		const struct sop *sops = waiter_sops(c, w, &n);
+		const struct sop *op = sops && at < n ? &sops[at] : NULL;
 
 		if (op && op->num == a->num && !wait_dead(w) &&
 			(op->op == 0) == a->at_zero)
@@ -428,10 +435,11 @@ static void dirty_add(struct dirty *d, u32 num)
 static int pass_try(
 	struct caller *c, struct slot *s, struct semset *set, struct waiter *w)
 {
-	struct array a = {waiter_sops(c, w), w->n_sops, w->pid, NULL};
+	struct array a = {.pid = w->pid};
 	u32 op = 0, holders = set->n_adj;
 	int err;
 
+	a.sops = waiter_sops(c, w, &a.n);
 	/* In a damaged queue somebody may stand twice. */
 	if (unlikely(w->state != WAIT_QUEUED))
 		return 0;
@@ -505,7 +513,7 @@ static void zero_pass(struct caller *c, struct slot *s, struct semset *set,
 	u32 i;
 
 	if (d->all)
-		for (i = 0; i < s->size; i++)
+		for (i = 0; i < sem_count(s); i++)
 			zero_pass_one(c, s, set, i, &found);
 	else
 		for (i = 0; i < d->n; i++)
@@ -519,11 +527,11 @@ static void zero_pass(struct caller *c, struct slot *s, struct semset *set,
 static void after_success(struct caller *c, struct slot *s, struct semset *set,
 	struct waiter *w, struct dirty *ret_touched)
 {
-	const struct sop *sops = waiter_sops(c, w);
-	u32 i;
+	u32 i, n;
+	const struct sop *sops = waiter_sops(c, w, &n);
 
 	dirty_init(ret_touched, 0);
-	for (i = 0; i < w->n_sops; i++)
+	for (i = 0; sops && i < n; i++)
 		dirty_add(ret_touched, sops[i].num);
 	zero_pass(c, s, set, ret_touched);
 }
@@ -582,13 +590,13 @@ static u64 num_bit(u32 num)
 /* The semaphores that the result of trying w depends on. */
 static u64 array_looks_at(const struct caller *c, struct waiter *w)
 {
-	const struct sop *sops = waiter_sops(c, w);
+	u32 i, n, at = atom_load_relaxed(&w->block_op);
+	const struct sop *sops = waiter_sops(c, w, &n);
 	u64 bits = 0;
-	u32 i;
 
-	if (!sops || w->block_op >= w->n_sops)
+	if (!sops || at >= n)
 		return ~0ULL;
-	for (i = 0; i <= w->block_op; i++)
+	for (i = 0; i <= at; i++)
 		bits |= num_bit(sops[i].num);
 	return bits;
 }
@@ -623,7 +631,7 @@ static void pass_begin(const struct caller *c, const struct slot *s,
 	p->changed = d->all ? ~0ULL : 0;
 	p->wide = 0;
 	p->n = p->n_granted = 0;
-	for (i = 0; d->all && i < s->size; i++)
+	for (i = 0; d->all && i < sem_count(s); i++)
 		pass_add(c, set, p, i);
 	for (i = 0; !d->all && i < d->n; i++) {
 		pass_add(c, set, p, d->nums[i]);
@@ -675,7 +683,7 @@ static struct waiter *pass_single(const struct caller *c, struct slot *s,
 	for (i = 0; !p->wide && i < p->n; i++)
 		if (p->single[i] && SEM_VALUE(sems[p->num[i]].lo))
 			best = earlier(best, p->single[i]);
-	for (i = 0; p->wide && i < s->size; i++)
+	for (i = 0; p->wide && i < sem_count(s); i++)
 		if (sems[i].alter.head && SEM_VALUE(sems[i].lo))
 			best = earlier(
 				best, first_after(c, &sems[i].alter, p->stamp));
@@ -715,7 +723,7 @@ static void pass_restart(struct caller *c, struct slot *s, struct semset *set,
 	if (touched.all) {
 		p->changed = p->changed_since = ~0ULL;
 		concerned = 1;
-		for (i = 0; i < s->size; i++)
+		for (i = 0; i < sem_count(s); i++)
 			pass_add(c, set, p, i);
 	}
 	for (i = 0; !touched.all && i < touched.n; i++) {
@@ -779,7 +787,7 @@ static void alter_pass(struct caller *c, struct slot *s, struct semset *set,
 	}
 	for (i = 0; !d->all && i < d->n; i++)
 		alter_pass_simple(c, s, set, d->nums[i]);
-	for (i = 0; d->all && i < s->size; i++)
+	for (i = 0; d->all && i < sem_count(s); i++)
 		alter_pass_simple(c, s, set, i);
 }
 
@@ -872,7 +880,7 @@ static struct waiter *oldest(
 	struct sem *sems = sem_array(set);
 	u32 i;
 
-	for (i = 0; i < s->size; i++) {
+	for (i = 0; i < sem_count(s); i++) {
 		best = earlier(best, wait_at(c, sems[i].alter.head));
 		best = earlier(best, wait_at(c, sems[i].zero.head));
 	}
@@ -889,7 +897,7 @@ void sem_alarm(struct caller *c, struct slot *s, struct semset *set,
 	u32 i;
 
 	if (!nums)
-		n = s->size;
+		n = sem_count(s);
 	for (i = 0; i < n && !w; i++) {
 		struct sem *sem = &sems[nums ? nums[i] : i];
 

@@ -197,15 +197,20 @@ static int chain_add(struct caller *c, u32 n_sems, struct undo **ret)
 static int bind(struct caller *c, struct slot *s, u64 ident, struct undo *u)
 {
 	struct semset *set;
-	u32 i;
+	u32 i, n;
 	int err = sem_lock(c, s, ident);
 
 	if (err)
 		return err;
 	set = sem_body(c, s);
-	for (i = 0; i < s->size; i++)
+	n = sem_count(s);
+	if (unlikely(!set || n > u->cap)) {
+		sem_unlock(c, s);
+		return -EIDRM;
+	}
+	for (i = 0; i < n; i++)
 		atom_store_release((u16 *)&u->adj[i], 0);
-	atom_store_release(&u->n_sems, s->size);
+	atom_store_release(&u->n_sems, n);
 	atom_store_release(&u->n_nonzero, 0);
 	atom_store_release(&u->is_active, 0);
 	atom_store_release(
@@ -298,7 +303,7 @@ static void place_note(struct caller *c, u64 ident, struct undo *u)
 static int get_slow(
 	struct caller *c, struct slot *s, u64 ident, struct undo **ret)
 {
-	u32 n_sems = s->size;
+	u32 n_sems = sem_count(s);
 	struct undo *u;
 	struct task *t;
 	int err = 0;
@@ -313,6 +318,9 @@ static int get_slow(
 		drop_spare(c, n_sems);
 		err = chain_add(c, n_sems, &u);
 	}
+	/* In the own chain nobody else's is. */
+	if (!err && unlikely(u->task != c->task))
+		atom_store_release(&u->task, c->task);
 	if (!err && u->ident != ident)
 		err = bind(c, s, ident, u);
 	lock_release(c, &t->lock);
@@ -465,9 +473,9 @@ static void apply(struct caller *c, struct slot *s, struct semset *set,
 	struct undo *u, u32 pid)
 {
 	struct sem *sems = sem_array(set);
-	u32 i, done = 0;
+	u32 i, n = undo_n_sems(u), done = 0;
 
-	for (i = 0; i < u->n_sems; i++) {
+	for (i = 0; i < n; i++) {
 		if (!u->adj[i])
 			continue;
 		if (done == APPLY_STEP) {
@@ -531,13 +539,18 @@ static void apply_all(struct caller *c, struct task *t)
 			journal_commit(c);
 		}
 		sem_unlock(c, s);
+		/* Whatever it was, once is enough. */
+		if (unlikely(u->ident == ident)) {
+			journal_set64(c, &t->undo_head.off, 0);
+			journal_commit(c);
+		}
 	}
 }
 
 static void free_chain(struct caller *c, struct task *t)
 {
 	struct undo *u;
-	struct walk w = {0};
+	struct walk w = {0}, v = {0};
 
 	if (t->spare.off)
 		heap_free_at(c, t->spare_size, &t->spare);
@@ -548,7 +561,7 @@ static void free_chain(struct caller *c, struct task *t)
 			journal_commit(c);
 			break;
 		}
-	while ((u = undo_at(c, t->undo_head))) {
+	while ((u = undo_at(c, t->undo_head)) && undo_walk(c, &v, u)) {
 		u64 size = undo_size(u->cap);
 
 		atom_store_release(&t->spare_size, size);
@@ -569,6 +582,11 @@ void undo_release_locked(struct caller *c, struct task *t)
 
 /* ---- SETVAL, SETALL, RMID ---- */
 
+/* Entries of one adj, and of what SETVAL does beside. SETALL asks for a whole
+ * set's room beside. */
+#define CLEAR_ENTRIES 3
+#define CLEAR_BESIDE 8
+
 u32 undo_clear_entries(struct caller *c, struct semset *set, s32 num)
 {
 	struct undo *u;
@@ -577,12 +595,23 @@ u32 undo_clear_entries(struct caller *c, struct semset *set, s32 num)
 
 	for (u = undo_at(c, ref_long(set->undo_all)); u && undo_walk(c, &w, u);
 		u = undo_at(c, u->set_next)) {
+		u32 most = undo_n_sems(u), nonzero = u->n_nonzero;
+
 		if (num >= 0)
 			n += u->adj[num] ? 3 : 0;
 		else
-			n += 2 * u->n_nonzero + 1;
+			n += 2 * (nonzero < most ? nonzero : most) + 1;
 	}
 	return n;
+}
+
+static void clear_one(
+	struct caller *c, struct semset *set, struct undo *u, u32 num)
+{
+	if (unlikely(journal_left(c) < CLEAR_ENTRIES + CLEAR_BESIDE))
+		damage_met(c);
+	else
+		set_adj(c, set, u, num, 0);
 }
 
 void undo_clear(struct caller *c, struct semset *set, s32 num)
@@ -595,10 +624,11 @@ void undo_clear(struct caller *c, struct semset *set, s32 num)
 		u = undo_at(c, u->set_next)) {
 		n = undo_n_sems(u);
 		if (num >= 0 && u->adj[num])
-			set_adj(c, set, u, num, 0);
-		for (i = 0; num < 0 && u->n_nonzero && i < n; i++)
+			clear_one(c, set, u, (u32)num);
+		for (i = 0; num < 0 && u->n_nonzero && i < n && !c->damaged;
+			i++)
 			if (u->adj[i])
-				set_adj(c, set, u, i, 0);
+				clear_one(c, set, u, i);
 	}
 }
 

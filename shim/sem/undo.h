@@ -19,15 +19,15 @@
 
 static inline struct undo *undo_at(const struct caller *c, struct ref ref)
 {
-	return region_span(&c->region, ref, sizeof(struct undo));
+	return ref_at(c, ref);
 }
 
 /* Its adj[]; no set has more than this, and no record leads further. */
 static inline u32 undo_n_sems(const struct undo *u)
 {
-	u32 n = u->n_sems, most = REACH / 2;
+	u32 n = atom_load_relaxed(&u->n_sems);
 
-	return n < most ? n : most;
+	return n < SEMS_MOST ? n : SEMS_MOST;
 }
 
 /* A walk along records has come to u: not twice. */
@@ -89,7 +89,8 @@ int undo_none_suspect(const struct caller *c, const struct semset *set);
 /* undo_release_locked, for the reaper: object/reap.h. */
 
 /* adj[num] = 0 in every record of the set; num < 0: all. Slot lock held; part
- * of the current operation: needs journal room for undo_clear_entries. */
+ * of the current operation: needs journal room for undo_clear_entries. Stops,
+ * with caller.damaged, where the room ends that the counts asked for. */
 void undo_clear(struct caller *c, struct semset *set, s32 num);
 u32 undo_clear_entries(struct caller *c, struct semset *set, s32 num);
 

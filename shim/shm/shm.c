@@ -99,6 +99,9 @@ static void class_init(struct caller *c, struct slot *s, u64 gen, u64 size)
 	int noreserve = (c->get_flg & SHM_NORESERVE) != 0;
 
 	(void)gen;
+	/* Found a moment ago: somebody else has written there. */
+	if (unlikely(!run || !seg))
+		return;
 	*seg = (struct shm_segment){
 		.size = size,
 		.pages = pages,
@@ -120,12 +123,10 @@ static void class_init(struct caller *c, struct slot *s, u64 gen, u64 size)
 static void link_dest(struct caller *c, struct slot *s)
 {
 	struct shm_state *st = &caller_header(c)->shm;
-	struct shm_segment *seg = shm_body(c, s), *first = NULL;
+	struct shm_segment *seg = shm_body(c, s);
+	struct shm_segment *first = shm_dest_at(c, st->dest);
 	u32 idx = region_slot_idx(&c->region, FAC_SHM, s);
 
-	if (st->dest)
-		first = shm_body(
-			c, region_slot(&c->region, FAC_SHM, st->dest - 1));
 	journal_set32(c, &seg->dest_next, st->dest);
 	journal_set32(c, &seg->dest_prev, 0);
 	if (first)
@@ -136,14 +137,9 @@ static void link_dest(struct caller *c, struct slot *s)
 static void unlink_dest(struct caller *c, struct shm_segment *seg)
 {
 	struct shm_state *st = &caller_header(c)->shm;
-	struct shm_segment *next = NULL, *prev = NULL;
+	struct shm_segment *next = shm_dest_at(c, seg->dest_next);
+	struct shm_segment *prev = shm_dest_at(c, seg->dest_prev);
 
-	if (seg->dest_next)
-		next = shm_body(c,
-			region_slot(&c->region, FAC_SHM, seg->dest_next - 1));
-	if (seg->dest_prev)
-		prev = shm_body(c,
-			region_slot(&c->region, FAC_SHM, seg->dest_prev - 1));
 	if (next)
 		journal_set32(c, &next->dest_prev, seg->dest_prev);
 	if (prev)
@@ -459,11 +455,15 @@ u64 shm_resident(struct caller *c, u32 idx)
 	const struct slot *s = region_slot(&c->region, FAC_SHM, idx);
 	u64 ident = atom_load_acquire(&s->ident), off, pages;
 	const struct shm_segment *seg = shm_body(c, s);
+	const struct shm_run *run;
 
 	if (!(ident & IDENT_LIVE) || !seg || !seg->touched)
 		return 0;
 	off = seg->off;
 	pages = seg->pages;
+	run = shm_run_at(c, seg->run);
+	if (!run || pages > shm_run_pages(run))
+		return 0;
 	if (atom_load_acquire(&s->ident) != ident)
 		return 0;
 	return shm_map_resident(c, off, pages);

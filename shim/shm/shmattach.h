@@ -30,12 +30,27 @@
 static inline struct shm_segment *shm_body(
 	const struct caller *c, const struct slot *s)
 {
-	return region_span(&c->region, s->body, sizeof(struct shm_segment));
+	return ref_at(c, s->body);
+}
+/* By a link of the list of those pending destruction: idx + 1, NULL if it is 0.
+ */
+static inline struct shm_segment *shm_dest_at(const struct caller *c, u32 link)
+{
+	return link ? shm_body(c, region_slot(&c->region, FAC_SHM,
+					  (link - 1) & (IDX_MAX - 1)))
+		    : NULL;
 }
 static inline struct shm_attach *shm_attach_at(
 	const struct caller *c, struct ref ref)
 {
-	return region_span(&c->region, ref, sizeof(struct shm_attach));
+	return ref_at(c, ref);
+}
+
+/* A walk along records has come to rec: not twice. */
+static inline int shm_attach_walk(
+	const struct caller *c, struct walk *w, const struct shm_attach *rec)
+{
+	return walk_goes_on(c, w, region_off(&c->region, rec));
 }
 
 /* ---- records; the lock of task t is held ---- */

@@ -284,6 +284,9 @@ void shm_fork_parent(struct caller *c, const struct shm_fork *f, s32 child)
 	atom_cas(&t->prefork, &seen, seen | (u32)child);
 }
 
+/* Entries of adopt beside two a record. */
+#define ADOPT_ENTRIES 8
+
 /* Move the chain of t, and its records, to the own task: one operation. Both
  * locks are held. The own task may have records of an earlier process, for use.
  */
@@ -291,14 +294,17 @@ static void adopt(struct caller *c, struct task *t)
 {
 	struct task *own = task_own(c);
 	struct shm_attach *rec, *last = NULL, *last_free = NULL;
+	struct walk w = {0};
 
-	for (rec = shm_attach_at(c, t->shm_head); rec;
+	for (rec = shm_attach_at(c, t->shm_head);
+		rec && journal_left(c) >= ADOPT_ENTRIES;
 		rec = shm_attach_at(c, rec->task_next)) {
 		journal_set32(c, &rec->task, c->task);
 		journal_set32(c, &rec->epoch, own->epoch);
 		last = rec;
 	}
-	for (rec = shm_attach_at(c, t->shm_free); rec;
+	for (rec = shm_attach_at(c, t->shm_free);
+		rec && shm_attach_walk(c, &w, rec);
 		rec = shm_attach_at(c, rec->free_next))
 		last_free = rec;
 	if (last) {
@@ -317,9 +323,11 @@ static void adopt(struct caller *c, struct task *t)
 static u32 chain_length(struct caller *c, const struct task *t)
 {
 	struct shm_attach *rec;
+	struct walk w = {0};
 	u32 n = 0;
 
-	for (rec = shm_attach_at(c, t->shm_head); rec;
+	for (rec = shm_attach_at(c, t->shm_head);
+		rec && shm_attach_walk(c, &w, rec);
 		rec = shm_attach_at(c, rec->task_next))
 		n++;
 	return n;
@@ -333,7 +341,7 @@ static void take_over(struct caller *c, const struct shm_fork *f)
 	lock_acquire(c, &own->lock);
 	lock_acquire(c, &t->lock);
 	n = chain_length(c, t);
-	if (is_mine(t, f) && !journal_reserve(c, 2 * n + 8)) {
+	if (is_mine(t, f) && !journal_reserve(c, 2 * n + ADOPT_ENTRIES)) {
 		adopt(c, t);
 		if (t->spare.off)
 			heap_free_at(c, t->spare_size, &t->spare);
@@ -378,11 +386,13 @@ static void bind_entries(struct caller *c)
 	struct task *own = task_own(c);
 	struct shm_attach *rec;
 	struct shm_entry *e;
+	struct walk w = {0};
 	u32 at = 0, n;
 
 	while ((e = shm_entry_each(c->shm, &at)))
 		e->rec = 0;
-	for (rec = shm_attach_at(c, own->shm_head); rec;
+	for (rec = shm_attach_at(c, own->shm_head);
+		rec && shm_attach_walk(c, &w, rec);
 		rec = shm_attach_at(c, rec->task_next)) {
 		e = rec->ident ? shm_entry_unbound(c->shm,
 					 SHM_ATTACH_ADDR(rec->addr), rec->ident)

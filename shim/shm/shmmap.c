@@ -16,8 +16,10 @@
 #define HOME_MIN (64ULL << 20)
 /* Pages asked about at a time by mincore(2). */
 #define RESIDENT_STEP 1024u
-/* Bytes given back at a time: some hundred microseconds. Arbitrary. */
+/* Bytes given back at a time: some hundred microseconds; or more, for a run of
+ * terabytes is mostly holes and takes no more steps than this. Arbitrary. */
 #define REMOVE_STEP (2ULL << 20)
+#define REMOVE_STEPS 65536u
 
 static int failed(const void *p)
 {
@@ -415,11 +417,13 @@ static char *borrow(struct caller *c, u64 off, u64 len, int *ret_own)
  * give pages back. */
 static long remove_pages(char *p, u64 len)
 {
-	u64 at, n;
+	u64 at, n, step = len / REMOVE_STEPS & ~(SYS_PAGE - 1);
 	long err = 0;
 
+	if (step < REMOVE_STEP)
+		step = REMOVE_STEP;
 	for (at = 0; at < len && !err; at += n) {
-		n = len - at < REMOVE_STEP ? len - at : REMOVE_STEP;
+		n = len - at < step ? len - at : step;
 		err = sys_call(__NR_madvise, p + at, n, MADV_REMOVE);
 	}
 	return err;

@@ -44,6 +44,28 @@ static void push(struct caller *c, struct ref *list, struct shm_run *run)
 	journal_set_ref(c, list, (struct ref){region_off(&c->region, run)});
 }
 
+/* The true size of a class. */
+static u64 class_pages(u32 class)
+{
+	u64 base;
+
+	if (class < 4)
+		return class + 1;
+	base = 4ULL << (class - 4) / 4;
+	return base + ((class - 4) % 4 + 1) * (base / 4);
+}
+
+/* Its row in the lists; a run of no class there is damaged. */
+static u32 class_in(const struct shm_run *run)
+{
+	return atom_load_relaxed(&run->class) % SHM_CLASSES;
+}
+
+u64 shm_run_pages(const struct shm_run *run)
+{
+	return class_pages(class_in(run));
+}
+
 /* Take the first run of a list; part of the current operation. */
 static struct shm_run *pop(struct caller *c, struct ref *list)
 {
@@ -64,7 +86,7 @@ static void leave(struct caller *c, struct shm_run *run)
 {
 	struct shm_state *st = state(c);
 
-	push(c, &st->kept[run->class], run);
+	push(c, &st->kept[class_in(run)], run);
 	journal_set32(c, &st->n_kept, st->n_kept + 1);
 }
 
@@ -76,11 +98,13 @@ void shm_run_give(struct caller *c, struct ref *ref, u64 kept)
 
 	if (!run || run->class >= SHM_CLASSES)
 		return;
+	if (unlikely(kept > shm_run_pages(run)))
+		kept = shm_run_pages(run);
 	journal_set64(c, &run->kept, kept);
 	if (kept)
 		journal_set64(c, &st->pool, st->pool + kept);
 	if (!kept) {
-		push(c, &st->bare[run->class], run);
+		push(c, &st->bare[class_in(run)], run);
 	} else if (th->run.off) {
 		leave(c, run);
 	} else {
@@ -130,7 +154,7 @@ static void put_down(struct caller *c, struct shm_run *run, int emptied)
 	if (emptied) {
 		journal_set64(c, &st->pool, st->pool - run->kept);
 		journal_set64(c, &run->kept, 0);
-		push(c, &st->bare[run->class], run);
+		push(c, &st->bare[class_in(run)], run);
 	} else {
 		leave(c, run);
 	}

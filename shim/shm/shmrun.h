@@ -24,21 +24,24 @@
  * What a thread cannot empty itself, since it has one already or the system
  * refuses, goes into the lists kept[], for whoever comes next.
  *
- * All functions but the last two: the facility's lock, that of shm_class, is
- * held.
+ * All functions but the first and the last two: the facility's lock, that of
+ * shm_class, is held.
  */
 #ifndef IPCLIFT_SHM_SHMRUN_H
 #define IPCLIFT_SHM_SHMRUN_H
 
 #include "object/object.h"
+#include "registry/damage.h"
 
 extern const struct object_class shm_class;
 
 static inline struct shm_run *shm_run_at(const struct caller *c, struct ref ref)
 {
-	return region_span(&c->region, ref, sizeof(struct shm_run));
+	return ref_at(c, ref);
 }
 
+/* Pages of a run: no segment on it has more. */
+u64 shm_run_pages(const struct shm_run *run);
 /* Put a free run for so many pages into shm_state.next_run; operations of
  * their own. 0 or -ENOMEM. */
 int shm_run_prepare(struct caller *c, u64 pages);

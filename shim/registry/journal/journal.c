@@ -60,7 +60,7 @@ void journal_find(struct caller *c)
 
 	c->journal = j;
 	c->entries = journal_entries(&c->region, j, cap);
-	if (unlikely(!c->entries)) {
+	if (unlikely(!c->entries || cap < JOURNAL_INLINE)) {
 		/* The array is lost; the journal is that of a new record. */
 		atom_store_release(&j->ext.off, 0);
 		atom_store_release(&j->cap, JOURNAL_INLINE);

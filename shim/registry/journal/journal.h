@@ -54,6 +54,11 @@ static inline void journal_trim(struct caller *c)
 		journal_trim_slow(c);
 }
 
+/* Entries that there is room for now. */
+static inline s64 journal_left(const struct caller *c)
+{
+	return c->entries_end - c->entry_next;
+}
 static inline void journal_note(struct caller *c, void *p, u64 old, u64 size)
 {
 	struct journal *j = c->journal;
