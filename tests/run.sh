@@ -18,8 +18,8 @@
 #	crash	  a process stopped for good at every store to shared memory
 #	explore	  two to four processes in all orders, with deaths, within bounds
 #	race	  storms: processes killed, stopped and signalled at random
-#	fuzz	  damaged registries and save files, before every command (by name, or
-#		  with FULL=1: it still finds faults)
+#	fuzz	  damaged registries and save files, before every command, the mount
+#		  and a program that makes every call
 #	model	  the protocols' models, proved; random calls, and scripts of calls
 #		  that block, kernel and shim side by side
 #	mutate	  the tests: each of a list of one-line faults makes one fail (by name,
@@ -94,11 +94,7 @@ while (($#)); do
     esac
 done
 if ((${#suites[@]} == 0)); then
-    # fuzz still finds faults, about one registry in a hundred (issue 16): only
-    # where it is asked for, and for a release, until it finds none.
-    for suite in "${all_suites[@]}"; do
-        [[ $suite == fuzz && ${FULL:-0} == 0 ]] || suites+=("$suite")
-    done
+    suites=("${all_suites[@]}")
 fi
 if [[ -n $only && ! -e $build_dir/build.ninja ]]; then
     suites=(build "${suites[@]}")

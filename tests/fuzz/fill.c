@@ -2,12 +2,9 @@
 /*
  * fill: one of everything that a registry can hold, for the fuzzers to damage.
  *
- *	fill [HOLD]
- *
  * Makes sets, queues and segments in all their states, leaves processes asleep
  * on them that hold undo and attachments, prints "ready" and waits for a line
  * on stdin, so that the registry is copied while it is quiet. Then all end.
- * With HOLD they go on being used meanwhile (the scribbler's company).
  */
 #include <errno.h>
 #include <fcntl.h>
