@@ -447,10 +447,9 @@ static void check_thread_blocks(struct check *k, const struct thread *th)
 
 static void check_threads(struct check *k)
 {
-	struct header *h = region_header(&k->region);
-	u32 i;
+	u32 i = 1;
 
-	for (i = 1; i < h->thread_high && i < N_THREADS; i++) {
+	for (; (i = thread_next(&k->region, i)) < N_THREADS; i++) {
 		struct thread *th = region_thread(&k->region, i);
 		struct journal *j = &th->journal;
 		struct journal_ext *x =
@@ -606,7 +605,7 @@ static void stamp_take(struct stamp *st)
 	stamp_lock(st, &h->heap.lock);
 	stamp_lock(st, &h->repair_lock.lock);
 	each_task(&st->k->region, stamp_task, st);
-	for (i = 1; i < h->thread_high && i < N_THREADS; i++)
+	for (i = 1; (i = thread_next(&st->k->region, i)) < N_THREADS; i++)
 		if (atom_load_acquire(
 			    &region_thread(&st->k->region, i)->journal.n))
 			st->busy = 1;

@@ -175,7 +175,7 @@ void check_shm_state(struct check *k)
 		check_list(k, i, st->bare[i], 0, NULL);
 		pool += check_list(k, i, st->kept[i], 1, &n_kept);
 	}
-	for (i = 1; i < h->thread_high && i < N_THREADS; i++) {
+	for (i = 1; (i = thread_next(&k->region, i)) < N_THREADS; i++) {
 		const struct thread *th = region_thread(&k->region, i);
 		const struct shm_run *run = NULL;
 

@@ -8,9 +8,9 @@
 
 static u32 count_threads(struct caller *c, const struct task_view *v, u64 birth)
 {
-	u32 high = atom_load_acquire(&caller_header(c)->thread_high), i, n = 0;
+	u32 i = 1, n = 0;
 
-	for (i = 1; i < high && i < N_THREADS; i++) {
+	for (; (i = thread_next(&c->region, i)) < N_THREADS; i++) {
 		const struct thread *th = region_thread(&c->region, i);
 		u32 tid = atom_load_acquire(&th->tid);
 

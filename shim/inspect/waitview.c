@@ -99,13 +99,12 @@ static void add_sleeper(struct caller *c, u32 thread, struct edges *to)
 s32 wait_edges(struct caller *c, struct wait_edge *ret, u32 n)
 {
 	struct edges to = {ret, n, 0};
-	u32 high, i;
+	u32 i = 1;
 	int err = caller_enroll(c);
 
 	if (err)
 		return err;
-	high = atom_load_acquire(&caller_header(c)->thread_high);
-	for (i = 1; i < high && i < N_THREADS; i++)
+	for (; (i = thread_next(&c->region, i)) < N_THREADS; i++)
 		add_sleeper(c, i, &to);
 	return (s32)to.found;
 }

@@ -696,11 +696,34 @@ int task_look_slow(const struct caller *c, struct task *t, enum task_look look)
 	return 0;
 }
 
+/* Records in a row that were never used, after which there are no more: a
+ * thread that dies when it has only just raised thread_high leaves one.
+ * Arbitrary. */
+#define THREADS_UNUSED 64u
+
+u32 thread_next(const struct region *r, u32 from)
+{
+	u32 high = atom_load_acquire(&region_header(r)->thread_high);
+	u32 end = from + THREADS_UNUSED;
+
+	if (end > high)
+		end = high;
+	if (end > N_THREADS)
+		end = N_THREADS;
+	for (; from < end; from++) {
+		const struct thread *th = region_thread(r, from);
+
+		if (atom_load_acquire(&th->tid) || th->claims)
+			return from;
+	}
+	return N_THREADS;
+}
+
 struct thread *task_thread_of(const struct caller *c, u32 tid)
 {
-	u32 high = atom_load_acquire(&caller_header(c)->thread_high), i;
+	u32 i = 1;
 
-	for (i = 1; i < high && i < N_THREADS; i++) {
+	for (; (i = thread_next(&c->region, i)) < N_THREADS; i++) {
 		struct thread *th = region_thread(&c->region, i);
 
 		if (atom_load_acquire(&th->tid) == tid)

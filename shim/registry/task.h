@@ -90,6 +90,10 @@ static inline int task_look(
 	return unlikely(look || task_suspect(t)) && task_look_slow(c, t, look);
 }
 
+/* The next record of a thread that was ever used, from this index on, or
+ * N_THREADS. Fills no holes, whatever header.thread_high says. */
+u32 thread_next(const struct region *r, u32 from);
+
 /* The record of the thread with this number, or NULL; looks at all. */
 struct thread *task_thread_of(const struct caller *c, u32 tid);
 

@@ -6,6 +6,7 @@
 #include "shm/shmmap.h"
 #include "registry/event.h"
 #include "registry/heap.h"
+#include "registry/task.h"
 
 /* Pages of the tables that are not counted one by one; arbitrary. */
 #define SLACK_PAGES 256u
@@ -224,13 +225,13 @@ static void collect(struct caller *c, struct thread *th)
 
 int shm_run_flush(struct caller *c)
 {
-	u32 i, high = atom_load_acquire(&caller_header(c)->thread_high);
+	u32 i = 1;
 	u64 before = atom_load_relaxed(&state(c)->pool);
 	struct thread *th;
 
 	if (!before || caller_enroll(c) || c->n_held)
 		return 0;
-	for (i = 1; i < high && i < N_THREADS; i++) {
+	for (; (i = thread_next(&c->region, i)) < N_THREADS; i++) {
 		th = region_thread(&c->region, i);
 		if (unlikely(th->run.off) && i != c->thread && is_left(th))
 			collect(c, th);
