@@ -19,7 +19,8 @@
 #	explore	  two to four processes in all orders, with deaths, within bounds
 #	race	  storms: processes killed, stopped and signalled at random
 #	fuzz	  damaged registries and save files, before every command, the mount
-#		  and a program that makes every call
+#		  and a program that makes every call; with FULL=1, or by name,
+#		  scribble: somebody writes into a registry that is in use
 #	model	  the protocols' models, proved; random calls, and scripts of calls
 #		  that block, kernel and shim side by side
 #	mutate	  the tests: each of a list of one-line faults makes one fail (by name,
@@ -496,6 +497,11 @@ suite_fuzz() {
     ((full)) && seconds=3600
     fuzz registries $((3 * seconds + 120)) unshare --ipc --mount -- \
         "$tests/fuzz/registries" --seconds $seconds
+    # What it met was mended, but it has run for minutes only (issue 16).
+    if ((full)) || [[ $only == *" fuzz/scribble "* ]]; then
+        fuzz scribble $((seconds + 120)) unshare --ipc --mount -- \
+            "$tests/fuzz/scribble" --seconds $(((full) ? seconds : 20))
+    fi
 }
 
 suite_model() {

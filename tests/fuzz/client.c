@@ -5,6 +5,9 @@
  * some. Prints "done N calls".
  *
  *	client [SECONDS]
+ *
+ * With SECONDS it goes on for so long, beside others who change the registry,
+ * and SIGALRM ends it where a group of calls takes ten seconds.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +25,10 @@
 
 #define MANY 40
 
+/* Arbitrary: each call takes milliseconds at most. */
+#define CALL_SECONDS 10
+
+static int bounded;
 static long calls;
 static struct {
 	long type;
@@ -34,6 +41,12 @@ union semun {
 	unsigned short *array;
 	struct seminfo *info;
 };
+
+static void begin(void)
+{
+	if (bounded)
+		alarm(CALL_SECONDS);
+}
 
 static void use_set(int id)
 {
@@ -153,22 +166,27 @@ static void use_all(void)
 	int i, id;
 
 	for (i = 0; i < MANY; i++) {
+		begin();
 		id = semctl(i, 0, SEM_STAT, (union semun){.ds = &sem});
 		if (id >= 0)
 			use_set(id);
 	}
 	for (i = 0; i < MANY; i++) {
+		begin();
 		id = msgctl(i, MSG_STAT, &msg);
 		if (id >= 0)
 			use_queue(id);
 	}
 	for (i = 0; i < MANY; i++) {
+		begin();
 		id = shmctl(i, SHM_STAT, &shm);
 		if (id >= 0)
 			use_segment(id);
 	}
-	for (i = 0; i < 6; i++)
+	for (i = 0; i < 6; i++) {
+		begin();
 		use_mq(names[i]);
+	}
 }
 
 static void make_all(void)
@@ -176,6 +194,7 @@ static void make_all(void)
 	struct mq_attr a = {.mq_maxmsg = 10, .mq_msgsize = 100};
 	int i;
 
+	begin();
 	for (i = 0; i < 5; i++) {
 		semget(0x500 + i, 1 + i, IPC_CREAT | 0600);
 		msgget(0x500 + i, IPC_CREAT | 0600);
@@ -193,6 +212,7 @@ static void remove_all(void)
 	int i, id;
 
 	for (i = 0; i < MANY; i++) {
+		begin();
 		id = semctl(i, 0, SEM_STAT, (union semun){.ds = &sem});
 		if (id >= 0)
 			semctl(id, 0, IPC_RMID);
@@ -213,8 +233,10 @@ static void remove_all(void)
 int main(int argc, char **argv)
 {
 	time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 0);
+	unsigned rounds = 0;
 	int status = 0;
 
+	bounded = argc > 1;
 	do {
 		make_all();
 		use_all();
@@ -226,7 +248,8 @@ int main(int argc, char **argv)
 		wait(&status);
 		if (WIFSIGNALED(status))
 			raise(WTERMSIG(status));
-		if (argc == 1)
+		begin();
+		if (!bounded || ++rounds % 4 == 0)
 			remove_all();
 	} while (time(NULL) < end);
 	printf("done %ld calls\n", calls);

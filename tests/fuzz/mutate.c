@@ -723,6 +723,12 @@ static uint64_t wrong(const struct places *p, const char *base, struct rng *r,
 	}
 }
 
+void damage_at(const struct places *p, char *base, struct rng *r,
+	const struct place *at)
+{
+	store(base, at, wrong(p, base, r, at, load(base, at)));
+}
+
 void damage_one(
 	const struct places *p, char *base, struct rng *r, struct damage *ret)
 {

@@ -66,5 +66,8 @@ struct damage {
 /* Damage one place, at base; live: by one atomic store. */
 void damage_one(
 	const struct places *p, char *base, struct rng *r, struct damage *ret);
+/* One store to this place, of whatever value. */
+void damage_at(const struct places *p, char *base, struct rng *r,
+	const struct place *at);
 
 #endif
