@@ -50,17 +50,11 @@ static void note_cut_short(void)
 int source_open(const char *path, int create, const char *limits,
 	const char *ids, char *why, size_t cap)
 {
-	struct region_options opt = {.idx_bits = IDX_BITS_NORMAL,
-		.profile = LIMITS_ROOMY,
-		.must_exist = !create};
+	struct region_options opt = {.must_exist = !create};
 	struct stat before;
 	int had;
 
-	if (limits && !strcmp(limits, "kernel"))
-		opt.profile = LIMITS_KERNEL;
-	if (ids && !strcmp(ids, "extended"))
-		opt.idx_bits = IDX_BITS_EXTENDED;
-	limits_init(&opt.limits, opt.profile, opt.idx_bits);
+	limits_choose(&opt, limits, ids);
 	had = !stat(path, &before);
 	if (region_map(&source.region, path, &opt, why, cap))
 		return -1;

@@ -29,6 +29,39 @@ static inline long arch_syscall6(
 	return ret;
 }
 
+/*
+ * A clone(2) whose child calls fn(arg) on this stack, below what is in use, and
+ * ends, while the caller waits (CLONE_VM and CLONE_VFORK in flags). The child's
+ * number, or -errno.
+ */
+static inline long arch_clone_call(long flags, void (*fn)(void *), void *arg)
+{
+	long ret;
+	register long r10 __asm__("r10") = 0;
+	register long r8 __asm__("r8") = 0;
+	register void (*call)(void *) __asm__("r12") = fn;
+	register void *with __asm__("r13") = arg;
+
+	__asm__ volatile("syscall\n"
+			 "	testq %%rax, %%rax\n"
+			 "	jnz 1f\n"
+			 /* The caller's red zone stays as it is. */
+			 "	subq $256, %%rsp\n"
+			 "	andq $-16, %%rsp\n"
+			 "	movq %%r13, %%rdi\n"
+			 "	call *%%r12\n"
+			 "	movl $60, %%eax\n" /* exit */
+			 "	xorl %%edi, %%edi\n"
+			 "	syscall\n"
+			 "	hlt\n"
+			 "1:"
+			 : "=a"(ret)
+			 : "a"(56), "D"(flags), "S"(0), "d"(0), "r"(r10),
+			 "r"(r8), "r"(call), "r"(with)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+
 static inline void arch_pause(void)
 {
 	__asm__ volatile("pause");

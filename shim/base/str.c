@@ -3,6 +3,7 @@
  * Strings; see str.h.
  */
 #include "base/str.h"
+#include <errno.h>
 
 size_t str_len(const char *s)
 {
@@ -39,4 +40,46 @@ size_t str_add_u64(char *buf, size_t cap, size_t len, uint64_t v)
 		tmp[--i] = '0' + v % 10;
 	while (v /= 10);
 	return str_add(buf, cap, len, tmp + i);
+}
+
+const char *str_error(int error)
+{
+	switch (error) {
+	case EPERM:
+		return "Operation not permitted";
+	case ENOENT:
+		return "No such file or directory";
+	case EIO:
+		return "Input/output error";
+	case ENXIO:
+		return "No such device or address";
+	case ENOMEM:
+		return "Cannot allocate memory";
+	case EACCES:
+		return "Permission denied";
+	case ENOTDIR:
+		return "Not a directory";
+	case EISDIR:
+		return "Is a directory";
+	case EINVAL:
+		return "Invalid argument";
+	case EMFILE:
+		return "Too many open files";
+	case ENFILE:
+		return "Too many open files in system";
+	case ETXTBSY:
+		return "Text file busy";
+	case EFBIG:
+		return "File too large";
+	case ENOSPC:
+		return "No space left on device";
+	case EROFS:
+		return "Read-only file system";
+	case ENAMETOOLONG:
+		return "File name too long";
+	case ENOSYS:
+		return "Function not implemented";
+	default:
+		return "error";
+	}
 }

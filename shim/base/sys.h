@@ -104,6 +104,15 @@ int sys_writable(const void *p, size_t len);
  * is closed again. */
 long sys_read_file(const char *path, char *buf, size_t cap);
 
+/*
+ * Call fn(arg) where some descriptors are free although this process has none
+ * left: in a thread that lives as long as the call does and has a copy of the
+ * table, of which it closes a few. It shares all memory, but not what is one
+ * thread's (tid, robust list), and its thread-local data is the caller's. All
+ * signals must be blocked. 0, or -errno of clone(2): fn was not called.
+ */
+int sys_with_descriptors(void (*fn)(void *), void *arg);
+
 /* What /proc/PID/stat, or /proc/PID/task/TID/stat, says. */
 struct sys_process {
 	uint64_t start; /* clock ticks since boot */

@@ -175,9 +175,11 @@ int fd_still_mq(int fd)
 		return 1;
 	fd_desc(c, fd, e, &d);
 	q = mq_body(c, d.s);
-	if (!sys_call(__NR_fstat, fd, &st) && S_ISFIFO(st.st_mode) &&
-		(d.nameless || !q ||
-			atom_load_acquire(&d.s->ident) != d.ident ||
+	if (unlikely(d.nameless) && mq_fifo_is_nameless(fd))
+		return 1;
+	if (!d.nameless && !sys_call(__NR_fstat, fd, &st) &&
+		S_ISFIFO(st.st_mode) &&
+		(!q || atom_load_acquire(&d.s->ident) != d.ident ||
 			(st.st_ino == q->ino && st.st_dev == q->dev)))
 		return 1;
 	if (table_owner())
@@ -425,7 +427,8 @@ long entry_fcntl(int fd, int cmd, long arg)
 			return -EINVAL;
 		/* A queue's file knows no O_ASYNC; a FIFO would signal. */
 		return sys_call(__NR_fcntl, fd, cmd,
-			(arg & ~(long)O_ASYNC_FLAG) | MQ_O_DIRECT);
+			(arg & ~(long)O_ASYNC_FLAG) |
+				(e->info & FD_NAMELESS ? 0 : MQ_O_DIRECT));
 	case F_GETSIG:
 	case F_SETSIG:
 		return 0;

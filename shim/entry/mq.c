@@ -195,7 +195,7 @@ long entry_mq_setattr(int fd, const void *new, void *old)
 		want = (flags & ~(long)MQ_O_NONBLOCK) | set.mq_flags;
 		if (want != flags)
 			sys_call(__NR_fcntl, fd, 4 /* F_SETFL */,
-				want | MQ_O_DIRECT);
+				want | (d.nameless ? 0 : MQ_O_DIRECT));
 		mq_touch(c, &d);
 	}
 	if (!old)

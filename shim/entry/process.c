@@ -19,15 +19,18 @@
  *
  * Credentials are cached for the process, and apart for threads that changed
  * theirs by number; the interposed set*id calls forget them. Those that change
- * the user map the registry first if IPCLIFT_REGISTRY names one: a daemon that
- * gives up its privileges could not open it at its first call.
+ * the user map the registry first if IPCLIFT_REGISTRY names one, and chroot and
+ * its kin do in any case: a daemon that gives up its privileges, or its root,
+ * could not open it at its first call.
  */
 #include "entry/notify_thread.h"
 #include "entry/environment.h"
 #include "entry/log.h"
 #include "entry/process.h"
+#include "base/file.h"
 #include "object/limits.h"
 #include "object/perm.h"
+#include "object/sidefile.h"
 #include "registry/task.h"
 #include "shm/shmfork.h"
 #include "shm/shmmap.h"
@@ -112,21 +115,43 @@ static void complain(const char *why)
 	log_complain(why);
 }
 
+struct map_call {
+	const char *path;
+	const struct region_options *options;
+	char *why;
+	size_t cap;
+	int err;
+};
+
+static void map_call(void *arg)
+{
+	struct map_call *m = arg;
+
+	m->err = region_map(
+		&process.region, m->path, m->options, m->why, m->cap);
+}
+
+/* Where the program has no descriptor left, in a thread that has. */
+static int map_file(const char *path, const struct region_options *options,
+	char *why, size_t cap)
+{
+	struct map_call m = {path, options, why, cap, 0};
+
+	map_call(&m);
+	if (m.err == -EMFILE)
+		sys_with_descriptors(map_call, &m);
+	return m.err;
+}
+
 static int map_registry(int quiet)
 {
 	const char *path = environment_get("IPCLIFT_REGISTRY");
-	const char *limits = environment_get("IPCLIFT_LIMITS");
-	const char *ids = environment_get("IPCLIFT_IDS");
-	struct region_options opt = {
-		.idx_bits = IDX_BITS_NORMAL, .profile = LIMITS_ROOMY};
+	struct region_options opt = {0};
 	char own[64], why[512];
 	int err = 0;
 
-	if (limits && str_equal(limits, "kernel"))
-		opt.profile = LIMITS_KERNEL;
-	if (ids && str_equal(ids, "extended"))
-		opt.idx_bits = IDX_BITS_EXTENDED;
-	limits_init(&opt.limits, opt.profile, opt.idx_bits);
+	limits_choose(&opt, environment_get("IPCLIFT_LIMITS"),
+		environment_get("IPCLIFT_IDS"));
 	log_init(environment_get("IPCLIFT_LOG"));
 	if (!path || !*path) {
 		err = region_default_path(own, sizeof(own), why, sizeof(why));
@@ -134,7 +159,7 @@ static int map_registry(int quiet)
 		opt.canonical = 1;
 	}
 	if (!err)
-		err = region_map(&process.region, path, &opt, why, sizeof(why));
+		err = map_file(path, &opt, why, sizeof(why));
 	if (err && !quiet)
 		complain(why);
 	return err;
@@ -187,15 +212,25 @@ static void init_wait(u32 *lock, u32 tid)
  * The lock lies on the page that fork wipes, and the page is declared so before
  * the lock is taken: a child forked in mid-initialisation finds it free.
  */
-static int init_lock(u64 *ret_mask)
+static int init_lock(u64 *ret_mask, int quiet)
 {
 	const u64 all = ~0ULL;
+	long err = 0;
+
 	/* A fork child's is declared so as its parent's was. */
-	if (!process.generations &&
-		sys_call(__NR_madvise, &process_page, sizeof(process_page),
-			MADV_WIPEONFORK)) {
-		complain("this kernel has no MADV_WIPEONFORK (Linux 4.14), "
-			 "which tells a fork child from its parent");
+	if (!process.generations)
+		err = sys_call(__NR_madvise, &process_page,
+			sizeof(process_page), MADV_WIPEONFORK);
+	if (err && quiet)
+		return -ENOSYS;
+	if (err) {
+		complain(err == -EINVAL
+				 ? "this kernel has no MADV_WIPEONFORK (Linux "
+				   "4.14), which tells a fork child from its "
+				   "parent"
+				 : "madvise(MADV_WIPEONFORK), which tells a "
+				   "fork child from its parent, is refused "
+				   "here (a filter of system calls)");
 		return -ENOSYS;
 	}
 	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &all, ret_mask, 8);
@@ -291,7 +326,7 @@ struct caller *process_caller_slow(int *ret_errno)
 {
 	struct caller *c = &process_caller;
 	u64 mask;
-	int err = init_lock(&mask);
+	int err = init_lock(&mask, 0);
 
 	if (!err) {
 		err = init_locked(c);
@@ -579,35 +614,101 @@ void process_credentials_apart(void)
 	cred_forget(process_caller.cred);
 }
 
+/* Before the first call, while it is possible. Not for a vfork child, whose
+ * memory is its parent's. */
+static void map_now(void)
+{
+	u64 mask;
+
+	if (likely(process.region.base) || process_vfork_depth() ||
+		init_lock(&mask, 1))
+		return;
+	if (!process.region.base)
+		process.early = !map_registry(1);
+	if (process.early && process_routes(FAC_MQ)) {
+		/* The FIFOs' directory, which is to be out of reach, too. */
+		process_caller.region = process.region;
+		if (process.region.path[0])
+			sidefile_make_dir(&process_caller);
+	}
+	init_unlock(&mask);
+}
+
+/* May everybody make files where this one is to be? */
+static int others_may_make(const char *path)
+{
+	char dir[4096] = ".";
+	struct file_stat st;
+	size_t n = 0, i;
+
+	for (i = 0; path[i]; i++)
+		if (path[i] == '/')
+			n = i + 1;
+	if (n >= sizeof(dir))
+		return 0;
+	if (n)
+		__builtin_memcpy(dir, path, n);
+	dir[n ? n : 1] = 0;
+	return !sys_call(__NR_stat, dir, &st) && (st.mode & 02);
+}
+
 /*
  * The user is about to be another one. A registry that is there is mapped; it
- * is made only if the present user can come back: after giving up root for good
- * it is the new user's to make, and that of the programs which it executes. Not
- * for a vfork child, whose memory is its parent's.
+ * is made if the present user can come back, or the new one could not make it:
+ * else, after giving up root for good, it is the new user's, and that of the
+ * programs which it executes.
  */
 static void map_early(int comes_back)
 {
 	const char *path;
-	u64 mask;
 
-	if (likely(process.region.base) || process_vfork_depth())
+	if (likely(process.region.base))
 		return;
 	path = environment_get("IPCLIFT_REGISTRY");
 	if (!path || !*path)
 		return;
-	if (!comes_back && sys_call(__NR_access, path, 0 /* F_OK */))
-		return;
-	if (init_lock(&mask))
-		return;
-	if (!process.region.base)
-		process.early = !map_registry(1);
-	init_unlock(&mask);
+	if (comes_back || !sys_call(__NR_access, path, 0 /* F_OK */) ||
+		!others_may_make(path))
+		map_now();
 }
 
 /* A uid argument that leaves root, or what there is, in its place. */
 static int stays(u32 uid)
 {
 	return uid == 0 || uid == (u32)-1;
+}
+
+/* setns(2) changes the mount namespace, or may (type 0). */
+#define CLONE_NEWNS 0x20000
+
+static void map_unless(int other)
+{
+	if (!other)
+		map_now();
+}
+
+void process_before_raw(long nr, u32 a, u32 b, u32 c)
+{
+	switch (nr) {
+	case __NR_setuid:
+		map_early(0);
+		break;
+	case __NR_setreuid:
+		map_early(stays(a));
+		break;
+	case __NR_setresuid:
+		map_early(stays(a) || stays(c));
+		break;
+	case __NR_chroot:
+	case __NR_pivot_root:
+		map_now();
+		break;
+	case __NR_setns:
+		map_unless(b && !(b & CLONE_NEWNS));
+		break;
+	default:
+		break;
+	}
 }
 
 #define FORGETS(name, before, params, args)                     \
@@ -642,4 +743,29 @@ FORGETS(capset, process_credentials_apart(), (void *head, const void *data),
 	(head, data))
 /* Refused to a process of several threads. */
 FORGETS(unshare, (void)0, (int flags), (flags))
-FORGETS(setns, (void)0, (int fd, int type), (fd, type))
+FORGETS(setns, map_unless(type && !(type & CLONE_NEWNS)), (int fd, int type),
+	(fd, type))
+
+/* ---- another root ---- */
+
+EXPORT int chroot(const char *path)
+{
+	static void *next;
+	int (*real)(const char *) = process_next(&next, "chroot");
+
+	map_now();
+	return real ? real(path)
+		    : (int)process_return(sys_call(__NR_chroot, path));
+}
+
+EXPORT int pivot_root(const char *root, const char *put_old)
+{
+	static void *next;
+	int (*real)(const char *, const char *) =
+		process_next(&next, "pivot_root");
+
+	map_now();
+	return real ? real(root, put_old)
+		    : (int)process_return(
+			      sys_call(__NR_pivot_root, root, put_old));
+}

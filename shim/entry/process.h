@@ -95,6 +95,9 @@ static inline long process_return(long ret)
 	return ret;
 }
 
+/* A call by number that changes the user or the root is about to be made: what
+ * cannot be mapped afterwards is mapped. a, b, c: its first arguments. */
+void process_before_raw(long nr, u32 a, u32 b, u32 c);
 /* The credentials have changed: the process's; this thread's alone. */
 void process_forget_credentials(void);
 void process_credentials_apart(void);

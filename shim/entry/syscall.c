@@ -99,7 +99,7 @@ static int changes_credentials(long nr)
 
 /* set*id and capset (105..126 with others among them), unshare and setns, as
  * process.c serves the names: the cached credentials are stale afterwards, and
- * there is one thread only meanwhile. exit: of the last thread. rt_sigaction
+ * there is one thread only meanwhile; chroot and pivot_root. exit: of the last thread. rt_sigaction
  * (13): the host's handler gets its trampoline. */
 __attribute__((visibility("hidden"), used)) long syscall_watched(
 	long nr, long a, long b, long c, long d, long e)
@@ -113,6 +113,7 @@ __attribute__((visibility("hidden"), used)) long syscall_watched(
 		notify_thread_ends();
 		return sys_call(nr, a);
 	}
+	process_before_raw(nr, (u32)a, (u32)b, (u32)c);
 	paused = notify_thread_pause();
 	ret = sys_call(nr, a, b, c, d, e);
 	notify_thread_resume(paused);
@@ -367,6 +368,10 @@ __asm__(".text\n"
 	"	cmpq $272, %rdi\n"
 	"	je syscall_watched\n"
 	"	cmpq $308, %rdi\n"
+	"	je syscall_watched\n"
+	"	cmpq $155, %rdi\n" /* pivot_root */
+	"	je syscall_watched\n"
+	"	cmpq $161, %rdi\n" /* chroot */
 	"	je syscall_watched\n"
 	"	cmpq $58, %rdi\n"
 	"	je process_vfork\n"

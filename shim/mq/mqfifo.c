@@ -43,7 +43,12 @@
 #define S_IFMT 0170000
 #define S_IFIFO 0010000
 #define F_GETFL 3
+#define F_GETSIG 11
 #define FIONREAD 0x541b
+#define NR_EVENTFD2 290
+#define EVENTFD_MOST (~0ULL - 1)
+#define POLL_IN 1
+#define POLL_OUT 4
 #define TWO_SLOTS 8192
 
 static u32 kept(u32 oflag)
@@ -56,13 +61,17 @@ void mq_fifo_unlink(struct caller *c, const u64 token[2])
 	sidefile_unlink(c, token);
 }
 
-/* oflag: with what cannot be said by open(2). */
+/* What cannot be said by open(2). */
+static u32 signal_for(u32 oflag)
+{
+	return MQ_FIFO_SIG + (oflag & MQ_O_ACCMODE) +
+	       (oflag & MQ_O_LARGEFILE ? MQ_FIFO_LARGE : 0);
+}
+
 static int set_up(int fd, u32 oflag)
 {
 	if ((oflag & MQ_O_ACCMODE) != MQ_O_RDWR || (oflag & MQ_O_LARGEFILE))
-		sys_call(__NR_fcntl, fd, F_SETSIG,
-			MQ_FIFO_SIG + (oflag & MQ_O_ACCMODE) +
-				(oflag & MQ_O_LARGEFILE ? MQ_FIFO_LARGE : 0));
+		sys_call(__NR_fcntl, fd, F_SETSIG, signal_for(oflag));
 	return fd;
 }
 
@@ -73,34 +82,32 @@ static void two_slots(int fd)
 }
 
 /*
- * The directory cannot be reached (privileges given up, chroot): a FIFO without
- * a name. All works but poll across processes, and this descriptor does not
- * keep an unlinked queue alive. Keeps to the lowest number. mqueue.level says
- * nothing of such a FIFO: it is asked itself each time (mq_desc.nameless).
+ * The directory cannot be reached (privileges given up, chroot): an eventfd,
+ * which needs no name and no /proc. Its counter stands for the slots: 0 is none
+ * (poll says OUT), 1 is one (IN|OUT), the highest it can have is two (IN). All
+ * works but poll across processes, and this descriptor does not keep an
+ * unlinked queue alive. mqueue.level says nothing of such a one: it is asked
+ * itself each time (mq_desc.nameless). That it is ours its signal says.
  */
 static int open_nameless(u32 oflag)
 {
-	char path[40];
-	int fds[2], err, fd;
-	size_t n;
+	int fd = sys_call(NR_EVENTFD2, 0, O_CLOEXEC);
 
-	err = sys_call(__NR_pipe2, fds, O_CLOEXEC);
-	if (err)
-		return err;
-	n = str_add(path, sizeof(path), 0, "/proc/self/fd/");
-	str_add_u64(path, sizeof(path), n, fds[0]);
-	fd = sys_call(__NR_open, path, MQ_O_RDWR | O_CLOEXEC | kept(oflag));
-	if (fd >= 0) {
-		err = sys_call(__NR_dup3, fd, fds[0], O_CLOEXEC);
-		sys_call(__NR_close, fd);
-	}
-	sys_call(__NR_close, fds[1]);
-	if (fd < 0 || err < 0) {
-		sys_call(__NR_close, fds[0]);
-		return fd < 0 ? fd : err;
-	}
-	two_slots(fds[0]);
-	return set_up(fds[0], oflag);
+	if (fd < 0)
+		return fd;
+	if (kept(oflag))
+		sys_call(__NR_fcntl, fd, F_SETFL, kept(oflag));
+	sys_call(__NR_fcntl, fd, F_SETSIG, signal_for(oflag));
+	return fd;
+}
+
+int mq_fifo_is_nameless(int fd)
+{
+	long sig = sys_call(__NR_fcntl, fd, F_GETSIG);
+	struct file_stat st;
+
+	return sig >= MQ_FIFO_SIG && sig <= MQ_FIFO_SIG + MQ_FIFO_LAST &&
+	       !sys_call(__NR_fstat, fd, &st) && (st.mode & S_IFMT) != S_IFIFO;
 }
 
 void mq_fifo_prepare(struct caller *c)
@@ -271,9 +278,11 @@ static int fifo_begin(struct caller *c, const struct mqueue *q,
 	int ours = 0;
 
 	*ret = (struct fifo){.fd = d->fd, .nameless = d->nameless};
-	if (is_held(d)) {
+	if (is_held(d) && d->nameless) {
+		ours = mq_fifo_is_nameless(d->fd);
+	} else if (is_held(d)) {
 		ours = sys_call(__NR_fcntl, d->fd, F_GETPIPE_SZ) == TWO_SLOTS;
-		if (unlikely(!ours && !d->nameless && is_ours(q, d->fd))) {
+		if (unlikely(!ours && is_ours(q, d->fd))) {
 			two_slots(d->fd);
 			ours = 1;
 		}
@@ -293,10 +302,51 @@ static int fifo_begin(struct caller *c, const struct mqueue *q,
 	return 0;
 }
 
+/* The slots of one without a name, as poll sees them. */
+static void nameless_ask(struct fifo *f)
+{
+	struct {
+		int fd;
+		short events, revents;
+	} p = {f->fd, POLL_IN | POLL_OUT, 0};
+
+	f->failed |= sys_call(__NR_poll, &p, 1, 0) != 1;
+	f->n = !(p.revents & POLL_IN) ? 0 : p.revents & POLL_OUT ? 1 : 2;
+}
+
+/* From 0 to 1 or from 1 to 2, which does not block. */
+static void nameless_put(struct fifo *f)
+{
+	u64 add = f->n ? EVENTFD_MOST - 1 : 1;
+
+	if (f->n < 2 && sys_call(__NR_write, f->fd, &add, sizeof(add)) == 8)
+		f->n++;
+	else
+		f->failed = 1;
+}
+
+/* A read takes all; what is to stay is put back. */
+static void nameless_take(struct fifo *f)
+{
+	u32 n = f->n;
+	u64 count;
+
+	if (n && sys_call(__NR_read, f->fd, &count, sizeof(count)) == 8)
+		f->n = 0;
+	else
+		f->failed = 1;
+	if (n == 2 && !f->failed)
+		nameless_put(f);
+}
+
 static void fifo_ask(struct fifo *f)
 {
 	int n = 0;
 
+	if (unlikely(f->nameless)) {
+		nameless_ask(f);
+		return;
+	}
 	f->failed |= sys_call(__NR_ioctl, f->fd, FIONREAD, &n) < 0;
 	f->n = n;
 }
@@ -340,8 +390,13 @@ static void put(struct fifo *f)
 		const void *base;
 		size_t len;
 	} piece = {"m", 1};
-	long ret = sys_call(__NR_vmsplice, f->fd, &piece, 1, SPLICE_F_NONBLOCK);
+	long ret;
 
+	if (unlikely(f->nameless)) {
+		nameless_put(f);
+		return;
+	}
+	ret = sys_call(__NR_vmsplice, f->fd, &piece, 1, SPLICE_F_NONBLOCK);
 	if (unlikely(ret != 1 && ret != -EAGAIN && ret != -EBADF))
 		ret = put_packet(f);
 	if (likely(ret == 1))
@@ -355,6 +410,10 @@ static void take(struct fifo *f)
 	char byte;
 
 	fifo_ask(f);
+	if (unlikely(f->nameless)) {
+		nameless_take(f);
+		return;
+	}
 	if (f->n && !f->failed && sys_call(__NR_read, f->fd, &byte, 1) == 1)
 		f->n--;
 	else
@@ -409,8 +468,9 @@ static int resize_wakes(void)
  * is, until somebody takes the lock. */
 static void make_edge(const struct mqueue *q, struct fifo *f)
 {
-	if (resize_wakes() && sys_call(__NR_fcntl, f->fd, F_SETPIPE_SZ,
-				      TWO_SLOTS) == TWO_SLOTS)
+	if (!f->nameless && resize_wakes() &&
+		sys_call(__NR_fcntl, f->fd, F_SETPIPE_SZ, TWO_SLOTS) ==
+			TWO_SLOTS)
 		return;
 	move_to(f, q->polled & MQ_POLLED_OUT ? 2 : 0);
 	move_to(f, 1);

@@ -69,7 +69,7 @@ struct mq_desc {
 	u64 ident;
 	int fd;
 	u32 access;   /* MQ_O_ACCMODE bits */
-	u32 nameless; /* 1: of a FIFO that is not the queue's (mqfifo.c) */
+	u32 nameless; /* 1: an eventfd of its own (mqfifo.c) */
 	const struct mq_number *number; /* NULL: fd is nobody else's to close */
 };
 
@@ -283,6 +283,8 @@ void mq_fifo_unlink(struct caller *c, const u64 token[2]);
 /* Open a queue's: the descriptor, or -errno. */
 int mq_fifo_open(
 	struct caller *c, const struct mqueue *q, u32 oflag, u32 *ret_nameless);
+/* 1 if the descriptor is one that was made where no FIFO could be reached. */
+int mq_fifo_is_nameless(int fd);
 /* 1 if no process has it open. */
 int mq_fifo_unused(struct caller *c, const u64 token[2]);
 /*

@@ -4,6 +4,7 @@
  */
 #include "object/limits.h"
 #include "object/control.h"
+#include "object/sysctltext.h"
 #include "registry/event.h"
 
 #define SHM_ALMOST_ALL (~0ULL - (1ULL << 24))
@@ -35,6 +36,75 @@ void limits_init(struct limits *l, enum limits_profile profile, u32 idx_bits)
 	l->mq_msg_max = 65536;
 	l->mq_msgsize_max = 16777216;
 	l->mq_rlimit = 0;
+}
+
+/* The number at *text, which is behind it then. */
+static u64 take_number(const char **text, int *ret_negative)
+{
+	const char *at = *text;
+	u64 v = 0;
+
+	while (*at == ' ' || *at == '\t')
+		at++;
+	*ret_negative = *at == '-';
+	for (at += *at == '-'; *at >= '0' && *at <= '9'; at++)
+		v = v * 10 + (u64)(*at - '0');
+	*text = at;
+	return v;
+}
+
+static void set_from_host(
+	struct limits *l, const struct control *k, u32 idx_bits, s64 v)
+{
+	char *at = (char *)l + k->offset -
+		   __builtin_offsetof(struct header, limits);
+
+	if (k->size == 8)
+		*(u64 *)(void *)at = (u64)v;
+	else if (k->by_ids)
+		*(u32 *)(void *)at =
+			(u32)(v < 1LL << idx_bits ? v : 1LL << idx_bits);
+	else if (v >= k->min && v <= k->max)
+		*(s32 *)(void *)at = (s32)v;
+}
+
+/* What cannot be read there, or not be here, stays. */
+static void limits_from_host(struct limits *l, u32 idx_bits)
+{
+	const struct control *k;
+	char path[64], text[128];
+	const char *at;
+	int negative;
+	u32 i, j;
+	s64 v;
+
+	for (i = 0; i < n_sysctl_files; i++) {
+		if (sysctl_files[i].mode != 0644 || !sysctl_files[i].n_values)
+			continue;
+		str_add(path, sizeof(path),
+			str_add(path, sizeof(path), 0, "/proc/sys/"),
+			sysctl_files[i].path);
+		if (sys_read_file(path, text, sizeof(text)) <= 0)
+			continue;
+		k = control_find(sysctl_files[i].control);
+		at = text;
+		for (j = 0; j < sysctl_files[i].n_values; j++, k++) {
+			v = (s64)take_number(&at, &negative);
+			set_from_host(l, k, idx_bits, negative ? -v : v);
+		}
+	}
+}
+
+void limits_choose(
+	struct region_options *ret, const char *limits, const char *ids)
+{
+	int kernel = limits && str_equal(limits, "kernel");
+
+	ret->profile = kernel ? LIMITS_KERNEL : LIMITS_ROOMY;
+	ret->complete = kernel ? limits_from_host : NULL;
+	ret->idx_bits = ids && str_equal(ids, "extended") ? IDX_BITS_EXTENDED
+							  : IDX_BITS_NORMAL;
+	limits_init(&ret->limits, ret->profile, ret->idx_bits);
 }
 
 /* 1 if this hit is news. Two processes that meet it at the same moment may

@@ -8,7 +8,7 @@
 #include "registry/caller.h"
 
 enum limits_profile {
-	LIMITS_KERNEL, /* exactly Linux's defaults and checks */
+	LIMITS_KERNEL, /* exactly Linux's checks, and the host's limits */
 	LIMITS_ROOMY,  /* ceilings that only make calls fail are lifted */
 };
 
@@ -37,6 +37,13 @@ const char *limit_name(u64 which);
 
 /* The limits a new registry starts with. idx_bits as in struct header. */
 void limits_init(struct limits *ret, enum limits_profile profile, u32 idx_bits);
+
+/* For a registry to be made, by the words of IPCLIFT_LIMITS and IPCLIFT_IDS,
+ * each of which may be NULL: idx_bits, profile, limits; of the profile `kernel`
+ * what /proc/sys says when it is made (complete). */
+struct region_options;
+void limits_choose(
+	struct region_options *ret, const char *limits, const char *ids);
 
 /*
  * Report a hit in the event ring; returns error. value is the limit's, asked

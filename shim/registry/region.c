@@ -157,6 +157,20 @@ static int refuse(
 	return error;
 }
 
+/* The same, with what the system said. */
+static int refuse_for(
+	char *why, size_t cap, const char *path, const char *text, int error)
+{
+	size_t n;
+
+	refuse(why, cap, path, text, error);
+	for (n = 0; why[n]; n++)
+		;
+	n = str_add(why, cap, n, ": ");
+	str_add(why, cap, n, str_error(-error));
+	return error;
+}
+
 /* A place in the address space that programs leave alone, above ASan's shadow
  * and far below the stack and the libraries; somewhere else in each registry.
  */
@@ -186,6 +200,8 @@ static void write_header(struct header *h, u64 file_size,
 	h->profile = opt->profile;
 	h->created = sys_realtime_sec();
 	h->limits = opt->limits;
+	if (opt->complete)
+		opt->complete(&h->limits, opt->idx_bits);
 	for (f = 0; f < N_FAC; f++) {
 		h->ids[f].last_idx = -1;
 		h->ids[f].next_id = -1;
@@ -275,16 +291,22 @@ static int file_grow(long fd)
 static const char *remember_path(const char *path, int canonical, long fd)
 {
 	static char name[1024];
+	/* A thread may have descriptors of its own. */
+	static const char *const dirs[] = {
+		"/proc/thread-self/fd/", "/proc/self/fd/"};
 	char link[40];
-	size_t n = str_add(link, sizeof(link), 0, "/proc/self/fd/");
-	long len;
+	long len = -1;
+	size_t n, i;
 
 	if (canonical && str_len(path) < sizeof(name)) {
 		str_add(name, sizeof(name), 0, path);
 		return name;
 	}
-	str_add_u64(link, sizeof(link), n, fd);
-	len = sys_call(__NR_readlink, link, name, sizeof(name) - 1);
+	for (i = 0; i < 2 && len <= 0; i++) {
+		n = str_add(link, sizeof(link), 0, dirs[i]);
+		str_add_u64(link, sizeof(link), n, fd);
+		len = sys_call(__NR_readlink, link, name, sizeof(name) - 1);
+	}
 	name[len > 0 ? len : 0] = 0;
 	return name;
 }
@@ -466,13 +488,11 @@ static int open_checked(const char *path, const struct region_options *opt,
 					: "its directory does not exist",
 			-ENOENT);
 	if (fd == -EMFILE || fd == -ENFILE)
-		return refuse(why, cap, path,
+		return refuse_for(why, cap, path,
 			"no free file descriptor to open it", fd);
 	if (fd < 0)
-		return refuse(why, cap, path,
-			"cannot be opened for reading "
-			"and writing",
-			fd);
+		return refuse_for(why, cap, path,
+			"cannot be opened for reading and writing", fd);
 	err = sys_call(__NR_fstat, fd, &st);
 	if (!err && (st.mode & S_IFMT) != S_IFREG)
 		err = refuse(why, cap, path, "is not a regular file", -EINVAL);
@@ -560,7 +580,7 @@ static int map_opened(struct region *region, long fd, struct sys_stat *st,
 			"(not memory); raise RLIMIT_AS (ulimit -v)",
 			-ENOMEM);
 	if (at < 0 && at > -4096)
-		return refuse(why, cap, path, "cannot be mapped", at);
+		return refuse_for(why, cap, path, "cannot be mapped", at);
 	if (magic)
 		err = header_check(
 			(struct header *)at, st->size, place, path, why, cap);
@@ -751,10 +771,10 @@ static long copy_of(struct region *region, long fd, const char *path,
 	at = sys_mmap(NULL, REGION_SIZE, PROT_RW,
 		MAP_PRIVATE_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if ((unsigned long)at > -4096UL)
-		return refuse(why, cap, path, "cannot be mapped", (long)at);
+		return refuse_for(why, cap, path, "cannot be mapped", (long)at);
 	err = copy_extents(fd, at);
 	if (err)
-		refuse(why, cap, path, "cannot be read", err);
+		refuse_for(why, cap, path, "cannot be read", err);
 	else
 		err = header_check((struct header *)(void *)at, st->size, place,
 			path, why, cap);
@@ -779,21 +799,48 @@ int region_copy(struct region *region, const char *path, char *why, size_t cap)
 
 	why[0] = 0;
 	if (boot_id(place.boot_id))
-		return refuse(why, cap, path,
+		return refuse_for(why, cap, path,
 			"no free file descriptor to open it", -EMFILE);
 	place.pid_ns = pid_namespace();
 	fd = sys_call(__NR_open, path,
 		O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+	if (fd == -ENOENT)
+		return refuse(why, cap, path, "no such registry", fd);
 	if (fd < 0)
-		return refuse(why, cap, path,
-			fd == -ENOENT ? "no such registry"
-				      : "cannot be opened for reading",
-			fd);
+		return refuse_for(
+			why, cap, path, "cannot be opened for reading", fd);
 	err = sys_call(__NR_fstat, fd, &st);
 	if (!err)
 		err = copy_of(region, fd, path, &st, &place, why, cap);
 	sys_call(__NR_close, fd);
 	return err;
+}
+
+int region_peek(const char *path, struct header *ret, char *why, size_t cap)
+{
+	struct place place = {.boot_known = 1};
+	struct sys_stat st;
+	long fd, n;
+
+	why[0] = 0;
+	if (boot_id(place.boot_id))
+		return refuse_for(why, cap, path,
+			"no free file descriptor to open it", -EMFILE);
+	place.pid_ns = pid_namespace();
+	fd = sys_call(__NR_open, path,
+		O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+	if (fd == -ENOENT)
+		return refuse(why, cap, path, "no such registry", fd);
+	if (fd < 0)
+		return refuse_for(
+			why, cap, path, "cannot be opened for reading", fd);
+	n = sys_call(__NR_fstat, fd, &st);
+	if (!n)
+		n = sys_call(__NR_pread64, fd, ret, sizeof(*ret), 0);
+	sys_call(__NR_close, fd);
+	if (n != sizeof(*ret) || ret->magic != LAYOUT_MAGIC)
+		return refuse(why, cap, path, NO_REGISTRY, -ENODATA);
+	return header_check(ret, st.size, &place, path, why, cap);
 }
 
 int region_check_namespace(const struct region *region, char *why, size_t cap)
@@ -822,7 +869,7 @@ int region_default_path(char *path, size_t cap, char *why, size_t why_cap)
 		st = (struct sys_stat){.mode = S_IFDIR, .uid = uid};
 	}
 	if (err)
-		return refuse(why, why_cap, path,
+		return refuse_for(why, why_cap, path,
 			"cannot be made; name a registry with "
 			"IPCLIFT_REGISTRY",
 			err);

@@ -29,6 +29,8 @@ struct region_options {
 	u32 idx_bits;  /* for a new registry: IDX_BITS_* */
 	u32 profile;
 	struct limits limits;
+	/* Called before a new one gets them; may be NULL. */
+	void (*complete)(struct limits *limits, u32 idx_bits);
 	int must_exist; /* -ENOENT, -ENODATA instead of making it */
 	int any_owner;	/* even if he has not shared it */
 };
@@ -69,6 +71,12 @@ int region_copy(struct region *region, const char *path, char *why, size_t cap);
  * one check of mprotect.
  */
 char *region_map_read_only(const struct region *region);
+
+/*
+ * What is at path, without mapping it: its header into ret, also if
+ * it is refused. Errors as of region_copy; -ENODATA of a file that is none.
+ */
+int region_peek(const char *path, struct header *ret, char *why, size_t cap);
 
 /*
  * The default path, /dev/shm/ipclift-<uid>/default, into path (cap bytes). The

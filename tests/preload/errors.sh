@@ -133,7 +133,9 @@ fi
 	refused "a small RLIMIT_AS" ENOMEM "RLIMIT_AS" "$first"
 	exit $failed
 ) || failed=1
-refused "a full descriptor table" EMFILE "file descriptor" \
+refused "a filter that refuses madvise" ENOSYS "MADV_WIPEONFORK.*is refused" \
+	"$(helper refused)" "$first"
+check "a full descriptor table is no matter" shimmed \
 	bash -c 'ulimit -n 20; exec "$1" no-fd' - "$first"
 new_registry
 : >"$IPCLIFT_REGISTRY"
