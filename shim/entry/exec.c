@@ -120,13 +120,13 @@ static int hands_on(const struct look *l)
 	return l->n_ours || !l->n;
 }
 
-/* "LD_PRELOAD=ours:theirs" */
+/* "LD_PRELOAD=theirs:ours", as ipclift run has it. */
 static void join(char *to, size_t cap, const char *ours, const char *theirs)
 {
-	size_t n = str_add(to, cap, 0, ours);
+	size_t n = str_add(to, cap, 0, theirs);
 
 	n = str_add(to, cap, n, ":");
-	str_add(to, cap, n, theirs + PRELOAD_LEN);
+	str_add(to, cap, n, ours + PRELOAD_LEN);
 }
 
 static int run_extended(

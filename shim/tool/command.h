@@ -27,6 +27,7 @@ struct command {
 extern const struct command run_command, ls_command, show_command, rm_command,
 	gc_command, get_command, set_command, check_command, waits_command,
 	locks_command, tasks_command, events_command, save_command,
-	restore_command, bench_command, doctor_command, mount_command;
+	restore_command, bench_command, doctor_command, mount_command,
+	create_command, registries_command, destroy_command;
 
 #endif

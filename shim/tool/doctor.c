@@ -105,6 +105,12 @@ static void check_shm(void)
 		finding_fault(mount, "there is no /dev/shm");
 		return;
 	}
+	/* Of root, too. */
+	if (access("/dev/shm", W_OK) && errno == EROFS) {
+		finding_fault("mount -o remount,rw /dev/shm", "/dev/shm: %s",
+			strerror(errno));
+		return;
+	}
 	free = (unsigned long long)fs.f_bavail * (unsigned long long)fs.f_bsize;
 	total = (unsigned long long)fs.f_blocks *
 		(unsigned long long)fs.f_bsize;
@@ -396,8 +402,8 @@ static void tell_refused(int err, const char *path, const char *why)
 		snprintf(mend, sizeof(mend),
 			"export IPCLIFT_REGISTRY=/dev/shm/mine");
 	finding_fault(mend, "%s%s", why,
-		err == -EACCES ? "; its owner may\n      chmod 666 it, or name "
-				 "another"
+		err == -EACCES ? "; its owner may\n      make one for others "
+				 "(ipclift create), or name another"
 			       : "");
 }
 

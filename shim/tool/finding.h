@@ -18,6 +18,10 @@ int finding_faults(void); /* so far */
 /* The last line: EXIT_OK, or EXIT_FAILED if there was a fault. */
 int finding_verdict(void);
 
+/* One line on stderr if what the words start, behind "#!" and env(1), will not
+ * be served: 1 then. (program.c) */
+int program_tell(char **argv);
+
 /* Is PROGRAM one that the loader starts with LD_PRELOAD? (program.c) */
 void program_check(const char *name);
 

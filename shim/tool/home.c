@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,27 +26,69 @@
 #define PRIVATE_PREFIX "private."
 #define NAME_MAX_LEN 64 /* arbitrary: enough for a name, short for a path */
 
-int home_open(int make, char *path)
+#define HOME_PREFIX "/dev/shm/ipclift-"
+
+unsigned home_uid(void)
+{
+	return (unsigned)sys_call(__NR_geteuid);
+}
+
+/* In a directory that others may write they could exchange files. Asked of the
+ * kernel itself: fakeroot shows other owners. */
+static int is_users_alone(int fd, unsigned uid)
 {
 	struct stat st;
+
+	return !sys_call(__NR_fstat, fd, &st) && S_ISDIR(st.st_mode) &&
+	       st.st_uid == uid && !(st.st_mode & 022);
+}
+
+int home_open(int make, char *path)
+{
 	int fd;
 
-	snprintf(path, HOME_PATH_MAX, "/dev/shm/ipclift-%u",
-		(unsigned)geteuid());
+	snprintf(path, HOME_PATH_MAX, HOME_PREFIX "%u", home_uid());
 	if (make && mkdir(path, 0700) && errno != EEXIST)
 		return -errno;
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
-		return errno == ENOENT ? -ENOENT : -EACCES;
-	/* In a directory that others may write they could exchange files. */
-	if (fstat(fd, &st) || st.st_uid != geteuid() || st.st_mode & 022) {
+		return errno == ENOTDIR || errno == ELOOP ? -EACCES : -errno;
+	if (!is_users_alone(fd, home_uid())) {
 		close(fd);
 		return -EACCES;
 	}
 	return fd;
 }
 
-const char *home_name_fault(const char *name)
+int home_share(void)
+{
+	char path[HOME_PATH_MAX];
+	int fd = home_open(1, path), err = 0;
+
+	if (fd < 0)
+		return fd;
+	if (fchmod(fd, 0711))
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+/* The user that a word names: 1 with *ret. */
+static int user_of(const char *word, unsigned *ret)
+{
+	const struct passwd *user;
+	char *end;
+
+	*ret = (unsigned)strtoul(word, &end, 10);
+	if (isdigit((unsigned char)*word) && !*end)
+		return 1;
+	user = getpwnam(word);
+	if (user)
+		*ret = user->pw_uid;
+	return user != NULL;
+}
+
+static const char *name_fault(const char *name)
 {
 	const char *p;
 
@@ -64,6 +107,76 @@ const char *home_name_fault(const char *name)
 	return NULL;
 }
 
+const char *home_name_path(const char *name, char *path)
+{
+	const char *slash = strchr(name, '/'), *fault;
+	unsigned uid = home_uid();
+	char owner[64];
+
+	if (slash) {
+		snprintf(owner, sizeof(owner), "%.*s", (int)(slash - name),
+			name);
+		if (!user_of(owner, &uid))
+			return "names no user before the '/'";
+		name = slash + 1;
+	}
+	fault = name_fault(name);
+	if (!fault)
+		snprintf(path, HOME_PATH_MAX, HOME_PREFIX "%u/%s", uid, name);
+	return fault;
+}
+
+/* Whose home a path is in, and its name there: 1, or 0 if in nobody's. */
+static int parse_path(const char *path, unsigned *ret_uid, const char **ret)
+{
+	const size_t n = strlen(HOME_PREFIX);
+	char *end;
+
+	if (strncmp(path, HOME_PREFIX, n) != 0 ||
+		!isdigit((unsigned char)path[n]))
+		return 0;
+	*ret_uid = (unsigned)strtoul(path + n, &end, 10);
+	if (*end != '/' || !end[1] || strchr(end + 1, '/'))
+		return 0;
+	*ret = end + 1;
+	return 1;
+}
+
+int home_name_of(const char *path, char *name)
+{
+	const struct passwd *user;
+	const char *last;
+	unsigned uid;
+
+	if (!parse_path(path, &uid, &last) || name_fault(last))
+		return 0;
+	user = uid == home_uid() ? NULL : getpwuid(uid);
+	if (uid == home_uid())
+		snprintf(name, HOME_PATH_MAX, "%s", last);
+	else if (user)
+		snprintf(name, HOME_PATH_MAX, "%.60s/%s", user->pw_name, last);
+	else
+		snprintf(name, HOME_PATH_MAX, "%u/%s", uid, last);
+	return 1;
+}
+
+int home_is_owners(const char *path, char *dir)
+{
+	const char *name;
+	unsigned uid;
+	int fd, good;
+
+	if (!parse_path(path, &uid, &name))
+		return 1;
+	snprintf(dir, HOME_PATH_MAX, HOME_PREFIX "%u", uid);
+	fd = open(dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT;
+	good = is_users_alone(fd, uid);
+	close(fd);
+	return good;
+}
+
 static int keeper_lock(int fd)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -74,19 +187,22 @@ static int keeper_lock(int fd)
 int home_make_private(char *path)
 {
 	char dir_path[HOME_PATH_MAX];
-	int dir = home_open(1, dir_path), fd, err = 0;
+	int dir = home_open(1, path), fd, err = 0;
 
 	if (dir < 0)
 		return dir;
+	snprintf(dir_path, sizeof(dir_path), "%s", path);
 	flock(dir, LOCK_EX);
 	snprintf(path, HOME_PATH_MAX, "%.200s/" PRIVATE_PREFIX "XXXXXX",
 		dir_path);
 	fd = mkostemp(path, O_CLOEXEC);
 	if (fd < 0) {
 		err = -errno;
+		snprintf(path, HOME_PATH_MAX, "%s", dir_path);
 	} else if (keeper_lock(fd)) {
 		err = -errno;
 		home_remove(path);
+		snprintf(path, HOME_PATH_MAX, "%s", dir_path);
 		close(fd);
 	}
 	close(dir);
@@ -102,12 +218,14 @@ static int task_alive(const struct task *t)
 	       !identity_process_gone(t->pid, t->start, 1);
 }
 
-/* Reads what is there of the sparse table; needs no mapping. */
-static int task_table_alive(int fd)
+/* The living of the task table, no more than cap: their pids in ret, which may
+ * be NULL. Reads what is there of the sparse table; needs no mapping. */
+static unsigned tasks_alive(int fd, u32 *ret, unsigned cap)
 {
 	static struct task chunk[256];
 	const off_t end = TASKS_OFF + (off_t)N_TASKS * sizeof(struct task);
 	off_t at = TASKS_OFF;
+	unsigned found = 0;
 
 	while (at < end && (at = lseek(fd, at, SEEK_DATA)) >= 0 && at < end) {
 		ssize_t n, i;
@@ -116,13 +234,18 @@ static int task_table_alive(int fd)
 		n = pread(fd, chunk, sizeof(chunk), at);
 		if (n <= 0)
 			break;
-		for (i = 0; i < n / (ssize_t)sizeof(struct task); i++)
-			if (at + i * (off_t)sizeof(struct task) < end &&
-				task_alive(&chunk[i]))
-				return 1;
+		for (i = 0; i < n / (ssize_t)sizeof(struct task); i++) {
+			if (at + i * (off_t)sizeof(struct task) >= end ||
+				!task_alive(&chunk[i]))
+				continue;
+			if (ret)
+				ret[found] = chunk[i].pid;
+			if (++found == cap)
+				return found;
+		}
 		at += sizeof(chunk);
 	}
-	return 0;
+	return found;
 }
 
 /* Does /proc/PID/FILE contain text? 0 where it may not be read. */
@@ -153,7 +276,7 @@ static int proc_mentions(const char *pid, const char *file, const char *text)
 
 int home_in_use(const char *path, int or_may)
 {
-	char own[16], variable[HOME_PATH_MAX + 32];
+	char own[16], variable[PATH_MAX + 32];
 	struct dirent *e;
 	int fd, used;
 	DIR *proc;
@@ -161,7 +284,7 @@ int home_in_use(const char *path, int or_may)
 	fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return 0;
-	used = task_table_alive(fd);
+	used = tasks_alive(fd, NULL, 1) > 0;
 	close(fd);
 	proc = used ? NULL : opendir("/proc");
 	if (!proc)
@@ -178,21 +301,56 @@ int home_in_use(const char *path, int or_may)
 	return used;
 }
 
-void home_remove(const char *path)
+static int is_among(const u32 *pids, unsigned n, u32 pid)
 {
-	char dir[HOME_PATH_MAX + 8];
+	unsigned i;
+
+	for (i = 0; i < n && pids[i] != pid; i++)
+		;
+	return i < n;
+}
+
+unsigned home_count_users(const char *path)
+{
+	static u32 pids[N_TASKS];
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	char line[PATH_MAX + 1];
+	unsigned n_tasks, n;
+	struct dirent *e;
+	DIR *proc;
+
+	if (fd < 0 || !realpath(path, line))
+		return 0;
+	n = n_tasks = tasks_alive(fd, pids, N_TASKS);
+	close(fd);
+	/* A process that has only looked up keys stands in no table. */
+	strcat(line, "\n");
+	proc = opendir("/proc");
+	while (proc && (e = readdir(proc)))
+		if (isdigit((unsigned char)e->d_name[0]) &&
+			!is_among(pids, n_tasks, (u32)atoi(e->d_name)))
+			n += proc_mentions(e->d_name, "maps", line);
+	if (proc)
+		closedir(proc);
+	return n;
+}
+
+int home_remove(const char *path)
+{
+	int err = unlink(path) ? -errno : 0;
+	char dir[PATH_MAX + 8];
 	struct dirent *e;
 	DIR *d;
 
-	unlink(path);
 	snprintf(dir, sizeof(dir), "%s.mq", path);
-	d = opendir(dir);
+	d = err && err != -ENOENT ? NULL : opendir(dir);
 	if (!d)
-		return;
+		return err;
 	while ((e = readdir(d)))
 		unlinkat(dirfd(d), e->d_name, 0);
 	closedir(d);
 	rmdir(dir);
+	return err;
 }
 
 static void sweep_one(int dir, const char *dir_path, const char *name)

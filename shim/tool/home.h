@@ -19,28 +19,52 @@
 
 #define HOME_PATH_MAX 256
 
+/* The user whose directory it is: our effective uid, as the kernel has it
+ * (fakeroot shows another). */
+unsigned home_uid(void);
+
 /*
  * Open the directory, making it if make is set (mode 0700). Returns a
- * descriptor, or -errno: -ENOENT, -EACCES if it is somebody else's, open to
+ * descriptor, or -errno: -ENOENT, -EACCES if it is somebody else's, writable by
  * others, or no directory. path (HOME_PATH_MAX bytes) receives its name in any
  * case.
  */
 int home_open(int make, char *path);
 
-/* NULL, or what is wrong with NAME as the name of a registry. */
-const char *home_name_fault(const char *name);
+/*
+ * The path of a registry's NAME, or of OWNER/NAME, another user's (a name or a
+ * number), into path (HOME_PATH_MAX). NULL, or what is wrong with it as a name.
+ */
+const char *home_name_path(const char *name, char *path);
+
+/* 1 if the directory of a path in somebody's home is that user's alone to
+ * write, or if the path is in nobody's. 0 with its name in dir (HOME_PATH_MAX).
+ */
+int home_is_owners(const char *path, char *dir);
+
+/* The name that leads to a path, for an option --name, into name
+ * (HOME_PATH_MAX): 1, or 0 if it is in nobody's home. */
+int home_name_of(const char *path, char *name);
+
+/* Let others reach the registries in our directory that are shared. 0 or
+ * -errno. */
+int home_share(void);
 
 /* A fresh private registry: its name into path (HOME_PATH_MAX bytes), and the
- * descriptor whose lock keeps it. Or -errno. */
+ * descriptor whose lock keeps it. Or -errno; path is then the directory's. */
 int home_make_private(char *path);
+
+/* How many processes use it: those that live and stand in the file's task table,
+ * and those that have it mapped, as far as we may see that. */
+unsigned home_count_users(const char *path);
 
 /* 1 if a process stands in the file's task table or has it mapped; with
  * or_may also if one was started with its name in the environment. */
 int home_in_use(const char *path, int or_may);
 
 /* Remove a registry's file, and the directory PATH.mq with the FIFOs of its
- * message queues. */
-void home_remove(const char *path);
+ * message queues. 0, or -errno of the file. */
+int home_remove(const char *path);
 
 /* Remove private registries that their keepers have left behind. */
 void home_sweep(void);

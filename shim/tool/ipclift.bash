@@ -2,13 +2,13 @@
 # Bash completion of ipclift.
 _ipclift() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-    local commands="run ls show rm gc get set waits locks tasks events" i
-    commands+=" check save restore mount bench doctor"
-    local home=/dev/shm/ipclift-$UID
+    local commands="run create registries destroy ls show rm gc get set" i
+    commands+=" waits locks tasks events check save restore mount bench doctor"
+    local home=/dev/shm/ipclift-$UID names
 
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        mapfile -t COMPREPLY < <(compgen -W "$commands --help --version" -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W "$commands help --help --version" -- "$cur")
         return
     fi
     # After run's options the rest is another command's.
@@ -29,17 +29,24 @@ _ipclift() {
             return
         fi
     fi
+    names=$(cd "$home" 2>/dev/null && printf '%s\n' * | grep -v '\.mq$')
     case $prev in
     --registry) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
-    --name) mapfile -t COMPREPLY < <(compgen -W "$(ls "$home" 2>/dev/null)" -- "$cur") && return ;;
+    --name) mapfile -t COMPREPLY < <(compgen -W "$names" -- "$cur") && return ;;
     --limits) mapfile -t COMPREPLY < <(compgen -W "kernel roomy" -- "$cur") && return ;;
     --ids) mapfile -t COMPREPLY < <(compgen -W "normal extended" -- "$cur") && return ;;
+    --mode) mapfile -t COMPREPLY < <(compgen -W "600 660 666" -- "$cur") && return ;;
+    --group) mapfile -t COMPREPLY < <(compgen -g -- "$cur") && return ;;
     --route) mapfile -t COMPREPLY < <(compgen -W "sem msg shm mq -sem -msg -shm -mq" -- "$cur") && return ;;
     esac
     local command=${COMP_WORDS[1]} kinds="sem msg shm mq" options="--help"
-    [[ $command == bench ]] || options+=" --registry --name --as-root"
+    [[ " bench create registries destroy help " == *" $command "* ]] || options+=" --registry --name --as-root"
     case $command in
-    run) options+=" --private --route --limits --ids --" ;;
+    run) options+=" --private --route --limits --ids --strict --" ;;
+    create) options+=" --mode --group --limits --ids" ;;
+    registries) options+=" --json" ;;
+    destroy) options+=" --force $names" ;;
+    help) options=$commands ;;
     ls) options+=" --json --proc $kinds" ;;
     show | rm)
         [[ $command == show ]] && options+=" --json" ||

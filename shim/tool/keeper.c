@@ -219,7 +219,8 @@ static int front_loop(struct privacy *p, int signal_fd)
 	}
 }
 
-int keeper_run(char **argv, int (*exec)(char **argv), int ours)
+int keeper_run(
+	char **argv, int (*prepare)(void), int (*exec)(char **argv), int ours)
 {
 	struct privacy p = {.lock_fd = -1, .exec = exec};
 	sigset_t all, mine;
@@ -227,13 +228,20 @@ int keeper_run(char **argv, int (*exec)(char **argv), int ours)
 
 	p.lock_fd = home_make_private(p.path);
 	if (p.lock_fd < 0) {
-		failure("no private registry at %s: %s", p.path,
-			strerror(-p.lock_fd));
+		failure("no private registry in %s: %s", p.path,
+			p.lock_fd == -EACCES
+				? "it is not a directory that only you can "
+				  "write"
+				: strerror(-p.lock_fd));
 		return ours;
 	}
 	if (setenv("IPCLIFT_REGISTRY", p.path, 1) ||
 		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
 		failure("%s", strerror(errno));
+		home_remove(p.path);
+		return ours;
+	}
+	if (prepare()) {
 		home_remove(p.path);
 		return ours;
 	}

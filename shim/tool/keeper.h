@@ -19,8 +19,10 @@
 #define IPCLIFT_TOOL_KEEPER_H
 
 /* Run argv, by exec (run_exec: it returns only on failure, an exit status), on a
- * fresh private registry; returns the exit status, which is `ours` if the
- * registry cannot be made. The environment is set but for IPCLIFT_REGISTRY. */
-int keeper_run(char **argv, int (*exec)(char **argv), int ours);
+ * fresh private registry, which prepare makes of the empty file
+ * (run_make_registry); returns the exit status, which is `ours` if the registry
+ * cannot be made. The environment is set but for IPCLIFT_REGISTRY. */
+int keeper_run(
+	char **argv, int (*prepare)(void), int (*exec)(char **argv), int ours);
 
 #endif

@@ -20,6 +20,9 @@
 
 static const struct command *const commands[] = {
 	&run_command,
+	&create_command,
+	&registries_command,
+	&destroy_command,
 	&ls_command,
 	&show_command,
 	&rm_command,
@@ -64,6 +67,16 @@ static int print_help(const struct command *c)
 	return EXIT_OK;
 }
 
+static const struct command *command_find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < N_COMMANDS; i++)
+		if (!strcmp(name, commands[i]->name))
+			return commands[i];
+	return NULL;
+}
+
 static int print_overview(void)
 {
 	size_t i;
@@ -77,7 +90,7 @@ static int print_overview(void)
 	     "that registry.\n\n"
 	     "Commands:");
 	for (i = 0; i < N_COMMANDS; i++)
-		printf("  %-8s %s\n", commands[i]->name, commands[i]->summary);
+		printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
 	puts("\nOptions:\n"
 	     "  --help     this text; ipclift COMMAND --help tells more\n"
 	     "  --version  the version\n\n"
@@ -111,14 +124,26 @@ static int written(int status)
 	return status ? status : EXIT_FAILED;
 }
 
+/* ipclift help [COMMAND] */
+static int help(int argc, char **argv)
+{
+	const struct command *c;
+
+	if (argc > 1)
+		return usage_error("'%s' is one word too many", argv[1]);
+	if (!argc)
+		return print_overview();
+	c = command_find(argv[0]);
+	return c ? print_help(c) : usage_error("unknown command '%s'", argv[0]);
+}
+
 int main(int argc, char **argv)
 {
-	size_t i;
-
 	if (argc < 2)
 		return usage_error("which command?");
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
-		!strcmp(argv[1], "help"))
+	if (!strcmp(argv[1], "help"))
+		return written(help(argc - 2, argv + 2));
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
 		return written(print_overview());
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
 		puts("ipclift " IPCLIFT_VERSION);
@@ -128,14 +153,11 @@ int main(int argc, char **argv)
 		return probe_main(argc - 2, argv + 2);
 	if (argv[1][0] == '-')
 		return usage_error("unknown option '%s'", argv[1]);
-	for (i = 0; i < N_COMMANDS; i++)
-		if (!strcmp(argv[1], commands[i]->name))
-			break;
-	if (i == N_COMMANDS && mount_is_helper(argc, argv))
+	current = command_find(argv[1]);
+	if (!current && mount_is_helper(argc, argv))
 		return mount_helper(argv);
-	if (i == N_COMMANDS)
+	if (!current)
 		return usage_error("unknown command '%s'", argv[1]);
-	current = commands[i];
 	message_command(current->name);
 	home_sweep();
 	return written(run_current(argc - 1, argv + 1));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A program as the dynamic loader sees it: will it preload the shim?
+ * A program as the dynamic loader sees it: will it preload the shim? For doctor,
+ * who tells all, and for run, who has one line for what will not be served.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "tool/finding.h"
+#include "tool/message.h"
 
 #define PROGRAM_PATH_MAX 4096
 /* Scripts whose interpreter is a script; the kernel stops at five. */
@@ -35,107 +37,249 @@ static int find_program(const char *name, char *ret, size_t cap)
 	return -1;
 }
 
-/* 1: has an interpreter, 0: static, -1: no ELF file of this machine. */
-static int elf_dynamic(int fd)
+/* What a look at a program's file tells. */
+struct look {
+	char path[PROGRAM_PATH_MAX]; /* of the program, or of what starts it */
+	enum {
+		LOOK_SERVED,
+		LOOK_SCRIPT, /* path is now its interpreter */
+		LOOK_UNREADABLE,
+		LOOK_TEXT, /* neither a program nor a script */
+		LOOK_NOT_SERVED,
+	} is;
+	const char *why;	     /* "is static", if it is not served */
+	const char *what;	     /* is to be done about it, or NULL */
+	char mend[PROGRAM_PATH_MAX]; /* by this command, or "" */
+};
+
+/* Names of sections are read up to here; arbitrary. */
+#define NAMES_MAX 65536
+
+/* Does it have a section of this name? */
+static int has_section(int fd, const Elf64_Ehdr *eh, const char *name)
 {
-	Elf64_Ehdr eh;
+	static char names[NAMES_MAX];
+	Elf64_Shdr sh;
+	off_t at = (off_t)eh->e_shoff;
+	ssize_t n;
+	int i;
+
+	if (!at ||
+		pread(fd, &sh, sizeof(sh),
+			at + eh->e_shstrndx * (off_t)sizeof(sh)) != sizeof(sh))
+		return 0;
+	n = pread(fd, names, sizeof(names) - 1, (off_t)sh.sh_offset);
+	if (n <= 0)
+		return 0;
+	names[n] = 0;
+	for (i = 0; i < eh->e_shnum; i++)
+		if (pread(fd, &sh, sizeof(sh), at + i * (off_t)sizeof(sh)) ==
+				sizeof(sh) &&
+			sh.sh_name < (Elf64_Word)n &&
+			!strcmp(names + sh.sh_name, name))
+			return 1;
+	return 0;
+}
+
+static int has_interpreter(int fd, const Elf64_Ehdr *eh)
+{
 	Elf64_Phdr ph;
 	int i;
 
-	if (pread(fd, &eh, sizeof(eh), 0) != sizeof(eh) ||
-		memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0 ||
-		eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_machine != EM_X86_64)
-		return -1;
-	for (i = 0; i < eh.e_phnum; i++)
+	for (i = 0; i < eh->e_phnum; i++)
 		if (pread(fd, &ph, sizeof(ph),
-			    (off_t)(eh.e_phoff + (size_t)i * sizeof(ph))) ==
+			    (off_t)(eh->e_phoff + (size_t)i * sizeof(ph))) ==
 				sizeof(ph) &&
 			ph.p_type == PT_INTERP)
 			return 1;
 	return 0;
 }
 
+static void not_served(struct look *l, const char *why, const char *what)
+{
+	l->is = LOOK_NOT_SERVED;
+	l->why = why;
+	l->what = what;
+}
+
+static void look_at_elf(struct look *l, int fd)
+{
+	Elf64_Ehdr eh = {0};
+
+	if (pread(fd, &eh, sizeof(eh), 0) < EI_NIDENT ||
+		memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0)
+		l->is = LOOK_TEXT;
+	else if (eh.e_ident[EI_CLASS] != ELFCLASS64 ||
+		 eh.e_machine != EM_X86_64)
+		not_served(l, "is no 64-bit x86 program", NULL);
+	else if (has_section(fd, &eh, ".go.buildinfo"))
+		not_served(l,
+			"is a Go program, which makes system calls "
+			"without libc",
+			NULL);
+	else if (!has_interpreter(fd, &eh))
+		not_served(l, "is static, nothing can be preloaded",
+			"link it dynamically");
+}
+
 /* Those who are not its owner get his rights by it, and the loader is then
  * deaf to the environment. */
-static void check_raised(int fd, const char *path, const struct stat *st)
+static void look_at_rights(struct look *l, int fd, const struct stat *st)
 {
-	char mend[PROGRAM_PATH_MAX + 64];
-
 	if (st->st_mode & S_ISUID && st->st_uid != getuid()) {
-		snprintf(mend, sizeof(mend), "sudo -u '#%u' ipclift run -- %s",
-			st->st_uid, path);
-		finding_fault(mend,
-			"the program is set-user-ID, so the loader ignores "
-			"LD_PRELOAD: start it as its owner");
+		not_served(l,
+			"is set-user-ID, so the loader ignores "
+			"LD_PRELOAD",
+			"start it as its owner");
+		snprintf(l->mend, sizeof(l->mend),
+			"sudo -u '#%u' ipclift run -- %.4000s", st->st_uid,
+			l->path);
 	} else if (st->st_mode & S_ISGID && st->st_mode & S_IXGRP &&
 		   st->st_gid != getgid()) {
-		snprintf(mend, sizeof(mend), "sudo -g '#%u' ipclift run -- %s",
-			st->st_gid, path);
-		finding_fault(mend,
-			"the program is set-group-ID, so the loader ignores "
-			"LD_PRELOAD: start it as its group");
+		not_served(l,
+			"is set-group-ID, so the loader ignores "
+			"LD_PRELOAD",
+			"start it as its group");
+		snprintf(l->mend, sizeof(l->mend),
+			"sudo -g '#%u' ipclift run -- %.4000s", st->st_gid,
+			l->path);
 	} else if (getuid() &&
 		   fgetxattr(fd, "security.capability", NULL, 0) > 0) {
-		snprintf(mend, sizeof(mend), "setcap -r %s", path);
-		finding_fault(mend,
-			"the program has capabilities, so the loader ignores "
-			"LD_PRELOAD");
-	} else {
-		finding_good("program", path);
+		not_served(l,
+			"has capabilities, so the loader ignores "
+			"LD_PRELOAD",
+			NULL);
+		snprintf(
+			l->mend, sizeof(l->mend), "setcap -r %.4000s", l->path);
 	}
 }
 
-/* "#! /usr/bin/env perl": what the kernel starts. 1 if it is a script. */
-static int interpreter_of(int fd, char *ret, size_t cap)
+static int is_env(const char *path)
 {
-	char line[256], *at = line + 2;
+	const char *slash = strrchr(path, '/');
+
+	return !strcmp(slash ? slash + 1 : path, "env");
+}
+
+/* The program that the words behind `env` start: its index, or -1. */
+static int behind_env(char **argv)
+{
+	int i;
+
+	for (i = 1; argv[i]; i++) {
+		if (!strcmp(argv[i], "--"))
+			return argv[i + 1] ? i + 1 : -1;
+		if (!strcmp(argv[i], "-u") || !strcmp(argv[i], "-C"))
+			i += argv[i + 1] != NULL;
+		else if (*argv[i] != '-' && !strchr(argv[i], '='))
+			return i;
+	}
+	return -1;
+}
+
+/* "#! /usr/bin/env perl": what the kernel starts, or env(1) then. 1 if it is a
+ * script. */
+static int interpreter_of(struct look *l, int fd)
+{
+	char line[256], *words[32] = {0}, *word, *save;
 	ssize_t n = pread(fd, line, sizeof(line) - 1, 0);
+	int k = 0, i;
 
 	line[n > 0 ? n : 0] = 0;
 	if (strncmp(line, "#!", 2) != 0)
 		return 0;
-	at += strspn(at, " \t");
-	at[strcspn(at, " \t\n")] = 0;
-	snprintf(ret, cap, "%s", at);
+	line[strcspn(line, "\n")] = 0;
+	for (word = strtok_r(line + 2, " \t", &save); word && k < 31;
+		word = strtok_r(NULL, " \t", &save))
+		words[k++] = word;
+	if (!k)
+		return 0;
+	i = is_env(words[0]) ? behind_env(words) : -1;
+	if (i < 0 || find_program(words[i], l->path, sizeof(l->path)))
+		snprintf(l->path, sizeof(l->path), "%s", words[0]);
 	return 1;
 }
 
-/* 1 if another program is to be looked at instead, which is then in path. */
-static int check_one(char *path)
+static void look_at(struct look *l)
 {
 	struct stat st;
-	int fd = open(path, O_RDONLY | O_CLOEXEC), script = 0;
+	int fd = open(l->path, O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0 || fstat(fd, &st)) {
-		finding_warning(NULL,
-			"%s cannot be read, so it cannot be looked at", path);
-	} else if (interpreter_of(fd, path, PROGRAM_PATH_MAX)) {
-		finding_good("a script; its interpreter", path);
-		script = 1;
-	} else if (elf_dynamic(fd) < 0) {
-		finding_fault(NULL, "%s is no 64-bit x86 program", path);
-	} else if (!elf_dynamic(fd)) {
-		finding_fault(NULL,
-			"%s is static, nothing can be preloaded: link it "
-			"dynamically",
-			path);
+	l->is = LOOK_SERVED;
+	l->why = l->what = NULL;
+	l->mend[0] = 0;
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		l->is = LOOK_UNREADABLE;
+	} else if (interpreter_of(l, fd)) {
+		l->is = LOOK_SCRIPT;
 	} else {
-		check_raised(fd, path, &st);
+		look_at_elf(l, fd);
+		if (l->is == LOOK_SERVED)
+			look_at_rights(l, fd, &st);
 	}
 	if (fd >= 0)
 		close(fd);
-	return script;
+}
+
+int program_tell(char **argv)
+{
+	static struct look l;
+	int scripts, i = is_env(argv[0]) ? behind_env(argv) : 0;
+
+	if (i < 0 || find_program(argv[i], l.path, sizeof(l.path)))
+		return 0;
+	for (scripts = 0; scripts <= SCRIPTS_MAX; scripts++) {
+		look_at(&l);
+		if (l.is != LOOK_SCRIPT)
+			break;
+	}
+	if (l.is != LOOK_NOT_SERVED)
+		return 0;
+	failure("%s %s: it is not served, and sees the kernel's objects",
+		l.path, l.why);
+	return 1;
+}
+
+/* 1 if another program is to be looked at instead. script: that names it. */
+static int check_one(struct look *l, const char *script)
+{
+	look_at(l);
+	switch (l->is) {
+	case LOOK_SCRIPT:
+		finding_good("a script; its interpreter", l->path);
+		return 1;
+	case LOOK_UNREADABLE:
+		if (access(l->path, F_OK))
+			finding_fault(NULL,
+				"%s, the interpreter of %s, does not exist",
+				l->path, script);
+		else
+			finding_warning(NULL,
+				"%s cannot be read, so it cannot be looked at",
+				l->path);
+		break;
+	case LOOK_TEXT:
+		finding_fault(NULL, "%s is no 64-bit x86 program", l->path);
+		break;
+	case LOOK_NOT_SERVED:
+		finding_fault(*l->mend ? l->mend : NULL, "%s %s%s%s", l->path,
+			l->why, l->what ? ": " : "", l->what ? l->what : "");
+		break;
+	default:
+		finding_good("program", l->path);
+	}
+	return 0;
 }
 
 void program_check(const char *name)
 {
-	char path[PROGRAM_PATH_MAX];
+	static struct look l;
 	int scripts = 0;
 
-	if (find_program(name, path, sizeof(path))) {
+	if (find_program(name, l.path, sizeof(l.path))) {
 		finding_fault(NULL, "there is no program %s", name);
 		return;
 	}
-	while (check_one(path) && scripts++ < SCRIPTS_MAX)
+	while (check_one(&l, name) && scripts++ < SCRIPTS_MAX)
 		;
 }

@@ -20,6 +20,7 @@
 #include "registry/lock.h"
 #include "shm/shmmap.h"
 #include "tool/home.h"
+#include "tool/registries.h"
 
 static const char *option_registry, *option_name;
 static int as_root;
@@ -35,8 +36,9 @@ static const char *open_path = "the registry";
 const struct option_spec registry_options[] = {
 	{"registry", 0, "PATH", &option_registry, "look at this registry"},
 	{"name", 0, "NAME", &option_name,
-		"or at this named one (default: IPCLIFT_REGISTRY,\n"
-		"else /dev/shm/ipclift-<uid>/default)"},
+		"or at this named one, OWNER/NAME if another user's\n"
+		"(default: IPCLIFT_REGISTRY, else\n"
+		"/dev/shm/ipclift-<uid>/default)"},
 	{"as-root", 0, NULL, &as_root,
 		"root: change another user's registry as root, not as\n"
 		"that user"},
@@ -64,7 +66,7 @@ const char *registry_path(void)
 		usage_error("--registry and --name exclude each other");
 		return NULL;
 	}
-	fault = option_name ? home_name_fault(option_name) : NULL;
+	fault = option_name ? home_name_path(option_name, path) : NULL;
 	if (fault) {
 		usage_error("--name: '%.80s' %s", option_name, fault);
 		return NULL;
@@ -73,10 +75,8 @@ const char *registry_path(void)
 		snprintf(path, sizeof(path), "%s",
 			option_registry ? option_registry
 					: getenv("IPCLIFT_REGISTRY"));
-	else
-		snprintf(path, sizeof(path), "/dev/shm/ipclift-%u/%s",
-			(unsigned)geteuid(),
-			option_name ? option_name : "default");
+	else if (!option_name)
+		home_name_path("default", path);
 	return path;
 }
 
@@ -169,6 +169,15 @@ static struct caller *begin(const char *path, u64 patience_ns)
 
 /* ---- opening ---- */
 
+void registry_tell_refused(int err, const char *why, int must_exist)
+{
+	char hint[300] = "";
+
+	if (err == -ENOENT && must_exist)
+		registries_hint(hint, sizeof(hint));
+	failure("%s%s", why, hint);
+}
+
 struct caller *registry_open_path(
 	const char *path, const struct region_options *options)
 {
@@ -179,7 +188,7 @@ struct caller *registry_open_path(
 			: registry_map(&caller.region, path, why, sizeof(why));
 
 	if (err) {
-		failure("%s", why);
+		registry_tell_refused(err, why, !options);
 		return NULL;
 	}
 	return begin(path, PATIENCE_NS);
@@ -191,22 +200,27 @@ static int file_of(const char *path, struct stat *ret)
 	return lstat(path, ret) || !S_ISREG(ret->st_mode) ? -1 : 0;
 }
 
-/* In the user's own directory, if it is that: what somebody else made is not
- * ours to look at. */
+/* What somebody else made in a user's directory is not ours to look at. */
 static int home_is_right(const char *path)
 {
 	char dir[HOME_PATH_MAX];
-	int fd;
 
-	if (!registry_is_home())
+	if (home_is_owners(path, dir))
 		return 1;
-	fd = home_open(0, dir);
-	if (fd >= 0)
-		close(fd);
-	else if (fd != -ENOENT)
-		failure("%s: it is in a directory that is not yours alone",
-			path);
-	return fd >= 0 || fd == -ENOENT;
+	failure("%s: it is in a directory that is not its owner's alone", path);
+	return 0;
+}
+
+int registry_new_fault(const char *limits, const char *ids)
+{
+	if (limits && strcmp(limits, "kernel") != 0 &&
+		strcmp(limits, "roomy") != 0)
+		return usage_error(
+			"--limits: '%s' is neither kernel nor roomy", limits);
+	if (ids && strcmp(ids, "normal") != 0 && strcmp(ids, "extended") != 0)
+		return usage_error(
+			"--ids: '%s' is neither normal nor extended", ids);
+	return 0;
 }
 
 /* Root, who changes what is another user's, does it with that user's rights: a
@@ -260,6 +274,7 @@ struct caller *registry_look(int *ret)
 	struct caller *c;
 	struct stat st;
 	char why[512];
+	int err;
 
 	*ret = path ? EXIT_FAILED : EXIT_USAGE;
 	if (!path || !home_is_right(path))
@@ -268,8 +283,9 @@ struct caller *registry_look(int *ret)
 		c = registry_open_path(path, NULL);
 		if (c)
 			c->patience_ns = PATIENCE_LOOK_NS;
-	} else if (region_copy(&caller.region, path, why, sizeof(why))) {
-		failure("%s", why);
+	} else if ((err = region_copy(
+			    &caller.region, path, why, sizeof(why)))) {
+		registry_tell_refused(err, why, 1);
 		c = NULL;
 	} else {
 		c = begin(path, PATIENCE_LOOK_NS);

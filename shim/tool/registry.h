@@ -17,7 +17,7 @@ extern const struct option_spec registry_options[];
 const char *registry_path(void);
 /* 1 if an option says which, 0 if the environment or nobody does. */
 int registry_is_named(void);
-/* 1 if it is one of the user's own directory: by --name, or the default. */
+/* 1 if it is one of a user's directory: by --name, or the default. */
 int registry_is_home(void);
 
 /* Map the file, which must exist; errors and why as of region_map. */
@@ -39,6 +39,14 @@ int registry_copy_again(void);
 struct region_options;
 struct caller *registry_open_path(
 	const char *path, const struct region_options *options);
+
+/* The message of region_map, and which registries there are if this one has to
+ * exist and does not. */
+void registry_tell_refused(int err, const char *why, int must_exist);
+
+/* 0, or EXIT_USAGE after a message: the values of --limits and --ids, or NULL.
+ */
+int registry_new_fault(const char *limits, const char *ids);
 
 /* "7", "0x10", "010", from min to max. 0 or -1. */
 int parse_number(const char *text, long long min, unsigned long long max,

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * ipclift run: set the environment, then become the program.
+ * ipclift run: make the registry, set the environment, then become the program.
+ *
+ * The registry is made here and not at the program's first call: a daemon may
+ * have given up its user or its root by then. One that cannot be used ends the
+ * command, as a program on it could do nothing else.
  *
  * Only --private needs a process that outlives the program, to remove the
  * registry; that is keeper.c's. In all other cases there is no parent: the
@@ -16,22 +20,29 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sys/mman.h>
+
+#include "object/limits.h"
+#include "tool/finding.h"
 #include "tool/home.h"
 #include "tool/keeper.h"
+#include "tool/registry.h"
 
 /* Our own failures, as env(1) and timeout(1) have it. */
 #define EXIT_OURS 125
+#define EXIT_NOT_RUN 126
 
 static struct run_options {
 	const char *registry, *name, *route, *limits, *ids;
-	int private;
+	int private, strict;
 } given;
 
 static const struct option_spec options[] = {
 	{"registry", 0, "PATH", &given.registry,
-		"the file PATH, made on first use"},
+		"the file PATH, made if there is none"},
 	{"name", 0, "NAME", &given.name,
-		"/dev/shm/ipclift-<uid>/NAME, made on first use"},
+		"/dev/shm/ipclift-<uid>/NAME, made if there is none;\n"
+		"OWNER/NAME: another user's, by ipclift create"},
 	{"private", 0, NULL, &given.private,
 		"a fresh one, removed with every object in it\n"
 		"when the last process that uses it ends"},
@@ -39,13 +50,15 @@ static const struct option_spec options[] = {
 		"the facilities served: of sem,msg,shm,mq, or\n"
 		"those left to the kernel: -shm (default: all)"},
 	{"limits", 0, "PROFILE", &given.limits,
-		"of a registry that is made: kernel, exactly\n"
-		"Linux's limits; or roomy (default): limits that\n"
-		"only make calls fail are lifted"},
+		"of a registry that is made: kernel, the limits that\n"
+		"the kernel has now; or roomy (default): limits\n"
+		"that only make calls fail are lifted"},
 	{"ids", 0, "MODE", &given.ids,
 		"of a registry that is made: normal (default) or\n"
 		"extended: room for 32,768 or 16,777,216 objects\n"
 		"of a kind"},
+	{"strict", 0, NULL, &given.strict,
+		"refuse a CMD that would not be served (126)"},
 	{0},
 };
 
@@ -78,19 +91,32 @@ const char *run_find_shim(void)
 	return access(installed, R_OK) ? NULL : installed;
 }
 
-/* LD_PRELOAD's first entry is the shim; what was there stays behind it. */
+static int names(const char *list, const char *shim)
+{
+	size_t n = strlen(shim);
+
+	for (; *list; list += *list != 0) {
+		if (!strncmp(list, shim, n) && strchr(": ", list[n]))
+			return 1;
+		list += strcspn(list, ": ");
+	}
+	return 0;
+}
+
+/* The shim stands behind what is there already: a library that others put
+ * there for its own calls (fakeroot, a sanitizer) is asked first, as it would
+ * be without us, and its calls of IPC come to us. */
 static int set_preload(const char *shim)
 {
 	const char *old = getenv("LD_PRELOAD");
-	size_t n = strlen(shim);
 	char *value;
 	int err;
 
 	if (!old || !*old)
 		return setenv("LD_PRELOAD", shim, 1);
-	if (!strncmp(old, shim, n) && (!old[n] || strchr(": ", old[n])))
+	if (names(old, shim))
 		return 0;
-	if (asprintf(&value, "%s:%s", shim, old) < 0)
+	if (asprintf(&value, "%s:%s", old, shim) < 0)
 		return -1;
 	err = setenv("LD_PRELOAD", value, 1);
 	free(value);
@@ -130,25 +156,20 @@ static int check_route(const char *list)
 
 static int check_options(const struct run_options *o)
 {
+	char path[HOME_PATH_MAX];
 	const char *fault;
+	int err;
 
 	if (!!o->registry + !!o->name + o->private > 1)
 		return usage_error("--registry, --name and --private exclude "
 				   "each other");
 	if (o->registry && !*o->registry)
 		return usage_error("--registry: the path is empty");
-	fault = o->name ? home_name_fault(o->name) : NULL;
+	fault = o->name ? home_name_path(o->name, path) : NULL;
 	if (fault)
 		return usage_error("--name: '%.80s' %s", o->name, fault);
-	if (o->limits && strcmp(o->limits, "kernel") != 0 &&
-		strcmp(o->limits, "roomy") != 0)
-		return usage_error("--limits: '%s' is neither kernel nor roomy",
-			o->limits);
-	if (o->ids && strcmp(o->ids, "normal") != 0 &&
-		strcmp(o->ids, "extended") != 0)
-		return usage_error(
-			"--ids: '%s' is neither normal nor extended", o->ids);
-	return o->route ? check_route(o->route) : 0;
+	err = registry_new_fault(o->limits, o->ids);
+	return err || !o->route ? err : check_route(o->route);
 }
 
 /* ---- the registry ---- */
@@ -174,20 +195,79 @@ static int set_registry_path(const char *path)
 
 static int set_registry_name(const char *name)
 {
-	char path[HOME_PATH_MAX + 80];
-	int fd = home_open(1, path);
+	char path[HOME_PATH_MAX];
 
-	if (fd < 0) {
-		failure(fd == -EACCES ? "%s: not a directory of ours that only "
-					"we may "
-					"write"
-				      : "%s: cannot be made",
-			path);
+	home_name_path(name, path);
+	return setenv("IPCLIFT_REGISTRY", path, 1);
+}
+
+/* What was asked for of a new registry, but another was there before. */
+static void tell_of_difference(const struct header *h, const char *path)
+{
+	const struct run_options *o = &given;
+	const char *limits = h->profile == LIMITS_KERNEL ? "kernel" : "roomy";
+	const char *ids =
+		h->idx_bits == IDX_BITS_EXTENDED ? "extended" : "normal";
+
+	if (o->limits && strcmp(o->limits, limits) != 0)
+		failure("%s was made with --limits %s, and keeps them", path,
+			limits);
+	if (o->ids && strcmp(o->ids, ids) != 0)
+		failure("%s was made with --ids %s, and keeps them", path, ids);
+}
+
+/* The directory of a path of ours is made, of another user's only looked at. */
+static int home_prepare(const char *path)
+{
+	char dir[HOME_PATH_MAX], name[HOME_PATH_MAX];
+	int fd;
+
+	if (!home_name_of(path, name))
+		return 0;
+	if (strchr(name, '/'))
+		return home_is_owners(path, dir)
+			       ? 0
+			       : failure("%s: is not its owner's alone", dir);
+	fd = home_open(1, dir);
+	if (fd >= 0)
+		close(fd);
+	if (fd == -EACCES)
+		return failure("%s: not a directory of ours that only we may "
+			       "write",
+			dir);
+	return fd < 0 ? failure("%s: cannot be made: %s", dir, strerror(-fd))
+		      : 0;
+}
+
+int run_make_registry(void)
+{
+	const char *env = getenv("IPCLIFT_REGISTRY");
+	struct region_options options = {0};
+	struct region region = {0};
+	char path[PATH_MAX], name[HOME_PATH_MAX], why[512];
+	int had, err;
+
+	if (env && *env)
+		snprintf(path, sizeof(path), "%s", env);
+	else
+		home_name_path("default", path);
+	if (home_prepare(path))
+		return -1;
+	limits_choose(
+		&options, getenv("IPCLIFT_LIMITS"), getenv("IPCLIFT_IDS"));
+	/* Another user's directory is not ours to fill. */
+	options.must_exist = home_name_of(path, name) && strchr(name, '/');
+	had = !access(path, F_OK);
+	err = region_map(&region, path, &options, why, sizeof(why));
+	if (err) {
+		registry_tell_refused(err, why, options.must_exist);
 		return -1;
 	}
-	close(fd);
-	snprintf(path + strlen(path), 80, "/%s", name);
-	return setenv("IPCLIFT_REGISTRY", path, 1);
+	if (had)
+		tell_of_difference(region_header(&region), path);
+	/* Whoever has it mapped counts as one who uses it. */
+	munmap(region.base, REGION_SIZE);
+	return 0;
 }
 
 static int set_environment(const struct run_options *o)
@@ -232,9 +312,11 @@ static int run_main(int argc, char **argv)
 		return err;
 	if (set_environment(&given))
 		return EXIT_OURS;
+	if (program_tell(argv) && given.strict)
+		return EXIT_NOT_RUN;
 	if (given.private)
-		return keeper_run(argv, run_exec, EXIT_OURS);
-	return run_exec(argv);
+		return keeper_run(argv, run_make_registry, run_exec, EXIT_OURS);
+	return run_make_registry() ? EXIT_OURS : run_exec(argv);
 }
 
 const struct command run_command = {
@@ -249,9 +331,11 @@ const struct command run_command = {
 		 "IPCLIFT_REGISTRY says.",
 	.more = "The exit status is CMD's; 128+n with --private if signal n "
 		"killed it;\n"
-		"127 if there is no CMD, 126 if it cannot be run, 125 if the "
-		"registry or\n"
-		"the shim cannot be used, 2 for a wrong option.",
+		"127 if there is no CMD, 126 if it cannot be run, or not be "
+		"served with\n"
+		"--strict, 125 if the registry or the shim cannot be used, 2 "
+		"for a wrong\n"
+		"option.",
 	.options = options,
 	.is = COMMAND_STOPS,
 	.main = run_main,

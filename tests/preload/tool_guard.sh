@@ -118,7 +118,7 @@ make /dev/shm/ipclift-40003/default
 chmod 666 /dev/shm/ipclift-40003/default
 is "a directory that somebody else made" \
     "$(status as_user 40003 "$ipclift" ls)" 1
-is "is said to be it" "$(grep -c 'not yours alone' "$work/err")" 1
+is "is said to be it" "$(grep -c 'not its owner.s alone' "$work/err")" 1
 
 # ---- what front and keeper leave when both are killed
 mkdir -m 700 -p /dev/shm/ipclift-0/private.abcdef.mq

@@ -61,16 +61,16 @@ is "no parent without --private" "$(bash -c 'echo $$
     "$ipclift" "$work/registry" | uniq | wc -l)" 1
 
 # ---- environment
-is "LD_PRELOAD is prepended" \
-    "$(LD_PRELOAD=libc.so.6 "$ipclift" run --name x -- printenv LD_PRELOAD)" \
-    "$(realpath "${IPCLIFT_SHIM:?}"):libc.so.6"
+is "LD_PRELOAD is added to" \
+    "$(LD_PRELOAD=libm.so.6 "$ipclift" run --name x -- printenv LD_PRELOAD)" \
+    "libm.so.6:$(realpath "${IPCLIFT_SHIM:?}")"
 is "and not twice" "$("$ipclift" run -- "$ipclift" run -- printenv LD_PRELOAD)" \
     "$(realpath "$IPCLIFT_SHIM")"
 is "--name" "$("$ipclift" run --name a.b -- printenv IPCLIFT_REGISTRY)" \
     "$home/a.b"
 is "--registry, made absolute" "$(cd "$work" && "$ipclift" run \
     --registry r -- sh -c 'cd / && printenv IPCLIFT_REGISTRY')" "$work/r"
-is "options" "$("$ipclift" run --route -shm --limits kernel --ids extended -- \
+is "options" "$("$ipclift" run --private --route -shm --limits kernel --ids extended -- \
     sh -c 'echo $IPCLIFT_ROUTE $IPCLIFT_LIMITS $IPCLIFT_IDS')" \
     "-shm kernel extended"
 
@@ -170,5 +170,5 @@ until_true '! kill -0 $program 2>/dev/null'
 "$ipclift" run --name x -- true
 is "both killed: the next command sweeps" "$(files)" 0
 
-rm -f "$home/x" "$home/a.b"
+rm -f "$home/x" "$home/a.b" "$home/default"
 exit $bad

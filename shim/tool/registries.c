@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: MIT
+/*
+ * ipclift create, registries, destroy: registries as files.
+ *
+ * A registry that other users are to reach is where its owner's others are,
+ * under OWNER's number: nobody else can put one there for a trap. Its file has
+ * the mode that was asked for, and the directory lets others in, who must know
+ * the name (home_share).
+ */
+#include "tool/registries.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "object/limits.h"
+#include "object/sidefile.h"
+#include "tool/home.h"
+#include "tool/registry.h"
+#include "tool/table.h"
+
+/* NAME, OWNER/NAME as --name has it, or PATH: one that begins with '/' or '.'.
+ * 0, or EXIT_USAGE after a message. */
+static int path_of(const char *word, char *path)
+{
+	const char *fault = NULL;
+
+	if (*word == '/' || (*word == '.' && strchr(word, '/')))
+		snprintf(path, PATH_MAX, "%s", word);
+	else
+		fault = home_name_path(word, path);
+	return fault ? usage_error("'%.80s' %s", word, fault) : 0;
+}
+
+/* ---- create ---- */
+
+static const char *mode_text, *group_text, *limits_text, *ids_text;
+
+static const struct option_spec create_options[] = {
+	{"mode", 0, "MODE", &mode_text,
+		"of the file, in octal: 666 for everybody (default:\n"
+		"600, or 660 with --group)"},
+	{"group", 0, "GROUP", &group_text, "whose members may use it, too"},
+	{"limits", 0, "PROFILE", &limits_text,
+		"kernel (what the kernel has now) or roomy (default)"},
+	{"ids", 0, "MODE", &ids_text, "normal (default) or extended"},
+	{0},
+};
+
+struct access_wish {
+	unsigned mode;
+	gid_t gid; /* -1: as it comes */
+};
+
+static int parse_access(struct access_wish *ret)
+{
+	const struct group *group = NULL;
+	char *end;
+
+	ret->mode = group_text ? 0660 : 0600;
+	ret->gid = (gid_t)-1;
+	if (mode_text)
+		ret->mode = (unsigned)strtoul(mode_text, &end, 8);
+	if (mode_text && (*end || end == mode_text || (ret->mode & ~0666u) ||
+				 (ret->mode & 0600) != 0600))
+		return usage_error("--mode: '%s' is not from 600 to 666, in "
+				   "octal, without x bits",
+			mode_text);
+	if (!group_text)
+		return 0;
+	ret->gid = (gid_t)strtoul(group_text, &end, 10);
+	if (*group_text && !*end)
+		return 0;
+	group = getgrnam(group_text);
+	if (!group)
+		return usage_error(
+			"--group: there is no group '%s'", group_text);
+	ret->gid = group->gr_gid;
+	return 0;
+}
+
+/* The new file is a registry that only we may open until this is done. */
+static int share(const char *path, const struct access_wish *wish)
+{
+	char name[HOME_PATH_MAX];
+
+	if (wish->gid != (gid_t)-1 && chown(path, (uid_t)-1, wish->gid))
+		return -errno;
+	if (chmod(path, wish->mode))
+		return -errno;
+	return (wish->mode & 066) && home_name_of(path, name) ? home_share()
+							      : 0;
+}
+
+static int make(const char *path, const struct access_wish *wish)
+{
+	struct region_options options = {0};
+	struct caller *c;
+	char why[512];
+	int fd, err;
+
+	fd = open(
+		path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return failure("%s: %s", path,
+			errno == EEXIST ? "there is a file of that name"
+					: strerror(errno));
+	fchmod(fd, 0600);
+	close(fd);
+	limits_choose(&options, limits_text, ids_text);
+	c = registry_open_path(path, &options);
+	if (!c) {
+		unlink(path);
+		return EXIT_FAILED;
+	}
+	/* Others may not be able to make it. */
+	sidefile_make_dir(c);
+	err = share(path, wish);
+	if (!err)
+		return 0;
+	home_remove(path);
+	snprintf(why, sizeof(why), "%s", strerror(-err));
+	return failure("%s: cannot be shared: %s", path, why);
+}
+
+static int create_main(int argc, char **argv)
+{
+	struct access_wish wish;
+	char path[PATH_MAX], home[HOME_PATH_MAX], name[HOME_PATH_MAX];
+	int err, fd;
+
+	if (argc != 1)
+		return usage_error(argc ? "one registry at a time"
+					: "which registry? NAME or PATH");
+	err = registry_new_fault(limits_text, ids_text);
+	if (!err)
+		err = parse_access(&wish);
+	if (!err)
+		err = path_of(argv[0], path);
+	if (err)
+		return err;
+	fd = home_name_of(path, name) ? home_open(1, home) : -1;
+	if (fd >= 0)
+		close(fd);
+	err = make(path, &wish);
+	if (err)
+		return err;
+	if (fd >= 0 && (wish.mode & 066))
+		printf("%s\nothers: ipclift run --name %u/%s\n", path,
+			home_uid(), name);
+	else
+		puts(path);
+	return EXIT_OK;
+}
+
+const struct command create_command = {
+	.name = "create",
+	.summary = "make a registry, for other users too",
+	.usage = "[OPTIONS] NAME|PATH",
+	.about = "Make a registry that does not exist yet. Of a NAME its file "
+		 "is "
+		 "in\n"
+		 "/dev/shm/ipclift-<uid>; with --mode or --group others reach "
+		 "it "
+		 "there by\n"
+		 "--name OWNER/NAME, which takes a user's name or number. Who "
+		 "may "
+		 "write a\n"
+		 "registry can destroy what is in it.",
+	.options = create_options,
+	.main = create_main,
+};
+
+/* ---- registries ---- */
+
+static int as_json;
+
+static const struct option_spec list_options[] = {
+	{"json", 0, NULL, &as_json, "as a JSON array"},
+	{0},
+};
+
+/* Everything in a directory that could be a registry: each with its path. */
+static void each_in(
+	const char *dir, void (*fn)(const char *path, void *arg), void *arg)
+{
+	char path[PATH_MAX];
+	struct dirent **names;
+	struct stat st;
+	int n = scandir(dir, &names, NULL, alphasort), i;
+
+	for (i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "%.2000s/%s", dir,
+			names[i]->d_name);
+		/* Of a fifo or a device not even the opening is harmless. */
+		if (!lstat(path, &st) && S_ISREG(st.st_mode))
+			fn(path, arg);
+		free(names[i]);
+	}
+	if (n >= 0)
+		free(names);
+}
+
+/* Our home, those of others as far as we may, and what lies beside them. */
+static void each_registry(void (*fn)(const char *path, void *arg), void *arg)
+{
+	char path[PATH_MAX];
+	struct dirent **names;
+	int n = scandir("/dev/shm", &names, NULL, alphasort), i;
+
+	for (i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "/dev/shm/%s", names[i]->d_name);
+		if (!strncmp(names[i]->d_name, "ipclift-", 8))
+			each_in(path, fn, arg);
+		free(names[i]);
+	}
+	if (n >= 0)
+		free(names);
+	each_in("/dev/shm", fn, arg);
+}
+
+/* In a word why a header was refused. */
+static const char *state_of(int err)
+{
+	switch (err) {
+	case 0:
+		return "ok";
+	case -EPROTO:
+		return "other version";
+	case -ESTALE:
+		return "other boot";
+	case -EXDEV:
+		return "other pid namespace";
+	default:
+		return "damaged";
+	}
+}
+
+static void add_header(json_object *row, const char *path,
+	const struct header *h, const struct stat *st, int err)
+{
+	u32 f, objects = 0;
+
+	for (f = 0; f < N_FAC; f++)
+		objects += h->ids[f].in_use;
+	field_time(row, "created", (long long)h->created);
+	field_text(row, "limits", "%s%s",
+		h->profile == LIMITS_KERNEL ? "kernel" : "roomy",
+		h->idx_bits == IDX_BITS_EXTENDED ? ", extended" : "");
+	field_int(row, "objects", objects);
+	if (err)
+		field_null(row, "processes");
+	else
+		field_int(row, "processes", home_count_users(path));
+	field_uint(row, "bytes", (unsigned long long)st->st_blocks * 512);
+}
+
+static void add_row(const char *path, void *arg)
+{
+	static struct header h;
+	char name[HOME_PATH_MAX], why[512];
+	json_object *row, *rows = arg;
+	struct stat st;
+	int err = region_peek(path, &h, why, sizeof(why));
+
+	/* A file of another kind, or one that is not for us. */
+	if (err == -ENODATA || err == -EACCES || stat(path, &st))
+		return;
+	row = json_object_new_object();
+	field_text(row, "name", "%s", home_name_of(path, name) ? name : path);
+	field_text(row, "path", "%s", path);
+	field_user(row, "owner", st.st_uid);
+	field_text(row, "mode", "%03o", st.st_mode & 0777);
+	/* Of another version the rest means something else. */
+	if (err == -EPROTO)
+		field_uint(
+			row, "bytes", (unsigned long long)st.st_blocks * 512);
+	else
+		add_header(row, path, &h, &st, err);
+	field_text(row, "state", "%s", state_of(err));
+	json_object_array_add(rows, row);
+}
+
+static int registries_main(int argc, char **argv)
+{
+	static const struct column columns[] = {{"NAME", "name", 's'},
+		{"OWNER", "owner", '<'}, {"MODE", "mode", '<'},
+		{"LIMITS", "limits", '<'}, {"OBJECTS", "objects", '>'},
+		{"PROCESSES", "processes", '>'}, {"BYTES", "bytes", 'b'},
+		{"STATE", "state", '<'}, {0}};
+	json_object *rows;
+	int err = no_words(argc, argv);
+
+	if (err)
+		return err;
+	rows = json_object_new_array();
+	each_registry(add_row, rows);
+	rows_print(columns, rows, as_json);
+	return EXIT_OK;
+}
+
+const struct command registries_command = {
+	.name = "registries",
+	.summary = "list the registries that there are",
+	.usage = "[OPTIONS]",
+	.about =
+		"List the registries in /dev/shm that you may read: your own "
+		"by "
+		"name, other\n"
+		"users' by OWNER/NAME, the rest by path.\n"
+		"  PROCESSES  that use it, as far as you may see them\n"
+		"  STATE      other boot, other version: no program can use it "
+		"any more or yet;\n"
+		"             ipclift destroy removes it",
+	.options = list_options,
+	.main = registries_main,
+};
+
+/* ---- what there is, for messages ---- */
+
+struct hint {
+	char *text;
+	size_t cap, len;
+	int n;
+};
+
+static void add_name(const char *path, void *arg)
+{
+	static struct header h;
+	char name[HOME_PATH_MAX], why[512];
+	struct hint *t = arg;
+
+	if (!home_name_of(path, name) || t->len + strlen(name) + 4 > t->cap ||
+		region_peek(path, &h, why, sizeof(why)))
+		return;
+	t->len += (size_t)snprintf(t->text + t->len, t->cap - t->len, "%s%s",
+		t->n++ ? ", " : "; there are: ", name);
+}
+
+void registries_hint(char *text, size_t cap)
+{
+	struct hint t = {text, cap, 0, 0};
+	char home[HOME_PATH_MAX];
+	int fd = home_open(0, home);
+
+	text[0] = 0;
+	if (fd >= 0) {
+		close(fd);
+		each_in(home, add_name, &t);
+	}
+	if (!t.n)
+		snprintf(text, cap, "; ipclift run or create makes one");
+}
+
+/* ---- destroy ---- */
+
+static int force;
+
+static const struct option_spec destroy_options[] = {
+	{"force", 0, NULL, &force,
+		"though processes use it: they go on with what they\n"
+		"have, and new ones make another"},
+	{0},
+};
+
+static int destroy(const char *path)
+{
+	static struct header h;
+	char why[512], dir[HOME_PATH_MAX];
+	int err = region_peek(path, &h, why, sizeof(why));
+	unsigned n;
+
+	/* What cannot be read may still be ours to remove, but then nobody
+	 * knows what it is. */
+	if (err == -ENODATA || err == -ENOENT || err == -EACCES ||
+		err == -ELOOP)
+		return failure("%s", why);
+	if (!home_is_owners(path, dir))
+		return failure(
+			"%s: its directory is not its owner's alone", path);
+	n = err ? 0 : home_count_users(path);
+	if (!force && n)
+		return failure("%s: %u process%s it; --force removes it all "
+			       "the same",
+			path, n, n > 1 ? "es use" : " uses");
+	err = home_remove(path);
+	return err ? failure("%s: %s", path, strerror(-err)) : EXIT_OK;
+}
+
+static int destroy_main(int argc, char **argv)
+{
+	char path[PATH_MAX];
+	int i, err = argc ? 0 : usage_error("which registry? NAME or PATH");
+
+	for (i = 0; i < argc && !err; i++)
+		err = path_of(argv[i], path);
+	for (i = 0; i < argc && err != EXIT_USAGE; i++) {
+		path_of(argv[i], path);
+		err |= destroy(path);
+	}
+	return err;
+}
+
+const struct command destroy_command = {
+	.name = "destroy",
+	.summary = "remove a registry with all that is in it",
+	.usage = "[OPTIONS] NAME|PATH...",
+	.about = "Remove registries, with every object in them. One that "
+		 "processes use is kept,\n"
+		 "unless --force is given. (ipclift rm --all removes the "
+		 "objects alone.)",
+	.options = destroy_options,
+	.main = destroy_main,
+};
