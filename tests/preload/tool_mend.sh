@@ -179,14 +179,15 @@ is "that group is served" "$(status setpriv --regid 5 --clear-groups \
     "$ipclift" doctor -q "$work/id")" 0
 chmod 755 "$work/id"
 if setcap cap_net_raw+ep "$work/id" 2>/dev/null; then
-    mends "the program has capabilities" "setcap -r $work/id" : "$set_id"
+    mends "has capabilities" "setcap -r $work/id" : "$set_id"
 fi
+bash=$(type -P bash)
 printf '#! %s -x\n' "$work/first" >"$work/second"
 printf '#!/usr/bin/env bash\n' >"$work/first"
 is "a script" "$(status "$ipclift" doctor -q "$work/second")" 0
 is "is its interpreter's matter" "$(grep -E '^ok +(a script|program)' "$work/out" |
     tr '\n' ' ')" "ok    a script; its interpreter: $work/first ok    a script; \
-its interpreter: /usr/bin/env ok    program: /usr/bin/env "
+its interpreter: $bash ok    program: $bash "
 printf '#!%s\n' "$work/second" >"$work/second"
 is "a script of itself comes to an end" \
     "$(status timeout 10 "$ipclift" doctor -q "$work/second")" 0
