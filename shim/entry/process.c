@@ -153,6 +153,8 @@ static int map_registry(int quiet)
 	limits_choose(&opt, environment_get("IPCLIFT_LIMITS"),
 		environment_get("IPCLIFT_IDS"));
 	log_init(environment_get("IPCLIFT_LOG"));
+	if (path && *path)
+		limit_remedy_for("--registry", path);
 	if (!path || !*path) {
 		err = region_default_path(own, sizeof(own), why, sizeof(why));
 		path = own;

@@ -168,6 +168,21 @@ static const char *last_resort(const struct header *h, u64 which)
 	}
 }
 
+/* Written before anything is told. Longer ones are not given (eventtext.h). */
+static char remedy_for[128];
+
+void limit_remedy_for(const char *option, const char *value)
+{
+	size_t n;
+
+	if (str_len(option) + str_len(value) + 4 > sizeof(remedy_for))
+		return;
+	n = str_add(remedy_for, sizeof(remedy_for), 0, option);
+	n = str_add(remedy_for, sizeof(remedy_for), n, " ");
+	n = str_add(remedy_for, sizeof(remedy_for), n, value);
+	str_add(remedy_for, sizeof(remedy_for), n, " ");
+}
+
 size_t limit_remedy(
 	const struct header *h, const struct event *e, char *buf, size_t cap)
 {
@@ -179,6 +194,7 @@ size_t limit_remedy(
 	if (!want)
 		return str_add(buf, cap, 0, last_resort(h, which));
 	n = str_add(buf, cap, 0, "ipclift set ");
+	n = str_add(buf, cap, n, remedy_for);
 	n = str_add(buf, cap, n, k->name);
 	n = str_add(buf, cap, n, "=");
 	return str_add_u64(buf, cap, n, want);

@@ -14,7 +14,7 @@ enum event_code {
 	EVENT_LIMIT,	   /* arg0 = LIMIT_* | errno << 32, arg1 = its value */
 	EVENT_REAPED,	   /* arg0 = pid whose undo was applied */
 	EVENT_KERNEL_KEY,  /* arg0 = facility, arg1 = key that the kernel has */
-	EVENT_DETACHED,	   /* arg0 = pid whose attachments were dropped */
+	EVENT_DETACHED,	   /* of 0.1.0: attachments of a process that ended */
 	EVENT_NO_ROOM,	   /* arg0 = pages asked for, arg1 = pages left */
 	EVENT_REFUSED,	   /* arg0 = control file, arg1 = errno of its text */
 	EVENT_NO_LIFELINE, /* arg0 = pid that is refused robust lists */

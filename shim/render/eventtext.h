@@ -9,7 +9,7 @@
 #include "registry/event.h"
 
 /* No text is longer. */
-#define EVENT_TEXT_MAX 200u
+#define EVENT_TEXT_MAX 320u
 
 /* What happened, without time and process: into buf (capacity cap,
  * zero-terminated, cut if too long); its length. */

@@ -198,8 +198,6 @@ int shm_release_locked(struct caller *c, struct task *t, u32 epoch)
 		shm_record_unlink(c, t, rec, pid);
 		n++;
 	}
-	if (n)
-		event_add(c, EVENT_DETACHED, pid, n);
 	if (epoch == ~0u)
 		free_records(c, t);
 	return n > 0;

@@ -153,6 +153,25 @@ static void check_limit(
 	finding_fault(mend, "the limit on %s is not above 32 GiB", what);
 }
 
+/* The registry is a file mapping, which the kernel's default leaves out of core
+ * files; its System V segments are none. */
+static void check_core(void)
+{
+	FILE *f = fopen("/proc/self/coredump_filter", "re");
+	unsigned filter = ~0u;
+	struct rlimit r;
+
+	if (f && fscanf(f, "%x", &filter) != 1)
+		filter = ~0u;
+	if (f)
+		fclose(f);
+	if (!(filter & 8) && !getrlimit(RLIMIT_CORE, &r) && r.rlim_cur)
+		finding_warning("echo 0x3b >/proc/self/coredump_filter",
+			"core files will have no attached segments: set bit 3 "
+			"of the filter in the\n      shell that starts the "
+			"programs");
+}
+
 /* 1 if this file of logind's says that it lets our files be. */
 static int says_keep(const char *path)
 {
@@ -500,6 +519,7 @@ static int doctor_main(int argc, char **argv)
 	check_limit(RLIMIT_AS, "address space", 'v', "as");
 	check_limit(
 		RLIMIT_FSIZE, "file size (the file is sparse)", 'f', "fsize");
+	check_core();
 	check_logind();
 	shim = check_shim();
 	c = !registry_is_home() || home_is_good() ? check_registry(path) : NULL;

@@ -37,6 +37,8 @@ _ipclift() {
     --ids) mapfile -t COMPREPLY < <(compgen -W "normal extended" -- "$cur") && return ;;
     --mode) mapfile -t COMPREPLY < <(compgen -W "600 660 666" -- "$cur") && return ;;
     --group) mapfile -t COMPREPLY < <(compgen -g -- "$cur") && return ;;
+    --only) mapfile -t COMPREPLY < <(compgen -W "limit death room other" -- "$cur") && return ;;
+    --older | --since) mapfile -t COMPREPLY < <(compgen -W "10m 1h 1d" -- "$cur") && return ;;
     --route) mapfile -t COMPREPLY < <(compgen -W "sem msg shm mq -sem -msg -shm -mq" -- "$cur") && return ;;
     esac
     local command=${COMP_WORDS[1]} kinds="sem msg shm mq" options="--help"
@@ -59,8 +61,9 @@ _ipclift() {
             options+=" $kinds"
         fi
         ;;
-    gc) options+=" --dry-run $kinds" ;;
-    check | events | bench) options+=" --json" ;;
+    gc) options+=" --dry-run --older --force $kinds" ;;
+    events) options+=" --json --since --only" ;;
+    check | bench) options+=" --json" ;;
     waits) options+=" --json --dot" ;;
     locks) options+=" --json --all --on --off --reset" ;;
     tasks) options+=" --json --all" ;;

@@ -84,6 +84,21 @@ const struct command get_command = {
 
 /* ---- set ---- */
 
+static s64 lowest(const struct control *k)
+{
+	return k->size == 8 ? 0 : k->min;
+}
+
+/* c NULL: in any registry. */
+static u64 highest(const struct control *k, const struct caller *c)
+{
+	if (k->size == 8)
+		return ~0ULL;
+	if (!k->by_ids)
+		return (u64)k->max;
+	return 1ULL << (c ? caller_header(c)->idx_bits : IDX_BITS_EXTENDED);
+}
+
 /* 0, or the exit status of a word that is no NAME=VALUE of ours. */
 static int parse_assignment(const char *word, const struct control **ret,
 	unsigned long long *ret_value)
@@ -100,7 +115,9 @@ static int parse_assignment(const char *word, const struct control **ret,
 	value++;
 	if (parse_number(value, (*ret)->size == 8 ? 0 : -2147483648LL,
 		    (*ret)->size == 8 ? ~0ULL : 2147483647ULL, ret_value))
-		return usage_error("%s: '%s' is no number for it", name, value);
+		return usage_error("%s: '%s' is no number from %lld to %llu",
+			name, value, (long long)lowest(*ret),
+			(unsigned long long)highest(*ret, NULL));
 	return 0;
 }
 
@@ -123,8 +140,10 @@ static int set_main(int argc, char **argv)
 	for (i = 0; c && !err && i < argc; i++) {
 		parse_assignment(argv[i], &k, &v);
 		if (control_set(c, k, v))
-			err = failure("%s: %s is out of range", k->name,
-				strchr(argv[i], '=') + 1);
+			err = failure("%s: %s is not from %lld to %llu",
+				k->name, strchr(argv[i], '=') + 1,
+				(long long)lowest(k),
+				(unsigned long long)highest(k, c));
 	}
 	return err;
 }

@@ -50,6 +50,12 @@ int registry_is_named(void)
 	return option_registry || option_name;
 }
 
+const char *registry_option(const char **ret)
+{
+	*ret = option_name ? option_name : option_registry;
+	return option_name ? "--name" : option_registry ? "--registry" : NULL;
+}
+
 int registry_is_home(void)
 {
 	const char *env = getenv("IPCLIFT_REGISTRY");
@@ -294,6 +300,31 @@ struct caller *registry_look(int *ret)
 	if (c)
 		*ret = EXIT_OK;
 	return c;
+}
+
+int parse_age(const char *option, const char *text, long long *ret)
+{
+	static const struct {
+		char letter;
+		long long seconds;
+	} units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
+	unsigned long long n;
+	char *end;
+	size_t i;
+
+	errno = 0;
+	n = strtoull(text, &end, 10);
+	for (i = 0; i < 4 && *end != units[i].letter; i++)
+		;
+	/* So much that no time is before 1970. */
+	if (*text < '0' || *text > '9' || errno || n > 10000000 ||
+		(*end && (i == 4 || end[1])))
+		return usage_error(
+			"%s: '%s' is no time such as 90s, 10m, 1h or "
+			"2d",
+			option, text);
+	*ret = (long long)n * (*end ? units[i].seconds : 1);
+	return 0;
 }
 
 int parse_number(const char *text, long long min, unsigned long long max,

@@ -15,6 +15,8 @@ extern const struct option_spec registry_options[];
 
 /* Its file's name, or NULL after a usage error. */
 const char *registry_path(void);
+/* The option that says which, with its value in *ret; NULL: none does. */
+const char *registry_option(const char **ret);
 /* 1 if an option says which, 0 if the environment or nobody does. */
 int registry_is_named(void);
 /* 1 if it is one of a user's directory: by --name, or the default. */
@@ -47,6 +49,10 @@ void registry_tell_refused(int err, const char *why, int must_exist);
 /* 0, or EXIT_USAGE after a message: the values of --limits and --ids, or NULL.
  */
 int registry_new_fault(const char *limits, const char *ids);
+
+/* "90", "90s", "10m", "1h", "2d" in seconds: 0, or EXIT_USAGE after a message
+ * that names the option. */
+int parse_age(const char *option, const char *text, long long *ret);
 
 /* "7", "0x10", "010", from min to max. 0 or -1. */
 int parse_number(const char *text, long long min, unsigned long long max,

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "inspect/semview.h"
 #include "inspect/msgview.h"
@@ -116,16 +117,23 @@ const struct command rm_command = {
 
 /* ---- gc ---- */
 
-static int gc_dry_run;
+static int gc_dry_run, gc_force;
+static const char *gc_older;
 
 static const struct option_spec gc_options[] = {
 	{"dry-run", 'n', NULL, &gc_dry_run, "only say which"},
+	{"older", 0, "AGE", &gc_older,
+		"only what was last used or changed so long ago:\n"
+		"90s, 10m, 1h, 2d"},
+	{"force", 0, NULL, &gc_force,
+		"also those of which no user is known at all"},
 	{0},
 };
 
 struct gc {
 	int failed, nobody;
 	unsigned n;
+	s64 before; /* last used at the latest then; 0: at any time */
 };
 
 static int is_dead(u32 pid)
@@ -139,7 +147,7 @@ static int sem_abandoned(struct caller *c, const struct sem_stat *st)
 {
 	struct sem_holder holder;
 	struct sem_sleeper sleeper;
-	int known = 0, pid;
+	int known = gc_force, pid;
 	u32 i;
 
 	for (i = 0; i < st->nsems; i++) {
@@ -156,7 +164,8 @@ static int msg_abandoned(struct caller *c, const struct msg_stat *st)
 {
 	struct msg_sleeper sleeper;
 
-	return (st->lspid || st->lrpid) && (!st->lspid || is_dead(st->lspid)) &&
+	return (st->lspid || st->lrpid || gc_force) &&
+	       (!st->lspid || is_dead(st->lspid)) &&
 	       (!st->lrpid || is_dead(st->lrpid)) &&
 	       msg_sleepers(c, st->id, &sleeper, 1) == 0;
 }
@@ -181,6 +190,33 @@ static int abandoned(struct caller *c, const struct object *o)
 	}
 }
 
+static s64 latest(s64 a, s64 b, s64 c)
+{
+	s64 most = a > b ? a : b;
+
+	return most > c ? most : c;
+}
+
+/* When it was last used, or changed: seconds since 1970. */
+static s64 last_used(struct caller *c, const struct object *o)
+{
+	struct mq_stat st;
+
+	switch (o->kind) {
+	case FAC_SEM:
+		return latest(o->sem.otime, o->sem.ctime, 0);
+	case FAC_MSG:
+		return latest(o->msg.stime, o->msg.rtime, o->msg.ctime);
+	case FAC_SHM:
+		return latest(o->shm.atime, o->shm.dtime, o->shm.ctime);
+	default:
+		return mq_stat(c, &o->mq.desc, &st)
+			       ? 0
+			       : latest(st.atime, st.mtime, st.ctime) /
+					 1000000000;
+	}
+}
+
 static int gc_each(struct caller *c, const struct object *o, void *arg)
 {
 	struct gc *gc = arg;
@@ -188,6 +224,8 @@ static int gc_each(struct caller *c, const struct object *o, void *arg)
 	int err = 0;
 
 	if (!gc->nobody && !abandoned(c, o))
+		return 0;
+	if (gc->before && last_used(c, o) > gc->before)
 		return 0;
 	gc->n++;
 	if (!gc_dry_run)
@@ -211,12 +249,16 @@ static int gc_main(int argc, char **argv)
 	unsigned kinds = kinds_parse(argc, argv);
 	const char *path = registry_path();
 	struct gc gc = {0};
+	long long age;
 	struct caller *c;
 	u64 freed;
 	int err;
 
-	if (!kinds || !path)
+	if (!kinds || !path ||
+		(gc_older && parse_age("--older", gc_older, &age)))
 		return EXIT_USAGE;
+	if (gc_older)
+		gc.before = time(NULL) - age;
 	/* Before we stand in its table ourselves. */
 	gc.nobody = !home_in_use(path, 0);
 	c = registry_open(&err);
@@ -251,7 +293,10 @@ const struct command gc_command = {
 		"  mq   no process has it open\n"
 		"If no process is on the registry at all: every object. Memory "
 		"that threads\n"
-		"which are gone had for their calls goes back, too.",
+		"which are gone had for their calls goes back, too. A set or "
+		"queue that nobody\n"
+		"has used yet stays, for nobody knows who made it, unless "
+		"--force is given.",
 	.options = gc_options,
 	.is = COMMAND_ON_REGISTRY,
 	.main = gc_main,

@@ -97,7 +97,7 @@ static void fit(const struct column *columns, int *width, int n)
 			cut = i;
 	}
 	if (used <= WIDTH || columns[cut].side == '>' ||
-		columns[cut].side == 'b')
+		columns[cut].side == 'w' || columns[cut].side == 'b')
 		return;
 	width[cut] -= used - WIDTH;
 	if (width[cut] < CUT_LEAST)

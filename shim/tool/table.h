@@ -10,8 +10,9 @@
 #include <json-c/json.h>
 
 /* One column: its heading, the name in JSON, and how it is shown: '<' or '>'
- * its side; 'b' bytes ("1.5 KiB"), right; 's' what a long table is cut at, left
- * (at most one of these; else the last column is). */
+ * its side; 'w' left, and whole even where it is cut at; 'b' bytes ("1.5 KiB"),
+ * right; 's' what a long table is cut at, left (at most one of these; else the
+ * last column is). */
 struct column {
 	const char *heading;
 	const char *field;
