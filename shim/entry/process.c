@@ -616,12 +616,20 @@ void process_credentials_apart(void)
 	cred_forget(process_caller.cred);
 }
 
+/* What is else made when it is needed, but may be out of reach then. */
+static void map_rest(void)
+{
+	if (process.region.base && process_routes(FAC_SHM))
+		shm_map_read_only(&process.shm, &process.region);
+}
+
 /* Before the first call, while it is possible. Not for a vfork child, whose
  * memory is its parent's. */
 static void map_now(void)
 {
 	u64 mask;
 
+	map_rest();
 	if (likely(process.region.base) || process_vfork_depth() ||
 		init_lock(&mask, 1))
 		return;
@@ -633,6 +641,7 @@ static void map_now(void)
 		if (process.region.path[0])
 			sidefile_make_dir(&process_caller);
 	}
+	map_rest();
 	init_unlock(&mask);
 }
 
@@ -664,6 +673,7 @@ static void map_early(int comes_back)
 {
 	const char *path;
 
+	map_rest();
 	if (likely(process.region.base))
 		return;
 	path = environment_get("IPCLIFT_REGISTRY");

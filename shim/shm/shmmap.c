@@ -58,6 +58,18 @@ static void *home_place(struct caller *c, int read_only, u64 len)
 }
 
 /* Smaller and smaller, if address space is limited. */
+void shm_map_read_only(struct shm_process *p, const struct region *region)
+{
+	char *none = NULL, *page;
+
+	if (p->read_only)
+		return;
+	page = region_map_read_only(region);
+	if (page && !__atomic_compare_exchange_n(&p->read_only, &none, page, 0,
+			    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		sys_call(__NR_munmap, page, SYS_PAGE);
+}
+
 static void make_home(struct caller *c, int read_only)
 {
 	struct shm_process *p = c->shm;
@@ -65,7 +77,7 @@ static void make_home(struct caller *c, int read_only)
 	char *at;
 
 	if (read_only)
-		p->read_only = region_map_read_only(&c->region);
+		shm_map_read_only(p, &c->region);
 	if (len > WINDOW_HOME)
 		len = WINDOW_HOME;
 	for (; len >= HOME_MIN; len = (len / 4) & ~(SYS_PAGE - 1)) {

@@ -183,6 +183,12 @@ int shm_entry_covers(const struct shm_process *p, const struct shm_entry *e,
 /* ---- shmmap.c ---- */
 
 /*
+ * Have the mapping that attachments with SHM_RDONLY are duplicated from: made by
+ * the first of them, and before the process becomes one that may not open the
+ * registry. No lock; six system calls, once.
+ */
+void shm_map_read_only(struct shm_process *p, const struct region *region);
+/*
  * Map the pages that e says (off, pages, read_only, prot) at e->addr, if fixed,
  * else somewhere; fills in addr and kind. The own task's lock is held.
  *   -EINVAL  fixed and something is mapped there (and not replace)

@@ -231,9 +231,38 @@ static void pieces(void)
 		EINVAL);
 }
 
+/* The file of a registry may not be opened any more by then. */
+static void another_user(void)
+{
+	int id, child;
+
+	t_story("read only, by a process that has become another user's");
+	if (geteuid()) {
+		t_say("ok   needs root");
+		return;
+	}
+	id = s_seg(PAGE);
+	t_eq(shmctl(id, IPC_SET,
+		     &(struct shmid_ds){.shm_perm = {.mode = 0666}}),
+		0);
+	child = t_fork();
+	if (child == 0) {
+		char *p;
+
+		t_eq(setresuid(65534, 65534, 65534), 0);
+		p = shmat(id, NULL, SHM_RDONLY);
+		t_true(p != BAD);
+		t_err(mprotect(p, PAGE, PROT_READ | PROT_WRITE), EACCES);
+		_exit(t_failed);
+	}
+	t_eq(t_join(child), 0);
+	t_eq(shmctl(id, IPC_RMID, NULL), 0);
+}
+
 int main(void)
 {
 	t_begin();
+	another_user();
 	errors();
 	addresses();
 	free_again();
