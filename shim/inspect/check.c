@@ -571,6 +571,7 @@ void check_sleepers(struct check *k, struct check_sleepers *w)
 struct stamp {
 	struct check *k;
 	u64 count;
+	u64 idents; /* their sum: which objects there are */
 	int busy;
 };
 
@@ -592,15 +593,18 @@ static void stamp_task(void *arg, u32 i)
 static void stamp_take(struct stamp *st)
 {
 	struct header *h = caller_header(st->k->c);
+	const struct slot *s;
 	u32 f, i;
 
-	st->count = 0;
+	st->count = st->idents = 0;
 	st->busy = 0;
 	for (f = 0; f < N_FAC; f++) {
 		stamp_lock(st, &h->fac_lock[f].lock);
-		for (i = 0; (i = ids_next(st->k->c, f, i)) < IDX_MAX; i++)
-			stamp_lock(
-				st, &region_slot(&st->k->region, f, i)->lock);
+		for (i = 0; (i = ids_next(st->k->c, f, i)) < IDX_MAX; i++) {
+			s = region_slot(&st->k->region, f, i);
+			stamp_lock(st, &s->lock);
+			st->idents += atom_load_acquire(&s->ident);
+		}
 	}
 	stamp_lock(st, &h->heap.lock);
 	stamp_lock(st, &h->repair_lock.lock);
@@ -723,9 +727,11 @@ int check_live(
 	stamp_take(&before);
 	look(&k);
 	stamp_take(&after);
-	/* The heap's end was read before the stamp. */
+	/* The counts of an object that went are gone with it, so those of others
+	 * may make up for it. The heap's end was read before the stamp. */
 	*ret_quiet = !before.busy && !after.busy &&
 		     after.count - before.count == k.n_taken &&
+		     after.idents == before.idents &&
 		     atom_load_acquire(&region_header(&k.region)->heap.bump) ==
 			     k.bump;
 	if (*ret_quiet)

@@ -532,8 +532,8 @@ static int restart_sleep(struct waiter *w, const struct sys_timespec *until,
 		err = sleep_call(cs, __NR_futex, (long)&w->word, SYS_FUTEX_WAIT,
 			SYS_WAITERS, 0, 0);
 	else
-		err = sleep_call(cs, SYS_NR_FUTEX_WAITV, (long)&v, 1, 0,
-			(long)until, 0);
+		err = sleep_call(
+			cs, SYS_NR_FUTEX_WAITV, (long)&v, 1, 0, (long)until, 0);
 	cancel_deny(scope);
 	own_rseq_end();
 	if (unlikely(waitv_denied(err))) {

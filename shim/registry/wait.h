@@ -189,8 +189,8 @@ int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 
 /*
  * The same for calls that SA_RESTART restarts (mq_*): deadline is an absolute
- * CLOCK_REALTIME or NULL; slice_ns as wait_sleep's. The thread may be cancelled in the sleep itself, and
- * only there, if the scope was begun (cancel.h). -EINTR means that a handler
+ * CLOCK_REALTIME or NULL; slice_ns as wait_sleep's. The thread may be cancelled
+ * in the sleep itself, and only there, if the scope was begun (cancel.h). -EINTR means that a handler
  * which our trampoline does not know ran and does not restart; -ERESTART, that
  * it does, or that the process was stopped and continued.
  */

@@ -343,7 +343,7 @@ static pid_t fifo_sleeper(int id, char name)
 
 	if (pid)
 		return pid;
-	/* musl has only a stub */
+	/* musl's function returns ENOSYS. */
 	syscall(SYS_sched_setscheduler, 0, SCHED_FIFO, &param);
 	if (semop(id, OPS({0, -1, 0})))
 		_exit(1);
