@@ -190,7 +190,8 @@ const struct command check_command = {
 		 "mapped the segments that they have attached, as far as "
 		 "their /proc/PID/maps\n"
 		 "may be read. Exit status 1 if there are faults; "
-		 "shim/inspect/check.h explains the numbers.",
+		 "shim/inspect/check.h\n"
+		 "explains the numbers.",
 	.options = options,
 	.is = COMMAND_ON_REGISTRY,
 	.main = check_main,
