@@ -95,7 +95,10 @@ while (($#)); do
     esac
 done
 if ((${#suites[@]} == 0)); then
-    suites=("${all_suites[@]}")
+    # mutate builds the library again for each mutant: hours.
+    for suite in "${all_suites[@]}"; do
+        [[ $suite == mutate && ${FULL:-0} == 0 ]] || suites+=("$suite")
+    done
 fi
 if [[ -n $only && ! -e $build_dir/build.ninja ]]; then
     suites=(build "${suites[@]}")

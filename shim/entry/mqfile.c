@@ -58,38 +58,37 @@ static u32 fifo_bits(int fd)
 		       : 0;
 }
 
-static int at_end(int fd)
-{
-	return !!(fifo_bits(fd) & MQ_FIFO_READ);
-}
-
 long mqfile_large(int fd)
 {
 	return fifo_bits(fd) & MQ_FIFO_LARGE ? MQ_O_LARGEFILE : 0;
 }
 
-/* No line is shorter; one with numbers of many digits is longer. */
-#define LINE_MIN 60
+/* A line's length, and that of one in which a number of a process has seven
+ * digits; no number has more (PID_MAX_LIMIT). */
+#define LINE 60
+#define LINE_LONG 61
 
-/*
- * n is the length of the line. At the end: pos, if this process read it to
- * there, even if the line has grown since; a pos before any line's end says that
- * somebody else with the description read the rest.
- */
-static s64 offset(int fd, s64 n)
+/* Short of a line's end the offset is what this process made it; from there on
+ * anybody with the description may have, so the description says where. */
+static s64 offset(int fd)
 {
-	s64 pos = (s64)fd_entry(fd)->pos;
+	s64 pos = (s64)fd_entry(fd)->pos, end;
+	u32 bits = fifo_bits(fd);
 
-	if (at_end(fd))
-		return pos >= LINE_MIN ? pos : n;
-	return pos < n ? pos : 0;
+	if (!(bits & MQ_FIFO_READ))
+		return pos < LINE ? pos : 0;
+	end = bits & MQ_FIFO_LONG ? LINE_LONG : LINE;
+	return pos > end ? pos : end;
 }
 
-static void set_offset(const struct mq_desc *d, s64 pos, s64 n)
+static void set_offset(const struct mq_desc *d, s64 pos)
 {
-	u32 bits = fifo_bits(d->fd), end = pos >= n ? MQ_FIFO_READ : 0;
+	const u32 ends = MQ_FIFO_READ | MQ_FIFO_LONG;
+	u32 bits = fifo_bits(d->fd), end = 0;
 
-	if (end != (bits & MQ_FIFO_READ))
+	if (pos >= LINE)
+		end = MQ_FIFO_READ | (pos > LINE ? MQ_FIFO_LONG : 0);
+	if (end != (bits & ends))
 		sys_call(__NR_fcntl, d->fd, F_SETSIG,
 			MQ_FIFO_SIG + d->access + end + (bits & MQ_FIFO_LARGE));
 	fd_entry(d->fd)->pos = (u64)pos;
@@ -136,12 +135,12 @@ long mqfile_read(int fd, void *buf, size_t len)
 	n = line_of(c, &d, line);
 	if (n < 0)
 		return n;
-	pos = offset(fd, n);
+	pos = offset(fd);
 	if (pos >= n)
 		return 0;
 	ret = copy_from(c, &d, line + pos, (size_t)(n - pos), buf, len);
 	if (ret > 0)
-		set_offset(&d, pos + ret, n);
+		set_offset(&d, pos + ret);
 	return ret;
 }
 
@@ -198,28 +197,24 @@ static long seek_from(int whence, s64 pos, s64 off, s64 size)
 
 long mqfile_lseek(int fd, s64 off, int whence)
 {
-	char line[MQ_STATUS_SIZE];
 	struct mq_stat st;
 	struct mq_desc d;
 	struct caller *c;
 	int err = 0;
-	long n, to;
+	long to;
 
 	c = mqfile_desc(fd, &d, &err);
 	if (!c)
 		return -err;
-	n = line_of(c, &d, line);
-	if (n < 0)
-		return n;
 	err = mq_stat(c, &d, &st);
 	if (err)
 		return err;
-	to = seek_from(whence, offset(fd, n), off, st.size);
+	to = seek_from(whence, offset(fd), off, st.size);
 	if (to == -ENXIO)
 		return to;
 	if (to < 0)
 		return -EINVAL;
-	set_offset(&d, to, n);
+	set_offset(&d, to);
 	return to;
 }
 

@@ -44,10 +44,11 @@
 #define MQ_O_CLOEXEC 02000000
 
 /* F_SETSIG of a descriptor: this plus its access mode; or 0, O_RDWR. */
-#define MQ_FIFO_SIG 40
-#define MQ_FIFO_READ 4	/* added: its status line was read to the end */
+#define MQ_FIFO_SIG 33
+#define MQ_FIFO_READ 4	/* added: its offset is at the status line's end */
 #define MQ_FIFO_LARGE 8 /* added: open(2) made it, which sets O_LARGEFILE */
-#define MQ_FIFO_LAST 15
+#define MQ_FIFO_LONG 16 /* added to READ: at that of a longer line */
+#define MQ_FIFO_LAST 31
 
 /* Internal result: a handler with SA_RESTART ran, begin again. */
 #define MQ_ERESTART 512

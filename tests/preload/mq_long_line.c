@@ -23,7 +23,7 @@ static void registrant(mqd_t q, int go)
 int main(void)
 {
 	int go[2];
-	mqd_t q;
+	mqd_t q, other;
 	pid_t pid;
 
 	t_begin();
@@ -32,6 +32,7 @@ int main(void)
 	if (pipe(go))
 		return 1;
 	q = q_open(NAME, RW, 4, 32);
+	other = dup(q);
 	t_eq(read(q, line, sizeof(line)), 60);
 	t_eq(read(q, line, sizeof(line)), 0);
 	p_next(SEVEN_DIGITS);
@@ -46,7 +47,8 @@ int main(void)
 		sched_yield();
 	t_true(!strncmp(line + 42, "NOTIFY_PID:1200000\n", 19));
 	t_eq(lseek(q, 0, SEEK_CUR), 60);
-	t_eq(read(q, line, sizeof(line)), 1);
+	t_eq(lseek(other, 0, SEEK_CUR), 60);
+	t_eq(read(other, line, sizeof(line)), 1);
 	t_true(line[0] == '\n');
 	t_eq(lseek(q, 0, SEEK_CUR), 61);
 	t_eq(read(q, line, sizeof(line)), 0);
@@ -55,6 +57,8 @@ int main(void)
 	t_eq(read(q, line, sizeof(line)), 0);
 	t_eq(pread(q, line, sizeof(line), 0), 60);
 	t_eq(lseek(q, 0, SEEK_CUR), 61);
+	t_eq(lseek(other, 0, SEEK_CUR), 61);
+	t_eq(close(other), 0);
 	q_done(q);
 	return t_end();
 }
