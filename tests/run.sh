@@ -57,7 +57,7 @@ all_suites=(build unit preload musl scenario fuse crash explore race fuzz model
     mutate clean)
 install=1
 suites=()
-only=
+only= whole=
 build_dir=$root/build
 args=("$@")
 while (($#)); do
@@ -86,9 +86,12 @@ while (($#)); do
             echo "run.sh: no suite '${arg%%/*}' (see --help)" >&2
             exit 2
         fi
-        # A test by name: its suite runs, and what has another name is left out.
+        # A test by name: its suite runs, and what has another name is left out,
+        # unless the suite is asked for, too.
         if [[ $arg == */* ]]; then
             only+=" $arg "
+        else
+            whole+=" $arg "
         fi
         [[ " ${suites[*]-} " == *" ${arg%%/*} "* ]] || suites+=("${arg%%/*}")
         ;;
@@ -231,8 +234,8 @@ fail() {
 # wanted NAME: is it asked for? What storms leave is checked with them.
 known=
 wanted() {
-    [[ -z $only || $only == *" $1 "* || $only == *" ${1%-left} "* ]] &&
-        known=1
+    [[ -z $only || $only == *" $1 "* || $only == *" ${1%-left} "* ||
+        $whole == *" ${1%%[-/]*} "* ]] && known=1
 }
 
 # check NAME SECONDS COMMAND...
