@@ -447,7 +447,7 @@ static __attribute__((noinline)) int send_large(struct caller *c,
 	}
 	if (err == BLOCKED)
 		err = mq_sleep_send(c, d, m, timeout);
-	mq_own_trim(c);
+	mq_own_trim(c, m->len);
 	section_end(c);
 	return err;
 }
@@ -559,7 +559,7 @@ long mqueue_receive(struct caller *c, const struct mq_desc *d, void *user,
 	if (unlikely(!err && !m.small)) {
 		if (!m.delivered)
 			mq_deliver(c, &m);
-		mq_own_trim(c);
+		mq_own_trim(c, m.len);
 	}
 	section_end(c);
 	if (unlikely(err))

@@ -23,6 +23,7 @@
 #include "index/prioq.h"
 #include "object/users.h"
 #include "registry/heap.h"
+#include "registry/journal/reserve.h"
 #include "registry/lock.h"
 #include "registry/wait.h"
 
@@ -234,11 +235,23 @@ void mq_deliver(struct caller *c, struct mq_msg *m);
 /* The own waiter's block, at least need bytes. No lock but the slot's may be
  * held, nothing journaled. 0, -ENOMEM. */
 int mq_own_block(struct caller *c, u64 need);
-/* At the end of a call that used it. */
-static inline void mq_own_trim(struct caller *c)
+/*
+ * At the end of a call that used it, for len bytes. A large one goes back, but
+ * from the MQ_LARGE_CALLS-th call in a row on that needs one: to fill the pages
+ * of 16 MiB anew for each message takes sixteen times as long. Then the next
+ * call for less gives it back, or the end of the thread.
+ */
+#define MQ_LARGE_CALLS 4u /* arbitrary */
+static inline void mq_own_trim(struct caller *c, u64 len)
 {
 	struct waiter *w = wait_own(c);
 
+	if (likely(w->sops_ext_cap <= HEAP_OWN_MOST))
+		return;
+	if (len <= HEAP_OWN_MOST)
+		c->mq_large_calls = 0;
+	else if (++c->mq_large_calls > MQ_LARGE_CALLS)
+		return;
 	heap_trim(c, w->sops_ext_cap, &w->sops_ext);
 }
 static inline char *mq_own_bytes(const struct caller *c)

@@ -155,7 +155,7 @@ static void class_abandon(struct caller *c, struct sleeper *sl, s32 result)
 
 	if (result >= 0 && ms->msg)
 		mq_put_back(c, ms->d, result, wait_own(c)->msg_prio);
-	mq_own_trim(c);
+	mq_own_trim(c, 0);
 }
 
 static const struct sleep_class mq_class = {

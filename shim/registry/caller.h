@@ -175,6 +175,7 @@ struct caller {
 	/* Sent under the lock now held (mq/mqpending.h), 16 bits each: behind
 	 * those of a call that this one, a handler's, interrupted; 0 = none. */
 	u64 mq_pending;
+	u32 mq_large_calls; /* in a row: mq_own_trim */
 	/* The own undo records used lately (undo.h). */
 	struct undo_place {
 		u64 ident;
