@@ -10,18 +10,13 @@
  * nobody is attached, no segment is left that was removed, the rest can be
  * removed, then nothing is in use, nothing promised; a new segment can be made,
  * is zero, attached and removed; and all invariants hold.
- *
- *	gcc -DIPCLIFT_CRASH -D_GNU_SOURCE -Ishim -mcx16 -O1 -fno-builtin \
- *		-fno-stack-protector -ftls-model=initial-exec \
- *		shim/{base,registry,index,ipc,entry}/[a-z]*.c \
- *		tests/crash/shm_crash.c -lpthread -o shm_crash
- *	IPCLIFT_REGISTRY=/dev/shm/crash.registry ./shm_crash
  */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ipc.h>
+#include <sys/prctl.h>
 #include <sys/shm.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -212,6 +207,7 @@ int main(void)
 {
 	int failed = 0;
 
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	for (size_t k = 0; k < sizeof(ops) / sizeof(ops[0]); k++) {
 		long n = 0;
 		int status;
@@ -231,6 +227,9 @@ int main(void)
 				_exit(0);
 			}
 			waitpid(pid, &status, 0);
+			/* The child of one that was killed in fork. */
+			while (wait(NULL) > 0)
+				continue;
 			failed |= !at_once(ops[k].name);
 			failed |= look(ops[k].name, n) != 0;
 			failed |= !whole(ops[k].name);
