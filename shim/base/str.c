@@ -78,7 +78,7 @@ const char *str_error(int error)
 	case ENAMETOOLONG:
 		return "File name too long";
 	case ENOSYS:
-		return "Function not implemented";
+		return "No such system call";
 	default:
 		return "error";
 	}
