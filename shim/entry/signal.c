@@ -36,7 +36,7 @@
  */
 #include <signal.h>
 #include "entry/process.h"
-#include "registry/journal/journal.h"
+#include "registry/journal/reserve.h"
 #include "registry/wait.h"
 
 #define N_SIGNALS 65

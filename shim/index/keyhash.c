@@ -6,6 +6,7 @@
  */
 #include "index/keyhash.h"
 #include "registry/damage.h"
+#include "registry/journal/reserve.h"
 #include "registry/lock.h"
 
 /* A reader gives up and takes the lock after so many steps: chains are short,

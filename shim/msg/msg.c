@@ -92,7 +92,7 @@ static struct ref *find_remains(struct caller *c)
 	struct msgqueue *q;
 
 	while ((q = remains_at(c, *at)) && walk_goes_on(c, &w, at->off)) {
-		if (q->lrpid == c->tid || task_thread_gone(c, q->lrpid))
+		if (q->lrpid == c->tid || thread_gone(c, q->lrpid))
 			return at;
 		at = (struct ref *)(void *)&q->stamp;
 	}

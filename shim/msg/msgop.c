@@ -15,6 +15,7 @@
 #include "object/sleep.h"
 #include "registry/guard.h"
 #include "registry/heap.h"
+#include "registry/journal/reserve.h"
 
 /* A lock is not held for a longer copy than this. */
 #define COPY_SLICE 4096u

@@ -11,6 +11,7 @@
 #include "registry/damage.h"
 #include "registry/event.h"
 #include "registry/heap.h"
+#include "registry/journal/reserve.h"
 
 #define CREATE_ENTRIES (IDS_ENTRIES + KEYHASH_ENTRIES + HEAP_ENTRIES + 8)
 

@@ -4,6 +4,7 @@
  */
 #include "object/reap.h"
 #include "registry/heap.h"
+#include "registry/journal/reserve.h"
 #include "registry/lock.h"
 
 /* Arbitrary: how long after a fork was begun whose parent died in it a child

@@ -186,7 +186,7 @@ int sleep_pending(const struct caller *c, const struct slot *s, u64 ident)
 
 	return (word & SYS_OWNER_DIED) ||
 	       atom_load_acquire(&s->ident) != ident ||
-	       (tid && task_thread_gone(c, tid));
+	       (tid && thread_gone(c, tid));
 }
 
 /* One sleep; as wait_sleep. */

@@ -4,8 +4,7 @@
  */
 #include "registry/bias.h"
 #include "registry/event.h"
-#include "registry/journal/recover.h"
-#include "registry/task.h"
+#include "registry/thread.h"
 
 #define MEMBARRIER_GLOBAL_EXPEDITED 2
 #define MEMBARRIER_REGISTER_GLOBAL_EXPEDITED 4
@@ -57,8 +56,7 @@ static void wait_until_out(struct caller *c, struct slot *s)
 		}
 		/* The robust list marks the word; this is for an application
 		 * that broke its list, or has none. */
-		if (i % GONE_LOOKS == 0 &&
-			task_thread_gone(c, seen & SYS_TID_MASK))
+		if (i % GONE_LOOKS == 0 && thread_gone(c, seen & SYS_TID_MASK))
 			atom_cas(&s->lock.bias_busy, &seen, SYS_OWNER_DIED);
 		else
 			sys_futex_wait(&s->lock.bias_busy, seen, &slice);
@@ -98,7 +96,7 @@ enum bias_was bias_revoke(struct caller *c, struct slot *s)
 		barrier_refused(c, err);
 	wait_until_out(c, s);
 	if (s->lock.bias_busy & SYS_OWNER_DIED) {
-		recover_biased(c, &s->lock, (u32)owner);
+		lock_recover_biased(c, &s->lock, (u32)owner);
 		atom_store_release(&s->lock.bias_busy, 0);
 	}
 	return lock_real_time() ? BIAS_IN_THE_WAY : BIAS_FOREIGN;

@@ -6,9 +6,10 @@
  * still there.
  */
 #include "registry/lock.h"
+#include "registry/event.h"
 #include "registry/journal/journal.h"
-#include "registry/task.h"
 #include "registry/journal/recover.h"
+#include "registry/thread.h"
 #include "registry/wait.h"
 
 /* Arbitrary: about a microsecond, and then up to about a second. */
@@ -21,32 +22,6 @@
 
 struct sys_timespec lock_backstop = {0, 50000000};
 
-static int in_region(const struct caller *c, const void *p)
-{
-	return (u64)((const char *)p - c->region.base) < REGION_SIZE - 8;
-}
-
-HOT void robust_pop(struct caller *c, u32 *word)
-{
-	void *node = robust_node(c, word);
-	void **at = &c->robust->next;
-	unsigned steps = 0;
-
-	crash_point();
-	/* Bit 0 marks PI mutexes of the host; ours never carry it, and lie in
-	 * front of all that the host had when they were pushed: so none of ours
-	 * is behind a link that leads out of the region, whoever wrote it. */
-	while (*at != node) {
-		void **next = (void **)((uintptr_t)*at & ~1UL);
-
-		if (*at == (void *)c->robust || ++steps > MAX_GRANTS + 32 ||
-			(in_region(c, at) && !in_region(c, next)))
-			return;
-		at = next;
-	}
-	__atomic_store_n(at, *(void **)node, __ATOMIC_RELEASE);
-}
-
 /* If the kernel is about to do so, it is the same. Who has no record in the
  * registry takes no lock either: a word that names such a one is damaged, or
  * its owner died unseen and its number went to somebody else. */
@@ -55,7 +30,7 @@ static void declare_dead_if_gone(
 {
 	u32 tid = seen & SYS_TID_MASK;
 
-	if (tid && task_thread_gone(c, tid))
+	if (tid && thread_gone(c, tid))
 		atom_cas(&lock->word, &seen, SYS_OWNER_DIED | SYS_WAITERS);
 }
 
@@ -82,7 +57,7 @@ static struct thread *owner_record(
 		if (atom_load_relaxed(&th->tid) == tid)
 			return th;
 	}
-	return task_thread_of(c, tid);
+	return thread_of(c, tid);
 }
 
 static void boost_give_up(const struct caller *c, u32 *boost)
@@ -314,6 +289,66 @@ static void check_order(const struct caller *c, const struct lock *lock)
 #else
 #define check_order(c, lock) ((void)0)
 #endif
+
+/* ---- recovery ---- */
+
+/*
+ * What the next owner of a dead owner's lock does first, the same for every
+ * class of lock: roll its journal back. lock->journal names the journal of the last thread that
+ * finished acquiring. It is the dead owner's, or that of a thread before it
+ * if the owner died between taking the word and storing its name; then that
+ * journal does not list this lock and there is nothing to do. If it lists its
+ * bias_busy, that thread may be alive and inside: that is for the revocation.
+ *
+ * A thread that died under several locks left one journal for all of them. Two
+ * survivors may come to it through two of the locks at once; the repair lock
+ * (innermost) lets one roll back and shows the other that it is done. Neither
+ * can have changed anything under its lock before.
+ */
+static void recover_journal(
+	struct caller *c, const struct lock *lock, u32 thread, u64 entry)
+{
+	struct header *h = caller_header(c);
+	struct thread *th = region_thread(&c->region, thread);
+	struct journal *j = &th->journal;
+
+	event_add(c, EVENT_RECOVERED, th->tid, 0);
+	if (j == c->journal || lock == &h->repair_lock.lock)
+		return;
+	/* Ours alone: nobody else rolls it back, so the record is not taken
+	 * over either. n_locks is looked at before what it covers: what a new
+	 * thread of that record lists is not ours. */
+	if (atom_load_acquire(&j->n_locks) == 1) {
+		if (atom_load_acquire(&j->locks[0]) == entry &&
+			atom_load_acquire(&j->n))
+			recover_rollback(c, j);
+		return;
+	}
+	if (!atom_load_acquire(&j->n) || !recover_listed(j, entry))
+		return;
+	lock_acquire(c, &h->repair_lock.lock);
+	/* Asked again: the other may be done, and a new thread may have taken
+	 * the record over since; its journal cannot list a lock that we hold.
+	 */
+	if (atom_load_acquire(&j->n) && recover_listed(j, entry))
+		recover_rollback(c, j);
+	lock_release(c, &h->repair_lock.lock);
+}
+
+static __attribute__((noinline)) void recover_lock(
+	struct caller *c, struct lock *lock)
+{
+	recover_journal(c, lock, atom_load_acquire(&lock->journal),
+		region_off(&c->region, lock));
+}
+
+void lock_recover_biased(struct caller *c, struct lock *lock, u32 thread)
+{
+	recover_journal(
+		c, lock, thread, region_off(&c->region, &lock->bias_busy));
+}
+
+/* ---- taking and releasing ---- */
 
 /* The application has something pending. */
 static __attribute__((noinline)) u32 acquire_beside(

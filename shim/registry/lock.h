@@ -59,7 +59,7 @@
 #ifndef IPCLIFT_REGISTRY_LOCK_H
 #define IPCLIFT_REGISTRY_LOCK_H
 
-#include "registry/caller.h"
+#include "registry/robust.h"
 
 enum lock_rank {
 	RANK_CONTROL,  /* header.control_lock */
@@ -101,6 +101,11 @@ void lock_release(struct caller *c, struct lock *lock);
  * again.
  */
 void lock_pass_on(struct caller *c, struct lock *lock);
+
+/* With the lock held, its bias being revoked, and the bias owner found dead
+ * inside (bias.h): roll back what that thread had not committed. May be cut
+ * off anywhere and run again. */
+void lock_recover_biased(struct caller *c, struct lock *lock, u32 thread);
 
 /* Times taken since the last reset (inspect/lockview.h). The word itself never
  * goes back, for lock-free readers compare it: a reset goes on to the next
@@ -150,39 +155,5 @@ static inline int lock_peek_valid(const struct lock *lock, u64 count)
  * whoever stands behind it would wait for it to run.
  */
 int lock_peek_again(struct caller *c, const struct lock *lock, u32 tries);
-
-/* Robust-list plumbing, also used for lifelines and waiters. The node of a
- * word lies at a distance that the libc has chosen. */
-static inline void *robust_node(const struct caller *c, u32 *word)
-{
-	return (char *)word - c->robust->futex_offset;
-}
-static inline void robust_push(struct caller *c, u32 *word)
-{
-	void **node = robust_node(c, word);
-
-	crash_point();
-	__atomic_store_n(node, c->robust->next, __ATOMIC_RELEASE);
-	__atomic_store_n(&c->robust->next, (void *)node, __ATOMIC_RELEASE);
-}
-/* Take word's node off again; it was pushed by this thread and is near the
- * head. */
-void robust_pop(struct caller *c, u32 *word);
-/* NULL: nothing. Leaves alone what the application has pending. */
-static inline void robust_pend(struct caller *c, u32 *word)
-{
-	if (unlikely(c->host_pending))
-		return;
-	crash_point();
-	__atomic_store_n(&c->robust->pending,
-		word ? robust_node(c, word) : NULL, __ATOMIC_RELEASE);
-}
-/* The innermost lock that is held, if there is one that gives way when another
- * word is pending: it is put on the list meanwhile. */
-static inline u32 *robust_held(const struct caller *c)
-{
-	return c->n_held && !c->host_pending ? &c->held[c->n_held - 1]->word
-					     : NULL;
-}
 
 #endif

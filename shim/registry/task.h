@@ -24,6 +24,7 @@
 
 #include "registry/caller.h"
 #include "registry/identity.h"
+#include "registry/thread.h"
 
 /* Tasks probed for a pid. Arbitrary. */
 #define TASK_PROBES 64u
@@ -90,13 +91,6 @@ static inline int task_look(
 	return unlikely(look || task_suspect(t)) && task_look_slow(c, t, look);
 }
 
-/* The next record of a thread that was ever used, from this index on, or
- * N_THREADS. Fills no holes, whatever header.thread_high says. */
-u32 thread_next(const struct region *r, u32 from);
-
-/* The record of the thread with this number, or NULL; looks at all. */
-struct thread *task_thread_of(const struct caller *c, u32 tid);
-
 /*
  * The record of a thread that is gone, made the caller's own for a moment, so
  * that what it holds can be given back: 1, or 0 if it is not to be had.
@@ -117,10 +111,6 @@ struct thread *task_thread_of(const struct caller *c, u32 tid);
  */
 int task_borrow_record(struct caller *c, u32 idx);
 void task_return_record(struct caller *c, u32 own);
-
-/* 1 if the thread that a word of ours names (a lock's owner, a waker) is gone,
- * as far as that can be told. Every such thread has a record. */
-int task_thread_gone(const struct caller *c, u32 tid);
 
 /*
  * Of a suspect task that is not gone: 1 if its process has called exec since,

@@ -9,11 +9,11 @@
  * on one of our own registered for the time of the sleep; without rseq a
  * FUTEX_WAIT with a timeout gives EINTR in all cases but stop and continue.
  */
-#include "registry/lock.h"
-#include "registry/cancel.h"
-#include "registry/spin.h"
-#include "registry/task.h"
 #include "registry/wait.h"
+#include "registry/cancel.h"
+#include "registry/robust.h"
+#include "registry/spin.h"
+#include "registry/thread.h"
 
 #define SETTLE_PAUSES 2000
 #define SETTLE_NS 1000000
@@ -86,7 +86,7 @@ static void note_death(
 	/* A zombie that nobody fetches is past that walk, but one that has only
 	 * begun to end may be in it: then for so long without success. */
 	if (!gone && looks >= ENDING_LOOKS)
-		gone = task_thread_gone(c, tid);
+		gone = thread_gone(c, tid);
 	if (gone && atom_cas(&w->word, &seen, WAIT_WORD_LOOK))
 		sys_futex_wake(&w->word, 1);
 }

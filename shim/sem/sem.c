@@ -8,6 +8,7 @@
 #include "object/object.h"
 #include "object/perm.h"
 #include "object/reap.h"
+#include "registry/journal/reserve.h"
 #include "sem/semop.h"
 
 /* ---- the class ---- */

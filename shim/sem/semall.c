@@ -22,6 +22,7 @@
 #include "object/perm.h"
 #include "registry/damage.h"
 #include "registry/heap.h"
+#include "registry/journal/reserve.h"
 #include "sem/semop.h"
 
 /* A set from this size on is large: the values of a smaller one fit a hold of

@@ -17,6 +17,7 @@
  * EAGAIN) is handed on, so that all checks are made in the kernel's order.
  */
 #include "object/perm.h"
+#include "registry/journal/reserve.h"
 #include "sem/semop.h"
 #include "registry/bias.h"
 #include "registry/guard.h"

@@ -10,6 +10,7 @@
  * the next owner of the lock tries them.
  */
 #include "object/perm.h"
+#include "registry/journal/reserve.h"
 #include "sem/semop.h"
 #include "object/reap.h"
 #include "object/sleep.h"

@@ -17,6 +17,7 @@
  * try is left out: he would only be found where he was.
  */
 #include "object/sleep.h"
+#include "registry/journal/reserve.h"
 #include "sem/semop.h"
 
 /* ---- one array ---- */

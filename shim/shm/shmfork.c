@@ -3,6 +3,7 @@
  * Attachments over fork; see shmfork.h.
  */
 #include "shm/shmattach.h"
+#include "registry/journal/reserve.h"
 #include "shm/shmfork.h"
 #include "shm/shmhost.h"
 #include "registry/heap.h"

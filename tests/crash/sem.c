@@ -12,6 +12,7 @@
 #include "msg/msgslab.h"
 #include "object/reap.h"
 #include "registry/heap.h"
+#include "registry/journal/reserve.h"
 #include "registry/lock.h"
 #include "registry/wait.h"
 

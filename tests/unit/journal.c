@@ -3,7 +3,7 @@
  * The undo journal: abort, publish as seen by repair, and growth.
  */
 #include "registry/heap.h"
-#include "registry/journal/journal.h"
+#include "registry/journal/reserve.h"
 #include "registry/journal/recover.h"
 #include "unit.h"
 

@@ -6,6 +6,7 @@
  */
 #include "index/prioq.h"
 #include "registry/heap.h"
+#include "registry/journal/reserve.h"
 #include "unit.h"
 
 TestSuite(prioq, .init = unit_init, .fini = unit_fini, .timeout = 120);

@@ -4,6 +4,7 @@
  * kind of change; and each change undone by its journal.
  */
 #include "index/rbtree.h"
+#include "registry/journal/reserve.h"
 #include "unit.h"
 
 TestSuite(rbtree, .init = unit_init, .timeout = 60);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the next owner of a dead owner's lock does first.
+ * What recovery does with a dead thread's journal. Which journal that is, and
+ * who may, is the matter of the lock (lock.c).
  */
 #ifndef IPCLIFT_REGISTRY_JOURNAL_RECOVER_H
 #define IPCLIFT_REGISTRY_JOURNAL_RECOVER_H
 
 #include "registry/caller.h"
 
-/* With the lock just acquired and found OWNER_DIED: roll back what its last
- * owner had not committed. May be cut off anywhere and run again. */
-void recover_lock(struct caller *c, struct lock *lock);
-/* With the lock held, its bias being revoked, and the bias owner found dead
- * inside (bias.h): the same for that thread's journal. */
-void recover_biased(struct caller *c, struct lock *lock, u32 thread);
+/* 1 if the journal lists entry: the offset of a lock, or of its bias_busy. */
+int recover_listed(const struct journal *j, u64 entry);
+/* Write back what the journal's owner, who is dead, had not committed. Nobody
+ * else may be doing so. May be cut off anywhere and run again. */
+void recover_rollback(struct caller *c, struct journal *j);
 
 #endif

@@ -7,8 +7,8 @@
  * the same after it, and is not killed.
  *
  * Models: bias_enter, bias_journal_begin, bias_leave, bias_revoke with
- * barrier_refused and recover_biased (registry/bias.h, bias.c), lock_acquire,
- * lock_release (lock.c), recover_lock (journal/recover.c), the kernel's mark
+ * barrier_refused (registry/bias.h, bias.c), lock_recover_biased, lock_acquire,
+ * lock_release (lock.c), recover_lock (lock.c), the kernel's mark
  * OWNER_DIED on a lock's word and on bias_busy.
  *
  * Property: x + y is 0 once all are done: no operation is half done, rolled back

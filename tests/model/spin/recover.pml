@@ -7,7 +7,7 @@
  * in it, and N operates under a lock of its own.
  *
  * Models: lock_acquire, lock_release (registry/lock.c), recover_lock,
- * recover_journal, rollback (journal/recover.c), journal_set64, journal_commit
+ * recover_journal (lock.c), recover_rollback (journal/recover.c), journal_set64, journal_commit
  * (journal/journal.h), nothing_under_way and thread_try (task.c), the kernel's
  * mark OWNER_DIED.
  *

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The records of threads: finding one by its number, and asking whether the
+ * thread that a word names still runs. Claiming one is task.h's.
+ */
+#ifndef IPCLIFT_REGISTRY_THREAD_H
+#define IPCLIFT_REGISTRY_THREAD_H
+
+#include "registry/caller.h"
+
+/* The next record of a thread that was ever used, from this index on, or
+ * N_THREADS. Fills no holes, whatever header.thread_high says. */
+u32 thread_next(const struct region *r, u32 from);
+
+/* The record of the thread with this number, or NULL; looks at all. */
+struct thread *thread_of(const struct caller *c, u32 tid);
+
+/* 1 if the thread that a word of ours names (a lock's owner, a waker) is gone,
+ * as far as that can be told. Every such thread has a record. */
+int thread_gone(const struct caller *c, u32 tid);
+
+#endif
