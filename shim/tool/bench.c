@@ -14,7 +14,7 @@
 #include "tool/command.h"
 #include "tool/probe.h"
 #include "tool/run.h"
-#include "tool/table.h"
+#include "tool/view/table.h"
 
 #define RUNS 3
 #define BAR 16

@@ -17,7 +17,7 @@
 #include "registry/task.h"
 #include "tool/mapcheck.h"
 #include "tool/registry.h"
-#include "tool/table.h"
+#include "tool/view/table.h"
 
 static int as_json;
 

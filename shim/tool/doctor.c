@@ -22,7 +22,7 @@
 #include "index/keyhash.h"
 #include "tool/finding.h"
 #include "tool/home.h"
-#include "tool/objects.h"
+#include "tool/view/objects.h"
 #include "tool/probe.h"
 #include "tool/registry.h"
 #include "tool/run.h"

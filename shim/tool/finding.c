@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "tool/command.h"
-#include "tool/table.h"
+#include "tool/view/table.h"
 
 static int n_faults, n_warnings;
 

@@ -21,7 +21,7 @@
 
 #include "base/sys.h"
 #include "registry/identity.h"
-#include "registry/layout.h"
+#include "registry/region.h"
 
 #define PRIVATE_PREFIX "private."
 #define NAME_MAX_LEN 64 /* arbitrary: enough for a name, short for a path */
@@ -352,6 +352,64 @@ int home_remove(const char *path)
 	rmdir(dir);
 	return err;
 }
+
+/* ---- what there is ---- */
+
+void home_each_in(
+	const char *dir, void (*fn)(const char *path, void *arg), void *arg)
+{
+	char path[PATH_MAX];
+	struct dirent **names;
+	struct stat st;
+	int n = scandir(dir, &names, NULL, alphasort), i;
+
+	for (i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "%.2000s/%s", dir,
+			names[i]->d_name);
+		/* Of a fifo or a device not even the opening is harmless. */
+		if (!lstat(path, &st) && S_ISREG(st.st_mode))
+			fn(path, arg);
+		free(names[i]);
+	}
+	if (n >= 0)
+		free(names);
+}
+
+struct hint {
+	char *text;
+	size_t cap, len;
+	int n;
+};
+
+static void add_name(const char *path, void *arg)
+{
+	static struct header h;
+	char name[HOME_PATH_MAX], why[512];
+	struct hint *t = arg;
+
+	if (!home_name_of(path, name) || t->len + strlen(name) + 4 > t->cap ||
+		region_peek(path, &h, why, sizeof(why)))
+		return;
+	t->len += (size_t)snprintf(t->text + t->len, t->cap - t->len, "%s%s",
+		t->n++ ? ", " : "; there are: ", name);
+}
+
+void home_hint(char *text, size_t cap)
+{
+	struct hint t = {text, cap, 0, 0};
+	char home[HOME_PATH_MAX];
+	int fd = home_open(0, home);
+
+	text[0] = 0;
+	if (fd >= 0) {
+		close(fd);
+		home_each_in(home, add_name, &t);
+	}
+	if (!t.n)
+		snprintf(text, cap, "; ipclift run or create makes one");
+}
+
+/* ---- private ones that were left ---- */
 
 static void sweep_one(int dir, const char *dir_path, const char *name)
 {

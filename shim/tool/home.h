@@ -66,6 +66,15 @@ int home_in_use(const char *path, int or_may);
  * message queues. 0, or -errno of the file. */
 int home_remove(const char *path);
 
+/* Call fn with the path of each regular file in dir, in the order of the names:
+ * what could be a registry. */
+void home_each_in(
+	const char *dir, void (*fn)(const char *path, void *arg), void *arg);
+
+/* What to say after "no such registry", cap bytes into text: which there are in
+ * our own directory, or how one is made. Begins with "; ". */
+void home_hint(char *text, size_t cap);
+
 /* Remove private registries that their keepers have left behind. */
 void home_sweep(void);
 

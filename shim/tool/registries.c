@@ -7,8 +7,6 @@
  * the mode that was asked for, and the directory lets others in, who must know
  * the name (home_share).
  */
-#include "tool/registries.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +22,7 @@
 #include "object/sidefile.h"
 #include "tool/home.h"
 #include "tool/registry.h"
-#include "tool/table.h"
+#include "tool/view/table.h"
 
 /* NAME, OWNER/NAME as --name has it, or PATH: one that begins with '/' or '.'.
  * 0, or EXIT_USAGE after a message. */
@@ -187,27 +185,6 @@ static const struct option_spec list_options[] = {
 	{0},
 };
 
-/* Everything in a directory that could be a registry: each with its path. */
-static void each_in(
-	const char *dir, void (*fn)(const char *path, void *arg), void *arg)
-{
-	char path[PATH_MAX];
-	struct dirent **names;
-	struct stat st;
-	int n = scandir(dir, &names, NULL, alphasort), i;
-
-	for (i = 0; i < n; i++) {
-		snprintf(path, sizeof(path), "%.2000s/%s", dir,
-			names[i]->d_name);
-		/* Of a fifo or a device not even the opening is harmless. */
-		if (!lstat(path, &st) && S_ISREG(st.st_mode))
-			fn(path, arg);
-		free(names[i]);
-	}
-	if (n >= 0)
-		free(names);
-}
-
 /* Our home, those of others as far as we may, and what lies beside them. */
 static void each_registry(void (*fn)(const char *path, void *arg), void *arg)
 {
@@ -218,12 +195,12 @@ static void each_registry(void (*fn)(const char *path, void *arg), void *arg)
 	for (i = 0; i < n; i++) {
 		snprintf(path, sizeof(path), "/dev/shm/%s", names[i]->d_name);
 		if (!strncmp(names[i]->d_name, "ipclift-", 8))
-			each_in(path, fn, arg);
+			home_each_in(path, fn, arg);
 		free(names[i]);
 	}
 	if (n >= 0)
 		free(names);
-	each_in("/dev/shm", fn, arg);
+	home_each_in("/dev/shm", fn, arg);
 }
 
 /* In a word why a header was refused. */
@@ -322,42 +299,6 @@ const struct command registries_command = {
 	.options = list_options,
 	.main = registries_main,
 };
-
-/* ---- what there is, for messages ---- */
-
-struct hint {
-	char *text;
-	size_t cap, len;
-	int n;
-};
-
-static void add_name(const char *path, void *arg)
-{
-	static struct header h;
-	char name[HOME_PATH_MAX], why[512];
-	struct hint *t = arg;
-
-	if (!home_name_of(path, name) || t->len + strlen(name) + 4 > t->cap ||
-		region_peek(path, &h, why, sizeof(why)))
-		return;
-	t->len += (size_t)snprintf(t->text + t->len, t->cap - t->len, "%s%s",
-		t->n++ ? ", " : "; there are: ", name);
-}
-
-void registries_hint(char *text, size_t cap)
-{
-	struct hint t = {text, cap, 0, 0};
-	char home[HOME_PATH_MAX];
-	int fd = home_open(0, home);
-
-	text[0] = 0;
-	if (fd >= 0) {
-		close(fd);
-		each_in(home, add_name, &t);
-	}
-	if (!t.n)
-		snprintf(text, cap, "; ipclift run or create makes one");
-}
 
 /* ---- destroy ---- */
 

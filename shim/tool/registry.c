@@ -20,7 +20,6 @@
 #include "registry/lock.h"
 #include "shm/shmmap.h"
 #include "tool/home.h"
-#include "tool/registries.h"
 
 static const char *option_registry, *option_name;
 static int as_root;
@@ -180,7 +179,7 @@ void registry_tell_refused(int err, const char *why, int must_exist)
 	char hint[300] = "";
 
 	if (err == -ENOENT && must_exist)
-		registries_hint(hint, sizeof(hint));
+		home_hint(hint, sizeof(hint));
 	failure("%s%s", why, hint);
 }
 

@@ -12,9 +12,9 @@
 #include "inspect/shmview.h"
 #include "object/reap.h"
 #include "tool/home.h"
-#include "tool/objects.h"
+#include "tool/view/objects.h"
 #include "tool/registry.h"
-#include "tool/table.h"
+#include "tool/view/table.h"
 
 /* ---- rm ---- */
 

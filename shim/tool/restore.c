@@ -26,7 +26,7 @@
 #include "inspect/shmview.h"
 #include "registry/region.h"
 #include "tool/home.h"
-#include "tool/objects.h"
+#include "tool/view/objects.h"
 #include "tool/registry.h"
 #include "tool/savefile.h"
 

@@ -23,10 +23,10 @@
 #include "object/control.h"
 #include "shm/shmattach.h"
 #include "inspect/shmview.h"
-#include "tool/objects.h"
+#include "tool/view/objects.h"
 #include "tool/registry.h"
 #include "tool/savefile.h"
-#include "tool/table.h"
+#include "tool/view/table.h"
 
 struct writer {
 	FILE *f;

@@ -2,7 +2,7 @@
 /*
  * Tables and JSON; see table.h.
  */
-#include "tool/table.h"
+#include "tool/view/table.h"
 
 #include <pwd.h>
 #include <stdarg.h>

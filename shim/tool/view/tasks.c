@@ -10,7 +10,7 @@
 
 #include "inspect/taskview.h"
 #include "tool/registry.h"
-#include "tool/table.h"
+#include "tool/view/table.h"
 
 static int as_json, all;
 

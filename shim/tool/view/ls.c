@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "render/render.h"
-#include "tool/objects.h"
+#include "tool/view/objects.h"
 #include "tool/registry.h"
-#include "tool/table.h"
+#include "tool/view/table.h"
 
 static int as_json, as_proc;
 

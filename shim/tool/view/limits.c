@@ -8,7 +8,7 @@
 #include "object/control.h"
 #include "object/controlfile.h"
 #include "tool/registry.h"
-#include "tool/table.h"
+#include "tool/view/table.h"
 
 /* ---- get ---- */
 

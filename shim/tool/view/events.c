@@ -9,7 +9,7 @@
 #include "render/eventtext.h"
 #include "object/limits.h"
 #include "tool/registry.h"
-#include "tool/table.h"
+#include "tool/view/table.h"
 
 static int as_json;
 static const char *since, *only;

@@ -2,8 +2,8 @@
 /*
  * Objects of all four kinds, as the commands name, walk and show them.
  */
-#ifndef IPCLIFT_TOOL_OBJECTS_H
-#define IPCLIFT_TOOL_OBJECTS_H
+#ifndef IPCLIFT_TOOL_VIEW_OBJECTS_H
+#define IPCLIFT_TOOL_VIEW_OBJECTS_H
 
 #include <json-c/json.h>
 

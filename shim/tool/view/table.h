@@ -4,8 +4,8 @@
  * both: a list of rows, each of cells with a name. JSON has raw numbers; a
  * table says the same so that people can read it.
  */
-#ifndef IPCLIFT_TOOL_TABLE_H
-#define IPCLIFT_TOOL_TABLE_H
+#ifndef IPCLIFT_TOOL_VIEW_TABLE_H
+#define IPCLIFT_TOOL_VIEW_TABLE_H
 
 #include <json-c/json.h>
 

@@ -2,7 +2,7 @@
 /*
  * Walking, finding, describing and removing objects; see objects.h.
  */
-#include "tool/objects.h"
+#include "tool/view/objects.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #include "shm/shmattach.h"
 #include "tool/registry.h"
-#include "tool/table.h"
+#include "tool/view/table.h"
 
 int kind_parse(const char *word)
 {

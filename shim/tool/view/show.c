@@ -10,9 +10,9 @@
 #include "inspect/msgview.h"
 #include "inspect/semview.h"
 #include "inspect/shmview.h"
-#include "tool/objects.h"
+#include "tool/view/objects.h"
 #include "tool/registry.h"
-#include "tool/table.h"
+#include "tool/view/table.h"
 
 #define PARTS_MAX 4
 

@@ -8,7 +8,7 @@
 
 #include "inspect/lockview.h"
 #include "tool/registry.h"
-#include "tool/table.h"
+#include "tool/view/table.h"
 
 #define SHOWN 20 /* arbitrary: fits a screen */
 
