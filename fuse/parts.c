@@ -128,7 +128,7 @@ static void end_of_row(struct text *t, s64 since, u32 pid)
 int content_sem_stat(struct caller *c, s32 id, struct text *t)
 {
 	struct sem_stat st;
-	int err = sem_stat(c, id, SEM_BY_ID, &st);
+	int err = sem_stat(c, id, OBJECT_BY_ID, &st);
 
 	if (err)
 		return err;
@@ -195,7 +195,7 @@ ROWS_FILE(sem_waiters, struct sem_sleeper, sem_sleepers,
 int content_msg_stat(struct caller *c, s32 id, struct text *t)
 {
 	struct msg_stat st;
-	int err = msg_stat(c, id, MSG_BY_ID, &st);
+	int err = msg_stat(c, id, OBJECT_BY_ID, &st);
 
 	if (err)
 		return err;
@@ -249,7 +249,7 @@ ROWS_FILE(msg_waiters, struct msg_sleeper, msg_sleepers,
 int content_shm_stat(struct caller *c, s32 id, struct text *t)
 {
 	struct shm_stat st;
-	int err = shm_stat(c, id, SHM_BY_ID, &st);
+	int err = shm_stat(c, id, OBJECT_BY_ID, &st);
 
 	if (err)
 		return err;

@@ -53,7 +53,7 @@ long entry_msgrcv(
 }
 
 static int ctl_stat(
-	struct caller *c, int id, enum msg_stat_by by, struct msqid_ds *to)
+	struct caller *c, int id, enum object_by by, struct msqid_ds *to)
 {
 	struct msqid_ds ds;
 	struct msg_stat st;
@@ -105,11 +105,11 @@ long entry_msgctl(int id, int cmd, void *buf)
 		return -EINVAL;
 	switch (cmd) {
 	case IPC_STAT:
-		return ctl_stat(c, id, MSG_BY_ID, buf);
+		return ctl_stat(c, id, OBJECT_BY_ID, buf);
 	case CMD_MSG_STAT:
-		return ctl_stat(c, id, MSG_BY_IDX, buf);
+		return ctl_stat(c, id, OBJECT_BY_IDX, buf);
 	case CMD_MSG_STAT_ANY:
-		return ctl_stat(c, id, MSG_BY_IDX_ANY, buf);
+		return ctl_stat(c, id, OBJECT_BY_IDX_ANY, buf);
 	case IPC_SET:
 		return ctl_set(c, id, buf);
 	case IPC_RMID:

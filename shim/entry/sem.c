@@ -41,7 +41,7 @@ long entry_semop(int id, const void *sops, unsigned n, const void *timeout)
 }
 
 static int ctl_stat(
-	struct caller *c, int id, enum sem_stat_by by, struct semid_ds *to)
+	struct caller *c, int id, enum object_by by, struct semid_ds *to)
 {
 	struct semid_ds ds;
 	struct sem_stat st;
@@ -151,11 +151,11 @@ static __attribute__((noinline)) long ctl_other(
 	case SETALL:
 		return ctl_all(c, id, 1, (u16 *)arg);
 	case IPC_STAT:
-		return ctl_stat(c, id, SEM_BY_ID, (void *)arg);
+		return ctl_stat(c, id, OBJECT_BY_ID, (void *)arg);
 	case SEM_STAT:
-		return ctl_stat(c, id, SEM_BY_IDX, (void *)arg);
+		return ctl_stat(c, id, OBJECT_BY_IDX, (void *)arg);
 	case SEM_STAT_ANY_CMD:
-		return ctl_stat(c, id, SEM_BY_IDX_ANY, (void *)arg);
+		return ctl_stat(c, id, OBJECT_BY_IDX_ANY, (void *)arg);
 	case IPC_SET:
 		return ctl_set(c, id, (void *)arg);
 	case IPC_RMID:

@@ -55,7 +55,7 @@ long entry_shmdt(const void *addr)
 }
 
 static int ctl_stat(
-	struct caller *c, int id, enum shm_stat_by by, struct shmid_ds *to)
+	struct caller *c, int id, enum object_by by, struct shmid_ds *to)
 {
 	struct shmid_ds ds;
 	struct shm_stat st;
@@ -124,11 +124,11 @@ long entry_shmctl(int id, int cmd, void *buf)
 		return -EINVAL;
 	switch (cmd) {
 	case IPC_STAT:
-		return ctl_stat(c, id, SHM_BY_ID, buf);
+		return ctl_stat(c, id, OBJECT_BY_ID, buf);
 	case SHM_STAT:
-		return ctl_stat(c, id, SHM_BY_IDX, buf);
+		return ctl_stat(c, id, OBJECT_BY_IDX, buf);
 	case SHM_STAT_ANY_CMD:
-		return ctl_stat(c, id, SHM_BY_IDX_ANY, buf);
+		return ctl_stat(c, id, OBJECT_BY_IDX_ANY, buf);
 	case IPC_SET:
 		return ctl_set(c, id, buf);
 	case IPC_RMID:

@@ -16,7 +16,7 @@ static int view_lock(
 	int err;
 
 	/* Has the rights checked and reaps. */
-	err = sem_stat(c, id, SEM_BY_ID, &st);
+	err = sem_stat(c, id, OBJECT_BY_ID, &st);
 	if (err)
 		return err;
 	s = ids_find(c, FAC_SEM, id, &ident);

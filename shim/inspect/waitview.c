@@ -71,7 +71,7 @@ static void add_sleeper(struct caller *c, u32 thread, struct edges *to)
 	s = region_slot(&c->region, f, w->slot_idx);
 	/* For its reaping. */
 	if (f == FAC_SEM)
-		sem_stat(c, (s32)w->slot_idx, SEM_BY_IDX_ANY, &st);
+		sem_stat(c, (s32)w->slot_idx, OBJECT_BY_IDX_ANY, &st);
 	lock_slot(c, f, s);
 	e = (struct wait_edge){
 		.pid = w->pid,

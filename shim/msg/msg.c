@@ -257,32 +257,25 @@ static int stat_peek(
 	return -EBUSY;
 }
 
-int msg_stat(
-	struct caller *c, s32 id, enum msg_stat_by by, struct msg_stat *ret)
+int msg_stat(struct caller *c, s32 id, enum object_by by, struct msg_stat *ret)
 {
 	struct slot *s;
 	u64 ident;
 	int err;
 
-	if (id < 0)
-		return -EINVAL;
-	s = by == MSG_BY_ID ? ids_find(c, FAC_MSG, id, &ident)
-			    : ids_find_idx(c, FAC_MSG, id, &ident);
-	if (!s)
-		return -EINVAL;
-	err = by == MSG_BY_IDX_ANY ? 0 : perm_check_of(c, s, ident, PERM_R);
+	err = object_lookup(c, FAC_MSG, id, by, &s, &ident);
 	if (!err)
 		err = caller_enroll(c);
 	if (!err)
 		err = stat_peek(c, s, ident, ret);
 	if (err != -EBUSY)
-		return err || by == MSG_BY_ID ? err : ret->id;
+		return err || by == OBJECT_BY_ID ? err : ret->id;
 	err = msg_lock(c, s, ident);
 	if (err)
 		return err;
 	stat_fill(c, s, ident, msg_body(c, s), ret);
 	lock_release(c, &s->lock);
-	return by == MSG_BY_ID ? 0 : ret->id;
+	return by == OBJECT_BY_ID ? 0 : ret->id;
 }
 
 /* msgmnb is a ceiling that only makes IPC_SET fail: `roomy` has none. */

@@ -45,15 +45,9 @@ struct msg_stat {
 	u32 lspid, lrpid;
 };
 /* How msg_stat names the queue. */
-enum msg_stat_by {
-	MSG_BY_ID,	/* IPC_STAT */
-	MSG_BY_IDX,	/* MSG_STAT */
-	MSG_BY_IDX_ANY, /* MSG_STAT_ANY */
-};
 
 /* The commands of msgctl(2), §5.5; id < 0 is -EINVAL in each. */
-int msg_stat(
-	struct caller *c, s32 id, enum msg_stat_by by, struct msg_stat *ret);
+int msg_stat(struct caller *c, s32 id, enum object_by by, struct msg_stat *ret);
 /* IPC_SET: 0, -EINVAL, -EPERM. */
 int msg_set(struct caller *c, s32 id, u32 uid, u32 gid, u32 mode, u64 qbytes);
 int msg_remove(struct caller *c, s32 id);

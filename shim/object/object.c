@@ -316,6 +316,20 @@ void object_stat(const struct caller *c, const struct slot *s, u64 ident,
 	};
 }
 
+int object_lookup(struct caller *c, enum facility f, s32 id, enum object_by by,
+	struct slot **ret, u64 *ret_ident)
+{
+	if (id < 0)
+		return -EINVAL;
+	*ret = by == OBJECT_BY_ID ? ids_find(c, f, id, ret_ident)
+				  : ids_find_idx(c, f, id, ret_ident);
+	if (!*ret)
+		return -EINVAL;
+	return by == OBJECT_BY_IDX_ANY
+		       ? 0
+		       : perm_check_of(c, *ret, *ret_ident, PERM_R);
+}
+
 void object_set_locked(
 	struct caller *c, struct slot *s, u32 uid, u32 gid, u32 mode)
 {

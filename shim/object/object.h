@@ -41,6 +41,16 @@ struct object_stat {
  * lock_peek_valid. */
 void object_stat(const struct caller *c, const struct slot *s, u64 ident,
 	struct object_stat *ret);
+/* How a call that shows an object names it, and what it asks for. */
+enum object_by {
+	OBJECT_BY_ID,	   /* IPC_STAT: an id; read permission */
+	OBJECT_BY_IDX,	   /* SEM_STAT ...: an index; the same */
+	OBJECT_BY_IDX_ANY, /* SEM_STAT_ANY ...: an index; nothing */
+};
+/* Find it: 0 with its slot and ident, -EINVAL, -EACCES. No lock, no enrolment:
+ * it may be gone by the time that it is looked at. */
+int object_lookup(struct caller *c, enum facility f, s32 id, enum object_by by,
+	struct slot **ret, u64 *ret_ident);
 /* IPC_SET's part in them, journaled; slot lock held. */
 void object_set_locked(
 	struct caller *c, struct slot *s, u32 uid, u32 gid, u32 mode);

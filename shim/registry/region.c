@@ -791,49 +791,52 @@ static long copy_of(struct region *region, long fd, const char *path,
 	return 0;
 }
 
-int region_copy(struct region *region, const char *path, char *why, size_t cap)
+/* A descriptor for one who only looks, and what tells whether the file is of
+ * this machine's here and now; -errno with why. */
+static long open_to_look(
+	const char *path, struct place *place, char *why, size_t cap)
 {
-	struct place place = {.boot_known = 1};
-	struct sys_stat st;
-	long fd, err;
+	long fd;
 
+	*place = (struct place){.boot_known = 1};
 	why[0] = 0;
-	if (boot_id(place.boot_id))
+	if (boot_id(place->boot_id))
 		return refuse_for(why, cap, path,
 			"no free file descriptor to open it", -EMFILE);
-	place.pid_ns = pid_namespace();
+	place->pid_ns = pid_namespace();
 	fd = sys_call(__NR_open, path,
 		O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
 	if (fd == -ENOENT)
-		return refuse(why, cap, path, "no such registry", fd);
+		return refuse(why, cap, path, "no such registry", (int)fd);
 	if (fd < 0)
 		return refuse_for(
 			why, cap, path, "cannot be opened for reading", fd);
+	return fd;
+}
+
+int region_copy(struct region *region, const char *path, char *why, size_t cap)
+{
+	struct place place;
+	struct sys_stat st;
+	long fd = open_to_look(path, &place, why, cap), err;
+
+	if (fd < 0)
+		return (int)fd;
 	err = sys_call(__NR_fstat, fd, &st);
 	if (!err)
 		err = copy_of(region, fd, path, &st, &place, why, cap);
 	sys_call(__NR_close, fd);
-	return err;
+	return (int)err;
 }
 
 int region_peek(const char *path, struct header *ret, char *why, size_t cap)
 {
-	struct place place = {.boot_known = 1};
+	struct place place;
 	struct sys_stat st;
-	long fd, n;
+	long fd = open_to_look(path, &place, why, cap), n;
 
-	why[0] = 0;
-	if (boot_id(place.boot_id))
-		return refuse_for(why, cap, path,
-			"no free file descriptor to open it", -EMFILE);
-	place.pid_ns = pid_namespace();
-	fd = sys_call(__NR_open, path,
-		O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
-	if (fd == -ENOENT)
-		return refuse(why, cap, path, "no such registry", fd);
 	if (fd < 0)
-		return refuse_for(
-			why, cap, path, "cannot be opened for reading", fd);
+		return (int)fd;
 	n = sys_call(__NR_fstat, fd, &st);
 	if (!n)
 		n = sys_call(__NR_pread64, fd, ret, sizeof(*ret), 0);

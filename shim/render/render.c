@@ -131,15 +131,15 @@ static size_t row_of(struct caller *c, enum facility f, u32 idx, char *buf)
 
 	switch (f) {
 	case FAC_SEM:
-		if (sem_stat(c, (s32)idx, SEM_BY_IDX_ANY, &st.sem) >= 0)
+		if (sem_stat(c, (s32)idx, OBJECT_BY_IDX_ANY, &st.sem) >= 0)
 			return render_sem_row(&st.sem, buf);
 		break;
 	case FAC_MSG:
-		if (msg_stat(c, (s32)idx, MSG_BY_IDX_ANY, &st.msg) >= 0)
+		if (msg_stat(c, (s32)idx, OBJECT_BY_IDX_ANY, &st.msg) >= 0)
 			return render_msg_row(&st.msg, buf);
 		break;
 	case FAC_SHM:
-		if (shm_stat(c, (s32)idx, SHM_BY_IDX_ANY, &st.shm) >= 0)
+		if (shm_stat(c, (s32)idx, OBJECT_BY_IDX_ANY, &st.shm) >= 0)
 			return render_shm_row(&st.shm,
 				shm_resident(c, idx) * SYS_PAGE, 0, buf);
 		break;

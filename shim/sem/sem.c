@@ -450,33 +450,26 @@ static int stat_peek(
 	return -EBUSY;
 }
 
-int sem_stat(
-	struct caller *c, s32 id, enum sem_stat_by by, struct sem_stat *ret)
+int sem_stat(struct caller *c, s32 id, enum object_by by, struct sem_stat *ret)
 {
 	struct semset *set;
 	struct slot *s;
 	u64 ident;
 	int err;
 
-	if (id < 0)
-		return -EINVAL;
-	s = by == SEM_BY_ID ? ids_find(c, FAC_SEM, id, &ident)
-			    : ids_find_idx(c, FAC_SEM, id, &ident);
-	if (!s)
-		return -EINVAL;
-	err = by == SEM_BY_IDX_ANY ? 0 : perm_check_of(c, s, ident, PERM_R);
+	err = object_lookup(c, FAC_SEM, id, by, &s, &ident);
 	if (!err)
 		err = caller_enroll(c);
 	if (!err)
 		err = stat_peek(c, s, ident, ret);
 	if (err != -EBUSY)
-		return err || by == SEM_BY_ID ? err : ret->id;
+		return err || by == OBJECT_BY_ID ? err : ret->id;
 	err = sem_lock_reaped(c, s, ident, 1, &set);
 	if (err)
 		return err;
 	stat_fill(c, s, ident, set, sem_count(s), ret);
 	sem_unlock(c, s);
-	return by == SEM_BY_ID ? 0 : ret->id;
+	return by == OBJECT_BY_ID ? 0 : ret->id;
 }
 
 int sem_set_perm(struct caller *c, s32 id, u32 uid, u32 gid, u32 mode)

@@ -50,12 +50,6 @@ struct sem_stat {
 	s64 otime;
 	u32 nsems;
 };
-/* How sem_stat names the set. */
-enum sem_stat_by {
-	SEM_BY_ID,	/* IPC_STAT */
-	SEM_BY_IDX,	/* SEM_STAT */
-	SEM_BY_IDX_ANY, /* SEM_STAT_ANY */
-};
 
 /* The commands of semctl(2), §4.7; id < 0 is -EINVAL in each. */
 int sem_getval(struct caller *c, s32 id, s32 num);
@@ -68,8 +62,7 @@ int sem_set_size(struct caller *c, s32 id, u32 want);
 int sem_getall(struct caller *c, s32 id, u16 *ret, u32 n);
 int sem_setval(struct caller *c, s32 id, s32 num, s32 val);
 int sem_setall(struct caller *c, s32 id, const u16 *values, u32 n);
-int sem_stat(
-	struct caller *c, s32 id, enum sem_stat_by by, struct sem_stat *ret);
+int sem_stat(struct caller *c, s32 id, enum object_by by, struct sem_stat *ret);
 int sem_set_perm(struct caller *c, s32 id, u32 uid, u32 gid, u32 mode);
 int sem_remove(struct caller *c, s32 id);
 /* totals: SEM_INFO instead of IPC_INFO. Returns the highest index in use. */

@@ -319,8 +319,7 @@ static int stat_peek(
 	return -EBUSY;
 }
 
-int shm_stat(
-	struct caller *c, s32 id, enum shm_stat_by by, struct shm_stat *ret)
+int shm_stat(struct caller *c, s32 id, enum object_by by, struct shm_stat *ret)
 {
 	struct shm_segment *seg;
 	struct slot *s;
@@ -332,21 +331,17 @@ int shm_stat(
 	err = ready(c);
 	if (err)
 		return err;
-	s = by == SHM_BY_ID ? ids_find(c, FAC_SHM, id, &ident)
-			    : ids_find_idx(c, FAC_SHM, id, &ident);
-	if (!s)
-		return -EINVAL;
-	err = by == SHM_BY_IDX_ANY ? 0 : perm_check_of(c, s, ident, PERM_R);
+	err = object_lookup(c, FAC_SHM, id, by, &s, &ident);
 	if (!err)
 		err = stat_peek(c, s, ident, ret);
 	if (err != -EBUSY)
-		return err || by == SHM_BY_ID ? err : ret->id;
+		return err || by == OBJECT_BY_ID ? err : ret->id;
 	err = shm_settle(c, s, ident, &seg);
 	if (err)
 		return err;
 	stat_fill(c, s, ident, seg, ret);
 	lock_release(c, &s->lock);
-	return by == SHM_BY_ID ? 0 : ret->id;
+	return by == OBJECT_BY_ID ? 0 : ret->id;
 }
 
 int shm_set_perm(struct caller *c, s32 id, u32 uid, u32 gid, u32 mode)

@@ -31,19 +31,13 @@ struct shm_stat {
 	u64 nattch;
 	u32 cpid, lpid;
 };
-enum shm_stat_by {
-	SHM_BY_ID,	/* IPC_STAT */
-	SHM_BY_IDX,	/* SHM_STAT */
-	SHM_BY_IDX_ANY, /* SHM_STAT_ANY */
-};
 struct shm_totals {
 	u64 max, mni, all;	   /* IPC_INFO */
 	u64 used, pages, resident; /* SHM_INFO */
 };
 
 /* The commands of shmctl(2); id < 0 is -EINVAL in each. */
-int shm_stat(
-	struct caller *c, s32 id, enum shm_stat_by by, struct shm_stat *ret);
+int shm_stat(struct caller *c, s32 id, enum object_by by, struct shm_stat *ret);
 int shm_set_perm(struct caller *c, s32 id, u32 uid, u32 gid, u32 mode);
 int shm_remove(struct caller *c, s32 id);
 /* SHM_LOCK, SHM_UNLOCK. */

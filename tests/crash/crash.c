@@ -406,7 +406,7 @@ static void go_on(struct caller *c)
 	for (idx = 0; idx <= h->ids[FAC_SEM].max_idx + 1; idx++) {
 		struct slot *s = region_slot(&c->region, FAC_SEM, idx);
 
-		if (sem_stat(c, idx, SEM_BY_IDX_ANY, &st) < 0) {
+		if (sem_stat(c, idx, OBJECT_BY_IDX_ANY, &st) < 0) {
 			sem_lock_any(c, s);
 			sem_unlock(c, s);
 		}

@@ -73,7 +73,7 @@ s64 call_make(struct caller *c, const struct call *k, s64 *out)
 	case CALL_MSGSTAT: {
 		struct msg_stat st;
 
-		ret = msg_stat(c, id, MSG_BY_ID, &st);
+		ret = msg_stat(c, id, OBJECT_BY_ID, &st);
 		out[0] = ret < 0 ? 0 : (s64)st.qnum;
 		out[1] = ret < 0 ? 0 : (s64)st.cbytes;
 		return ret < 0 ? ret : 0;

@@ -32,7 +32,7 @@ static void look(struct caller *c)
 		if (id < 0)
 			continue;
 		shown.id[i] = id + 1;
-		if (!sem_stat(c, id, SEM_BY_ID, &st))
+		if (!sem_stat(c, id, OBJECT_BY_ID, &st))
 			shown.n[i] = (s32)st.nsems;
 	}
 }

@@ -36,7 +36,7 @@ static void look(struct caller *c)
 
 	msg_lock_any(c, s);
 	lock_release(c, &s->lock);
-	shown.exists = msg_stat(c, object_id[0], MSG_BY_ID, &st) == 0;
+	shown.exists = msg_stat(c, object_id[0], OBJECT_BY_ID, &st) == 0;
 	msg_finish_removal(c);
 	shown_qnum = shown.exists ? st.qnum : 0;
 	shown_cbytes = shown.exists ? st.cbytes : 0;

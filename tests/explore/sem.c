@@ -30,7 +30,7 @@ static void look(struct caller *c)
 	sem_lock_any(c, s);
 	sem_unlock(c, s);
 	/* As anybody's semctl: it also looks for the dead. */
-	shown.exists = sem_stat(c, object_id[0], SEM_BY_ID, &st) == 0;
+	shown.exists = sem_stat(c, object_id[0], OBJECT_BY_ID, &st) == 0;
 	sem_finish_removal(c);
 	if (!shown.exists)
 		return;

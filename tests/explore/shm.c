@@ -81,7 +81,7 @@ s64 shm_call_make(struct caller *c, const struct call *k, s64 *out)
 	case CALL_SHMRM:
 		return shm_remove(c, id_of(obj));
 	case CALL_SHMSTAT:
-		ret = shm_stat(c, id_of(obj), SHM_BY_ID, &st);
+		ret = shm_stat(c, id_of(obj), OBJECT_BY_ID, &st);
 		out[0] = ret < 0 ? 0 : (s64)st.nattch;
 		return ret < 0 ? ret : 0;
 	case CALL_SHMFORK:
@@ -114,7 +114,7 @@ static void look(struct caller *c)
 		lock_acquire(c, &s->lock);
 		lock_release(c, &s->lock);
 	}
-	shown.exists = shm_stat(c, object_id[0], SHM_BY_ID, &st) == 0;
+	shown.exists = shm_stat(c, object_id[0], OBJECT_BY_ID, &st) == 0;
 	shown.nattch = shown.exists ? (s64)st.nattch : 0;
 }
 

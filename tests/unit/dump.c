@@ -27,7 +27,7 @@ Test(dump, semaphores)
 	cr_expect_eq(memcmp(in, out, sizeof(in)), 0);
 	cr_expect_eq(sem_getval(&me, id, 1), 32767);
 	cr_expect_eq(sem_getpid(&me, id, 0), 100);
-	cr_assert_eq(sem_stat(&me, id, SEM_BY_ID, &st), 0);
+	cr_assert_eq(sem_stat(&me, id, OBJECT_BY_ID, &st), 0);
 	cr_expect_eq(st.otime, 3000);
 	cr_expect_eq(load_sems(&me, id, in, 2), -EINVAL);
 	cr_expect_eq(load_sems(&me, id + 1, in, 3), -EINVAL);
@@ -70,7 +70,7 @@ Test(dump, messages_small_and_large)
 	m = (void *)((char *)m + dump_message_room(3));
 	cr_expect(m->type == 2 && m->size == 8000);
 	cr_expect_eq(((char *)(m + 1))[7999], 'b');
-	cr_assert_eq(msg_stat(&me, id, MSG_BY_ID, &st), 0);
+	cr_assert_eq(msg_stat(&me, id, OBJECT_BY_ID, &st), 0);
 	cr_expect(st.lspid == 77 && st.lrpid == 88 && st.qbytes == 1 << 20);
 	msg_remove(&me, id);
 }

@@ -179,7 +179,7 @@ Test(views, bytes_of_a_segment_without_attaching_it)
 	cr_expect_eq(shm_copy(&me, id, fd, 0, buf, 4, 0), 4);
 	cr_expect_eq(buf[0], 'w');
 	cr_expect_eq(buf[1], 0);
-	cr_assert_eq(shm_stat(&me, id, SHM_BY_ID, &st), 0);
+	cr_assert_eq(shm_stat(&me, id, OBJECT_BY_ID, &st), 0);
 	cr_expect_eq(st.atime, 0, "written, but not attached");
 	shm_remove(&me, id);
 	id = shm_get(&me, 0, 2 * SYS_PAGE + 10, 0600);

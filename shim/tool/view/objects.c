@@ -47,19 +47,19 @@ static int stat_at(
 {
 	switch (kind) {
 	case FAC_SEM:
-		if (sem_stat(c, idx, SEM_BY_IDX_ANY, &o->sem) < 0)
+		if (sem_stat(c, idx, OBJECT_BY_IDX_ANY, &o->sem) < 0)
 			return 0;
 		o->id = o->sem.id;
 		o->key = o->sem.key;
 		return 1;
 	case FAC_MSG:
-		if (msg_stat(c, idx, MSG_BY_IDX_ANY, &o->msg) < 0)
+		if (msg_stat(c, idx, OBJECT_BY_IDX_ANY, &o->msg) < 0)
 			return 0;
 		o->id = o->msg.id;
 		o->key = o->msg.key;
 		return 1;
 	case FAC_SHM:
-		if (shm_stat(c, idx, SHM_BY_IDX_ANY, &o->shm) < 0)
+		if (shm_stat(c, idx, OBJECT_BY_IDX_ANY, &o->shm) < 0)
 			return 0;
 		o->id = o->shm.id;
 		o->key = o->shm.key;
@@ -175,11 +175,11 @@ int object_find(struct caller *c, enum facility kind, const char *word,
 	parse_number(word, 0, 0x7fffffff, &id);
 	ret->id = (s32)id;
 	if (kind == FAC_SEM)
-		err = sem_stat(c, ret->id, SEM_BY_ID, &ret->sem);
+		err = sem_stat(c, ret->id, OBJECT_BY_ID, &ret->sem);
 	else if (kind == FAC_MSG)
-		err = msg_stat(c, ret->id, MSG_BY_ID, &ret->msg);
+		err = msg_stat(c, ret->id, OBJECT_BY_ID, &ret->msg);
 	else
-		err = shm_stat(c, ret->id, SHM_BY_ID, &ret->shm);
+		err = shm_stat(c, ret->id, OBJECT_BY_ID, &ret->shm);
 	if (err == -EINVAL)
 		return failure("%s %d: no such %s", facility_names[kind],
 			ret->id, what[kind]);
