@@ -6,21 +6,8 @@
 # use, so that processes come and go, and the command can look and remove.
 
 set -u
-shim=${IPCLIFT_SHIM:?names no libipclift.so}
-tool=${IPCLIFT_TOOL:?names no ipclift}
-if [[ ${1-} != inside ]]; then
-    ((EUID == 0)) || {
-        echo "needs root, to mount a small file system"
-        exit 77
-    }
-    exec unshare --ipc --mount bash "$0" inside
-fi
-work=$(mktemp -d) || exit 1
-trap 'umount "$work"; rm -rf "$work" "$work.out"' EXIT
-mount -t tmpfs -o size=1m none "$work" || exit 1
-export IPCLIFT_REGISTRY=$work/registry
-# shellcheck source=tests/preload/checks.sh
-. "$(dirname "$0")/checks.sh"
+# shellcheck source=tests/preload/room.sh
+. "$(dirname "$0")/room.sh" 1m "$@"
 
 served() {
     LD_PRELOAD=$shim perl -e "$1" 2>&1
@@ -28,7 +15,7 @@ served() {
 # What it needs of memory besides is there when it is gone.
 id=$(served 'my $id = semget(1, 1, 01600); my $other = semget(0, 1, 0600);
     semctl($other, 0, 0, 0); semop($id, pack "s!3", 0, 1, 010000); print $id')
-cat /dev/zero >"$work/fill" 2>/dev/null
+cat /dev/zero >"$small/fill" 2>/dev/null
 
 # Two limits in turn, each an event in the ring, until a page of it has no room,
 # and whoever comes next looks there.
@@ -41,21 +28,21 @@ is "limits are hit" \
 # shellcheck disable=SC2016
 for i in {1..100}; do
     served 'print semop('"$id"', pack "s!3", 0, 1, 010000) ? "." : "$!\n"'
-done >"$work.out" 2>&1
-is "a hundred processes come and go" "$(tr -dc . <"$work.out" | wc -c)" 100
+done >"$work/served" 2>&1
+is "a hundred processes come and go" "$(tr -dc . <"$work/served" | wc -c)" 100
 is "undone" "$(served "print semctl($id, 0, 12, 0) + 0")" 0
 is "whole" "$("$tool" check 2>&1)" "all invariants hold"
 is "the command removes" "$("$tool" rm --key 1 2>&1)" ""
 
 # Between ids that were wished for are slots that never were: to read one would
 # take a page. The 22nd begins on another page than where it is looked at.
-umount "$work"
-mount -t tmpfs -o size=1m none "$work" || exit 1
+umount "$small"
+mount -t tmpfs -o size=1m none "$small" || exit 1
 far=$(served 'my $one = semget(1, 1, 01600); semctl($one, 0, 0, 0);
     open my $f, ">", "/proc/sys/kernel/sem_next_id" or die; print $f "63\n";
     close $f; print semget(2, 1, 01600) & 32767')
 is "an id that was wished for" "$far" 63
-cat /dev/zero >"$work/fill" 2>/dev/null
+cat /dev/zero >"$small/fill" 2>/dev/null
 is "whole" "$("$tool" check 2>&1)" "all invariants hold"
 # shellcheck disable=SC2016
 for id in 5 21 22 30 62 64; do

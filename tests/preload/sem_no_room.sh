@@ -9,22 +9,8 @@
 # ever where it was the only one.
 
 set -u
-shim=${IPCLIFT_SHIM:?names no libipclift.so}
-tool=${IPCLIFT_TOOL:?names no ipclift}
-if [[ ${1-} != inside ]]; then
-    ((EUID == 0)) || {
-        echo "needs root, to mount a small file system"
-        exit 77
-    }
-    exec unshare --ipc --mount bash "$0" inside
-fi
-work=$(mktemp -d) || exit 1
-trap 'umount "$work/small"; rm -rf "$work"' EXIT
-mkdir "$work/small"
-mount -t tmpfs -o size=8m none "$work/small" || exit 1
-export IPCLIFT_REGISTRY=$work/small/registry
-# shellcheck source=tests/preload/checks.sh
-. "$(dirname "$0")/checks.sh"
+# shellcheck source=tests/preload/room.sh
+. "$(dirname "$0")/room.sh" 8m "$@"
 
 LD_PRELOAD=$shim perl -e 'semget(1, 1, 0600)'
 "$tool" set msgmnb=1000000000
@@ -79,8 +65,8 @@ got=$(LD_PRELOAD=$shim perl -e '
     waitpid $sleeper, 0;
     print "status $?, value ", semctl($set, 0, 12, 0) + 0;
     kill 9, $last;
-    ' "$work/small" 2>&1)
+    ' "$small" 2>&1)
 is "the sleeper goes on" "$got" "status 0, value 0"
-rm -f "$work/small/fill"
+rm -f "$small/fill"
 is "the registry is whole" "$(status "$tool" check)" 0
 exit $bad

@@ -9,22 +9,8 @@
 # 37 seconds, rm said "Identifier removed" for a set that was there.
 
 set -u
-shim=${IPCLIFT_SHIM:?names no libipclift.so}
-tool=${IPCLIFT_TOOL:?names no ipclift}
-if [[ ${1-} != inside ]]; then
-    ((EUID == 0)) || {
-        echo "needs root, to mount a small file system"
-        exit 77
-    }
-    exec unshare --ipc --mount bash "$0" inside
-fi
-work=$(mktemp -d) || exit 1
-trap 'umount "$work/small"; rm -rf "$work"' EXIT
-mkdir "$work/small"
-mount -t tmpfs -o size=8m none "$work/small" || exit 1
-export IPCLIFT_REGISTRY=$work/small/registry
-# shellcheck source=tests/preload/checks.sh
-. "$(dirname "$0")/checks.sh"
+# shellcheck source=tests/preload/room.sh
+. "$(dirname "$0")/room.sh" 8m "$@"
 
 # A process holds a hundred units of each of forty sets, another fills all there
 # is with messages, kills it, and stays: its journal is large already.
@@ -59,11 +45,11 @@ coproc filler {
     wait;
     $| = 1;
     print "full\n";
-    <STDIN>' "$work/small"
+    <STDIN>' "$small"
 }
 read -r -u "${filler[0]}" said
 is "filled" "$said" full
-is "no room left" "$(df --output=avail "$work/small" | tail -1 | tr -d ' ')" 0
+is "no room left" "$(df --output=avail "$small" | tail -1 | tr -d ' ')" 0
 
 is "one set" "$(timeout 10 "$tool" show --json sem 0 2>&1 |
     tr -d ' \n' | grep -o '"nsems":1000')" '"nsems":1000'
