@@ -21,7 +21,7 @@ struct path {
 	int n_sems;
 	int pairs; /* so many {last, +1}, {last, -1} before the operation */
 	int zero;  /* {1, 0} before it: no semaphore is named twice */
-	int alone; /* after LONG others by the same thread */
+	int alone; /* after LONG others by the same thread; 2: by the same path */
 	int other; /* another process operates before */
 	enum beside asleep;
 	int sleeps; /* at {last, -1} before the operation, until let on */
@@ -40,6 +40,7 @@ static const struct path paths[] = {
 	{"100, alone", 100, .alone = 1},
 	{"array of 2", 3, .zero = 1},
 	{"array of 2, alone", 3, .zero = 1, .alone = 1},
+	{"array of 2 after others, alone", 3, .zero = 1, .alone = 2},
 	{"array of 3", 3, 1},
 	{"array of 3, alone", 3, 1, .alone = 1},
 	{"array of 3, a sleeper on it", 3, 1, .asleep = ON_IT},
@@ -119,8 +120,12 @@ static void prepare(const struct path *p, int id, int from)
 	t_quiet(semctl(id, 0, SETVAL, 0) == 0);
 	for (int i = 0; i < LONG; i++)
 		t_quiet(semop(id, OPS({0, i % 2 ? -1 : 1, 0})) == 0);
+	for (int i = 0; p->alone == 2 && i < LONG; i++)
+		t_quiet(operate(p, id, i % 2 ? -1 : 1, 0) == 0);
 	if (from)
-		t_quiet(semop(id, OPS({0, (short)from, 0})) == 0);
+		t_quiet(p->alone == 2
+				? operate(p, id, from, 0) == 0
+				: semop(id, OPS({0, (short)from, 0})) == 0);
 }
 
 static void let_on(const struct path *p, int id)
