@@ -163,8 +163,9 @@ static void large(int n)
 static void timed(void)
 {
 	struct timespec second = {1, 0}, zero = {0, 0}, wrong = {0, 1000000000},
-			negative = {-1, 0};
+			negative = {-1, 0}, hour = {3600, 0};
 	int id = t_set(2, NULL), good = 0;
+	pid_t child;
 
 	t_story("timeouts");
 	for (int k = 0; k < TURNS; k++)
@@ -183,6 +184,13 @@ static void timed(void)
 	t_err(semtimedop(id, OPS({0, 32767, 0}), &second), ERANGE);
 	t_err(semtimedop(-1, OPS({0, 1, 0}), &second), EINVAL);
 	t_row(id, GETVAL, "390 0");
+	/* Whole seconds are a time to wait, too. */
+	child = t_fork();
+	if (!child)
+		_exit(!t_poll(id, 1, GETNCNT, 1) ||
+			semop(id, OPS({1, 1, 0})) != 0);
+	t_eq(semtimedop(id, OPS({1, -1, 0}), &hour), 0);
+	t_eq(t_join(child), 0);
 	t_rm(id);
 	t_err(semtimedop(id, OPS({0, 1, 0}), &second), EINVAL);
 }
