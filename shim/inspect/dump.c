@@ -5,6 +5,7 @@
 #include "inspect/dump.h"
 #include "msg/msgqueue.h"
 #include "registry/journal/reserve.h"
+#include "sem/sem.h"
 #include "sem/semop.h"
 #include "shm/shmattach.h"
 

@@ -3,6 +3,7 @@
  * The invariants of a semaphore set: queues, words, undo records; see check.h.
  */
 #include "inspect/check.h"
+#include "sem/sem.h"
 #include "sem/semop.h"
 
 static void check_word(struct check *k, u32 idx, struct slot *s, u32 num,

@@ -4,6 +4,7 @@
  */
 #include "inspect/semview.h"
 #include "object/perm.h"
+#include "sem/sem.h"
 #include "sem/semop.h"
 
 /* The set with its lock held and the dead's undo applied. */

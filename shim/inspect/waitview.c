@@ -5,6 +5,7 @@
 #include "inspect/waitview.h"
 #include "mq/mqueue.h"
 #include "msg/msgqueue.h"
+#include "sem/sem.h"
 #include "sem/semop.h"
 
 struct edges {

@@ -9,7 +9,8 @@
 #include "object/perm.h"
 #include "object/reap.h"
 #include "registry/journal/reserve.h"
-#include "sem/semop.h"
+#include "sem/sem.h"
+#include "sem/undo.h"
 
 /* ---- the class ---- */
 

@@ -23,6 +23,7 @@
 #include "registry/damage.h"
 #include "registry/heap.h"
 #include "registry/journal/reserve.h"
+#include "sem/sem.h"
 #include "sem/semop.h"
 
 /* A set from this size on is large: the values of a smaller one fit a hold of

@@ -18,6 +18,7 @@
  */
 #include "object/perm.h"
 #include "registry/journal/reserve.h"
+#include "sem/sem.h"
 #include "sem/semop.h"
 #include "registry/bias.h"
 #include "registry/guard.h"

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Between semop.c (the call) and semwake.c (arrays, queues, passes).
+ * Between semop.c (the call) and semwake.c (queues, passes).
  */
 #ifndef IPCLIFT_SEM_SEMOP_H
 #define IPCLIFT_SEM_SEMOP_H
 
-#include "sem/undo.h"
+#include "sem/semarray.h"
 
-#define BLOCKED 1
 /* In larger sets every sleeper looks for itself (object/sleep.h): to find the
  * oldest takes a look at each queue. Arbitrary. */
 #define ALONE_SEMS 8u
@@ -20,38 +19,6 @@ enum queue_kind {
 	Q_COMPLEX, /* set's queue of arrays */
 	Q_ZERO_ARRAYS,
 };
-
-/* A word's new content: what identifies the set stays. */
-static inline u64 lo_make(u64 old, u32 value, u32 pid)
-{
-	return (u64)pid << 32 | (old & 0xffff0000ULL) | value;
-}
-/* The same after an operation that leaves the value within its range. */
-static inline u64 lo_add(u64 old, s32 op, u32 pid)
-{
-	return (u64)pid << 32 | ((u32)old + (u32)op);
-}
-static inline u64 hi_stamp(u64 hi, s64 now)
-{
-	return (hi & ~SEM_OTIME_MASK) | ((u64)now & SEM_OTIME_MASK);
-}
-
-/* What an array needs to know of the one for whom it is executed. */
-struct array {
-	const struct sop *sops;
-	u32 n;
-	u32 pid;
-	struct undo *undo; /* NULL unless some op has SEM_UNDO */
-};
-
-/*
- * Apply the array to owned words under the journal. 0: applied, not yet
- * committed. BLOCKED (at *ret_op) and -ERANGE: rolled back. Slot lock held.
- */
-int array_try(struct caller *c, struct semset *set, const struct array *a,
-	u32 *ret_op);
-/* Journal entries that executing and queueing an array of n takes. */
-u32 array_entries(u32 n, int undo);
 
 /* What a sleeper waits for; NULL if that is damaged. Slot lock held. */
 const struct sop *waiter_sops(

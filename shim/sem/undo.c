@@ -10,7 +10,7 @@
  *
  * Lock order: task, then slot.
  */
-#include "sem/semop.h"
+#include "sem/undo.h"
 #include "registry/event.h"
 #include "registry/heap.h"
 #include "registry/task.h"

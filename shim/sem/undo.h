@@ -13,7 +13,7 @@
 
 #include "object/reap.h"
 #include "registry/damage.h"
-#include "sem/sem.h"
+#include "sem/semset.h"
 #include "registry/task.h"
 #include "registry/wait.h"
 

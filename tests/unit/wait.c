@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include "msg/msg.h"
 #include "msg/msgqueue.h"
+#include "sem/sem.h"
 #include "sem/semop.h"
 #include "unit.h"
 
