@@ -34,6 +34,7 @@ u32 task_claim_prefork(struct caller *c)
 		atom_store_release(&t->life_birth, 0);
 		atom_store_release(&t->epoch, 0);
 		atom_store_release(&t->candidate, 0);
+		atom_store_release(&t->image, 0);
 		/* Not what it was for the last child: somebody may come by a
 		 * record that has just been that one's. */
 		atom_store_release(&t->prefork, 0);
@@ -74,7 +75,7 @@ static int may_be_child(const struct caller *c, const struct task *t, u32 pid)
 }
 
 /*
- * No birth is recorded of the child: that would take its parent system calls at
+ * No birth is recorded of a child that was seen to be made: that would take its parent system calls at
  * each fork. But when the fork began and when it was over is known: whoever
  * started later has its number, and is not it. (In a time namespace of its own
  * it would seem so, which costs nothing but its records, until it makes them
@@ -86,14 +87,16 @@ int task_child_gone(const struct caller *c, const struct task *t)
 	u64 until = atom_load_acquire(&t->life_birth);
 	struct sys_process p;
 
-	if (identity_process_gone(pid, 0, 0))
+	int found = !t->use_seq;
+
+	if (identity_process_gone(pid, found ? until : 0, found))
 		return 1;
 	/* Found (shmfork.h): it counts for itself now. */
-	if (!t->use_seq && task_is_known(c, pid))
+	if (found && task_is_known(c, pid))
 		return 1;
 	if (!sys_process_read(pid, 0, &p))
 		return 0;
-	if (until && p.start > until / TICK_NS + 2)
+	if (!found && until && p.start > until / TICK_NS + 2)
 		return 1;
 	/* It has called exec before it made itself known. */
 	if (t->mm <= 1 || p.stack <= 1)
@@ -101,6 +104,20 @@ int task_child_gone(const struct caller *c, const struct task *t)
 	if (p.stack != t->mm)
 		return 1;
 	return !identity_stack_tells(t->mm) && mapped_any(c, pid) == 0;
+}
+
+int task_child_named(const struct caller *c, u32 pid)
+{
+	u32 i = 1;
+
+	for (; (i = task_next(c, i)) < N_TASKS; i++) {
+		const struct task *t = region_task(&c->region, i);
+
+		if (t->state == TASK_PREFORK &&
+			(u32)atom_load_acquire(&t->prefork) == pid)
+			return 1;
+	}
+	return 0;
 }
 
 /* Its pid, or 0 if there is none. */

@@ -11,10 +11,13 @@
  *         else its start, in       who sees it in       any process with the
  *         1/100 s (two within      /proc, in the same   number is taken for it
  *         one tick are the same)   time namespace
- * image   where its stack starts:  its own user, root   see task_changed_image
- *         of a process; another
- *         after exec, but see
- *         identity_stack_tells
+ * image   a lock that ends with    who can open the     the next row
+ *         it (image.h), of whoever registry
+ *         has attached a segment
+ *         else where its stack     its own user, root   see task_changed_image
+ *         starts: of a process;
+ *         another after exec, but
+ *         see identity_stack_tells
  *
  * Neither is to be had without a free descriptor; the kind of a birth is part
  * of it, so what one asker recorded by an inode another one who knows ticks

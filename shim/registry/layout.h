@@ -170,7 +170,9 @@ struct shm_run {
  * touched      attach, write      slot        hint          one store, before
  *                                                           anything is written
  * doomed_*     RMID, remove       fac         no            journaled
+ * past         detach             slot        yes           one store
  */
+#define SHM_PAST 3u /* arbitrary */
 struct shm_segment {
 	u64 size;  /* bytes asked for */
 	u64 pages; /* rounded up */
@@ -188,7 +190,9 @@ struct shm_segment {
 	u32 dest_next, dest_prev; /* idx + 1: removed, still attached */
 	u32 tidy_at; /* nattch beyond which the dead are looked for */
 	u32 pad0;
-	u64 pad[3];
+	/* Image locks (image.h) of those who detached it, and may have left a
+	 * child with it; 0 = none. */
+	u64 past[SHM_PAST];
 };
 #define SHM_SEG_NORESERVE 1u
 #define SHM_SEG_DEST 2u	   /* in the list of the removed */

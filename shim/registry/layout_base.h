@@ -180,6 +180,9 @@ struct limits {
  * shm_*      owner, reaper    lock  no               journaled; shm_free may be
  *                                                    0 in a dead one's
  * epoch      owner            -     yes              one store
+ * image      owner, finder    -     yes              one store; after exec that
+ *                                                    of the image before, until
+ *                                                    the new one attaches
  * prefork    parent, child    -     yes              one compare-and-swap
  * mail       senders, notification thread -     yes              one look too many
  * displaced  anybody          -     yes              one too many: 1 if some
@@ -212,7 +215,8 @@ struct task {
 		   * because its thread can have no list: then life_tid is 0 */
 	u32 life_waiters;
 	/* Birth of life_tid; of a prefork task: when the fork was over, in ns
-	 * since boot, 0 = not yet (child.c) */
+	 * since boot, 0 = not yet (child.c); of one that was found, whose
+	 * use_seq is 0: the child's birth */
 	u64 life_birth;
 	u64 asked_ns;  /* when it was last found alive: task_look; a hint */
 	u64 life_prev; /* +24 */
@@ -224,7 +228,8 @@ struct task {
 	u32 exec_type;
 	u32 exec_life; /* pid | WAITERS while linked; OWNER_DIED; 0 unused */
 	u32 exec_waiters;
-	u64 exec_pad[2];
+	u64 image; /* image lock of its program image (image.h), 0 = none */
+	u64 exec_pad;
 	u64 exec_prev;
 	u64 exec_next;
 	struct lock lock;

@@ -63,7 +63,7 @@ static int line(
 	return 1;
 }
 
-static int open_maps(struct mapped *m, u32 pid)
+int mapped_reopen(struct mapped *m, u32 pid)
 {
 	char path[40];
 	size_t n = str_add(path, sizeof(path), 0, "/proc/");
@@ -81,7 +81,7 @@ int mapped_open(struct mapped *m, const struct caller *c, u32 pid)
 {
 	struct mapped_part part;
 	u64 base = (u64)(uintptr_t)c->region.base;
-	int err = open_maps(m, sys_getpid());
+	int err = mapped_reopen(m, sys_getpid());
 
 	if (err)
 		return err;
@@ -92,7 +92,7 @@ int mapped_open(struct mapped *m, const struct caller *c, u32 pid)
 		}
 	} while (base < part.addr || base >= part.addr + part.len);
 	mapped_close(m);
-	return open_maps(m, pid);
+	return mapped_reopen(m, pid);
 }
 
 int mapped_next(struct mapped *m, struct mapped_part *ret)

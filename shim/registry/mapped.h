@@ -25,6 +25,8 @@ struct mapped {
 
 /* 0, or -errno where it may not be read or is not there. */
 int mapped_open(struct mapped *m, const struct caller *c, u32 pid);
+/* Of the next process, after mapped_open and mapped_close: half as dear. */
+int mapped_reopen(struct mapped *m, u32 pid);
 /* The next part, in the order of addresses: 1, or 0 at the end. */
 int mapped_next(struct mapped *m, struct mapped_part *ret);
 void mapped_close(struct mapped *m);

@@ -13,6 +13,7 @@
 #include "registry/event.h"
 #include "registry/guard.h"
 #include "registry/heap.h"
+#include "registry/image.h"
 #include "registry/journal/reserve.h"
 #include "registry/lock.h"
 #include "registry/mapped.h"
@@ -218,6 +219,7 @@ static int task_try(struct caller *c, u32 idx, u64 start, u64 mm)
 	atom_store_release(&t->exec_life, 0);
 	atom_store_release(&t->mm, mm);
 	atom_store_release(&t->prefork, 0);
+	atom_store_release(&t->image, 0);
 	atom_store_release(&t->asked_ns, sys_monotonic_ns());
 	atom_store_release(&t->state, TASK_LIVE);
 	if (c->new_image)
@@ -707,7 +709,11 @@ int task_changed_image(const struct caller *c, const struct task *t)
 	u64 birth = atom_load_acquire(&t->life_birth), mm = t->mm;
 	struct sys_process p;
 
+	u64 image = atom_load_acquire(&t->image);
+
 	if (atom_load_acquire(&t->exec_life) == EXEC_FIRED)
+		return 1;
+	if (image && !image_held(c, image))
 		return 1;
 	/* Read after whose it is: so that one is the thread that it fired for,
 	 * or an earlier one, which is gone. */

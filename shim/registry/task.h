@@ -116,13 +116,16 @@ void task_return_record(struct caller *c, u32 own);
  * Of a suspect task that is not gone: 1 if its process has called exec since,
  * 0 if only the thread of the lifeline ended, or it cannot be told.
  *   exec_life fired in the kernel      1: nothing but exec does that
+ *   nobody holds its image lock       1: whoever asks (image.h)
  *   the stack begins elsewhere        1
  *   it begins at the same place       0, if that is random; else
  *   the thread of `life` is there     1: only exec makes a thread leave its
  *                                     list (the same number: its birth tells)
  *   /proc/PID/maps has the registry   0; if not, 1
  *   none of this may be read          0, until it makes a call: of another
- *                                     user's process whose thread had ended
+ *                                     user's process whose thread had ended,
+ *                                     without an image lock (it never attached)
+ *                                     or with a child that still holds it
  */
 int task_changed_image(const struct caller *c, const struct task *t);
 
@@ -136,6 +139,9 @@ u32 task_claim_prefork(struct caller *c);
 
 /* 1 if a process has a task of its own. */
 int task_is_known(const struct caller *c, u32 pid);
+
+/* 1 if a prefork task is that of the child with this pid. Looks at all tasks. */
+int task_child_named(const struct caller *c, u32 pid);
 
 /* Of a prefork task whose child's number is known: 1 if that is gone, or in
  * another program image, so that it has nothing of what is counted for it. */

@@ -117,6 +117,7 @@ int shm_at(struct caller *c, s32 id, u64 addr, s32 flg, u64 *ret_addr)
 	if (flg & SHM_REMAP_FLAG)
 		shm_host_order(c, addr,
 			shm_body(c, s) ? shm_body(c, s)->pages * SYS_PAGE : 0);
+	shm_image_begin(c);
 	shm_attach_begin(c);
 	task_check_lifeline(c);
 	e = shm_entry_new(c->shm);

@@ -125,6 +125,8 @@ int shm_record_unlink(
 		journal_set64(c, (u64 *)&seg->dtime, sys_realtime_sec());
 		journal_set32(c, &seg->lpid, pid);
 		last = !seg->nattch && is_dest(c, seg);
+		if (t == task_own(c))
+			shm_past(c, seg);
 	}
 	journal_set64(c, &rec->ident, 0);
 	journal_set_ref(c, &rec->free_next, t->shm_free);
@@ -184,6 +186,16 @@ static void free_records(struct caller *c, struct task *t)
 	}
 }
 
+/* Whoever drops the last record of one pending destruction ends it. */
+static void before_last(struct caller *c, const struct shm_attach *rec)
+{
+	struct slot *s = slot_of(c, rec->slot_idx);
+	const struct shm_segment *seg = shm_body(c, s);
+
+	if (seg && seg->past[0] && seg->nattch == rec->count && is_dest(c, seg))
+		shm_count_unseen(c, s, rec->ident);
+}
+
 int shm_release_locked(struct caller *c, struct task *t, u32 epoch)
 {
 	u32 pid = t->state == TASK_PREFORK ? (u32)t->prefork : t->pid, n = 0;
@@ -195,6 +207,9 @@ int shm_release_locked(struct caller *c, struct task *t, u32 epoch)
 		rec = shm_attach_at(c, rec->task_next)) {
 		if (!rec->ident || (epoch != ~0u && rec->epoch >= epoch))
 			continue;
+		if (!n && t->image)
+			shm_count_orphans(c, t);
+		before_last(c, rec);
 		shm_record_unlink(c, t, rec, pid);
 		n++;
 	}

@@ -22,6 +22,7 @@
 #include "shm/shmmap.h"
 #include "shm/shmrun.h"
 #include "registry/damage.h"
+#include "registry/image.h"
 #include "registry/task.h"
 
 #define SHM_MODE_DEST 01000u
@@ -76,9 +77,29 @@ void shm_record_recount(struct caller *c, struct shm_attach *rec, u32 count,
  * -EIDRM with no lock held. */
 int shm_settle(
 	struct caller *c, struct slot *s, u64 ident, struct shm_segment **ret);
-/* Before the segment goes because this process no longer has it: count it for
- * children that were not seen to be made (shmunseen.c). No lock held. */
+/* ---- children that were not seen to be made (shmunseen.c) ---- */
+
+/* Before this process attaches anything: its image lock. No lock held. */
+void shm_image_make(struct caller *c);
+static inline void shm_image_begin(struct caller *c)
+{
+	if (unlikely(!image_own(c)))
+		shm_image_make(c);
+}
+/* This process detaches it: it may have left a child with it. Slot's lock. */
+void shm_past_add(struct caller *c, struct shm_segment *seg);
+static inline void shm_past(struct caller *c, struct shm_segment *seg)
+{
+	if (unlikely(seg->past[0] != image_own(c)))
+		shm_past_add(c, seg);
+}
+/* Before the segment goes, or may, since nobody is known to have it: count it
+ * for such children. No lock but a dead task's may be held. */
 void shm_count_unseen(struct caller *c, struct slot *s, u64 ident);
+/* Before what a task had is dropped, whose process is gone or in another image:
+ * count what children of it have. Its lock is held. */
+void shm_count_orphans(struct caller *c, struct task *t);
+
 /* 1 if surely none of the dead is attached to it; 0 if it cannot be told. Needs
  * no lock: for a copy that is found valid afterwards (lock_peek_valid). */
 int shm_none_suspect(struct caller *c, const struct shm_segment *seg);

@@ -32,7 +32,8 @@ static void copy_records(struct caller *c, struct task *t, u32 pid)
 	}
 }
 
-/* A task for a child to be, or task 0. No lock but own task's may be held. */
+/* A task for a child to be, or task 0. No lock but own task's, or that of a
+ * dead one, may be held. */
 static struct shm_fork make_task(struct caller *c)
 {
 	struct shm_fork f = {task_claim_prefork(c), 0};
@@ -235,22 +236,34 @@ void shm_attach_for_forks(
 			attach_for(c, &c->shm->forks[i].f, s, e);
 }
 
-void shm_fork_found(
-	struct caller *c, u32 child, struct slot *s, const struct shm_entry *e)
+struct shm_fork shm_found_begin(struct caller *c)
 {
-	struct shm_fork f;
-	struct task *t;
+	return make_task(c);
+}
 
-	task_lock_own(c);
-	f = make_task(c);
-	if (f.task) {
-		t = region_task(&c->region, f.task);
-		attach_for(c, &f, s, e);
-		/* Found: it ends when the child makes itself known. */
-		atom_store_release(&t->use_seq, 0);
-		atom_store_release(&t->prefork, (u64)f.nonce << 32 | child);
-	}
-	lock_release(c, &task_own(c)->lock);
+void shm_found_has(struct caller *c, const struct shm_fork *f, struct slot *s,
+	const struct shm_entry *e)
+{
+	if (f->task)
+		attach_for(c, f, s, e);
+}
+
+void shm_found_end(
+	struct caller *c, const struct shm_fork *f, u32 child, u64 image)
+{
+	struct task *t = region_task(&c->region, f->task);
+	struct sys_process p;
+
+	if (!f->task)
+		return;
+	/* What tells it from others is asked for now: its parent may be gone.
+	 */
+	atom_store_release(
+		&t->mm, sys_process_read(child, 0, &p) ? p.stack : 0);
+	atom_store_release(&t->life_birth, identity_birth(child));
+	atom_store_release(&t->image, image);
+	atom_store_release(&t->use_seq, 0);
+	atom_store_release(&t->prefork, (u64)f->nonce << 32 | child);
 }
 
 static void give_up(struct caller *c, const struct shm_fork *f)
@@ -441,7 +454,7 @@ static void finish_changes(struct caller *c)
 	u32 i;
 
 	p->attaching = 0;
-	shm_fork_forget(p);
+	shm_forks_clear(p);
 	for (i = 1; i < p->high; i++) {
 		struct shm_entry *e = &p->entries[i];
 
@@ -493,13 +506,18 @@ void shm_fork_child(struct caller *c, const struct shm_fork *prepared)
 	if (f.task)
 		say_who(c, &f);
 	finish_changes(c);
-	if ((!p->n_used && !f.task) || caller_enroll(c))
+	if ((!p->n_used && !f.task) || caller_enroll(c)) {
+		image_leave(c->generation);
 		return;
+	}
 	/* Before the task has any record: a lifeline is what ends them. */
 	task_check_lifeline(c);
+	shm_image_begin(c);
 	if (f.task)
 		take_over(c, &f);
 	task_lock_own(c);
 	bind_entries(c);
 	lock_release(c, &task_own(c)->lock);
+	/* Not before: who was not seen to be made is counted only now. */
+	image_leave(c->generation);
 }

@@ -20,13 +20,15 @@
  * would give its memory away.)
  *
  * Around fork(2) and clone(2) by name or number, without CLONE_VM. A child made
- * in another way is noticed at its own first served call: what is no longer its
- * parent's then is taken from it.
+ * in another way is noticed at its own first served call, or when what it has
+ * could be given away (shmunseen.c). What went all the same is taken from it at
+ * that call.
  */
 #ifndef IPCLIFT_IPC_SHMFORK_H
 #define IPCLIFT_IPC_SHMFORK_H
 
 #include "shm/shmmap.h"
+#include "registry/image.h"
 
 /* Something is attached, or about to be: shm_fork_prepare is needed. */
 static inline int shm_fork_concerns(const struct shm_process *p)
@@ -46,18 +48,33 @@ struct shm_fork shm_fork_over(struct caller *c, struct shm_forking *fork);
 void shm_fork_end(struct shm_process *p, struct shm_forking *fork);
 /* With what fork returned (child < 0: it failed); f->task may be 0. */
 void shm_fork_parent(struct caller *c, const struct shm_fork *f, s32 child);
-/* A child of this process has the segment of s, as e says (ident, addr,
- * read_only), and nobody has counted it: as if it had been prepared for. */
-void shm_fork_found(
-	struct caller *c, u32 child, struct slot *s, const struct shm_entry *e);
-/* In a child that makes no call yet: its parent's forks are not its own. */
-static inline void shm_fork_forget(struct shm_process *p)
+/*
+ * A child that was not seen to be made has segments attached, and nobody has
+ * counted that: begin (task 0: there is no memory), has for each part of one
+ * that is mapped, end. From end on it is as if it had been prepared for, and
+ * lasts until the child makes itself known, ends or calls exec. image: whose
+ * child it may be, for children of its own (image.h). A section; no lock but a
+ * dead task's may be held.
+ */
+struct shm_fork shm_found_begin(struct caller *c);
+void shm_found_has(struct caller *c, const struct shm_fork *f, struct slot *s,
+	const struct shm_entry *e);
+void shm_found_end(
+	struct caller *c, const struct shm_fork *f, u32 child, u64 image);
+/* In a child: its parent's forks are not its own. */
+static inline void shm_forks_clear(struct shm_process *p)
 {
 	u32 i;
 
 	for (i = 0; p->n_forks && i < SHM_FORKS; i++)
 		p->forks[i].owner = 0;
 	p->n_forks = 0;
+}
+/* The same in one that inherits nothing, and makes no call yet. */
+static inline void shm_fork_forget(struct shm_process *p)
+{
+	shm_forks_clear(p);
+	image_leave(0);
 }
 /* In the child, at the end of the fork or at its first call, whatever comes
  * first. f: as prepared, if nothing was announced; task 0 = not at all. */

@@ -2,13 +2,26 @@
 /*
  * Children that were not seen to be made: by a system call instruction of the
  * application's own. Such a child has what its parent had, and nobody counts
- * that until it makes a call. Before this process gives a segment away for good
- * it looks whether a child of its own has it: in /proc/PID/maps, of those that
- * are not known. A process without children pays one system call.
+ * that until it makes a call. So who is about to drop the last that is known of
+ * a segment looks whether such a child has it, in /proc/PID/maps of those that
+ * are not known, and counts it: at the latest before its pages could be given
+ * away. That is dear, so there must be a sign:
  *
- * Not found: a child whose parent is gone, or detached before another process
- * removes the segment. Its pages are then somebody else's, as soon as they are
- * used again.
+ *	its parent       the sign
+ *	is the caller    it has children (waitid)
+ *	died, or called  its image lock is still held (image.h)
+ *	exec, with it
+ *	detached it      its image lock stands in shm_segment.past. If the process
+ *	                 is gone, or in another image, and it is held: such a
+ *	                 child is there; if it lives, its children are looked at
+ *
+ * past has room for SHM_PAST images; of those who detached it before, whose
+ * locks are not held any more are left out. If there is none left out, the last
+ * is IMAGE_UNKNOWN: then everybody is looked at.
+ *
+ * Not found: the child of a child that has ended, of a parent that lives on
+ * without the segment; what another user's process has, but by root; where there
+ * is no /proc.
  */
 #include "base/file.h"
 #include "shm/shmattach.h"
@@ -24,47 +37,80 @@ static int has_children(void)
 		       WNOHANG_WEXITED_WNOWAIT_WALL, NULL) != -ECHILD;
 }
 
-/* The pages [off, off + len) of the file, as the child has them: its address of
- * the first, and how they may be used; 0 if it has none. */
-static u64 find_part(
-	struct caller *c, u32 pid, u64 off, u64 len, struct shm_entry *ret)
-{
-	struct mapped_part part;
-	struct mapped m;
+/* What is known of a child that is being counted. */
+struct found {
+	struct shm_fork f; /* task 0: it has nothing yet */
+	u32 pid;
+	u64 image; /* whose child it is, if that can be told */
+};
 
-	if (mapped_open(&m, c, pid))
+/* The live segment behind s, if its pages overlap the part: an entry as the
+ * child has it. 0 if they do not. */
+static int overlaps(struct caller *c, const struct slot *s,
+	const struct mapped_part *part, struct shm_entry *ret)
+{
+	u64 ident = atom_load_acquire(&s->ident), off, len;
+	const struct shm_segment *seg = shm_body(c, s);
+
+	if (!(ident & IDENT_LIVE) || !seg)
 		return 0;
-	ret->addr = 0;
-	while (!ret->addr && mapped_next(&m, &part)) {
-		if (!part.prot || part.off >= off + len ||
-			part.off + part.len <= off)
-			continue;
-		ret->addr = part.addr + off - part.off;
-		ret->read_only = !(part.prot & 2);
-	}
-	mapped_close(&m);
-	return ret->addr;
+	off = seg->off;
+	len = seg->pages * SYS_PAGE;
+	if (part->off >= off + len || part->off + part->len <= off)
+		return 0;
+	*ret = (struct shm_entry){
+		.ident = ident,
+		.slot_idx = region_slot_idx(&c->region, FAC_SHM, s),
+		.addr = part->addr + off - part->off,
+		.read_only = !(part->prot & 2),
+	};
+	return 1;
 }
 
-static void look_at(struct caller *c, struct slot *s, u64 ident, u32 pid)
+static void count_part(
+	struct caller *c, struct found *found, const struct mapped_part *part)
 {
-	const struct shm_segment *seg = shm_body(c, s);
-	struct shm_entry e = {.ident = ident};
+	struct shm_entry e;
+	struct slot *s;
+	u32 idx = 0;
 
-	if (!seg || task_is_known(c, pid))
+	for (; (idx = ids_next(c, FAC_SHM, idx)) < IDX_MAX; idx++) {
+		s = region_slot(&c->region, FAC_SHM, idx);
+		if (!overlaps(c, s, part, &e))
+			continue;
+		if (!found->f.task)
+			found->f = shm_found_begin(c);
+		shm_found_has(c, &found->f, s, &e);
+	}
+}
+
+/* Count all that a process has, if nobody has. */
+static void look_at(
+	struct caller *c, struct mapped *m, struct found *found, u32 pid)
+{
+	struct mapped_part part;
+
+	if (pid == c->pid || task_is_known(c, pid) ||
+		task_child_named(c, pid) || mapped_reopen(m, pid))
 		return;
-	if (find_part(c, pid, seg->off, seg->pages * SYS_PAGE, &e))
-		shm_fork_found(c, pid, s, &e);
+	found->f = (struct shm_fork){0, 0};
+	while (mapped_next(m, &part))
+		if (part.prot && part.off >= REGION_SIZE)
+			count_part(c, found, &part);
+	mapped_close(m);
+	shm_found_end(c, &found->f, pid, found->image);
 }
 
 /* "1 2 3 ": of one thread. Those beyond the buffer are not looked at. */
-static void children_of(struct caller *c, struct slot *s, u64 ident, int tid)
+static void children_of_thread(struct caller *c, struct mapped *m,
+	struct found *found, const char *dir, int tid)
 {
 	char path[64], buf[2048];
-	size_t n = str_add(path, sizeof(path), 0, "/proc/self/task/");
+	size_t n = str_add(path, sizeof(path), 0, dir);
 	u32 pid = 0;
 	char *p;
 
+	n = str_add(path, sizeof(path), n, "/");
 	n = str_add_u64(path, sizeof(path), n, (u64)tid);
 	str_add(path, sizeof(path), n, "/children");
 	if (sys_read_file(path, buf, sizeof(buf)) <= 0)
@@ -75,23 +121,121 @@ static void children_of(struct caller *c, struct slot *s, u64 ident, int tid)
 			continue;
 		}
 		if (pid)
-			look_at(c, s, ident, pid);
+			look_at(c, m, found, pid);
 		pid = 0;
 	}
 }
 
-void shm_count_unseen(struct caller *c, struct slot *s, u64 ident)
+/* Those of a process; 0: everybody. */
+static void look_at_children(struct caller *c, u32 parent, u64 image)
 {
+	struct found found = {.image = image};
 	struct file_dir dir;
+	struct mapped m;
 	const char *name;
-	int tid;
+	char path[40];
+	size_t n = str_add(path, sizeof(path), 0, "/proc");
+	int number;
 
-	if (!has_children() || file_dir_open(&dir, "/proc/self/task"))
+	if (parent) {
+		n = str_add(path, sizeof(path), n, "/");
+		n = str_add_u64(path, sizeof(path), n, parent);
+		str_add(path, sizeof(path), n, "/task");
+	}
+	if (mapped_open(&m, c, c->pid))
+		return;
+	mapped_close(&m);
+	if (file_dir_open(&dir, path))
 		return;
 	while ((name = file_dir_next(&dir))) {
-		tid = file_number(name);
-		if (tid > 0)
-			children_of(c, s, ident, tid);
+		number = file_number(name);
+		if (number > 0 && parent)
+			children_of_thread(c, &m, &found, path, number);
+		else if (number > 0)
+			look_at(c, &m, &found, (u32)number);
 	}
 	file_dir_close(&dir);
+}
+
+/* In a section: a handler must not find a child half counted. */
+static void look(struct caller *c, u32 parent, u64 image)
+{
+	section_begin(c);
+	look_at_children(c, parent, image);
+	section_end(c);
+}
+
+/* One that detached the segment. */
+static void look_for_past(struct caller *c, u64 image)
+{
+	const struct task *t = image_task(c, image);
+
+	if (image == image_own(c) || !image_held(c, image))
+		return;
+	if (image != IMAGE_UNKNOWN && t->image == image &&
+		t->state == TASK_LIVE && !task_gone(c, t))
+		look(c, t->pid, image);
+	else
+		look(c, 0, image);
+}
+
+void shm_count_unseen(struct caller *c, struct slot *s, u64 ident)
+{
+	const struct shm_segment *seg = shm_body(c, s);
+	u64 past[SHM_PAST];
+	u32 i;
+
+	if (has_children())
+		look(c, c->pid, image_own(c));
+	for (i = 0; seg && i < SHM_PAST; i++)
+		past[i] = atom_load_relaxed(&seg->past[i]);
+	if (!seg || atom_load_acquire(&s->ident) != ident)
+		return;
+	for (i = 0; i < SHM_PAST; i++)
+		if (past[i])
+			look_for_past(c, past[i]);
+}
+
+void shm_count_orphans(struct caller *c, struct task *t)
+{
+	/* One that was found has its parent's, who may live and hold it: then
+	 * nothing is found but children of its own. */
+	if (t != task_own(c) || t->image != image_own(c))
+		if (image_held(c, t->image))
+			look(c, 0, t->image);
+}
+
+void shm_past_add(struct caller *c, struct shm_segment *seg)
+{
+	u64 own = image_own(c);
+	u32 i;
+
+	if (!own)
+		return;
+	for (i = 0; i < SHM_PAST; i++)
+		if (seg->past[i] == own || seg->past[i] == IMAGE_UNKNOWN)
+			return;
+	for (i = 0; i < SHM_PAST; i++)
+		if (!image_held(c, seg->past[i]))
+			break;
+	if (i < SHM_PAST)
+		atom_store_release(&seg->past[i], own);
+	else
+		atom_store_release(&seg->past[SHM_PAST - 1], IMAGE_UNKNOWN);
+}
+
+void shm_image_make(struct caller *c)
+{
+	struct task *t = task_own(c);
+
+	/* A vfork child attaches in its parent's memory. */
+	if (!c->new_image)
+		return;
+	/* What the image before exec had ends with that one's lock. */
+	if (t->image)
+		reap_task(c, c->task);
+	task_lock_own(c);
+	if (!image_own(c))
+		image_make(c);
+	lock_release(c, &t->lock);
 }
