@@ -20,7 +20,8 @@ static int prefork_dead(struct caller *c, struct task *t)
 		return task_child_gone(c, t);
 	if (pid == c->pid || !identity_process_gone(pid, t->start, 1))
 		return 0;
-	if (sys_boottime_ns() - t->use_seq > PREFORK_GRACE_NS)
+	if (sys_boottime_ns() - t->use_seq > PREFORK_GRACE_NS ||
+		task_child_none(c, t))
 		return 1;
 	if (task_may_have_child(c, t))
 		return 0;

@@ -4,11 +4,12 @@
  * child; see task.h.
  */
 #include "base/file.h"
+#include "registry/image.h"
 #include "registry/mapped.h"
 #include "registry/task.h"
 
-/* use_seq of a prefork task: when the fork began, and life_birth: when it was
- * over, 0 = not yet; in ns since boot. Start times are in 1/100 s. */
+/* use_seq of a prefork task: when the fork began, in ns since boot; 0: the child
+ * was found (shmfork.h). Start times are in 1/100 s. */
 #define TICK_NS 10000000ULL
 
 u32 task_claim_prefork(struct caller *c)
@@ -74,32 +75,31 @@ static int may_be_child(const struct caller *c, const struct task *t, u32 pid)
 	       !task_is_known(c, pid);
 }
 
-/*
- * No birth is recorded of a child that was seen to be made: that would take its parent system calls at
- * each fork. But when the fork began and when it was over is known: whoever
- * started later has its number, and is not it. (In a time namespace of its own
- * it would seem so, which costs nothing but its records, until it makes them
- * anew.)
- */
+int task_child_none(const struct caller *c, const struct task *t)
+{
+	u64 image = atom_load_acquire(&t->image);
+
+	return identity_process_gone(t->pid, t->start, 1) && image &&
+	       !image_held(c, image);
+}
+
 int task_child_gone(const struct caller *c, const struct task *t)
 {
 	u32 pid = (u32)atom_load_acquire(&t->prefork);
-	u64 until = atom_load_acquire(&t->life_birth);
+	u64 birth = atom_load_acquire(&t->life_birth);
+	int found = !t->use_seq;
 	struct sys_process p;
 
-	int found = !t->use_seq;
-
-	if (identity_process_gone(pid, found ? until : 0, found))
+	if (identity_process_gone(pid, birth, birth != 0))
 		return 1;
 	/* Found (shmfork.h): it counts for itself now. */
 	if (found && task_is_known(c, pid))
 		return 1;
-	if (!sys_process_read(pid, 0, &p))
-		return 0;
-	if (!found && until && p.start > until / TICK_NS + 2)
+	/* It said itself who it was, and its parent did not. */
+	if (!birth && task_child_none(c, t))
 		return 1;
 	/* It has called exec before it made itself known. */
-	if (t->mm <= 1 || p.stack <= 1)
+	if (!sys_process_read(pid, 0, &p) || t->mm <= 1 || p.stack <= 1)
 		return 0;
 	if (p.stack != t->mm)
 		return 1;

@@ -214,9 +214,7 @@ struct task {
 	u32 life; /* tid | WAITERS while linked; OWNER_DIED once it fired, or
 		   * because its thread can have no list: then life_tid is 0 */
 	u32 life_waiters;
-	/* Birth of life_tid; of a prefork task: when the fork was over, in ns
-	 * since boot, 0 = not yet (child.c); of one that was found, whose
-	 * use_seq is 0: the child's birth */
+	/* Birth of life_tid; of a prefork task: of the child, if that is known */
 	u64 life_birth;
 	u64 asked_ns;  /* when it was last found alive: task_look; a hint */
 	u64 life_prev; /* +24 */

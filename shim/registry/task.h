@@ -147,6 +147,9 @@ int task_child_named(const struct caller *c, u32 pid);
  * another program image, so that it has nothing of what is counted for it. */
 int task_child_gone(const struct caller *c, const struct task *t);
 
+/* Of a prefork task: 1 if its parent is gone, and nobody has what that had. */
+int task_child_none(const struct caller *c, const struct task *t);
+
 /*
  * Of a prefork task whose parent died before it said which child it had: 1 if
  * some process may be that child, that is, has the parent's stack, is not

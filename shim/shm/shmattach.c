@@ -186,6 +186,13 @@ static void free_records(struct caller *c, struct task *t)
 	}
 }
 
+/* It may have made children: not one that has adopted nothing yet, unless it was
+ * found. */
+static int has_run(const struct task *t)
+{
+	return t->state == TASK_LIVE || !t->use_seq;
+}
+
 /* Whoever drops the last record of one pending destruction ends it. */
 static void before_last(struct caller *c, const struct shm_attach *rec)
 {
@@ -207,7 +214,7 @@ int shm_release_locked(struct caller *c, struct task *t, u32 epoch)
 		rec = shm_attach_at(c, rec->task_next)) {
 		if (!rec->ident || (epoch != ~0u && rec->epoch >= epoch))
 			continue;
-		if (!n && t->image)
+		if (!n && t->image && has_run(t))
 			shm_count_orphans(c, t);
 		before_last(c, rec);
 		shm_record_unlink(c, t, rec, pid);

@@ -40,6 +40,8 @@ static struct shm_fork make_task(struct caller *c)
 
 	if (f.task) {
 		f.nonce = (u32)atom_add(&caller_header(c)->stamp, 1);
+		atom_store_release(
+			&region_task(&c->region, f.task)->image, image_own(c));
 		atom_store_release(&region_task(&c->region, f.task)->prefork,
 			(u64)f.nonce << 32);
 	}
@@ -279,23 +281,32 @@ static void give_up(struct caller *c, const struct shm_fork *f)
 	shm_sweep(c);
 }
 
-void shm_fork_parent(struct caller *c, const struct shm_fork *f, s32 child)
+/* Which child it was: its number may be another's before the child has said
+ * anything. 0 if it is gone. */
+static int note_child(struct caller *c, const struct shm_fork *f, u32 child)
 {
 	struct task *t = region_task(&c->region, f->task);
-	u64 seen = (u64)f->nonce << 32;
+	u64 seen = (u64)f->nonce << 32, birth;
 
-	if (!f->task)
-		return;
-	if (child < 0) {
-		give_up(c, f);
-		return;
-	}
+	if (!is_mine(t, f))
+		return 1;
+	birth = identity_birth(child);
+	if (!birth && sys_call(__NR_kill, child, 0) == -ESRCH)
+		return 0;
 	/* By now the child may have taken it over, and it be another's. */
 	lock_acquire(c, &t->lock);
-	if (is_mine(t, f))
-		atom_store_release(&t->life_birth, sys_boottime_ns());
+	if (is_mine(t, f)) {
+		atom_store_release(&t->life_birth, birth);
+		atom_cas(&t->prefork, &seen, seen | child);
+	}
 	lock_release(c, &t->lock);
-	atom_cas(&t->prefork, &seen, seen | (u32)child);
+	return 1;
+}
+
+void shm_fork_parent(struct caller *c, const struct shm_fork *f, s32 child)
+{
+	if (f->task && (child < 0 || !note_child(c, f, (u32)child)))
+		give_up(c, f);
 }
 
 /* Entries of adopt beside two a record. */

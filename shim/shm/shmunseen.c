@@ -67,7 +67,8 @@ static int overlaps(struct caller *c, const struct slot *s,
 	return 1;
 }
 
-static void count_part(
+/* 0: it has been counted already. */
+static int count_part(
 	struct caller *c, struct found *found, const struct mapped_part *part)
 {
 	struct shm_entry e;
@@ -78,10 +79,14 @@ static void count_part(
 		s = region_slot(&c->region, FAC_SHM, idx);
 		if (!overlaps(c, s, part, &e))
 			continue;
+		/* Dear, and most have nothing. */
+		if (!found->f.task && task_child_named(c, found->pid))
+			return 0;
 		if (!found->f.task)
 			found->f = shm_found_begin(c);
 		shm_found_has(c, &found->f, s, &e);
 	}
+	return 1;
 }
 
 /* Count all that a process has, if nobody has. */
@@ -89,14 +94,15 @@ static void look_at(
 	struct caller *c, struct mapped *m, struct found *found, u32 pid)
 {
 	struct mapped_part part;
+	int more = 1;
 
-	if (pid == c->pid || task_is_known(c, pid) ||
-		task_child_named(c, pid) || mapped_reopen(m, pid))
+	if (pid == c->pid || task_is_known(c, pid) || mapped_reopen(m, pid))
 		return;
+	found->pid = pid;
 	found->f = (struct shm_fork){0, 0};
-	while (mapped_next(m, &part))
+	while (more && mapped_next(m, &part))
 		if (part.prot && part.off >= REGION_SIZE)
-			count_part(c, found, &part);
+			more = count_part(c, found, &part);
 	mapped_close(m);
 	shm_found_end(c, &found->f, pid, found->image);
 }
