@@ -69,8 +69,12 @@ static void by_clone3(void)
 
 static void by_two(void)
 {
-	if (raw(SYS_fork, 0, 0))
+	pid_t pid = (pid_t)raw(SYS_fork, 0, 0);
+
+	if (pid) {
+		waitpid(pid, NULL, 0);
 		return;
+	}
 	by_fork();
 	_exit(0);
 }
