@@ -3,6 +3,7 @@
  * Asking who somebody is; see identity.h.
  */
 #include "base/file.h"
+#include "base/str.h"
 #include "registry/identity.h"
 
 #define NR_PIDFD_OPEN 434
@@ -80,6 +81,40 @@ static int is_other(u32 number, u64 birth, u64 ticks, int hint)
 	return now && now != birth;
 }
 
+/* 1 if no thread of the process is listed that has not begun to end. */
+static int none_runs(u32 pid)
+{
+	struct sys_process p;
+	struct file_dir dir;
+	const char *name;
+	char path[40];
+	size_t n = str_add(path, sizeof(path), 0, "/proc/");
+	int tid, runs = 0;
+
+	n = str_add_u64(path, sizeof(path), n, pid);
+	str_add(path, sizeof(path), n, "/task");
+	if (file_dir_open(&dir, path))
+		return 0;
+	while (!runs && (name = file_dir_next(&dir))) {
+		tid = file_number(name);
+		runs = tid > 0 && sys_process_read(pid, (u32)tid, &p) &&
+		       !p.ending;
+	}
+	file_dir_close(&dir);
+	return !runs;
+}
+
+/*
+ * The leader is ending: are all the others, too? Of a killed process they end one
+ * by one, and the last one may take long to give its memory back. Twice, for one
+ * that was listed may have made another before it ended.
+ */
+static int all_end(u32 pid, const struct sys_process *leader)
+{
+	return leader->ending &&
+	       (leader->n_threads <= 1 || (none_runs(pid) && none_runs(pid)));
+}
+
 int identity_process_gone(u32 pid, u64 birth, int hint)
 {
 	struct sys_process p;
@@ -89,7 +124,7 @@ int identity_process_gone(u32 pid, u64 birth, int hint)
 		return 1;
 	known = sys_process_read(pid, 0, &p);
 	/* Whoever it is: if another, ours is gone, too. */
-	if (known && p.ending && p.n_threads <= 1)
+	if (known && all_end(pid, &p))
 		return 1;
 	if (!known && sys_call(__NR_kill, pid, 0) == -ESRCH)
 		return 1;

@@ -29,9 +29,14 @@
  * Beside holders of undo: the first slice of a sleep. Each next one is twice as
  * long, for the lifelines that are watched tell at once; a new holder wakes one
  * sleeper whose slice is longer (sem_tell), which then watches him. Where not
- * all are watched, it may double so often. Arbitrary.
+ * all are watched, it may double so often.
+ *
+ * A lifeline tells of one thread: of a killed process the others end after it,
+ * and nothing tells when they have. So once it has fired and the process is there
+ * the slices begin anew, at 20 ms / 2^7. Arbitrary, all of them.
  */
 #define UNDO_SLICE_NS 20000000ULL
+#define FIRED_HALVED 7
 #define UNWATCHED_DOUBLED 3
 /* Larger sets are not biased: every word would have to be owned. Arbitrary. */
 #define BIAS_MAX_SEMS 4096u
@@ -106,7 +111,7 @@ struct sem_sleep {
 	struct sleeper sl; /* first */
 	struct wait_watch watch;
 	int alone;   /* it came when nobody slept */
-	int doubled; /* slices so far, beside holders */
+	int doubled; /* slices so far, beside holders; < 0: halved */
 	int calm;    /* nobody else holds anything */
 };
 
@@ -132,14 +137,26 @@ static void watch_holders(
 		ss->doubled = 0;
 		slice = sleep_slice(ss->alone);
 	} else {
-		slice = UNDO_SLICE_NS << ss->doubled;
+		slice = ss->doubled < 0 ? UNDO_SLICE_NS >> -ss->doubled
+					: UNDO_SLICE_NS << ss->doubled;
 		if (all ? slice < SLEEP_SLICE_NS
 			: ss->doubled < UNWATCHED_DOUBLED && wait_can_watch())
 			ss->doubled++;
 	}
 	ss->sl.slice_ns = slice < SLEEP_SLICE_NS ? slice : SLEEP_SLICE_NS;
 	atom_store_release(&wait_own(c)->wants_nudge,
-		slice == UNDO_SLICE_NS ? NUDGE_NOT : NUDGE_WANTED);
+		slice <= UNDO_SLICE_NS ? NUDGE_NOT : NUDGE_WANTED);
+}
+
+/* One of those that were watched has. */
+static int has_fired(const struct wait_watch *watch)
+{
+	u32 i;
+
+	for (i = 0; i < watch->n; i++)
+		if (atom_load_acquire(watch->word[i]) & SYS_OWNER_DIED)
+			return 1;
+	return 0;
 }
 
 /* Something that we watch changed, or it is time: look after the dead. A set
@@ -159,6 +176,8 @@ static void class_look_again(struct caller *c, struct sleeper *sl)
 		gone = undo_suspect(c, set, 0, TASK_LOOK_NOW);
 		if (w->wants_nudge == NUDGE_SENT)
 			ss->doubled = 0;
+		if (has_fired(&ss->watch))
+			ss->doubled = -FIRED_HALVED;
 		watch_holders(c, set, ss);
 	}
 	lock_release(c, &sl->slot->lock);
