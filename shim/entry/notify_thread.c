@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "entry/cookie.h"
 #include "entry/notify_thread.h"
-#include "entry/process.h"
 #include "mq/mqpending.h"
 
 #define SIGEV_THREAD 2
