@@ -155,8 +155,6 @@ static int parse_stat(char *buf, struct sys_process *ret)
 		ret->pid = ret->pid * 10 + (unsigned)(*p - '0');
 	for (p = end + 1; *p; p++) {
 		if (*p == ' ') {
-			if (field == 34)
-				ret->caught = v;
 			field++;
 			v = 0;
 		} else if (*p >= '0' && *p <= '9') {
@@ -170,7 +168,7 @@ static int parse_stat(char *buf, struct sys_process *ret)
 			ret->start = v;
 		if (field == 28)
 			ret->stack = v;
-		if (field == 35)
+		if (field == 29)
 			break;
 	}
 	ret->ending = state == 'Z' || state == 'X' || (flags & PF_EXITING);
@@ -181,7 +179,7 @@ static int read_stat(const char *path, struct sys_process *ret)
 {
 	char buf[512];
 
-	*ret = (struct sys_process){.caught = ~0ULL};
+	*ret = (struct sys_process){0};
 	return sys_read_file(path, buf, sizeof(buf)) > 0 &&
 	       parse_stat(buf, ret);
 }

@@ -33,7 +33,7 @@ static struct {
 	size_t used;
 	const char *handed_on[HANDED_ON];
 	int taken;
-} copy;
+} copy SYS_FAR_BSS;
 
 /* The value in "NAME=VALUE", or NULL if the entry is another's. */
 static const char *value_of(const char *entry, const char *name)

@@ -62,7 +62,7 @@ _Static_assert(sizeof(struct stat) == sizeof(struct stat64), "stat");
 #define NR_CLOSE_RANGE 436
 #define NR_PIDFD_GETFD 438
 
-struct fd_entry *fd_table[FD_CHUNKS];
+struct fd_entry *fd_table[FD_CHUNKS] SYS_FAR_BSS;
 int fd_used;	   /* a queue was opened or looked for */
 static u32 fd_top; /* above all numbers in the table */
 

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 #include "entry/process.h"
 #include "entry/sysv.h"
+#include "registry/task.h"
 #include "shm/shmfork.h"
 #include "shm/shmmap.h"
 
@@ -25,6 +26,9 @@ extern int openpty(int *, int *, char *, const struct termios *,
 	const struct winsize *) __attribute__((weak));
 extern int login_tty(int) __attribute__((weak));
 
+/* glibc's, from 2.32 on: not 0 as long as no other thread was made. */
+extern char __libc_single_threaded __attribute__((weak));
+
 /* What is done around it. */
 struct fork_scope {
 	struct caller *c;	  /* NULL unless something is attached */
@@ -32,6 +36,26 @@ struct fork_scope {
 	struct shm_fork f, outer;
 	u32 pid; /* of the parent, if it has made a call; else 0 */
 };
+
+/* A page that is written next to a fork costs the parent a copy, and the child
+ * another: so what is right already is not stored. */
+static void set_process_fork(struct shm_fork f)
+{
+	if (unlikely(process_fork.task != f.task ||
+		     process_fork.nonce != f.nonce))
+		process_fork = f;
+}
+
+/*
+ * Who has made no call has nothing attached, and nobody else to attach
+ * meanwhile. A handler of this thread that makes the first call, in the midst
+ * of fork, and attaches: its child counts that before fork returns in it.
+ */
+static int nobody_attaches(void)
+{
+	return !process_active() && &__libc_single_threaded &&
+	       __libc_single_threaded;
+}
 
 static void fork_begin(struct fork_scope *scope)
 {
@@ -42,8 +66,13 @@ static void fork_begin(struct fork_scope *scope)
 	/* In a vfork child the table is the parent's. */
 	if (process_in_vfork())
 		return;
-	if (process_page.generation)
+	if (process_page.generation) {
 		scope->pid = process_page.pid;
+		/* Once here, not in each child. */
+		task_learn_stack(scope->pid);
+	}
+	if (likely(nobody_attaches()))
+		return;
 	scope->fork = shm_fork_begin(p);
 	if (unlikely(shm_fork_concerns(p)) &&
 		process_page.pid == sys_getpid()) {
@@ -52,7 +81,7 @@ static void fork_begin(struct fork_scope *scope)
 			shm_fork_prepare(scope->c, scope->fork, &scope->f);
 	}
 	/* A handler of pthread_atfork may make the child's first call. */
-	process_fork = scope->f;
+	set_process_fork(scope->f);
 }
 
 /* In the parent; ret: what the call returned. */
@@ -61,7 +90,7 @@ static void fork_end(struct fork_scope *scope, long ret)
 	struct shm_process *p = process_shm();
 	int err = 0;
 
-	process_fork = scope->outer;
+	set_process_fork(scope->outer);
 	if (scope->fork) {
 		if (unlikely(!scope->c &&
 			     (shm_fork_concerns(p) || scope->fork->f.task)))
@@ -87,7 +116,7 @@ static void fork_in_child(struct fork_scope *scope)
 		process_get(&err);
 	else
 		shm_fork_forget(process_shm());
-	process_fork = scope->outer;
+	set_process_fork(scope->outer);
 }
 
 /* The first function of a child of clone: it has its parent's memory, so its

@@ -20,7 +20,7 @@
 #define PATH_CAP 4096
 
 /* "" = off, "stderr". A copy: hosts overwrite their environment. */
-static char log_path[PATH_CAP];
+static char log_path[PATH_CAP] SYS_FAR_BSS;
 
 /*
  * A SIGPIPE or SIGXFSZ that the write itself raised is taken back, for the host

@@ -30,7 +30,7 @@ static struct {
 	u32 task;
 	u64 start; /* of the task */
 	void *stack[STACK_WORDS] __attribute__((aligned(16)));
-} notify_thread;
+} notify_thread SYS_FAR_BSS;
 
 /* ---- its work ---- */
 

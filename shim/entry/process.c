@@ -38,14 +38,16 @@
 #define MADV_WIPEONFORK 18
 #define SIG_SETMASK 2
 
-struct wiped_page process_page __attribute__((aligned(4096)));
+/* The last of all variables: a page less that is a mapping of its own. */
+struct wiped_page process_page
+	__attribute__((aligned(4096), section(".bss.last")));
 __thread struct caller process_caller;
 __thread struct shm_fork process_fork;
 
 static struct {
+	struct shm_process shm; /* its large part first: see SYS_FAR_BSS */
 	struct region region;
 	struct cred cred;
-	struct shm_process shm;
 	u32 new_image;
 	u32 generations;
 	u32 routes;
@@ -253,14 +255,10 @@ static void init_unlock(const u64 *mask)
 /* caller_enrolling: before the first lock. */
 static void enrolling(struct caller *c)
 {
-	struct sys_process self;
 	int err = 0;
 
 	if (!signal_wrapped()) {
-		/* Of another pid namespace's /proc nothing else is true. */
-		if (sys_process_read_self(&self) && self.pid == c->pid)
-			task_know_stack(self.stack);
-		signal_wrap_all(self.caught);
+		signal_wrap_all();
 		/* A vfork child has wrapped its own handlers only. */
 		process.wrap_in_parent = process_vfork_depth() > 0;
 	}
@@ -295,6 +293,8 @@ static int init_locked(struct caller *c)
 	int fresh = !process_page.generation, err = 0;
 	u32 f;
 
+	if (fresh && process.region.base)
+		identity_forget();
 	if (process.region.base && ((fresh && !process_page.same_namespace) ||
 					   process_vfork_depth()))
 		err = check_namespace();
@@ -451,7 +451,7 @@ __attribute__((visibility("hidden"), used)) void process_vfork_after(
 		process_caller.cred = cred_apart();
 	if (!depth && process.wrap_in_parent) {
 		process.wrap_in_parent = 0;
-		signal_wrap_all(~0ULL);
+		signal_wrap_all();
 	}
 }
 
@@ -579,7 +579,7 @@ __asm__(".text\n"
 static struct {
 	u32 tid;
 	struct cred cred;
-} creds_apart[CREDS_APART];
+} creds_apart[CREDS_APART] SYS_FAR_BSS;
 
 static struct cred *cred_apart(void)
 {

@@ -102,9 +102,9 @@ void process_before_raw(long nr, u32 a, u32 b, u32 c);
 void process_forget_credentials(void);
 void process_credentials_apart(void);
 
-/* signal.c: put trampolines around the handlers the host has; caught: of the
- * signals 1 to 31, those that may have one. And whether that was done. */
-void signal_wrap_all(u64 caught);
+/* signal.c: put trampolines around the handlers the host has. And whether that
+ * was done. */
+void signal_wrap_all(void);
 int signal_wrapped(void);
 /* rt_sigaction by number: the arguments and the result are the kernel's. */
 long signal_raw(long sig, const void *set, void *old, long size);

@@ -42,6 +42,14 @@
  * none or it cannot be told. Three system calls. */
 u64 identity_birth(u32 number);
 
+/*
+ * The inode of this process's pid namespace, asked by a pidfd (Linux 6.11), or
+ * 0: half of what the name in /proc takes. The process's birth is remembered,
+ * for its next caller of identity_birth; identity_forget in a fork child.
+ */
+u64 identity_namespace(void);
+void identity_forget(void);
+
 /* Can the two be of one process? 1 where it cannot be told. */
 static inline int identity_same(u64 a, u64 b)
 {

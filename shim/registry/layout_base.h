@@ -239,7 +239,8 @@ struct task {
 	u64 use_seq;	      /* stamps "most recently used" */
 	struct ref shm_head;  /* its attachment records, */
 	struct ref shm_free;  /* and those of them that are not in use */
-	u64 mm;	       /* tells one program image from the next: stack start */
+	u64 mm;	       /* tells one program image from the next: stack start; 0
+			* until its first lifeline */
 	u32 epoch;     /* program images so far */
 	u32 life_tid;  /* the thread that the lifeline is of */
 	u64 prefork;   /* nonce << 32 | pid of the child, once known */

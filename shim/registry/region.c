@@ -14,6 +14,7 @@
  */
 #include "base/clock.h"
 #include "base/str.h"
+#include "registry/identity.h"
 #include "registry/region.h"
 #include "base/sys.h"
 
@@ -136,11 +137,12 @@ static s64 boot_second(void)
 static u64 pid_namespace(void)
 {
 	char buf[64];
-	long n = sys_call(
-		__NR_readlink, "/proc/self/ns/pid", buf, sizeof(buf) - 1);
-	u64 v = 0;
-	long i;
+	u64 v = identity_namespace();
+	long n, i;
 
+	if (v)
+		return v;
+	n = sys_call(__NR_readlink, "/proc/self/ns/pid", buf, sizeof(buf) - 1);
 	for (i = 0; i < n; i++)
 		if (buf[i] >= '0' && buf[i] <= '9')
 			v = v * 10 + (buf[i] - '0');

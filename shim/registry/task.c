@@ -197,7 +197,30 @@ static int task_inherit(struct caller *c, struct task *t, u64 claim)
 	return ok;
 }
 
-static int task_try(struct caller *c, u32 idx, u64 start, u64 mm)
+/*
+ * Where the stack of this program image starts, or 0: a fork child's is where
+ * its parent's is. Read when somebody may come to ask for it, who sees that a
+ * lifeline has fired (task_changed_image): so when one is linked.
+ */
+static u64 known_stack;
+
+void task_learn_stack(u32 pid)
+{
+	struct sys_process p;
+
+	/* Of another pid namespace's /proc nothing else is true. */
+	if (unlikely(!atom_load_relaxed(&known_stack)) &&
+		sys_process_read_self(&p) && p.pid == pid)
+		__atomic_store_n(&known_stack, p.stack, __ATOMIC_RELAXED);
+}
+
+static u64 own_stack(const struct caller *c)
+{
+	task_learn_stack(c->pid);
+	return atom_load_relaxed(&known_stack);
+}
+
+static int task_try(struct caller *c, u32 idx, u64 start)
 {
 	struct task *t = region_task(&c->region, idx);
 	u64 claim;
@@ -217,7 +240,7 @@ static int task_try(struct caller *c, u32 idx, u64 start, u64 mm)
 	atom_store_release(&t->start, start);
 	atom_store_release(&t->life, 0);
 	atom_store_release(&t->exec_life, 0);
-	atom_store_release(&t->mm, mm);
+	atom_store_release(&t->mm, atom_load_relaxed(&known_stack));
 	atom_store_release(&t->prefork, 0);
 	atom_store_release(&t->image, 0);
 	atom_store_release(&t->asked_ns, sys_monotonic_ns());
@@ -233,14 +256,14 @@ static int task_try(struct caller *c, u32 idx, u64 start, u64 mm)
  * exec is not any more, and no thread of before has a lifeline on its list,
  * though that of the one that called exec says so (task.h). Under `claiming`.
  */
-static void begin_image(struct caller *c, struct task *t, u64 mm)
+static void begin_image(struct caller *c, struct task *t)
 {
 	u32 life = atom_load_acquire(&t->life);
 
 	if (!c->new_image || !*c->new_image)
 		return;
 	atom_store_release(&t->epoch, t->epoch + 1);
-	atom_store_release(&t->mm, mm);
+	atom_store_release(&t->mm, life ? own_stack(c) : 0);
 	if (life && !(life & SYS_OWNER_DIED))
 		atom_cas(&t->life, &life, SYS_OWNER_DIED | SYS_WAITERS);
 	atom_store_release(&t->exec_life, 0);
@@ -258,7 +281,7 @@ static void task_displace(struct caller *c)
 
 /* In a full file system what the dead left is all there is: then somewhere
  * else in the table than where it is looked for after exec. */
-static int task_claim(struct caller *c, u64 start, u64 mm)
+static int task_claim(struct caller *c, u64 start)
 {
 	int got, err = -ENOSPC;
 	u32 i, idx;
@@ -273,7 +296,7 @@ static int task_claim(struct caller *c, u64 start, u64 mm)
 		if (idx && atom_load_acquire(&t->pid) == c->pid &&
 			t->state == TASK_LIVE &&
 			identity_same(t->start, start)) {
-			begin_image(c, t, mm);
+			begin_image(c, t);
 			c->task = idx;
 			return 0;
 		}
@@ -285,7 +308,7 @@ static int task_claim(struct caller *c, u64 start, u64 mm)
 		idx = (c->pid + i) & (N_TASKS - 1);
 		if (i == 1)
 			task_displace(c);
-		got = task_try(c, idx, start, mm);
+		got = task_try(c, idx, start);
 		if (got > 0)
 			return 0;
 		if (got < 0) {
@@ -305,23 +328,15 @@ static u32 claiming;
 
 /*
  * What the first of them found, under `claiming`; a fork child finds its own,
- * since generation is another there. Where its stack starts a process knows
- * for its program image: a fork child's is where its parent's is.
+ * since generation is another there.
  */
 static struct {
 	const char *base; /* of the registry */
 	u32 pid, generation, task;
-	u64 stack;
 } self;
-
-void task_know_stack(u64 stack)
-{
-	__atomic_store_n(&self.stack, stack, __ATOMIC_RELAXED);
-}
 
 static int task_claim_known(struct caller *c)
 {
-	struct sys_process p;
 	int err;
 
 	if (c->pid == self.pid && c->generation == self.generation &&
@@ -330,10 +345,8 @@ static int task_claim_known(struct caller *c)
 		c->task = self.task;
 		return 0;
 	}
-	if (self.stack <= 1 && sys_process_read(c->pid, 0, &p))
-		task_know_stack(p.stack);
 	self.pid = 0;
-	err = task_claim(c, identity_birth(c->pid), self.stack);
+	err = task_claim(c, identity_birth(c->pid));
 	if (!err) {
 		self.base = c->region.base;
 		self.pid = c->pid;
@@ -633,6 +646,9 @@ static void link_lifeline(struct caller *c)
 	held = robust_held(c);
 	if (life && !(life & SYS_OWNER_DIED))
 		return;
+	/* Before anybody can see it fired. All threads store the same. */
+	if (t->mm <= 1)
+		atom_store_release(&t->mm, own_stack(c));
 	if (unlikely(c->robust_refused)) {
 		refuse_lifeline(c, t, life);
 		return;

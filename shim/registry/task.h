@@ -34,9 +34,9 @@
  * even be read. */
 int task_is_there(const struct task *t);
 
-/* Where this process's stack starts, if somebody has read that already
- * (sys_process.stack). */
-void task_know_stack(u64 stack);
+/* Have this process know where its stack starts (struct task's mm), and with it
+ * its fork children, which need not ask. */
+void task_learn_stack(u32 pid);
 
 static inline struct task *task_own(const struct caller *c)
 {

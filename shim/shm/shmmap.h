@@ -125,6 +125,7 @@ struct shm_forking {
 #define SHM_FORKS 8u /* at once; arbitrary */
 
 struct shm_process {
+	struct shm_piece pieces[SHM_PIECES];
 	char *home[2];	 /* [1] cannot be made writable; NULL = none (yet) */
 	char *read_only; /* region_map_read_only, before home[1] */
 	u64 home_len[2];
@@ -135,7 +136,6 @@ struct shm_process {
 	u32 n_foreign;
 	struct shm_frag *frags;
 	u32 frag_cap, frag_high, frag_unused;
-	struct shm_piece pieces[SHM_PIECES];
 	u32 unlike;	    /* some attachment was, once */
 	u32 last_gone;	    /* a segment lost its last attachment: sweep */
 	u64 low, high_addr; /* all attachments ever made lie between */
