@@ -22,7 +22,7 @@
 #include <errno.h>
 #include "base/str.h"
 #include "entry/environment.h"
-#include "entry/fd.h"
+#include "entry/fdpoll.h"
 #include "entry/process.h"
 
 extern char **environ __attribute__((weak));

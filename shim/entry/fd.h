@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Which of the process's descriptors are message queues or files of procfs.h,
- * and the calls on descriptors by their raw convention (-errno), for
+ * and the calls that end or copy one by their raw convention (-errno), for
  * syscall().
  */
 #ifndef IPCLIFT_ENTRY_FD_H
@@ -30,6 +30,25 @@ _Static_assert(__builtin_offsetof(struct fd_entry, ident) ==
 		       __builtin_offsetof(struct fd_entry, info) ==
 			       __builtin_offsetof(struct mq_number, info),
 	"a number's entry");
+
+/* No file beside the registry: it was not opened for writing. */
+#define PROC_NO_FILE 0xffu
+
+/* fd_entry.ident with FD_PROC: the low half of the inode, so that a number which libc closed
+ * and gave away behind our back is not taken for ours; the file's number
+ * (proctext.h); the place of its control file. */
+static inline u64 proc_ident(u64 ino, int which, u32 at)
+{
+	return ino << 32 | at << 8 | (u32)which;
+}
+static inline int proc_which(u64 ident)
+{
+	return (int)(ident & 0xff);
+}
+static inline u32 proc_at(u64 ident)
+{
+	return ident >> 8 & 0xff;
+}
 
 #define FD_CHUNK 1024u
 #define FD_CHUNKS 1024u
@@ -101,6 +120,13 @@ static inline int fd_lookup(struct caller *c, int fd, struct mq_desc *ret)
 	return 0;
 }
 
+/* Above all numbers in the table. */
+u32 fd_end(void);
+/* The caller if the table is its own: not in a vfork child. */
+struct caller *fd_table_owner(void);
+/* Whatever the number was, it is not now. */
+void fd_forget(int fd);
+
 /* mq_open has made a descriptor. */
 void fd_enter(struct caller *c, const struct mq_desc *d);
 
@@ -115,20 +141,7 @@ long fd_closed_proc(u64 ident);
 long entry_close(int fd);
 long entry_dup3(long nr, int fd, int to, int flags);
 long entry_close_range(unsigned first, unsigned last, int flags);
-/* fcntl on a queue's descriptor. */
-long entry_fcntl(int fd, int cmd, long arg);
-/* What is executed now may poll a queue that it is left, without us. any: also
- * those that would be closed, for file actions may copy them. */
-void fd_executing(int any);
-/* Descriptors are sent by sendmsg(2), or copied by pidfd_getfd(2): who gets
- * them may poll them, too. */
-struct msghdr;
-void entry_sending(const void *msg);
-long entry_got(long fd);
-/* Somebody polls these. */
-struct pollfd;
-void entry_watch_poll(const void *fds, unsigned long n);
-void entry_watch_select(int n, const void *in, const void *out);
-void entry_watch_epoll(int op, int fd, const void *event);
+/* `to` is now what fd is. */
+void fd_copied(int fd, int to);
 
 #endif

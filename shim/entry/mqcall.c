@@ -15,6 +15,7 @@
 #include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
+#include "entry/fdcall.h"
 #include "entry/mqcall.h"
 #include "entry/mqfile.h"
 #include "entry/mqpath.h"

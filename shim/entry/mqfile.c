@@ -17,7 +17,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 #include "entry/mqfile.h"
-#include "entry/procfs.h"
 #include "render/render.h"
 #include "registry/guard.h"
 
@@ -336,34 +335,10 @@ EXPORT int statx(
 	return ret;
 }
 
-/* ---- the other names ---- */
+/* ---- ftruncate ---- */
 
-static long seek(int fd, off_t off, int whence)
-{
-	long ret = PROCFS_PASS;
-
-	if (unlikely(fd_is_served(fd)))
-		ret = fd_is_mq(fd) ? mqfile_lseek(fd, off, whence)
-				   : procfs_lseek(fd, off, whence);
-	if (likely(ret == PROCFS_PASS))
-		ret = sys_call(__NR_lseek, fd, off, whence);
-	return process_return(ret);
-}
-
-#undef lseek
-#undef lseek64
 #undef ftruncate
 #undef ftruncate64
-
-EXPORT off_t lseek(int fd, off_t off, int whence)
-{
-	return seek(fd, off, whence);
-}
-
-EXPORT off_t lseek64(int fd, off_t off, int whence)
-{
-	return seek(fd, off, whence);
-}
 
 long mqfile_truncate(int fd, s64 size)
 {
@@ -465,21 +440,4 @@ long mqfile_map_error(int fd, int prot, int flags)
 		((flags & MAP_SHARED) && (prot & PROT_WRITE) && !may_write(&d)))
 		return -EACCES;
 	return -ENODEV;
-}
-
-typedef ssize_t (*readv_fn)(int, const struct iovec *, int);
-EXPORT ssize_t readv(int fd, const struct iovec *iov, int n)
-{
-	static void *next;
-	long ret = PROCFS_PASS;
-	readv_fn real;
-
-	if (unlikely(fd_is_served(fd)))
-		ret = fd_is_mq(fd) ? mqfile_readv(fd, iov, n)
-				   : procfs_readv(fd, iov, n);
-	if (unlikely(ret != PROCFS_PASS))
-		return process_return(ret);
-	real = (readv_fn)process_next(&next, "readv");
-	return real ? real(fd, iov, n)
-		    : process_return(sys_call(__NR_readv, fd, iov, n));
 }

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
-#include "entry/mqfile.h"
 #include "entry/procfile.h"
+#include "entry/proctext.h"
 #include "object/controlfile.h"
 #include "registry/guard.h"
 
@@ -26,14 +26,6 @@ struct proc {
 	u32 access;
 	u64 size;
 };
-
-void proc_enter(struct caller *c, int fd, int which, u32 at, u32 access)
-{
-	struct stat st;
-
-	if (!sys_call(__NR_fstat, fd, &st))
-		fd_enter_proc(c, fd, proc_ident(st.st_ino, which, at), access);
-}
 
 /* 0 with *ret; PROCFS_PASS if the number is another file by now; -errno. */
 static long proc_get(int fd, struct proc *ret)
@@ -337,109 +329,3 @@ void procfs_stat(int fd, struct stat *st)
 	st->st_blksize = 1024;
 	st->st_blocks = 0;
 }
-
-/* ---- the names ---- */
-
-#undef pread
-#undef pread64
-#undef pwrite
-#undef pwrite64
-
-typedef ssize_t (*write_fn)(int, const void *, size_t);
-typedef ssize_t (*writev_fn)(int, const struct iovec *, int);
-typedef ssize_t (*pread_fn)(int, void *, size_t, off_t);
-typedef ssize_t (*pread_chk_fn)(int, void *, size_t, off_t, size_t);
-typedef ssize_t (*pwrite_fn)(int, const void *, size_t, off_t);
-
-EXPORT ssize_t write(int fd, const void *buf, size_t len)
-{
-	static void *next;
-	long ret = PROCFS_PASS;
-	write_fn real;
-
-	if (unlikely(fd_is_served(fd)))
-		ret = fd_is_mq(fd) ? mqfile_write(fd)
-				   : procfs_write(fd, buf, len);
-	if (unlikely(ret != PROCFS_PASS))
-		return process_return(ret);
-	real = (write_fn)process_next(&next, "write");
-	return real ? real(fd, buf, len)
-		    : process_return(sys_call(__NR_write, fd, buf, len));
-}
-
-EXPORT ssize_t writev(int fd, const struct iovec *iov, int n)
-{
-	static void *next;
-	long ret = PROCFS_PASS;
-	writev_fn real;
-
-	if (unlikely(fd_is_served(fd)))
-		ret = fd_is_mq(fd) ? mqfile_write(fd)
-				   : procfs_writev(fd, iov, n);
-	if (unlikely(ret != PROCFS_PASS))
-		return process_return(ret);
-	real = (writev_fn)process_next(&next, "writev");
-	return real ? real(fd, iov, n)
-		    : process_return(sys_call(__NR_writev, fd, iov, n));
-}
-
-#define PREAD_LIKE(name)                                                      \
-	EXPORT ssize_t name(int fd, void *buf, size_t len, off_t off)         \
-	{                                                                     \
-		static void *next;                                            \
-		long ret = PROCFS_PASS;                                       \
-		pread_fn real;                                                \
-                                                                              \
-		if (unlikely(fd_is_served(fd)))                               \
-			ret = fd_is_mq(fd) ? mqfile_pread(fd, buf, len, off)  \
-					   : procfs_pread(fd, buf, len, off); \
-		if (unlikely(ret != PROCFS_PASS))                             \
-			return process_return(ret);                           \
-		real = (pread_fn)process_next(&next, #name);                  \
-		return real ? real(fd, buf, len, off)                         \
-			    : process_return(sys_call(                        \
-				      __NR_pread64, fd, buf, len, off));      \
-	}
-
-#define PREAD_CHK_LIKE(name)                                                  \
-	EXPORT ssize_t name(                                                  \
-		int fd, void *buf, size_t len, off_t off, size_t size)        \
-	{                                                                     \
-		static void *next;                                            \
-		long ret = PROCFS_PASS;                                       \
-		pread_chk_fn real;                                            \
-                                                                              \
-		if (unlikely(fd_is_served(fd) && len <= size))                \
-			ret = fd_is_mq(fd) ? mqfile_pread(fd, buf, len, off)  \
-					   : procfs_pread(fd, buf, len, off); \
-		if (unlikely(ret != PROCFS_PASS))                             \
-			return process_return(ret);                           \
-		real = (pread_chk_fn)process_next(&next, #name);              \
-		return real ? real(fd, buf, len, off, size)                   \
-			    : pread(fd, buf, len, off);                       \
-	}
-
-#define PWRITE_LIKE(name)                                                      \
-	EXPORT ssize_t name(int fd, const void *buf, size_t len, off_t off)    \
-	{                                                                      \
-		static void *next;                                             \
-		long ret = PROCFS_PASS;                                        \
-		pwrite_fn real;                                                \
-                                                                               \
-		if (unlikely(fd_is_served(fd)))                                \
-			ret = fd_is_mq(fd) ? mqfile_write(fd)                  \
-					   : procfs_pwrite(fd, buf, len, off); \
-		if (unlikely(ret != PROCFS_PASS))                              \
-			return process_return(ret);                            \
-		real = (pwrite_fn)process_next(&next, #name);                  \
-		return real ? real(fd, buf, len, off)                          \
-			    : process_return(sys_call(                         \
-				      __NR_pwrite64, fd, buf, len, off));      \
-	}
-
-PREAD_LIKE(pread)
-PREAD_LIKE(pread64)
-PREAD_CHK_LIKE(__pread_chk)
-PREAD_CHK_LIKE(__pread64_chk)
-PWRITE_LIKE(pwrite)
-PWRITE_LIKE(pwrite64)

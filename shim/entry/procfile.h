@@ -1,52 +1,30 @@
 // SPDX-License-Identifier: MIT
 /*
- * Between procfs.c, which opens, and procfile.c, which has the calls on what
- * was opened: how a descriptor with FD_PROC is noted in the table of fd.h.
+ * The calls on the descriptors of the kernel's files about IPC, which procfs.c
+ * has opened, by the raw convention (-errno).
  */
 #ifndef IPCLIFT_ENTRY_PROCFILE_H
 #define IPCLIFT_ENTRY_PROCFILE_H
 
-#include "entry/procfs.h"
-#include "render/render.h"
-#include "object/sysctl.h"
+#include "entry/fd.h"
 
-/* A file's number: the facility of a sysvipc file, or this plus the index in
- * sysctl_files. */
-#define PROC_SYSVIPC 3
-_Static_assert(FAC_SEM == 0 && FAC_MSG == 1 && FAC_SHM == 2, "numbers");
-static inline const struct sysctl_file *proc_sysctl(int which)
-{
-	return &sysctl_files[which - PROC_SYSVIPC];
-}
+/* Not ours: to be passed on as it is. */
+#define PROCFS_PASS (-0x7fffffffL)
 
-/* No file beside the registry: it was not opened for writing. */
-#define PROC_NO_FILE 0xffu
+/* On a descriptor with FD_PROC; PROCFS_PASS: the kernel has the answer. */
+long procfs_read(int fd, void *buf, size_t len);
+long procfs_pread(int fd, void *buf, size_t len, s64 off);
+long procfs_write(int fd, const void *buf, size_t len);
+long procfs_pwrite(int fd, const void *buf, size_t len, s64 off);
+long procfs_readv(int fd, const void *iov, int n);
+long procfs_writev(int fd, const void *iov, int n);
+long procfs_lseek(int fd, s64 off, int whence);
+/* Make what fstat(2) says look like the kernel's file. */
+struct stat;
+void procfs_stat(int fd, struct stat *st);
 
-/* fd_entry.ident: the low half of the inode, so that a number which libc closed
- * and gave away behind our back is not taken for ours; the file's number; the
- * place of its control file. */
-static inline u64 proc_ident(u64 ino, int which, u32 at)
-{
-	return ino << 32 | at << 8 | (u32)which;
-}
-static inline int proc_which(u64 ident)
-{
-	return (int)(ident & 0xff);
-}
-static inline u32 proc_at(u64 ident)
-{
-	return ident >> 8 & 0xff;
-}
-
-/* The file's path in /proc. */
-#define PROC_PATH_CAP 64
-void proc_path(int which, char path[PROC_PATH_CAP]);
-/* Note a descriptor that was just opened. */
-void proc_enter(struct caller *c, int fd, int which, u32 at, u32 access);
-/* Fill a memfd with the text of now: 0 or -errno. */
-int proc_snapshot(struct caller *c, int fd, int which);
-/* Add to that of a sysvipc file, size bytes, the rows of what came since with a
- * higher idx: a reader at the end goes on there. */
-int proc_extend(struct caller *c, int fd, int which, u64 size);
+/* Apply what libc itself wrote to a descriptor (object/controlfile.h): 0 or the
+ * error that the write had. */
+long procfs_commit(int fd);
 
 #endif

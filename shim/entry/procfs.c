@@ -34,73 +34,26 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "entry/procfs.h"
-#include "entry/procfile.h"
+#include "entry/proctext.h"
 #include "object/controlfile.h"
 #include "object/perm.h"
 
 #define F_PATH 010000000
 #define F_TMPFILE 020000000
-#define TEXT_STEP 4096
-#define RLIMIT_FSIZE_NR 1
 
 int procfs_used;
 
 /* ---- names ---- */
 
-static const char *const sysvipc_names[] = {"sem", "msg", "shm"};
-
-/* The rest of path behind a prefix, or NULL. */
-static const char *behind(const char *path, const char *prefix)
-{
-	while (*prefix)
-		if (*path++ != *prefix++)
-			return NULL;
-	return path;
-}
-
-/* A file's number, or -1. */
-static int file_find(const char *path)
-{
-	const struct sysctl_file *f;
-	const char *name = behind(path, "/proc/sysvipc/");
-	int i;
-
-	if (name) {
-		for (i = 0; i < PROC_SYSVIPC; i++)
-			if (str_equal(name, sysvipc_names[i]))
-				return i;
-		return -1;
-	}
-	name = behind(path, "/proc/sys/");
-	f = name ? sysctl_find(name) : NULL;
-	return f ? PROC_SYSVIPC + (int)(f - sysctl_files) : -1;
-}
-
-void proc_path(int which, char path[PROC_PATH_CAP])
-{
-	const char *dir =
-		which < PROC_SYSVIPC ? "/proc/sysvipc/" : "/proc/sys/";
-	size_t n = str_add(path, PROC_PATH_CAP, 0, dir);
-
-	str_add(path, PROC_PATH_CAP, n,
-		which < PROC_SYSVIPC ? sysvipc_names[which]
-				     : proc_sysctl(which)->path);
-}
-
-static enum facility file_facility(int which)
-{
-	return which < PROC_SYSVIPC ? (enum facility)which
-				    : proc_sysctl(which)->facility;
-}
-
 /* The number of a path that is to be answered here, or -1. */
 static int file_of(const char *path)
 {
-	int which = file_find(path);
+	int which = proc_find(path);
 
-	return which >= 0 && process_routes(file_facility(which)) ? which : -1;
+	return which >= 0 && process_routes(proc_facility(which)) ? which : -1;
 }
 
 /* The last component of a name in the table. */
@@ -123,7 +76,7 @@ int procfs_named(const char *path)
 		    *name != 'q'))
 		return 0;
 	for (i = 0; i < PROC_SYSVIPC; i++)
-		if (str_equal(name, sysvipc_names[i]))
+		if (str_equal(name, proc_sysvipc_names[i]))
 			return 1;
 	for (i = 0; i < n_sysctl_files; i++)
 		if (str_equal(name, last_of(sysctl_files[i].path)))
@@ -177,114 +130,9 @@ static int flags_refused(int flags)
 	return flags & O_DIRECTORY ? -ENOTDIR : 0;
 }
 
-/* SIGXFSZ would kill a host that knows nothing of this file. */
-static u64 file_size_limit(void)
-{
-	u64 limit[2] = {~0ULL, 0};
-
-	sys_call(__NR_prlimit64, 0, RLIMIT_FSIZE_NR, NULL, limit);
-	return limit[0];
-}
-
-/* Text to the end of a memfd that has *size bytes: 0 or -errno. The offset
- * stays. */
-static int append(int fd, const char *text, size_t n, u64 *size, u64 limit)
-{
-	long done;
-
-	if (*size + n > limit)
-		return -EFBIG;
-	for (; n; n -= (size_t)done, text += done, *size += (u64)done) {
-		done = sys_call(__NR_pwrite64, fd, text, n, *size);
-		if (done == -EINTR)
-			done = 0;
-		if (done < 0)
-			return (int)done;
-	}
-	return 0;
-}
-
-static int append_rows(struct caller *c, int fd, enum facility f, u32 idx,
-	u64 *size, u64 limit)
-{
-	char text[TEXT_STEP];
-	s64 n = 0;
-	int err = 0;
-
-	while (!err) {
-		n = render_rows(c, f, &idx, text, sizeof(text));
-		if (n <= 0)
-			return (int)n;
-		err = append(fd, text, (size_t)n, size, limit);
-	}
-	return err;
-}
-
-static int append_all(
-	struct caller *c, int fd, enum facility f, u64 *size, u64 limit)
-{
-	const char *head = render_head(f);
-	int err = append(fd, head, str_len(head), size, limit);
-
-	return err ? err : append_rows(c, fd, f, 0, size, limit);
-}
-
-/* The second number of the row that text ends with, n bytes: the id. */
-static u32 last_id(const char *text, long n)
-{
-	long at = n - 1;
-	u32 id = 0;
-
-	while (at > 0 && text[at - 1] != '\n')
-		at--;
-	while (at < n && text[at] == ' ')
-		at++;
-	while (at < n && text[at] != ' ')
-		at++;
-	while (at < n && text[at] == ' ')
-		at++;
-	for (; at < n && text[at] >= '0' && text[at] <= '9'; at++)
-		id = id * 10 + (u32)(text[at] - '0');
-	return id;
-}
-
-int proc_extend(struct caller *c, int fd, int which, u64 size)
-{
-	enum facility f = file_facility(which);
-	u64 want = size < RENDER_ROW_MAX ? size : RENDER_ROW_MAX;
-	char text[RENDER_ROW_MAX];
-	u32 idx = 0;
-	long n;
-
-	n = sys_call(__NR_pread64, fd, text, want, size - want);
-	if (n != (long)want || !n)
-		return 0;
-	if (size > str_len(render_head(f)))
-		idx = (last_id(text, n) & ids_mask(c)) + 1;
-	return append_rows(c, fd, f, idx, &size, file_size_limit());
-}
-
-int proc_snapshot(struct caller *c, int fd, int which)
-{
-	u64 limit = file_size_limit(), size = 0;
-	char text[SYSCTL_TEXT_MAX];
-	size_t n;
-	int err;
-
-	if (which < PROC_SYSVIPC) {
-		err = append_all(c, fd, file_facility(which), &size, limit);
-	} else {
-		n = sysctl_text(c, proc_sysctl(which), text);
-		err = append(fd, text, n, &size, limit);
-	}
-	if (!err)
-		err = (int)sys_call(__NR_ftruncate, fd, size);
-	return err;
-}
-
 static int open_text(struct caller *c, int which, int flags)
 {
-	const char *name = which < PROC_SYSVIPC ? sysvipc_names[which]
+	const char *name = which < PROC_SYSVIPC ? proc_sysvipc_names[which]
 						: proc_sysctl(which)->path;
 	int fd = (int)sys_call(
 		    __NR_memfd_create, name, flags & O_CLOEXEC ? 1 : 0),
@@ -312,6 +160,15 @@ static long open_file(struct caller *c, int which, int flags, u32 *ret_at)
 	return open_text(c, which, flags);
 }
 
+/* Note a descriptor that was just opened. */
+static void enter(struct caller *c, int fd, int which, u32 at, u32 access)
+{
+	struct stat st;
+
+	if (!sys_call(__NR_fstat, fd, &st))
+		fd_enter_proc(c, fd, proc_ident(st.st_ino, which, at), access);
+}
+
 long procfs_open_file(int which, int flags)
 {
 	u32 at = PROC_NO_FILE;
@@ -330,7 +187,7 @@ long procfs_open_file(int which, int flags)
 	fd = open_file(c, which, flags, &at);
 	if (fd >= 0) {
 		procfs_used = 1;
-		proc_enter(c, (int)fd, which, at, (u32)flags & O_ACCMODE);
+		enter(c, (int)fd, which, at, (u32)flags & O_ACCMODE);
 	}
 	return fd;
 }

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
  * The kernel's files about IPC, answered from the registry: what paths they
- * are, opening them, and the calls on their descriptors by the raw convention
- * (-errno).
+ * are, and opening them by the raw convention (-errno). The calls on their
+ * descriptors are in procfile.h.
  */
 #ifndef IPCLIFT_ENTRY_PROCFS_H
 #define IPCLIFT_ENTRY_PROCFS_H
 
 #include <errno.h>
 #include "entry/mqpath.h"
-
-/* Not ours: to be passed on as it is. */
-#define PROCFS_PASS (-0x7fffffffL)
 
 /* 1 in a process that has opened one of the files; what it inherits over fork
  * counts. */
@@ -68,21 +65,5 @@ int procfs_find(const char *path, int fd);
 long procfs_open_file(int which, int flags);
 /* The same for access(2): 0 or -errno. */
 long procfs_access(const char *path, int mode, long ret);
-
-/* On a descriptor with FD_PROC; PROCFS_PASS: the kernel has the answer. */
-long procfs_read(int fd, void *buf, size_t len);
-long procfs_pread(int fd, void *buf, size_t len, s64 off);
-long procfs_write(int fd, const void *buf, size_t len);
-long procfs_pwrite(int fd, const void *buf, size_t len, s64 off);
-long procfs_readv(int fd, const void *iov, int n);
-long procfs_writev(int fd, const void *iov, int n);
-long procfs_lseek(int fd, s64 off, int whence);
-/* Make what fstat(2) says look like the kernel's file. */
-struct stat;
-void procfs_stat(int fd, struct stat *st);
-
-/* Apply what libc itself wrote to a descriptor (object/controlfile.h): 0 or the
- * error that the write had. */
-long procfs_commit(int fd);
 
 #endif

@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include "entry/procfile.h"
 #include "entry/procfs.h"
 #include "entry/stream.h"
 #include "object/controlfile.h"

@@ -23,7 +23,7 @@
 #include <fcntl.h>
 #include "entry/fd.h"
 #include "entry/mqfile.h"
-#include "entry/procfs.h"
+#include "entry/procfile.h"
 #include "entry/stream.h"
 
 extern FILE *fopencookie(void *, const char *, cookie_io_functions_t)

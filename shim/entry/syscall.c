@@ -9,7 +9,9 @@
 #include <fcntl.h>
 #include "entry/notify_thread.h"
 #include "entry/process.h"
+#include "entry/fdpoll.h"
 #include "entry/mqcall.h"
+#include "entry/procfile.h"
 #include "entry/procfs.h"
 #include "entry/sysv.h"
 

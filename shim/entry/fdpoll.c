@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: MIT
+/*
+ * See fdpoll.h. poll and its kin only set a flag (mq_watch), and do not look at
+ * anything in a process without queues.
+ */
+#undef _FILE_OFFSET_BITS
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include "entry/fd.h"
+#include "entry/fdpoll.h"
+#include "registry/guard.h"
+
+#define NR_PIDFD_GETFD 438
+
+static void watch(int fd, u32 bits)
+{
+	struct fd_entry *e = fd_entry(fd);
+	struct mq_desc d;
+	struct caller *c;
+	int err;
+
+	if (fd < 0 || (e && (e->info & (FD_OTHER | FD_PROC))))
+		return;
+	c = process_get(&err);
+	if (c && !fd_lookup(c, fd, &d))
+		mq_watch(c, &d, bits);
+}
+
+static u32 poll_bits(u32 events)
+{
+	return (events & (POLLIN | POLLRDNORM) ? MQ_POLLED_IN : 0) |
+	       (events & (POLLOUT | POLLWRNORM) ? MQ_POLLED_OUT : 0);
+}
+
+void entry_watch_poll(const void *fds, unsigned long n)
+{
+	const struct pollfd *at = fds;
+	unsigned long i;
+	int err;
+	struct caller *c;
+
+	if (likely(!fd_used))
+		return;
+	c = process_get(&err);
+	if (!c || n > 1ul << 20 || guard_readable(c, fds, n * sizeof(*at)))
+		return;
+	for (i = 0; i < n; i++)
+		watch(at[i].fd, poll_bits(at[i].events));
+}
+
+static int is_line(const char *at, const char *head)
+{
+	while (*head && *at == *head)
+		at++, head++;
+	return !*head;
+}
+
+/*
+ * How many bits of a set of select(2) the kernel looks at, at most: those of
+ * the process's table, whatever n is; the set may be no longer. That table only
+ * grows, so what it was counts, and whatever number was seen in use. Up to
+ * FD_SETSIZE a set has what it says.
+ */
+static int n_looked_at(int n)
+{
+	static u32 known; /* FDSize once */
+	u32 most = __atomic_load_n(&known, __ATOMIC_RELAXED), top;
+	char text[512];
+	const char *at;
+	long fd, len;
+
+	if (likely(n <= FD_SETSIZE))
+		return n;
+	if (!most) {
+		most = 64;
+		fd = sys_call(
+			__NR_open, "/proc/self/status", O_RDONLY | O_CLOEXEC);
+		len = fd < 0 ? 0
+			     : sys_call(__NR_read, fd, text, sizeof(text) - 1);
+		if (fd >= 0)
+			sys_call(__NR_close, fd);
+		text[len > 0 ? len : 0] = 0;
+		for (at = text; *at; at++)
+			if (is_line(at, "\nFDSize:\t"))
+				break;
+		if (*at) {
+			at += 9;
+			for (most = 0; *at >= '0' && *at <= '9'; at++)
+				most = most * 10 + (u32)(*at - '0');
+		}
+		__atomic_store_n(&known, most, __ATOMIC_RELAXED);
+	}
+	top = fd_end();
+	if (most < top)
+		most = top;
+	return (u32)n < most ? n : (int)most;
+}
+
+static void watch_set(int n, const unsigned long *set, u32 bits)
+{
+	unsigned long word;
+	int at, err;
+	struct caller *c = process_get(&err);
+
+	if (!c || !set || n <= 0 || guard_readable(c, set, (n + 63) / 64 * 8ul))
+		return;
+	for (at = 0; at < n; at += 64) {
+		word = set[at / 64];
+		if (n - at < 64)
+			word &= (1ul << (n - at)) - 1;
+		for (; word; word &= word - 1)
+			watch(at + __builtin_ctzl(word), bits);
+	}
+}
+
+void entry_watch_select(int n, const void *in, const void *out)
+{
+	if (likely(!fd_used))
+		return;
+	n = n_looked_at(n);
+	watch_set(n, in, MQ_POLLED_IN);
+	watch_set(n, out, MQ_POLLED_OUT);
+}
+
+void entry_watch_epoll(int op, int fd, const void *event)
+{
+	const struct epoll_event *ev = event;
+	int err;
+	struct caller *c;
+
+	if (likely(!fd_used || op == EPOLL_CTL_DEL))
+		return;
+	c = process_get(&err);
+	if (c && !guard_readable(c, ev, sizeof(*ev)))
+		watch(fd, poll_bits(ev->events) |
+				  (ev->events & EPOLLET ? MQ_POLLED_EDGE : 0));
+}
+
+/* ---- what others may poll ---- */
+
+static void watch_both(struct caller *c, int fd)
+{
+	struct mq_desc d;
+
+	if (!fd_lookup(c, fd, &d))
+		mq_watch(c, &d, MQ_POLLED_IN | MQ_POLLED_OUT);
+}
+
+void fd_executing(int any)
+{
+	u32 fd, top = fd_end();
+	struct caller *c;
+	int err;
+	long flags;
+
+	if (likely(!fd_used))
+		return;
+	c = process_get(&err);
+	for (fd = 0; c && fd < top; fd++) {
+		if (!fd_entry((int)fd)) {
+			fd |= FD_CHUNK - 1;
+			continue;
+		}
+		if (!fd_is_mq((int)fd))
+			continue;
+		flags = sys_call(__NR_fcntl, fd, F_GETFD);
+		if (flags >= 0 && (any || !(flags & FD_CLOEXEC)))
+			watch_both(c, (int)fd);
+	}
+}
+
+void entry_sending(const void *user)
+{
+	struct msghdr m;
+	struct cmsghdr h;
+	const char *at;
+	size_t left, len, i;
+	int err, fd;
+	struct caller *c;
+
+	if (likely(!fd_used))
+		return;
+	c = process_get(&err);
+	if (!c || guard_read(c, &m, user, sizeof(m)) || !m.msg_control)
+		return;
+	at = m.msg_control;
+	/* Lengths have 32 bits in musl, and anything beside them. */
+	left = (u32)m.msg_controllen;
+	while (left >= sizeof(h) && !guard_read(c, &h, at, sizeof(h))) {
+		len = (u32)h.cmsg_len;
+		if (len < sizeof(h) || len > left)
+			return;
+		for (i = sizeof(h);
+			h.cmsg_level == SOL_SOCKET &&
+			h.cmsg_type == SCM_RIGHTS && i + sizeof(fd) <= len;
+			i += sizeof(fd))
+			if (!guard_read(c, &fd, at + i, sizeof(fd)) &&
+				fd_is_mq(fd))
+				watch_both(c, fd);
+		i = CMSG_ALIGN(len);
+		if (i >= left)
+			return;
+		at += i;
+		left -= i;
+	}
+}
+
+long entry_got(long fd)
+{
+	struct mq_desc d;
+	struct caller *c;
+	struct stat st;
+	int err;
+
+	if (fd < 0 || sys_call(__NR_fstat, fd, &st) || !S_ISFIFO(st.st_mode))
+		return fd;
+	c = process_routes(FAC_MQ) ? process_get(&err) : NULL;
+	fd_forget((int)fd);
+	if (c)
+		fd_lookup(c, (int)fd, &d);
+	return fd;
+}
+
+/* The headers say that poll only writes to its array; not const, since gcc -O0
+ * would warn of the caller's already. */
+static const void *read_too(void *p)
+{
+	__asm__("" : "+r"(p));
+	return p;
+}
+
+#define PASS_ON(ret, name, params, args)                               \
+	static void *next;                                             \
+	ret(*real) params = (ret(*) params)process_next(&next, #name); \
+                                                                       \
+	if (unlikely(!real)) {                                         \
+		*__errno_location() = ENOSYS;                          \
+		return -1;                                             \
+	}                                                              \
+	return real args
+
+EXPORT int poll(struct pollfd *fds, nfds_t n, int timeout)
+{
+	entry_watch_poll(read_too(fds), n);
+	PASS_ON(int, poll, (struct pollfd *, nfds_t, int), (fds, n, timeout));
+}
+
+EXPORT int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t size)
+{
+	entry_watch_poll(read_too(fds), n);
+	PASS_ON(int, __poll_chk, (struct pollfd *, nfds_t, int, size_t),
+		(fds, n, timeout, size));
+}
+
+EXPORT int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
+	const sigset_t *mask)
+{
+	entry_watch_poll(read_too(fds), n);
+	PASS_ON(int, ppoll,
+		(struct pollfd *, nfds_t, const struct timespec *,
+			const sigset_t *),
+		(fds, n, timeout, mask));
+}
+
+EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n,
+	const struct timespec *timeout, const sigset_t *mask, size_t size)
+{
+	entry_watch_poll(read_too(fds), n);
+	PASS_ON(int, __ppoll_chk,
+		(struct pollfd *, nfds_t, const struct timespec *,
+			const sigset_t *, size_t),
+		(fds, n, timeout, mask, size));
+}
+
+EXPORT int select(
+	int n, fd_set *in, fd_set *out, fd_set *except, struct timeval *timeout)
+{
+	entry_watch_select(n, in, out);
+	PASS_ON(int, select,
+		(int, fd_set *, fd_set *, fd_set *, struct timeval *),
+		(n, in, out, except, timeout));
+}
+
+EXPORT int pselect(int n, fd_set *in, fd_set *out, fd_set *except,
+	const struct timespec *timeout, const sigset_t *mask)
+{
+	entry_watch_select(n, in, out);
+	PASS_ON(int, pselect,
+		(int, fd_set *, fd_set *, fd_set *, const struct timespec *,
+			const sigset_t *),
+		(n, in, out, except, timeout, mask));
+}
+
+EXPORT ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+	entry_sending(msg);
+	PASS_ON(ssize_t, sendmsg, (int, const struct msghdr *, int),
+		(fd, msg, flags));
+}
+
+EXPORT int sendmmsg(int fd, struct mmsghdr *msgs, unsigned n, int flags)
+{
+	unsigned i;
+
+	for (i = 0; unlikely(fd_used) && i < n && i < 1024; i++)
+		entry_sending(read_too(&msgs[i].msg_hdr));
+	PASS_ON(int, sendmmsg, (int, struct mmsghdr *, unsigned, int),
+		(fd, msgs, n, flags));
+}
+
+EXPORT int pidfd_getfd(int pidfd, int fd, unsigned flags)
+{
+	return (int)process_return(
+		entry_got(sys_call(NR_PIDFD_GETFD, pidfd, fd, flags)));
+}
+
+EXPORT int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
+{
+	entry_watch_epoll(op, fd, event);
+	return process_return(sys_call(__NR_epoll_ctl, epfd, op, fd, event));
+}
