@@ -2,7 +2,7 @@
 /*
  * The environment at load; see environment.h.
  *
- * The copy is made by the only constructor of the library, or before it by the
+ * The copy is made when the library is loaded (load.c), or before it by the
  * first call that asks (another library's constructor may come first). Both
  * happen before the program has threads that could ask at the same time, but
  * for a constructor that starts one: taking is idempotent, and `taken` is set
@@ -115,7 +115,7 @@ static void take(void)
 	__atomic_store_n(&copy.taken, 1, __ATOMIC_RELEASE);
 }
 
-__attribute__((constructor)) static void at_load(void)
+void environment_at_load(void)
 {
 	/* Programs with raised privileges are left alone altogether. */
 	if (!copy.taken && !(getauxval && getauxval(AT_SECURE)))

@@ -12,6 +12,9 @@
 
 #include <stddef.h>
 
+/* Copy them, when the library is loaded. */
+void environment_at_load(void);
+
 /* The value of IPCLIFT_name, or NULL if it is not set or the program runs with
  * raised privileges (AT_SECURE). Valid for the life of the process. */
 const char *environment_get(const char *name);

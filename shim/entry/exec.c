@@ -10,7 +10,10 @@
  *
  * Our variables are IPCLIFT_*; where we were loaded without any, only an empty
  * environment counts as cleared, or `env -u LD_PRELOAD` would be undone.
- * IPCLIFT_EXEC=keep turns this off. Not reached: system calls without libc's
+ * A program that is left a queue's descriptor gets FD_ARRIVE_MARK besides, if
+ * it is served.
+ *
+ * IPCLIFT_EXEC=keep turns all this off. Not reached: system calls without libc's
  * names, and system(3) and popen(3), which call these from within libc, where
  * the program has cleared `environ` itself.
  *
@@ -22,6 +25,7 @@
 #include <errno.h>
 #include "base/str.h"
 #include "entry/environment.h"
+#include "entry/fdarrive.h"
 #include "entry/fdpoll.h"
 #include "entry/process.h"
 
@@ -52,7 +56,6 @@ static int run(const struct exec_call *x, char *const *env)
 			char *const *, char *const *);
 	} real = {process_next(&next[x->form], name[x->form])};
 
-	fd_executing(x->form >= SPAWN && x->actions);
 	if (!real.p) {
 		*__errno_location() = ENOSYS;
 		return x->form >= SPAWN ? ENOSYS : -1;
@@ -129,15 +132,16 @@ static void join(char *to, size_t cap, const char *ours, const char *theirs)
 	str_add(to, cap, n, ours + PRELOAD_LEN);
 }
 
-static int run_extended(
-	const struct exec_call *x, char *const *env, const struct look *l)
+/* l's n_ours and library are added, and what fdarrive.h reads if arrive. */
+static int run_extended(const struct exec_call *x, char *const *env,
+	const struct look *l, int arrive)
 {
 	const char *const *ours = environment_handed_on();
 	const char *theirs = l->preload ? env[l->preload - 1] : NULL;
 	const char *library = l->library;
 	size_t cap =
 		library && theirs ? str_len(library) + str_len(theirs) + 2 : 1;
-	char *list[l->n_ours + l->n + 2], both[cap];
+	char *list[l->n_ours + l->n + 3], both[cap];
 	size_t i, n = 0;
 
 	if (library && theirs) {
@@ -151,16 +155,25 @@ static int run_extended(
 	for (i = 0; i < l->n; i++)
 		if (!(library && i + 1 == l->preload))
 			list[n++] = env[i];
+	if (arrive)
+		list[n++] = (char *)FD_ARRIVE_MARK;
 	list[n] = NULL;
 	return run(x, list);
 }
 
 static int call(const struct exec_call *x, char *const *env)
 {
+	int arrive = fd_executing(x->form >= SPAWN && x->actions), extended;
 	struct look l;
 
 	look_at(env, &l);
-	return hands_on(&l) ? run_extended(x, env, &l) : run(x, env);
+	extended = hands_on(&l);
+	/* Only to who is served, too. */
+	arrive = arrive && (extended || l.ours) && (l.n_ours || l.library);
+	if (!extended)
+		l.n_ours = 0, l.library = NULL;
+	return extended || arrive ? run_extended(x, env, &l, arrive)
+				  : run(x, env);
 }
 
 static char *const *own_environment(void)

@@ -10,7 +10,8 @@
  * file is never taken for a queue; where the closing was not seen, by fstat(2)
  * in all calls but mq_send and mq_receive. A descriptor that came over exec or
  * a socket is not in it: it is recognised by the inode of its FIFO at the first
- * mq_* call, or poll in a process that has used queues.
+ * mq_* call, or poll in a process that has used queues; in one that has not,
+ * fdarrive.c sees it come.
  *
  * In a vfork child the table is the parent's: it is used but not changed.
  *
@@ -137,6 +138,23 @@ long fd_closed_proc(u64 ident)
 	return controlfile_commit(c, proc_at(ident));
 }
 
+void fd_arrived(int fd)
+{
+	struct fd_entry *e = entry_make(fd);
+
+	fd_used = 1;
+	if (e)
+		entry_set(e, 0, FD_UNKNOWN, 0);
+}
+
+static int unknown_is_mq(struct caller *c, int fd)
+{
+	struct mq_desc d;
+
+	/* In a vfork child it is not noted. */
+	return c && !fd_lookup(c, fd, &d) && (fd_entry(fd)->info & FD_MQ);
+}
+
 int fd_still_mq(int fd)
 {
 	struct fd_entry *e = fd_entry(fd);
@@ -144,8 +162,13 @@ int fd_still_mq(int fd)
 	struct mq_desc d;
 	struct stat st;
 	int err;
-	struct caller *c = process_get(&err);
+	struct caller *c;
 
+	if (fd_is_unknown(fd) && !process_routes(FAC_MQ))
+		return 0;
+	c = process_get(&err);
+	if (fd_is_unknown(fd))
+		return unknown_is_mq(c, fd);
 	if (!c)
 		return 1;
 	fd_desc(c, fd, e, &d);
@@ -219,7 +242,8 @@ static void close_begin(int fd, struct closing *ret)
 	struct caller *c;
 
 	ret->kind = 0;
-	if (likely(!fd_is_served(fd))) {
+	/* One that nobody has asked about goes as it came. */
+	if (likely(fd_is_unknown(fd) || !fd_is_served(fd))) {
 		fd_forget(fd);
 		return;
 	}

@@ -17,6 +17,9 @@
 #define FD_PROC 16u    /* of procfs.h: ident (procfile.h) and FD_ACCESS count */
 #define FD_CLOSING 64u /* about to be closed: nothing is noted here */
 #define FD_NAMELESS 128u /* with FD_MQ: mq_desc.nameless */
+/* Alone: it came from elsewhere and may be a queue's, which is found out when
+ * it is asked for. */
+#define FD_UNKNOWN 256u
 
 /* At its head a struct mq_number. */
 struct fd_entry {
@@ -68,16 +71,29 @@ static inline struct fd_entry *fd_entry(int fd)
 }
 
 /* A number with FD_MQ is still its queue's; if not, it was closed by a call
- * that we did not see (io_uring, libc's own), and is forgotten. */
+ * that we did not see (io_uring, libc's own), and is forgotten. One with
+ * FD_UNKNOWN is looked at, which is a served call: it may be the first. */
 int fd_still_mq(int fd);
+
+static inline int fd_may_be_mq(int fd)
+{
+	struct fd_entry *e = fd_entry(fd);
+
+	return unlikely(e && (e->info & (FD_MQ | FD_UNKNOWN)));
+}
+
+static inline int fd_is_unknown(int fd)
+{
+	struct fd_entry *e = fd_entry(fd);
+
+	return unlikely(e && (e->info & FD_UNKNOWN));
+}
 
 /* For what is seldom asked of a queue's descriptor; mq_send and mq_receive
  * trust the table (fd_lookup). */
 static inline int fd_is_mq(int fd)
 {
-	struct fd_entry *e = fd_entry(fd);
-
-	return unlikely(e && (e->info & FD_MQ)) && fd_still_mq(fd);
+	return fd_may_be_mq(fd) && fd_still_mq(fd);
 }
 
 static inline int fd_is_proc(int fd)
@@ -92,7 +108,7 @@ static inline int fd_is_served(int fd)
 {
 	struct fd_entry *e = fd_entry(fd);
 
-	return unlikely(e && (e->info & (FD_MQ | FD_PROC))) &&
+	return unlikely(e && (e->info & (FD_MQ | FD_PROC | FD_UNKNOWN))) &&
 	       ((e->info & FD_PROC) || fd_still_mq(fd));
 }
 
@@ -126,6 +142,9 @@ u32 fd_end(void);
 struct caller *fd_table_owner(void);
 /* Whatever the number was, it is not now. */
 void fd_forget(int fd);
+
+/* A number of this process's table that came from elsewhere: FD_UNKNOWN. */
+void fd_arrived(int fd);
 
 /* mq_open has made a descriptor. */
 void fd_enter(struct caller *c, const struct mq_desc *d);

@@ -15,8 +15,6 @@
 #include "entry/fdpoll.h"
 #include "registry/guard.h"
 
-#define NR_PIDFD_GETFD 438
-
 static void watch(int fd, u32 bits)
 {
 	struct fd_entry *e = fd_entry(fd);
@@ -151,27 +149,37 @@ static void watch_both(struct caller *c, int fd)
 		mq_watch(c, &d, MQ_POLLED_IN | MQ_POLLED_OUT);
 }
 
-void fd_executing(int any)
+int fd_executing(int any)
 {
 	u32 fd, top = fd_end();
 	struct caller *c;
-	int err;
+	int err, left = 0;
 	long flags;
 
 	if (likely(!fd_used))
-		return;
-	c = process_get(&err);
-	for (fd = 0; c && fd < top; fd++) {
+		return 0;
+	for (fd = 0; fd < top; fd++) {
 		if (!fd_entry((int)fd)) {
 			fd |= FD_CHUNK - 1;
 			continue;
 		}
-		if (!fd_is_mq((int)fd))
+		if (!fd_may_be_mq((int)fd))
 			continue;
 		flags = sys_call(__NR_fcntl, fd, F_GETFD);
-		if (flags >= 0 && (any || !(flags & FD_CLOEXEC)))
+		if (flags < 0 || (!any && (flags & FD_CLOEXEC)))
+			continue;
+		/* Who left it to us has seen to what we have not used. */
+		if (fd_is_unknown((int)fd)) {
+			left = 1;
+			continue;
+		}
+		c = fd_is_mq((int)fd) ? process_get(&err) : NULL;
+		if (c) {
 			watch_both(c, (int)fd);
+			left = 1;
+		}
 	}
+	return left;
 }
 
 void entry_sending(const void *user)
@@ -208,22 +216,6 @@ void entry_sending(const void *user)
 		at += i;
 		left -= i;
 	}
-}
-
-long entry_got(long fd)
-{
-	struct mq_desc d;
-	struct caller *c;
-	struct stat st;
-	int err;
-
-	if (fd < 0 || sys_call(__NR_fstat, fd, &st) || !S_ISFIFO(st.st_mode))
-		return fd;
-	c = process_routes(FAC_MQ) ? process_get(&err) : NULL;
-	fd_forget((int)fd);
-	if (c)
-		fd_lookup(c, (int)fd, &d);
-	return fd;
 }
 
 /* The headers say that poll only writes to its array; not const, since gcc -O0
@@ -311,12 +303,6 @@ EXPORT int sendmmsg(int fd, struct mmsghdr *msgs, unsigned n, int flags)
 		entry_sending(read_too(&msgs[i].msg_hdr));
 	PASS_ON(int, sendmmsg, (int, struct mmsghdr *, unsigned, int),
 		(fd, msgs, n, flags));
-}
-
-EXPORT int pidfd_getfd(int pidfd, int fd, unsigned flags)
-{
-	return (int)process_return(
-		entry_got(sys_call(NR_PIDFD_GETFD, pidfd, fd, flags)));
 }
 
 EXPORT int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)

@@ -8,12 +8,11 @@
 #define IPCLIFT_ENTRY_FDPOLL_H
 
 /* What is executed now may poll a queue that it is left, without us. any: also
- * those that would be closed, for file actions may copy them. */
-void fd_executing(int any);
-/* Descriptors are sent by sendmsg(2), or copied by pidfd_getfd(2): who gets
- * them may poll them, too. */
+ * those that would be closed, for file actions may copy them. 1 if it is left
+ * any. */
+int fd_executing(int any);
+/* Descriptors are sent by sendmsg(2): who gets them may poll them, too. */
 void entry_sending(const void *msghdr);
-long entry_got(long fd);
 /* Somebody polls these. */
 void entry_watch_poll(const void *fds, unsigned long n);
 void entry_watch_select(int n, const void *in, const void *out);

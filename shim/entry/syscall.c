@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include "entry/notify_thread.h"
 #include "entry/process.h"
+#include "entry/fdarrive.h"
 #include "entry/fdpoll.h"
 #include "entry/mqcall.h"
 #include "entry/procfile.h"
@@ -238,6 +239,11 @@ __attribute__((visibility("hidden"), used)) long syscall_fd(
 	case __NR_sendmsg:
 		entry_sending((void *)b);
 		break;
+	case __NR_recvmsg:
+		ret = sys_call(nr, a, b, c);
+		if (ret >= 0)
+			entry_received((void *)b);
+		return process_return(ret);
 	case 438 /* pidfd_getfd */:
 		return process_return(entry_got(sys_call(nr, a, b, c)));
 	case __NR_epoll_ctl:
@@ -346,8 +352,9 @@ __asm__(".text\n"
 	"	jc syscall_mapping\n"
 	"2:	cmpq $72, %rdi\n"
 	"	je syscall_fd\n"
-	"	cmpq $46, %rdi\n" /* sendmsg */
-	"	je syscall_fd\n"
+	"	leaq -46(%rdi), %rax\n" /* sendmsg recvmsg */
+	"	cmpq $1, %rax\n"
+	"	jbe syscall_fd\n"
 	"	cmpq $438, %rdi\n" /* pidfd_getfd */
 	"	je syscall_fd\n"
 	"	cmpq $233, %rdi\n"

@@ -41,7 +41,7 @@ lacks "no relocation of code" 'TEXTREL' "$dir/dynamic"
 lacks "nothing runs at unloading, and at loading no old-style function" \
 	'\((INIT|FINI|FINI_ARRAY|PREINIT_ARRAY)\)' "$dir/dynamic"
 lacks "no destructor section" '\.(fini|preinit)(_array)? ' "$dir/sections"
-# environment.c takes the variables.
+# load.c.
 check "one constructor" [ "$(awk '$2 == ".init_array" || $3 == ".init_array"' "$dir/sections" |
 	grep -o " 000008 " | wc -l)" = 1 ]
 lacks "no search path" '\((RPATH|RUNPATH)\)' "$dir/dynamic"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * mq_arrives: a queue's descriptor comes to a program that has not used a
- * queue, by each way there is, and is polled there. A message that is sent then
- * wakes the poller.
+ * queue, by each way there is. A message that is sent wakes who polls it there;
+ * and it reads, stats and writes as the file that a queue is.
  */
 #include "mq.h"
 #include <spawn.h>
@@ -40,6 +40,35 @@ static int by_epoll(int fd)
 	return epoll_wait(ep, &ev, 1, 5000) == 1;
 }
 
+/* It is the queue's file: what its status line, fstat and fcntl say. */
+static int as_file(int fd, char how)
+{
+	char line[100] = "";
+	struct stat st;
+	long n;
+
+	switch (how) {
+	case 'r':
+		n = read(fd, line, sizeof(line));
+		return n >= 60 && !strncmp(line, "QSIZE:0 ", 8);
+	case 'f':
+		return !fstat(fd, &st) && S_ISREG(st.st_mode) &&
+		       st.st_size == 80;
+	case 'g':
+		return (fcntl(fd, F_GETFL) & ~0100000) == O_RDWR &&
+		       lseek(fd, 0, SEEK_END) == 80;
+	case 'w':
+		errno = 0;
+		return write(fd, "x", 1) == -1 && errno == EINVAL;
+	case 'D':
+		fd = dup(fd);
+		return read(fd, line, 9) == 9 && read(fd, line, 99) >= 50;
+	default:
+		return syscall(SYS_pread64, fd, line, 5, 0) == 5 &&
+		       !memcmp(line, "QSIZE", 5);
+	}
+}
+
 static int from_socket(int sock)
 {
 	char byte, room[CMSG_SPACE(sizeof(int))];
@@ -67,21 +96,32 @@ static int from_process(pid_t pid, int fd)
 static int other_program(char **argv)
 {
 	int fd = atoi(argv[2]);
-	char c = 'x';
+	char c = 'x', **e;
 
 	alarm(T_LIMIT);
+	/* Nothing of ours is seen in the environment. */
+	for (e = environ; *e; e++)
+		if (strstr(*e, "_LEFT"))
+			return 4;
 	if (argv[1][1] == 's')
 		fd = from_socket(fd);
 	else if (argv[1][1] == 'p')
 		fd = from_process(getppid(), fd);
+	/* A program between, which does not look at it. */
+	if (argv[1][2] == '+') {
+		argv[1][2] = 0;
+		execv("/proc/self/exe", argv);
+	}
 	write(9, &c, 1);
 	switch (argv[3][0]) {
 	case 'p':
 		return !by_poll(fd);
 	case 's':
 		return !by_select(fd);
-	default:
+	case 'e':
 		return !by_epoll(fd);
+	default:
+		return !as_file(fd, argv[3][0]);
 	}
 }
 
@@ -106,12 +146,13 @@ static void send_to(int sock)
 
 static void run(const char *what, const char *how)
 {
-	char *argv[] = {self, (char *)what, NULL, (char *)how, NULL};
+	char way[4], *argv[] = {self, way, NULL, (char *)how, NULL};
 	posix_spawn_file_actions_t fa;
 	int ready[2], pair[2];
 	char number[12] = "7", c;
 	pid_t pid;
 
+	strcpy(way, what);
 	q = q_open(NAME, RW, 2, 32);
 	mq_unlink(NAME);
 	pipe(ready);
@@ -142,8 +183,10 @@ static void run(const char *what, const char *how)
 	close(ready[1]);
 	if (read(ready[0], &c, 1) != 1)
 		t_say("FAIL it did not come");
-	t_asleep(pid);
-	t_eq(q_put(q, "x", 0), 0);
+	if (how[0] == 'p' || how[0] == 's' || how[0] == 'e') {
+		t_asleep(pid);
+		t_eq(q_put(q, "x", 0), 0);
+	}
 	t_eq(t_join(pid), 0);
 	close(ready[0]);
 	close(pair[0]);
@@ -153,17 +196,18 @@ static void run(const char *what, const char *how)
 
 int main(int argc, char **argv)
 {
-	static const char *const ways[] = {
-		"-dup2 and exec", "-spawned", "-sent", "-pidfd_getfd"};
-	static const char *const what[] = {"-d", "-w", "-s", "-p"};
-	static const char *const how[] = {"poll", "select", "epoll"};
+	static const char *const ways[] = {"-dup2 and exec",
+		"-dup2 and two execs", "-spawned", "-sent", "-pidfd_getfd"};
+	static const char *const what[] = {"-d", "-d+", "-w", "-s", "-p"};
+	static const char *const how[] = {"poll", "select", "epoll", "read",
+		"fstat", "getfl", "write", "Dup", "number"};
 
 	if (argc > 3)
 		return other_program(argv);
 	t_begin();
 	readlink("/proc/self/exe", self, sizeof(self) - 1);
-	for (int i = 0; i < 4; i++)
-		for (int k = 0; k < 3; k++) {
+	for (int i = 0; i < 5; i++)
+		for (int k = 0; k < 9; k++) {
 			t_say("-- %s, %s", ways[i] + 1, how[k]);
 			run(what[i], how[k]);
 		}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+/*
+ * See fdarrive.h.
+ *
+ * A queue's descriptor is a FIFO that is open for both ways, which hardly any
+ * other is. Only such a one is noted, and what it is asked of the registry when
+ * the program uses it: a program that is merely given a pipe has not made a
+ * call.
+ *
+ * Over exec: who executes a program and leaves it a queue's descriptor says so
+ * by a variable, and only where that is set the program looks through its
+ * descriptors when the library is loaded. Received: of the descriptors that
+ * recvmsg(2) has brought each is looked at, by one system call.
+ *
+ * Not seen: a descriptor that comes by a program which is not served, or from
+ * one by a call that is not seen (io_uring), until mq_* or poll is called.
+ */
+#undef _FILE_OFFSET_BITS
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include "base/str.h"
+#include "entry/fd.h"
+#include "entry/fdarrive.h"
+
+#define NR_PIDFD_GETFD 438
+/* The numbers that are looked at where there is no /proc: arbitrary, those that
+ * a shell can name and some more. */
+#define FEW_NUMBERS 64
+
+extern char **environ __attribute__((weak));
+
+static int may_be_queue(int fd)
+{
+	struct stat st;
+
+	return !sys_call(__NR_fstat, fd, &st) && S_ISFIFO(st.st_mode) &&
+	       (sys_call(__NR_fcntl, fd, F_GETFL) & O_ACCMODE) == O_RDWR;
+}
+
+static void arrived(int fd)
+{
+	/* In a vfork child the table is its parent's. */
+	if (process_in_vfork())
+		return;
+	fd_forget(fd);
+	if (unlikely(may_be_queue(fd)))
+		fd_arrived(fd);
+}
+
+/* ---- over exec ---- */
+
+/* struct linux_dirent64, up to its name. */
+struct dirent_head {
+	u64 ino, off;
+	unsigned short length;
+	unsigned char type;
+	char name[5];
+};
+
+static int number_of(const char *name)
+{
+	int n = 0;
+
+	if (*name < '0' || *name > '9')
+		return -1;
+	for (; *name >= '0' && *name <= '9' && n < 1 << 20; name++)
+		n = n * 10 + (*name - '0');
+	return n;
+}
+
+static void look_through(int dir)
+{
+	_Alignas(8) char text[1024];
+	const struct dirent_head *at;
+	long n, i;
+
+	while ((n = sys_call(__NR_getdents64, dir, text, sizeof(text))) > 0)
+		for (i = 0; i < n; i += at->length) {
+			at = (const void *)(text + i);
+			if (number_of(at->name) >= 0)
+				arrived(number_of(at->name));
+		}
+}
+
+static void over_exec(void)
+{
+	int dir = (int)sys_call(__NR_open, "/proc/self/fd",
+		    O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+	    fd;
+
+	if (dir >= 0) {
+		look_through(dir);
+		sys_call(__NR_close, dir);
+		return;
+	}
+	for (fd = 0; fd < FEW_NUMBERS; fd++)
+		arrived(fd);
+}
+
+/* Take the mark out: 1 if it was there. No other thread runs yet. */
+static int take_mark(void)
+{
+	char **from = &environ ? environ : NULL, **to = from;
+	int found = 0;
+
+	for (; from && *from; from++)
+		if (str_equal(*from, FD_ARRIVE_MARK))
+			found = 1;
+		else
+			*to++ = *from;
+	if (found)
+		*to = NULL;
+	return found;
+}
+
+void fdarrive_at_load(void)
+{
+	if (unlikely(take_mark()) && process_routes(FAC_MQ))
+		over_exec();
+}
+
+/* ---- received ---- */
+
+/* What the kernel has written needs no guard. */
+void entry_received(const void *user)
+{
+	const struct msghdr *m = user;
+	const struct cmsghdr *h;
+	const char *at = m->msg_control;
+	/* Lengths have 32 bits in musl, and anything beside them. */
+	size_t left = (u32)m->msg_controllen, len, i;
+
+	while (at && left >= sizeof(*h)) {
+		h = (const void *)at;
+		len = (u32)h->cmsg_len;
+		if (len < sizeof(*h) || len > left)
+			return;
+		for (i = sizeof(*h);
+			h->cmsg_level == SOL_SOCKET &&
+			h->cmsg_type == SCM_RIGHTS && i + sizeof(int) <= len;
+			i += sizeof(int))
+			arrived(*(const int *)(const void *)(at + i));
+		i = CMSG_ALIGN(len);
+		if (i >= left)
+			return;
+		at += i;
+		left -= i;
+	}
+}
+
+long entry_got(long fd)
+{
+	if (fd >= 0)
+		arrived((int)fd);
+	return fd;
+}
+
+typedef ssize_t (*recvmsg_fn)(int, struct msghdr *, int);
+EXPORT ssize_t recvmsg(int fd, struct msghdr *m, int flags)
+{
+	static void *next;
+	recvmsg_fn real = (recvmsg_fn)process_next(&next, "recvmsg");
+	long ret = real ? real(fd, m, flags)
+			: process_return(sys_call(__NR_recvmsg, fd, m, flags));
+
+	if (unlikely(ret >= 0 && m->msg_controllen))
+		entry_received(m);
+	return ret;
+}
+
+typedef int (*recvmmsg_fn)(
+	int, struct mmsghdr *, unsigned, int, struct timespec *);
+EXPORT int recvmmsg(int fd, struct mmsghdr *m, unsigned n, int flags,
+	struct timespec *timeout)
+{
+	static void *next;
+	recvmmsg_fn real = (recvmmsg_fn)process_next(&next, "recvmmsg");
+	int ret = real ? real(fd, m, n, flags, timeout)
+		       : (int)process_return(sys_call(
+				 __NR_recvmmsg, fd, m, n, flags, timeout)),
+	    i;
+
+	for (i = 0; i < ret; i++)
+		if (unlikely(m[i].msg_hdr.msg_controllen))
+			entry_received(&m[i].msg_hdr);
+	return ret;
+}
+
+EXPORT int pidfd_getfd(int pidfd, int fd, unsigned flags)
+{
+	return (int)process_return(
+		entry_got(sys_call(NR_PIDFD_GETFD, pidfd, fd, flags)));
+}
