@@ -147,6 +147,17 @@ void fd_arrived(int fd)
 		entry_set(e, 0, FD_UNKNOWN, 0);
 }
 
+void fd_enter_dir(struct caller *c, int fd)
+{
+	struct fd_entry *e;
+
+	if (c->pid != process_page.pid)
+		return;
+	e = entry_make(fd);
+	if (e)
+		entry_set(e, 0, FD_DIR, 0);
+}
+
 static int unknown_is_mq(struct caller *c, int fd)
 {
 	struct mq_desc d;
@@ -292,7 +303,7 @@ void fd_copied(int fd, int to)
 {
 	struct fd_entry *from = fd_entry(fd), *e;
 
-	if (likely(!fd_is_served(fd))) {
+	if (likely(!fd_is_served(fd) && !(from && (from->info & FD_DIR)))) {
 		fd_forget(to);
 		return;
 	}

@@ -20,6 +20,7 @@
 /* Alone: it came from elsewhere and may be a queue's, which is found out when
  * it is asked for. */
 #define FD_UNKNOWN 256u
+#define FD_DIR 512u /* alone: of /dev/mqueue (mqdir.h) */
 
 /* At its head a struct mq_number. */
 struct fd_entry {
@@ -143,8 +144,10 @@ struct caller *fd_table_owner(void);
 /* Whatever the number was, it is not now. */
 void fd_forget(int fd);
 
-/* A number of this process's table that came from elsewhere: FD_UNKNOWN. */
+/* A number of this process's table that came from elsewhere: FD_UNKNOWN; one
+ * of the directory: FD_DIR. */
 void fd_arrived(int fd);
+void fd_enter_dir(struct caller *c, int fd);
 
 /* mq_open has made a descriptor. */
 void fd_enter(struct caller *c, const struct mq_desc *d);

@@ -12,6 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 #include "entry/fdcall.h"
+#include "entry/mqdir.h"
 #include "entry/mqfile.h"
 #include "entry/procfile.h"
 #include "registry/guard.h"
@@ -330,6 +331,8 @@ static long stat_of(int fd, struct stat *to)
 {
 	long ret = sys_call(__NR_fstat, fd, to);
 
+	if (unlikely(!ret && mqdir_fd(fd)))
+		return mqdir_stat(&(struct mqdir_at){.kind = MQDIR_ROOT}, to);
 	if (likely(ret || !fd_is_served(fd)))
 		return ret;
 	if (fd_is_proc(fd))

@@ -24,7 +24,6 @@
 #define F_SETSIG 10
 #define F_GETSIG 11
 #endif
-#define NR_STATX 332
 
 struct caller *mqfile_desc(int fd, struct mq_desc *ret, int *ret_errno)
 {
@@ -234,24 +233,28 @@ static int queue_stat(int fd, struct mq_stat *ret)
 	return c ? mq_stat(c, &d, ret) : -err;
 }
 
+void mqfile_fill(const struct mq_stat *st, struct stat *to)
+{
+	to->st_ino = st->ino;
+	to->st_mode = S_IFREG | st->mode;
+	to->st_uid = st->uid;
+	to->st_gid = st->gid;
+	to->st_nlink = st->nlink;
+	to->st_rdev = 0;
+	to->st_size = st->size;
+	to->st_blksize = 4096;
+	to->st_blocks = 0;
+	to->st_atim = to_timespec(st->atime);
+	to->st_mtim = to_timespec(st->mtime);
+	to->st_ctim = to_timespec(st->ctime);
+}
+
 void mqfile_stat(int fd, struct stat *to)
 {
 	struct mq_stat st;
 
-	if (queue_stat(fd, &st))
-		return;
-	to->st_ino = st.ino;
-	to->st_mode = S_IFREG | st.mode;
-	to->st_uid = st.uid;
-	to->st_gid = st.gid;
-	to->st_nlink = st.nlink;
-	to->st_rdev = 0;
-	to->st_size = st.size;
-	to->st_blksize = 4096;
-	to->st_blocks = 0;
-	to->st_atim = to_timespec(st.atime);
-	to->st_mtim = to_timespec(st.mtime);
-	to->st_ctim = to_timespec(st.ctime);
+	if (!queue_stat(fd, &st))
+		mqfile_fill(&st, to);
 }
 
 static struct statx_timestamp to_statx_time(s64 ns)
@@ -276,63 +279,6 @@ void mqfile_statx(int fd, struct statx *to)
 	to->stx_atime = to_statx_time(st.atime);
 	to->stx_mtime = to_statx_time(st.mtime);
 	to->stx_ctime = to_statx_time(st.ctime);
-}
-
-/* The kernel has read the path already. The headers say that it is never NULL,
- * the kernel (6.11) that it may be: the compiler must not know. */
-static int is_queue_itself(int fd, const char *path, int flags)
-{
-	__asm__("" : "+r"(path));
-	return unlikely((flags & AT_EMPTY_PATH) && fd_is_mq(fd)) &&
-	       (!path || !*path);
-}
-
-static long stat_at(int fd, const char *path, struct stat *to, int flags)
-{
-	long ret = sys_call(__NR_newfstatat, fd, path, to, flags);
-
-	if (!ret && is_queue_itself(fd, path, flags))
-		mqfile_stat(fd, to);
-	return ret;
-}
-
-EXPORT int fstatat(int fd, const char *path, struct stat *to, int flags)
-{
-	return (int)process_return(stat_at(fd, path, to, flags));
-}
-
-EXPORT int fstatat64(int fd, const char *path, struct stat64 *to, int flags)
-{
-	return (int)process_return(stat_at(fd, path, (struct stat *)to, flags));
-}
-
-EXPORT int __fxstatat(
-	int version, int fd, const char *path, void *to, int flags)
-{
-	(void)version;
-	return (int)process_return(stat_at(fd, path, to, flags));
-}
-
-EXPORT int __fxstatat64(
-	int version, int fd, const char *path, void *to, int flags)
-{
-	(void)version;
-	return (int)process_return(stat_at(fd, path, to, flags));
-}
-
-typedef int (*statx_fn)(int, const char *, int, unsigned, struct statx *);
-EXPORT int statx(
-	int fd, const char *path, int flags, unsigned mask, struct statx *to)
-{
-	static void *next;
-	statx_fn real = (statx_fn)process_next(&next, "statx");
-	int ret = real ? real(fd, path, flags, mask, to)
-		       : (int)process_return(
-				 sys_call(NR_STATX, fd, path, flags, mask, to));
-
-	if (!ret && is_queue_itself(fd, path, flags))
-		mqfile_statx(fd, to);
-	return ret;
 }
 
 /* ---- ftruncate ---- */

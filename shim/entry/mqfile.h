@@ -28,6 +28,8 @@ long mqfile_may_lock(int fd, const void *flock);
 long mqfile_map_error(int fd, int prot, int flags);
 /* What fstat(2) said of the FIFO becomes what it says of the queue. */
 void mqfile_stat(int fd, struct stat *to);
+/* The same for a queue that is not open; st_dev stays. */
+void mqfile_fill(const struct mq_stat *st, struct stat *to);
 struct statx;
 void mqfile_statx(int fd, struct statx *to);
 

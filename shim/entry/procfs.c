@@ -36,6 +36,7 @@
 #include <stdarg.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "entry/mqdir.h"
 #include "entry/procfs.h"
 #include "entry/proctext.h"
 #include "object/controlfile.h"
@@ -255,19 +256,31 @@ typedef int (*creat_fn)(const char *, mode_t);
 typedef int (*access_fn)(const char *, int);
 typedef int (*faccessat_fn)(int, const char *, int, int);
 
+static int opened(
+	int dir, const char *path, int flags, unsigned mode, int fd, int before)
+{
+	int got = mqdir_opened(dir, path, flags, mode, fd, before);
+
+	return got == fd ? procfs_opened(path, flags, fd, before) : got;
+}
+
 /* libc's own, or the plain call where it has no such name. */
 static int open_on(void **next, const char *name, const char *path, int flags,
 	unsigned mode)
 {
 	int before = *__errno_location(), fd;
 	open_fn real = (open_fn)process_next(next, name);
+	struct mqdir_at at;
 
+	if (unlikely(flags & (O_CREAT | O_TRUNC)) &&
+		mqdir_is_before(AT_FDCWD, path, &at))
+		return (int)process_return(mqdir_open(&at, flags, mode));
 	if (likely(real != NULL))
 		fd = real(path, flags, mode);
 	else
 		fd = (int)process_return(
 			sys_call(__NR_open, path, flags, mode));
-	return procfs_opened(path, flags, fd, before);
+	return opened(AT_FDCWD, path, flags, mode, fd, before);
 }
 
 static int openat_on(void **next, const char *name, int dir, const char *path,
@@ -275,13 +288,17 @@ static int openat_on(void **next, const char *name, int dir, const char *path,
 {
 	int before = *__errno_location(), fd;
 	openat_fn real = (openat_fn)process_next(next, name);
+	struct mqdir_at at;
 
+	if (unlikely(flags & (O_CREAT | O_TRUNC)) &&
+		mqdir_is_before(dir, path, &at))
+		return (int)process_return(mqdir_open(&at, flags, mode));
 	if (likely(real != NULL))
 		fd = real(dir, path, flags, mode);
 	else
 		fd = (int)process_return(
 			sys_call(__NR_openat, dir, path, flags, mode));
-	return procfs_opened(path, flags, fd, before);
+	return opened(dir, path, flags, mode, fd, before);
 }
 
 static int creat_on(
@@ -289,19 +306,27 @@ static int creat_on(
 {
 	int before = *__errno_location(), fd;
 	creat_fn real = (creat_fn)process_next(next, name);
+	const int flags = O_CREAT | O_WRONLY | O_TRUNC;
+	struct mqdir_at at;
 
+	if (unlikely(mqdir_is_before(AT_FDCWD, path, &at)))
+		return (int)process_return(mqdir_open(&at, flags, mode));
 	if (likely(real != NULL))
 		fd = real(path, mode);
 	else
 		fd = (int)process_return(sys_call(__NR_creat, path, mode));
-	return procfs_opened(path, O_CREAT | O_WRONLY | O_TRUNC, fd, before);
+	return procfs_opened(path, flags, fd, before);
 }
 
 /* The answer of libc or the kernel was ret; errno was before. */
-static int access_answer(const char *path, int mode, int ret, int before)
+static int access_answer(
+	int dir, const char *path, int mode, int ret, int before)
 {
 	long was = ret ? -*__errno_location() : 0;
-	long is = procfs_access(path, mode, was);
+	struct mqdir_at at;
+	long is = unlikely(mqdir_is(dir, path, was, &at))
+			  ? mqdir_access(&at, mode)
+			  : procfs_access(path, mode, was);
 
 	if (likely(is == was))
 		return ret;
@@ -318,7 +343,7 @@ static int access_on(void **next, const char *name, const char *path, int mode)
 		ret = real(path, mode);
 	else
 		ret = (int)process_return(sys_call(__NR_access, path, mode));
-	return access_answer(path, mode, ret, before);
+	return access_answer(AT_FDCWD, path, mode, ret, before);
 }
 
 #define OPEN_LIKE(name)                                          \
@@ -397,5 +422,5 @@ EXPORT int faccessat(int dir, const char *path, int mode, int flags)
 	else
 		ret = (int)process_return(
 			sys_call(__NR_faccessat, dir, path, mode));
-	return access_answer(path, mode, ret, before);
+	return access_answer(dir, path, mode, ret, before);
 }

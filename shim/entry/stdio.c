@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include "entry/mqdir.h"
 #include "entry/procfile.h"
 #include "entry/procfs.h"
 #include "entry/stream.h"
@@ -118,6 +119,7 @@ static FILE *stream_or_close(long fd, const char *mode, int before)
 /* libc has answered f; errno was `before`. */
 static FILE *opened(const char *path, const char *mode, FILE *f, int before)
 {
+	struct mqdir_at at;
 	int which;
 
 	if ((!f && !procfs_readable(-*__errno_location())) || !fileno)
@@ -126,6 +128,12 @@ static FILE *opened(const char *path, const char *mode, FILE *f, int before)
 		fclose(f);
 		return stream_or_close(
 			mqpath_open(path, mode_flags(mode)), mode, before);
+	}
+	if (mqdir_is(AT_FDCWD, path, f ? 0 : -*__errno_location(), &at)) {
+		if (f)
+			fclose(f);
+		return stream_or_close(
+			mqdir_open(&at, mode_flags(mode), 0666), mode, before);
 	}
 	if (likely(!procfs_maybe(path)))
 		return f;
@@ -143,8 +151,12 @@ static FILE *opened(const char *path, const char *mode, FILE *f, int before)
 	{                                                                    \
 		static void *next;                                           \
 		int before = *__errno_location();                            \
+		struct mqdir_at at;                                          \
 		fopen_fn real = (fopen_fn)process_next(&next, #name);        \
                                                                              \
+		if (unlikely(mode && *mode != 'r') &&                        \
+			mqdir_is_before(AT_FDCWD, path, &at))                \
+			return opened(path, mode, NULL, before);             \
 		if (likely(real != NULL))                                    \
 			return opened(path, mode, real(path, mode), before); \
 		*__errno_location() = ENOSYS;                                \

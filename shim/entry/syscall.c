@@ -12,6 +12,7 @@
 #include "entry/fdarrive.h"
 #include "entry/fdpoll.h"
 #include "entry/mqcall.h"
+#include "entry/mqdir.h"
 #include "entry/procfile.h"
 #include "entry/procfs.h"
 #include "entry/sysv.h"
@@ -157,23 +158,51 @@ __attribute__((visibility("hidden"), used)) long syscall_mq(
 	return process_return(ret);
 }
 
+#define CREAT (O_CREAT | O_WRONLY | O_TRUNC)
+
+/* In place of what the kernel has opened, fd or -errno. */
+static long reopened(const struct mqdir_at *at, int flags, long mode, long fd)
+{
+	if (fd >= 0)
+		sys_call(__NR_close, fd);
+	return mqdir_open(at, flags, (u32)mode);
+}
+
 /* Calls on paths that may be the kernel's files about IPC. */
 __attribute__((visibility("hidden"), used)) long syscall_path(
 	long nr, long a, long b, long c, long d)
 {
-	long ret = sys_call(nr, a, b, c, d);
+	struct mqdir_at at;
+	long ret;
 
+	if (unlikely(nr == __NR_creat ||
+		     (nr == __NR_open && (b & (O_CREAT | O_TRUNC)))) &&
+		mqdir_is_before(AT_FDCWD, (char *)a, &at))
+		return process_return(
+			nr == __NR_creat ? mqdir_open(&at, CREAT, (u32)b)
+					 : mqdir_open(&at, (int)b, (u32)c));
+	if (unlikely(nr == __NR_openat && (c & (O_CREAT | O_TRUNC))) &&
+		mqdir_is_before((int)a, (char *)b, &at))
+		return process_return(mqdir_open(&at, (int)c, (u32)d));
+	ret = sys_call(nr, a, b, c, d);
 	switch (nr) {
 	case __NR_open:
+		if (unlikely(mqdir_is(AT_FDCWD, (char *)a, ret, &at)))
+			return process_return(reopened(&at, (int)b, c, ret));
 		return process_return(procfs_open((char *)a, (int)b, ret));
 	case __NR_creat:
-		return process_return(procfs_open(
-			(char *)a, O_CREAT | O_WRONLY | O_TRUNC, ret));
+		return process_return(procfs_open((char *)a, CREAT, ret));
 	case __NR_openat:
+		if (unlikely(mqdir_is((int)a, (char *)b, ret, &at)))
+			return process_return(reopened(&at, (int)c, d, ret));
 		return process_return(procfs_open((char *)b, (int)c, ret));
 	case __NR_access:
+		if (unlikely(mqdir_is(AT_FDCWD, (char *)a, ret, &at)))
+			return process_return(mqdir_access(&at, (int)b));
 		return process_return(procfs_access((char *)a, (int)b, ret));
 	default: /* faccessat */
+		if (unlikely(mqdir_is((int)a, (char *)b, ret, &at)))
+			return process_return(mqdir_access(&at, (int)c));
 		return process_return(procfs_access((char *)b, (int)c, ret));
 	}
 }

@@ -15,6 +15,9 @@ for tool in ipcs lsipc ipcmk ipcrm perl setpriv; do
 	command -v $tool >/dev/null || skip "no $tool"
 done
 export LC_ALL=C TZ=UTC0 COLUMNS=200
+# Pids are masked in what is compared: in a young namespace of processes they
+# would be the numbers of sizes and ids, too.
+[ $$ -gt 20000 ] || echo 23000 2>/dev/null >/proc/sys/kernel/ns_last_pid
 kernel=/proc/sys/kernel
 
 # world COMMAND...: in the world of this pass
