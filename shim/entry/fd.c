@@ -15,9 +15,9 @@
  *
  * In a vfork child the table is the parent's: it is used but not changed.
  *
- * What cannot block goes to the kernel directly, what can goes to libc's own
- * definition, since it is a cancellation point. The cost for other descriptors
- * is one load.
+ * A call on a descriptor that is nobody's business here goes to the next
+ * definition: libc's, or another preload's. The cost for such a descriptor
+ * is one load besides.
  */
 /* Else the headers rename fcntl to fcntl64; off_t has 64 bits anyway. */
 #undef _FILE_OFFSET_BITS
@@ -363,24 +363,51 @@ long entry_close_range(unsigned first, unsigned last, int flags)
 	return ret;
 }
 
+/* Descriptors that are nobody's business here are closed and copied by the next
+ * definition, and so may be another preload's. */
+static int is_known(int fd)
+{
+	struct fd_entry *e = fd_entry(fd);
+
+	return unlikely(e && (e->info & ~FD_OTHER));
+}
+
 EXPORT int close(int fd)
 {
+	if (likely(!is_known(fd))) {
+		fd_forget(fd);
+		PROCESS_PASS_ON(int, close, (int), fd);
+	}
 	cancel_test();
 	return process_return(entry_close(fd));
 }
 
 EXPORT int dup(int fd)
 {
-	return process_return(entry_dup3(__NR_dup, fd, 0, 0));
+	static void *next;
+	int (*real)(int) = (int (*)(int))process_next(&next, "dup");
+	int ret = real ? real(fd) : (int)process_return(sys_call(__NR_dup, fd));
+
+	if (ret >= 0)
+		fd_copied(fd, ret);
+	return ret;
 }
 
 EXPORT int dup2(int fd, int to)
 {
+	if (likely(!is_known(fd) && !is_known(to))) {
+		fd_forget(to);
+		PROCESS_PASS_ON(int, dup2, (int, int), fd, to);
+	}
 	return process_return(entry_dup3(__NR_dup2, fd, to, 0));
 }
 
 EXPORT int dup3(int fd, int to, int flags)
 {
+	if (likely(!is_known(fd) && !is_known(to))) {
+		fd_forget(to);
+		PROCESS_PASS_ON(int, dup3, (int, int, int), fd, to, flags);
+	}
 	return process_return(entry_dup3(__NR_dup3, fd, to, flags));
 }
 

@@ -317,11 +317,17 @@ static long seek(int fd, off_t off, int whence)
 
 EXPORT off_t lseek(int fd, off_t off, int whence)
 {
+	if (likely(!fd_is_served(fd)))
+		PROCESS_PASS_ON(
+			off_t, lseek, (int, off_t, int), fd, off, whence);
 	return seek(fd, off, whence);
 }
 
 EXPORT off_t lseek64(int fd, off_t off, int whence)
 {
+	if (likely(!fd_is_served(fd)))
+		PROCESS_PASS_ON(
+			off_t, lseek64, (int, off_t, int), fd, off, whence);
 	return seek(fd, off, whence);
 }
 
@@ -342,26 +348,40 @@ static long stat_of(int fd, struct stat *to)
 	return 0;
 }
 
+/* Nothing here is to be said of it. */
+static int is_plain(int fd)
+{
+	return likely(!fd_is_served(fd) && !mqdir_fd(fd));
+}
+
 EXPORT int fstat(int fd, struct stat *to)
 {
+	if (is_plain(fd))
+		PROCESS_PASS_ON(int, fstat, (int, struct stat *), fd, to);
 	return process_return(stat_of(fd, to));
 }
 
 EXPORT int fstat64(int fd, struct stat64 *to)
 {
+	if (is_plain(fd))
+		PROCESS_PASS_ON(int, fstat64, (int, struct stat64 *), fd, to);
 	return process_return(stat_of(fd, (struct stat *)to));
 }
 
 /* Programs linked against glibc before 2.33. */
 EXPORT int __fxstat(int version, int fd, void *to)
 {
-	(void)version;
+	if (is_plain(fd))
+		PROCESS_PASS_ON(
+			int, __fxstat, (int, int, void *), version, fd, to);
 	return process_return(stat_of(fd, to));
 }
 
 EXPORT int __fxstat64(int version, int fd, void *to)
 {
-	(void)version;
+	if (is_plain(fd))
+		PROCESS_PASS_ON(
+			int, __fxstat64, (int, int, void *), version, fd, to);
 	return process_return(stat_of(fd, to));
 }
 
@@ -371,8 +391,10 @@ EXPORT int fchmod(int fd, mode_t mode)
 	int err;
 	struct caller *c;
 
-	if (likely(!fd_is_mq(fd)))
+	if (likely(!fd_is_mq(fd))) {
+		PROCESS_PASS_ON(int, fchmod, (int, mode_t), fd, mode);
 		return process_return(sys_call(__NR_fchmod, fd, mode));
+	}
 	c = process_get(&err);
 	if (!c)
 		return process_return(-err);
@@ -386,8 +408,10 @@ EXPORT int fchown(int fd, uid_t uid, gid_t gid)
 	int err;
 	struct caller *c;
 
-	if (likely(!fd_is_mq(fd)))
+	if (likely(!fd_is_mq(fd))) {
+		PROCESS_PASS_ON(int, fchown, (int, uid_t, gid_t), fd, uid, gid);
 		return process_return(sys_call(__NR_fchown, fd, uid, gid));
+	}
 	c = process_get(&err);
 	if (!c)
 		return process_return(-err);

@@ -308,5 +308,7 @@ EXPORT int sendmmsg(int fd, struct mmsghdr *msgs, unsigned n, int flags)
 EXPORT int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
 {
 	entry_watch_epoll(op, fd, event);
+	PROCESS_PASS_ON(int, epoll_ctl, (int, int, int, struct epoll_event *),
+		epfd, op, fd, event);
 	return process_return(sys_call(__NR_epoll_ctl, epfd, op, fd, event));
 }

@@ -47,6 +47,8 @@ static long entry_munmap(void *addr, size_t len)
 
 EXPORT int munmap(void *addr, size_t len)
 {
+	if (likely(!concerned(addr, len)))
+		PROCESS_PASS_ON(int, munmap, (void *, size_t), addr, len);
 	return process_return(entry_munmap(addr, len));
 }
 
@@ -66,9 +68,20 @@ static long entry_mmap(
 	return ret;
 }
 
+/* To the next definition: nothing here is to be said of it afterwards. */
+static int is_plain(const void *addr, size_t len, int flags, int fd)
+{
+	return likely(!fd_is_mq(fd)) &&
+	       (likely(!(flags & MAP_FIXED)) || !concerned(addr, len));
+}
+
 EXPORT void *mmap(
 	void *addr, size_t len, int prot, int flags, int fd, off_t off)
 {
+	if (is_plain(addr, len, flags, fd))
+		PROCESS_PASS_ON(void *, mmap,
+			(void *, size_t, int, int, int, off_t), addr, len, prot,
+			flags, fd, off);
 	return (void *)process_return(
 		entry_mmap(addr, len, prot, flags, fd, off));
 }
@@ -76,6 +89,10 @@ EXPORT void *mmap(
 EXPORT void *mmap64(
 	void *addr, size_t len, int prot, int flags, int fd, off_t off)
 {
+	if (is_plain(addr, len, flags, fd))
+		PROCESS_PASS_ON(void *, mmap64,
+			(void *, size_t, int, int, int, off_t), addr, len, prot,
+			flags, fd, off);
 	return (void *)process_return(
 		entry_mmap(addr, len, prot, flags, fd, off));
 }
@@ -91,6 +108,9 @@ static long entry_mprotect(void *addr, size_t len, int prot)
 
 EXPORT int mprotect(void *addr, size_t len, int prot)
 {
+	if (likely(!concerned(addr, len)))
+		PROCESS_PASS_ON(
+			int, mprotect, (void *, size_t, int), addr, len, prot);
 	return process_return(entry_mprotect(addr, len, prot));
 }
 
@@ -118,12 +138,17 @@ static const struct shm_change unlocking = {
 
 EXPORT int madvise(void *addr, size_t len, int advice)
 {
+	if (likely(!concerned(addr, len)))
+		PROCESS_PASS_ON(
+			int, madvise, (void *, size_t, int), addr, len, advice);
 	return process_return(entry_advise(
 		__NR_madvise, addr, len, (u64)advice, shm_host_advice(advice)));
 }
 
 EXPORT int mlock(const void *addr, size_t len)
 {
+	if (likely(!concerned(addr, len)))
+		PROCESS_PASS_ON(int, mlock, (const void *, size_t), addr, len);
 	return process_return(
 		entry_advise(__NR_mlock, addr, len, 0, locking(0)));
 }
@@ -136,6 +161,9 @@ EXPORT int mlock2(const void *addr, size_t len, unsigned flags)
 
 EXPORT int munlock(const void *addr, size_t len)
 {
+	if (likely(!concerned(addr, len)))
+		PROCESS_PASS_ON(
+			int, munlock, (const void *, size_t), addr, len);
 	return process_return(
 		entry_advise(__NR_munlock, addr, len, 0, unlocking));
 }

@@ -4,8 +4,7 @@
  * with the checks in the kernel's order (doc/kernel-semantics.md §7.10); above
  * all nothing may reach the FIFO, whose bytes are what poll(2) sees.
  *
- * Names that are no cancellation points go to the kernel directly, the others
- * to libc.
+ * What is nobody's business here goes to the next definition.
  */
 #undef _FILE_OFFSET_BITS
 #include <errno.h>
@@ -621,13 +620,19 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 	if (unlikely(fd_is_mq(fd)))
 		/* musl's is an int. */
 		ret = on_ioctl(fd, (u32)request, arg);
-	if (likely(ret == MQCALL_PASS))
+	if (likely(ret == MQCALL_PASS)) {
+		PROCESS_PASS_ON(int, ioctl, (int, unsigned long, ...), fd,
+			request, arg);
 		ret = sys_call(__NR_ioctl, fd, request, arg);
+	}
 	return (int)process_return(ret);
 }
 
 EXPORT int futimens(int fd, const struct timespec times[2])
 {
+	if (likely(!fd_is_mq(fd)))
+		PROCESS_PASS_ON(int, futimens, (int, const struct timespec[2]),
+			fd, times);
 	return (int)process_return(
 		unlikely(fd_is_mq(fd))
 			? on_times(fd, times)

@@ -308,11 +308,15 @@ static long truncate_to(int fd, off_t size)
 
 EXPORT int ftruncate(int fd, off_t size)
 {
+	if (likely(!fd_is_mq(fd)))
+		PROCESS_PASS_ON(int, ftruncate, (int, off_t), fd, size);
 	return (int)process_return(truncate_to(fd, size));
 }
 
 EXPORT int ftruncate64(int fd, off_t size)
 {
+	if (likely(!fd_is_mq(fd)))
+		PROCESS_PASS_ON(int, ftruncate64, (int, off_t), fd, size);
 	return (int)process_return(truncate_to(fd, size));
 }
 

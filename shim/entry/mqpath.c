@@ -107,26 +107,43 @@ long mqpath_readlink(const char *path, char *buf, size_t len, long ret)
 
 /* ---- the names ---- */
 
-/* musl has no such function. */
-extern const char *gnu_get_libc_version(void) __attribute__((weak));
+/* libc's own answer was ret; errno was before. */
+static ssize_t link_answer(
+	const char *path, char *buf, size_t len, ssize_t ret, int before)
+{
+	long is = mqpath_readlink(path, buf, len, ret);
+
+	if (likely(is == ret))
+		return ret;
+	*__errno_location() = before;
+	return process_return(is);
+}
 
 EXPORT ssize_t readlinkat(int dir, const char *path, char *buf, size_t len)
 {
-	char one;
-	long ret;
+	static void *next;
+	ssize_t (*real)(int, const char *, char *, size_t) = (ssize_t(*)(int,
+		const char *, char *, size_t))process_next(&next, "readlinkat");
+	int before = *__errno_location();
 
-	/* musl gives nothing of a link where glibc and the kernel refuse. */
-	if (unlikely(!len && !gnu_get_libc_version)) {
-		ret = sys_call(__NR_readlinkat, dir, path, &one, 1);
-		return process_return(ret > 0 ? 0 : ret);
-	}
-	ret = sys_call(__NR_readlinkat, dir, path, buf, len);
-	return process_return(mqpath_readlink(path, buf, len, ret));
+	return link_answer(path, buf, len,
+		real ? real(dir, path, buf, len)
+		     : process_return(
+			       sys_call(__NR_readlinkat, dir, path, buf, len)),
+		before);
 }
 
 EXPORT ssize_t readlink(const char *path, char *buf, size_t len)
 {
-	return readlinkat(AT_FDCWD, path, buf, len);
+	static void *next;
+	ssize_t (*real)(const char *, char *, size_t) = (ssize_t(*)(
+		const char *, char *, size_t))process_next(&next, "readlink");
+	int before = *__errno_location();
+
+	return link_answer(path, buf, len,
+		real ? real(path, buf, len)
+		     : process_return(sys_call(__NR_readlink, path, buf, len)),
+		before);
 }
 
 EXPORT ssize_t __readlink_chk(

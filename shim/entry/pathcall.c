@@ -30,26 +30,40 @@ static int is_itself(int fd, const char *path, int flags)
 
 static const struct mqdir_at root = {.kind = MQDIR_ROOT};
 
-static long stat_at(int fd, const char *path, struct stat *to, int flags)
+/* libc or the kernel has answered ret by libc's convention, errno was before. */
+static int stat_answer(int fd, const char *path, struct stat *to, int flags,
+	int ret, int before)
 {
-	long ret = sys_call(__NR_newfstatat, fd, path, to, flags);
 	struct mqdir_at at;
 
 	if (!ret && is_itself(fd, path, flags)) {
 		if (mqdir_fd(fd))
-			return mqdir_stat(&root, to);
+			return (int)process_return(mqdir_stat(&root, to));
 		mqfile_stat(fd, to);
-	} else if (unlikely(mqdir_is(fd, path, ret, &at))) {
-		return mqdir_stat(&at, to);
+	} else if (unlikely(mqdir_is(
+			   fd, path, ret ? -*__errno_location() : 0, &at))) {
+		*__errno_location() = before;
+		return (int)process_return(mqdir_stat(&at, to));
 	}
 	return ret;
 }
 
-#define FSTATAT_LIKE(name, type)                                              \
-	EXPORT int name(int fd, const char *path, struct type *to, int flags) \
-	{                                                                     \
-		return (int)process_return(                                   \
-			stat_at(fd, path, (struct stat *)to, flags));         \
+#define STAT_ANSWER(name, fd, flags, params, ...)                        \
+	static void *next;                                               \
+	int before = *__errno_location();                                \
+	int(*real) params = (int(*) params)process_next(&next, #name);   \
+	int ret = real ? real(__VA_ARGS__)                               \
+		       : (int)process_return(sys_call(                   \
+				 __NR_newfstatat, fd, path, to, flags)); \
+                                                                         \
+	return stat_answer(fd, path, (struct stat *)to, flags, ret, before)
+
+#define FSTATAT_LIKE(name, type)                                               \
+	EXPORT int name(int fd, const char *path, struct type *to, int flags)  \
+	{                                                                      \
+		STAT_ANSWER(name, fd, flags,                                   \
+			(int, const char *, struct type *, int), fd, path, to, \
+			flags);                                                \
 	}
 
 /* Programs linked against glibc before 2.33. */
@@ -57,23 +71,23 @@ static long stat_at(int fd, const char *path, struct stat *to, int flags)
 	EXPORT int name(                                                    \
 		int version, int fd, const char *path, void *to, int flags) \
 	{                                                                   \
-		(void)version;                                              \
-		return (int)process_return(stat_at(fd, path, to, flags));   \
+		STAT_ANSWER(name, fd, flags,                                \
+			(int, int, const char *, void *, int), version, fd, \
+			path, to, flags);                                   \
 	}
 
-#define STAT_LIKE(name, type, flags)                                        \
-	EXPORT int name(const char *path, struct type *to)                  \
-	{                                                                   \
-		return (int)process_return(                                 \
-			stat_at(AT_FDCWD, path, (struct stat *)to, flags)); \
+#define STAT_LIKE(name, type, flags)                              \
+	EXPORT int name(const char *path, struct type *to)        \
+	{                                                         \
+		STAT_ANSWER(name, AT_FDCWD, flags,                \
+			(const char *, struct type *), path, to); \
 	}
 
-#define XSTAT_LIKE(name, flags)                                  \
-	EXPORT int name(int version, const char *path, void *to) \
-	{                                                        \
-		(void)version;                                   \
-		return (int)process_return(                      \
-			stat_at(AT_FDCWD, path, to, flags));     \
+#define XSTAT_LIKE(name, flags)                                          \
+	EXPORT int name(int version, const char *path, void *to)         \
+	{                                                                \
+		STAT_ANSWER(name, AT_FDCWD, flags,                       \
+			(int, const char *, void *), version, path, to); \
 	}
 
 FSTATAT_LIKE(fstatat, stat)
@@ -115,38 +129,48 @@ EXPORT int statx(
 
 /* ---- unlink ---- */
 
-static long unlink_at(int dir, const char *path, int flags)
+EXPORT int unlink(const char *path)
+{
+	struct mqdir_at at;
+
+	if (unlikely(mqdir_is_before(AT_FDCWD, path, &at)))
+		return (int)process_return(mqdir_unlink(&at, 0));
+	PROCESS_PASS_ON(int, unlink, (const char *), path);
+	return (int)process_return(sys_call(__NR_unlink, path));
+}
+
+EXPORT int unlinkat(int dir, const char *path, int flags)
 {
 	struct mqdir_at at;
 
 	if (unlikely(!(flags & ~AT_REMOVEDIR) &&
 		     mqdir_is_before(dir, path, &at)))
-		return mqdir_unlink(&at, flags);
-	return sys_call(__NR_unlinkat, dir, path, flags);
-}
-
-EXPORT int unlink(const char *path)
-{
-	return (int)process_return(unlink_at(AT_FDCWD, path, 0));
-}
-
-EXPORT int unlinkat(int dir, const char *path, int flags)
-{
-	return (int)process_return(unlink_at(dir, path, flags));
+		return (int)process_return(mqdir_unlink(&at, flags));
+	PROCESS_PASS_ON(
+		int, unlinkat, (int, const char *, int), dir, path, flags);
+	return (int)process_return(sys_call(__NR_unlinkat, dir, path, flags));
 }
 
 EXPORT int rmdir(const char *path)
 {
-	return (int)process_return(unlink_at(AT_FDCWD, path, AT_REMOVEDIR));
+	struct mqdir_at at;
+
+	if (unlikely(mqdir_is_before(AT_FDCWD, path, &at)))
+		return (int)process_return(mqdir_unlink(&at, AT_REMOVEDIR));
+	PROCESS_PASS_ON(int, rmdir, (const char *), path);
+	return (int)process_return(sys_call(__NR_rmdir, path));
 }
 
 EXPORT int remove(const char *path)
 {
-	long ret = unlink_at(AT_FDCWD, path, 0);
+	struct mqdir_at at;
 
-	if (ret == -EISDIR)
-		ret = unlink_at(AT_FDCWD, path, AT_REMOVEDIR);
-	return (int)process_return(ret);
+	if (unlikely(mqdir_is_before(AT_FDCWD, path, &at)))
+		return (int)process_return(mqdir_unlink(
+			&at, at.kind == MQDIR_ROOT ? AT_REMOVEDIR : 0));
+	PROCESS_PASS_ON(int, remove, (const char *), path);
+	*__errno_location() = ENOSYS;
+	return -1;
 }
 
 /* ---- mode and owner ---- */
@@ -155,35 +179,35 @@ EXPORT int chmod(const char *path, mode_t mode)
 {
 	struct mqdir_at at;
 
-	return (int)process_return(mqdir_is_before(AT_FDCWD, path, &at)
-					   ? mqdir_chmod(&at, mode)
-					   : sys_call(__NR_chmod, path, mode));
+	if (unlikely(mqdir_is_before(AT_FDCWD, path, &at)))
+		return (int)process_return(mqdir_chmod(&at, mode));
+	PROCESS_PASS_ON(int, chmod, (const char *, mode_t), path, mode);
+	return (int)process_return(sys_call(__NR_chmod, path, mode));
 }
 
-typedef int (*fchmodat_fn)(int, const char *, mode_t, int);
 EXPORT int fchmodat(int dir, const char *path, mode_t mode, int flags)
 {
-	static void *next;
-	fchmodat_fn real;
 	struct mqdir_at at;
 
 	if (unlikely(mqdir_is_before(dir, path, &at)))
 		return (int)process_return(mqdir_chmod(&at, mode));
-	real = (fchmodat_fn)process_next(&next, "fchmodat");
-	return real ? real(dir, path, mode, flags)
-		    : (int)process_return(
-			      sys_call(__NR_fchmodat, dir, path, mode));
+	PROCESS_PASS_ON(int, fchmodat, (int, const char *, mode_t, int), dir,
+		path, mode, flags);
+	return (int)process_return(sys_call(__NR_fchmodat, dir, path, mode));
 }
 
-#define CHOWN_LIKE(name)                                                  \
-	EXPORT int name(const char *path, uid_t uid, gid_t gid)           \
-	{                                                                 \
-		struct mqdir_at at;                                       \
-                                                                          \
-		return (int)process_return(                               \
-			mqdir_is_before(AT_FDCWD, path, &at)              \
-				? mqdir_chown(&at, uid, gid)              \
-				: sys_call(__NR_##name, path, uid, gid)); \
+#define CHOWN_LIKE(name)                                                       \
+	EXPORT int name(const char *path, uid_t uid, gid_t gid)                \
+	{                                                                      \
+		struct mqdir_at at;                                            \
+                                                                               \
+		if (unlikely(mqdir_is_before(AT_FDCWD, path, &at)))            \
+			return (int)process_return(                            \
+				mqdir_chown(&at, uid, gid));                   \
+		PROCESS_PASS_ON(int, name, (const char *, uid_t, gid_t), path, \
+			uid, gid);                                             \
+		return (int)process_return(                                    \
+			sys_call(__NR_##name, path, uid, gid));                \
 	}
 
 CHOWN_LIKE(chown)
@@ -192,42 +216,55 @@ CHOWN_LIKE(lchown)
 /* ---- attributes ---- */
 
 /* No such file system has any. */
-#define XATTR_LIKE(type, name, params, ...)                           \
-	EXPORT type name params                                       \
-	{                                                             \
-		long ret = sys_call(__NR_##name, __VA_ARGS__);        \
-		struct mqdir_at at;                                   \
-                                                                      \
-		if (unlikely(mqdir_is(AT_FDCWD, path, ret, &at)))     \
-			ret = mqdir_access(&at, F_OK);                \
-		else                                                  \
-			return (type)process_return(ret);             \
-		return (type)process_return(ret ? ret : -EOPNOTSUPP); \
+#define XATTR_LIKE(name)                                                      \
+	EXPORT ssize_t name(                                                  \
+		const char *path, const char *key, void *value, size_t size)  \
+	{                                                                     \
+		static void *next;                                            \
+		int before = *__errno_location();                             \
+		ssize_t (*real)(const char *, const char *, void *, size_t) = \
+			(ssize_t(*)(const char *, const char *, void *,       \
+				size_t))process_next(&next, #name);           \
+		ssize_t ret = real ? real(path, key, value, size)             \
+				   : process_return(sys_call(__NR_##name,     \
+					     path, key, value, size));        \
+		struct mqdir_at at;                                           \
+		long err;                                                     \
+                                                                              \
+		if (likely(!mqdir_is(AT_FDCWD, path,                          \
+			    ret < 0 ? -*__errno_location() : 0, &at)))        \
+			return ret;                                           \
+		err = mqdir_access(&at, F_OK);                                \
+		*__errno_location() = before;                                 \
+		return process_return(err ? err : -EOPNOTSUPP);               \
 	}
 
-XATTR_LIKE(ssize_t, getxattr,
-	(const char *path, const char *name, void *value, size_t size), path,
-	name, value, size)
-XATTR_LIKE(ssize_t, lgetxattr,
-	(const char *path, const char *name, void *value, size_t size), path,
-	name, value, size)
+XATTR_LIKE(getxattr)
+XATTR_LIKE(lgetxattr)
 
 /* ---- the current directory ---- */
 
 EXPORT int chdir(const char *path)
 {
-	long ret = sys_call(__NR_chdir, path);
+	static void *next;
+	int (*real)(const char *) =
+		(int (*)(const char *))process_next(&next, "chdir");
+	int ret = real ? real(path)
+		       : (int)process_return(sys_call(__NR_chdir, path));
 
 	if (!ret)
 		mqdir_moved(-1);
-	return (int)process_return(ret);
+	return ret;
 }
 
 EXPORT int fchdir(int fd)
 {
-	long ret = sys_call(__NR_fchdir, fd);
+	static void *next;
+	int (*real)(int) = (int (*)(int))process_next(&next, "fchdir");
+	int ret = real ? real(fd)
+		       : (int)process_return(sys_call(__NR_fchdir, fd));
 
 	if (!ret)
 		mqdir_moved(fd);
-	return (int)process_return(ret);
+	return ret;
 }

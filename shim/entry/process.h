@@ -85,6 +85,22 @@ int process_active(void);
  * if there is none (next.c). */
 void *process_next(void **cache, const char *name);
 
+/*
+ * Hand a call on to it and return what it says: another preload's, which may
+ * have stood behind us for this call alone, or libc's. Goes on behind it where
+ * there is none. The arguments are those of the function, which is not one
+ * that we call ourselves.
+ */
+#define PROCESS_PASS_ON(type, name, params, ...)                     \
+	do {                                                         \
+		static void *next_;                                  \
+		type(*real_) params =                                \
+			(type(*) params)process_next(&next_, #name); \
+                                                                     \
+		if (likely(real_ != NULL))                           \
+			return real_(__VA_ARGS__);                   \
+	} while (0)
+
 /* errno convention of libc. */
 static inline long process_return(long ret)
 {
