@@ -3,7 +3,9 @@
 #
 # quickstart.sh - see ipclift work, in less than two minutes.
 #
-#	examples/quickstart.sh [--no-install]
+#	examples/quickstart.sh [--no-install | --installed]
+#
+# --installed: nothing is built, the command in PATH is used.
 #
 # You will see, each step with a word on what it shows:
 #
@@ -34,45 +36,56 @@ stop() {
 
 # ---- 1 ----------------------------------------------------------------------
 
-step "1. Install what is missing, and build"
-packages="gcc libc6-dev pkg-config meson ninja-build libjson-c-dev libfuse3-dev
-    fuse3 libjemalloc-dev perl util-linux fakeroot dpkg"
-missing=
-for p in $packages; do
-    dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null |
-        grep -qx installed || missing="$missing $p"
-done
-if [ -n "$missing" ] && [ "${1-}" != --no-install ]; then
-    command -v apt-get >/dev/null ||
-        stop "no apt-get here; install these by hand:$missing"
-    sudo=
-    if [ "$(id -u)" != 0 ]; then
-        command -v sudo >/dev/null && sudo true ||
-            stop "installing needs root; run: apt-get install$missing"
-        sudo=sudo
+build() {
+    packages="gcc libc6-dev pkg-config meson ninja-build libjson-c-dev libfuse3-dev
+        fuse3 libjemalloc-dev perl util-linux fakeroot dpkg"
+    missing=
+    for p in $packages; do
+        dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null |
+            grep -qx installed || missing="$missing $p"
+    done
+    if [ -n "$missing" ] && [ "${1-}" != --no-install ]; then
+        command -v apt-get >/dev/null ||
+            stop "no apt-get here; install these by hand:$missing"
+        sudo=
+        if [ "$(id -u)" != 0 ]; then
+            command -v sudo >/dev/null && sudo true ||
+                stop "installing needs root; run: apt-get install$missing"
+            sudo=sudo
+        fi
+        echo "installing$missing"
+        $sudo apt-get update -qq ||
+            echo "apt-get update failed; going on with the lists that are here"
+        # shellcheck disable=SC2086 # words
+        $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y \
+            --no-install-recommends $missing >/dev/null ||
+            stop "apt-get could not install$missing"
     fi
-    echo "installing$missing"
-    $sudo apt-get update -qq ||
-        echo "apt-get update failed; going on with the lists that are here"
-    # shellcheck disable=SC2086 # words
-    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y \
-        --no-install-recommends $missing >/dev/null ||
-        stop "apt-get could not install$missing"
-fi
-[ -f build/build.ninja ] || CC=gcc meson setup build >/dev/null ||
-    stop "meson failed; see build/meson-logs/meson-log.txt"
-ninja -C build shim/libipclift.so shim/tool/ipclift fuse/ipclift-fuse \
-    tests/bench/sem >build/quickstart.log || {
-    tail -n 20 build/quickstart.log
-    stop "the build failed"
+    [ -f build/build.ninja ] || CC=gcc meson setup build >/dev/null ||
+        stop "meson failed; see build/meson-logs/meson-log.txt"
+    ninja -C build shim/libipclift.so shim/tool/ipclift fuse/ipclift-fuse \
+        tests/bench/sem >build/quickstart.log || {
+        tail -n 20 build/quickstart.log
+        stop "the build failed"
+    }
+    ipclift=$PWD/build/shim/tool/ipclift
+    echo "built: build/shim/libipclift.so, build/shim/tool/ipclift and" \
+        "build/fuse/ipclift-fuse"
 }
-ipclift=$PWD/build/shim/tool/ipclift
-echo "built: build/shim/libipclift.so, build/shim/tool/ipclift and" \
-    "build/fuse/ipclift-fuse"
+
+if [ "${1-}" = --installed ]; then
+    step "1. What is installed"
+    ipclift=$(command -v ipclift) || stop "there is no ipclift in PATH"
+    dpkg-query -W -f '${Package} ${Version}\n' '*ipclift*' 2>/dev/null ||
+        echo "$ipclift"
+else
+    step "1. Install what is missing, and build"
+    build "$@"
+fi
 
 # LD_PRELOAD cannot hold a path with a blank or a ':'.
 copies=
-case $PWD in
+[ "${1-}" = --installed ] || case $PWD in
 *[[:space:]:]*)
     copies=$(mktemp -d /tmp/ipclift-quickstart.XXXXXX)
     chmod 755 "$copies"
@@ -217,6 +230,8 @@ echo "The loop of 'semget(k++, 1, IPC_CREAT | 0600)' from an empty namespace,"
 echo "then once more over the same keys; ns a call, best of three runs."
 if [ -z "$space" ]; then
     echo "  (left out: no IPC namespace is permitted here)"
+elif [ "${1-}" = --installed ]; then
+    echo "  (left out: the loop is built with the source; see ipclift bench)"
 else
     for i in 1 2 3; do
         $space build/tests/bench/sem t1 >"$work/kernel.$i" 2>/dev/null

@@ -13,6 +13,7 @@ trap 'rm -rf "$root"' EXIT
 expected='bin/ipclift
 bin/ipclift-fuse
 lib/libipclift.so
+lib/pkgconfig/ipclift.pc
 share/bash-completion/completions/ipclift
 share/man/man1/ipclift-fuse.1
 share/man/man1/ipclift.1
@@ -29,3 +30,9 @@ trap 'rm -rf "$root" "$dir"' EXIT
 "$root/usr/local/bin/ipclift" run --registry "$dir/registry" -- ipcmk -S 1 |
     grep -q 'Semaphore id'
 "$root/usr/local/bin/ipclift" ls sem --registry "$dir/registry" | grep -q 0
+# And a program can be linked with it.
+prefix=$root/usr/local
+pc=$(find "$prefix" -name ipclift.pc)
+PKG_CONFIG="pkg-config --define-variable=prefix=$prefix $pc" \
+    LD_LIBRARY_PATH=$(dirname "$(dirname "$pc")") IPCLIFT_TOOL=$prefix/bin/ipclift \
+    "$(dirname "$0")/package/linked.sh"

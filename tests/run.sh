@@ -15,6 +15,8 @@
 #	musl	  the same programs built by musl-gcc
 #	scenario  scripts of tests/preload that start programs of the system
 #	fuse	  the mount: scripts of tests/fuse
+#	package	  Debian's packages, built from a clean clone, and what their users
+#		  do; upgrades: scripts of tests/package
 #	crash	  a process stopped for good at every store to shared memory
 #	explore	  two to four processes in all orders, with deaths, within bounds
 #	race	  storms: processes killed, stopped and signalled at random
@@ -53,8 +55,8 @@ usage() {
     sed -n '4,/^$/s/^# \{0,1\}//p' "$0"
 }
 
-all_suites=(build unit preload musl scenario fuse crash explore race fuzz model
-    mutate clean)
+all_suites=(build unit preload musl scenario fuse package crash explore race fuzz
+    model mutate clean)
 install=1
 suites=()
 only= whole=
@@ -145,6 +147,8 @@ guests=(
     php-cli          # sysvsem, sysvmsg and sysvshm, opened with RTLD_DEEPBIND
     python3-sysv-ipc # every call from an interpreter, undo by SIGKILL
     postgresql       # segments, kill -9 of the postmaster; no cluster is made
+    debhelper        # builds the packages
+    lintian          # looks at them
 )
 
 absent() {
@@ -419,6 +423,19 @@ suite_fuse() {
         # What the scripts share is no test.
         [[ $p != */mounted.sh ]] || continue
         check "fuse/$(basename "$p" .sh)" 180 bash "$p"
+    done
+}
+
+suite_package() {
+    local p why sudo=("${as_root[@]}")
+    why=$(namespaces) || {
+        skip package "$why"
+        return
+    }
+    for p in tests/package/*.sh; do
+        # That one tests what is installed: deb.sh and install.sh start it.
+        [[ $p != */linked.sh ]] || continue
+        check "package/$(basename "$p" .sh)" 900 bash "$p"
     done
 }
 

@@ -228,6 +228,10 @@ static void write_header(struct header *h, u64 file_size,
 #define WRONG_SIZE                                        \
 	"is not an ipclift registry (its size is wrong: " \
 	"truncated, or another kind of file)"
+#define OTHER_VERSION                                                      \
+	"was made by another version of ipclift; end its programs and "    \
+	"remove it (ipclift save of that version and restore of this one " \
+	"carry its objects over), or name another with IPCLIFT_REGISTRY"
 #define OTHER_NAMESPACE                                                     \
 	"belongs to another pid namespace: process ids would be mistaken; " \
 	"give each namespace (container) a registry of its own with "       \
@@ -240,13 +244,7 @@ static int header_check(const struct header *h, u64 size,
 	if (h->magic != LAYOUT_MAGIC)
 		return refuse(why, cap, path, NO_REGISTRY, -EINVAL);
 	if (h->version != LAYOUT_VERSION || h->word_size != sizeof(void *))
-		return refuse(why, cap, path,
-			"was made by another version of ipclift (layout or "
-			"word "
-			"size differs); end its programs and remove it, or "
-			"name "
-			"another with IPCLIFT_REGISTRY",
-			-EPROTO);
+		return refuse(why, cap, path, OTHER_VERSION, -EPROTO);
 	if (h->identity_sum != identity_sum(h) ||
 		(h->idx_bits != IDX_BITS_NORMAL &&
 			h->idx_bits != IDX_BITS_EXTENDED))

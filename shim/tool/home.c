@@ -310,29 +310,44 @@ static int is_among(const u32 *pids, unsigned n, u32 pid)
 	return i < n;
 }
 
-unsigned home_count_users(const char *path)
+/* How many processes beside these have the file mapped. */
+static unsigned count_mapped(const char *path, const u32 *pids, unsigned n_pids)
 {
-	static u32 pids[N_TASKS];
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	char line[PATH_MAX + 1];
-	unsigned n_tasks, n;
+	unsigned n = 0;
 	struct dirent *e;
 	DIR *proc;
 
-	if (fd < 0 || !realpath(path, line))
+	if (!realpath(path, line))
 		return 0;
-	n = n_tasks = tasks_alive(fd, pids, N_TASKS);
-	close(fd);
-	/* A process that has only looked up keys stands in no table. */
 	strcat(line, "\n");
 	proc = opendir("/proc");
 	while (proc && (e = readdir(proc)))
 		if (isdigit((unsigned char)e->d_name[0]) &&
-			!is_among(pids, n_tasks, (u32)atoi(e->d_name)))
+			!is_among(pids, n_pids, (u32)atoi(e->d_name)))
 			n += proc_mentions(e->d_name, "maps", line);
 	if (proc)
 		closedir(proc);
 	return n;
+}
+
+unsigned home_count_mapped(const char *path)
+{
+	return count_mapped(path, NULL, 0);
+}
+
+unsigned home_count_users(const char *path)
+{
+	static u32 pids[N_TASKS];
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	unsigned n;
+
+	if (fd < 0)
+		return 0;
+	n = tasks_alive(fd, pids, N_TASKS);
+	close(fd);
+	/* A process that has only looked up keys stands in no table. */
+	return n + count_mapped(path, pids, n);
 }
 
 int home_remove(const char *path)

@@ -58,6 +58,10 @@ int home_make_private(char *path);
  * and those that have it mapped, as far as we may see that. */
 unsigned home_count_users(const char *path);
 
+/* Those alone that have it mapped: of a registry of another version, whose task
+ * table is not where ours is. */
+unsigned home_count_mapped(const char *path);
+
 /* 1 if a process stands in the file's task table or has it mapped; with
  * or_may also if one was started with its name in the environment. */
 int home_in_use(const char *path, int or_may);

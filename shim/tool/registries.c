@@ -256,11 +256,13 @@ static void add_row(const char *path, void *arg)
 	field_user(row, "owner", st.st_uid);
 	field_text(row, "mode", "%03o", st.st_mode & 0777);
 	/* Of another version the rest means something else. */
-	if (err == -EPROTO)
+	if (err == -EPROTO) {
+		field_int(row, "processes", home_count_mapped(path));
 		field_uint(
 			row, "bytes", (unsigned long long)st.st_blocks * 512);
-	else
+	} else {
 		add_header(row, path, &h, &st, err);
+	}
 	field_text(row, "state", "%s", state_of(err));
 	json_object_array_add(rows, row);
 }
@@ -326,7 +328,10 @@ static int destroy(const char *path)
 	if (!home_is_owners(path, dir))
 		return failure(
 			"%s: its directory is not its owner's alone", path);
-	n = err ? 0 : home_count_users(path);
+	/* Of another version only the mappings are known to mean the same. */
+	n = err == -EPROTO ? home_count_mapped(path)
+	    : err	   ? 0
+			   : home_count_users(path);
 	if (!force && n)
 		return failure("%s: %u process%s it; --force removes it all "
 			       "the same",

@@ -68,7 +68,7 @@ static const struct option_spec options[] = {
  * been moved as a whole: in the build directory, and in an installed tree. */
 static const char *const shim_places[] = {
 	"../libipclift.so",
-	"../" IPCLIFT_LIBDIR_NAME "/libipclift.so",
+	IPCLIFT_TO_LIBDIR "/libipclift.so",
 };
 
 const char *run_find_shim(void)
