@@ -149,6 +149,7 @@ guests=(
     postgresql       # segments, kill -9 of the postmaster; no cluster is made
     debhelper        # builds the packages
     lintian          # looks at them
+    gnuplot-nox      # draws what bench has measured
 )
 
 absent() {

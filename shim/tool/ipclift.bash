@@ -37,7 +37,14 @@ _ipclift() {
     --ids) mapfile -t COMPREPLY < <(compgen -W "normal extended" -- "$cur") && return ;;
     --mode) mapfile -t COMPREPLY < <(compgen -W "600 660 666" -- "$cur") && return ;;
     --group) mapfile -t COMPREPLY < <(compgen -g -- "$cur") && return ;;
-    --only) mapfile -t COMPREPLY < <(compgen -W "limit death room other" -- "$cur") && return ;;
+    --only)
+        [[ ${COMP_WORDS[1]} == bench ]] && names="T1 T2 T3 T4 T5" ||
+            names="limit death room other"
+        mapfile -t COMPREPLY < <(compgen -W "$names" -- "$cur")
+        return
+        ;;
+    --plot) mapfile -t COMPREPLY < <(compgen -d -- "$cur") && return ;;
+    --compare | --peer) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
     --older | --since) mapfile -t COMPREPLY < <(compgen -W "10m 1h 1d" -- "$cur") && return ;;
     --route) mapfile -t COMPREPLY < <(compgen -W "sem msg shm mq -sem -msg -shm -mq" -- "$cur") && return ;;
     esac
@@ -63,7 +70,11 @@ _ipclift() {
         ;;
     gc) options+=" --dry-run --older --force $kinds" ;;
     events) options+=" --json --since --only" ;;
-    check | bench) options+=" --json" ;;
+    check) options+=" --json" ;;
+    bench)
+        options+=" --only --quick --never-slower --force --json --plot --compare --peer"
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+        ;;
     waits) options+=" --json --dot" ;;
     locks) options+=" --json --all --on --off --reset" ;;
     tasks) options+=" --json --all" ;;

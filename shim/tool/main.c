@@ -7,6 +7,7 @@
  * index/, sem/, msg/ ...): what it does to a registry goes through the same
  * functions that a program's calls go through.
  */
+#include "tool/bench/work/worker.h"
 #include "tool/command.h"
 
 #include <errno.h>
@@ -151,6 +152,8 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "--probe"))
 		return probe_main(argc - 2, argv + 2);
+	if (!strcmp(argv[1], "--work"))
+		return worker_main(argc - 2, argv + 2);
 	if (argv[1][0] == '-')
 		return usage_error("unknown option '%s'", argv[1]);
 	current = command_find(argv[1]);

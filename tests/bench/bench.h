@@ -1,191 +1,27 @@
 // SPDX-License-Identifier: MIT
 /*
- * bench.h: the frame of the programs that time calls: the clock, the best of
- * several rounds, CPUs, partners in other processes, and the command line
+ * bench.h: the command line of the programs here that time calls
  *
  *	PROGRAM [--rounds N] [--round-ms MS] [OPTIONS] CASE | --list
  *
  * A program is a table of cases, each of which prints rows `NAME ns`. Lines
- * that begin with '#' are for people. Exit status 77: cannot be timed here.
+ * that begin with '#' are for people. Exit status 77: cannot be timed here. The
+ * clock, CPUs and partners are frame.h's, and what `ipclift bench` times is in
+ * its folder, shim/tool/bench/work.
  */
 #ifndef BENCH_H
 #define BENCH_H
 
 #include "../option.h"
-
-#include <errno.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
+#include "tool/bench/work/frame.h"
 
 #define PAIRS_MAX 64
-#define PARTNERS_MAX 1024
 #define N_BURNERS 2 /* a CPU each, of the two that pairs run on */
-#define NEVER 1e18  /* ns; more than any time */
-
-static const char *case_name = "?";
-static long n_rounds = 7, round_ms = 30;
-
-static inline double now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1e9 + t.tv_nsec;
-}
-
-static inline void sleep_ms(long ms)
-{
-	struct timespec t = {ms / 1000, ms % 1000 * 1000000};
-
-	while (nanosleep(&t, &t) && errno == EINTR)
-		;
-}
-
-/* exit(), so that the program's objects are removed */
-static inline _Noreturn void die(const char *what)
-{
-	fprintf(stderr, "%s: %s: %s\n", case_name, what, strerror(errno));
-	exit(1);
-}
-
-static inline void keep_min(double *least, double x)
-{
-	if (x < *least)
-		*least = x;
-}
 
 /* The row of a case, or, with a suffix, one of its rows. */
 static inline void report(const char *suffix, double ns)
 {
 	printf("%s%s %.1f\n", case_name, suffix, ns);
-}
-
-/* ns of one of run()'s n turns: of the best of n_rounds of round_ms each. */
-static inline double best_of(void (*run)(long n))
-{
-	double best = NEVER, round_ns = round_ms * 1e6, t, dt;
-	long n = 16;
-
-	for (;; n *= 2) {
-		t = now_ns();
-		run(n);
-		dt = now_ns() - t;
-		if (dt >= round_ns / 8)
-			break;
-	}
-	n = (long)(n * (round_ns / dt)) + 1;
-	for (long i = 0; i < n_rounds; i++) {
-		t = now_ns();
-		run(n);
-		keep_min(&best, (now_ns() - t) / n);
-	}
-	return best;
-}
-
-/* --- CPUs ------------------------------------------------------------- */
-
-/* The nth, from 0, of the CPUs that this process may run on. */
-static inline int cpu_pick(int nth)
-{
-	cpu_set_t all;
-
-	if (sched_getaffinity(0, sizeof(all), &all))
-		die("sched_getaffinity");
-	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-		if (CPU_ISSET(cpu, &all) && nth-- == 0)
-			return cpu;
-	fprintf(stderr, "# %s needs two CPUs\n", case_name);
-	exit(77);
-}
-
-static inline void cpu_pin(int a, int b)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(a, &set);
-	CPU_SET(b, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		die("sched_setaffinity");
-}
-
-/* --- partners --------------------------------------------------------- */
-
-static pid_t owner_pid;
-static pid_t partner_pid[PARTNERS_MAX];
-static int n_partners;
-
-/* 0 in the child, which ends with its parent */
-static inline pid_t partner_fork(void)
-{
-	pid_t pid;
-
-	errno = EAGAIN;
-	if (n_partners == PARTNERS_MAX || (pid = fork()) < 0)
-		die("fork");
-	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() != owner_pid)
-			_exit(1);
-		return 0;
-	}
-	partner_pid[n_partners++] = pid;
-	return pid;
-}
-
-/* A partner works until what it works on is removed, and says so by this. */
-static inline _Noreturn void partner_exit(void)
-{
-	_exit(errno == EIDRM || errno == EINVAL ? 0 : 1);
-}
-
-static inline void partners_wait(void)
-{
-	while (n_partners > 0) {
-		int status;
-
-		if (waitpid(partner_pid[--n_partners], &status, 0) < 0 ||
-			(WIFEXITED(status) && WEXITSTATUS(status))) {
-			errno = ECHILD;
-			die("a partner failed");
-		}
-	}
-}
-
-static inline void partners_kill(void)
-{
-	for (int i = 0; i < n_partners; i++)
-		kill(partner_pid[i], SIGKILL);
-	while (n_partners > 0)
-		waitpid(partner_pid[--n_partners], NULL, 0);
-}
-
-/*
- * ns of one of run()'s turns on cpu_a, beside a partner that does its part on
- * cpu_b until remove() has removed what both work on.
- */
-static inline double pair_best(int cpu_a, int cpu_b, void (*partner)(void),
-	void (*run)(long n), void (*remove)(void))
-{
-	double ns;
-
-	if (!partner_fork()) {
-		cpu_pin(cpu_b, cpu_b);
-		partner();
-		partner_exit();
-	}
-	cpu_pin(cpu_a, cpu_a);
-	ns = best_of(run);
-	remove();
-	partners_wait();
-	return ns;
 }
 
 /* --- many pairs ------------------------------------------------------- */
@@ -304,7 +140,7 @@ static inline void bench_main(int argc, char **argv,
 	int list = argc == 2 && !strcmp(argv[1], "--list");
 	int at = list ? argc : options_read(argc, argv, options);
 
-	owner_pid = getpid();
+	partners_begin();
 	bench_clean = clean;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	for (const struct bench *b = benches; list && b->name; b++)

@@ -32,7 +32,6 @@
  *
  * The workloads of full, fill, drain and hammer are those of Ledford 2012.
  */
-#define _GNU_SOURCE
 #include "bench.h"
 
 #include <fcntl.h>

@@ -26,7 +26,6 @@
  *
  * Lines that begin with '#' are for people.
  */
-#define _GNU_SOURCE
 #include "bench.h"
 
 #include <fcntl.h>

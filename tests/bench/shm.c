@@ -22,7 +22,6 @@
  *   shm-stat		IPC_STAT
  *   shm-fork		fork and wait, one segment attached
  */
-#define _GNU_SOURCE
 #include "bench.h"
 
 #include <sys/ipc.h>

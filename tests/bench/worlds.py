@@ -10,31 +10,22 @@ import signal
 import subprocess
 import tempfile
 
-# Messages of 64 KiB in both worlds; a refusal is for the program to meet.
-RAISE = ("for x in msgmax=65536 msgmnb=1048576; do"
-         " echo ${x#*=} >/proc/sys/kernel/${x%=*}; done 2>/dev/null;"
-         " exec \"$@\"")
-
-
 class Failed(Exception):
     """A run that ended wrongly, or not at all."""
 
 
-def run(command, shim=None, timeout=120, raise_limits=False, env=()):
+def run(command, shim=None, timeout=120):
     """What command wrote to standard output, on the kernel or under shim.
 
-    env: more variables of the shim's world, "NAME=VALUE". Failed: the status is
-    not 0, or there is no end within timeout seconds; all its processes are
-    ended then.
+    Failed: the status is not 0, or there is no end within timeout seconds; all
+    its processes are ended then.
     """
     whole = ["unshare", "--ipc", "--mount", "--"]
     home = None
     if shim:
         home = tempfile.mkdtemp(prefix="ipclift-bench-", dir="/dev/shm")
         whole += ["env", "LD_PRELOAD=" + os.path.abspath(shim),
-                  f"IPCLIFT_REGISTRY={home}/registry", *env]
-    if raise_limits:
-        whole += ["sh", "-c", RAISE, "sh"]
+                  f"IPCLIFT_REGISTRY={home}/registry"]
     proc = subprocess.Popen(whole + list(command), stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True,
                             start_new_session=True)

@@ -28,7 +28,7 @@ for command in "ls x" "ls --bogus" show "show x" rm "rm --all 5" "rm --key x" \
     "gc x" "ls --json --proc" "doctor a b" "ls --name a/b" "show sem" "rm sem" \
     "show mq" "rm 5" "rm sem x" "rm --key 1 x" save "restore a b" "set semmni" \
     "locks --on --off" "waits --json --dot" "ls --json=x" "ls --name" "ls mq --proc" \
-    "check x" "bench x" "tasks x"; do
+    "check x" "bench x y" "tasks x"; do
     is "$command is no usage" "$(status "$ipclift" $command)" 2
     is "$command: one line" "$(wc -l <"$work/err") $(wc -c <"$work/out")" "1 0"
 done

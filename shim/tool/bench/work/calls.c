@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * calls.c: calls off the paths that the shim was built for, one case each: what
- * never-slower runs on the kernel and under the shim.
+ * Calls off the paths that the shim was built for, one case each: what
+ * `ipclift bench --never-slower` runs on the kernel and under the shim.
  *
- *	calls [--rounds N] [--round-ms MS] CASE | --list
- *
- * Prints `CASE ns`, the best of the rounds: of one call, or of one pair of calls
- * that belong together. Exit status 77: cannot be timed here.
+ * The figure "time" is ns of one call, or of one pair of calls that belong
+ * together, the best of the rounds.
  */
-#define _GNU_SOURCE
-#include "bench.h"
+#include "tool/bench/work/worker.h"
+
+#include "tool/bench/work/frame.h"
 
 #include <fcntl.h>
 #include <mqueue.h>
@@ -37,24 +36,6 @@ static struct {
 static int epoll = -1;
 static void *fixed; /* an address that is free */
 static void (*first_call)(void);
-
-static void clean(void)
-{
-	if (set >= 0)
-		semctl(set, 0, IPC_RMID);
-	if (queue >= 0)
-		msgctl(queue, IPC_RMID, NULL);
-	if (segment >= 0)
-		shmctl(segment, IPC_RMID, NULL);
-	if (mq_name[0])
-		mq_unlink(mq_name);
-}
-
-static void must(int ok, const char *what)
-{
-	if (!ok)
-		die(what);
-}
 
 static void set_of(int n)
 {
@@ -87,7 +68,7 @@ static void segment_of(int pages)
 
 static void timed(void (*run)(long n))
 {
-	report("", best_of(run));
+	figure("time", 0, best_of(run));
 }
 
 /* n turns of a statement that must be true */
@@ -173,7 +154,6 @@ static void bench_sem_life(void)
 {
 	size = atoi(strrchr(case_name, '-') + 1);
 	timed(sem_life);
-	set = -1;
 }
 static void bench_sem_timed(void)
 {
@@ -262,7 +242,7 @@ static void bench_herd(void)
 	for (int i = 0; i < HERD; i++)
 		if (!partner_fork())
 			herd_member(zero);
-	report("", best_of(herd) / HERD);
+	figure("time", 0, best_of(herd) / HERD);
 	partners_kill();
 }
 
@@ -288,7 +268,7 @@ static void bench_msg_pair(void)
 	queue_make();
 	if (msgsnd(queue, &msg, (size_t)size, IPC_NOWAIT)) {
 		fprintf(stderr, "# msgmax is less than %d\n", size);
-		exit(77);
+		exit(CANNOT_BE_TIMED);
 	}
 	must(msgrcv(queue, &msg, (size_t)size, 0, 0) == size, "msgrcv");
 	timed(msg_pair);
@@ -327,7 +307,6 @@ static void bench_msg_stat(void)
 static void bench_msg_life(void)
 {
 	timed(msg_life);
-	queue = -1;
 }
 
 /* --- POSIX queues ----------------------------------------------------- */
@@ -359,7 +338,6 @@ static void mq_life(long n)
 		mq_make(0);
 		must(!mq_close(mq) && !mq_unlink(mq_name), "mq_unlink");
 	}
-	mq_name[0] = 0;
 }
 
 static void mq_poll(long n)
@@ -454,7 +432,6 @@ static void shm_life(long n)
 			p[(long)i * PAGE] = 1;
 		must(!shmdt(p) && !shmctl(segment, IPC_RMID, NULL), "shmdt");
 	}
-	segment = -1;
 }
 
 static void bench_shm_attach(void)
@@ -563,7 +540,7 @@ static void bench_fork_shm(void)
 	timed(child);
 }
 
-static const struct bench benches[] = {
+const struct work call_works[] = {
 	{"getall-8", bench_getall},
 	{"getall-1000", bench_getall},
 	{"setall-1000", bench_setall},
@@ -615,11 +592,3 @@ static const struct bench benches[] = {
 	{"fork-shm-1000", bench_fork_shm},
 	{0},
 };
-
-int main(int argc, char **argv)
-{
-	static const struct option_of options[] = {BENCH_OPTIONS, {0}};
-
-	bench_main(argc, argv, options, benches, clean);
-	return 0;
-}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Measuring: which cases make which table, and running them on the kernel and
+ * the shim in turn.
+ */
+#ifndef IPCLIFT_BENCH_MEASURE_H
+#define IPCLIFT_BENCH_MEASURE_H
+
+#include "tool/bench/results.h"
+
+struct request {
+	const char *only; /* "T1,T3", cases of never-slower; NULL: all */
+	const char *peer; /* a program with peers of its own, or NULL */
+	int quick;
+};
+
+/* Is the word in the list "A,B"? Yes if there is no list. */
+int request_has(const struct request *q, const char *word);
+/* The first word of the list that is no table, or NULL. */
+const char *request_unknown(const struct request *q, char *word, size_t cap);
+
+/* The tables T1 to T5. 0, or EXIT_FAILED if a run of the shim failed; what was
+ * not possible stands in the notes. */
+int measure_tables(struct results *r, const struct request *q);
+
+/* Kernel beside shim, the least of the rounds: each case of the table
+ * never-slower that is in the list and whose name is in again (NULL: all). The
+ * same result. */
+int measure_calls(struct results *r, const struct request *q,
+	const struct results *again, int (*wanted)(const struct figure *f));
+
+#endif

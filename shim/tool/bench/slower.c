@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Kernel beside shim, call by call; see slower.h.
+ */
+#include "tool/bench/slower.h"
+
+#include <stdio.h>
+
+#include "tool/bench/report.h"
+#include "tool/message.h"
+#include "tool/view/table.h"
+
+#define SLOWER 1.1
+
+/* A case that has only one side cannot be called either. */
+static int is_slower(const struct figure *f)
+{
+	double kernel = figure_value(f, "kernel");
+	double shim = figure_value(f, "shim");
+
+	return kernel > 0 && shim > SLOWER * kernel;
+}
+
+static void print_lines(const struct results *r)
+{
+	int i;
+
+	printf("%s%-20s%12s%12s%8s%s\n", colour('b'), "CALL", "KERNEL", "SHIM",
+		"RATIO", colour(0));
+	for (i = 0; i < r->n; i++) {
+		const struct figure *f = &r->figures[i];
+		double ratio = figure_ratio(f);
+
+		printf("%-20s%12s%12s", f->work,
+			value_text(f->measure, figure_value(f, "kernel")),
+			value_text(f->measure, figure_value(f, "shim")));
+		if (ratio > 0)
+			printf("%s%7.2fx%s\n", colour(is_slower(f) ? 'r' : 'g'),
+				ratio, colour(0));
+		else
+			puts("       -");
+	}
+}
+
+static int count_slower(const struct results *r)
+{
+	int i, n = 0;
+
+	for (i = 0; i < r->n; i++)
+		n += is_slower(&r->figures[i]);
+	return n;
+}
+
+int slower_run(struct results *r, const struct request *q, int quiet)
+{
+	struct results second;
+	int err = measure_calls(r, q, NULL, NULL), i;
+
+	if (!r->n && !err)
+		return failure("--only: no case of never-slower is called "
+			       "that");
+	if (!quiet)
+		print_lines(r);
+	results_init(&second);
+	if (count_slower(r)) {
+		err |= measure_calls(&second, q, r, is_slower);
+		if (!quiet)
+			puts("\nagain, what was slower:");
+		if (!quiet)
+			print_lines(&second);
+	}
+	for (i = 0; i < second.n; i++)
+		if (is_slower(&second.figures[i]))
+			err = failure("slower than the kernel twice: %s",
+				second.figures[i].work);
+	results_drop(&second);
+	return err;
+}
