@@ -150,6 +150,7 @@ guests=(
     debhelper        # builds the packages
     lintian          # looks at them
     gnuplot-nox      # draws what bench has measured
+    g++ libboost-dev # its queue and semaphore beside ours, in bench
 )
 
 absent() {

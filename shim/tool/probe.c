@@ -276,62 +276,7 @@ static int tell(double ns)
 	return 0;
 }
 
-/* Removes them again: without a namespace they would stay. */
-static int bench_keys(long n, int lookup)
-{
-	const key_t first = 0x424242;
-	double from, ns;
-	long i;
-
-	/* What a process does once is another matter. */
-	semctl(semget(IPC_PRIVATE, 1, 0600), 0, IPC_RMID);
-	from = now_ns();
-
-	for (i = 0; i < n; i++)
-		if (semget(first + (key_t)i, 1, IPC_CREAT | 0600) < 0)
-			return 1;
-	if (lookup) {
-		from = now_ns();
-		for (i = 0; i < n; i++)
-			semget(first + (key_t)i, 1, IPC_CREAT | 0600);
-	}
-	ns = (now_ns() - from) / (double)n;
-	for (i = 0; i < n; i++)
-		semctl(semget(first + (key_t)i, 0, 0), 0, IPC_RMID);
-	return tell(ns);
-}
-
-/* Set with this index by way of sem_next_id; without the right to that, any. */
-static int set_at(long idx)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%ld\n", idx);
-	write_file("/proc/sys/kernel/sem_next_id", text);
-	return semget(IPC_PRIVATE, 1, 0600);
-}
-
 #define OPS 400000
-
-static int bench_ids(long far)
-{
-	struct sembuf none = {0, 0, IPC_NOWAIT};
-	int id[2] = {set_at(1), set_at(far)}, i;
-	unsigned x = 1;
-	double from;
-
-	if (id[0] < 0 || id[1] < 0)
-		return 1;
-	from = now_ns();
-	for (i = 0; i < OPS; i++) {
-		x = x * 1103515245 + 12345;
-		semop(id[x >> 16 & 1], &none, 1);
-	}
-	from = (now_ns() - from) / OPS;
-	semctl(id[0], 0, IPC_RMID);
-	semctl(id[1], 0, IPC_RMID);
-	return tell(from);
-}
 
 static int bench_semop(void)
 {
@@ -404,10 +349,6 @@ int probe_main(int argc, char **argv)
 
 	if (!strcmp(what, PROBE_LOADED))
 		return probe_loaded();
-	if (!strcmp(what, PROBE_CREATE) || !strcmp(what, PROBE_LOOKUP))
-		return bench_keys(n, !strcmp(what, PROBE_LOOKUP));
-	if (!strcmp(what, PROBE_IDS))
-		return bench_ids(n);
 	if (!strcmp(what, PROBE_SEMOP))
 		return bench_semop();
 	if (!strcmp(what, PROBE_MSG))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * This program as a plain user of IPC: doctor and bench run it once on the
- * kernel and once under the shim, and compare what it prints.
+ * This program as a plain user of IPC: doctor runs it once on the kernel and
+ * once under the shim, and compares what it prints.
  */
 #ifndef IPCLIFT_TOOL_PROBE_H
 #define IPCLIFT_TOOL_PROBE_H
@@ -22,9 +22,6 @@ int probe_run(const char *shim, const char *what, const char *number, char *ret,
 /* Probes, each a line on stdout "ns NUMBER" but for parity. */
 #define PROBE_LOADED "loaded" /* exit 0 if the shim is in our mappings */
 #define PROBE_PARITY "parity" /* a line a call: what it did */
-#define PROBE_CREATE "create" /* a semget that makes, of NUMBER keys */
-#define PROBE_LOOKUP "lookup" /* one that finds */
-#define PROBE_IDS "ids"	      /* semop on ids 1 and NUMBER at random */
 #define PROBE_SEMOP "semop"   /* a pair down and up */
 #define PROBE_MSG "msg"	      /* a pair msgsnd and msgrcv of 64 bytes */
 #define PROBE_MQ "mq"	      /* a pair mq_send, mq_receive, NUMBER in it */

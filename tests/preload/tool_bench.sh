@@ -91,6 +91,15 @@ is "as text" "$(bench "$work/results")" 0
 is "each table" "$(grep -c '^T[1-5]  ' "$work/out")" 5
 is "the lock tables" "$(says 'cnt_lock name')" 4
 
+boost=${IPCLIFT_TESTS-}/bench/boost
+if [[ -x $boost ]]; then
+    is "another's peers" \
+        "$(bench --quick --force --json --only T2,T3 --peer "$boost")" 0
+    is "are beside" "$(python3 -c "import json
+print(sorted({x['work'] for x in json.load(open('$work/out'))['figures']
+    if 'boost' in x['worlds']}))")" "['depth-constant', 'depth-random', 'ids']"
+fi
+
 # ---- statistics: means 12 and 17, pooled s 1.58114, t of 8 degrees 2.306
 python3 - "$work" <<'END'
 import json, sys
@@ -141,7 +150,8 @@ is "says what is missing" "$(says 'gnuplot-nox' err)" 1
 # ---- never slower
 is "a call that is faster" \
     "$(bench --never-slower --quick --force --only semtimedop)" 0
-is "no such call" "$(bench --never-slower --quick --force --only x)" 1
+is "no such call" "$(bench --never-slower --only semtimedop,x)" 2
+is "is named" "$(says "'x' is no call" err)" 1
 mkdir -p "$work/slow/shim/tool"
 cp "$ipclift" "$work/slow/shim/tool/"
 printf '%s\n' '#include <unistd.h>' \

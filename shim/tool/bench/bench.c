@@ -61,9 +61,13 @@ static int check_request(int from_file)
 				 given.request.peer || given.force))
 		return usage_error("a file's results are not measured: --json, "
 				   "--plot and --compare alone go with it");
-	if (!given.never_slower &&
-		request_unknown(&given.request, word, sizeof(word)))
-		return usage_error("--only: '%s' is none of T1 to T5", word);
+	if (request_unknown(
+		    &given.request, given.never_slower, word, sizeof(word)))
+		return usage_error(given.never_slower
+					   ? "--only: '%s' is no call of "
+					     "--never-slower"
+					   : "--only: '%s' is none of T1 to T5",
+			word);
 	if (given.request.peer && access(given.request.peer, X_OK))
 		return failure("%s: cannot be run", given.request.peer);
 	return 0;

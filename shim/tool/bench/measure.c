@@ -102,17 +102,36 @@ int request_has(const struct request *q, const char *word)
 	return !q->only;
 }
 
-const char *request_unknown(const struct request *q, char *word, size_t cap)
+static int is_table(const char *word)
+{
+	size_t i;
+
+	for (i = 0; i < N_ROWS; i++)
+		if (!strcmp(word, plan[i].table))
+			return 1;
+	return 0;
+}
+
+static int is_call(const char *word)
+{
+	const struct work *w;
+
+	for (w = call_works; w->name; w++)
+		if (!strcmp(word, w->name))
+			return 1;
+	return 0;
+}
+
+const char *request_unknown(
+	const struct request *q, int calls, char *word, size_t cap)
 {
 	const char *at = q->only;
-	size_t n, i;
+	size_t n;
 
 	for (; at && *at; at += n + (at[n] == ',')) {
 		n = strcspn(at, ",");
 		snprintf(word, cap, "%.*s", (int)n, at);
-		for (i = 0; i < N_ROWS && strcmp(word, plan[i].table); i++)
-			;
-		if (i == N_ROWS)
+		if (!(calls ? is_call(word) : is_table(word)))
 			return word;
 	}
 	return NULL;

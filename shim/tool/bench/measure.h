@@ -16,8 +16,10 @@ struct request {
 
 /* Is the word in the list "A,B"? Yes if there is no list. */
 int request_has(const struct request *q, const char *word);
-/* The first word of the list that is no table, or NULL. */
-const char *request_unknown(const struct request *q, char *word, size_t cap);
+/* The first word of the list that is no table, or no call of never-slower; NULL
+ * if there is none. */
+const char *request_unknown(
+	const struct request *q, int calls, char *word, size_t cap);
 
 /* The tables T1 to T5. 0, or EXIT_FAILED if a run of the shim failed; what was
  * not possible stands in the notes. */

@@ -13,23 +13,6 @@ static const struct {
 	{"depth", depth_works}, {"trip", trip_works}, {"peers", peer_works}};
 #define N_GROUPS (sizeof(groups) / sizeof(groups[0]))
 
-static char **words;
-
-long work_arg(const char *name, long otherwise)
-{
-	size_t len = strlen(name);
-
-	for (char **w = words; *w; w++)
-		if (!strncmp(*w, name, len) && (*w)[len] == '=')
-			return strtol(*w + len + 1, NULL, 0);
-	return otherwise;
-}
-
-void figure(const char *name, double x, double value)
-{
-	printf("%s %.0f %.2f\n", name, x, value);
-}
-
 static int list(const char *group)
 {
 	for (size_t i = 0; i < N_GROUPS; i++)
@@ -48,12 +31,6 @@ static const struct work *find(const char *name)
 	return NULL;
 }
 
-static void end_partners(void)
-{
-	if (getpid() == owner_pid)
-		partners_kill();
-}
-
 int worker_main(int argc, char **argv)
 {
 	const struct work *w;
@@ -65,12 +42,6 @@ int worker_main(int argc, char **argv)
 		fprintf(stderr, "no such case: %s\n", argc ? argv[0] : "none");
 		return 2;
 	}
-	case_name = w->name;
-	words = argv + 1;
-	n_rounds = work_arg("rounds", n_rounds);
-	round_ms = work_arg("round-ms", round_ms);
-	partners_begin();
-	atexit(end_partners);
-	w->run();
+	work_run(w, argv + 1);
 	return 0;
 }

@@ -24,6 +24,11 @@ extern const struct work call_works[], key_works[], depth_works[], trip_works[],
 
 int worker_main(int argc, char **argv);
 
+/* The rest is work.c's, for workers of others, too (tests/bench/boost.cc). */
+
+/* Run a case with these arguments, NULL at their end. */
+void work_run(const struct work *w, char **args);
+
 /* The number of NAME=NUMBER; otherwise, if it is not given. */
 long work_arg(const char *name, long otherwise);
 
