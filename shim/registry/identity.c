@@ -101,8 +101,8 @@ u64 identity_namespace(void)
 	if (found) {
 		__atomic_store_n(&pidfs, PIDFS_THERE, __ATOMIC_RELAXED);
 		self.birth = inode_of(fd) | BIRTH_INODE;
-		__atomic_store_n(&self.pid,
-			self.birth == BIRTH_INODE ? 0 : pid, __ATOMIC_RELEASE);
+		__atomic_store_n(&self.pid, self.birth == BIRTH_INODE ? 0 : pid,
+			__ATOMIC_RELEASE);
 	}
 	sys_call(__NR_close, fd);
 	return found;
