@@ -358,11 +358,6 @@ long mqfile_readv(int fd, const void *iov, int n)
 	return read_pieces(fd, iov, n, -1);
 }
 
-long mqfile_preadv(int fd, const void *iov, int n, s64 off)
-{
-	return off < 0 ? -EINVAL : read_pieces(fd, iov, n, off);
-}
-
 long mqfile_may_lock(int fd, const void *flock)
 {
 	struct flock lock;

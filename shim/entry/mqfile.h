@@ -18,7 +18,6 @@ long mqfile_pread(int fd, void *buf, size_t len, s64 off);
 long mqfile_write(int fd);
 long mqfile_lseek(int fd, s64 off, int whence);
 long mqfile_readv(int fd, const void *iov, int n);
-long mqfile_preadv(int fd, const void *iov, int n, s64 off);
 long mqfile_truncate(int fd, s64 size);
 /* O_LARGEFILE if F_GETFL shows it. */
 long mqfile_large(int fd);
