@@ -15,7 +15,7 @@
 #define IPCLIFT_BASE_ATOM_H
 
 #include <stdint.h>
-#include "arch/x86_64.h"
+#include "arch.h"
 
 #ifdef IPCLIFT_CRASH
 void crash_point(void);

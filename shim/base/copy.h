@@ -7,6 +7,7 @@
 #ifndef IPCLIFT_BASE_COPY_H
 #define IPCLIFT_BASE_COPY_H
 
+#include "arch.h"
 #include <stddef.h>
 #include <stdint.h>
 
@@ -54,10 +55,7 @@ static inline void copy_bytes(void *dst, const void *src, size_t n)
 		return;
 	}
 	if (n > COPY_SHORT) {
-		__asm__ volatile("rep movsb"
-				 : "+D"(to), "+S"(from), "+c"(n)
-				 :
-				 : "memory");
+		arch_copy_up(to, from, n);
 		return;
 	}
 	for (i = 0; i + 16 < n; i += 16) {

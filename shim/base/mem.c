@@ -2,8 +2,8 @@
 /*
  * memcpy and its kin, hidden: compilers emit calls to them even in
  * freestanding code, and the shim may not import them from a libc.
- * `rep movsb` is as fast as any loop on CPUs with FSRM.
  */
+#include "arch.h"
 #include <stddef.h>
 
 /* used: with -flto the calls appear after these could have been dropped. */
@@ -11,21 +11,14 @@
 
 HIDDEN void *memcpy(void *dst, const void *src, size_t n)
 {
-	void *ret = dst;
-
-	__asm__ volatile("rep movsb"
-			 : "+D"(dst), "+S"(src), "+c"(n)
-			 :
-			 : "memory");
-	return ret;
+	arch_copy_up(dst, src, n);
+	return dst;
 }
 
 HIDDEN void *memset(void *dst, int c, size_t n)
 {
-	void *ret = dst;
-
-	__asm__ volatile("rep stosb" : "+D"(dst), "+c"(n) : "a"(c) : "memory");
-	return ret;
+	arch_fill(dst, c, n);
+	return dst;
 }
 
 HIDDEN void *memmove(void *dst, const void *src, size_t n)

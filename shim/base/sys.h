@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <errno.h>
 #include <asm/unistd.h>
-#include "arch/x86_64.h"
+#include "arch.h"
 
 #define SYS_ARGS_(nr, a, b, c, d, e, f, ...)                                  \
 	arch_syscall6((long)(nr), (long)(a), (long)(b), (long)(c), (long)(d), \

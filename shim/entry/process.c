@@ -455,37 +455,6 @@ __attribute__((visibility("hidden"), used)) void process_vfork_after(
 	}
 }
 
-/*
- * The return address must survive in a register: the child runs on the same
- * stack and overwrites the slot it was in. The kernel keeps %rdx (and %rsi, the
- * depth) for both.
- */
-__asm__(".text\n"
-	".globl vfork\n"
-	".hidden process_vfork\n"
-	".globl process_vfork\n"
-	".type vfork, @function\n"
-	"process_vfork:\n"
-	"vfork:\n"
-	"	subq $8, %rsp\n"
-	"	call process_vfork_before\n"
-	"	addq $8, %rsp\n"
-	"	movl %eax, %esi\n"
-	"	popq %rdx\n"
-	"	movl $58, %eax\n"
-	"	syscall\n"
-	"	pushq %rdx\n"
-	"	pushq %rax\n"
-	"	movq %rax, %rdi\n"
-	"	call process_vfork_after\n"
-	"	popq %rax\n"
-	"	cmpq $-4095, %rax\n"
-	"	jb 1f\n"
-	"	movq %rax, %rdi\n"
-	"	jmp process_return_error\n"
-	"1:	ret\n"
-	".size vfork, . - vfork\n");
-
 __attribute__((visibility("hidden"), used)) long process_return_error(long ret)
 {
 	return process_return(ret);
@@ -549,24 +518,6 @@ __attribute__((visibility("hidden"), used)) void *process_dlopen_next(void)
 
 	return process_next(&next, "dlopen");
 }
-
-__asm__(".text\n"
-	".globl dlopen\n"
-	".type dlopen, @function\n"
-	"dlopen:\n"
-	"	pushq %rdi\n"
-	"	pushq %rsi\n"
-	"	subq $8, %rsp\n"
-	"	call process_dlopen_next\n"
-	"	addq $8, %rsp\n"
-	"	popq %rsi\n"
-	"	popq %rdi\n"
-	"	andl $-9, %esi\n"
-	"	testq %rax, %rax\n"
-	"	jz 1f\n"
-	"	jmp *%rax\n"
-	"1:	ret\n"
-	".size dlopen, . - dlopen\n");
 
 /* ---- credentials ---- */
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * syscall(): the numbers of served calls go to the same functions as the named
- * ones; everything else is passed to the kernel exactly as libc does it, from
- * a leaf without a frame, since some calls (vfork, clone) return twice or on
- * another stack.
+ * ones, by the table at the end of this file; everything else is passed to the
+ * kernel (arch/CPU/entry.S). To serve one more number takes a row there, and a
+ * case in the function of its way.
  */
 #undef _FILE_OFFSET_BITS
 #include <fcntl.h>
@@ -15,6 +15,7 @@
 #include "entry/mqdir.h"
 #include "entry/procfile.h"
 #include "entry/procfs.h"
+#include "entry/syscall_way.h"
 #include "entry/sysv.h"
 
 __attribute__((visibility("hidden"), used)) long syscall_served(
@@ -101,10 +102,10 @@ static int changes_credentials(long nr)
 	}
 }
 
-/* set*id and capset (105..126 with others among them), unshare and setns, as
+/* set*id and capset, unshare and setns, as
  * process.c serves the names: the cached credentials are stale afterwards, and
- * there is one thread only meanwhile; chroot and pivot_root. exit: of the last thread. rt_sigaction
- * (13): the host's handler gets its trampoline. */
+ * there is one thread only meanwhile; chroot and pivot_root. exit: of the last thread. rt_sigaction:
+ * the host's handler gets its trampoline. */
 __attribute__((visibility("hidden"), used)) long syscall_watched(
 	long nr, long a, long b, long c, long d, long e)
 {
@@ -126,7 +127,7 @@ __attribute__((visibility("hidden"), used)) long syscall_watched(
 	return process_return(ret);
 }
 
-/* 240..245: the calls of message queues. */
+/* The calls of POSIX message queues. */
 __attribute__((visibility("hidden"), used)) long syscall_mq(
 	long nr, long a, long b, long c, long d, long e)
 {
@@ -252,7 +253,7 @@ __attribute__((visibility("hidden"), used)) long syscall_fd(
 	case __NR_dup2:
 	case __NR_dup3:
 		return process_return(entry_dup3(nr, (int)a, (int)b, (int)c));
-	case 436 /* close_range */:
+	case __NR_close_range:
 		return process_return(
 			entry_close_range((unsigned)a, (unsigned)b, (int)c));
 	case __NR_fcntl:
@@ -273,7 +274,7 @@ __attribute__((visibility("hidden"), used)) long syscall_fd(
 		if (ret >= 0)
 			entry_received((void *)b);
 		return process_return(ret);
-	case 438 /* pidfd_getfd */:
+	case __NR_pidfd_getfd:
 		return process_return(entry_got(sys_call(nr, a, b, c)));
 	case __NR_epoll_ctl:
 		entry_watch_epoll((int)b, (int)c, (void *)d);
@@ -284,16 +285,6 @@ __attribute__((visibility("hidden"), used)) long syscall_fd(
 	return process_return(sys_call(nr, a, b, c, d, e, f));
 }
 
-/* More of syscall_fd's numbers: those of mqcall.c. Bit nr % 64 of word nr / 64.
- * sendfile ftruncate readlink fchmod fchown fstatfs readahead, 190.. f*xattr,
- * fadvise64 fchownat newfstatat readlinkat, 275.. splice tee sync_file_range
- * vmsplice, utimensat fallocate preadv pwritev, 326.. copy_file_range preadv2
- * pwritev2, statx */
-__attribute__((visibility("hidden"), used))
-const unsigned long syscall_fd_numbers[6] = {0x10000000000, 0x2a002000,
-	0x4800000000000400, 0x20000092, 0x18021780850, 0x11c0};
-
-#define NR_CLONE3 435
 #define CLONE_VM 0x100
 
 /* As clone3(2) has it, up to what is asked for. */
@@ -301,22 +292,14 @@ struct clone_args {
 	unsigned long flags, pidfd, child_tid, parent_tid, exit_signal, stack;
 };
 
-/*
- * What a clone makes. With CLONE_VM it has no mappings of its own to be
- * counted; on a stack of its own it returns there, with no frame of ours.
- */
-enum {
-	CLONE_PASS,
-	CLONE_AS_FORK,
-	CLONE_ON_STACK,
-};
+/* CLONE_PASS and its kin. */
 __attribute__((visibility("hidden"), used)) int syscall_clone_kind(
 	long nr, long a, long b)
 {
 	const struct clone_args *args = (void *)a;
 	unsigned long flags = (unsigned long)a, stack = (unsigned long)b;
 
-	if (nr == NR_CLONE3) {
+	if (nr == __NR_clone3) {
 		if ((size_t)b < sizeof(*args) ||
 			!sys_readable(args, sizeof(*args)))
 			return CLONE_PASS;
@@ -332,159 +315,99 @@ __attribute__((visibility("hidden"), used)) int syscall_clone_kind(
 __attribute__((visibility("hidden"), used)) long syscall_mapping(
 	long nr, long a, long b, long c, long d, long e, long f)
 {
-	if (nr == __NR_fork || nr == __NR_clone || nr == NR_CLONE3)
+	if (nr == __NR_fork || nr == __NR_clone || nr == __NR_clone3)
 		return process_return(entry_fork(nr, a, b, c, d, e));
 	return process_return(entry_mapping(nr, a, b, c, d, e, f));
 }
 
-/* 64..66 semget, semop, semctl; 220 semtimedop; 68..71 msgget, msgsnd, msgrcv,
- * msgctl; 29..31 shmget, shmat, shmctl; 67 shmdt; 58 vfork. */
-__asm__(".text\n"
-	".globl syscall\n"
-	".type syscall, @function\n"
-	"syscall:\n"
-	"	leaq -64(%rdi), %rax\n"
-	"	cmpq $3, %rax\n"
-	"	jbe syscall_served\n"
-	"	leaq -29(%rdi), %rax\n"
-	"	cmpq $2, %rax\n"
-	"	jbe syscall_served\n"
-	"	cmpq $220, %rdi\n"
-	"	je syscall_served\n"
-	"	leaq -68(%rdi), %rax\n"
-	"	cmpq $3, %rax\n"
-	"	jbe syscall_served_msg\n"
-	"	leaq -240(%rdi), %rax\n"
-	"	cmpq $5, %rax\n"
-	"	jbe syscall_mq\n"
-	/* open access creat openat faccessat */
-	"	cmpq $2, %rdi\n"
-	"	je syscall_path\n"
-	"	cmpq $21, %rdi\n"
-	"	je syscall_path\n"
-	"	cmpq $85, %rdi\n"
-	"	je syscall_path\n"
-	"	cmpq $257, %rdi\n"
-	"	je syscall_path\n"
-	"	cmpq $269, %rdi\n"
-	"	je syscall_path\n"
-	/* read write close fstat poll lseek ioctl pread64 pwrite64 readv
-	 * writev select dup dup2 */
-	"	cmpq $33, %rdi\n"
-	"	ja 2f\n"
-	"	movabsq $0x3009f01ab, %rax\n"
-	"	btq %rdi, %rax\n"
-	"	jc syscall_fd\n"
-	/* mmap mprotect munmap mremap madvise */
-	"	movq $0x12000e00, %rax\n"
-	"	btq %rdi, %rax\n"
-	"	jc syscall_mapping\n"
-	"2:	cmpq $72, %rdi\n"
-	"	je syscall_fd\n"
-	"	leaq -46(%rdi), %rax\n" /* sendmsg recvmsg */
-	"	cmpq $1, %rax\n"
-	"	jbe syscall_fd\n"
-	"	cmpq $438, %rdi\n" /* pidfd_getfd */
-	"	je syscall_fd\n"
-	"	cmpq $233, %rdi\n"
-	"	je syscall_fd\n"
-	/* pselect6 ppoll; dup3; close_range */
-	"	leaq -270(%rdi), %rax\n"
-	"	cmpq $1, %rax\n"
-	"	jbe syscall_fd\n"
-	"	cmpq $292, %rdi\n"
-	"	je syscall_fd\n"
-	"	cmpq $436, %rdi\n"
-	"	je syscall_fd\n"
-	"	leaq -105(%rdi), %rax\n"
-	"	cmpq $21, %rax\n"
-	"	jbe syscall_watched\n"
-	"	cmpq $13, %rdi\n"
-	"	je syscall_watched\n"
-	"	cmpq $60, %rdi\n"
-	"	je syscall_watched\n"
-	"	cmpq $272, %rdi\n"
-	"	je syscall_watched\n"
-	"	cmpq $308, %rdi\n"
-	"	je syscall_watched\n"
-	"	cmpq $155, %rdi\n" /* pivot_root */
-	"	je syscall_watched\n"
-	"	cmpq $161, %rdi\n" /* chroot */
-	"	je syscall_watched\n"
-	"	cmpq $58, %rdi\n"
-	"	je process_vfork\n"
-	"	cmpq $57, %rdi\n"
-	"	je syscall_mapping\n"
-	/* clone, clone3: syscall_clone_kind */
-	"	cmpq $56, %rdi\n"
-	"	je 6f\n"
-	"	cmpq $435, %rdi\n"
-	"	je 6f\n"
-	/* mlock munlock mlockall; remap_file_pages; mlock2 */
-	"3:	cmpq $383, %rdi\n"
-	"	ja 4f\n"
-	"	btq %rdi, syscall_fd_numbers(%rip)\n"
-	"	jc syscall_fd\n"
-	"4:	leaq -149(%rdi), %rax\n"
-	"	cmpq $2, %rax\n"
-	"	jbe syscall_mapping\n"
-	"	cmpq $216, %rdi\n"
-	"	je syscall_mapping\n"
-	"	cmpq $325, %rdi\n"
-	"	je syscall_mapping\n"
-	"5:	movq %rdi, %rax\n"
-	"	movq %rsi, %rdi\n"
-	"	movq %rdx, %rsi\n"
-	"	movq %rcx, %rdx\n"
-	"	movq %r8, %r10\n"
-	"	movq %r9, %r8\n"
-	"	movq 8(%rsp), %r9\n"
-	"	syscall\n"
-	"	cmpq $-4095, %rax\n"
-	"	jae 1f\n"
-	"	ret\n"
-	"1:	movq %rax, %rdi\n"
-	"	jmp process_return_error\n"
-	"6:	pushq %rdi\n"
-	"	pushq %rsi\n"
-	"	pushq %rdx\n"
-	"	pushq %rcx\n"
-	"	pushq %r8\n"
-	"	pushq %r9\n"
-	"	subq $8, %rsp\n"
-	"	call syscall_clone_kind\n"
-	"	movl %eax, (%rsp)\n"
-	"	cmpl $2, %eax\n"
-	"	jne 7f\n"
-	"	call entry_clone_begin\n"
-	"	movq %rax, %r11\n"
-	"7:	popq %rax\n"
-	"	popq %r9\n"
-	"	popq %r8\n"
-	"	popq %rcx\n"
-	"	popq %rdx\n"
-	"	popq %rsi\n"
-	"	popq %rdi\n"
-	"	cmpl $1, %eax\n"
-	"	jb 5b\n"
-	"	je syscall_mapping\n"
-	/* On its own stack the child returns to what lies there. */
-	"	pushq %r11\n"
-	"	movq %rdi, %rax\n"
-	"	movq %rsi, %rdi\n"
-	"	movq %rdx, %rsi\n"
-	"	movq %rcx, %rdx\n"
-	"	movq %r8, %r10\n"
-	"	movq %r9, %r8\n"
-	"	syscall\n"
-	"	testq %rax, %rax\n"
-	"	jz 8f\n"
-	"	popq %rsi\n"
-	"	pushq %rax\n"
-	"	movq %rax, %rdi\n"
-	"	call entry_clone_end\n"
-	"	popq %rax\n"
-	"	cmpq $-4095, %rax\n"
-	"	jae 1b\n"
-	"8:	ret\n"
-	".size syscall, . - syscall\n");
+/* What is not here is WAY_KERNEL. */
+__attribute__((visibility("hidden"), used))
+const unsigned char syscall_ways[SYSCALL_NUMBERS] = {
+	[__NR_semget] = WAY_SYSV,
+	[__NR_semop] = WAY_SYSV,
+	[__NR_semtimedop] = WAY_SYSV,
+	[__NR_semctl] = WAY_SYSV,
+	[__NR_shmget] = WAY_SYSV,
+	[__NR_shmat] = WAY_SYSV,
+	[__NR_shmdt] = WAY_SYSV,
+	[__NR_shmctl] = WAY_SYSV,
+	[__NR_msgget] = WAY_MSG,
+	[__NR_msgsnd] = WAY_MSG,
+	[__NR_msgrcv] = WAY_MSG,
+	[__NR_msgctl] = WAY_MSG,
+	[__NR_mq_open] = WAY_MQ,
+	[__NR_mq_unlink] = WAY_MQ,
+	[__NR_mq_timedsend] = WAY_MQ,
+	[__NR_mq_timedreceive] = WAY_MQ,
+	[__NR_mq_notify] = WAY_MQ,
+	[__NR_mq_getsetattr] = WAY_MQ,
+	/* may name a file of procfs.h, or of /dev/mqueue */
+	[__NR_open] = WAY_PATH,
+	[__NR_openat] = WAY_PATH,
+	[__NR_creat] = WAY_PATH,
+	[__NR_access] = WAY_PATH,
+	[__NR_faccessat] = WAY_PATH,
+	/* may be of a queue, or of such a file */
+	[__NR_read] = WAY_FD,
+	[__NR_readv] = WAY_FD,
+	[__NR_pread64] = WAY_FD,
+	[__NR_write] = WAY_FD,
+	[__NR_writev] = WAY_FD,
+	[__NR_pwrite64] = WAY_FD,
+	[__NR_lseek] = WAY_FD,
+	[__NR_close] = WAY_FD,
+	[__NR_close_range] = WAY_FD,
+	[__NR_dup] = WAY_FD,
+	[__NR_dup2] = WAY_FD,
+	[__NR_dup3] = WAY_FD,
+	[__NR_fcntl] = WAY_FD,
+	[__NR_ioctl] = WAY_FD,
+	[__NR_fstat] = WAY_FD,
+	[__NR_newfstatat] = WAY_FD,
+	[__NR_statx] = WAY_FD,
+	[__NR_ftruncate] = WAY_FD,
+	[__NR_fchmod] = WAY_FD,
+	[__NR_fchown] = WAY_FD,
+	[__NR_sendfile] = WAY_FD,
+	[__NR_copy_file_range] = WAY_FD,
+	[__NR_readlink] = WAY_FD,
+	[__NR_readlinkat] = WAY_FD,
+	[__NR_poll] = WAY_FD,
+	[__NR_ppoll] = WAY_FD,
+	[__NR_select] = WAY_FD,
+	[__NR_pselect6] = WAY_FD,
+	[__NR_epoll_ctl] = WAY_FD,
+	[__NR_sendmsg] = WAY_FD,
+	[__NR_recvmsg] = WAY_FD,
+	[__NR_pidfd_getfd] = WAY_FD,
+	[__NR_setuid] = WAY_WATCHED,
+	[__NR_setgid] = WAY_WATCHED,
+	[__NR_setreuid] = WAY_WATCHED,
+	[__NR_setregid] = WAY_WATCHED,
+	[__NR_setgroups] = WAY_WATCHED,
+	[__NR_setresuid] = WAY_WATCHED,
+	[__NR_setresgid] = WAY_WATCHED,
+	[__NR_setfsuid] = WAY_WATCHED,
+	[__NR_setfsgid] = WAY_WATCHED,
+	[__NR_capset] = WAY_WATCHED,
+	[__NR_unshare] = WAY_WATCHED,
+	[__NR_setns] = WAY_WATCHED,
+	[__NR_chroot] = WAY_WATCHED,
+	[__NR_pivot_root] = WAY_WATCHED,
+	[__NR_rt_sigaction] = WAY_WATCHED,
+	[__NR_exit] = WAY_WATCHED,
+	[__NR_fork] = WAY_MAPPING,
+	[__NR_mmap] = WAY_MAPPING,
+	[__NR_munmap] = WAY_MAPPING,
+	[__NR_mremap] = WAY_MAPPING,
+	[__NR_mprotect] = WAY_MAPPING,
+	[__NR_madvise] = WAY_MAPPING,
+	[__NR_mlock] = WAY_MAPPING,
+	[__NR_mlock2] = WAY_MAPPING,
+	[__NR_munlock] = WAY_MAPPING,
+	[__NR_mlockall] = WAY_MAPPING,
+	[__NR_remap_file_pages] = WAY_MAPPING,
+	[__NR_clone] = WAY_CLONE,
+	[__NR_clone3] = WAY_CLONE,
+	[__NR_vfork] = WAY_VFORK,
+};

@@ -3,7 +3,7 @@
  * Looking before sleeping; see spin.h.
  */
 #include "registry/spin.h"
-#include "arch/x86_64.h"
+#include "arch.h"
 
 /* About 60 us at 3 GHz: a wake-up of an idle CPU takes 25 to 50 us here
  * (doc/measurements.md), and the one who is woken needs a little, too. */

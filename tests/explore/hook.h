@@ -14,7 +14,7 @@
 #define arch_cas16 arch_real_cas16
 #define arch_pause arch_real_pause
 #define arch_cycles arch_real_cycles
-#include "arch/x86_64.h"
+#include "arch.h"
 #undef arch_syscall6
 #undef arch_syscall6_intr
 #undef arch_cas16

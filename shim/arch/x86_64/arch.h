@@ -8,8 +8,8 @@
  * between instructions, so what a killed thread leaves behind is a prefix of
  * its stores. The journal (registry/journal/journal.h) rests on this.
  */
-#ifndef IPCLIFT_ARCH_X86_64_H
-#define IPCLIFT_ARCH_X86_64_H
+#ifndef IPCLIFT_ARCH_H
+#define IPCLIFT_ARCH_H
 
 #include <stdint.h>
 
@@ -60,6 +60,20 @@ static inline long arch_clone_call(long flags, void (*fn)(void *), void *arg)
 			 "r"(r8), "r"(call), "r"(with)
 			 : "rcx", "r11", "memory");
 	return ret;
+}
+
+/* Copy n bytes upwards: as fast as any loop on CPUs with FSRM. */
+static inline void arch_copy_up(void *dst, const void *src, unsigned long n)
+{
+	__asm__ volatile("rep movsb"
+			 : "+D"(dst), "+S"(src), "+c"(n)
+			 :
+			 : "memory");
+}
+
+static inline void arch_fill(void *dst, int c, unsigned long n)
+{
+	__asm__ volatile("rep stosb" : "+D"(dst), "+c"(n) : "a"(c) : "memory");
 }
 
 static inline void arch_pause(void)
