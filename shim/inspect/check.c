@@ -63,21 +63,17 @@ void check_lock(
 
 /* ---- locks of check_live ---- */
 
-/* A lock that needs no repair beyond its journal. */
-static void take(struct check *k, struct lock *lock)
+/* A lock that needs no repair beyond its journal; as lock_acquire. */
+static int take(struct check *k, struct lock *lock)
 {
 	k->n_taken++;
-	lock_acquire(k->c, lock);
+	return lock_acquire(k->c, lock);
 }
 
-/* The facility's lock, with removals of the dead finished. */
-static void begin_facility(struct check *k, u32 f)
+static void finish_removals(struct caller *c, u32 f)
 {
-	struct caller *c = k->c;
 	struct mq_desc none;
 
-	if (!c)
-		return;
 	if (f == FAC_SEM)
 		sem_finish_removal(c);
 	else if (f == FAC_MSG)
@@ -88,8 +84,25 @@ static void begin_facility(struct check *k, u32 f)
 		object_fac_lock(c, &shm_class);
 	if (f == FAC_SHM)
 		object_fac_unlock(c, &shm_class);
-	k->n_taken++;
-	take(k, &caller_header(c)->fac_lock[f].lock);
+}
+
+/* The facility's lock, with removals finished that the dead have begun, or
+ * those who let others have it in the midst of one. */
+static void begin_facility(struct check *k, u32 f)
+{
+	struct caller *c = k->c;
+	struct lock *lock;
+
+	if (!c)
+		return;
+	lock = &caller_header(c)->fac_lock[f].lock;
+	for (;;) {
+		finish_removals(c, f);
+		k->n_taken++;
+		if (!take(k, lock))
+			return;
+		lock_pass_on(c, lock);
+	}
 }
 
 static void end_facility(struct check *k, u32 f)

@@ -52,15 +52,17 @@ static u64 class_weight(u64 size)
 	return 0;
 }
 
-static void class_empty(struct caller *c, struct slot *s)
+static int class_empty(struct caller *c, struct slot *s)
 {
 	struct msgqueue *q = msg_body(c, s);
 
 	if (!q)
-		return;
-	msgqueue_dismiss_all(c, q, -EIDRM);
+		return 0;
+	if (unlikely(msgqueue_dismiss_some(c, q, -EIDRM)))
+		return 1;
 	if (likely(!msgmem_much(q)))
 		msgmem_free_all(c, q);
+	return 0;
 }
 
 /* ---- removed queues that take long to empty ---- */

@@ -374,15 +374,19 @@ void msgqueue_alarm(struct caller *c, struct msgqueue *q)
 		wait_alarm(c, r ? r : s);
 }
 
-void msgqueue_dismiss_all(struct caller *c, struct msgqueue *q, s32 result)
+int msgqueue_dismiss_some(struct caller *c, struct msgqueue *q, s32 result)
 {
+	u32 left = HOLD_LEAVES;
 	struct waiter *w;
 
-	while ((w = next_of(c, &q->receivers)))
+	while ((w = next_of(c, &q->receivers)) ||
+		(w = next_of(c, &q->senders))) {
+		if (!left--)
+			return 1;
 		dismiss(c, q, w, result);
-	while ((w = next_of(c, &q->senders)))
-		dismiss(c, q, w, result);
+	}
 	wait_alarm_end(c);
+	return 0;
 }
 
 /*

@@ -180,10 +180,10 @@ void msgqueue_dequeue(
 	struct caller *c, struct msgqueue *q, struct waiter *w, s32 result);
 /* Before the commit of an operation that sets msgqueue.pending: if we die
  * behind it, somebody who sleeps is woken and does the rest. Then msgqueue_wake
- * wakes what pending says. Also before a removal; dismiss_all ends it. */
+ * wakes what pending says. Also before a removal; dismiss_some ends it. */
 void msgqueue_alarm(struct caller *c, struct msgqueue *q);
 void msgqueue_wake(struct caller *c, struct msgqueue *q);
-/* End every sleeper with a result (RMID). */
-void msgqueue_dismiss_all(struct caller *c, struct msgqueue *q, s32 result);
+/* End every sleeper with a result (RMID), or HOLD_LEAVES of them: then 1. */
+int msgqueue_dismiss_some(struct caller *c, struct msgqueue *q, s32 result);
 
 #endif

@@ -12,6 +12,7 @@
 #include "registry/event.h"
 #include "registry/heap.h"
 #include "registry/journal/reserve.h"
+#include "registry/wait.h"
 
 #define CREATE_ENTRIES (IDS_ENTRIES + KEYHASH_ENTRIES + HEAP_ENTRIES + 8)
 
@@ -20,9 +21,25 @@ static struct lock *fac_lock(struct caller *c, const struct object_class *k)
 	return &caller_header(c)->fac_lock[k->facility].lock;
 }
 
+/* Let others have both locks, in the midst of step 2; see lock_pause. The
+ * facility's is then held. */
+static void removal_pause(
+	struct caller *c, const struct object_class *k, struct slot *s)
+{
+	int wanted;
+
+	wait_pause_begin(c);
+	wanted = lock_pause(c, &s->lock);
+	wanted |= lock_pause(c, fac_lock(c, k));
+	wait_pause_end(c, wanted);
+	lock_acquire(c, fac_lock(c, k));
+	section_end(c);
+	section_end(c);
+}
+
 /* Steps 2 and 3. The facility's lock is held, and the object's, which is given
- * back. */
-static void remove_rest(struct caller *c, const struct object_class *k, u32 idx)
+ * back. 1: others had both meanwhile, and removal_finish goes on. */
+static int remove_rest(struct caller *c, const struct object_class *k, u32 idx)
 {
 	struct header *h = caller_header(c);
 	struct id_table *t = &h->ids[k->facility];
@@ -31,7 +48,10 @@ static void remove_rest(struct caller *c, const struct object_class *k, u32 idx)
 	int to_heap, freed = 0;
 	void *body;
 
-	k->empty(c, s);
+	if (unlikely(k->empty(c, s))) {
+		removal_pause(c, k, s);
+		return 1;
+	}
 	off = s->body.off;
 	body = region_span(&c->region, (struct ref){off}, size);
 	to_heap = body && off >= HEAP_OFF && !(k->keep && k->keep(c, s));
@@ -55,27 +75,37 @@ static void remove_rest(struct caller *c, const struct object_class *k, u32 idx)
 		heap_release(c);
 	}
 	lock_release(c, &s->lock);
+	return 0;
+}
+
+/* What somebody began, who died or lets others have the locks: the facility's
+ * is held. */
+static void removal_finish(struct caller *c, const struct object_class *k)
+{
+	struct header *h = caller_header(c);
+	struct slot *s;
+	u64 removing;
+	u32 idx;
+
+	do {
+		keyhash_repair(c, k->facility);
+		removing = h->removing[k->facility];
+		if (!removing)
+			return;
+		idx = (removing - 1) & ids_mask(c);
+		s = region_slot(&c->region, k->facility, idx);
+		if (s->ident & IDENT_LIVE) {
+			atom_store_release(&h->removing[k->facility], 0);
+			return;
+		}
+		k->lock(c, s);
+	} while (remove_rest(c, k, idx));
 }
 
 void object_fac_lock(struct caller *c, const struct object_class *k)
 {
-	struct header *h = caller_header(c);
-	struct slot *s;
-	u32 idx;
-
-	if (likely(!lock_acquire(c, fac_lock(c, k))))
-		return;
-	keyhash_repair(c, k->facility);
-	if (!h->removing[k->facility])
-		return;
-	idx = (h->removing[k->facility] - 1) & ids_mask(c);
-	s = region_slot(&c->region, k->facility, idx);
-	if (s->ident & IDENT_LIVE) {
-		atom_store_release(&h->removing[k->facility], 0);
-		return;
-	}
-	k->lock(c, s);
-	remove_rest(c, k, idx);
+	if (unlikely(lock_acquire(c, fac_lock(c, k))))
+		removal_finish(c, k);
 }
 
 /* The body of a removed object, or one prepared that was not needed. */
@@ -364,7 +394,8 @@ void object_finish_locked(
 	struct caller *c, const struct object_class *k, struct slot *s)
 {
 	k->lock(c, s);
-	remove_rest(c, k, slot_index(c, k, s));
+	if (remove_rest(c, k, slot_index(c, k, s)))
+		removal_finish(c, k);
 }
 
 int object_remove(struct caller *c, const struct object_class *k, s32 id)
@@ -391,7 +422,8 @@ int object_remove(struct caller *c, const struct object_class *k, s32 id)
 	if (k->alarm)
 		k->alarm(c, s);
 	object_retire_locked(c, k, s);
-	remove_rest(c, k, slot_index(c, k, s));
+	if (remove_rest(c, k, slot_index(c, k, s)))
+		removal_finish(c, k);
 out:
 	object_fac_unlock(c, k);
 	return err;

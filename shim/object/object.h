@@ -80,8 +80,10 @@ struct object_class {
 	void (*scrub)(void *body, u64 bytes);
 	/* Added to the facility's total (semaphores, pages). */
 	u64 (*weight)(u64 size);
-	/* Step 2 of removal; slot lock held. May be run twice. */
-	void (*empty)(struct caller *c, struct slot *s);
+	/* Step 2 of removal; slot lock held. May be run twice. 1: HOLD_LEAVES
+	 * sleepers were dismissed, others are left; call it again after
+	 * lock_pause. */
+	int (*empty)(struct caller *c, struct slot *s);
 	/* In step 3, part of the operation: 1 if the body is not to be freed,
 	 * for it stands in a list of the facility's now, whose `settle` empties
 	 * and frees it. May be NULL. */

@@ -338,8 +338,11 @@ static void recover_journal(
 static __attribute__((noinline)) void recover_lock(
 	struct caller *c, struct lock *lock)
 {
-	recover_journal(c, lock, atom_load_acquire(&lock->journal),
-		region_off(&c->region, lock));
+	u32 thread = atom_load_acquire(&lock->journal);
+
+	/* 0: lock_pause, nothing was under way. */
+	if (thread)
+		recover_journal(c, lock, thread, region_off(&c->region, lock));
 }
 
 void lock_recover_biased(struct caller *c, struct lock *lock, u32 thread)
@@ -416,7 +419,7 @@ static void unlock_contended(const struct caller *c, struct lock *lock)
 }
 
 /* The word is free again: what the thread still holds is pending. */
-HOT static void released(struct caller *c, u32 n)
+HOT static inline void let_go(struct caller *c, u32 n)
 {
 	c->n_held = n;
 	if (n && likely(!c->host_pending)) {
@@ -424,6 +427,13 @@ HOT static void released(struct caller *c, u32 n)
 		robust_pop(c, &c->held[n - 1]->word);
 	} else if (!n) {
 		robust_pend(c, NULL);
+	}
+}
+
+HOT static void released(struct caller *c, u32 n)
+{
+	let_go(c, n);
+	if (!n) {
 		c->damaged = 0;
 		if (unlikely(c->n_grants))
 			wait_flush(c);
@@ -462,6 +472,8 @@ void lock_pass_on(struct caller *c, struct lock *lock)
 {
 	u32 n = c->n_held - 1;
 
+	if (unlikely(caller_header(c)->profiling))
+		profile_end(c, lock);
 	atom_store_release(&c->journal->n_locks, n);
 	if (unlikely(c->host_pending))
 		robust_pop(c, &lock->word);
@@ -470,4 +482,25 @@ void lock_pass_on(struct caller *c, struct lock *lock)
 	crash_point();
 	sys_futex_wake(&lock->word, 1);
 	released(c, n);
+}
+
+int lock_pause(struct caller *c, struct lock *lock)
+{
+	u32 n = c->n_held - 1, seen = c->tid;
+	int wanted = 0;
+
+	if (unlikely(caller_header(c)->profiling))
+		profile_end(c, lock);
+	atom_store_release(&c->journal->n_locks, n);
+	atom_store_release(&lock->journal, 0);
+	if (unlikely(c->host_pending))
+		robust_pop(c, &lock->word);
+	if (!atom_cas(&lock->word, &seen, SYS_OWNER_DIED)) {
+		atom_xchg(&lock->word, SYS_OWNER_DIED | SYS_WAITERS);
+		boost_end(c);
+		crash_point();
+		wanted = sys_futex_wake(&lock->word, 1) > 0;
+	}
+	let_go(c, n);
+	return wanted;
 }

@@ -15,8 +15,8 @@
  *   sleeper   tid -> tid | WAITERS; tid of one who is gone -> OWNER_DIED |
  *             WAITERS; by compare-and-swap
  *   owner     own tid -> 0; own tid | WAITERS -> WAITERS, then a wake-up, and
- *             WAITERS -> 0 if that met nobody; or -> OWNER_DIED | WAITERS
- *             (lock_pass_on)
+ *             WAITERS -> 0 if that met nobody; or -> OWNER_DIED [| WAITERS]
+ *             (lock_pass_on, lock_pause)
  *   kernel    own tid of one who dies [| WAITERS] -> OWNER_DIED [| WAITERS]
  *
  * While a lock is wanted or held, the pending entry of the robust list that
@@ -106,6 +106,31 @@ void lock_pass_on(struct caller *c, struct lock *lock);
  * inside (bias.h): roll back what that thread had not committed. May be cut
  * off anywhere and run again. */
 void lock_recover_biased(struct caller *c, struct lock *lock, u32 thread);
+
+/*
+ * In the midst of what a dead owner's next one would finish, a pass over many
+ * sleepers or their dismissal: let others have the lock. Nothing is journaled.
+ * It is marked as lock_pass_on does, so that whoever takes it goes on with that
+ * before anything else, and who looks without the lock does not trust what it
+ * sees; nobody died, so lock.journal is 0 and no event tells.
+ *
+ * Before it wait_pause_begin, after the last of several wait_pause_end, and then
+ * the lock is taken again, without regard to what lock_acquire returns: the
+ * object's own words say whether there is still something to do. The section
+ * goes on until then: a section_end for each lock.
+ *
+ * Who dies, and what then (the object's word for it, pass_pending or removing, is
+ * set from before the first pause until all is done):
+ *   the one who paused     the word of one whom it has let through is on its
+ *                          list at any time: LOOK, and that one takes the lock
+ *                          and goes on
+ *   and that one, too      nobody else that is queued sleeps without a timer,
+ *                          for wait_pause_begin has woken whom the alarm named:
+ *                          within a second one finds the mark
+ *   whoever took it        the lock is marked: as before
+ * Returns 1 if somebody waits for the lock.
+ */
+int lock_pause(struct caller *c, struct lock *lock);
 
 /* Times taken since the last reset (inspect/lockview.h). The word itself never
  * goes back, for lock-free readers compare it: a reset goes on to the next

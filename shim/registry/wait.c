@@ -31,6 +31,9 @@
 /* Without rseq every sleep has a timeout, which is what makes FUTEX_WAIT end
  * with EINTR; arbitrary, long enough to be no burden. */
 #define LONGEST_NS 1000000000ULL
+/* Wake-ups while somebody comes for the lock of a pass: some ten microseconds.
+ * Arbitrary. */
+#define WANTED_WAKES 4u
 #define NR_RSEQ 334
 #define PR_GET_TIMERSLACK 30
 
@@ -233,28 +236,69 @@ HOT void wait_flush(struct caller *c)
 	robust_pend(c, NULL);
 }
 
-/* More than can be on the list: the rare case in which they are woken under the
- * lock. One is kept back: while more are let through our death must go on
- * waking somebody, who then finishes the pass. */
-static __attribute__((noinline)) void flush_held(struct caller *c)
+/* Another word may be pending: the lock that is held stands on the list, behind
+ * the others, until hold_again. */
+static u32 *hold_aside(struct caller *c)
 {
 	u32 *held = robust_held(c);
 
 	if (likely(held != NULL))
 		push_behind(c, held);
-	while (c->n_grants > 1)
-		wake_next(c);
+	return held;
+}
+
+static void hold_again(struct caller *c, u32 *held)
+{
 	robust_pend(c, held);
 	if (likely(held != NULL))
 		robust_pop(c, held);
+}
+
+/* Of those granted the first are woken, with whatever lock is held: none, or
+ * that of a task whose end is being seen to. */
+static __attribute__((noinline)) void flush_to(struct caller *c, u32 keep)
+{
+	u32 *held = hold_aside(c);
+
+	while (c->n_grants > keep)
+		wake_next(c);
+	hold_again(c, held);
+}
+
+void wait_pause_begin(struct caller *c)
+{
+	struct waiter *w = c->alarm;
+	u32 *held;
+
+	if (!w)
+		return;
+	held = hold_aside(c);
+	c->alarm = NULL;
+	robust_pend(c, &w->word);
+	robust_pop(c, &w->word);
+	atom_store_release(&w->word, WAIT_WORD_LOOK);
+	crash_point();
+	sys_futex_wake(&w->word, 1);
+	hold_again(c, held);
+}
+
+/* One is kept back: while more are let through our death must go on waking
+ * somebody, who then finishes the pass. */
+void wait_pause_end(struct caller *c, int wanted)
+{
+	if (c->n_grants > MAX_GRANTS - HOLD_LEAVES)
+		flush_to(c, 1);
+	else if (wanted && c->n_grants > WANTED_WAKES)
+		flush_to(c, c->n_grants - WANTED_WAKES);
 }
 
 HOT void wait_grant(struct caller *c, struct waiter *w)
 {
 	u32 old = c->alarm_was, asleep;
 
+	/* Not in passes that pause, but for what others left to be done. */
 	if (unlikely(c->n_grants == MAX_GRANTS))
-		flush_held(c);
+		flush_to(c, 1);
 	if (c->alarm == w)
 		c->alarm = NULL;
 	else

@@ -26,7 +26,9 @@
  *   0, WAITERS    LOOK   the owner of the object's lock, the sleeper being
  *                        queued, by compare-and-swap (wait_nudge)
  *   tid           was    that waker, still under the lock; LOOK if there was
-                        something to know meanwhile (wait_alarm_end)
+ *                        something to know meanwhile (wait_alarm_end), or if it
+ *                        is to be let go before the pass is done
+ *                        (wait_pause_begin)
  *   tid           DONE   that waker, once the grant is committed and the lock
  *                        released: its last store (wait_flush)
  *   tid           LOOK   the kernel, when that waker dies; or somebody who has
@@ -40,7 +42,8 @@
  * and everybody else, the sleeper too, waits for that (wait_settle). While one
  * has the object's lock and the sleeper is queued, a tid that is not one's own
  * is of somebody dead whom the kernel has not come to yet: a living waker has
- * such a word only while it has the lock itself. To push the node again would
+ * such a word only while it has the lock itself; what it keeps over a lock_pause
+ * are words of those it has let through. To push the node again would
  * lead the kernel's walk of the dead one's list onto another list, and what
  * stands behind it there (lifeline, the application's robust mutexes) would
  * never be marked.
@@ -52,7 +55,8 @@
  *   waker, between DONE and     the word is pending: the kernel wakes
  *   its futex call
  *   waker in a pass, between    the alarmed sleeper's word is LOOK; it takes
- *   commit and last grant       the lock and finishes the pass
+ *   commit and last grant       the lock and finishes the pass; after a
+ *                               lock_pause (lock.h) one of those granted does
  *   and the alarmed sleeper     all others look for themselves: below
  *   and the one who took over   its lock is marked: as before, from the pass on
  *   sleeper                     `alive` is on its robust list while it is
@@ -158,6 +162,14 @@ void wait_alarm_end(struct caller *c);
 void wait_nudge(struct caller *c, struct waiter *w);
 /* Send what was promised. Called by lock_release. */
 void wait_flush(struct caller *c);
+/*
+ * Before lock_pause: whom wait_alarm named, if still queued, looks for itself
+ * from now on, for a word with our name must not be in others' way. After it:
+ * of those granted some are woken if somebody wanted the lock, all but the last
+ * if there is no room for as many as the next hold lets through.
+ */
+void wait_pause_begin(struct caller *c);
+void wait_pause_end(struct caller *c, int wanted);
 
 /* What else wakes a sleeper. */
 struct wait_watch {

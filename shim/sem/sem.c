@@ -106,17 +106,19 @@ static void class_scrub(void *body, u64 bytes)
 
 /* Of a large set they do later; an operation that succeeds until then was
  * before the removal. */
-static void class_empty(struct caller *c, struct slot *s)
+static int class_empty(struct caller *c, struct slot *s)
 {
 	struct semset *set = sem_body(c, s);
 
 	if (!set)
-		return;
+		return 0;
 	if (s->size == 1 || sem_body_size(sem_count(s)) < HEAP_LARGE)
 		own_all(sem_array(set), sem_count(s));
-	sem_dismiss_all(c, s, set, -EIDRM);
+	if (unlikely(sem_dismiss_some(c, s, set, -EIDRM)))
+		return 1;
 	wait_alarm_end(c);
 	undo_drop_all(c, set);
+	return 0;
 }
 
 static void class_alarm(struct caller *c, struct slot *s)
@@ -163,9 +165,23 @@ int sem_get(struct caller *c, s32 key, s32 nsems, s32 flg)
 	return object_get(c, &sem_class, key, nsems, flg);
 }
 
+/* A pass over many sleepers is under way, others having their turn: better
+ * finished before the facility's lock is held. */
+static void finish_pass(struct caller *c, s32 id)
+{
+	u64 ident;
+	struct slot *s = id < 0 ? NULL : ids_find(c, FAC_SEM, id, &ident);
+
+	if (likely(!s || !(atom_load_relaxed(&s->lock.word) & SYS_OWNER_DIED)))
+		return;
+	if (!caller_enroll(c) && !sem_lock(c, s, ident))
+		sem_unlock(c, s);
+}
+
 int sem_remove(struct caller *c, s32 id)
 {
 	sem_warm(c, id);
+	finish_pass(c, id);
 	return object_remove(c, &sem_class, id);
 }
 
@@ -330,15 +346,20 @@ int sem_getzcnt(struct caller *c, s32 id, s32 num)
 	return get_count(c, id, num, 1);
 }
 
-/* Commit a SETVAL or SETALL and let sleepers through. */
-static void changed(struct caller *c, struct slot *s, struct semset *set)
+/* Commit a SETVAL and let sleepers through; as sem_pass. Linux then tries all
+ * that sleep on the set. Of single operations only those on this semaphore can
+ * go on; arrays of zeros are tried in any case, which shows in GETZCNT. */
+static int changed(
+	struct caller *c, struct slot *s, struct semset *set, u16 num)
 {
+	const u16 *nums = set->zero_arrays.head ? NULL : &num;
+
 	journal_set64(c, (u64 *)&s->ctime, sys_realtime_sec());
 	journal_set16(c, &set->pass_pending, 1);
 	if (set->n_waiters)
-		sem_alarm(c, s, set, NULL, 0);
+		sem_alarm(c, s, set, nums, 1);
 	journal_commit(c);
-	sem_pass(c, s, set, NULL, 0);
+	return sem_pass(c, s, set, nums, 1);
 }
 
 int sem_setval(struct caller *c, s32 id, s32 num, s32 val)
@@ -373,8 +394,8 @@ int sem_setval(struct caller *c, s32 id, s32 num, s32 val)
 		} else {
 			journal_set64(
 				c, &sem->lo, lo_make(sem->lo, val, c->pid));
-			changed(c, s, set);
-			if (!set->n_waiters && !set->n_adj)
+			if (!changed(c, s, set, (u16)num) && !set->n_waiters &&
+				!set->n_adj)
 				atom_store_release(
 					&sem->lo, sem->lo & ~SEM_OWNED);
 		}

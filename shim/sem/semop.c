@@ -91,6 +91,18 @@ HOT void sem_lock_any(struct caller *c, struct slot *s)
 		sem_pass(c, s, set, NULL, 0);
 }
 
+void sem_lock_again(struct caller *c, struct slot *s)
+{
+	int died = lock_acquire(c, &s->lock);
+	struct semset *set;
+
+	if (unlikely(s->bias))
+		take_back(c, s);
+	set = sem_body(c, s);
+	if (died && set && (atom_load_acquire(&s->ident) & IDENT_LIVE))
+		sem_setall_rest(c, s, set);
+}
+
 HOT int sem_lock(struct caller *c, struct slot *s, u64 ident)
 {
 	sem_lock_any(c, s);
@@ -365,8 +377,8 @@ static inline int must_pass(
 	return 0;
 }
 
-/* The array was applied: commit it and let others through. */
-HOT static void finish(struct caller *c, struct slot *s, struct semset *set,
+/* The array was applied: commit it and let others through. As sem_pass. */
+HOT static int finish(struct caller *c, struct slot *s, struct semset *set,
 	const struct request *r, u32 holders)
 {
 	u16 nums[MAX_DIRTY];
@@ -382,12 +394,14 @@ HOT static void finish(struct caller *c, struct slot *s, struct semset *set,
 		journal_set16(c, &set->pass_pending, 1);
 		sem_alarm(c, s, set, all ? NULL : nums, r->a.n);
 		journal_commit(c);
-		sem_pass(c, s, set, all ? NULL : nums, r->a.n);
+		if (unlikely(sem_pass(c, s, set, all ? NULL : nums, r->a.n)))
+			return -EIDRM;
 	} else {
 		journal_commit(c);
 	}
 	if (r->a.n == 1 && !r->undo)
 		stay_calm(s, set, &sem_array(set)[r->a.sops[0].num]);
+	return 0;
 }
 
 /* Room for enqueue; the lock is held and nothing under way. Not before: a
@@ -480,8 +494,8 @@ HOT static int op_once(
 	holders = set->n_adj;
 	err = array_try(c, set, &r->a, &op);
 	if (err == 0) {
-		finish(c, s, set, r, holders);
-		consider_bias(c, s, set, ident);
+		if (likely(!finish(c, s, set, r, holders)))
+			consider_bias(c, s, set, ident);
 		sem_unlock(c, s);
 		return 0;
 	}

@@ -91,6 +91,8 @@ int sem_lock(struct caller *c, struct slot *s, u64 ident);
 void sem_unlock(struct caller *c, struct slot *s);
 /* The same for a slot whatever stands in it: takes the lock in any case. */
 void sem_lock_any(struct caller *c, struct slot *s);
+/* The same but for the pass: for who is in one, after lock_pause. */
+void sem_lock_again(struct caller *c, struct slot *s);
 
 /*
  * Take the set's lock, with nobody dead holding undo on it. all: also those who
@@ -103,10 +105,21 @@ int sem_lock_reaped(struct caller *c, struct slot *s, u64 ident, int all,
 /* Make the semaphore's words the lock holder's. */
 void sem_own(struct sem *sem);
 
-/* Try all sleepers that a change of the named semaphores may let through
+/*
+ * Try all sleepers that a change of the named semaphores may let through
  * (§4.4); nums NULL = all semaphores of the set. The lock is held, nothing is
- * journaled. Clears pass_pending. */
-void sem_pass(struct caller *c, struct slot *s, struct semset *set,
+ * journaled. Clears pass_pending.
+ *
+ * After HOLD_LEAVES sleepers others may have the lock (lock_pause). Whoever
+ * takes it finds pass_pending and finishes the pass (sem_lock_any) before he
+ * does anything else, and who looks without the lock finds it busy: so nobody
+ * sees values between, and the order is that of one pass, which begins at the
+ * first sleeper anew after each one that was let through.
+ *
+ * -EIDRM: the set was removed meanwhile, and set is not to be touched; the
+ * slot's lock is held all the same.
+ */
+int sem_pass(struct caller *c, struct slot *s, struct semset *set,
 	const u16 *nums, u32 n);
 /* Before a change that may let sleepers through is committed: see wait_alarm.
  */
@@ -127,8 +140,8 @@ void sem_finish_removal(struct caller *c);
  * operation of its own. */
 void sem_dismiss(
 	struct caller *c, struct semset *set, struct waiter *w, s32 result);
-/* End every sleeper with a result (RMID). */
-void sem_dismiss_all(
+/* End every sleeper with a result (RMID), or HOLD_LEAVES of them: then 1. */
+int sem_dismiss_some(
 	struct caller *c, struct slot *s, struct semset *set, s32 result);
 /* Sleepers counted at semaphore num: those blocked at an op < 0, or at 0. */
 u32 sem_count_blocked(struct caller *c, struct slot *s, struct semset *set,

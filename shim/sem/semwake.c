@@ -83,9 +83,21 @@ HOT void queue_remove(
 	journal_set32(c, &w->state, WAIT_DONE);
 }
 
+/* Enough were let through in this hold. */
+static inline int hold_is_over(const struct caller *c)
+{
+	return !c->may_leave;
+}
+
+static inline void one_leaves(struct caller *c)
+{
+	c->may_leave -= c->may_leave > 0;
+}
+
 void sem_dismiss(
 	struct caller *c, struct semset *set, struct waiter *w, s32 result)
 {
+	one_leaves(c);
 	queue_remove(c, set, w, result);
 	if (!wait_dead(w))
 		wait_grant(c, w);
@@ -100,7 +112,8 @@ static void each_queue(struct caller *c, struct slot *s, struct semset *set,
 	struct sem *sems = sem_array(set);
 	u32 i;
 
-	for (i = 0; i < sem_count(s) && set->n_waiters; i++) {
+	for (i = 0; i < sem_count(s) && set->n_waiters && !hold_is_over(c);
+		i++) {
 		if (sems[i].alter.head)
 			visit(c, s, set, &sems[i].alter, arg);
 		if (sems[i].zero.head)
@@ -116,7 +129,7 @@ static void visit_dismiss(struct caller *c, struct slot *s, struct semset *set,
 	struct waiter *w;
 
 	(void)s;
-	while (q->head) {
+	while (q->head && !hold_is_over(c)) {
 		w = wait_at(c, q->head);
 		/* Who stands there says so, until he is dismissed: else the
 		 * queue is damaged, and the rest of it lost. */
@@ -130,11 +143,13 @@ static void visit_dismiss(struct caller *c, struct slot *s, struct semset *set,
 	}
 }
 
-void sem_dismiss_all(
+int sem_dismiss_some(
 	struct caller *c, struct slot *s, struct semset *set, s32 result)
 {
+	c->may_leave = HOLD_LEAVES;
 	if (set->n_waiters)
 		each_queue(c, s, set, visit_dismiss, &result);
+	return hold_is_over(c) && set->n_waiters;
 }
 
 struct count_arg {
@@ -250,6 +265,7 @@ static int pass_try(
 	if (err == BLOCKED)
 		err = -EAGAIN;
 	queue_remove(c, set, w, err);
+	one_leaves(c);
 	if (set->n_adj > holders && set->n_waiters)
 		sem_tell(c, set, &a);
 	wait_grant(c, w);
@@ -263,7 +279,7 @@ static void try_zero_queue(struct caller *c, struct slot *s, struct semset *set,
 	struct waiter *w = wait_at(c, q->head), *next;
 	u32 left = N_THREADS;
 
-	for (; w; w = next) {
+	for (; w && !hold_is_over(c); w = next) {
 		next = wait_next(c, w, &left);
 		pass_try(c, s, set, w);
 	}
@@ -324,8 +340,8 @@ static void alter_pass_simple(
 	u32 left = N_THREADS;
 
 	/* A decrement cannot succeed at 0, and an increment never sleeps. */
-	for (w = wait_at(c, sem->alter.head); w && SEM_VALUE(sem->lo);
-		w = next) {
+	for (w = wait_at(c, sem->alter.head);
+		w && SEM_VALUE(sem->lo) && !hold_is_over(c); w = next) {
 		next = wait_next(c, w, &left);
 		if (pass_try(c, s, set, w) > 0)
 			after_success(c, s, set, w, &touched);
@@ -536,7 +552,8 @@ static __attribute__((noinline)) void alter_pass_arrays(struct caller *c,
 	int got;
 
 	pass_begin(c, s, set, &p, d);
-	while ((w = pass_single(c, s, set, &p, pass_array(c, &p))) && left--) {
+	while (!hold_is_over(c) &&
+		(w = pass_single(c, s, set, &p, pass_array(c, &p))) && left--) {
 		pass_step(c, &p, w);
 		got = pass_try(c, s, set, w);
 		if (got > 0)
@@ -546,7 +563,7 @@ static __attribute__((noinline)) void alter_pass_arrays(struct caller *c,
 		else if (!got && w->kind == Q_COMPLEX)
 			p.looked_at |= array_looks_at(c, w);
 	}
-	if (s->size > 1)
+	if (s->size > 1 && !hold_is_over(c))
 		pass_unmark(set, &p, d);
 }
 
@@ -604,22 +621,57 @@ HOT int sem_hand_over(
 	return 1;
 }
 
-void sem_pass(struct caller *c, struct slot *s, struct semset *set,
+/* Let others have the lock, and take it again. 1 if nobody had it. */
+static int pass_pause(struct caller *c, struct slot *s)
+{
+	u64 count = s->lock.count;
+
+	wait_pause_begin(c);
+	wait_pause_end(c, lock_pause(c, &s->lock));
+	sem_lock_again(c, s);
+	section_end(c);
+	return s->lock.count == count + 1;
+}
+
+/* The pass of the set in the slot is not done: its body, whichever set it is by
+ * now, or NULL. */
+static struct semset *pass_left(struct caller *c, struct slot *s)
+{
+	struct semset *set = atom_load_acquire(&s->ident) & IDENT_LIVE
+				     ? sem_body(c, s)
+				     : NULL;
+
+	return set && set->pass_pending ? set : NULL;
+}
+
+int sem_pass(struct caller *c, struct slot *s, struct semset *set,
 	const u16 *nums, u32 n)
 {
+	u64 ident = s->ident;
 	struct dirty d;
+	int arrays;
 	u32 i;
 
 	dirty_init(&d, nums == NULL);
 	for (i = 0; nums && i < n; i++)
 		dirty_add(&d, nums[i]);
-	if (set->n_waiters) {
+	while (set && set->n_waiters) {
+		arrays = set->complex.head || set->zero_arrays.head;
+		c->may_leave = HOLD_LEAVES;
 		zero_pass(c, s, set, &d);
 		alter_pass(c, s, set, &d);
+		if (likely(!hold_is_over(c)))
+			break;
+		/* What arrays have changed is not in d, nor what others have
+		 * who came between. */
+		if (!pass_pause(c, s) || arrays)
+			d.all = 1;
+		set = pass_left(c, s);
 	}
-	if (set->pass_pending)
+	if (set && set->pass_pending)
 		atom_store_release(&set->pass_pending, 0);
 	wait_alarm_end(c);
+	return likely(s->ident == ident) ? 0 : -EIDRM;
 }
 
 void sem_tell(struct caller *c, struct semset *set, const struct array *a)

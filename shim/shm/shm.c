@@ -149,7 +149,7 @@ static void unlink_dest(struct caller *c, struct shm_segment *seg)
 }
 
 /* Facility and slot lock held; nobody has it attached. */
-static void class_empty(struct caller *c, struct slot *s)
+static int class_empty(struct caller *c, struct slot *s)
 {
 	struct shm_state *st = &caller_header(c)->shm;
 	struct id_table *t = &caller_header(c)->ids[FAC_SHM];
@@ -157,7 +157,7 @@ static void class_empty(struct caller *c, struct slot *s)
 	u64 *sum;
 
 	if (!seg || !shm_run_at(c, seg->run) || !(seg->flags & SHM_SEG_COUNTED))
-		return;
+		return 0;
 	sum = seg->flags & SHM_SEG_NORESERVE ? &st->unpromised : &st->promised;
 	journal_set64(c, sum, *sum - seg->pages);
 	journal_set64(c, &t->total, t->total - seg->pages);
@@ -166,6 +166,7 @@ static void class_empty(struct caller *c, struct slot *s)
 	journal_set32(c, &seg->flags, 0);
 	shm_run_give(c, &seg->run, seg->touched ? seg->pages : 0);
 	journal_commit(c);
+	return 0;
 }
 
 static void class_lock(struct caller *c, struct slot *s)

@@ -60,7 +60,7 @@ prove() {
             >>log 2>&1 || return 2
     timeout 300 ./pan -m1000000 -w22 >log 2>&1 || return 2
     # A search that was cut short proves nothing.
-    ! grep -qE 'max search depth too small|out of memory' log || return 2
+    ! grep -qE 'max search depth too small|out of memory|MEMLIM' log || return 2
     grep -q 'errors: 0$' log && return 0
     grep -qE 'errors: [0-9]+$' log && return 1
     return 2
