@@ -252,10 +252,10 @@ static int chunk_add(struct caller *c, struct msgqueue *q, u32 k)
 	return 0;
 }
 
-/* An operation of its own. `list`: where it stands. leave: a large one becomes
- * the thread's, with its pages. */
-static void chunk_drop(struct caller *c, struct msgqueue *q, u32 *list,
-	struct msg_chunk *ch, int leave)
+/* An operation of its own. `list`: where it stands. 1: it has become the
+ * thread's own, with its pages (heap_leave), as a large one does if it can. */
+static int chunk_drop(
+	struct caller *c, struct msgqueue *q, u32 *list, struct msg_chunk *ch)
 {
 	struct msg_class *cl = &q->class[class_in(ch)];
 	u64 size = ch->size, off = region_off(&c->region, ch);
@@ -266,7 +266,7 @@ static void chunk_drop(struct caller *c, struct msgqueue *q, u32 *list,
 		 * lost. */
 		journal_set32(c, list, 0);
 		journal_commit(c);
-		return;
+		return 0;
 	}
 	list_remove(c, list, ch);
 	journal_set32(c, &cl->n_chunks, cl->n_chunks - 1);
@@ -277,9 +277,9 @@ static void chunk_drop(struct caller *c, struct msgqueue *q, u32 *list,
 	/* Should another list lead here, it ends here. */
 	journal_set64(c, &ch->size, 0);
 	journal_set64(c, &q->new_chunk.off, off);
-	if (leave && heap_leave(c, size, &q->new_chunk)) {
+	if (heap_leave(c, size, &q->new_chunk)) {
 		journal_commit(c);
-		return;
+		return 1;
 	}
 	heap_acquire(c);
 	freed = heap_free_locked(c, size, &q->new_chunk);
@@ -287,6 +287,7 @@ static void chunk_drop(struct caller *c, struct msgqueue *q, u32 *list,
 	if (freed)
 		heap_discard(c, off, size);
 	heap_release(c);
+	return 0;
 }
 
 static u32 class_of(u64 size)
@@ -392,8 +393,9 @@ static void warm_trim(struct caller *c, struct msgqueue *q, u32 most)
 		}
 }
 
-/* The queue is empty: only the first chunk of a size is kept. */
-static void trim_empty(struct caller *c, struct msgqueue *q)
+/* The queue is empty: only the first chunk of a size is kept. 1: one has become
+ * the thread's own, and others may be left. */
+static int trim_empty(struct caller *c, struct msgqueue *q)
 {
 	struct walk w = {0};
 	struct msg_chunk *ch;
@@ -405,9 +407,16 @@ static void trim_empty(struct caller *c, struct msgqueue *q)
 			link = next) {
 			ch = chunk_at(c, link);
 			next = ch->next;
-			if (!STATE_LIVE(ch->state) && ch->size > CHUNK_FIRST)
-				chunk_drop(c, q, &q->class[k].room, ch, 0);
+			if (!STATE_LIVE(ch->state) && ch->size > CHUNK_FIRST &&
+				chunk_drop(c, q, &q->class[k].room, ch))
+				return 1;
 		}
+	return 0;
+}
+
+int msgmem_trim_rest(struct caller *c, struct msgqueue *q)
+{
+	return !MSG_NUM(q->count) && trim_empty(c, q);
 }
 
 void msgmem_trim(struct caller *c, struct msgqueue *q, struct msg *m)
@@ -416,7 +425,7 @@ void msgmem_trim(struct caller *c, struct msgqueue *q, struct msg *m)
 	struct msg_class *cl = &q->class[class_in(ch)];
 
 	if (unlikely(!MSG_NUM(q->count))) {
-		trim_empty(c, q);
+		c->trim_left = trim_empty(c, q);
 		return;
 	}
 	warm_trim(c, q, WARM_BUSY);
@@ -429,7 +438,8 @@ void msgmem_trim(struct caller *c, struct msgqueue *q, struct msg *m)
 		atom_store_release(&cl->idle, rbtree_link(c, ch));
 		return;
 	}
-	chunk_drop(c, q, &cl->room, other->size > ch->size ? other : ch, 0);
+	c->trim_left = chunk_drop(
+		c, q, &cl->room, other->size > ch->size ? other : ch);
 }
 
 /* ---- removal ---- */
@@ -501,7 +511,7 @@ static int free_chunk(struct caller *c, struct msgqueue *q)
 
 		if (!*list)
 			continue;
-		chunk_drop(c, q, list, chunk_at(c, *list), 1);
+		chunk_drop(c, q, list, chunk_at(c, *list));
 		return 1;
 	}
 	return 0;

@@ -495,6 +495,23 @@ static inline void look_first(struct caller *c, const struct slot *s,
 	await_message(&t->spin, q, seen);
 }
 
+/* Chunks of an empty queue go, one a hold; their pages without the lock. */
+static __attribute__((noinline)) void trim_rest(
+	struct caller *c, struct slot *s, u64 ident)
+{
+	struct msgqueue *q;
+
+	while (c->trim_left) {
+		heap_settle_bare(c);
+		c->trim_left = 0;
+		if (msg_lock(c, s, ident))
+			return;
+		q = msg_body(c, s);
+		c->trim_left = q && msgmem_trim_rest(c, q);
+		lock_release(c, &s->lock);
+	}
+}
+
 /* One try under the lock, which is released; in a section. A length, -errno, or
  * SLEEP_RETRY: from the access check on. */
 static s64 receive_once(struct caller *c, struct slot *s, u64 ident,
@@ -539,6 +556,8 @@ static s64 receive_once(struct caller *c, struct slot *s, u64 ident,
 			ret = msgqueue_take(c, q, m, &p);
 		}
 		release(c, s, q);
+		if (unlikely(c->trim_left))
+			trim_rest(c, s, ident);
 		return ret ? ret : copy_out(c, r, &p);
 	}
 	if (r->flg & MSG_IPC_NOWAIT) {

@@ -101,8 +101,12 @@ void msgmem_block_out(
 	struct caller *c, struct msgqueue *q, struct msg *m, u32 where);
 void msgmem_block_in(struct caller *c, struct msgqueue *q, struct msg *m);
 /* After the commit of an operation that gave the cell m back: return memory
- * that is not needed. Operations of their own. */
+ * that is not needed. Operations of their own. Pages are not given back under
+ * the queue's lock: with caller.trim_left a block of them is the thread's own,
+ * heap_settle follows without a lock, and then, locked again, trim_rest, until
+ * that says 0. */
 void msgmem_trim(struct caller *c, struct msgqueue *q, struct msg *m);
+int msgmem_trim_rest(struct caller *c, struct msgqueue *q);
 /* 0 if it would find nothing to do after m, still in the queue, has left. */
 int msgmem_trim_due(
 	const struct caller *c, const struct msgqueue *q, const struct msg *m);

@@ -192,6 +192,7 @@ struct caller {
 		u64 off;
 	} undo_cache[2 * OLDER];
 	u32 undo_walked; /* records looked at in the last search for one */
+	u32 trim_left;	 /* msgmem_trim has left something to do */
 	u32 may_leave;	 /* sleepers that may yet be let through in this hold */
 };
 

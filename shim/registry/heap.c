@@ -402,6 +402,12 @@ void heap_settle(struct caller *c)
 	section_end(c);
 }
 
+void heap_settle_bare(struct caller *c)
+{
+	atom_store_release(&own(c)->ready_filled, 0);
+	heap_settle(c);
+}
+
 int heap_alloc_at(struct caller *c, u64 size, struct ref *ret)
 {
 	int err;

@@ -57,6 +57,9 @@ void heap_free_at(struct caller *c, u64 size, struct ref *ref);
 int heap_prepare(struct caller *c, u64 size);
 int heap_leave(struct caller *c, u64 size, struct ref *ref);
 void heap_settle(struct caller *c);
+/* The same, and its pages go in any case: heap_settle keeps some for the next
+ * one that needs a block. */
+void heap_settle_bare(struct caller *c);
 
 /* What a thread keeps of memory from one call to the next, each block of it: a
  * larger one goes back when the call is over, for the thread may never make
