@@ -20,6 +20,7 @@ static int prefork_dead(struct caller *c, struct task *t)
 		return task_child_gone(c, t);
 	if (pid == c->pid || !identity_process_gone(pid, t->start, 1))
 		return 0;
+	/* Who had found it died before he named it: 0. */
 	if (sys_boottime_ns() - t->use_seq > PREFORK_GRACE_NS ||
 		task_child_none(c, t))
 		return 1;

@@ -240,7 +240,15 @@ void shm_attach_for_forks(
 
 struct shm_fork shm_found_begin(struct caller *c)
 {
-	return make_task(c);
+	struct shm_fork f = make_task(c);
+	struct task *t = region_task(&c->region, f.task);
+
+	/* Until its child is named it is ours, and goes with us. */
+	if (f.task) {
+		atom_store_release(&t->image, 0);
+		atom_store_release(&t->use_seq, 0);
+	}
+	return f;
 }
 
 void shm_found_has(struct caller *c, const struct shm_fork *f, struct slot *s,
@@ -264,7 +272,6 @@ void shm_found_end(
 		&t->mm, sys_process_read(child, 0, &p) ? p.stack : 0);
 	atom_store_release(&t->life_birth, identity_birth(child));
 	atom_store_release(&t->image, image);
-	atom_store_release(&t->use_seq, 0);
 	atom_store_release(&t->prefork, (u64)f->nonce << 32 | child);
 }
 

@@ -18,6 +18,7 @@
 #include <sys/ipc.h>
 #include <sys/prctl.h>
 #include <sys/shm.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "entry/process.h"
@@ -109,6 +110,31 @@ static void dead_attached(void)
 	}
 	waitpid(pid, NULL, 0);
 }
+/* Another process had it, and died, and a child of it that nobody has seen is
+ * there as long as we are: looking counts that, and drops the dead one's. */
+static void orphan_attached(void)
+{
+	int hold[2];
+	pid_t pid;
+	long ret = SYS_fork;
+	char c;
+
+	with_segment();
+	if (pipe(hold))
+		_exit(90);
+	pid = fork();
+	if (pid) {
+		waitpid(pid, NULL, 0);
+		return;
+	}
+	shmat(id, NULL, 0);
+	shmat(id, NULL, SHM_RDONLY);
+	__asm__ volatile("syscall" : "+a"(ret)::"rcx", "r11", "memory");
+	if (ret)
+		_exit(0);
+	close(hold[1]);
+	_exit(read(hold[0], &c, 1) != 0);
+}
 static void reap(void)
 {
 	struct shmid_ds ds;
@@ -131,6 +157,7 @@ static const struct op {
 	{"fork", attached, fork_child},
 	{"unmap a piece", attached, piece},
 	{"reap", dead_attached, reap},
+	{"reap, beside a child", orphan_attached, reap},
 };
 
 static int look(const char *name, long n)
