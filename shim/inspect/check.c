@@ -477,7 +477,7 @@ static void check_threads(struct check *k)
 			check_block(k, th->spare, th->spare_size);
 		else if (x && th->spare.off && x->old.off)
 			check_block(k, x->old, x->old_size);
-		if (th->spare.off && sys_call(__NR_kill, th->tid, 0) != -ESRCH)
+		if (th->spare.off && !identity_thread_gone(th->tid, th->birth))
 			check_failed_sum(
 				k, INV_SPARE, "thread", i, th->spare.off);
 		check_thread_blocks(k, th);

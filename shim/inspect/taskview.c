@@ -15,7 +15,7 @@ static u32 count_threads(struct caller *c, const struct task_view *v, u64 birth)
 		u32 tid = atom_load_acquire(&th->tid);
 
 		n += tid && th->task == v->idx && th->start == birth &&
-		     sys_call(__NR_kill, tid, 0) != -ESRCH;
+		     !identity_thread_gone(tid, th->birth);
 	}
 	return n;
 }

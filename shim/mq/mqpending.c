@@ -6,6 +6,7 @@
 #include "registry/event.h"
 #include "registry/lock.h"
 #include "registry/task.h"
+#include "registry/thread.h"
 
 /* A notification thread on its way needs some ten microseconds; one that is
  * stopped is not waited for. Arbitrary. */
@@ -25,7 +26,7 @@ static int is_stale(struct caller *c, const struct mq_pending *m, u32 state)
 	const struct task *t;
 
 	if (state != MQ_PENDING_SENT)
-		return sys_call(__NR_kill, state, 0) == -ESRCH;
+		return thread_gone(c, state);
 	t = region_task(&c->region, m->task % N_TASKS);
 	return t->pid != m->pid || t->start != m->start || task_gone(c, t);
 }

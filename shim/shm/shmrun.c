@@ -205,7 +205,7 @@ static int is_left(const struct thread *th)
 	u32 tid = atom_load_acquire(&th->tid);
 
 	return th->run.off && (!tid || th->run_claim != th->claims ||
-				      sys_call(__NR_kill, tid, 0) == -ESRCH);
+				      identity_thread_gone(tid, th->birth));
 }
 
 /* The run of a record into the lists, if nobody goes on with it. */
