@@ -820,7 +820,7 @@ int __wrap_sys_process_read(uint32_t pid, uint32_t tid, struct sys_process *ret)
 {
 	u32 i;
 
-	*ret = (struct sys_process){.stack = 0x7ffff000, .n_threads = 1};
+	*ret = (struct sys_process){.stack = STACK_START, .n_threads = 1};
 	if (tid && tid != pid)
 		return 0;
 	if (pid == (u32)raw_syscall(__NR_getpid, 0, 0, 0, 0, 0, 0) && !self) {
@@ -833,9 +833,11 @@ int __wrap_sys_process_read(uint32_t pid, uint32_t tid, struct sys_process *ret)
 	}
 	for (i = 0; i < ctl->n_actors; i++) {
 		if (ctl->actors[i].pid != pid ||
-			ctl->actors[i].state == ACTOR_DEAD)
+			(ctl->actors[i].state == ACTOR_DEAD &&
+				!ctl->actors[i].succeeded))
 			continue;
 		ret->start = ctl->actors[i].start;
+		ret->stack = ctl->actors[i].stack;
 		return 1;
 	}
 	ret->start = 50;

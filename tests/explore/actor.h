@@ -23,6 +23,7 @@
 #define CALL_OUT 6u
 /* Steps of one actor in one run beyond which it is taken for endless. */
 #define MAX_STEPS 12000u
+#define STACK_START 0x7ffff000u
 #define CLOCK_START 1000000000000ULL /* virtual nanoseconds */
 #define REALTIME_START 1700000000LL  /* seconds at virtual time 0 */
 
@@ -75,9 +76,11 @@ struct actor {
 	u32 endless;
 	u32 signals; /* SIGUSR2 that it has got */
 	u32 answers;
-	u64 local;  /* hash of all that it has read */
-	u64 start;  /* "start time" */
-	u64 robust; /* address of its robust list's head */
+	u64 local;     /* hash of all that it has read */
+	u64 start;     /* "start time" */
+	u64 stack;     /* where its stack "starts" */
+	u32 succeeded; /* dead, and its number, start and stack are another's */
+	u64 robust;    /* address of its robust list's head */
 	u64 n_buffer;
 	struct {
 		u64 off, value;

@@ -76,6 +76,10 @@ struct call {
 #define ACTOR_IMMORTAL 16u  /* is not killed */
 #define ACTOR_WALK 32u	 /* dies only so that the kernel's walk is in steps */
 #define ACTOR_STEADY 64u /* is not preempted */
+/* When it dies its number is at once that of a process that makes no call: of
+ * another one, or of its own next program image (exec: the same start). */
+#define ACTOR_REUSED 128u
+#define ACTOR_EXECS 256u
 
 struct actor_def {
 	u32 flags;

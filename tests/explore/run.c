@@ -275,12 +275,49 @@ static void end_child(void)
 		;
 }
 
+static pid_t clone_as(u32 pid)
+{
+	pid_t want = (pid_t)pid;
+	struct clone_args args = {.exit_signal = SIGCHLD,
+		.set_tid = (uintptr_t)&want,
+		.set_tid_size = 1};
+
+	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+}
+
+/* Somebody with the number of an actor that is gone. */
+static void succeed(u32 i)
+{
+	u32 flags = run.scn->actors[i].flags;
+	struct actor *a = &ctl->actors[i];
+	pid_t pid;
+
+	if (!(flags & (ACTOR_REUSED | ACTOR_EXECS)))
+		return;
+	pid = clone_as(a->pid);
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	if (pid < 0) {
+		perror("explore: clone3 with set_tid");
+		exit(2);
+	}
+	a->succeeded = 1;
+	/* Another fork child of the same program has the same stack. */
+	if (flags & ACTOR_REUSED)
+		a->start += 1000;
+	else
+		a->stack -= 0x10000;
+}
+
 static void note_death(u32 i)
 {
 	struct actor *a = &ctl->actors[i];
 
 	end_child();
-
+	succeed(i);
 	a->state = ACTOR_DEAD;
 	a->died = 2 * ctl->n_points + 2;
 	a->local = mix(a->local, 99);
@@ -457,16 +494,6 @@ static __attribute__((noreturn)) void actor_main(u32 i)
 	}
 }
 
-static pid_t clone_as(u32 pid)
-{
-	pid_t want = (pid_t)pid;
-	struct clone_args args = {.exit_signal = SIGCHLD,
-		.set_tid = (uintptr_t)&want,
-		.set_tid_size = 1};
-
-	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
-}
-
 static void start(u32 i)
 {
 	struct actor *a = &ctl->actors[i];
@@ -478,6 +505,7 @@ static void start(u32 i)
 	memset(a, 0, sizeof(*a));
 	a->pid = FIRST_PID + i;
 	a->start = 100 + i;
+	a->stack = STACK_START;
 	a->stop_at = ~0u;
 	a->no_barrier = (def->flags & ACTOR_NO_BARRIER) != 0;
 	a->tso = (def->flags & ACTOR_TSO) != 0;
@@ -501,15 +529,21 @@ static void start(u32 i)
 	}
 }
 
+/* It, or who has its number. */
+static int is_there(const struct actor *a)
+{
+	return a->pid && (a->state != ACTOR_DEAD || a->succeeded);
+}
+
 static void end_all(void)
 {
 	u32 i;
 
 	for (i = 0; i < run.n_actors; i++)
-		if (ctl->actors[i].state != ACTOR_DEAD && ctl->actors[i].pid)
+		if (is_there(&ctl->actors[i]))
 			kill((pid_t)ctl->actors[i].pid, SIGKILL);
 	for (i = 0; i < run.n_actors; i++)
-		if (ctl->actors[i].state != ACTOR_DEAD && ctl->actors[i].pid)
+		if (is_there(&ctl->actors[i]))
 			while (waitpid((pid_t)ctl->actors[i].pid, NULL, 0) < 0)
 				;
 	end_child();

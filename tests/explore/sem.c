@@ -145,7 +145,8 @@ static void death(void *m, u32 actor)
 	struct sem_model *s = m;
 	u32 i;
 
-	if (!s->exists)
+	/* exec keeps what is to be undone. */
+	if (!s->exists || (run.scn->actors[actor].flags & ACTOR_EXECS))
 		return;
 	for (i = 0; i < SEMS; i++) {
 		s->values[i] += s->adj[actor][i];
@@ -428,6 +429,28 @@ const struct scenario sem_scenarios[] = {
 	{SCENARIO("biased-no-barrier", fives),
 		.actors = {{ACTOR_TSO, biased, {DEC}},
 			{ACTOR_NO_BARRIER, NULL, {DEC}}}},
+	{SCENARIO("reused-undo", ones), .kills = 1,
+		.actors = {{ACTOR_REUSED, NULL, {DEC_UNDO}},
+			{ACTOR_FIRST, NULL, {DEC}}}},
+	{SCENARIO("reused-undo-exits", ones),
+		.actors = {{ACTOR_EXITS | ACTOR_REUSED, with_undo, {DEC_UNDO}},
+			{0, with_undo, {DEC_UNDO}}}},
+	{SCENARIO("reused-sleepers", zeros),
+		.actors = {{ACTOR_FIRST | ACTOR_REUSED, NULL, {DEC}},
+			{ACTOR_FIRST | ACTOR_REUSED, NULL, {DEC}},
+			{ACTOR_REUSED, NULL, {INC}}}},
+	{SCENARIO("reused-biased", fives),
+		.actors = {{ACTOR_REUSED, biased, {DEC_UNDO}},
+			{ACTOR_REUSED, NULL, {DEC}}}},
+	{SCENARIO("exec-undo", ones), .kills = 1,
+		.actors = {{ACTOR_EXECS, with_undo, {DEC_UNDO}},
+			{ACTOR_IMMORTAL, NULL, {DEC}}}},
+	{SCENARIO("exec-sleepers", zeros),
+		.actors = {{ACTOR_FIRST | ACTOR_EXECS, NULL, {DEC}},
+			{ACTOR_FIRST | ACTOR_EXECS, NULL, {DEC}},
+			{ACTOR_EXECS, NULL, {INC}}}},
+	{SCENARIO("exec-biased", fives),
+		.actors = {{ACTOR_EXECS, biased, {DEC}}, {.calls = {DEC}}}},
 	/* A is alarmed, and B to D are let through before it. */
 	{SCENARIO("flush-under-lock", zero_one), .kills = 1, .preemptions = 1,
 		.turns = 1,
