@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * See fdpoll.h. poll and its kin only set a flag (mq_watch), and do not look at
- * anything in a process without queues.
+ * See fdpoll.h. poll and its kin tell the queue that they come and go
+ * (mq_poll_begin), the others set a flag for good (mq_watch). In a process
+ * without queues they do not look at anything.
  */
 #undef _FILE_OFFSET_BITS
 #include <errno.h>
@@ -15,7 +16,20 @@
 #include "entry/fdpoll.h"
 #include "registry/guard.h"
 
-static void watch(int fd, u32 bits)
+/* The queues in the poll under way; beyond so many (arbitrary) they are kept in
+ * step for good. In the caller's frame: a handler that forks returns in a child
+ * whose copy says another generation. */
+#define POLLED_MOST 8u
+struct polled {
+	u32 n, generation;
+	struct {
+		struct slot *s;
+		u64 ident;
+	} at[POLLED_MOST];
+};
+
+/* p NULL: when it is over we do not see. */
+static void watch(struct polled *p, int fd, u32 bits)
 {
 	struct fd_entry *e = fd_entry(fd);
 	struct mq_desc d;
@@ -25,8 +39,29 @@ static void watch(int fd, u32 bits)
 	if (fd < 0 || (e && (e->info & (FD_OTHER | FD_PROC))))
 		return;
 	c = process_get(&err);
-	if (c && !fd_lookup(c, fd, &d))
+	if (!c || fd_lookup(c, fd, &d))
+		return;
+	if (!p || p->n == POLLED_MOST || process_in_vfork()) {
 		mq_watch(c, &d, bits);
+	} else if (mq_poll_begin(c, &d, bits)) {
+		p->generation = c->generation;
+		p->at[p->n].s = d.s;
+		p->at[p->n++].ident = d.ident;
+	}
+}
+
+static __attribute__((noinline)) void poll_end(const struct polled *p)
+{
+	struct mq_desc d = {.fd = -1};
+	int err;
+	struct caller *c = process_get(&err);
+	u32 i;
+
+	for (i = 0; c && c->generation == p->generation && i < p->n; i++) {
+		d.s = p->at[i].s;
+		d.ident = p->at[i].ident;
+		mq_poll_end(c, &d);
+	}
 }
 
 static u32 poll_bits(u32 events)
@@ -35,7 +70,7 @@ static u32 poll_bits(u32 events)
 	       (events & (POLLOUT | POLLWRNORM) ? MQ_POLLED_OUT : 0);
 }
 
-void entry_watch_poll(const void *fds, unsigned long n)
+static void watch_poll(struct polled *p, const void *fds, unsigned long n)
 {
 	const struct pollfd *at = fds;
 	unsigned long i;
@@ -48,7 +83,12 @@ void entry_watch_poll(const void *fds, unsigned long n)
 	if (!c || n > 1ul << 20 || guard_readable(c, fds, n * sizeof(*at)))
 		return;
 	for (i = 0; i < n; i++)
-		watch(at[i].fd, poll_bits(at[i].events));
+		watch(p, at[i].fd, poll_bits(at[i].events));
+}
+
+void entry_watch_poll(const void *fds, unsigned long n)
+{
+	watch_poll(NULL, fds, n);
 }
 
 static int is_line(const char *at, const char *head)
@@ -99,7 +139,8 @@ static int n_looked_at(int n)
 	return (u32)n < most ? n : (int)most;
 }
 
-static void watch_set(int n, const unsigned long *set, u32 bits)
+static void watch_set(
+	struct polled *p, int n, const unsigned long *set, u32 bits)
 {
 	unsigned long word;
 	int at, err;
@@ -112,17 +153,23 @@ static void watch_set(int n, const unsigned long *set, u32 bits)
 		if (n - at < 64)
 			word &= (1ul << (n - at)) - 1;
 		for (; word; word &= word - 1)
-			watch(at + __builtin_ctzl(word), bits);
+			watch(p, at + __builtin_ctzl(word), bits);
 	}
 }
 
-void entry_watch_select(int n, const void *in, const void *out)
+static void watch_select(
+	struct polled *p, int n, const void *in, const void *out)
 {
 	if (likely(!fd_used))
 		return;
 	n = n_looked_at(n);
-	watch_set(n, in, MQ_POLLED_IN);
-	watch_set(n, out, MQ_POLLED_OUT);
+	watch_set(p, n, in, MQ_POLLED_IN);
+	watch_set(p, n, out, MQ_POLLED_OUT);
+}
+
+void entry_watch_select(int n, const void *in, const void *out)
+{
+	watch_select(NULL, n, in, out);
 }
 
 void entry_watch_epoll(int op, int fd, const void *event)
@@ -135,8 +182,9 @@ void entry_watch_epoll(int op, int fd, const void *event)
 		return;
 	c = process_get(&err);
 	if (c && !guard_readable(c, ev, sizeof(*ev)))
-		watch(fd, poll_bits(ev->events) |
-				  (ev->events & EPOLLET ? MQ_POLLED_EDGE : 0));
+		watch(NULL, fd,
+			poll_bits(ev->events) |
+				(ev->events & EPOLLET ? MQ_POLLED_EDGE : 0));
 }
 
 /* ---- what others may poll ---- */
@@ -236,24 +284,47 @@ static const void *read_too(void *p)
 	}                                                              \
 	return real args
 
+/* The same, and poll is over. */
+#define PASS_ON_POLLED(name, params, args)                             \
+	static void *next;                                             \
+	int(*real) params = (int(*) params)process_next(&next, #name); \
+	int ret = -1;                                                  \
+                                                                       \
+	if (likely(real))                                              \
+		ret = real args;                                       \
+	else                                                           \
+		*__errno_location() = ENOSYS;                          \
+	if (unlikely(p.n))                                             \
+		poll_end(&p);                                          \
+	return ret
+
 EXPORT int poll(struct pollfd *fds, nfds_t n, int timeout)
 {
-	entry_watch_poll(read_too(fds), n);
-	PASS_ON(int, poll, (struct pollfd *, nfds_t, int), (fds, n, timeout));
+	struct polled p;
+
+	p.n = 0;
+	watch_poll(&p, read_too(fds), n);
+	PASS_ON_POLLED(poll, (struct pollfd *, nfds_t, int), (fds, n, timeout));
 }
 
 EXPORT int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t size)
 {
-	entry_watch_poll(read_too(fds), n);
-	PASS_ON(int, __poll_chk, (struct pollfd *, nfds_t, int, size_t),
+	struct polled p;
+
+	p.n = 0;
+	watch_poll(&p, read_too(fds), n);
+	PASS_ON_POLLED(__poll_chk, (struct pollfd *, nfds_t, int, size_t),
 		(fds, n, timeout, size));
 }
 
 EXPORT int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
 	const sigset_t *mask)
 {
-	entry_watch_poll(read_too(fds), n);
-	PASS_ON(int, ppoll,
+	struct polled p;
+
+	p.n = 0;
+	watch_poll(&p, read_too(fds), n);
+	PASS_ON_POLLED(ppoll,
 		(struct pollfd *, nfds_t, const struct timespec *,
 			const sigset_t *),
 		(fds, n, timeout, mask));
@@ -262,8 +333,11 @@ EXPORT int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
 EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n,
 	const struct timespec *timeout, const sigset_t *mask, size_t size)
 {
-	entry_watch_poll(read_too(fds), n);
-	PASS_ON(int, __ppoll_chk,
+	struct polled p;
+
+	p.n = 0;
+	watch_poll(&p, read_too(fds), n);
+	PASS_ON_POLLED(__ppoll_chk,
 		(struct pollfd *, nfds_t, const struct timespec *,
 			const sigset_t *, size_t),
 		(fds, n, timeout, mask, size));
@@ -272,8 +346,11 @@ EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n,
 EXPORT int select(
 	int n, fd_set *in, fd_set *out, fd_set *except, struct timeval *timeout)
 {
-	entry_watch_select(n, in, out);
-	PASS_ON(int, select,
+	struct polled p;
+
+	p.n = 0;
+	watch_select(&p, n, in, out);
+	PASS_ON_POLLED(select,
 		(int, fd_set *, fd_set *, fd_set *, struct timeval *),
 		(n, in, out, except, timeout));
 }
@@ -281,8 +358,11 @@ EXPORT int select(
 EXPORT int pselect(int n, fd_set *in, fd_set *out, fd_set *except,
 	const struct timespec *timeout, const sigset_t *mask)
 {
-	entry_watch_select(n, in, out);
-	PASS_ON(int, pselect,
+	struct polled p;
+
+	p.n = 0;
+	watch_select(&p, n, in, out);
+	PASS_ON_POLLED(pselect,
 		(int, fd_set *, fd_set *, fd_set *, const struct timespec *,
 			const sigset_t *),
 		(n, in, out, except, timeout, mask));

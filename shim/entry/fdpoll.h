@@ -13,7 +13,7 @@
 int fd_executing(int any);
 /* Descriptors are sent by sendmsg(2): who gets them may poll them, too. */
 void entry_sending(const void *msghdr);
-/* Somebody polls these. */
+/* Somebody polls these, and how long is not seen. */
 void entry_watch_poll(const void *fds, unsigned long n);
 void entry_watch_select(int n, const void *in, const void *out);
 void entry_watch_epoll(int op, int fd, const void *event);

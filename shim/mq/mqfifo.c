@@ -6,7 +6,8 @@
  * IN|OUT, IN, in every process, by level and by edge: just what an empty, a
  * middling and a full queue say. (A byte that is spliced has a slot to itself,
  * and so has one that is written in packet mode.) It has two slots, and is kept
- * in step, only once somebody has polled the queue (mqueue.polled).
+ * in step, only while somebody polls the queue (mqueue.polled): between two
+ * polls of a loop that sends or receives as well nothing is told.
  *
  * mqueue.level says how many slots of the named FIFO are taken, or UNKNOWN. It
  * is changed under the queue's lock alone: UNKNOWN is stored before the FIFO is
@@ -586,5 +587,46 @@ void mq_watch(struct caller *c, const struct mq_desc *d, u32 bits)
 	 * closes. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	mq_fifo_settle(c, q, d);
+	lock_release(c, &d->s->lock);
+}
+
+/*
+ * polled is changed under the lock, so each operation either sees the poller,
+ * and keeps the FIFO in step, or has committed before, and the poller sets it
+ * right here. Killed before the store it has done nothing, after it it counts
+ * for good.
+ */
+int mq_poll_begin(struct caller *c, const struct mq_desc *d, u32 bits)
+{
+	struct mqueue *q = mq_body(c, d->s);
+	u32 polled = q ? atom_load_acquire(&q->polled) : 0;
+
+	if (!q || d->nameless || polled >= MQ_POLLERS_MOST ||
+		(polled & (MQ_POLLED_IN | MQ_POLLED_OUT))) {
+		mq_watch(c, d, bits);
+		return 0;
+	}
+	if (mq_enter(c) || mq_lock(c, d))
+		return 0;
+	polled = q->polled;
+	/* Not beyond what it can count to: then for good. */
+	if (polled < MQ_POLLERS_MOST)
+		atom_store_release(&q->polled, polled + MQ_POLLER);
+	/* As in mq_watch. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	mq_fifo_settle(c, q, d);
+	lock_release(c, &d->s->lock);
+	return polled < MQ_POLLERS_MOST;
+}
+
+void mq_poll_end(struct caller *c, const struct mq_desc *d)
+{
+	struct mqueue *q;
+
+	if (mq_enter(c) || mq_lock(c, d))
+		return;
+	q = mq_body(c, d->s);
+	if (q && q->polled >= MQ_POLLER)
+		atom_store_release(&q->polled, q->polled - MQ_POLLER);
 	lock_release(c, &d->s->lock);
 }

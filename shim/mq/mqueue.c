@@ -439,6 +439,7 @@ static void fill(struct caller *c, struct slot *s, const struct creation *n,
 	*q = (struct mqueue){
 		.maxmsg = n->maxmsg,
 		.msgsize = n->msgsize,
+		.level = MQ_LEVEL_UNKNOWN,
 		.mtime = now,
 		.atime = now,
 		.ctime = now,
@@ -546,10 +547,10 @@ static int open_existing(
 	ret->s = s;
 	ret->ident = s->ident;
 	ret->fd = fd;
-	if (q->polled && !mq_lock(c, ret)) {
+	if ((q->polled || q->level != MQ_LEVEL_UNKNOWN) && !mq_lock(c, ret)) {
 		/* If we are the only one the FIFO has begun anew. */
 		atom_store_release(&q->level, MQ_LEVEL_UNKNOWN);
-		mq_fifo_settle(c, q, ret);
+		mq_settle(c, q, ret);
 		lock_release(c, &s->lock);
 	}
 	return fd;

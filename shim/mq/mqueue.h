@@ -184,6 +184,15 @@ int mq_status(struct caller *c, const struct mq_desc *d, struct mq_status *ret);
 /* Somebody polls: MQ_POLLED_*. From now on the FIFO is kept in step, and it is
  * so now. */
 void mq_watch(struct caller *c, const struct mq_desc *d, u32 bits);
+/*
+ * The caller is about to poll, and tells when it is done: the FIFO is in step,
+ * and kept so until then; in between nobody pays for it (two system calls a
+ * message). 1, or 0 if there is nothing to be ended: it is kept in step for
+ * good. Of d the end needs s and ident. A poller that is killed, or leaves by a
+ * jump or cancelled, leaves the queue kept in step for good.
+ */
+int mq_poll_begin(struct caller *c, const struct mq_desc *d, u32 bits);
+void mq_poll_end(struct caller *c, const struct mq_desc *d);
 
 /* ---- between the files of this module ---- */
 

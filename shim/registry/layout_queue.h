@@ -83,11 +83,16 @@ struct prio_levels {
 };
 
 #define MQ_NAME_MAX 255
-/* mqueue.polled */
+/* mqueue.polled: the FIFO is kept in step unless it is 0. For good, since who
+ * polls is not known (epoll, a descriptor handed on): */
 #define MQ_POLLED_IN 1u
 #define MQ_POLLED_OUT 2u
 #define MQ_POLLED_EDGE 4u
 #define MQ_POLLED_NAMELESS 8u /* and used by one who cannot reach the FIFO */
+/* And added for each that is in poll(2) or select(2) now (mq_poll_begin). One
+ * that was killed there, or has left by a jump, stays counted. */
+#define MQ_POLLER 0x100u
+#define MQ_POLLERS_MOST 0xffffff00u
 #define MQ_LEVEL_UNKNOWN 3u
 /* mqueue.notify.state */
 enum mq_notify_state {
@@ -151,7 +156,7 @@ struct mq_pending {
  * struct mqueue: the body of a POSIX message queue; the table of chunks
  * follows. Slot lock and journaled, but for:
  *   level     slot lock, plain: UNKNOWN while the FIFO is being changed
- *   polled    slot lock, plain, bits are only added
+ *   polled    slot lock, plain: bits are only added; pollers come and go
  *   *time     slot lock, plain: each is one store
  *   users     hints
  *   unlinked, orphan_next   facility's lock

@@ -618,7 +618,10 @@ static int run(int *ret_second)
 	if (now->op == FIRE)
 		notify(q, 1);
 	if (now->polled)
-		poll(&(struct pollfd){q, POLLIN | POLLOUT, 0}, 1, 0);
+		/* By number: that it is over is not seen, so the queue is kept
+		 * in step from now on, as for one who sleeps there. */
+		syscall(SYS_poll, &(struct pollfd){q, POLLIN | POLLOUT, 0}, 1,
+			0);
 	if (now->who != NOBODY)
 		sleeper_start();
 	if (now->biased == TO_ANOTHER)
