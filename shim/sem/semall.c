@@ -36,8 +36,10 @@
 #define LARGE_SET 256u
 #define OWN_STEP 256u
 #endif
-/* Looks without the lock, before it is taken. Arbitrary. */
+/* Looks without the lock, before it is taken, and after how many semaphores one
+ * ends early. Arbitrary. */
 #define PEEKS 3
+#define PEEK_STEP 64u
 /* A block of values this large is not kept. Arbitrary. */
 #define KEPT_VALUES 4096u
 
@@ -157,7 +159,7 @@ static int getall_peek(
 	struct semset *set = sem_body(c, s);
 	u64 count, lo, owned = SEM_OWNED;
 	struct sem *sems;
-	u32 i;
+	u32 i = 0, end;
 
 	if (!lock_peek_begin(&s->lock, &count) ||
 		atom_load_acquire(&s->ident) != ident || !set ||
@@ -165,11 +167,13 @@ static int getall_peek(
 		(atom_load_acquire(&set->n_adj) && !undo_none_suspect(c, set)))
 		return 0;
 	sems = sem_array(set);
-	for (i = 0; i < n && owned; i++) {
-		lo = atom_load_acquire(&sems[i].lo);
-		owned &= lo;
-		ret[i] = SEM_VALUE(lo);
-	}
+	while (i < n && owned)
+		for (end = n - i < PEEK_STEP ? n : i + PEEK_STEP; i < end;
+			i++) {
+			lo = atom_load_acquire(&sems[i].lo);
+			owned &= lo;
+			ret[i] = SEM_VALUE(lo);
+		}
 	return owned && lock_peek_valid(&s->lock, count) &&
 	       !atom_load_relaxed(&s->bias) &&
 	       atom_load_acquire(&s->ident) == ident;
@@ -210,11 +214,12 @@ int sem_getall(struct caller *c, s32 id, u16 *ret, u32 n)
 
 	if (err)
 		return err;
+	/* Mostly all are owned since the last time: one walk is enough. */
 	for (i = 0; n >= LARGE_SET && i < PEEKS; i++) {
-		if (own_beforehand(c, s, ident, n, &sleeper))
-			return -EIDRM;
 		if (getall_peek(c, s, ident, ret, n))
 			return n;
+		if (own_beforehand(c, s, ident, n, &sleeper))
+			return -EIDRM;
 	}
 	return getall_locked(c, s, ident, ret, n);
 }
