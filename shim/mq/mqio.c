@@ -329,20 +329,24 @@ static inline int biased_send(struct caller *c, const struct mq_desc *d,
 static inline int biased_receive(struct caller *c, const struct mq_desc *d,
 	struct mqueue *q, struct mq_msg *ret, char *small)
 {
-	int some, err = 0;
+	int some, err = NOT_BIASED;
 
 	if (!users_bias_enter(c, d->s, d->ident))
 		return NOT_BIASED;
 	some = prioq_count(&q->msgs) && !q->polled;
 	if (likely(some)) {
+		err = 0;
 		prioq_item_free(c, &q->msgs, take_first(c, q, ret, small));
 		if (unlikely(c->damaged))
 			err = damage_abort(c);
 		stamp(q);
 		journal_commit(c);
+	} else if (!q->polled) {
+		/* As sure as under the lock. */
+		err = BLOCKED;
 	}
 	users_bias_leave(c, d->s);
-	return likely(some) ? err : NOT_BIASED;
+	return err;
 }
 
 /* Lock held and given back, after a try. */
@@ -539,7 +543,7 @@ long mqueue_receive(struct caller *c, const struct mq_desc *d, void *user,
 	struct mqueue *q = mq_body(c, d->s);
 	struct mq_msg m = {.user = user, .room = len, .user_prio = user_prio};
 	char small[MQ_COPY_MAX];
-	int err;
+	int err, looked;
 
 	if (unlikely(!q))
 		return -EBADF;
@@ -552,10 +556,11 @@ long mqueue_receive(struct caller *c, const struct mq_desc *d, void *user,
 	 * make a call that uses it. */
 	section_begin(c);
 	err = BLOCKED;
-	if (likely(!must_wait(c, q)))
+	looked = !must_wait(c, q);
+	if (likely(looked))
 		err = receive_once(c, d, q, &m, small);
 	if (unlikely(err == BLOCKED))
-		err = mq_sleep_receive(c, d, &m, small, timeout);
+		err = mq_sleep_receive(c, d, &m, small, looked, timeout);
 	if (unlikely(!err && !m.small)) {
 		if (!m.delivered)
 			mq_deliver(c, &m);

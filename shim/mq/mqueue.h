@@ -285,11 +285,13 @@ void mq_waiter_remove(struct caller *c, struct wait_queue *queue,
  * The call cannot go on: sleep in the queue's receivers or senders. Tries again
  * under the lock first. Called in a section, which is left for the time of the
  * sleep. A receiver's message is then in the own block, in small, or delivered.
+ * looked: it has found nothing under the lock, so may not sleep, and is done.
  */
 int mq_sleep_send(struct caller *c, const struct mq_desc *d,
 	const struct mq_msg *m, const struct sys_timespec *timeout);
 int mq_sleep_receive(struct caller *c, const struct mq_desc *d,
-	struct mq_msg *ret, char *small, const struct sys_timespec *timeout);
+	struct mq_msg *ret, char *small, int looked,
+	const struct sys_timespec *timeout);
 
 /* mqfifo.c */
 /* Make the directory, once a process, before it gives up its privileges. */

@@ -295,13 +295,16 @@ int mq_sleep_send(struct caller *c, const struct mq_desc *d,
 }
 
 int mq_sleep_receive(struct caller *c, const struct mq_desc *d,
-	struct mq_msg *ret, char *small, const struct sys_timespec *timeout)
+	struct mq_msg *ret, char *small, int looked,
+	const struct sys_timespec *timeout)
 {
 	struct mq_sleep ms = {.d = d, .msg = ret};
 	struct mqueue *q = mq_body(c, d->s);
 	struct spin spin = {0};
 	int may = may_sleep(d, timeout), err = 0;
 
+	if (may && looked)
+		return may;
 	if (!may)
 		err = mq_own_block(c, MQ_COPY_MAX);
 	if (!may && !err)
@@ -310,6 +313,8 @@ int mq_sleep_receive(struct caller *c, const struct mq_desc *d,
 		err = mq_lock(c, d);
 	if (err)
 		return err;
+	/* It may have looked by the bias alone. */
+	users_note(c, d->s, &q->users, USER_RECEIVER);
 	/* Also for one who must not sleep: only under the lock it is sure that
 	 * there is nothing. */
 	err = mq_try_receive(c, d, q, ret, small);
