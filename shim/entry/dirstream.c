@@ -35,7 +35,7 @@ _Static_assert(sizeof(struct dirent) == sizeof(struct dirent64), "dirent");
 static struct {
 	DIR *stream;
 	struct listing *l;
-} places[N_STREAMS];
+} places[N_STREAMS] SYS_FAR_BSS;
 static u32 n_streams;
 
 static int place_of(DIR *d)

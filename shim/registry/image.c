@@ -31,6 +31,7 @@ static struct {
 	u64 image;
 	u32 generation; /* caller's, when it was made */
 } own;
+u32 image_mapped;
 
 u64 image_own(const struct caller *c)
 {
@@ -57,12 +58,13 @@ static long open_registry(const struct caller *c)
 
 static void drop(char **page)
 {
-	if (*page)
-		sys_call(__NR_munmap, *page, SYS_PAGE);
+	if (!*page)
+		return;
+	sys_call(__NR_munmap, *page, SYS_PAGE);
 	*page = NULL;
 }
 
-void image_leave(u32 generation)
+void image_leave_slow(u32 generation)
 {
 	drop(&own.inherited);
 	if (own.generation != generation)
@@ -96,6 +98,8 @@ void image_make(struct caller *c)
 		own.inherited = own.page;
 	}
 	own.page = lock_and_map(c, image);
+	if (own.page)
+		image_mapped = 1;
 	own.image = own.page ? image : IMAGE_UNKNOWN;
 	/* Whoever reads it finds it held. */
 	atom_store_release(&region_task(&c->region, c->task)->image, own.image);

@@ -40,7 +40,15 @@ u64 image_own(const struct caller *c);
 void image_make(struct caller *c);
 /* Give up what was inherited of the parent's, once what the child has is
  * counted; generation: the caller's, 0 in a child that has made no call. */
-void image_leave(u32 generation);
+void image_leave_slow(u32 generation);
+/* Has this process, or one whose memory it has, ever mapped a page of it? A
+ * fork child of one that has not is spared the two pages that it would touch. */
+extern u32 image_mapped;
+static inline void image_leave(u32 generation)
+{
+	if (unlikely(image_mapped))
+		image_leave_slow(generation);
+}
 
 /* 1 if the lock is held, or it cannot be told; 0 for none. Three system calls.
  */

@@ -461,7 +461,7 @@ static int thread_claim(struct caller *c)
 	int err = -ENOSPC;
 	u32 i, idx;
 
-	for (i = 0; i < RECLAIM_LOOKS && high > 1; i++) {
+	for (i = 0; i < RECLAIM_LOOKS && i + 1 < high; i++) {
 		idx = 1 + atom_add(&h->thread_hint, 1) % (high - 1);
 		if (thread_try(c, idx))
 			return 0;
