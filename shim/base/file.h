@@ -15,8 +15,8 @@ struct file_stat {
 	uint64_t rest[14];
 };
 
-/* Arbitrary; a process has few descriptors. */
-#define FILE_DIR_SIZE 2048
+/* Arbitrary; a process has few descriptors, and it stands on the stack. */
+#define FILE_DIR_SIZE 512
 
 struct file_dirent {
 	uint64_t ino, off;

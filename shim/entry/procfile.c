@@ -276,19 +276,24 @@ static s64 gather(struct caller *c, const struct iovec *iov, int n, char *text)
 
 long procfs_writev(int fd, const void *iov, int n)
 {
-	char text[TEXT_MAX];
 	struct proc p;
 	long err = proc_get(fd, &p);
+	char *text;
 	s64 total;
 
 	if (!err)
 		err = may_write(&p);
 	if (err)
 		return err;
+	/* Not on the stack, which may be small. */
+	text = sys_mmap(NULL, TEXT_MAX, 3, 0x22, -1, 0);
+	if ((unsigned long)text > -4096UL)
+		return -ENOMEM;
 	total = gather(p.c, iov, n, text);
-	if (total < 0)
-		return total;
-	return write_text(&p, fd, text, (size_t)total, -1);
+	if (total >= 0)
+		total = write_text(&p, fd, text, (size_t)total, -1);
+	sys_call(__NR_munmap, text, TEXT_MAX);
+	return total;
 }
 
 long procfs_commit(int fd)

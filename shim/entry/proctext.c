@@ -7,7 +7,8 @@
 #include "entry/proctext.h"
 #include "render/render.h"
 
-#define TEXT_STEP 4096
+/* Of rows, in memory of its own: stacks may be small. Arbitrary. */
+#define TEXT_STEP 16384
 #define RLIMIT_FSIZE_NR 1
 
 const char *const proc_sysvipc_names[PROC_SYSVIPC] = {"sem", "msg", "shm"};
@@ -85,16 +86,17 @@ static int append(int fd, const char *text, size_t n, u64 *size, u64 limit)
 static int append_rows(struct caller *c, int fd, enum facility f, u32 idx,
 	u64 *size, u64 limit)
 {
-	char text[TEXT_STEP];
-	s64 n = 0;
+	char *text = sys_mmap(NULL, TEXT_STEP, 3, 0x22, -1, 0);
+	s64 n = 1;
 	int err = 0;
 
-	while (!err) {
-		n = render_rows(c, f, &idx, text, sizeof(text));
-		if (n <= 0)
-			return (int)n;
-		err = append(fd, text, (size_t)n, size, limit);
+	if ((unsigned long)text > -4096UL)
+		return -ENOMEM;
+	while (!err && n > 0) {
+		n = render_rows(c, f, &idx, text, TEXT_STEP);
+		err = n > 0 ? append(fd, text, (size_t)n, size, limit) : (int)n;
 	}
+	sys_call(__NR_munmap, text, TEXT_STEP);
 	return err;
 }
 

@@ -43,18 +43,21 @@ static void forget_locked(struct caller *c, u32 at)
 static long read_text(struct caller *c, int fd, u32 which,
 	struct sysctl_values *ret, s64 *ret_result)
 {
-	char text[TEXT_MAX];
-	long n = sys_call(__NR_pread64, fd, text, sizeof(text), 0);
+	/* Not on the stack, which may be small. */
+	char *text = sys_mmap(NULL, TEXT_MAX, 3, 0x22, -1, 0);
+	long n;
 
 	ret->n = 0;
 	*ret_result = 0;
-	if (n <= 0)
+	if ((unsigned long)text > -4096UL)
 		return 0;
+	n = sys_call(__NR_pread64, fd, text, TEXT_MAX, 0);
 	/* Not a hole. */
-	if (text[0] && which < n_sysctl_files)
+	if (n > 0 && text[0] && which < n_sysctl_files)
 		*ret_result = sysctl_parse(
 			c, &sysctl_files[which], text, (u64)n, ret);
-	return n;
+	sys_call(__NR_munmap, text, TEXT_MAX);
+	return n > 0 ? n : 0;
 }
 
 static void note_values(

@@ -376,14 +376,17 @@ static struct glance glance_at(long fd, const struct sys_stat *st)
 /* 1 if `len` bytes at an offset, no more than a page, are zeros. */
 static int is_zero(long fd, u64 off, u64 len)
 {
-	char page[SYS_PAGE];
-	u64 i;
+	char some[512]; /* on a stack that may be small; arbitrary */
+	u64 i, n;
 
-	if (sys_call(__NR_pread64, fd, page, len, off) != (long)len)
-		return 0;
-	for (i = 0; i < len; i++)
-		if (page[i])
+	for (; len; len -= n, off += n) {
+		n = len < sizeof(some) ? len : sizeof(some);
+		if (sys_call(__NR_pread64, fd, some, n, off) != (long)n)
 			return 0;
+		for (i = 0; i < n; i++)
+			if (some[i])
+				return 0;
+	}
 	return 1;
 }
 
