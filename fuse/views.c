@@ -185,14 +185,13 @@ s64 content_set_locks(struct caller *c, const char *text, size_t n)
 
 int content_events(struct caller *c, struct text *t)
 {
-	u64 last = atom_load_acquire(&caller_header(c)->event_seq);
-	u64 seq = last > N_EVENTS ? last - N_EVENTS : 0;
+	u64 seq = 0;
 	char line[EVENT_TEXT_MAX];
 	struct event e;
 
 	text_print(
 		t, "%-19s %7s %-15s %s\n", "TIME", "PID", "COMMAND", "EVENT");
-	while (seq++ < last) {
+	while ((seq = event_next(&c->region, seq))) {
 		if (!event_get(&c->region, seq, &e))
 			continue;
 		text_time(t, e.time);

@@ -42,29 +42,59 @@ u32 event_asker(struct caller *c)
 	return asker ? asker->asker(asker, NULL) : c->pid;
 }
 
-/* asker NULL: this thread. */
-static void add(struct caller *c, enum event_code code, u64 arg0, u64 arg1,
-	u64 asked, struct cred *asker)
+static struct event *limit_events(const struct region *r)
 {
-	struct header *h = caller_header(c);
-	u64 seq = atom_add(&h->event_seq, 1) + 1;
-	struct event *e = (struct event *)region_at(&c->region, EVENTS_OFF) +
-			  seq % N_EVENTS;
+	return (struct event *)region_at(r, LIMIT_EVENTS_OFF);
+}
 
-	/* A full file system loses the event, not the host. */
-	if (caller_room(c, e, sizeof(*e)))
-		return;
+/* The oldest one's place. Two writers may take the same: one is lost. */
+static struct event *limit_place(const struct region *r)
+{
+	struct event *at = limit_events(r), *oldest = at;
+	u32 i;
+
+	for (i = 1; i < N_LIMIT_EVENTS; i++)
+		if (atom_load_relaxed(&at[i].seq) <
+			atom_load_relaxed(&oldest->seq))
+			oldest = &at[i];
+	return oldest;
+}
+
+/* asker NULL: this thread. */
+static void write_event(struct caller *c, struct event *e, u64 seq,
+	const struct event *what, struct cred *asker)
+{
 	atom_store_release(&e->seq, 0);
 	atom_store_release(&e->time, sys_realtime_sec());
 	if (!asker)
 		sys_call(__NR_prctl, PR_GET_NAME, e->command);
 	atom_store_release(
 		&e->pid, asker ? asker->asker(asker, e->command) : c->pid);
-	atom_store_release(&e->code, (u32)code);
-	atom_store_release(&e->arg[0], arg0);
-	atom_store_release(&e->arg[1], arg1);
-	atom_store_release(&e->asked, asked);
+	atom_store_release(&e->code, what->code);
+	atom_store_release(&e->arg[0], what->arg[0]);
+	atom_store_release(&e->arg[1], what->arg[1]);
+	atom_store_release(&e->asked, what->asked);
 	atom_store_release(&e->seq, seq);
+}
+
+static void add(struct caller *c, enum event_code code, u64 arg0, u64 arg1,
+	u64 asked, struct cred *asker)
+{
+	const struct event what = {
+		.code = code, .arg = {arg0, arg1}, .asked = asked};
+	struct header *h = caller_header(c);
+	u64 seq = atom_add(&h->event_seq, 1) + 1;
+	struct event *e = (struct event *)region_at(&c->region, EVENTS_OFF) +
+			  seq % N_EVENTS;
+	const size_t limits_size = N_LIMIT_EVENTS * sizeof(*e);
+
+	/* A full file system loses the event, not the host. */
+	if (code == EVENT_LIMIT &&
+		!caller_room(c, limit_events(&c->region), limits_size))
+		write_event(c, limit_place(&c->region), seq, &what, asker);
+	if (caller_room(c, e, sizeof(*e)))
+		return;
+	write_event(c, e, seq, &what, asker);
 	if (unlikely(event_log))
 		log_later(c, seq);
 }
@@ -80,18 +110,59 @@ void event_add_asked(
 	add(c, code, arg0, arg1, asked, on_behalf_of(c));
 }
 
-int event_get(const struct region *r, u64 seq, struct event *ret)
+static int copy_event(const struct event *e, u64 seq, struct event *ret)
 {
-	const struct event *e =
-		(const struct event *)region_at(r, EVENTS_OFF) + seq % N_EVENTS;
-
-	/* For want of room it was never written: a hole, which in a full file
-	 * system cannot even be read. */
-	if (!sys_readable(e, sizeof(*e)) || atom_load_acquire(&e->seq) != seq)
+	if (atom_load_acquire(&e->seq) != seq)
 		return 0;
 	*ret = *e;
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return atom_load_relaxed(&e->seq) == seq;
+}
+
+/* For want of room they were never written: a hole, which in a full file system
+ * cannot even be read. */
+static const struct event *limits_readable(const struct region *r)
+{
+	const struct event *at = limit_events(r);
+
+	return sys_readable(at, N_LIMIT_EVENTS * sizeof(*at)) ? at : NULL;
+}
+
+int event_get(const struct region *r, u64 seq, struct event *ret)
+{
+	const struct event *e =
+		(const struct event *)region_at(r, EVENTS_OFF) + seq % N_EVENTS;
+	const struct header *h = (const void *)r->base;
+	u32 i;
+
+	if (sys_readable(e, sizeof(*e)) && copy_event(e, seq, ret))
+		return 1;
+	/* Not one of those to come. */
+	e = seq && seq <= atom_load_acquire(&h->event_seq) ? limits_readable(r)
+							   : NULL;
+	for (i = 0; e && i < N_LIMIT_EVENTS; i++)
+		if (copy_event(&e[i], seq, ret))
+			return 1;
+	return 0;
+}
+
+u64 event_next(const struct region *r, u64 after)
+{
+	const struct header *h = (const void *)r->base;
+	u64 last = atom_load_acquire(&h->event_seq);
+	u64 first = last > N_EVENTS ? last - N_EVENTS + 1 : 1, next = first, at;
+	const struct event *e;
+	u32 i;
+
+	if (after >= first)
+		return after < last ? after + 1 : 0;
+	e = limits_readable(r);
+	for (i = 0; e && i < N_LIMIT_EVENTS; i++) {
+		at = atom_load_relaxed(&e[i].seq);
+		if (at > after && at < next)
+			next = at;
+	}
+	return next <= last ? next : 0;
 }
 
 void event_add_once(struct caller *c, enum event_code code, u64 arg0, u64 arg1)

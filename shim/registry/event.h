@@ -2,7 +2,9 @@
 /*
  * The event ring: limit hits, recoveries, refusals. Lock-free and lossy: a
  * writer claims a sequence number, fills the entry and publishes it; readers
- * skip what is being written or was overwritten.
+ * skip what is being written or was overwritten. A limit's hit is written to a
+ * second ring as well, with the same number, so that many ends of processes do
+ * not push it out: there it takes the place of the oldest one.
  */
 #ifndef IPCLIFT_REGISTRY_EVENT_H
 #define IPCLIFT_REGISTRY_EVENT_H
@@ -22,6 +24,9 @@ enum event_code {
 	EVENT_NO_MAIL,	   /* arg0 = pid not notified, arg1 = signal */
 };
 
+/* The sequence number behind `after` that may have an event, or 0: from 0 on
+ * all that are there, in order. */
+u64 event_next(const struct region *r, u64 after);
 /* Copy the event with this sequence number (1 .. header.event_seq) out: 1, or
  * 0 if it is being written or was overwritten. */
 int event_get(const struct region *r, u64 seq, struct event *ret);

@@ -11,7 +11,7 @@
  *   TASKS      struct task[]: one a process
  *   THREADS    struct thread[]: one a thread that ever took a lock: its
  *              journal and its waiter
- *   EVENTS     struct event[]: a ring
+ *   EVENTS     struct event[]: a ring, and behind it one of limits
  *   FACILITY   for sem, msg, shm, mq each: key buckets, bitmap
  *   SLOTS      struct slot[] (objects) by idx, for each; behind the slot of a
  *              set of semaphores room for its body, if it is of one semaphore
@@ -251,6 +251,9 @@ struct event {
 };
 _Static_assert(sizeof(struct event) == 136, "event size");
 #define N_EVENTS 4096u
+/* Hits of limits stand in a ring of their own besides, from where nothing else
+ * takes their place. Arbitrary. */
+#define N_LIMIT_EVENTS 128u
 
 /* Heap: size classes, four to a power of two, from 64 bytes to 1 GiB. */
 #define HEAP_CLASSES 100u
@@ -360,6 +363,7 @@ _Static_assert(sizeof(struct header) <= HEADER_SIZE, "header size");
 #define TASKS_OFF HEADER_SIZE
 #define THREADS_OFF (TASKS_OFF + (u64)N_TASKS * sizeof(struct task))
 #define EVENTS_OFF (THREADS_OFF + (u64)N_THREADS * THREAD_STRIDE)
+#define LIMIT_EVENTS_OFF (EVENTS_OFF + N_EVENTS * sizeof(struct event))
 #define FAC_OFF (256ULL << 20)
 #define FAC_BUCKETS_SIZE ((u64)IDX_MAX * 4)
 #define FAC_BITMAP_SIZE (4ULL << 20)
@@ -395,7 +399,8 @@ _Static_assert(sizeof(struct header) <= HEADER_SIZE, "header size");
  * memory; a thousandth of the address space. */
 #define WINDOW_MAX (64ULL << 40)
 #define WINDOW_HOME (1ULL << 40)
-_Static_assert(EVENTS_OFF + N_EVENTS * sizeof(struct event) <= FAC_OFF,
+_Static_assert(
+	LIMIT_EVENTS_OFF + N_LIMIT_EVENTS * sizeof(struct event) <= FAC_OFF,
 	"tables overlap");
 _Static_assert(sizeof(struct slot) <= SLOT_STRIDE(FAC_MSG) &&
 		       sizeof(struct slot) + BODY_SIZE == SLOT_STRIDE(FAC_SEM),

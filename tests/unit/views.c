@@ -449,6 +449,34 @@ Test(views, an_event_is_read_whole_or_not)
 	cr_expect_str_eq(limit_name(1000), "?");
 }
 
+Test(views, a_limit_is_told_of_after_any_number_of_others)
+{
+	struct event e;
+	u64 seq, at = 0;
+	u32 i, n = 0;
+
+	limit_hit(&me, LIMIT_SEMMNS, 5, 0, -ENOSPC);
+	seq = caller_header(&me)->event_seq;
+	for (i = 0; i < N_EVENTS + 5; i++)
+		event_add(&me, EVENT_REAPED, i, 0);
+	cr_assert_eq(event_get(&me.region, seq, &e), 1);
+	cr_expect_eq(e.code, EVENT_LIMIT);
+	while ((at = event_next(&me.region, at))) {
+		if (!event_get(&me.region, at, &e))
+			continue;
+		n += at == seq;
+		cr_assert(e.code != EVENT_LIMIT || at <= seq);
+	}
+	cr_expect_eq(n, 1);
+	cr_expect_eq(event_get(&me.region, seq + 1, &e), 0);
+	/* Its place is taken by limits alone, in the end. */
+	for (i = 0; i < N_LIMIT_EVENTS; i++)
+		event_add(&me, EVENT_LIMIT, LIMIT_SEMMNS, i);
+	for (i = 0; i < N_EVENTS; i++)
+		event_add(&me, EVENT_REAPED, i, 0);
+	cr_expect_eq(event_get(&me.region, seq, &e), 0);
+}
+
 static u64 n_events(void)
 {
 	return caller_header(&me)->event_seq;

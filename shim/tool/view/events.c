@@ -109,11 +109,10 @@ static json_object *collect(struct caller *c, s64 from, unsigned wanted)
 {
 	static const char *const same[] = {"command", "event", NULL};
 	json_object *rows = json_object_new_array(), *row;
-	u64 last = atom_load_acquire(&caller_header(c)->event_seq);
-	u64 seq = last > N_EVENTS ? last - N_EVENTS : 0;
 	struct event e;
+	u64 seq = 0;
 
-	while (seq++ < last) {
+	while ((seq = event_next(&c->region, seq))) {
 		if (!event_get(&c->region, seq, &e) || (s64)e.time < from ||
 			!(wanted >> kind_of(&e) & 1))
 			continue;
