@@ -57,9 +57,10 @@ static long kernel_queue(void)
 		random = sys_monotonic_ns();
 	n = str_add(name, sizeof(name), 0, "ipclift-");
 	str_add_u64(name, sizeof(name), n, random);
-	fd = sys_call(__NR_mq_open, name, O_RDWR_CREAT_EXCL, 0600, &attr);
+	fd = sys_call(__NR_mq_open, name, O_RDWR_CREAT_EXCL, 0600, &attr, 0,
+		SYS_OF_LIBRARY);
 	if (fd >= 0)
-		sys_call(__NR_mq_unlink, name);
+		sys_call(__NR_mq_unlink, name, 0, 0, 0, 0, SYS_OF_LIBRARY);
 	return fd;
 }
 
@@ -111,7 +112,8 @@ void cookie_send(int sock, u64 ino, const u64 cookie[4], int woken)
 	fd = kernel_queue();
 	if (fd < 0)
 		return;
-	if (!sys_call(__NR_mq_notify, fd, &ev) && woken)
-		sys_call(__NR_mq_timedsend, fd, "", 0, 0, NULL);
+	if (!sys_call(__NR_mq_notify, fd, &ev, 0, 0, 0, SYS_OF_LIBRARY) &&
+		woken)
+		sys_call(__NR_mq_timedsend, fd, "", 0, 0, NULL, SYS_OF_LIBRARY);
 	sys_call(__NR_close, fd);
 }

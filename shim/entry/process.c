@@ -30,6 +30,7 @@
 #include "base/file.h"
 #include "object/limits.h"
 #include "object/perm.h"
+#include "object/route.h"
 #include "object/sidefile.h"
 #include "registry/task.h"
 #include "shm/shmfork.h"
@@ -66,41 +67,10 @@ static int process_apart; /* some threads have credentials of their own */
 
 /* ---- routes ---- */
 
-static int word_is(const char *s, size_t n, const char *word)
-{
-	size_t i;
-
-	for (i = 0; i < n && word[i]; i++)
-		if (s[i] != word[i])
-			return 0;
-	return i == n && !word[i];
-}
-
-/* "sem,mq" serves just these; "-shm" serves all but that. */
-static u32 parse_routes(const char *s)
-{
-	static const char *const names[N_FAC] = {"sem", "msg", "shm", "mq"};
-	u32 plus = 0, minus = 0, f;
-	size_t n;
-
-	while (s && *s) {
-		int not = *s == '-';
-
-		s += not ;
-		for (n = 0; s[n] && s[n] != ','; n++)
-			;
-		for (f = 0; f < N_FAC; f++)
-			if (word_is(s, n, names[f]))
-				*(not ? &minus : &plus) |= 1u << f;
-		s += n + (s[n] == ',');
-	}
-	return (plus ? plus : 0xf) & ~minus;
-}
-
 int process_routes(enum facility f)
 {
 	if (unlikely(!__atomic_load_n(&process.parsed, __ATOMIC_ACQUIRE))) {
-		process.routes = parse_routes(environment_get("IPCLIFT_ROUTE"));
+		process.routes = route_parse(environment_get("IPCLIFT_ROUTE"));
 		__atomic_store_n(&process.parsed, 1, __ATOMIC_RELEASE);
 	}
 	return process.routes >> f & 1;

@@ -38,11 +38,12 @@ static int class_check(struct caller *c, const struct slot *s, u64 size)
 static int huge_refused(u64 size, s32 flg)
 {
 	long id = sys_call(__NR_shmget, 0, size,
-		(flg & (SHM_HUGE_BITS | SHM_NORESERVE)) | 0600);
+		(flg & (SHM_HUGE_BITS | SHM_NORESERVE)) | 0600, 0, 0,
+		SYS_OF_LIBRARY);
 
 	if (id < 0)
 		return id == -ENOSYS ? -EINVAL : id;
-	sys_call(__NR_shmctl, id, 0 /* IPC_RMID */, 0);
+	sys_call(__NR_shmctl, id, 0 /* IPC_RMID */, 0, 0, 0, SYS_OF_LIBRARY);
 	return 0;
 }
 

@@ -23,6 +23,8 @@
 #include <sys/mman.h>
 
 #include "object/limits.h"
+#include "object/route.h"
+#include "tool/filter.h"
 #include "tool/finding.h"
 #include "tool/home.h"
 #include "tool/keeper.h"
@@ -58,7 +60,9 @@ static const struct option_spec options[] = {
 		"extended: room for 32,768 or 16,777,216 objects\n"
 		"of a kind"},
 	{"strict", 0, NULL, &given.strict,
-		"refuse a CMD that would not be served (126)"},
+		"refuse a CMD that would not be served (126); the\n"
+		"kernel's own calls answer ENOSYS, also to what CMD\n"
+		"starts"},
 	{0},
 };
 
@@ -125,17 +129,6 @@ static int set_preload(const char *shim)
 
 /* ---- options ---- */
 
-static int route_known(const char *word, size_t n)
-{
-	static const char *const names[] = {"sem", "msg", "shm", "mq"};
-	size_t i;
-
-	for (i = 0; i < 4; i++)
-		if (strlen(names[i]) == n && !strncmp(names[i], word, n))
-			return 1;
-	return 0;
-}
-
 /* The shim skips words that it does not know; here they are mistakes. */
 static int check_route(const char *list)
 {
@@ -145,7 +138,7 @@ static int check_route(const char *list)
 	do {
 		p += *p == '-';
 		n = strcspn(p, ",");
-		if (!route_known(p, n))
+		if (route_find(p, n) < 0)
 			return usage_error(
 				"--route: '%.*s' is none of sem, msg, shm, mq",
 				(int)n, p);
@@ -299,6 +292,15 @@ static int set_environment(const struct run_options *o)
 
 int run_exec(char **argv)
 {
+	int err = given.strict ? filter_kernel_ipc(
+					 route_parse(getenv("IPCLIFT_ROUTE")))
+			       : 0;
+
+	if (err) {
+		failure("--strict: system calls cannot be filtered here: %s",
+			strerror(-err));
+		return EXIT_NOT_RUN;
+	}
 	execvp(argv[0], argv);
 	failure("%s: %s", argv[0], strerror(errno));
 	return errno == ENOENT ? 127 : 126;
