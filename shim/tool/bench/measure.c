@@ -14,6 +14,7 @@
 
 #include "tool/bench/progress.h"
 #include "tool/bench/work/frame.h"
+#include "tool/bench/work/trip.h"
 #include "tool/bench/work/worker.h"
 #include "tool/bench/world.h"
 #include "tool/message.h"
@@ -117,6 +118,9 @@ static int is_call(const char *word)
 	const struct work *w;
 
 	for (w = call_works; w->name; w++)
+		if (!strcmp(word, w->name))
+			return 1;
+	for (w = trip_works; w->name; w++)
 		if (!strcmp(word, w->name))
 			return 1;
 	return 0;
@@ -341,54 +345,93 @@ int measure_tables(struct results *r, const struct request *q)
 
 #define CALLS "calls" /* the table's name */
 #define CALL_ROUNDS 3
+#define TRIP_ROUNDS 5
+#define CALLS_MAX 128
 
-static int call_wanted(const char *name, const struct request *q,
+/* A single case: a row of the plan without a list of sizes. Round trips are in
+ * it with one client, and where they may have more, with four. */
+struct call {
+	struct row row;
+	long size;
+};
+
+static int call_wanted(const struct call *c, const struct request *q,
 	const struct results *again, int (*wanted)(const struct figure *f))
 {
 	int i;
 
 	if (!again)
-		return request_has(q, name);
+		return request_has(q, c->row.work);
 	for (i = 0; i < again->n; i++)
-		if (!strcmp(again->figures[i].work, name))
-			return wanted(&again->figures[i]);
+		if (!strcmp(again->figures[i].work, c->row.work) &&
+			again->figures[i].x == (double)c->size &&
+			wanted(&again->figures[i]))
+			return 1;
 	return 0;
 }
 
 static int measure_call(
-	struct results *r, const struct request *q, const char *name)
+	struct results *r, const struct request *q, const struct call *c)
 {
-	const struct row row = {.table = CALLS, .work = name};
 	struct world worlds[2];
 	struct args args = {0};
-	int n = worlds_of(&row, q, worlds), i, round, failed = 0, off[2] = {0};
+	int trips = (c->row.is & SEVERAL) != 0;
+	int rounds = trips ? TRIP_ROUNDS : CALL_ROUNDS;
+	int n = worlds_of(&c->row, q, worlds), i, round, failed = 0,
+	    off[2] = {0};
 
+	if (trips) {
+		args_add(&args, "clients", c->size);
+		args_add(&args, "trips",
+			(q->quick ? TRIPS_QUICK : TRIPS) / c->size);
+	}
 	args_add(&args, "rounds", q->quick ? 2 : 5);
 	if (q->quick)
 		args_add(&args, "round-ms", 3);
-	for (round = 0; round < CALL_ROUNDS; round++)
+	for (round = 0; round < rounds; round++)
 		for (i = 0; i < n; i++) {
-			progress_show("%s, %s", name, worlds[i].name);
+			progress_show("%s, %s", c->row.work, worlds[i].name);
 			if (!off[i])
-				off[i] = one_run(
-					r, &row, 0, &worlds[i], &args, &failed);
+				off[i] = one_run(r, &c->row, c->size,
+					&worlds[i], &args, &failed);
 			progress_step();
 		}
 	return failed;
 }
 
+/* All calls and round trips; returns how many. */
+static int calls_list(struct call *ret, int cap)
+{
+	const struct work *w;
+	int n = 0;
+
+	for (w = call_works; w->name && n < cap; w++)
+		ret[n++] = (struct call){{.table = CALLS, .work = w->name}, 0};
+	for (w = trip_works; w->name && n + 1 < cap; w++) {
+		const struct row row = {
+			.table = CALLS, .work = w->name, .is = SEVERAL};
+
+		ret[n++] = (struct call){row, 1};
+		if (!trip_has_one_client(w->name))
+			ret[n++] = (struct call){row, 4};
+	}
+	return n;
+}
+
 int measure_calls(struct results *r, const struct request *q,
 	const struct results *again, int (*wanted)(const struct figure *f))
 {
-	const struct work *w;
-	int failed = 0, n = 0;
+	static struct call calls[CALLS_MAX];
+	int n = calls_list(calls, CALLS_MAX), failed = 0, steps = 0, i;
 
-	for (w = call_works; w->name; w++)
-		n += call_wanted(w->name, q, again, wanted);
-	progress_begin(n * CALL_ROUNDS * 2);
-	for (w = call_works; w->name; w++)
-		if (call_wanted(w->name, q, again, wanted))
-			failed |= measure_call(r, q, w->name);
+	for (i = 0; i < n; i++)
+		if (call_wanted(&calls[i], q, again, wanted))
+			steps +=
+				2 * (calls[i].size ? TRIP_ROUNDS : CALL_ROUNDS);
+	progress_begin(steps);
+	for (i = 0; i < n; i++)
+		if (call_wanted(&calls[i], q, again, wanted))
+			failed |= measure_call(r, q, &calls[i]);
 	progress_end();
 	return failed;
 }

@@ -49,7 +49,9 @@ static double student_t(int freedom)
 	if (freedom <= (int)(sizeof(t) / sizeof(t[0])))
 		return t[freedom - 1];
 	/* Cornish and Fisher's series, right to three digits from here on. */
-	return z + (z * z * z + z) / (4 * freedom);
+	return z + (pow(z, 3) + z) / (4 * freedom) +
+	       (5 * pow(z, 5) + 16 * pow(z, 3) + 3 * z) /
+		       (96.0 * freedom * freedom);
 }
 
 int stats_compare(

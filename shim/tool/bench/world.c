@@ -126,8 +126,12 @@ static void set_environment(const struct world *w)
 	if (!w->shim)
 		return;
 	setenv("LD_PRELOAD", SHIM, 1);
+	/* The kernel's as raised, for the same work; these have no room for
+	 * extended ids. */
 	if (w->extended)
 		setenv("IPCLIFT_IDS", "extended", 1);
+	else
+		setenv("IPCLIFT_LIMITS", "kernel", 1);
 }
 
 /* The child: becomes argv, with its output in out and err. */

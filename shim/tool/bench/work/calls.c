@@ -21,6 +21,7 @@
 
 #define MANY 32000 /* SEMMSL */
 #define PAGE 4096
+#define FOUND_KEY 0x424242
 #define ARRAY 500 /* SEMOPM */
 
 static int set = -1, queue = -1, segment = -1;
@@ -120,6 +121,28 @@ static void sem_array(long n)
 	}
 }
 
+TURNS(sem_find, semget(FOUND_KEY, 1, 0600) == set)
+TURNS(sem_miss, semget(FOUND_KEY + 1, 1, 0600) < 0 && errno == ENOENT)
+TURNS(sem_zero, !semop(set, &(struct sembuf){0, 0, 0}, 1))
+TURNS(getval, semctl(set, 0, GETVAL) == 0)
+
+static void bench_sem_find(void)
+{
+	size = 1;
+	set = semget(FOUND_KEY, 1, IPC_CREAT | 0600);
+	must(set >= 0, "semget");
+	timed(strstr(case_name, "miss") ? sem_miss : sem_find);
+}
+static void bench_sem_zero(void)
+{
+	set_of(1);
+	timed(sem_zero);
+}
+static void bench_getval(void)
+{
+	set_of(1);
+	timed(getval);
+}
 static void bench_getall(void)
 {
 	set_of(strstr(case_name, "1000") ? 1000 : 8);
@@ -294,6 +317,14 @@ static void bench_msg_types(void)
 	timed(msg_types);
 }
 
+TURNS(msg_find, msgget(FOUND_KEY, 0600) == queue)
+
+static void bench_msg_find(void)
+{
+	queue = msgget(FOUND_KEY, IPC_CREAT | 0600);
+	must(queue >= 0, "msgget");
+	timed(msg_find);
+}
 static void bench_msg_empty(void)
 {
 	queue_make();
@@ -444,6 +475,14 @@ static void bench_shm_attach(void)
 	}
 	timed(shm_attach);
 }
+TURNS(shm_find, shmget(FOUND_KEY, 1, 0600) == segment)
+
+static void bench_shm_find(void)
+{
+	segment = shmget(FOUND_KEY, PAGE, IPC_CREAT | 0600);
+	must(segment >= 0, "shmget");
+	timed(shm_find);
+}
 static void bench_shm_stat(void)
 {
 	segment_of(1);
@@ -541,6 +580,13 @@ static void bench_fork_shm(void)
 }
 
 const struct work call_works[] = {
+	{"semget-find", bench_sem_find},
+	{"semget-miss", bench_sem_find},
+	{"semop-zero", bench_sem_zero},
+	{"sops-1", bench_sops},
+	{"sops-4", bench_sops},
+	{"sops-undo-1", bench_sops},
+	{"getval", bench_getval},
 	{"getall-8", bench_getall},
 	{"getall-1000", bench_getall},
 	{"setall-1000", bench_setall},
@@ -561,6 +607,8 @@ const struct work call_works[] = {
 	{"beside-300", bench_beside},
 	{"herd-up", bench_herd},
 	{"herd-zero", bench_herd},
+	{"msgget-find", bench_msg_find},
+	{"msg-pair-64", bench_msg_pair},
 	{"msg-pair-8192", bench_msg_pair},
 	{"msg-pair-32768", bench_msg_pair},
 	{"msg-pair-65536", bench_msg_pair},
@@ -576,6 +624,7 @@ const struct work call_works[] = {
 	{"mq-life", bench_mq_life},
 	{"mq-poll", bench_mq_poll},
 	{"mq-epoll", bench_mq_epoll},
+	{"shmget-find", bench_shm_find},
 	{"shm-attach", bench_shm_attach},
 	{"shm-attach-at", bench_shm_attach},
 	{"shm-stat", bench_shm_stat},

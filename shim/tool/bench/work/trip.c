@@ -346,13 +346,23 @@ static const struct trip_kind kinds[] = {
 	{0},
 };
 
-static void bench_trip(void)
+static const struct trip_kind *kind_of(const char *name)
 {
 	const struct trip_kind *k = kinds;
 
-	while (strcmp(k->name, case_name) != 0)
+	while (strcmp(k->name, name) != 0)
 		k++;
-	trip_run(k);
+	return k;
+}
+
+int trip_has_one_client(const char *name)
+{
+	return kind_of(name)->one_client;
+}
+
+static void bench_trip(void)
+{
+	trip_run(kind_of(case_name));
 }
 
 const struct work trip_works[] = {

@@ -19,6 +19,9 @@ struct trip_kind {
 	int one_client;
 };
 
+/* One of trip.c's own, by its name. */
+int trip_has_one_client(const char *name);
+
 /* Runs it with the arguments of the command line, and prints the figures. */
 void trip_run(const struct trip_kind *kind);
 
