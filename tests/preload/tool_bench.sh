@@ -142,6 +142,10 @@ T2.svg T3.png T3.svg T4.png T4.svg T5.png T5.svg"
     is "SVG" "$(python3 -c "import glob, xml.dom.minidom as m
 print(sum(m.parse(x).documentElement.tagName == 'svg'
     for x in glob.glob('$work/plots/*.svg')))")" 5
+    is "drawn at once" "$(bench --quick --force --only T5 \
+        --plot "$work/live")" 0
+    is "also from where /dev/shm is hidden" "$(cd "$work/live" && echo *)" \
+        "T5.png T5.svg"
 fi
 is "without gnuplot" "$(PATH=$work status "$ipclift" bench \
     --plot "$work/none" "$work/results")" 1
@@ -155,10 +159,11 @@ is "is named" "$(says "'x' is no call" err)" 1
 mkdir -p "$work/slow/shim/tool"
 cp "$ipclift" "$work/slow/shim/tool/"
 printf '%s\n' '#include <unistd.h>' \
-    'int semctl(void) { usleep(100); return 0; }' >"$work/slow.c"
+    'int semctl(void) { usleep(100); return 0; }' \
+    'int semop(void) { return 0; }' >"$work/slow.c"
 gcc -shared -fPIC -w -o "$work/slow/shim/libipclift.so" "$work/slow.c"
 is "one that is slower" "$(status "$work/slow/shim/tool/ipclift" bench \
-    --never-slower --quick --force --only getncnt,msg-empty)" 1
+    --never-slower --quick --force --only getncnt,semop-zero)" 1
 is "is measured twice" "$(grep -c '^getncnt ' "$work/out")" 2
 is "and named" "$(says 'slower than the kernel twice: getncnt' err)" 1
 is "alone" "$(says 'twice: ' err)" 1

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * ipclift bench: the reference tables T1 to T5 on the kernel and on the shim, in
- * turn, and what a program would use instead of both.
+ * ipclift bench: the reference tables T1 to T5 on the kernel and on the shim,
+ * in turn, and what a program would use instead of both.
  *
  * Statistics are a page of C (stats.c) and not a library's: gsl would be asked
- * for one column of Student's t. JSON is json-c's, pictures are gnuplot's, which
- * is only started where pictures are asked for.
+ * for one column of Student's t. JSON is json-c's. Pictures are gnuplot's,
+ * which is only started where pictures are asked for.
  */
 #include <stdio.h>
 #include <string.h>
@@ -88,6 +88,7 @@ static int measure(struct results *r)
 	if (err)
 		return err;
 	machine_describe(r->machine);
+	field_bool(r->machine, "quick", given.request.quick);
 	machine_now(&begun);
 	err = given.never_slower ? slower_run(r, &given.request, given.json)
 				 : measure_tables(r, &given.request);

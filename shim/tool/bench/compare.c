@@ -67,12 +67,21 @@ static void print_line(const struct figure *f, const struct change *c,
 	puts("");
 }
 
+static int is_quick(const struct results *r)
+{
+	return json_object_get_boolean(
+		json_object_object_get(r->machine, "quick"));
+}
+
 void compare_print(const struct results *old, const struct results *new)
 {
 	struct change shim, kernel;
 	const struct figure *was;
 	int i, n = 0;
 
+	if (is_quick(old) != is_quick(new))
+		puts("\none of the two is of --quick, and did less work in a "
+		     "round");
 	for (i = 0; i < new->n; i++) {
 		const struct figure *f = &new->figures[i];
 

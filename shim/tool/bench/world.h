@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * The worlds in which `ipclift bench` measures: the kernel, in an IPC namespace
- * that each run has to itself, and the shim, on a registry that is made for each
- * run.
+ * that each run has to itself, and the shim, on a registry that is made for
+ * each run.
  *
  * Nothing can stay behind, however the command ends: it works in an IPC and a
  * mount namespace of its own, with a /dev/shm of its own, which are gone with
@@ -27,14 +27,14 @@ struct world {
 int world_enter(const char *shim);
 
 /*
- * Run a case with its arguments ("n=100", NULL ends them) in a fresh world. What
- * it printed to out (WORLD_OUTPUT). 0; CANNOT_BE_TIMED; or another status, -1 if
- * it could not be run or did not end: out is then what it complained of.
+ * Run a case with its arguments ("n=100", NULL ends them) in a fresh world.
+ * What it printed to out (WORLD_OUTPUT). 0; CANNOT_BE_TIMED; or another status,
+ * -1 if it could not be run or did not end: out is then what it complained of.
  */
 int world_run(const struct world *w, const char *work, const char *const *args,
 	char *out);
 
-/* The same with the times of locks taken; out is the JSON of `ipclift locks`. */
+/* The same with the times of locks taken; out: the JSON of `ipclift locks`. */
 int world_run_locks(const struct world *w, const char *work,
 	const char *const *args, char *out);
 

@@ -2,17 +2,17 @@
 /*
  * POSIX queues by depth (T3 of doc/reference-tables.md).
  *
- *	depth-PATTERN depth=N	ns of a send and a receive on a queue of N - BATCH
- *			to N messages of 64 bytes, whose priorities are constant,
- *			increasing, decreasing or random; N = 16 is the empty
- *			queue. fill, drain: ns a message from empty to N and back
- *	bystander depth=N	slowdown: by how many percent a job on one CPU
- *			takes more CPU time beside a process on the other that
- *			hits such a queue without pause than beside one that only
- *			spins; the median of rounds in turn
+ * depth-PATTERN depth=N
+ *	send, receive: ns of one on a queue of N - BATCH to N messages of 64
+ *	bytes, of constant, increasing, decreasing or random priorities; N = 16
+ *	is the empty queue. fill, drain: ns a message, from empty to N and back
+ * bystander depth=N
+ *	slowdown: by how many percent a job on one CPU takes more CPU time
+ *	beside a process on the other that hits such a queue without a pause
+ *	than beside one that only spins; the median of rounds in turn
  *
- * The workloads of Ledford 2012. Sends and receives go in short batches, so that
- * reading the clock costs neither of them anything.
+ * The workloads of Ledford 2012. Sends and receives go in short batches, so
+ * that reading the clock costs neither of them anything.
  */
 #include "tool/bench/work/worker.h"
 

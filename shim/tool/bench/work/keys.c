@@ -2,18 +2,22 @@
 /*
  * Semaphore sets by key and by id (T1, T2 and T5 of doc/reference-tables.md).
  *
- *	keys n=N	semget that makes N keys of an empty namespace, and again
- *			that finds them; totals in ns, and the longest call.
- *			churn: ns of removing one of them and making another
- *	keys-fork n=N	the same, each call in a process of its own, which has
- *			made none before; the call alone is timed
- *	ids far=ID	op: a semop that does nothing, at random on the sets of
- *			ids 1 and ID, the only ones
- *	ids-between far=N  the same on a set and the one made after N others were
- *			made and removed
- *	full max=N	ns a set to fill the table (N: not more); of finding
- *			again ten places made free at random; slowest: the
- *			longest of these; refused: one set too many
+ * keys n=N
+ *	create, lookup: semget that makes N keys of an empty namespace, and
+ *	again that finds them; totals in ns. create-longest, lookup-longest: of
+ *	one call. churn: ns of removing one of them and making another
+ * keys-fork n=N
+ *	the same, each call in a process of its own that has made none before;
+ *	the call alone is timed
+ * ids far=ID
+ *	op: a semop that does nothing, at random on the sets of ids 1 and ID,
+ *	the only ones
+ * ids-between far=N
+ *	the same on a set and the one made after N others came and went
+ * full max=N
+ *	fill: ns a set, until the table is full or has N; find: one of ten
+ *	places made free at random; slowest: of these ten; refused: one set
+ *	too many
  *
  * The workloads of Knispel 2017, Spraul 2019 and Ravindran 2002.
  */

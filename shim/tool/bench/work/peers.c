@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
  * The floor, and what a program would use instead of System V IPC: a semaphore
- * and a robust mutex of libc in shared memory, pipes, datagrams between
- * AF_UNIX sockets, and one cache line that goes to and fro. None of it is served
- * by the shim. Boost's are in tests/bench/boost.cc.
+ * and a robust mutex of libc in shared memory, pipes, datagrams between AF_UNIX
+ * sockets, and one cache line that goes to and fro. None of it is served by the
+ * shim. Boost's are in tests/bench/boost.cc.
  *
- *	sem_t-op, mutex-op    figure "op": one call of a pair that belong
- *			      together, as semop's +1 and -1
- *	pipe-pair, unix-pair  figures "send" and "receive" of 64 bytes, at most
- *			      PAIR_BATCH on the way
- *	pipe, unix, sem_t, mutex, line	as trip.c's kinds; a line only apart
+ * sem_t-op, mutex-op
+ *	op: one call of a pair that belong together, as semop's +1 and -1
+ * pipe-pair, unix-pair
+ *	send, receive: of 64 bytes, few of them on the way
+ * pipe, unix, sem_t, mutex, line
+ *	as trip.c's kinds; a line has one client, and needs two CPUs
  */
 #include "tool/bench/work/worker.h"
 
@@ -20,7 +21,9 @@
 #include <semaphore.h>
 #include <sys/socket.h>
 
-#define PAIR_BATCH 16
+#define PAIR_X 16 /* as of the empty queue */
+/* The kernel lets ten datagrams wait (net.unix.max_dgram_qlen). */
+#define PAIR_BATCH 8
 #define PAIR_BYTES 64
 
 /* The shared memory of all cases. */
@@ -107,13 +110,12 @@ static void bench_pair(void)
 		must(!socketpair(AF_UNIX, SOCK_DGRAM, 0, fds), "socketpair");
 	way[0] = fds[1];
 	way[1] = fds[0];
-	/* Datagrams: the kernel lets ten wait (max_dgram_qlen). */
 	for (int i = 0; i < 20000; i++) {
-		keep_min(&send, batch(PAIR_BATCH / 2, 0));
-		keep_min(&receive, batch(PAIR_BATCH / 2, 1));
+		keep_min(&send, batch(PAIR_BATCH, 0));
+		keep_min(&receive, batch(PAIR_BATCH, 1));
 	}
-	figure("send", PAIR_BATCH, send);
-	figure("receive", PAIR_BATCH, receive);
+	figure("send", PAIR_X, send);
+	figure("receive", PAIR_X, receive);
 }
 
 /* --- request and reply ------------------------------------------------ */
