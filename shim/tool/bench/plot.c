@@ -21,8 +21,8 @@
 
 #define PANELS_MAX 12
 #define LINES_MAX 40
-#define PANEL_WIDTH 680 /* with the key; both arbitrary */
-#define PANEL_HEIGHT 380
+#define PANEL_WIDTH 480 /* two beside each other fit a README unscaled */
+#define PANEL_HEIGHT 420
 
 /* ---- gnuplot ---- */
 
@@ -193,6 +193,8 @@ static void write_style(FILE *to, const struct line *l)
 {
 	static const char *const peers[] = {
 		"sem_t", "mutex", "pipe", "unix", "line", "boost"};
+	/* What all of a table have in common says nothing in it. */
+	const char *work = l->work + 6 * !strncmp(l->work, "depth-", 6);
 	int mark = 6, dash = 2;
 	size_t i;
 
@@ -208,7 +210,7 @@ static void write_style(FILE *to, const struct line *l)
 	fprintf(to,
 		"with linespoints linecolor %d dashtype %d pointtype %d "
 		"pointsize 0.7 linewidth 2 title '%s, %s' noenhanced",
-		l->colour, dash, mark, l->work, l->world);
+		l->colour, dash, mark, work, l->world);
 }
 
 /* Time in seconds, so that gnuplot's prefixes fit; a share may be 0 or less and
@@ -249,6 +251,23 @@ static void write_picture(FILE *to, const struct picture *p, const char *type)
 	fputs("unset multiplot\nunset output\n", to);
 }
 
+/* All sizes of the table, and a little room. */
+static void write_range(FILE *to, const struct results *r, const char *table)
+{
+	double min = 0, max = 0;
+	int i;
+
+	for (i = 0; i < r->n; i++) {
+		const struct figure *f = &r->figures[i];
+
+		if (strcmp(f->table, table) || f->x <= 0)
+			continue;
+		min = min == 0 || f->x < min ? f->x : min;
+		max = f->x > max ? f->x : max;
+	}
+	fprintf(to, "set xrange [%g:%g]\n", min * 0.8, max * 1.25);
+}
+
 static void write_script(
 	FILE *to, const struct picture *p, const struct results *r)
 {
@@ -260,13 +279,13 @@ static void write_script(
 	int i, k;
 
 	fprintf(to,
-		"set logscale x\nset grid\nset key outside right top reverse "
-		"Left samplen 2\nset format x '%%.0s%%c'\nset xlabel '%s'\n",
+		"set logscale x\nset grid\nset key bmargin center vertical "
+		"maxrows 6 reverse Left samplen 2\nset format x '%%.0s%%c'\n"
+		"set xlabel '%s' offset 0,0.5\n",
 		x);
 	if (!strcmp(p->table, "T4"))
 		fputs("set xtics (1, 2, 3, 4, 6, 8, 12)\n", to);
-	fputs("set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05\n",
-		to);
+	write_range(to, r, p->table);
 	for (i = 0; i < p->n; i++)
 		for (k = 0; k < p->panels[i].n; k++)
 			write_points(to, r, p->table, p->panels[i].measure,
