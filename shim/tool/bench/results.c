@@ -19,7 +19,7 @@ static const struct measure measures[] = {
 	{"lookup", "ns", "look up all"},
 	{"create-longest", "ns", "slowest create"},
 	{"lookup-longest", "ns", "slowest lookup"},
-	{"churn", "ns", "remove one, create one"},
+	{"churn", "ns", "remove and create"},
 	{"op", "ns", "one call"},
 	{"send", "ns", "send"},
 	{"receive", "ns", "receive"},

@@ -128,40 +128,63 @@ static void bench_keys(void)
 
 /* --- each call in a new process --------------------------------------- */
 
-static void child_call(long i, double *ret_ns)
+/* What the nth child does; its time, in shared memory. */
+static double *child_ns;
+
+static int child_semget(long i)
 {
 	double t = now_ns();
 	int id = semget(KEY_BASE + (key_t)i, 1, IPC_CREAT | 0600);
 
-	*ret_ns = now_ns() - t;
-	_exit(id < 0);
+	*child_ns = now_ns() - t;
+	ids[i] = id;
+	return id < 0;
 }
 
-static void children_loop(const char *what, const char *longest, long n)
+static int child_churn(long i)
 {
-	double *ns = share(sizeof(*ns)), total = 0, max = 0;
+	key_t fresh = KEY_BASE + 0x1000000 + (key_t)i;
+	double t = now_ns();
+	int err = semctl(ids[i], 0, IPC_RMID) ||
+		  semget(fresh, 1, IPC_CREAT | IPC_EXCL | 0600) < 0;
 
+	*child_ns = now_ns() - t;
+	return err;
+}
+
+/* The total of n children, and the longest. */
+static double children_loop(int (*does)(long i), long n, double *ret_max)
+{
+	double total = 0;
+
+	*ret_max = 0;
 	for (long i = 0; i < n; i++) {
 		pid_t pid = fork();
 		int status;
 
 		if (!pid)
-			child_call(i, ns);
+			_exit(does(i));
 		must(pid > 0 && waitpid(pid, &status, 0) == pid && !status,
-			"a child's semget");
-		total += *ns;
-		max = *ns > max ? *ns : max;
+			"a child's call");
+		total += *child_ns;
+		*ret_max = *child_ns > *ret_max ? *child_ns : *ret_max;
 	}
-	figure(what, (double)n, total);
-	figure(longest, (double)n, max);
+	return total;
 }
 
 static void bench_keys_fork(void)
 {
-	long n = work_arg("n", 100);
+	long n = work_arg("n", 100), n_churn = n < 1000 ? n : 1000;
+	double x = (double)n, max;
 
-	children_loop("create", "create-longest", n);
-	children_loop("lookup", "lookup-longest", n);
+	ids_room(n);
+	child_ns = share(sizeof(*child_ns));
+	figure("create", x, children_loop(child_semget, n, &max));
+	figure("create-longest", x, max);
+	figure("lookup", x, children_loop(child_semget, n, &max));
+	figure("lookup-longest", x, max);
+	figure("churn", x,
+		children_loop(child_churn, n_churn, &max) / (double)n_churn);
 }
 
 /* --- two ids ---------------------------------------------------------- */
