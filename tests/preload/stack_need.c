@@ -249,7 +249,7 @@ static const struct {
 		{"semop", do_semop, FOR_HANDLERS},
 		{"semop with undo", do_undo, FOR_HANDLERS},
 		/* A large array is copied to the stack. */
-	{"semop of 200", do_array, FOR_THREADS},
+		{"semop of 200", do_array, FOR_THREADS},
 		{"semtimedop that waits", do_wait, FOR_HANDLERS},
 		{"the same with undo", do_wait_undo, FOR_HANDLERS},
 		{"semctl", do_semctl, FOR_HANDLERS},
