@@ -157,7 +157,7 @@ static void watch_holders(
 	}
 	ss->sl.slice_ns = slice < SLEEP_SLICE_NS ? slice : SLEEP_SLICE_NS;
 	atom_store_release(&wait_own(c)->wants_nudge,
-		slice <= UNDO_SLICE_NS ? NUDGE_NOT : NUDGE_WANTED);
+		slice && slice <= UNDO_SLICE_NS ? NUDGE_NOT : NUDGE_WANTED);
 }
 
 /* One of those that were watched has. */
