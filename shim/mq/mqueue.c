@@ -12,6 +12,7 @@
 #include "index/keyhash.h"
 #include "object/limits.h"
 #include "object/perm.h"
+#include "registry/damage.h"
 #include "registry/heap.h"
 
 #define CREATE_ENTRIES (IDS_ENTRIES + KEYHASH_ENTRIES + HEAP_ENTRIES + 16)
@@ -156,9 +157,14 @@ static void fac_lock(struct caller *c)
 	}
 }
 
+/* Also frees the block of a message that leave_message has left. */
 static void fac_unlock(struct caller *c)
 {
+	section_begin(c);
 	lock_release(c, &caller_header(c)->fac_lock[FAC_MQ].lock);
+	if (!c->n_held)
+		heap_settle(c);
+	section_end(c);
 }
 
 /* Take the queue out of the list of orphans; part of the operation. */
@@ -179,9 +185,50 @@ static void orphan_remove(struct caller *c, u32 idx, struct mqueue *q)
 		journal_set32(c, link, q->orphan_next);
 }
 
-/* Free an unlinked queue unless it is in use. Facility lock held. 1 if freed.
+/* Messages that go in one hold, unless one of them is large. Arbitrary. */
+#define FEW_MESSAGES 16
+
+/*
+ * Of a queue that nobody can reach any more some messages go, up to a large one,
+ * whose block becomes the thread's own: to give its pages back takes
+ * milliseconds and needs no lock. 1: there may be others. Slot lock held.
  */
-static int remove_unused(struct caller *c, u32 idx)
+static int leave_messages(struct caller *c, struct mqueue *q)
+{
+	const struct thread *th = region_thread(&c->region, c->thread);
+	struct prio_block *block;
+	struct prio_place at;
+	u32 idx, prio, n;
+
+	for (n = 0; prioq_count(&q->msgs) && !q->msgs.inline_data; n++) {
+		if (th->ready.off || n == FEW_MESSAGES)
+			return 1;
+		idx = prioq_take_place(c, &q->msgs, &prio, &at);
+		block = (struct prio_block *)(void *)at.data;
+		heap_leave(c, block->cap, &block->data);
+		prioq_item_free(c, &q->msgs, idx);
+		if (unlikely(c->damaged)) {
+			damage_abort(c);
+			return 0;
+		}
+		journal_commit(c);
+		drop_block(c, block);
+	}
+	return 0;
+}
+
+/* Of remove_unused: whether it may take long, or is not to. */
+enum removal {
+	REMOVE_NOW,
+	REMOVE_BY_STEPS,
+};
+/* What it says: nothing done, or freed, or one step of several done. */
+#define REMOVED 1
+#define REMOVED_SOME 2
+
+/* Free an unlinked queue unless it is in use. Facility lock held. By steps: call
+ * it again, after fac_unlock, while it says so; if that one dies, a sweep does. */
+static int remove_unused(struct caller *c, u32 idx, enum removal how)
 {
 	struct header *h = caller_header(c);
 	struct slot *s = slot_at(c, idx);
@@ -195,11 +242,28 @@ static int remove_unused(struct caller *c, u32 idx)
 		lock_release(c, &s->lock);
 		return 0;
 	}
+	if (how == REMOVE_BY_STEPS && leave_messages(c, q)) {
+		lock_release(c, &s->lock);
+		return REMOVED_SOME;
+	}
 	atom_store_release(&h->removing[FAC_MQ], (u64)idx + 1);
 	orphan_remove(c, idx, q);
 	journal_publish(c, &s->ident, 0);
 	remove_rest(c, s);
-	return 1;
+	return REMOVED;
+}
+
+/* After fac_unlock: the steps that are left. */
+static void remove_steps(struct caller *c, u32 idx, u64 ident)
+{
+	int more = 1;
+
+	while (more) {
+		fac_lock(c);
+		more = slot_at(c, idx)->ident == ident &&
+		       remove_unused(c, idx, REMOVE_BY_STEPS) == REMOVED_SOME;
+		fac_unlock(c);
+	}
 }
 
 /* The slot of a link of the list of orphans, or NULL: a damaged one ends the
@@ -223,7 +287,7 @@ static void sweep_few(struct caller *c)
 		q = orphan_at(c, first);
 		if (!q || first == kept)
 			return;
-		if (remove_unused(c, first - 1))
+		if (remove_unused(c, first - 1, REMOVE_BY_STEPS) == REMOVED)
 			continue;
 		if (!q->orphan_next)
 			return;
@@ -251,7 +315,7 @@ static void sweep_all(struct caller *c)
 
 	for (; (q = orphan_at(c, at)) && walk_goes_on(c, &w, at); at = next) {
 		next = q->orphan_next;
-		remove_unused(c, at - 1);
+		remove_unused(c, at - 1, REMOVE_NOW);
 	}
 }
 
@@ -262,10 +326,7 @@ void mq_closed(struct caller *c, const struct mq_desc *d)
 	if (!q || !atom_load_acquire(&q->unlinked) ||
 		atom_load_acquire(&d->s->ident) != d->ident || caller_enroll(c))
 		return;
-	fac_lock(c);
-	if (d->s->ident == d->ident)
-		remove_unused(c, slot_idx(c, d->s));
-	fac_unlock(c);
+	remove_steps(c, slot_idx(c, d->s), d->ident);
 }
 
 /* ---- names ---- */
@@ -638,8 +699,9 @@ int mqueue_unlink(struct caller *c, const char *name, size_t name_len)
 	struct header *h = caller_header(c);
 	struct mqueue *q;
 	struct slot *s;
-	int err = name_check(name, name_len);
-	u32 idx;
+	int err = name_check(name, name_len), done = 0;
+	u64 ident = 0;
+	u32 idx = 0;
 
 	/* No more journal than every thread has: removing needs no room. */
 	if (!err)
@@ -666,10 +728,14 @@ int mqueue_unlink(struct caller *c, const char *name, size_t name_len)
 		keyhash_write_end(c, FAC_MQ);
 		atom_store_release(&q->ctime, sys_realtime_coarse_ns());
 		directory_changed(c);
-		if (!remove_unused(c, idx))
+		ident = s->ident;
+		done = remove_unused(c, idx, REMOVE_BY_STEPS);
+		if (!done)
 			sweep_few(c);
 	}
 	fac_unlock(c);
+	if (done == REMOVED_SOME)
+		remove_steps(c, idx, ident);
 	return err;
 }
 

@@ -8,11 +8,10 @@
 #
 #	locks_held.sh [CASE...]		(guest_holds --all names them)
 #
-# Not asserted by default: IPC_SET of a queue with more than 1,024 receivers, or
-# the removal of a POSIX queue of large messages, holds a lock for milliseconds;
-# fork and shmat hold the own process's, which only those want who ask for its
-# attachments; and in the longest of some ten thousand holds the machine's other
-# work is seen.
+# Not asserted by default: IPC_SET of a queue with more than 1,024 receivers holds
+# a lock for milliseconds; fork and shmat hold the own process's, which only those
+# want who ask for its attachments; and in the longest of some ten thousand holds
+# the machine's other work is seen.
 
 # shellcheck source=tests/preload/scenario.sh
 . "$(dirname "$0")/scenario.sh"
