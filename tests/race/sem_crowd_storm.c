@@ -3,26 +3,32 @@
  * sem_crowd_storm: more sleep on one semaphore than are let through in one hold
  * of its lock, and whoever lets them all through is killed in the midst.
  *
- *	sem_crowd_storm [--seconds N] [--seed S] [--threads N]
+ *	sem_crowd_storm [--kills N] [--seconds N] [--seed S] [--threads N]
+ *
+ * ends after so many were killed inside their call, or so many seconds.
  *
  * Five processes of many threads each sleep on semaphore 0 of a set, most by
- * -1, each sixteenth by an array, and begin anew when they were let through:
- * so they come for the lock while others are still waiting. Then a process lets
- * all through (SETVAL, semop) or removes the set, and is killed at a random
- * moment; in each fourth round one of the sleeping processes is killed with it.
+ * -1, each sixteenth by an array. Then a process lets all through (SETVAL, semop)
+ * or removes the set, and is killed at a random moment; in each fourth round one
+ * of the sleeping processes is killed with it. In every other round those who
+ * were let through sleep again at once, and so come for the lock while others
+ * still wait; else they stay away, and help nobody by that.
  *
- * After each: within five seconds all are asleep again and nothing is left (the
- * value is 0, GETNCNT all of them), what was taken is what was given or nothing,
+ * After each: within five seconds all are asleep or have been let through, and
+ * nothing is left beside a sleeper; what was taken is what was given or nothing,
  * and after a removal all have EIDRM.
  */
 #define _GNU_SOURCE
 #include "../option.h"
 #include "storm.h"
 
+#include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/ipc.h>
 #include <sys/sem.h>
+#include <sys/syscall.h>
 
 #define PROCESSES 5
 #define SETTLE_MS 5000
@@ -32,11 +38,12 @@ static struct shared {
 	_Atomic int id; /* of the set; -1: none now */
 	_Atomic long taken[PROCESSES], removed[PROCESSES];
 	_Atomic int begun; /* by the one who lets through */
-	volatile int go;
+	_Atomic int again; /* who was let through sleeps again at once */
+	_Atomic int round; /* else in the next one */
 } * sh;
 
 static struct storm_rng rng;
-static long seconds = 15, seed = 1, threads = 250, wrong, killed;
+static long kills = 500, seconds = 20, seed = 1, threads = 250, wrong, killed;
 static pid_t pids[PROCESSES];
 static int own; /* which process this is */
 
@@ -47,16 +54,24 @@ static void complain(const char *what, long a, long b, long c)
 	wrong++;
 }
 
+static void stay_away(int round)
+{
+	while (!sh->again && sh->round == round)
+		syscall(SYS_futex, &sh->round, FUTEX_WAIT, round, NULL);
+}
+
 static void *sleeper(void *arg)
 {
 	struct sembuf one = {0, -1, 0}, two[2] = {{1, 0, 0}, {0, -1, 0}};
-	int id, gone = -1;
+	int id, round, gone = -1;
 
 	for (;;) {
 		while ((id = sh->id) < 0 || id == gone)
 			sleep_us(2000);
 		if ((long)arg % 16 ? !semop(id, &one, 1) : !semop(id, two, 2)) {
+			round = sh->round;
 			sh->taken[own]++;
+			stay_away(round);
 		} else if (errno == EIDRM || errno == EINVAL) {
 			gone = id;
 			sh->removed[own]++;
@@ -94,19 +109,35 @@ static long sum(const _Atomic long *of, int but)
 	return n;
 }
 
-/* All of them asleep, and nothing left. */
+/* All are asleep, or away, and nobody sleeps beside a unit. */
 static void settle(const char *what)
 {
 	double until = now_ms() + SETTLE_MS;
-	long all = threads * PROCESSES, asleep, value;
+	long all = threads * PROCESSES, asleep, value, away;
+	int ok;
 
 	do {
 		sleep_us(1000);
+		away = sh->again ? 0 : sum(sh->taken, -1);
 		value = semctl(sh->id, 0, GETVAL);
 		asleep = semctl(sh->id, 0, GETNCNT);
-	} while ((asleep != all || value) && now_ms() < until);
-	if (asleep != all || value)
-		complain(what, asleep, value, all);
+		ok = asleep + away == all && !(value && asleep);
+	} while (!ok && now_ms() < until);
+	if (!ok)
+		complain(what, asleep, value, away);
+}
+
+/* All come back. */
+static void next_round(int again)
+{
+	semctl(sh->id, 0, SETVAL, 0);
+	sh->again = 1;
+	sh->round++;
+	syscall(SYS_futex, &sh->round, FUTEX_WAKE, INT_MAX);
+	settle("asleep at first, value, away");
+	for (int i = 0; i < PROCESSES; i++)
+		sh->taken[i] = 0;
+	sh->again = again;
 }
 
 static void set_make(void)
@@ -166,8 +197,6 @@ static void round_of(int how, int other)
 	double until = now_ms() + SETTLE_MS;
 	int id = sh->id, full;
 
-	for (int i = 0; i < PROCESSES; i++)
-		sh->taken[i] = 0;
 	kill_one_who_lets(how, other);
 	if (how == LET_RMID) {
 		/* Done, or not begun. */
@@ -187,7 +216,7 @@ static void round_of(int how, int other)
 	}
 	if (other >= 0)
 		process_start(other);
-	settle("asleep, value, all");
+	settle("asleep, value, away");
 	taken = sum(sh->taken, other);
 	/* What a killed one was given is lost with it, or not. */
 	if (how != LET_RMID && other < 0 && taken && taken != most)
@@ -195,6 +224,7 @@ static void round_of(int how, int other)
 }
 
 static const struct option_of options[] = {
+	{"kills", .number = &kills},
 	{"seconds", .number = &seconds},
 	{"seed", .number = &seed},
 	{"threads", .number = &threads},
@@ -216,10 +246,11 @@ int main(int argc, char **argv)
 	for (int i = 0; i < PROCESSES; i++)
 		process_start(i);
 	set_make();
-	settle("at first");
-	for (rounds = 0; now_ms() < from + seconds * 1e3 && wrong < 10;
+	for (rounds = 0;
+		killed < kills && wrong < 10 && now_ms() < from + seconds * 1e3;
 		rounds++) {
 		alarm(HANG_S);
+		next_round((int)rounds & 1);
 		round_of((int)storm_random(&rng, LETS),
 			rounds % 4 == 3 ? (int)storm_random(&rng, PROCESSES)
 					: -1);
