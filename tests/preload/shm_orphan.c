@@ -12,6 +12,9 @@
 #include <poll.h>
 #include <stdint.h>
 
+/* More than the shim remembers of one segment. */
+#define OTHERS 5
+
 static char *at;
 static int go[2], done[2], detached[2], seg;
 
@@ -127,6 +130,7 @@ static const struct story {
 	int lives;   /* the parent: to be killed */
 	int counted; /* before the segment is removed */
 	int removed;
+	int others; /* have detached it before, and live */
 } stories[] = {
 	{"fork, the parent ends", by_fork, ends, 0, 1, 0},
 	{"clone, the parent ends", by_clone, ends, 0, 1, 0},
@@ -138,7 +142,8 @@ static const struct story {
 	{"fork, the parent detaches and ends", by_fork, detaches, 0, 0, 0},
 	{"fork, the parent detaches and executes", by_fork, detaches_executes,
 		1, 0, 0},
-	{"fork, the parent detaches and lives", by_fork, stays, 1, 0, 0},
+	{"fork, the parent detaches and lives", by_fork, stays, 1, 0, 0, 0},
+	{"the same, as many others did", by_fork, detaches, 0, 0, 0, OTHERS},
 };
 
 /* Somebody has said this; 0: nobody is left who could. */
@@ -184,9 +189,23 @@ static pid_t parent(const struct story *s)
 	_exit(97);
 }
 
+static pid_t another(void)
+{
+	pid_t pid = t_fork();
+	char c;
+
+	if (!pid) {
+		at = s_at(seg);
+		stays();
+	}
+	t_quiet(read(detached[0], &c, 1) == 1);
+	return pid;
+}
+
 static void story(const struct story *s)
 {
-	int other;
+	pid_t others[OTHERS];
+	int other, i;
 	pid_t pid;
 	char *p, c;
 
@@ -194,6 +213,8 @@ static void story(const struct story *s)
 	if (pipe(go) || pipe(done) || pipe(detached))
 		exit(90);
 	seg = s_seg(PAGE);
+	for (i = 0; i < s->others; i++)
+		others[i] = another();
 	pid = parent(s);
 	if (s->end == stays)
 		t_true(read(detached[0], &c, 1) == 1);
@@ -220,6 +241,10 @@ static void story(const struct story *s)
 	if (s->lives) {
 		kill(pid, SIGKILL);
 		t_join(pid);
+	}
+	for (i = 0; i < s->others; i++) {
+		kill(others[i], SIGKILL);
+		t_quiet(t_join(others[i]) == 1000 + SIGKILL);
 	}
 	/* Its memory went before its descriptors. */
 	t_true(!told(0));
