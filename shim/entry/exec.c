@@ -166,6 +166,8 @@ static int call(const struct exec_call *x, char *const *env)
 	int arrive = fd_executing(x->form >= SPAWN && x->actions), extended;
 	struct look l;
 
+	if (x->form < SPAWN)
+		fd_closing();
 	look_at(env, &l);
 	extended = hands_on(&l);
 	/* Only to who is served, too. */

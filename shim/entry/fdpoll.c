@@ -230,6 +230,41 @@ int fd_executing(int any)
 	return left;
 }
 
+static void note_closing(struct caller *c, u32 closes)
+{
+	u32 fd, top = fd_end();
+	struct mq_desc d;
+
+	for (fd = 0; fd < top; fd++) {
+		if (!fd_entry((int)fd)) {
+			fd |= FD_CHUNK - 1;
+			continue;
+		}
+		if (!fd_is_mq((int)fd) ||
+			(closes && !(sys_call(__NR_fcntl, fd, F_GETFD) &
+					   FD_CLOEXEC)))
+			continue;
+		if (!fd_lookup(c, (int)fd, &d))
+			mq_notify_executing(c, &d, closes);
+	}
+}
+
+void fd_closing(void)
+{
+	struct caller *c;
+	int err;
+
+	/* A fork child that has made no call has registered nothing. */
+	if (likely(!fd_used) || !process_page.generation || process_in_vfork())
+		return;
+	c = process_get(&err);
+	if (!c)
+		return;
+	/* An exec that failed may have said otherwise. */
+	note_closing(c, 0);
+	note_closing(c, 1);
+}
+
 void entry_sending(const void *user)
 {
 	struct msghdr m;

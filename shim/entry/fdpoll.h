@@ -11,6 +11,9 @@
  * those that would be closed, for file actions may copy them. 1 if it is left
  * any. */
 int fd_executing(int any);
+/* This process, not a child of it, is about to execute something: what its
+ * descriptors' FD_CLOEXEC means for its registrations. */
+void fd_closing(void);
 /* Descriptors are sent by sendmsg(2): who gets them may poll them, too. */
 void entry_sending(const void *msghdr);
 /* Somebody polls these, and how long is not seen. */

@@ -74,12 +74,15 @@ static enum presence look(struct caller *c, const struct mqueue *q)
 	if (t->pid != n->pid || t->start != n->start)
 		return GONE;
 	changed = t->epoch != n->image;
+	if (changed && n->closes)
+		return GONE;
 	if (t == task_own(c) || (!changed && !task_suspect(t)))
 		return changed ? OTHER_PROGRAM : SAME_PROGRAM;
 	if (task_gone(c, t) || (q->ino && !has_open(q, n->pid, NULL)))
 		return GONE;
-	return changed || task_changed_image(c, t) ? OTHER_PROGRAM
-						   : SAME_PROGRAM;
+	if (!changed && !task_changed_image(c, t))
+		return SAME_PROGRAM;
+	return n->closes ? GONE : OTHER_PROGRAM;
 }
 
 /* ---- states ---- */
@@ -255,6 +258,21 @@ int mq_set_notify(
 	return err == BLOCKED ? 0 : err;
 }
 
+void mq_notify_executing(struct caller *c, const struct mq_desc *d, u32 closes)
+{
+	struct mqueue *q = mq_body(c, d->s);
+	struct mq_notify *n = q ? &q->notify : NULL;
+
+	if (!n || atom_load_acquire(&n->state) != MQ_NOTIFY_ARMED ||
+		n->pid != c->pid || n->closes == closes || mq_enter(c) ||
+		mq_lock(c, d))
+		return;
+	if (n->state == MQ_NOTIFY_ARMED && n->pid == c->pid)
+		atom_store_release(&n->closes, closes);
+	lock_release(c, &d->s->lock);
+	mq_notify_end(c);
+}
+
 void mq_notify_after_exec(
 	struct caller *c, const struct mq_desc *d, int (*opened_here)(int fd))
 {
@@ -270,7 +288,7 @@ void mq_notify_after_exec(
 		return;
 	if (n->state == MQ_NOTIFY_ARMED && n->pid == c->pid &&
 		n->image != task_own(c)->epoch &&
-		!has_open(q, c->pid, opened_here))
+		(n->closes || !has_open(q, c->pid, opened_here)))
 		drop(c, q);
 	lock_release(c, &d->s->lock);
 }

@@ -128,6 +128,10 @@ struct mq_event {
  * -EBADF. */
 int mq_set_notify(
 	struct caller *c, const struct mq_desc *d, const struct mq_event *ev);
+/* This process is about to call exec, which closes one of its descriptors of the
+ * queue, or (0) none: with one its registration ends. Two loads where it has
+ * none. */
+void mq_notify_executing(struct caller *c, const struct mq_desc *d, u32 closes);
 /* A registration that this process made before exec, which closed the queue:
  * all its descriptors were opened since. Two loads where there is none. */
 void mq_notify_after_exec(

@@ -114,6 +114,7 @@ struct mq_notify {
 	u32 sender_pid, sender_uid; /* while it is fired; plain */
 	u32 notify_thread; /* 1: the registrant has one, for what we may not send */
 	u32 sock;	   /* SIGEV_THREAD by number: the netlink socket, */
+	u32 closes; /* exec closes one of the registrant's descriptors; plain */
 	u64 sock_ino;
 	u64 cookie[4]; /* and what it is to be told */
 	u64 stamp;     /* tells registrations apart */

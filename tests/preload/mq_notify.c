@@ -232,7 +232,8 @@ static void removal(void)
 	close(pipes[1]);
 }
 
-/* A program that executes itself twice; with `keep` the descriptor stays. */
+/* A program that executes itself twice; with `keep` the descriptor stays, with 2
+ * another one does not. */
 static int executed(const char *self, int image, int keep)
 {
 	char arg[2][16];
@@ -240,6 +241,8 @@ static int executed(const char *self, int image, int keep)
 	q = mq_open(NAME, RW);
 	if (keep)
 		fcntl(q, F_SETFD, 0);
+	if (keep == 2)
+		mq_open(NAME, RW);
 	t_say("     image %d: %s", image,
 		reg(SIGEV_SIGNAL, SIGUSR1, 1) ? t_errname(errno)
 					      : "registered");
@@ -255,9 +258,11 @@ static void executing(const char *self)
 {
 	pid_t pid;
 
-	for (int keep = 0; keep < 2; keep++) {
-		t_say("-- registered again after exec, which %s",
-			keep ? "kept it" : "closed it");
+	static const char *const names[] = {
+		"closed it", "kept it", "closed one of two"};
+
+	for (int keep = 0; keep < 3; keep++) {
+		t_say("-- registered again after exec, which %s", names[keep]);
 		pid = t_fork();
 		if (pid == 0) {
 			/* exec closing any of them would end it. */
