@@ -33,7 +33,7 @@
 /* The own image's lock, IMAGE_UNKNOWN, or 0: not made yet. */
 u64 image_own(const struct caller *c);
 /*
- * Make it, and store it in the own task: four system calls. What the task had
+ * Make it, and store it in the own task: five system calls. What the task had
  * from before exec must have been seen to. Own task's lock held, not in a vfork
  * child.
  */
@@ -50,7 +50,7 @@ static inline void image_leave(u32 generation)
 		image_leave_slow(generation);
 }
 
-/* 1 if the lock is held, or it cannot be told; 0 for none. Three system calls.
+/* 1 if the lock is held, or it cannot be told; 0 for none. Four system calls.
  */
 int image_held(const struct caller *c, u64 image);
 /* The task that made it. */
