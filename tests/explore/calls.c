@@ -87,6 +87,7 @@ s64 call_make(struct caller *c, const struct call *k, s64 *out)
 	case CALL_MQOPEN:
 	case CALL_MQCLOSE:
 	case CALL_MQATTR:
+	case CALL_MQPOLL:
 		return mq_call_make(c, k, out);
 	case CALL_SHMGET:
 	case CALL_SHMAT:

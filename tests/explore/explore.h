@@ -51,6 +51,7 @@ enum call_op {
 	CALL_MQOPEN,
 	CALL_MQCLOSE,
 	CALL_MQATTR,
+	CALL_MQPOLL, /* arg: 1 = stays in poll */
 	CALL_SHMGET,
 	CALL_SHMAT,
 	CALL_SHMDT,

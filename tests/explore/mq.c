@@ -74,6 +74,11 @@ s64 mq_call_make(struct caller *c, const struct call *k, s64 *out)
 		ret = mq_stat(c, &d, &st);
 		out[0] = ret ? 0 : st.curmsgs;
 		return ret;
+	case CALL_MQPOLL:
+		if (mq_poll_begin(c, &d, MQ_POLLED_IN | MQ_POLLED_OUT) &&
+			!k->arg[0])
+			mq_poll_end(c, &d);
+		return 0;
 	default:
 		return -ENOSYS;
 	}
@@ -196,6 +201,8 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 		return !known || result == 0;
 	case CALL_MQATTR:
 		return !known || (result == 0 && out[0] == q->n);
+	case CALL_MQPOLL:
+		return 1;
 	default:
 		return 0;
 	}
@@ -318,6 +325,18 @@ static void full(struct caller *c)
 {
 	make(c, 2, 2, 0);
 }
+/* Kept in step by those who poll in the scenario; what poll tells is looked at,
+ * so somebody must be left there. */
+static void empty_looked_at(struct caller *c)
+{
+	make(c, 0, 2, 0);
+	polled = 1;
+}
+static void one_looked_at(struct caller *c)
+{
+	make(c, 1, 2, 0);
+	polled = 1;
+}
 static void empty_polled(struct caller *c)
 {
 	make(c, 0, 2, 1);
@@ -386,6 +405,15 @@ static void full_polled(struct caller *c)
 				0       \
 			}               \
 		}                       \
+	}
+#define POLL(stays)                         \
+	{                                   \
+		CALL_MQPOLL, 0, {stays}, 0, \
+		{                           \
+			{                   \
+				0           \
+			}                   \
+		}                           \
 	}
 #define SLEEPER (ACTOR_FIRST | ACTOR_IMMORTAL)
 #define SCENARIO(n, s)                                              \
@@ -459,5 +487,15 @@ const struct scenario mq_scenarios[] = {
 	{SCENARIO("polled-full-sender", full_polled),
 		.actors = {{ACTOR_FIRST, NULL, {SEND(1, 11)}},
 			{.calls = {RECEIVE}}}},
+	{SCENARIO("poller-send", empty_looked_at),
+		.actors = {{ACTOR_IMMORTAL, NULL, {POLL(1)}},
+			{.calls = {SEND(1, 11)}}}},
+	{SCENARIO("poller-receive", one_looked_at),
+		.actors = {{ACTOR_IMMORTAL, NULL, {POLL(1)}},
+			{.calls = {RECEIVE}}}},
+	{SCENARIO("pollers-send-receive", empty_looked_at),
+		.actors = {{ACTOR_IMMORTAL, NULL, {POLL(1)}},
+			{.calls = {POLL(0)}},
+			{.calls = {SEND(1, 11), RECEIVE}}}},
 	{0},
 };
