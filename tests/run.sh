@@ -498,6 +498,7 @@ suite_race() {
     storm sem_signal_storm $limit sem_signal_storm --signals $signals
     storm sem_signal_storm-threads $limit sem_signal_storm --threads 4 \
         --signals $((signals / 2))
+    storm mq_poll_storm-by-name $limit mq_poll_storm --by-name --kills $kills
     for p in $(programs "$tests/race"); do
         p=$(basename "$p")
         case $p in
