@@ -147,6 +147,9 @@ guests=(
     php-cli          # sysvsem, sysvmsg and sysvshm, opened with RTLD_DEEPBIND
     python3-sysv-ipc # every call from an interpreter, undo by SIGKILL
     postgresql       # segments, kill -9 of the postmaster; no cluster is made
+    apache2-bin      # a mutex of System V among children of another user
+    uwsgi-core       # the same among workers (started with its python)
+    uwsgi-plugin-python3
     debhelper        # builds the packages
     lintian          # looks at them
     gnuplot-nox      # draws what bench has measured
