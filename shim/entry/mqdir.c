@@ -33,7 +33,10 @@
 #define DIR_INO 1
 
 int mqdir_relative;
-static int cwd_is; /* 0 not known, 1 another, 2 this */
+/* Of the current directory. That it is here is asked each time, for it may be
+ * changed by number; but not where it is / in place of none (IS_ROOT). In a
+ * vfork child it is not the parent's, whose memory this is. */
+static enum { NOT_KNOWN, IS_ANOTHER, IS_ROOT } cwd;
 
 /* ---- paths ---- */
 
@@ -77,24 +80,28 @@ static int parse(const char *path, struct mqdir_at *ret)
 static int cwd_is_here(void)
 {
 	char path[sizeof(MQDIR) + 1];
-	int is = __atomic_load_n(&cwd_is, __ATOMIC_RELAXED);
-	long n;
+	int here;
 
-	if (likely(is))
-		return is == 2;
-	n = sys_call(__NR_getcwd, path, sizeof(path));
-	is = n == sizeof(MQDIR) && behind(path) ? 2 : 1;
-	__atomic_store_n(&cwd_is, is, __ATOMIC_RELAXED);
-	if (is == 2)
+	if (likely(__atomic_load_n(&cwd, __ATOMIC_RELAXED) != NOT_KNOWN))
+		return cwd == IS_ROOT;
+	here = sys_call(__NR_getcwd, path, sizeof(path)) == sizeof(MQDIR) &&
+	       behind(path);
+	if (here)
 		mqdir_relative = 1;
-	return is == 2;
+	else if (!process_in_vfork())
+		__atomic_store_n(&cwd, IS_ANOTHER, __ATOMIC_RELAXED);
+	return here;
 }
 
 void mqdir_moved(int fd)
 {
-	int here = fd >= 0 && mqdir_fd(fd);
+	char root[2];
+	int here = fd >= 0 && mqdir_fd(fd) &&
+		   sys_call(__NR_getcwd, root, sizeof(root)) == sizeof(root);
 
-	__atomic_store_n(&cwd_is, here ? 2 : 0, __ATOMIC_RELAXED);
+	if (process_in_vfork() && here)
+		return;
+	__atomic_store_n(&cwd, here ? IS_ROOT : NOT_KNOWN, __ATOMIC_RELAXED);
 	if (here)
 		mqdir_relative = 1;
 }
