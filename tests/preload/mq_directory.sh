@@ -112,6 +112,80 @@ os.chdir("/dev")
 t("elsewhere", lambda: (os.path.exists("first"), os.path.exists("null")))
 END
 
+# What lsipc -Q, ipcrm -Q of util-linux 2.41 do, which Debian 12 does not have.
+cat >"$dir/lsipc.c" <<'END'
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <mqueue.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+	char path[300], line[100];
+	struct mq_attr a;
+	struct dirent *e;
+	struct stat st;
+	DIR *d;
+	FILE *f;
+	mqd_t q;
+	int n;
+
+	if (access("/dev/mqueue", F_OK))
+		return 1;
+	d = opendir("/dev/mqueue");
+	while ((e = readdir(d))) {
+		if (fstatat(dirfd(d), e->d_name, &st, 0) ||
+			!S_ISREG(st.st_mode) || e->d_ino != st.st_ino)
+			continue;
+		snprintf(path, sizeof(path), "/%s", e->d_name);
+		q = mq_open(path, O_RDONLY);
+		mq_getattr(q, &a);
+		mq_close(q);
+		printf("%s %o %d %ld/%ld of %ld\n", path, st.st_mode, st.st_uid,
+			a.mq_curmsgs, a.mq_maxmsg, a.mq_msgsize);
+		snprintf(path, sizeof(path), "/dev/mqueue/%s", e->d_name);
+		f = fopen(path, "r");
+		fgets(line, sizeof(line), f);
+		fputs(line, stdout);
+		fclose(f);
+	}
+	rewinddir(d);
+	for (n = 0; (e = readdir(d)); n++)
+		if (n == 2)
+			printf("at 2 %s\n", e->d_name);
+	closedir(d);
+	printf("%d entries\n", n);
+	f = fopen("/dev/mqueue/by fopen", "w");
+	fprintf(f, "text");
+	errno = 0;
+	n = fflush(f);
+	printf("written %d %s\n", n, strerror(errno));
+	fclose(f);
+	printf("%d %d\n", lstat("/dev/mqueue/by fopen", &st),
+		unlink("/dev/mqueue/by fopen"));
+	n = open("/dev/mqueue/bad", O_CREAT | O_RDWR, 0600);
+	printf("fd %d %s\n", n >= 0, mq_send(n, "x", 1, 0) ? "no" : "sent");
+	printf("%d\n", remove("/dev/mqueue/bad"));
+	errno = 0;
+	n = open((char *)-1, O_CREAT | O_RDWR, 0600);
+	printf("%d %s\n", n, strerror(errno));
+	errno = 0;
+	n = unlink((char *)8);
+	printf("%d %s\n", n, strerror(errno));
+	return 0;
+}
+END
+gcc -w -o "$dir/lsipc" "$dir/lsipc.c" -lrt || skip "no compiler"
+cp "$dir/lsipc" "$dir/lsipc.musl"
+if command -v musl-gcc >/dev/null; then
+	musl-gcc -w -o "$dir/lsipc.musl" "$dir/lsipc.c" || skip "no musl-gcc"
+fi
+
 # steps: what is run, in order, in both worlds
 steps() {
 	say() {
@@ -144,6 +218,9 @@ steps() {
 	world bash -c 'cd /dev/mqueue && ls && ls -l | wc -l && cat first && echo * && touch new && ls && rm new' 2>&1
 	say python
 	world python3 "$dir/look.py" 2>&1
+	say lsipc
+	world "$dir/lsipc"
+	world "$dir/lsipc.musl"
 	say perl
 	world perl -e 'opendir(D, "/dev/mqueue"); print join(" ", readdir D), "\n"; rewinddir D; print scalar(readdir D), "\n"; closedir D; print -s "/dev/mqueue/first", "\n"; open(F, "<", "/dev/mqueue/first"); print <F>; print unlink("/dev/mqueue/first", "/dev/mqueue/none"), "\n"; print -e "/dev/mqueue/first" ? "there" : "gone", "\n"'
 	say change
