@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -86,6 +87,50 @@ static void check_robust(void)
 		"the "
 		"midst of waking others may leave one asleep that long",
 		strerror(errno));
+}
+
+/* No words to wait for: the call itself says EINVAL. */
+static void check_waitv(void)
+{
+	if (syscall(449 /* futex_waitv */, NULL, 0, 0, NULL, 0) &&
+		errno == EINVAL) {
+		finding_good("futex_waitv", "allowed");
+		return;
+	}
+	finding_warning(NULL,
+		"futex_waitv(2) is refused here (%s): sleepers learn of the "
+		"death of a\n      process by looking, not at once",
+		strerror(errno));
+}
+
+static void tell_needed(const char *what)
+{
+	finding_fault(NULL, "%s is refused here (%s): programs are not served",
+		what, strerror(errno));
+}
+
+/* A second mapping of the registry without a descriptor, and what tells a fork
+ * child from its parent. */
+static void check_mappings(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *shared =
+		mmap(NULL, page, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *own =
+		mmap(NULL, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *second;
+
+	if (shared == MAP_FAILED || own == MAP_FAILED)
+		return;
+	second = mremap(shared, 0, page, MREMAP_MAYMOVE);
+	if (second == MAP_FAILED)
+		tell_needed("mremap(2) of length 0");
+	else
+		munmap(second, page);
+	if (madvise(own, page, 18 /* MADV_WIPEONFORK */))
+		tell_needed("madvise(MADV_WIPEONFORK)");
+	munmap(shared, page);
+	munmap(own, page);
 }
 
 #define MIB (1ULL << 20)
@@ -515,6 +560,8 @@ static int doctor_main(int argc, char **argv)
 	check_kernel();
 	check_barrier();
 	check_robust();
+	check_waitv();
+	check_mappings();
 	check_shm();
 	check_limit(RLIMIT_AS, "address space", 'v', "as");
 	check_limit(

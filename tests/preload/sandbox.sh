@@ -1,0 +1,85 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# sandbox.sh - the table of doc/sandboxes.md: what a filter of system calls or a
+# mount may take away, and what programs and `doctor` say of it then. A program that
+# is served does a bit of everything (guest_sandbox work); one that is not says why
+# once and has an errno from each call.
+#
+# Robust lists and futex_waitv have tests of their own for what they cost:
+# sem_no_robust, sem_lifeline, sem_old_kernel; membarrier: sem_no_barrier.
+
+# shellcheck source=tests/preload/scenario.sh
+. "$(dirname "$0")/scenario.sh"
+own_ipc_namespace "$@"
+guest=$(helper sandbox gcc -I"$here" -Wno-unused) || exit 1
+
+# work COMMAND...: what the program says under it, "served" if all is well
+work() {
+	local said status
+
+	new_registry
+	said=$(timeout 30 "$@" env LD_PRELOAD="$shim" "$guest" work 2>&1 </dev/null)
+	status=$?
+	if [ $status -gt 128 ]; then
+		echo killed
+	elif [ "$(grep -c ^ok <<<"$said")" = 16 ]; then
+		echo served
+	else
+		echo "$(grep -c '^ipclift:' <<<"$said") line," \
+			"$(grep -o '^E[A-Z]*' <<<"$said" | sort -u | paste -sd ' ')"
+	fi
+}
+row() { # row WHAT WANTED COMMAND...
+	local got
+
+	got=$(work "${@:3}")
+	if [ "$got" = "$2" ]; then ok "$1: $2"; else fail "$1: '$got' instead of '$2'"; fi
+}
+# doctor WHAT WORDS COMMAND...: it names what is missing
+doctor() {
+	new_registry
+	"${@:3}" "${IPCLIFT_TOOL:?}" doctor --quick >"$dir/doctor" 2>&1 </dev/null
+	if grep -q -- "$2" "$dir/doctor"; then ok "doctor: $1"; else
+		fail "doctor does not name $1" "$dir/doctor"; fi
+}
+ENOSYS=38 EPERM=1 KILL=0
+
+row "nothing taken" served env
+while read -r what numbers wanted_enosys wanted_eperm wanted_kill words; do
+	for how in ENOSYS EPERM KILL; do
+		wanted=wanted_${how,,}
+		[ "${!wanted}" != - ] || continue
+		wanted=${!wanted}
+		row "$what $how" "${wanted//_/ }" "$guest" deny "$numbers" ${!how}
+	done
+	[ -z "$words" ] || doctor "$what" "$words" "$guest" deny "$numbers" $EPERM
+done <<'END'
+membarrier 324 served served killed membarrier(2) is refused here
+robust_lists 273,274 served served - robust lists are refused here
+futex_waitv 449 served served - futex_waitv(2) is refused here
+mremap 25 1_line,_ENOSYS 1_line,_EPERM killed mremap(2) of length 0 is refused
+madvise 28 1_line,_ENOSYS 1_line,_ENOSYS killed MADV_WIPEONFORK
+rseq 334 served served -
+memfd_create 319 served served served
+clock_gettime 228 served served served
+END
+row "no vDSO" served "$guest" novdso
+
+# ---- mounts
+# Who was killed and is not waited for yet cannot be told from who lives.
+# shellcheck disable=SC2016 # for that shell
+under='mount --make-rprivate / && eval "$0" && exec "$@"'
+row "no /proc" "0 line, EAGAIN" unshare --mount sh -c "$under" \
+	'mount -t tmpfs tmpfs /proc'
+mkdir "$dir/mount"
+old=$IPCLIFT_REGISTRY
+export IPCLIFT_REGISTRY=$dir/mount/registry
+row "a file system that is noexec" served unshare --mount sh -c "$under" \
+	"mount -t tmpfs -o noexec tmpfs $dir/mount"
+row "a read-only one" "1 line, EROFS" unshare --mount sh -c "$under" \
+	"mount -t tmpfs -o ro tmpfs $dir/mount"
+doctor "a read-only /dev/shm" '/dev/shm: Read-only' unshare --mount sh -c \
+	"$under" "mount -t tmpfs -o ro tmpfs /dev/shm"
+export IPCLIFT_REGISTRY=$old
+finish
