@@ -51,6 +51,19 @@ is "--only and a file" "$(bench --only T1 "$work/results")" 2
 is "no such file" "$(bench "$work/results")" 1
 echo '{"figures": []}' >"$work/results"
 is "a file of another kind" "$(bench "$work/results")" 1
+# Another's file, with a name that would be gnuplot's command, and lost parts.
+python3 - "$work" <<'END'
+import json, sys
+json.dump({"ipclift_bench": 1, "locks": [7, {"work": None, "locks": [3]}],
+           "notes": [None], "figures": [4, {
+               "table": "T1", "work": "'; system('touch " + sys.argv[1] +
+               "/ran')", "measure": "create", "x": 1,
+               "worlds": {"shim": {"samples": [1]}}}]},
+          open(sys.argv[1] + "/results", "w"))
+END
+bench --plot "$work/bad" "$work/results" >/dev/null
+is "a name that is a command" "$(ls "$work/ran" 2>&1 | grep -c cannot)" 1
+is "has no figures" "$(bench --compare "$work/results" "$work/results")" 0
 is "no such peer" "$(bench --peer "$work/none")" 1
 
 # ---- a busy machine

@@ -131,12 +131,8 @@ static int run(const char *file, struct results *r, struct results *old)
 		err = results_read(old, given.compare);
 	if (!err && given.plot && (dir = plot_begin(given.plot)) < 0)
 		err = EXIT_FAILED;
-	if (!err && file) {
-		results_drop(r);
-		err = results_read(r, file);
-	} else if (!err) {
-		err = measure(r);
-	}
+	if (!err)
+		err = file ? results_read(r, file) : measure(r);
 	if (r->n) {
 		show(r, given.compare ? old : NULL);
 		if (dir >= 0)

@@ -8,6 +8,7 @@
 #include "tool/bench/report.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tool/message.h"
@@ -235,39 +236,38 @@ static void print_ministat(const struct figure *f)
 	print_difference(&a, &b);
 }
 
+static void print_lock(json_object *row, const char *const *fields, int n)
+{
+	int k;
+
+	for (k = 0; k < n; k++)
+		printf("%*s ", k < 2 ? 12 : 9, field_of(row, fields[k]));
+	puts(field_of(row, "name"));
+}
+
 /* The lock table of the shim's run, the busiest first. */
 static void print_locks(const struct results *r, const struct figure *f)
 {
 	static const char *const fields[] = {
 		"max", "total", "count", "avg", "cnt_hold", "cnt_lock"};
-	size_t i, k, n;
+	size_t i, k;
 
 	for (i = 0; i < json_object_array_length(r->locks); i++) {
-		json_object *of = json_object_array_get_idx(r->locks, i);
-		json_object *rows = json_object_object_get(of, "locks");
+		json_object *of = json_object_array_get_idx(r->locks, i), *rows;
 
-		if (strcmp(json_object_get_string(
-				   json_object_object_get(of, "work")),
-			    f->work) ||
-			json_object_get_double(
-				json_object_object_get(of, "x")) != f->x)
+		if (strcmp(field_of(of, "work"), f->work) != 0 ||
+			atof(field_of(of, "x")) != f->x)
 			continue;
+		rows = json_object_object_get(of, "locks");
 		for (k = 0; k < 6; k++)
 			printf("%*s ", k < 2 ? 12 : 9, fields[k]);
 		puts("name");
-		for (n = 0;
-			n < json_object_array_length(rows) && n < LOCKS_SHOWN;
-			n++) {
-			json_object *row = json_object_array_get_idx(rows, n);
-
-			for (k = 0; k < 6; k++)
-				printf("%*s ", k < 2 ? 12 : 9,
-					json_object_get_string(
-						json_object_object_get(
-							row, fields[k])));
-			puts(json_object_get_string(
-				json_object_object_get(row, "name")));
-		}
+		for (k = 0;
+			json_object_is_type(rows, json_type_array) &&
+			k < json_object_array_length(rows) && k < LOCKS_SHOWN;
+			k++)
+			print_lock(
+				json_object_array_get_idx(rows, k), fields, 6);
 	}
 }
 
@@ -316,19 +316,12 @@ static double machine_number(const struct results *r, const char *field)
 		json_object_object_get(r->machine, field));
 }
 
-static const char *machine_text(const struct results *r, const char *field)
-{
-	const char *text = json_object_get_string(
-		json_object_object_get(r->machine, field));
-
-	return text ? text : "?";
-}
-
 void report_machine(const struct results *r)
 {
-	printf("%s, %.0f CPUs, %s; ipclift %s; %s\n", machine_text(r, "cpu"),
-		machine_number(r, "cpus"), machine_text(r, "kernel"),
-		machine_text(r, "version"), machine_text(r, "date"));
+	printf("%s, %.0f CPUs, %s; ipclift %s; %s\n",
+		field_of(r->machine, "cpu"), machine_number(r, "cpus"),
+		field_of(r->machine, "kernel"), field_of(r->machine, "version"),
+		field_of(r->machine, "date"));
 	printf("load average %.2f before, %.2f after %.0f s; others used %.2f "
 	       "CPUs meanwhile, %.2f stolen\n",
 		machine_number(r, "load_before"),

@@ -252,33 +252,47 @@ json_object *results_to_json(const struct results *r)
 	return o;
 }
 
-static const char *text_of(json_object *o, const char *field)
+const char *field_of(json_object *o, const char *field)
 {
-	const char *text =
-		json_object_get_string(json_object_object_get(o, field));
+	const char *text = NULL;
 
+	if (json_object_is_type(o, json_type_object))
+		text = json_object_get_string(json_object_object_get(o, field));
 	return text ? text : "";
+}
+
+/* Names go into scripts for gnuplot: another's file must not write them. */
+static int is_name(const char *name)
+{
+	return *name && !name[strspn(name, "abcdefghijklmnopqrstuvwxyz"
+					   "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					   "0123456789_-")];
 }
 
 static void read_figure(struct results *r, json_object *o)
 {
 	json_object *worlds = json_object_object_get(o, "worlds");
 	enum sum sum =
-		strcmp(text_of(o, "value"), "median") ? SUM_BEST : SUM_MEDIAN;
+		strcmp(field_of(o, "value"), "median") ? SUM_BEST : SUM_MEDIAN;
 	double x = json_object_get_double(json_object_object_get(o, "x"));
 
-	if (!json_object_is_type(worlds, json_type_object))
+	if (!json_object_is_type(worlds, json_type_object) ||
+		!is_name(field_of(o, "table")) ||
+		!is_name(field_of(o, "work")) ||
+		!is_name(field_of(o, "measure")))
 		return;
 	json_object_object_foreach(worlds, world, of)
 	{
 		json_object *values = json_object_object_get(of, "samples");
 		size_t i;
 
-		if (!json_object_is_type(values, json_type_array))
+		if (!json_object_is_type(values, json_type_array) ||
+			!is_name(world))
 			continue;
 		for (i = 0; i < json_object_array_length(values); i++)
-			results_add(r, text_of(o, "table"), text_of(o, "work"),
-				text_of(o, "measure"), x, sum, world,
+			results_add(r, field_of(o, "table"),
+				field_of(o, "work"), field_of(o, "measure"), x,
+				sum, world,
 				json_object_get_double(
 					json_object_array_get_idx(values, i)));
 	}
@@ -301,7 +315,6 @@ int results_read(struct results *r, const char *path)
 	json_object *o = json_object_from_file(path), *figures, *format;
 	size_t i;
 
-	results_init(r);
 	figures = o ? json_object_object_get(o, "figures") : NULL;
 	format = o ? json_object_object_get(o, "ipclift_bench") : NULL;
 	if (json_object_get_int(format) != FORMAT ||

@@ -71,8 +71,12 @@ double series_value(const struct figure *f, const struct series *s);
 /* The same of a world; 0 if it has no samples. */
 double figure_value(const struct figure *f, const char *world);
 
+/* A field of what a file had, as text; "" if there is none. */
+const char *field_of(json_object *o, const char *field);
+
 json_object *results_to_json(const struct results *r);
-/* 0, or EXIT_FAILED after a message; also if it is no such file. */
+/* Into what was initialized. 0, or EXIT_FAILED after a message; also if it is no
+ * such file. */
 int results_read(struct results *r, const char *path);
 
 #endif
