@@ -197,11 +197,23 @@ static void gate_pass(void)
 		sleep_ms(1);
 }
 
+/* Nobody ends before the gate is open, but who has failed. */
+static int has_ended(void)
+{
+	siginfo_t info = {0};
+
+	return !waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) &&
+	       info.si_pid;
+}
+
 /* The time at which they were let go. */
 static double gate_open(void)
 {
-	while (__atomic_load_n(&gate->ready, __ATOMIC_ACQUIRE) < n_clients)
+	while (__atomic_load_n(&gate->ready, __ATOMIC_ACQUIRE) < n_clients) {
+		errno = ECHILD;
+		must(!has_ended(), "a client or the server failed");
 		sleep_ms(1);
+	}
 	__atomic_store_n(&gate->go, 1, __ATOMIC_RELEASE);
 	return now_ns();
 }
