@@ -108,6 +108,8 @@ static void show(const struct results *r, const struct results *old)
 			report_notes(r);
 		} else if (!old) {
 			report_print(r);
+			if (r->n && !strcmp(r->figures[0].table, CALLS))
+				slower_print(r);
 		} else {
 			report_machine(r);
 		}

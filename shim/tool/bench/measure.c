@@ -346,7 +346,6 @@ int measure_tables(struct results *r, const struct request *q)
 
 /* ---- never slower ---- */
 
-#define CALLS "calls" /* the table's name */
 #define CALL_ROUNDS 3
 #define TRIP_ROUNDS 5
 #define CALLS_MAX 128

@@ -8,6 +8,8 @@
 
 #include "tool/bench/results.h"
 
+#define CALLS "calls" /* the table of never-slower */
+
 struct request {
 	const char *only; /* "T1,T3", cases of never-slower; NULL: all */
 	const char *peer; /* a program with peers of its own, or NULL */

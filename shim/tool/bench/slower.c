@@ -44,7 +44,7 @@ static const char *name_of(const struct figure *f)
 	return to;
 }
 
-static void print_lines(const struct results *r)
+void slower_print(const struct results *r)
 {
 	int i;
 
@@ -82,14 +82,14 @@ int slower_run(struct results *r, const struct request *q, int quiet)
 	int err = measure_calls(r, q, NULL, NULL), i;
 
 	if (!quiet)
-		print_lines(r);
+		slower_print(r);
 	results_init(&second);
 	if (count_slower(r)) {
 		err |= measure_calls(&second, q, r, is_slower);
 		if (!quiet)
 			puts("\nagain, what was slower:");
 		if (!quiet)
-			print_lines(&second);
+			slower_print(&second);
 	}
 	for (i = 0; i < second.n; i++)
 		if (is_slower(&second.figures[i]))

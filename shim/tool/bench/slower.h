@@ -12,4 +12,7 @@
  * quiet. *r has all that was measured. */
 int slower_run(struct results *r, const struct request *q, int quiet);
 
+/* A line a case of theirs in the results. */
+void slower_print(const struct results *r);
+
 #endif
