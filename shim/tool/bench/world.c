@@ -126,11 +126,9 @@ static void set_environment(const struct world *w)
 	if (!w->shim)
 		return;
 	setenv("LD_PRELOAD", SHIM, 1);
-	/* The kernel's as raised, for the same work; these have no room for
-	 * extended ids. */
 	if (w->extended)
 		setenv("IPCLIFT_IDS", "extended", 1);
-	else
+	if (w->kernel_limits)
 		setenv("IPCLIFT_LIMITS", "kernel", 1);
 }
 
@@ -227,7 +225,7 @@ int world_run_locks(const struct world *w, const char *work,
 	static const char *const one[] = {"round-ms=1", "rounds=1", NULL};
 	static const char *const on[] = {"ipclift", "locks", "--on", NULL};
 	static const char *const show[] = {"ipclift", "locks", "--json", NULL};
-	const struct world look = {"locks", NULL, 0, 0};
+	const struct world look = {.name = "locks"};
 	int status;
 
 	/* Something has to make the registry first. */

@@ -20,6 +20,7 @@ struct world {
 	const char *name;    /* "kernel", "shim", or a peer's */
 	const char *program; /* a worker of others; NULL: this one */
 	int shim, extended;
+	int kernel_limits; /* the shim's: as raised for the kernel's runs */
 };
 
 /* Enter the namespaces; shim: the library's path. 0, or EXIT_FAILED after a

@@ -40,7 +40,8 @@ static void queue_make(void)
 	queue = mq_open("/bench", O_RDWR | O_CREAT | O_EXCL, 0600, &attr);
 	if (queue == -1) {
 		fprintf(stderr, "# a queue of %ld messages: %s\n", depth,
-			strerror(errno));
+			errno == EMFILE ? "beyond RLIMIT_MSGQUEUE"
+					: strerror(errno));
 		exit(CANNOT_BE_TIMED);
 	}
 }
