@@ -232,16 +232,16 @@ void shm_past_add(struct caller *c, struct shm_segment *seg)
 
 void shm_image_make(struct caller *c)
 {
-	struct task *t = task_own(c);
-
 	/* A vfork child attaches in its parent's memory. */
 	if (!c->new_image)
 		return;
 	/* What the image before exec had ends with that one's lock. */
-	if (t->image)
+	if (task_own(c)->image)
 		reap_task(c, c->task);
 	task_lock_own(c);
 	if (!image_own(c))
 		image_make(c);
-	lock_release(c, &t->lock);
+	/* Its own by now: a handler may have forked and returned here before
+	 * the lock was taken. */
+	lock_release(c, &task_own(c)->lock);
 }
