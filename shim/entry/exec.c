@@ -25,8 +25,8 @@
 #include <errno.h>
 #include "base/str.h"
 #include "entry/environment.h"
-#include "entry/fdarrive.h"
-#include "entry/fdpoll.h"
+#include "entry/file/fdarrive.h"
+#include "entry/file/fdpoll.h"
 #include "entry/process.h"
 
 extern char **environ __attribute__((weak));

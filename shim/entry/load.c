@@ -5,7 +5,7 @@
  * was left a queue's descriptor (fdarrive.h).
  */
 #include "entry/environment.h"
-#include "entry/fdarrive.h"
+#include "entry/file/fdarrive.h"
 
 __attribute__((constructor)) static void at_load(void)
 {

@@ -8,7 +8,7 @@
  */
 #include <stdarg.h>
 #include <sys/types.h>
-#include "entry/mqfile.h"
+#include "entry/file/mqfile.h"
 #include "entry/process.h"
 #include "entry/sysv.h"
 #include "shm/shmhost.h"

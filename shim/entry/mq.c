@@ -18,7 +18,7 @@
 #include <stdarg.h>
 #include "entry/cookie.h"
 #include "entry/notify_thread.h"
-#include "entry/fd.h"
+#include "entry/file/fd.h"
 #include "entry/sysv.h"
 #include "object/controlfile.h"
 #include "registry/cancel.h"

@@ -9,12 +9,12 @@
 #include <fcntl.h>
 #include "entry/notify_thread.h"
 #include "entry/process.h"
-#include "entry/fdarrive.h"
-#include "entry/fdpoll.h"
-#include "entry/mqcall.h"
-#include "entry/mqdir.h"
-#include "entry/procfile.h"
-#include "entry/procfs.h"
+#include "entry/file/fdarrive.h"
+#include "entry/file/fdpoll.h"
+#include "entry/file/mqcall.h"
+#include "entry/file/mqdir.h"
+#include "entry/file/procfile.h"
+#include "entry/file/procfs.h"
 #include "entry/syscall_way.h"
 #include "entry/sysv.h"
 

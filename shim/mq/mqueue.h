@@ -56,7 +56,7 @@
 
 /*
  * What is known of a descriptor's number, at the head of its entry in the
- * process's table (entry/fd.h). Without MQ_NUMBER_OURS, or with another ident,
+ * process's table (entry/file/fd.h). Without MQ_NUMBER_OURS, or with another ident,
  * it is not the queue's any more.
  */
 struct mq_number {

@@ -3,8 +3,8 @@
  * Streams whose reads and writes come to us: what fopen and fdopen make of a
  * descriptor that is served (fd.h).
  */
-#ifndef IPCLIFT_ENTRY_STREAM_H
-#define IPCLIFT_ENTRY_STREAM_H
+#ifndef IPCLIFT_ENTRY_FILE_STREAM_H
+#define IPCLIFT_ENTRY_FILE_STREAM_H
 
 #include <stdio.h>
 

@@ -15,10 +15,10 @@
 #include <stdarg.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "entry/fdcall.h"
-#include "entry/mqcall.h"
-#include "entry/mqfile.h"
-#include "entry/mqpath.h"
+#include "entry/file/fdcall.h"
+#include "entry/file/mqcall.h"
+#include "entry/file/mqfile.h"
+#include "entry/file/mqpath.h"
 #include "registry/guard.h"
 
 #define NR_COPY_FILE_RANGE 326

@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/types.h>
-#include "entry/mqfile.h"
-#include "entry/mqpath.h"
+#include "entry/file/mqfile.h"
+#include "entry/file/mqpath.h"
 #include "registry/guard.h"
 
 static int prefix(const char **at, const char *with)

@@ -36,9 +36,9 @@
 #include <stdarg.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "entry/mqdir.h"
-#include "entry/procfs.h"
-#include "entry/proctext.h"
+#include "entry/file/mqdir.h"
+#include "entry/file/procfs.h"
+#include "entry/file/proctext.h"
 #include "object/controlfile.h"
 #include "object/perm.h"
 

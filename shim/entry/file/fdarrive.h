@@ -4,8 +4,8 @@
  * used a queue: over exec, by SCM_RIGHTS, by pidfd_getfd(2). They are noted in
  * the table of fd.h, so that read, fstat, fcntl and the like ask there.
  */
-#ifndef IPCLIFT_ENTRY_FDARRIVE_H
-#define IPCLIFT_ENTRY_FDARRIVE_H
+#ifndef IPCLIFT_ENTRY_FILE_FDARRIVE_H
+#define IPCLIFT_ENTRY_FILE_FDARRIVE_H
 
 /* In the environment of a program that is left a queue's descriptor (exec.c);
  * taken out of it before the program's own code runs. */

@@ -4,7 +4,7 @@
  */
 #undef _FILE_OFFSET_BITS
 #include <errno.h>
-#include "entry/proctext.h"
+#include "entry/file/proctext.h"
 #include "render/render.h"
 
 /* Of rows, in memory of its own: stacks may be small. Arbitrary. */

@@ -20,8 +20,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include "base/str.h"
-#include "entry/fd.h"
-#include "entry/fdarrive.h"
+#include "entry/file/fd.h"
+#include "entry/file/fdarrive.h"
 
 #define NR_PIDFD_GETFD 438
 /* The numbers that are looked at where there is no /proc: arbitrary, those that

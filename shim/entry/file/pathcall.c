@@ -11,8 +11,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
-#include "entry/mqdir.h"
-#include "entry/mqfile.h"
+#include "entry/file/mqdir.h"
+#include "entry/file/mqfile.h"
 
 #define NR_STATX 332
 

@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
-#include "entry/fdcall.h"
-#include "entry/mqdir.h"
-#include "entry/mqfile.h"
-#include "entry/procfile.h"
+#include "entry/file/fdcall.h"
+#include "entry/file/mqdir.h"
+#include "entry/file/mqfile.h"
+#include "entry/file/procfile.h"
 #include "registry/guard.h"
 
 #ifndef F_SETSIG

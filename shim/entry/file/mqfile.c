@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
-#include "entry/mqfile.h"
+#include "entry/file/mqfile.h"
 #include "render/render.h"
 #include "registry/guard.h"
 

@@ -24,7 +24,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include "entry/fd.h"
+#include "entry/file/fd.h"
 #include "object/controlfile.h"
 #include "registry/cancel.h"
 

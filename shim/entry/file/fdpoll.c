@@ -12,8 +12,8 @@
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include "entry/fd.h"
-#include "entry/fdpoll.h"
+#include "entry/file/fd.h"
+#include "entry/file/fdpoll.h"
 #include "registry/guard.h"
 
 /* The queues in the poll under way; beyond so many (arbitrary) they are kept in

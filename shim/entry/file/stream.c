@@ -21,10 +21,10 @@
 #undef _FILE_OFFSET_BITS
 #include <errno.h>
 #include <fcntl.h>
-#include "entry/fd.h"
-#include "entry/mqfile.h"
-#include "entry/procfile.h"
-#include "entry/stream.h"
+#include "entry/file/fd.h"
+#include "entry/file/mqfile.h"
+#include "entry/file/procfile.h"
+#include "entry/file/stream.h"
 
 extern FILE *fopencookie(void *, const char *, cookie_io_functions_t)
 	__attribute__((weak));

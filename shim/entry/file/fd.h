@@ -4,8 +4,8 @@
  * and the calls that end or copy one by their raw convention (-errno), for
  * syscall().
  */
-#ifndef IPCLIFT_ENTRY_FD_H
-#define IPCLIFT_ENTRY_FD_H
+#ifndef IPCLIFT_ENTRY_FILE_FD_H
+#define IPCLIFT_ENTRY_FILE_FD_H
 
 #include "entry/process.h"
 #include "mq/mqueue.h"

@@ -12,7 +12,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include "base/str.h"
-#include "entry/mqdir.h"
+#include "entry/file/mqdir.h"
 
 extern int dirfd(DIR *) __attribute__((weak));
 

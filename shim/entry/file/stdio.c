@@ -17,10 +17,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include "entry/mqdir.h"
-#include "entry/procfile.h"
-#include "entry/procfs.h"
-#include "entry/stream.h"
+#include "entry/file/mqdir.h"
+#include "entry/file/procfile.h"
+#include "entry/file/procfs.h"
+#include "entry/file/stream.h"
 #include "object/controlfile.h"
 
 #undef fopen

@@ -3,10 +3,10 @@
  * Calls on a queue's descriptor that have a meaning for a regular file and
  * another one, or none, for the FIFO that it is here; by number and by name.
  */
-#ifndef IPCLIFT_ENTRY_MQCALL_H
-#define IPCLIFT_ENTRY_MQCALL_H
+#ifndef IPCLIFT_ENTRY_FILE_MQCALL_H
+#define IPCLIFT_ENTRY_FILE_MQCALL_H
 
-#include "entry/fd.h"
+#include "entry/file/fd.h"
 
 /* Neither a result nor an error: the kernel's own answer is right. */
 #define MQCALL_PASS (-0x7fffffffL)

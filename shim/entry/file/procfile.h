@@ -3,10 +3,10 @@
  * The calls on the descriptors of the kernel's files about IPC, which procfs.c
  * has opened, by the raw convention (-errno).
  */
-#ifndef IPCLIFT_ENTRY_PROCFILE_H
-#define IPCLIFT_ENTRY_PROCFILE_H
+#ifndef IPCLIFT_ENTRY_FILE_PROCFILE_H
+#define IPCLIFT_ENTRY_FILE_PROCFILE_H
 
-#include "entry/fd.h"
+#include "entry/file/fd.h"
 
 /* Not ours: to be passed on as it is. */
 #define PROCFS_PASS (-0x7fffffffL)

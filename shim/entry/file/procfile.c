@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
-#include "entry/procfile.h"
-#include "entry/proctext.h"
+#include "entry/file/procfile.h"
+#include "entry/file/proctext.h"
 #include "object/controlfile.h"
 #include "registry/guard.h"
 

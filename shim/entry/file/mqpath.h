@@ -4,10 +4,10 @@
  * /proc/self/fd/N and the like. The kernel, which is asked first, opens the
  * FIFO behind it.
  */
-#ifndef IPCLIFT_ENTRY_MQPATH_H
-#define IPCLIFT_ENTRY_MQPATH_H
+#ifndef IPCLIFT_ENTRY_FILE_MQPATH_H
+#define IPCLIFT_ENTRY_FILE_MQPATH_H
 
-#include "entry/fd.h"
+#include "entry/file/fd.h"
 
 /* open(2) of path, which the kernel has answered with fd (or -errno): if it is
  * that of a queue by way of /proc/self/fd, what the program gets instead. */

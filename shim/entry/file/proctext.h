@@ -3,8 +3,8 @@
  * The kernel's files about IPC that are answered here: their names, and the
  * text of one in a memfd.
  */
-#ifndef IPCLIFT_ENTRY_PROCTEXT_H
-#define IPCLIFT_ENTRY_PROCTEXT_H
+#ifndef IPCLIFT_ENTRY_FILE_PROCTEXT_H
+#define IPCLIFT_ENTRY_FILE_PROCTEXT_H
 
 #include "object/sysctl.h"
 #include "registry/caller.h"

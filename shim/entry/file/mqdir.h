@@ -8,12 +8,12 @@
  * descriptor of the directory, or to a current directory that is it. Results
  * are -errno.
  */
-#ifndef IPCLIFT_ENTRY_MQDIR_H
-#define IPCLIFT_ENTRY_MQDIR_H
+#ifndef IPCLIFT_ENTRY_FILE_MQDIR_H
+#define IPCLIFT_ENTRY_FILE_MQDIR_H
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include "entry/fd.h"
+#include "entry/file/fd.h"
 
 #define MQDIR "/dev/mqueue"
 

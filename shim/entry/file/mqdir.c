@@ -23,8 +23,8 @@
 #undef _FILE_OFFSET_BITS
 #include <errno.h>
 #include <unistd.h>
-#include "entry/mqdir.h"
-#include "entry/mqfile.h"
+#include "entry/file/mqdir.h"
+#include "entry/file/mqfile.h"
 #include "object/perm.h"
 
 #define F_PATH 010000000

@@ -4,11 +4,11 @@
  * are, and opening them by the raw convention (-errno). The calls on their
  * descriptors are in procfile.h.
  */
-#ifndef IPCLIFT_ENTRY_PROCFS_H
-#define IPCLIFT_ENTRY_PROCFS_H
+#ifndef IPCLIFT_ENTRY_FILE_PROCFS_H
+#define IPCLIFT_ENTRY_FILE_PROCFS_H
 
 #include <errno.h>
-#include "entry/mqpath.h"
+#include "entry/file/mqpath.h"
 
 /* 1 in a process that has opened one of the files; what it inherits over fork
  * counts. */

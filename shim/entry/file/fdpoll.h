@@ -4,8 +4,8 @@
  * (mq_watch): poll and its kin, and what hands a descriptor to others. For
  * syscall(), and exec.
  */
-#ifndef IPCLIFT_ENTRY_FDPOLL_H
-#define IPCLIFT_ENTRY_FDPOLL_H
+#ifndef IPCLIFT_ENTRY_FILE_FDPOLL_H
+#define IPCLIFT_ENTRY_FILE_FDPOLL_H
 
 /* What is executed now may poll a queue that it is left, without us. any: also
  * those that would be closed, for file actions may copy them. 1 if it is left

@@ -3,11 +3,11 @@
  * A queue's descriptor as the regular file that it is in the kernel
  * (doc/kernel-semantics.md §7.10). fd is one with FD_MQ; results are -errno.
  */
-#ifndef IPCLIFT_ENTRY_MQFILE_H
-#define IPCLIFT_ENTRY_MQFILE_H
+#ifndef IPCLIFT_ENTRY_FILE_MQFILE_H
+#define IPCLIFT_ENTRY_FILE_MQFILE_H
 
 #include <sys/stat.h>
-#include "entry/fd.h"
+#include "entry/file/fd.h"
 
 /* The queue of such a descriptor, and who calls; NULL with *ret_errno. */
 struct caller *mqfile_desc(int fd, struct mq_desc *ret, int *ret_errno);
