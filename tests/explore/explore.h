@@ -210,7 +210,8 @@ void run_deinit(void);
  * run.verdict is set. last: time does not help. */
 int judge(int last);
 void judge_init(void);
-/* Pages of the registry that are in use. */
+/* Pages of the registry that are in use; of another file from now on. */
+void image_begin(const char *registry);
 void image_scan(void);
 void image_restore(void);
 void image_save(void);

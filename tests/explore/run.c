@@ -43,7 +43,6 @@ const char *explore_dir;
 s32 object_id[8];
 static struct cred cred = {.euid = ~0u};
 static char registry[128];
-static int registry_fd = -1;
 static struct sys_robust_head *parent_robust;
 static u32 walk_done; /* actors whose death goes on in steps */
 
@@ -60,99 +59,6 @@ static void fail(enum verdict v, const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(run.text, sizeof(run.text), format, ap);
 	va_end(ap);
-}
-
-/* ---- image of the registry: the pages that the file has ---- */
-
-#define MAX_PAGES 8192u
-static struct page {
-	u64 off;
-	char *copy;
-} pages[MAX_PAGES];
-static u32 n_pages;
-
-static char *page_copies;
-
-void *own_memory(u64 size)
-{
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	if (p == MAP_FAILED || madvise(p, size, MADV_DONTFORK)) {
-		perror("explore: mmap");
-		exit(2);
-	}
-	return p;
-}
-
-static unsigned char *known_pages; /* a bit each */
-
-static int page_known(u64 off)
-{
-	u64 n = off / 4096;
-	int known = known_pages[n / 8] >> n % 8 & 1;
-
-	known_pages[n / 8] |= 1u << n % 8;
-	return known;
-}
-
-/* Pages that came since are zero in the image. */
-void image_scan(void)
-{
-	off_t at = 0, end;
-
-	while ((at = lseek(registry_fd, at, SEEK_DATA)) >= 0 &&
-		(u64)at < REGION_SIZE) {
-		end = lseek(registry_fd, at, SEEK_HOLE);
-		for (; at < end; at += 4096) {
-			if (((u64)at >= EVENTS_OFF && (u64)at < FAC_OFF) ||
-				page_known(at))
-				continue;
-			if (n_pages == MAX_PAGES) {
-				fprintf(stderr, "explore: too many pages\n");
-				exit(2);
-			}
-			pages[n_pages].off = at;
-			pages[n_pages].copy = page_copies + n_pages * 4096UL;
-			memset(pages[n_pages++].copy, 0, 4096);
-		}
-	}
-}
-
-void image_save(void)
-{
-	u32 i;
-
-	memset(known_pages, 0, REGION_SIZE / 4096 / 8);
-	n_pages = 0;
-	image_scan();
-	for (i = 0; i < n_pages; i++)
-		memcpy(pages[i].copy, explore_base + pages[i].off, 4096);
-}
-
-void image_restore(void)
-{
-	u32 i;
-
-	for (i = 0; i < n_pages; i++)
-		if (memcmp(explore_base + pages[i].off, pages[i].copy, 4096))
-			memcpy(explore_base + pages[i].off, pages[i].copy,
-				4096);
-}
-
-/* What lies behind the tables and the heap: pages of segments. */
-void segments_reset(void)
-{
-	fallocate(registry_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-		(off_t)REGION_SIZE, (off_t)(WINDOW_MAX - REGION_SIZE));
-}
-
-void image_copy(char *to)
-{
-	u32 i;
-
-	for (i = 0; i < n_pages; i++)
-		memcpy(to + pages[i].off, explore_base + pages[i].off, 4096);
 }
 
 /* ---- the baton ---- */
@@ -876,10 +782,8 @@ void run_setup(const struct scenario *scn)
 	u32 i;
 
 	limits_init(&opt.limits, opt.profile, opt.idx_bits);
-	if (registry_fd >= 0) {
-		close(registry_fd);
+	if (driver.region.base)
 		munmap(driver.region.base, REGION_SIZE);
-	}
 	memset(ctl, 0, sizeof(*ctl));
 	ctl->now = CLOCK_START;
 	run.scn = scn;
@@ -892,7 +796,7 @@ void run_setup(const struct scenario *scn)
 		fprintf(stderr, "explore: %s\n", why);
 		exit(2);
 	}
-	registry_fd = open(registry, O_RDWR | O_CLOEXEC);
+	image_begin(registry);
 	explore_base = driver.region.base;
 	caller_refresh(&driver);
 	parent_robust = driver.robust;
@@ -908,8 +812,6 @@ void run_setup(const struct scenario *scn)
 void run_init(void)
 {
 	snprintf(registry, sizeof(registry), "%s/registry", explore_dir);
-	known_pages = own_memory(REGION_SIZE / 4096 / 8);
-	page_copies = own_memory(MAX_PAGES * 4096UL);
 	ctl = mmap(NULL, sizeof(*ctl), PROT_READ | PROT_WRITE,
 		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 }
