@@ -89,7 +89,7 @@ static void effects(void)
 		long type;
 		char text[100];
 	} msg = {1, ""};
-	int fd, q = msgget(IPC_PRIVATE, 0600);
+	int fd, q = msgget(IPC_PRIVATE, 0600), one, two;
 	struct msqid_ds ds;
 
 	t_story("limits hold at once");
@@ -103,6 +103,17 @@ static void effects(void)
 	t_eq(msgctl(q, IPC_STAT, &ds), 0);
 	t_eq(ds.msg_qbytes, 65536);
 	t_eq(msgctl(q, IPC_RMID, NULL), 0);
+	fd = open(SYS "shmall", O_WRONLY);
+	t_eq(write(fd, "3", 1), 1);
+	two = shmget(IPC_PRIVATE, 4097, 0600);
+	one = shmget(IPC_PRIVATE, 1, 0600);
+	t_true(two >= 0 && one >= 0);
+	t_err(shmget(IPC_PRIVATE, 1, 0600), ENOSPC);
+	t_eq(shmctl(one, IPC_RMID, NULL), 0);
+	t_err(shmget(IPC_PRIVATE, 4097, 0600), ENOSPC);
+	t_eq(shmctl(two, IPC_RMID, NULL), 0);
+	t_eq(write(fd, "1000000", 7), 7);
+	close(fd);
 	fd = open(SYS "shmmni", O_WRONLY);
 	t_eq(write(fd, "0", 1), 1);
 	close(fd);

@@ -29,22 +29,6 @@ static int now_ms(void)
 	return (int)(t.tv_sec % 100000 * 1000 + t.tv_nsec / 1000000);
 }
 
-/* How often it has gone to sleep. */
-static long switches(pid_t pid)
-{
-	char path[64], line[128];
-	long n = -1;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	f = fopen(path, "r");
-	while (f && fgets(line, sizeof(line), f))
-		sscanf(line, "voluntary_ctxt_switches: %ld", &n);
-	if (f)
-		fclose(f);
-	return n;
-}
-
 static pid_t locker(int number)
 {
 	pid_t pid = t_fork();
@@ -88,11 +72,11 @@ static void idle(void)
 	}
 	usleep(50000);
 	for (int i = 1; i <= SLEEPERS; i++)
-		before[i] = switches(pids[i]);
+		before[i] = t_switches(pids[i]);
 	usleep(IDLE_MS * 1000);
 	for (int i = 1; i <= SLEEPERS; i++)
-		if (switches(pids[i]) - before[i] > most)
-			most = switches(pids[i]) - before[i];
+		if (t_switches(pids[i]) - before[i] > most)
+			most = t_switches(pids[i]) - before[i];
 	/* A slice that doubles: ten at most. */
 	t_true(most <= 12);
 	t_story("each holder is killed, the next one is told at once");

@@ -452,4 +452,20 @@ static inline void t_catch(int sig, void (*handler)(int), int flags)
 	sigaction(sig, &action, NULL);
 }
 
+/* How often it has gone to sleep. */
+static inline long t_switches(pid_t pid)
+{
+	char path[64], line[128];
+	long n = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "r");
+	while (f && fgets(line, sizeof(line), f))
+		sscanf(line, "voluntary_ctxt_switches: %ld", &n);
+	if (f)
+		fclose(f);
+	return n;
+}
+
 #endif
