@@ -12,6 +12,7 @@ set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cc=${CC-cc}
 tool=${IPCLIFT_TOOL-$root/build/shim/tool/ipclift}
+arch=$root/shim/arch/$(uname -m)
 dir=$(mktemp -d -p /dev/shm queue_points.XXXXXX)
 trap 'rm -rf "$dir"' EXIT
 
@@ -31,11 +32,13 @@ __attribute__((visibility("default"))) void crash_arm(long n)
 END
 sed 's/^\tmsgget;/\tcrash_arm;\n&/' "$root/shim/entry/exports.map" >"$dir/map"
 "$cc" -O1 -g -std=gnu11 -D_GNU_SOURCE -DIPCLIFT_CRASH -I"$root/shim" \
+	-I"$arch" \
 	-ffreestanding -fno-stack-protector -fno-builtin -fvisibility=hidden \
 	-fPIC -mcx16 -ftls-model=initial-exec -fasynchronous-unwind-tables \
 	-shared -nostdlib -nodefaultlibs -Wl,--version-script="$dir/map" \
 	-o "$dir/shim.so" "$dir/point.c" \
-	"$root"/shim/{base,registry,registry/journal,index,object,sem,msg,mq,shm,render,entry}/*.c
+	"$root"/shim/{base,registry,registry/journal,index,object,sem,msg,mq,shm,render,entry,entry/file}/*.c \
+	"$arch/entry.S"
 for program in msg_points mq_points; do
 	"$cc" -O1 -Wall -Wextra -Wno-missing-field-initializers -o "$dir/$program" \
 		"$root/tests/crash/$program.c" -lrt
