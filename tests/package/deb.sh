@@ -11,6 +11,9 @@ set -u
 export LC_ALL=C
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d) || exit 1
+# debhelper leaves the caches of its file types there.
+mkdir "$work/tmp"
+export TMPDIR=$work/tmp
 # shellcheck source=tests/preload/checks.sh
 . "$root/tests/preload/checks.sh"
 fail() {
