@@ -11,9 +11,6 @@ set -u
 export LC_ALL=C
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d) || exit 1
-# debhelper leaves the caches of its file types there.
-mkdir "$work/tmp"
-export TMPDIR=$work/tmp
 # shellcheck source=tests/preload/checks.sh
 . "$root/tests/preload/checks.sh"
 fail() {
@@ -36,6 +33,9 @@ if [[ -z ${DEB_INSIDE-} ]]; then
     DEB_INSIDE=1 exec unshare --mount --ipc --pid --fork --kill-child --mount-proc \
         "$BASH" "$0"
 fi
+# debhelper leaves the caches of its file types there.
+mkdir "$work/tmp"
+export TMPDIR=$work/tmp
 trap 'umount -R "$work/root" 2>/dev/null; umount "$work/over" 2>/dev/null
     rm -rf --one-file-system "$work"' EXIT
 
