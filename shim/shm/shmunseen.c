@@ -41,7 +41,8 @@ static int has_children(void)
 struct found {
 	struct shm_fork f; /* task 0: it has nothing yet */
 	u32 pid;
-	u64 image; /* whose child it is, if that can be told */
+	u64 image;  /* whose child it is, if that can be told */
+	int opened; /* mapped_open was done: which file is the registry's */
 };
 
 /* The live segment behind s, if its pages overlap the part: an entry as the
@@ -96,7 +97,16 @@ static void look_at(
 	struct mapped_part part;
 	int more = 1;
 
-	if (pid == c->pid || task_is_known(c, pid) || mapped_reopen(m, pid))
+	if (pid == c->pid || task_is_known(c, pid))
+		return;
+	/* Not before there is one to be looked at: that is dear. */
+	if (!found->opened) {
+		if (mapped_open(m, c, c->pid))
+			return;
+		mapped_close(m);
+		found->opened = 1;
+	}
+	if (mapped_reopen(m, pid))
 		return;
 	found->pid = pid;
 	found->f = (struct shm_fork){0, 0};
@@ -148,9 +158,6 @@ static void look_at_children(struct caller *c, u32 parent, u64 image)
 		n = str_add_u64(path, sizeof(path), n, parent);
 		str_add(path, sizeof(path), n, "/task");
 	}
-	if (mapped_open(&m, c, c->pid))
-		return;
-	mapped_close(&m);
 	if (file_dir_open(&dir, path))
 		return;
 	while ((name = file_dir_next(&dir))) {
