@@ -338,6 +338,27 @@ static void thread_way(void)
 	drain();
 }
 
+/* The registration waits for the queue to be empty once. */
+static void used_alone(void)
+{
+	mqd_t own = q_open("/notify_alone", RW, 4, 32);
+	char buf[64];
+	int good = 0;
+
+	t_story("a queue that its registrant has had to itself for long");
+	t_eq(q_put(own, "x", 0), 0);
+	t_eq(n_register(own, SIGEV_NONE, 0, 0), 0);
+	for (int i = 0; i < 3000; i++)
+		good += !mq_send(own, "y", 1, 0) &&
+			mq_receive(own, buf, sizeof(buf), NULL) == 1;
+	t_eq(good, 3000);
+	t_eq(mq_receive(own, buf, sizeof(buf), NULL), 1);
+	t_eq(q_put(own, "z", 0), 0);
+	t_eq(n_register(own, SIGEV_NONE, 0, 0), 0);
+	t_eq(mq_close(own), 0);
+	t_eq(mq_unlink("/notify_alone"), 0);
+}
+
 int main(int argc, char **argv)
 {
 	t_begin();
@@ -352,6 +373,7 @@ int main(int argc, char **argv)
 	removal();
 	executing(argv[0]);
 	thread_way();
+	used_alone();
 	q_done(q);
 	return t_end();
 }
