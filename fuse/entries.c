@@ -12,7 +12,7 @@ static int add(void *arg, const char *name, u64 ino, int is_dir)
 	struct entries *e = arg;
 	size_t len = strlen(name) + 1;
 	size_t size = (sizeof(struct entry) + len + 7) & ~(size_t)7;
-	struct entry *at = (struct entry *)text_room(&e->packed, size);
+	struct entry *at = (struct entry *)text_reserve(&e->packed, size);
 
 	if (!at)
 		return -ENOMEM;

@@ -62,7 +62,7 @@ void escape_prepare(struct caller *c)
 static void forget(struct caller *c)
 {
 	c->n_held = c->n_grants = c->in_section = c->damaged = 0;
-	c->alarm = NULL;
+	c->crash_guard = NULL;
 	if (c->robust)
 		c->robust->pending = NULL;
 }

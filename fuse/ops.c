@@ -413,7 +413,7 @@ static size_t text_at(const struct file *f, size_t offset, const char **ret)
 		if (offset > t->len)
 			offset = t->len;
 	}
-	*ret = t->buf + offset;
+	*ret = t->buf ? t->buf + offset : "";
 	return t->len - offset;
 }
 

@@ -64,9 +64,14 @@ void queue_close(struct caller *c, struct mq_desc *d)
 
 /* ---- attributes ---- */
 
+/* The kernel's files take any second; ours those of three centuries to either
+ * side of 1970. */
 static s64 to_ns(struct timespec t)
 {
-	return t.tv_sec * 1000000000LL + t.tv_nsec;
+	const s64 most = 9000000000;
+	s64 sec = t.tv_sec < -most ? -most : t.tv_sec > most ? most : t.tv_sec;
+
+	return sec * 1000000000 + t.tv_nsec;
 }
 
 static int set_times(struct caller *c, const struct mq_desc *d,

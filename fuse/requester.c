@@ -193,18 +193,6 @@ void requester_deinit(struct requester *r)
 	r->cred.n_groups = 0;
 }
 
-int requester_may(struct requester *r, u32 mode, u32 uid, u32 gid, u32 want)
-{
-	if (r->cred.euid == uid) {
-		mode >>= 6;
-	} else {
-		read_status(&r->cred);
-		if (perm_in_group(&r->cred, gid))
-			mode >>= 3;
-	}
-	return want & ~mode & 7 ? -EACCES : 0;
-}
-
 int requester_capable(struct requester *r, u32 caps)
 {
 	read_status(&r->cred);

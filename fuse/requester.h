@@ -29,12 +29,6 @@ void requester_init(struct requester *r, uid_t uid, gid_t gid, pid_t tid);
 /* Give its memory back. */
 void requester_deinit(struct requester *r);
 
-/*
- * Rights on a file of so many mode bits that belongs to uid and gid, as procfs
- * grants them for sysctl files: the owner's, else the group's, else the
- * others', and no capability helps. want: PERM_R, PERM_W. 0 or -EACCES.
- */
-int requester_may(struct requester *r, u32 mode, u32 uid, u32 gid, u32 want);
 /* 1 if it has one of these capabilities (CRED_*). */
 int requester_capable(struct requester *r, u32 caps);
 

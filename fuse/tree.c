@@ -359,7 +359,7 @@ static int list_queues(struct caller *c, node_list_fn *fn, void *arg)
 	while ((err = mq_view_next(c, &at, &v)) > 0) {
 		if (v.unlinked)
 			continue;
-		q = (struct named *)text_room(&all, sizeof(*q));
+		q = (struct named *)text_reserve(&all, sizeof(*q));
 		if (!q)
 			break;
 		q->ident = v.desc.ident;
@@ -370,7 +370,7 @@ static int list_queues(struct caller *c, node_list_fn *fn, void *arg)
 	q = (struct named *)all.buf;
 	if (all.failed)
 		err = -ENOMEM;
-	if (!err)
+	if (!err && n)
 		qsort(q, n, sizeof(*q), newer_first);
 	for (i = 0; i < n && !err; i++)
 		err = fn(arg, q[i].name, object_ino(FAC_MQ, q[i].ident, 0), 0);

@@ -9,19 +9,19 @@
 #include <unistd.h>
 
 #include "content.h"
-#include "render/eventtext.h"
 #include "object/limits.h"
 #include "inspect/lockview.h"
+#include "inspect/rows.h"
 #include "render/render.h"
 #include "inspect/taskview.h"
-#include "registry/event.h"
 #include "source.h"
 #include "inspect/graph.h"
+#include "registry/event.h"
 
 /* ---- sysvipc ---- */
 
 /* Rows of several objects at a time. Arbitrary. */
-#define ROWS_ROOM 65536u
+#define ROWS_SIZE 65536u
 
 int content_sysvipc(
 	struct caller *c, enum facility fac, u32 *idx, struct text *t)
@@ -30,10 +30,10 @@ int content_sysvipc(
 	s64 n;
 
 	do {
-		at = text_room(t, ROWS_ROOM);
+		at = text_reserve(t, ROWS_SIZE);
 		if (!at)
 			return -ENOMEM;
-		n = render_rows(c, fac, idx, at, ROWS_ROOM);
+		n = render_rows(c, fac, idx, at, ROWS_SIZE);
 		if (n > 0)
 			t->len += (size_t)n;
 	} while (n > 0);
@@ -67,94 +67,32 @@ int content_queue(struct caller *c, const struct mq_desc *d, char *line)
 
 /* ---- tasks ---- */
 
-/* Clock ticks since boot as a time. */
-static s64 start_time(u64 ticks)
-{
-	struct timespec boot, now;
-
-	clock_gettime(CLOCK_BOOTTIME, &boot);
-	clock_gettime(CLOCK_REALTIME, &now);
-	return now.tv_sec - boot.tv_sec +
-	       (s64)(ticks / (u64)sysconf(_SC_CLK_TCK));
-}
-
-static const char *life_name(const struct task_view *v)
-{
-	static const char *const names[] = {
-		[TASK_LIFE_NONE] = "none",
-		[TASK_LIFE_LINKED] = "linked",
-		[TASK_LIFE_FIRED] = "fired",
-		[TASK_LIFE_REFUSED] = "refused",
-	};
-
-	return v->life <= TASK_LIFE_REFUSED ? names[v->life] : "?";
-}
-
-static void print_task(const struct task_view *v, struct text *t)
-{
-	const char *state = "live";
-
-	if (v->state == TASK_PREFORK)
-		state = "fork"; /* what a child to be will inherit */
-	else if (v->gone)
-		state = "gone"; /* something of it is still to be taken back */
-	text_print(t, "%7u %-5s %7u %6u %6u %-8s ",
-		v->child ? v->child : v->pid, state, v->n_threads, v->n_undo,
-		v->n_attach, life_name(v));
-	text_time(t, v->start ? start_time(v->start) : 0);
-	text_print(t, " ");
-	text_process(t, v->child ? v->child : v->pid);
-	text_print(t, "\n");
-}
-
 int content_tasks(struct caller *c, struct text *t)
 {
 	struct task_view v;
 	u32 at = 0;
 	int err;
 
-	text_print(t, "%7s %-5s %7s %6s %6s %-8s %-19s %s\n", "PID", "STATE",
-		"THREADS", "UNDO", "SHM", "LIFELINE", "STARTED", "COMMAND");
-	/* As `ipclift tasks`: not the dead who left nothing behind. */
+	column_text(t, task_columns, NULL, 0);
+	/* As `ipclift tasks`: not exited tasks that left nothing behind. */
 	while ((err = task_view_next(c, &at, &v)) > 0)
 		if (!v.gone || v.n_undo || v.n_attach)
-			print_task(&v, t);
+			column_text(t, task_columns, &v, 0);
 	return err;
 }
 
 /* ---- locks ---- */
-
-/* "sem 5" is sem/5, and "mq /name" mq/name, as in the tree. */
-static void print_lock_name(const char *name, struct text *t)
-{
-	char path[sizeof(((struct lock_view *)0)->name)], *to = path;
-
-	for (; *name; name++)
-		if (*name != ' ')
-			*to++ = *name;
-		else if (name[1] != '/')
-			*to++ = '/';
-	*to = 0;
-	text_print(t, "%-24s ", path);
-}
 
 int content_locks(struct caller *c, struct text *t)
 {
 	struct lock_cursor at = {0, 0};
 	struct lock_view v;
 
-	text_print(t, "profiling %s\n%-24s %10s %14s %10s %9s %9s %9s %7s\n",
-		caller_header(c)->profiling ? "on" : "off", "LOCK", "MAX_NS",
-		"TOTAL_NS", "COUNT", "AVG_NS", "CNT_HOLD", "CNT_LOCK", "OWNER");
-	while (lock_view_next(c, &at, &v)) {
-		print_lock_name(v.name, t);
-		text_print(t, "%10u %14llu %10llu %9llu %9u %9u %7u\n",
-			v.max_ns, (unsigned long long)v.total_ns,
-			(unsigned long long)v.count,
-			(unsigned long long)(v.count ? v.total_ns / v.count
-						     : 0),
-			v.cnt_hold, v.cnt_lock, v.owner);
-	}
+	text_print(t, "profiling %s\n",
+		caller_header(c)->profiling ? "on" : "off");
+	column_text(t, lock_columns, NULL, 0);
+	while (lock_view_next(c, &at, &v))
+		column_text(t, lock_columns, &v, 0);
 	return 0;
 }
 
@@ -185,19 +123,13 @@ s64 content_set_locks(struct caller *c, const char *text, size_t n)
 
 int content_events(struct caller *c, struct text *t)
 {
+	struct event_view v = {.h = caller_header(c)};
 	u64 seq = 0;
-	char line[EVENT_TEXT_MAX];
-	struct event e;
 
-	text_print(
-		t, "%-19s %7s %-15s %s\n", "TIME", "PID", "COMMAND", "EVENT");
-	while ((seq = event_next(&c->region, seq))) {
-		if (!event_get(&c->region, seq, &e))
-			continue;
-		text_time(t, e.time);
-		event_text(caller_header(c), &e, line, sizeof(line));
-		text_print(t, " %7u %-15.16s %s\n", e.pid, e.command, line);
-	}
+	column_text(t, event_columns, NULL, 0);
+	while ((seq = event_next(&c->region, seq)))
+		if (event_get(&c->region, seq, &v.event))
+			column_text(t, event_columns, &v, 0);
 	return 0;
 }
 

@@ -15,9 +15,13 @@ bin/ipclift-fuse
 lib/libipclift.so
 lib/pkgconfig/ipclift.pc
 share/bash-completion/completions/ipclift
+share/fish/vendor_completions.d/ipclift.fish
+share/ipclift/ipclift.schema.json
 share/man/man1/ipclift-fuse.1
 share/man/man1/ipclift.1
-share/man/man7/libipclift.7'
+share/man/man5/ipclift-json.5
+share/man/man7/libipclift.7
+share/zsh/site-functions/_ipclift'
 found=$(cd "$root/usr/local" && find . -type f |
     sed 's#^\./##; s#^lib/[^/]*-linux-gnu/#lib/#' | LC_ALL=C sort)
 [[ $found == "$expected" ]] || {

@@ -22,7 +22,8 @@
 #	race	  storms: processes killed, stopped and signalled at random
 #	fuzz	  damaged registries and save files, before every command, the mount
 #		  and a program that makes every call; with FULL=1, or by name,
-#		  scribble: somebody writes into a registry that is in use
+#		  scribble: somebody writes into a registry that is in use; and
+#		  targets: libFuzzer with sanitizers, from inputs to the same code
 #	model	  the protocols' models, proved; random calls, and scripts of calls
 #		  that block, kernel and shim side by side
 #	mutate	  the tests: each of a list of one-line faults makes one fail (by name,
@@ -43,7 +44,8 @@
 #
 # A scenario script or crash test gets IPCLIFT_SHIM, IPCLIFT_TOOL (the command),
 # IPCLIFT_FUSE (the mount) and IPCLIFT_TESTS (build/tests) and exits with 0, with
-# 77 for "skipped", the reason being its last line, or with anything else.
+# 77 for "skipped", the reason being its last line, or with anything else. Each
+# line "skip: WHAT" of one that passed is shown: what was left out of it.
 
 set -u
 cd "$(dirname "$0")/.." || exit 2
@@ -132,13 +134,14 @@ if ((EUID)); then
 fi
 
 # Without these nothing is tested: to build, to start, to read what they say.
-packages=(gcc libc6-dev pkg-config meson ninja-build libjson-c-dev
+packages=(gcc libc6-dev pkg-config meson ninja-build libjson-c-dev libsmartcols-dev
     libfuse3-dev fuse3 libjemalloc-dev libcriterion-dev musl-tools perl util-linux
     procps python3 xxd)
 # Programs of others that run under the shim. A test that misses its own says
 # so, and the others run.
-guests=(
+apps=(
     clang            # the second compiler of all that is built
+    libclang-rt-14-dev # its sanitizers and libFuzzer, for fuzz/targets
     spin             # proves the models of tests/model/spin
     strace           # counts system calls: calls without any, no fd kept
     valgrind         # its own loader, signals and robust lists
@@ -150,10 +153,30 @@ guests=(
     apache2-bin      # a mutex of System V among children of another user
     uwsgi-core       # the same among workers (started with its python)
     uwsgi-plugin-python3
+    btrfs-progs      # a registry in a file system that copies on write
+    rsync            # what it does with a file of tebibytes
+    ruby             # Fiddle looks functions up by libc's own handle
+    php-fpm          # the same calls from children without an environment
+    squid            # diskd: queues and segments with a child of another user
+    libapr1-dev      # its process mutexes, timed ones as well
     debhelper        # builds the packages
     lintian          # looks at them
+    rpm              # reads the RPM spec
+    podman           # containers of one process namespace on one registry
+    runc             # which podman starts: crun knows no hybrid cgroups
     gnuplot-nox      # draws what bench has measured
     g++ libboost-dev # its queue and semaphore beside ours, in bench
+    binutils systemtap-sdt-dev # probes are built, and seen in the file
+    bpftrace         # attaches to them where the kernel lets it
+    libncurses-dev libmicrohttpd-dev # ipclift top, metrics --listen
+    python3-pyte     # the terminal that top is looked at on
+    graphviz         # draws waits --svg
+    prometheus       # promtool reads what metrics tells
+    netdata-core     # its sysvipc plugin reads a mount (examples/netdata.txt)
+    zsh fish         # completion in them
+    stress-ng        # its stressors of IPC, with --verify
+    rt-tests         # round trips of real-time threads by queues and sets
+    openmpi-bin libopenmpi-dev # ranks that share segments of System V
 )
 
 absent() {
@@ -175,13 +198,55 @@ no_cluster() {
         echo 'create_main_cluster = false' >$conf"
 }
 
+# Servers are installed, not started, nor at the next boot. Who has a policy of his
+# own keeps it.
+policy=/usr/sbin/policy-rc.d
+start_none() {
+    [[ -e $policy ]] || "${as_root[@]}" sh -c "printf '%s\\n' '#!/bin/sh' \
+        '# made by tests/run.sh, for as long as it installs' 'exit 101' \
+        >$policy && chmod 0755 $policy"
+}
+allow_starts() {
+    ! grep -qs 'made by tests/run.sh' $policy || "${as_root[@]}" rm -f $policy
+}
+servers() {
+    printf '%s\n' /etc/init.d/{apache,php,postgresql,prometheus,squid}* \
+        /lib/systemd/system/podman*
+}
+# What was not there before is not started at boot.
+there=
+never_start() {
+    local s
+    for s in $(comm -13 <(echo "$there") <(servers)); do
+        case $s in
+        *'*'*) ;;
+        /etc/*) "${as_root[@]}" update-rc.d "${s##*/}" disable ;;
+        *) "${as_root[@]}" env DPKG_MAINTSCRIPT_PACKAGE=podman \
+            deb-systemd-helper disable "${s##*/}" ;;
+        esac
+    done >/dev/null 2>&1
+}
+
+# install_all MISSING WANTED, the names of two lists
+install_all() {
+    local -n must=$1 may=$2
+    local p
+
+    # All at once is quickest, if all are to be had.
+    apt_install "${must[@]}" "${may[@]}" 2>/dev/null && return
+    ((${#must[@]} == 0)) || apt_install "${must[@]}" || return
+    for p in "${may[@]}"; do
+        apt_install "$p" || echo "# not to be had, its tests are skipped: $p"
+    done
+}
+
 need_packages() {
-    local missing wanted p
+    local missing wanted
     command -v dpkg-query >/dev/null ||
         stop "not a Debian system: install by hand ${packages[*]}, then" \
             "give --no-install"
     mapfile -t missing < <(absent "${packages[@]}")
-    mapfile -t wanted < <(absent "${guests[@]}")
+    mapfile -t wanted < <(absent "${apps[@]}")
     ((${#missing[@]} + ${#wanted[@]})) || return 0
     if [[ ${as_root[*]-} == false ]]; then
         ((${#missing[@]} == 0)) ||
@@ -190,17 +255,18 @@ need_packages() {
         echo "# not installed, which needs root or sudo: ${wanted[*]}"
         return 0
     fi
-    echo "# installing ${missing[*]} ${wanted[*]}"
+    echo "# installing" "${missing[@]}" "${wanted[@]}"
     "${as_root[@]}" apt-get update -qq ||
         echo "# apt-get update failed; going on with the lists that are here"
     [[ " ${wanted[*]} " != *" postgresql "* ]] || no_cluster
-    # All at once is quickest, if all are to be had.
-    apt_install "${missing[@]}" "${wanted[@]}" 2>/dev/null && return
-    ((${#missing[@]} == 0)) || apt_install "${missing[@]}" ||
+    there=$(servers)
+    trap 'never_start; allow_starts; remove_work' EXIT
+    start_none
+    install_all missing wanted ||
         stop "apt-get could not install ${missing[*]}"
-    for p in "${wanted[@]}"; do
-        apt_install "$p" || echo "# not to be had, its tests are skipped: $p"
-    done
+    never_start
+    allow_starts
+    trap remove_work EXIT
 }
 
 # ---- one test ---------------------------------------------------------------
@@ -258,8 +324,11 @@ check() {
         timeout -k 10 "$limit" "$@" >"$log" 2>&1 </dev/null
     status=$?
     case $status in
-    0) ok "$name$( ((SECONDS - from > 9)) && echo " ($((SECONDS - from)) s)")" ;;
-    77) skip "$name" "$(tail -n 1 "$log")" ;;
+    0)
+        ok "$name$( ((SECONDS - from > 9)) && echo " ($((SECONDS - from)) s)")"
+        sed -n 's/^skip: /#   without: /p' "$log"
+        ;;
+    77) skip "$name" "$(tail -n 1 "$log" | sed 's/^skip: //')" ;;
     124 | 137) fail "$name" "no end in $limit s" ;;
     *) fail "$name" "exit status $status" ;;
     esac
@@ -282,7 +351,8 @@ tests=$out/tests
 copy_build() {
     local f
     [[ -n $copies && -d $build_dir/tests ]] || return 0
-    for f in shim/libipclift.so shim/tool/ipclift fuse/ipclift-fuse; do
+    for f in shim/libipclift.so shim/tool/ipclift shim/tool/ipclift-json.5 \
+        shim/tool/ipclift.schema.json fuse/ipclift-fuse; do
         [[ ! -r $build_dir/$f ]] || install -D "$build_dir/$f" "$out/$f"
     done
     cp -r "$build_dir/tests" "$out"
@@ -313,7 +383,11 @@ build() {
     shift 3
     wanted "$name" || return 0
     # A new configuration each time: test files may have come or gone.
-    [[ -f $dir/build.ninja ]] && setup=(setup --reconfigure)
+    # What was not there may have been installed since.
+    if [[ -f $dir/build.ninja ]]; then
+        meson configure --clearcache "$dir" >/dev/null
+        setup=(setup --reconfigure)
+    fi
     if CC=$cc meson "${setup[@]}" "$@" "$dir" >"$log" 2>&1 &&
         ninja -C "$dir" "${targets[@]}" >>"$log" 2>&1; then
         ok "$name"
@@ -340,6 +414,8 @@ build_types() {
 
 suite_build() {
     local targets=()
+    check build/ordering 60 tests/ordering.py
+    check build/citations 60 tests/citations.py
     build build/gcc "$build_dir" gcc -Dwerror=true || return
     if command -v clang >/dev/null; then
         build build/clang build-clang clang -Dwerror=true
@@ -371,6 +447,27 @@ suite_unit() {
             UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
             "build-asan/$p"
     done
+    unit_tsan
+}
+
+# The core under ThreadSanitizer, by threads of one process. What it reports
+# depends on which calls met: with FULL=1, or by name.
+unit_tsan() {
+    local targets=(tests/tsan/threads)
+    ((full)) || [[ $only == *" unit-tsan/threads "* ]] || return 0
+    wanted unit-tsan/threads || return 0
+    if ! echo 'int main(void) { return 0; }' | clang -x c -fsanitize=thread \
+        -o "$work/probe" - >/dev/null 2>&1; then
+        skip unit-tsan/threads "no clang with ThreadSanitizer here"
+        return
+    fi
+    rm -f "$work/probe"
+    only=${only:+$only build/tsan } build build/tsan build-tsan clang \
+        -Db_sanitize=thread -Db_lundef=false -Doptimization=1 -Dfuse=false ||
+        return
+    check unit-tsan/threads 300 env \
+        TSAN_OPTIONS="suppressions=$root/tests/tsan/intended.txt" \
+        build-tsan/tests/tsan/threads $((full ? 100000 : 2000))
 }
 
 pairs() {
@@ -404,44 +501,34 @@ suite_musl() {
     fi
 }
 
-suite_scenario() {
-    local p why sudo=("${as_root[@]}")
+# scripts SUITE FOLDER SECONDS SHARED...: each script of a folder, but for those
+# that the others use; in namespaces of its own.
+scripts() {
+    local suite=$1 folder=$2 limit=$3 p why sudo=("${as_root[@]}")
+    shift 3
     why=$(namespaces) || {
-        skip scenario "$why"
+        skip "$suite" "$why"
         return
     }
-    for p in tests/preload/*.sh; do
-        # The runner and what the scripts share are no scenarios.
-        [[ ${p##*/} != @(pair|scenario|checks|room).sh ]] ||
-            continue
-        check "scenario/$(basename "$p" .sh)" 180 bash "$p"
+    for p in "$folder"/*.sh; do
+        [[ " $* " != *" ${p##*/} "* ]] || continue
+        check "$suite/$(basename "$p" .sh)" "$limit" bash "$p"
     done
+}
+
+suite_scenario() {
+    # The runner of the programs, and what scripts share.
+    scripts scenario tests/preload 180 pair.sh scenario.sh checks.sh \
+        room.sh tool.sh
 }
 
 suite_fuse() {
-    local p why sudo=("${as_root[@]}")
-    why=$(namespaces) || {
-        skip fuse "$why"
-        return
-    }
-    for p in tests/fuse/*.sh; do
-        # What the scripts share is no test.
-        [[ $p != */mounted.sh ]] || continue
-        check "fuse/$(basename "$p" .sh)" 180 bash "$p"
-    done
+    scripts fuse tests/fuse 180 mounted.sh
 }
 
 suite_package() {
-    local p why sudo=("${as_root[@]}")
-    why=$(namespaces) || {
-        skip package "$why"
-        return
-    }
-    for p in tests/package/*.sh; do
-        # That one tests what is installed: deb.sh and install.sh start it.
-        [[ $p != */linked.sh ]] || continue
-        check "package/$(basename "$p" .sh)" 900 bash "$p"
-    done
+    # linked.sh tests what is installed: deb.sh and install.sh start it.
+    scripts package tests/package 900 linked.sh
 }
 
 suite_crash() {
@@ -491,11 +578,12 @@ storm() {
 
 suite_race() {
     local why sudo=("${as_root[@]}") p kills=500 signals=50000 limit=120
+    local mixed=4000
     why=$(namespaces) || {
         skip race "$why"
         return
     }
-    ((full)) && kills=10000 signals=1000000 limit=3600
+    ((full)) && kills=10000 signals=1000000 limit=3600 mixed=1000000
     storm sem_lock_storm $limit sem_lock_storm --kills $kills
     storm sem_conserve_storm $limit sem_conserve_storm --kills $kills
     storm sem_signal_storm $limit sem_signal_storm --signals $signals
@@ -506,6 +594,9 @@ suite_race() {
         p=$(basename "$p")
         case $p in
         sem_lock_storm | sem_conserve_storm | sem_signal_storm) ;;
+        mixed_storm)
+            storm "$p" $((full ? 7200 : limit)) "$p" --kills $mixed --seed "${STORM_SEED:-1}"
+            ;;
         *) storm "$p" $limit "$p" --kills $kills ;;
         esac
     done
@@ -517,6 +608,23 @@ fuzz() {
     wanted "fuzz/$1" && sed 's/^/#   /' "$log"
 }
 
+# libFuzzer's targets, eight of them, so many seconds each.
+fuzz_targets() {
+    local targets=(fuzz-targets)
+    wanted fuzz/targets || return 0
+    if ! echo 'int LLVMFuzzerTestOneInput(const char *p, long n)
+        { return p && n; }' | clang -x c -fsanitize=fuzzer,address \
+        -o "$work/probe" - >/dev/null 2>&1; then
+        skip fuzz/targets "no clang with libFuzzer here"
+        return
+    fi
+    rm -f "$work/probe"
+    only=${only:+$only build/fuzz } build build/fuzz build-fuzz clang \
+        -Dfuzzers=true -Db_sanitize=address,undefined -Db_lundef=false \
+        -Doptimization=1 || return
+    fuzz targets $((8 * $1 + 300)) tests/fuzz/targets.sh "$root/build-fuzz" "$1"
+}
+
 suite_fuzz() {
     local why sudo=("${as_root[@]}") seconds=50
     why=$(namespaces) || {
@@ -526,6 +634,7 @@ suite_fuzz() {
     ((full)) && seconds=3600
     fuzz registries $((3 * seconds + 120)) unshare --ipc --mount -- \
         "$tests/fuzz/registries" --seconds $seconds
+    fuzz_targets $((full ? seconds : 17))
     # What it met was mended, but it has run for minutes only (issue 16).
     if ((full)) || [[ $only == *" fuzz/scribble "* ]]; then
         fuzz scribble $((seconds + 120)) unshare --ipc --mount -- \

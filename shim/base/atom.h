@@ -49,7 +49,18 @@ static inline int atom_cas16(
 	void *p, uint64_t *lo, uint64_t *hi, uint64_t new_lo, uint64_t new_hi)
 {
 	crash_point();
+#ifdef IPCLIFT_SEEN
+	/* What ThreadSanitizer can see (tests/tsan). */
+	unsigned __int128 was = (unsigned __int128)*hi << 64 | *lo;
+	unsigned __int128 now = (unsigned __int128)new_hi << 64 | new_lo;
+	int done = atom_cas((unsigned __int128 *)p, &was, now);
+
+	*lo = (uint64_t)was;
+	*hi = (uint64_t)(was >> 64);
+	return done;
+#else
 	return arch_cas16(p, lo, hi, new_lo, new_hi);
+#endif
 }
 
 /* Keeps the compiler from moving memory accesses across; no instruction. */

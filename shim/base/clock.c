@@ -122,23 +122,23 @@ READS_VVAR static __attribute__((noinline)) int64_t second_by_clock(void)
 	return ts.sec;
 }
 
-static int64_t realtime_ns(int clock)
+static uint64_t clock_ns(int clock)
 {
 	struct sys_timespec ts;
 
 	vdso_ready();
 	vdso_clock(clock, &ts);
-	return ts.sec * 1000000000LL + ts.nsec;
+	return ts.sec * 1000000000ULL + ts.nsec;
 }
 
 int64_t sys_realtime_coarse_ns(void)
 {
-	return realtime_ns(CLOCK_REALTIME_COARSE);
+	return (int64_t)clock_ns(CLOCK_REALTIME_COARSE);
 }
 
 int64_t sys_realtime_ns(void)
 {
-	return realtime_ns(CLOCK_REALTIME);
+	return (int64_t)clock_ns(CLOCK_REALTIME);
 }
 
 READS_VVAR int64_t sys_realtime_sec(void)
@@ -149,15 +149,6 @@ READS_VVAR int64_t sys_realtime_sec(void)
 	if (unlikely(!word || ++calls % SECOND_CHECKS == 0))
 		return second_by_clock();
 	return *word;
-}
-
-static uint64_t clock_ns(int clock)
-{
-	struct sys_timespec ts;
-
-	vdso_ready();
-	vdso_clock(clock, &ts);
-	return ts.sec * 1000000000ULL + ts.nsec;
 }
 
 uint64_t sys_monotonic_ns(void)

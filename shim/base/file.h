@@ -8,7 +8,7 @@
 
 #include "base/sys.h"
 
-/* The head of the kernel's struct stat, with room for all of it. */
+/* The head of the kernel's struct stat, with space for all of it. */
 struct file_stat {
 	uint64_t dev, ino, nlink;
 	uint32_t mode, uid, gid, pad;

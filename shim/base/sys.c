@@ -3,15 +3,20 @@
  * The system calls that are more than one instruction: memory checks and small
  * files.
  */
+#include <linux/fcntl.h>
+#include <linux/mman.h>
 #include "base/sys.h"
 #include "base/str.h"
-
-#define O_RDONLY 0
-#define O_CLOEXEC 02000000
 
 void *sys_mmap(void *addr, size_t len, int prot, int flags, int fd, long off)
 {
 	return (void *)sys_call(__NR_mmap, addr, len, prot, flags, fd, off);
+}
+
+void *sys_mmap_private(size_t len)
+{
+	return sys_mmap(NULL, len, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
 #define MADV_POPULATE_READ 22
@@ -171,6 +176,7 @@ static int parse_stat(char *buf, struct sys_process *ret)
 		if (field == 29)
 			break;
 	}
+	ret->stopped = state == 'T' || state == 't';
 	ret->ending = state == 'Z' || state == 'X' || (flags & PF_EXITING);
 	return field >= 22;
 }

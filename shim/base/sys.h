@@ -36,6 +36,8 @@ struct sys_waitv {
 
 #define SYS_FUTEX_WAIT 0
 #define SYS_FUTEX_WAKE 1
+#define SYS_FUTEX_REQUEUE 3
+#define SYS_FUTEX_CMP_REQUEUE 4
 #define SYS_FUTEX_LOCK_PI 6
 #define SYS_FUTEX_UNLOCK_PI 7
 #define SYS_FUTEX2_32 2 /* futex_waitv: a 32-bit shared futex */
@@ -58,12 +60,18 @@ static inline int sys_futex_wake(uint32_t *word, int n)
 	return sys_call(__NR_futex, word, SYS_FUTEX_WAKE, n);
 }
 
-/* Sleep until one of n words (n <= 128) changes; deadline is CLOCK_MONOTONIC
- * and absolute. Returns the index of the woken word. */
-static inline int sys_futex_waitv(
-	struct sys_waitv *v, unsigned n, const struct sys_timespec *deadline)
+/* While *from == val: whoever sleeps on it sleeps on `to` from now on, and nobody
+ * is woken. How many, or -errno; -EAGAIN: another value. */
+static inline int sys_futex_requeue(uint32_t *from, uint32_t val, uint32_t *to)
 {
-	return sys_call(SYS_NR_FUTEX_WAITV, v, n, 0, deadline, 1);
+	return sys_call(__NR_futex, from, SYS_FUTEX_CMP_REQUEUE, 0, 0x7fffffff,
+		to, val);
+}
+
+/* Does anybody sleep on the word? Nobody is woken by the question. */
+static inline int sys_futex_asleep(uint32_t *word)
+{
+	return sys_call(__NR_futex, word, SYS_FUTEX_REQUEUE, 0, 1, word) == 1;
 }
 
 static inline uint32_t sys_gettid(void)
@@ -97,6 +105,27 @@ static inline long sys_set_robust_list(struct sys_robust_head *head)
 #define SYS_PAGE 4096UL
 
 void *sys_mmap(void *addr, size_t len, int prot, int flags, int fd, long off);
+/* New private memory, zeroed; as sys_mmap. */
+void *sys_mmap_private(size_t len);
+/*
+ * Such pages for the length of one call, which the process keeps in *kept for
+ * the next one; whoever finds them in use maps his own. A call that is never
+ * ended (longjmp out of a handler) leaves them mapped.
+ */
+static inline void *sys_kept_take(void **kept, size_t len)
+{
+	void *p = __atomic_exchange_n(kept, NULL, __ATOMIC_ACQUIRE);
+
+	return p ? p : sys_mmap_private(len);
+}
+static inline void sys_kept_give(void **kept, void *p, size_t len)
+{
+	void *none = NULL;
+
+	if (!__atomic_compare_exchange_n(
+		    kept, &none, p, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		sys_call(__NR_munmap, p, len);
+}
 /* 1 if [p, p+len) can be read (or written, for sys_writable) by this process
  * right now, else 0. A system call, or where the answer is no (or the kernel
  * older than 5.14) one a page; no memory is changed. */
@@ -131,7 +160,8 @@ struct sys_process {
 			 * 1 if we may not know */
 	uint64_t n_threads;
 	uint32_t pid;
-	int ending; /* a zombie or on its way out (PF_EXITING) */
+	int stopped; /* by a signal, or a tracer */
+	int ending;  /* a zombie or on its way out (PF_EXITING) */
 };
 /* Of this process, whatever pid namespace /proc shows. 1 if it could be read. */
 int sys_process_read_self(struct sys_process *ret);

@@ -46,7 +46,7 @@ static const char *value_of(const char *entry, const char *name)
 	return entry[n] == '=' ? entry + n + 1 : NULL;
 }
 
-/* "name=value[0..n)"; NULL if there is no room. */
+/* "name=value[0..n)"; NULL if there is no space. */
 static const char *keep(const char *name, const char *value, size_t n)
 {
 	size_t head = str_len(name), need = head + n + 2;

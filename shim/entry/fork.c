@@ -7,6 +7,7 @@
 #include <sys/types.h>
 #include "entry/process.h"
 #include "entry/sysv.h"
+#include "entry/world.h"
 #include "registry/task.h"
 #include "shm/shmfork.h"
 #include "shm/shmmap.h"
@@ -18,6 +19,7 @@ typedef int (*clone_fn)(
 struct fork_call {
 	fork_fn real; /* or NULL: the system call */
 	long nr, args[5];
+	int new_ipc; /* CLONE_NEWIPC */
 };
 struct termios;
 struct winsize;
@@ -140,6 +142,8 @@ static int clone_child(void *arg)
 		shm_fork_forget(process_shm());
 	else
 		fork_in_child(&start->scope);
+	if (start->flags & CLONE_NEWIPC_FLAG)
+		world_made();
 	return start->main(start->arg);
 }
 
@@ -150,6 +154,7 @@ int entry_clone(void *real, clone_main main, void *stack, int flags, void *arg,
 	struct clone_start start = {main, arg, flags, {0}};
 	int pid;
 
+	world_before(flags & CLONE_NEWIPC_FLAG);
 	fork_begin(&start.scope);
 	pid = ((clone_fn)real)(
 		clone_child, stack, flags, &start, parent_tid, tls, child_tid);
@@ -187,6 +192,7 @@ static long fork_by(const struct fork_call *call)
 	struct fork_scope scope;
 	long pid;
 
+	world_before(call->new_ipc);
 	fork_begin(&scope);
 	pid = call->real ? call->real()
 			 : sys_call(call->nr, a[0], a[1], a[2], a[3], a[4]);
@@ -194,12 +200,14 @@ static long fork_by(const struct fork_call *call)
 		fork_end(&scope, pid);
 	else
 		fork_in_child(&scope);
+	if (!pid && call->new_ipc)
+		world_made();
 	return pid;
 }
 
 static pid_t fork_libc(void *real)
 {
-	struct fork_call call = {(fork_fn)real, 0, {0}};
+	struct fork_call call = {.real = (fork_fn)real};
 
 	if (!real) {
 		*__errno_location() = ENOSYS;
@@ -208,9 +216,9 @@ static pid_t fork_libc(void *real)
 	return (pid_t)fork_by(&call);
 }
 
-long entry_fork(long nr, long a, long b, long c, long d, long e)
+long entry_fork(long nr, long a, long b, long c, long d, long e, int new_ipc)
 {
-	struct fork_call call = {NULL, nr, {a, b, c, d, e}};
+	struct fork_call call = {NULL, nr, {a, b, c, d, e}, new_ipc};
 
 	return fork_by(&call);
 }

@@ -6,7 +6,7 @@
  *
  * An event is written when the call it belongs to holds no lock any more. The
  * log's descriptor is opened for each line and closed again. A log that cannot
- * be written is none: the host is not to learn of it.
+ * be written is none: the application is not to learn of it.
  */
 #include "entry/log.h"
 #include "render/eventtext.h"
@@ -19,12 +19,12 @@
 #define LINE_MAX 600
 #define PATH_CAP 4096
 
-/* "" = off, "stderr". A copy: hosts overwrite their environment. */
+/* "" = off, "stderr". A copy: applications overwrite their environment. */
 static char log_path[PATH_CAP] SYS_FAR_BSS;
 
 /*
- * A SIGPIPE or SIGXFSZ that the write itself raised is taken back, for the host
- * knows nothing of that write. All signals are blocked here.
+ * A SIGPIPE or SIGXFSZ that the write itself raised is taken back, for the
+ * application knows nothing of that write. All signals are blocked here.
  */
 static void write_line(int fd, const char *line, size_t n)
 {

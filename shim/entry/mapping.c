@@ -11,7 +11,7 @@
 #include "entry/file/mqfile.h"
 #include "entry/process.h"
 #include "entry/sysv.h"
-#include "shm/shmhost.h"
+#include "shm/shmapp.h"
 
 #define MAP_FIXED 0x10
 #define MREMAP_FIXED_FLAG 2
@@ -28,7 +28,7 @@ static struct caller *concerned(const void *addr, size_t len)
 
 	if (likely(!p->home[0] && !p->home[1] && !p->n_used))
 		return NULL;
-	if (likely(!shm_host_concerns(p, (u64)addr, len)))
+	if (likely(!shm_app_concerns(p, (u64)addr, len)))
 		return NULL;
 	/* A section of our own, or a vfork child. */
 	if (process_caller.in_section || process_page.pid != sys_getpid())
@@ -42,7 +42,7 @@ static long entry_munmap(void *addr, size_t len)
 
 	if (likely(!c))
 		return sys_call(__NR_munmap, addr, len);
-	return shm_host_unmap(c, (u64)addr, len);
+	return shm_app_unmap(c, (u64)addr, len);
 }
 
 EXPORT int munmap(void *addr, size_t len)
@@ -63,7 +63,7 @@ static long entry_mmap(
 	if ((flags & MAP_FIXED) && ret == (long)addr) {
 		c = concerned(addr, len);
 		if (unlikely(c != NULL))
-			shm_host_mapped(c, (u64)addr, len);
+			shm_app_mapped(c, (u64)addr, len);
 	}
 	return ret;
 }
@@ -103,7 +103,7 @@ static long entry_mprotect(void *addr, size_t len, int prot)
 
 	if (likely(!c))
 		return sys_call(__NR_mprotect, addr, len, prot);
-	return shm_host_protect(c, (u64)addr, len, prot);
+	return shm_app_protect(c, (u64)addr, len, prot);
 }
 
 EXPORT int mprotect(void *addr, size_t len, int prot)
@@ -123,7 +123,7 @@ static long entry_advise(long nr, const void *addr, size_t len, u64 arg,
 
 	if (likely(!c))
 		return sys_call(nr, addr, len, arg);
-	return shm_host_advise(c, nr, (u64)addr, len, arg, change);
+	return shm_app_advise(c, nr, (u64)addr, len, arg, change);
 }
 
 static struct shm_change locking(unsigned flags)
@@ -142,7 +142,7 @@ EXPORT int madvise(void *addr, size_t len, int advice)
 		PROCESS_PASS_ON(
 			int, madvise, (void *, size_t, int), addr, len, advice);
 	return process_return(entry_advise(
-		__NR_madvise, addr, len, (u64)advice, shm_host_advice(advice)));
+		__NR_madvise, addr, len, (u64)advice, shm_app_advice(advice)));
 }
 
 EXPORT int mlock(const void *addr, size_t len)
@@ -178,7 +178,7 @@ static long entry_mlockall(int flags)
 		!process_active())
 		return sys_call(__NR_mlockall, flags);
 	c = process_get(&err);
-	return c ? shm_host_lock_all(c, flags)
+	return c ? shm_app_lock_all(c, flags)
 		 : sys_call(__NR_mlockall, flags | MCL_ONFAULT_FLAG);
 }
 
@@ -196,7 +196,7 @@ static long entry_mremap(
 		c = concerned(to, len);
 	if (likely(!c))
 		return sys_call(__NR_mremap, old, old_len, len, flags, to);
-	return shm_host_remap(c, (u64)old, old_len, len, flags, (u64)to);
+	return shm_app_remap(c, (u64)old, old_len, len, flags, (u64)to);
 }
 
 EXPORT void *mremap(void *old, size_t old_len, size_t len, int flags, ...)
@@ -221,7 +221,7 @@ static long entry_remap_pages(
 	if (likely(!c))
 		return sys_call(
 			__NR_remap_file_pages, addr, len, prot, pgoff, flags);
-	return shm_host_remap_pages(c, (u64)addr, len, prot, pgoff, flags);
+	return shm_app_remap_pages(c, (u64)addr, len, prot, pgoff, flags);
 }
 
 EXPORT int remap_file_pages(
@@ -242,7 +242,7 @@ long entry_mapping(long nr, long a, long b, long c, long d, long e, long f)
 	case __NR_mprotect:
 		return entry_mprotect(addr, b, (int)c);
 	case __NR_madvise:
-		return entry_advise(nr, addr, b, c, shm_host_advice((int)c));
+		return entry_advise(nr, addr, b, c, shm_app_advice((int)c));
 	case __NR_mlock:
 		return entry_advise(nr, addr, b, 0, locking(0));
 	case NR_MLOCK2:

@@ -133,7 +133,10 @@ long entry_mq_send(int fd, const char *text, size_t len, unsigned prio,
 		return -EINVAL;
 	do {
 		if (unlikely(fd_lookup(c, fd, &d)))
-			return -EBADF;
+			return fd_is_elsewhere(c, fd)
+				       ? process_home(entry_mq_send(
+						 fd, text, len, prio, timeout))
+				       : -EBADF;
 		if (unlikely(d.access != MQ_O_WRONLY && d.access != MQ_O_RDWR))
 			return -EBADF;
 		ret = mqueue_send(c, &d, text, len, prio, timeout ? &ts : NULL);
@@ -159,7 +162,10 @@ long entry_mq_receive(
 	}
 	do {
 		if (unlikely(fd_lookup(c, fd, &d)))
-			return -EBADF;
+			return fd_is_elsewhere(c, fd)
+				       ? process_home(entry_mq_receive(
+						 fd, text, len, prio, timeout))
+				       : -EBADF;
 		if (unlikely(d.access != MQ_O_RDONLY && d.access != MQ_O_RDWR))
 			return -EBADF;
 		ret = mqueue_receive(
@@ -184,7 +190,9 @@ long entry_mq_setattr(int fd, const void *new, void *old)
 	if (new && (set.mq_flags & ~(long)MQ_O_NONBLOCK))
 		return -EINVAL;
 	if (fd_lookup(c, fd, &d))
-		return -EBADF;
+		return fd_is_elsewhere(c, fd)
+			       ? process_home(entry_mq_setattr(fd, new, old))
+			       : -EBADF;
 	err = mq_numbers(c, &d, &is);
 	if (err)
 		return err;
@@ -345,7 +353,9 @@ long entry_mq_notify(int fd, const void *user, int named)
 		ev.value = (u64)se.sigev_value.sival_ptr;
 	}
 	if (fd_lookup(c, fd, &d))
-		return -EBADF;
+		return fd_is_elsewhere(c, fd)
+			       ? process_home(entry_mq_notify(fd, user, named))
+			       : -EBADF;
 	if (user)
 		mq_notify_after_exec(c, &d, opened_here);
 	if (user && se.sigev_notify == SIGEV_THREAD && named)
@@ -363,7 +373,7 @@ static int not_served(void)
 }
 
 /* Without its slash, or NULL where glibc says EINVAL. */
-static const char *bare(const char *name)
+static const char *unprefixed(const char *name)
 {
 	if (name[0] == '/')
 		return name + 1;
@@ -373,7 +383,7 @@ static const char *bare(const char *name)
 static mqd_t open_by(
 	const char *name, int oflag, unsigned mode, const struct mq_attr *attr)
 {
-	name = bare(name);
+	name = unprefixed(name);
 	if (!name)
 		return process_return(-EINVAL);
 	if (not_served())
@@ -422,7 +432,7 @@ EXPORT int mq_unlink(const char *name)
 {
 	long ret;
 
-	name = bare(name);
+	name = unprefixed(name);
 	if (!name)
 		return process_return(-EINVAL);
 	ret = not_served() ? sys_call(__NR_mq_unlink, name)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * See notify_thread.h. The thread shares everything with its process but
- * signals, and sleeps on task.mail in the registry.
+ * signals, and sleeps on task.notifier in the registry.
  */
 #include "base/file.h"
 #include "entry/cookie.h"
@@ -25,7 +25,8 @@ static struct {
 	u32 pid; /* whose notification thread it is or was; not ours in a fork child */
 	u32 tid; /* 0 = none; the kernel clears it at the thread's end */
 	u32 stop;
-	u32 image_began; /* mail of the program before exec is thrown away */
+	u32 image_began; /* notifications of the program before exec is thrown
+ * away */
 	struct region region;
 	u32 task;
 	u64 start; /* of the task */
@@ -64,23 +65,24 @@ static void deliver(const struct mq_pending *m)
 static void run(void *arg)
 {
 	struct task *t = region_task(&notify_thread.region, notify_thread.task);
-	struct mq_pending mail;
+	struct mq_pending pending;
 	u32 n;
 
 	(void)arg;
 	sys_call(__NR_prctl, PR_SET_NAME, "mq_notify");
 	for (;;) {
-		/* A barrier: whoever has mail after this look wakes us. */
-		atom_xchg(&t->mail, MQ_COURIER_ASLEEP);
+		/* A barrier: whoever has a notification after this look wakes
+		 * us. */
+		atom_xchg(&t->notifier, MQ_NOTIFIER_ASLEEP);
 		if (__atomic_load_n(&notify_thread.stop, __ATOMIC_ACQUIRE))
 			return;
 		n = mqpending_next(&notify_thread.region, notify_thread.task,
-			notify_thread.pid, notify_thread.start, &mail);
+			notify_thread.pid, notify_thread.start, &pending);
 		if (n) {
-			deliver(&mail);
+			deliver(&pending);
 			mqpending_done(&notify_thread.region, n);
 		} else {
-			sys_futex_wait(&t->mail, MQ_COURIER_ASLEEP, NULL);
+			sys_futex_wait(&t->notifier, MQ_NOTIFIER_ASLEEP, NULL);
 		}
 	}
 }
@@ -169,8 +171,8 @@ static void wait_gone(void)
 	u32 tid;
 
 	__atomic_store_n(&notify_thread.stop, 1, __ATOMIC_RELEASE);
-	atom_store_release(&t->mail, 0);
-	sys_futex_wake(&t->mail, 1);
+	atom_store_release(&t->notifier, 0);
+	sys_futex_wake(&t->notifier, 1);
 	while ((tid = __atomic_load_n(&notify_thread.tid, __ATOMIC_ACQUIRE)))
 		sys_futex_wait(&notify_thread.tid, tid, NULL);
 }

@@ -32,6 +32,7 @@
 #include "object/perm.h"
 #include "object/route.h"
 #include "object/sidefile.h"
+#include "entry/world.h"
 #include "registry/task.h"
 #include "shm/shmfork.h"
 #include "shm/shmmap.h"
@@ -46,19 +47,23 @@ __thread struct caller process_caller;
 __thread struct shm_fork process_fork;
 
 static struct {
-	struct shm_process shm; /* its large part first: see SYS_FAR_BSS */
-	struct region region;
+	struct world first; /* its large part first: see SYS_FAR_BSS */
 	struct cred cred;
-	u32 new_image;
 	u32 generations;
 	u32 routes;
 	int early; /* mapped, but no call was made yet */
 	int parsed;
 	int complained;
 	int wrap_in_parent;
-	int inherited; /* a fork child that has not looked at what it got */
-} process = {
-	.routes = 0xffffffff, .cred = {.euid = 0xffffffff}, .new_image = 1};
+} process = {.routes = 0xffffffff,
+	.cred = {.euid = 0xffffffff},
+	.first = {.new_image = 1}};
+
+/* The running thread's. */
+static struct world *world_own(void)
+{
+	return (struct world *)(void *)process_shm();
+}
 
 static u32 process_vfork_depth(void);
 static u32 process_vfork_parent(void);
@@ -88,6 +93,7 @@ static void complain(const char *why)
 }
 
 struct map_call {
+	struct world *w;
 	const char *path;
 	const struct region_options *options;
 	char *why;
@@ -99,27 +105,24 @@ static void map_call(void *arg)
 {
 	struct map_call *m = arg;
 
-	m->err = region_map(
-		&process.region, m->path, m->options, m->why, m->cap);
+	m->err = world_map(m->w, m->path, m->options, m->why, m->cap);
 }
 
 /* Where the program has no descriptor left, in a thread that has. */
-static int map_file(const char *path, const struct region_options *options,
-	char *why, size_t cap)
+static int map_file(struct map_call *m)
 {
-	struct map_call m = {path, options, why, cap, 0};
-
-	map_call(&m);
-	if (m.err == -EMFILE)
-		sys_with_descriptors(map_call, &m);
-	return m.err;
+	map_call(m);
+	if (m->err == -EMFILE)
+		sys_with_descriptors(map_call, m);
+	return m->err;
 }
 
-static int map_registry(int quiet)
+static int map_registry(struct world *w, int quiet)
 {
 	const char *path = environment_get("IPCLIFT_REGISTRY");
 	struct region_options opt = {0};
 	char own[64], why[512];
+	struct map_call m = {w, path, &opt, why, sizeof(why), 0};
 	int err = 0;
 
 	limits_choose(&opt, environment_get("IPCLIFT_LIMITS"),
@@ -127,13 +130,15 @@ static int map_registry(int quiet)
 	log_init(environment_get("IPCLIFT_LOG"));
 	if (path && *path)
 		limit_remedy_for("--registry", path);
-	if (!path || !*path) {
+	if (unlikely(world_base()[0])) {
+		m.path = world_base();
+	} else if (!path || !*path) {
 		err = region_default_path(own, sizeof(own), why, sizeof(why));
-		path = own;
+		m.path = own;
 		opt.canonical = 1;
 	}
 	if (!err)
-		err = map_file(path, &opt, why, sizeof(why));
+		err = map_file(&m);
 	if (err && !quiet)
 		complain(why);
 	return err;
@@ -237,9 +242,9 @@ static void enrolling(struct caller *c)
 		process_get(&err);
 }
 
-static int map_first(void)
+static int map_first(struct world *w)
 {
-	int err = process.early ? 0 : map_registry(0);
+	int err = w->region.base ? 0 : map_registry(w, 0);
 
 	if (!err) {
 		process.early = 0;
@@ -248,35 +253,58 @@ static int map_first(void)
 	return err;
 }
 
-static int check_namespace(void)
+static int check_namespace(const struct region *region)
 {
 	char why[512];
-	int err = region_check_namespace(&process.region, why, sizeof(why));
+	int err = region_check_namespace(region, why, sizeof(why));
 
 	if (err)
 		complain(why);
 	return err;
 }
 
+/* Make c the running thread's in w; the init lock is held. */
+static void world_enter(struct caller *c, struct world *w)
+{
+	if (unlikely(world_moved))
+		world_leave(
+			c, process_vfork_depth() ? 0 : process_page.generation);
+	c->region = w->region;
+	c->cred = process_apart ? cred_apart() : &process.cred;
+	c->shm = &w->shm;
+	/* Not a vfork child's: it has a task of its own. */
+	c->new_image = process_vfork_depth() ? NULL : &w->new_image;
+	caller_refresh(c);
+	c->generation = process_page.generation;
+	if (unlikely(world_moved))
+		world_return(c, w);
+}
+
 static int init_locked(struct caller *c)
 {
 	int fresh = !process_page.generation, err = 0;
+	struct world *w = unlikely(world_moved) ? world_here(&process.first)
+						: &process.first;
 	u32 f;
 
-	if (fresh && process.region.base)
+	if (!w)
+		return -ENOSPC;
+	if (fresh && process.first.region.base)
 		identity_forget();
-	if (process.region.base && ((fresh && !process_page.same_namespace) ||
-					   process_vfork_depth()))
-		err = check_namespace();
-	if (!err && !process_active())
-		err = map_first();
+	if (w->region.base && ((fresh && !process_page.same_namespace) ||
+				      process_vfork_depth()))
+		err = check_namespace(&w->region);
+	/* Or another thread's first call was under way when we were forked. */
+	if (!err && (!process_active() || !w->region.base || !caller_enrolling))
+		err = map_first(w);
 	if (err)
 		return err;
 	if (fresh) {
 		process_page.pid = process_vfork_depth()
 					   ? process_vfork_parent()
 					   : sys_getpid();
-		process.inherited |= process.generations > 0;
+		if (process.generations > 0)
+			world_inherit(&process.first);
 		process.generations++;
 		for (f = 0; f < N_FAC; f++)
 			process_page.served[f] =
@@ -284,14 +312,21 @@ static int init_locked(struct caller *c)
 		__atomic_store_n(&process_page.generation, process.generations,
 			__ATOMIC_RELEASE);
 	}
-	c->region = process.region;
-	c->cred = process_apart ? cred_apart() : &process.cred;
-	c->shm = &process.shm;
-	/* Not a vfork child's: it has a task of its own. */
-	c->new_image = process_vfork_depth() ? NULL : &process.new_image;
-	caller_refresh(c);
-	c->generation = process_page.generation;
+	world_enter(c, w);
 	return 0;
+}
+
+/* What a fork child inherited is seen to where it is used first. */
+static void take_over(struct caller *c)
+{
+	static const struct shm_fork none;
+	struct world *w = world_own();
+
+	/* A vfork child leaves it to its parent. */
+	if (likely(!w->inherited) || process_vfork_depth())
+		return;
+	w->inherited = 0;
+	shm_fork_child(c, w == &process.first ? &process_fork : &none);
 }
 
 struct caller *process_caller_slow(int *ret_errno)
@@ -302,11 +337,8 @@ struct caller *process_caller_slow(int *ret_errno)
 
 	if (!err) {
 		err = init_locked(c);
-		/* A vfork child leaves it to its parent. */
-		if (!err && process.inherited && !process_vfork_depth()) {
-			process.inherited = 0;
-			shm_fork_child(c, &process_fork);
-		}
+		if (!err)
+			take_over(c);
 		init_unlock(&mask);
 	}
 	*ret_errno = -err;
@@ -315,12 +347,41 @@ struct caller *process_caller_slow(int *ret_errno)
 
 struct shm_process *process_shm(void)
 {
-	return &process.shm;
+	struct shm_process *own = process_caller.shm;
+
+	return own ? own : &process.first.shm;
 }
 
 int process_active(void)
 {
-	return process.region.base && !process.early;
+	return (process.first.region.base || world_moved) && !process.early;
+}
+
+/* A sleep that a handler has interrupted, or what a section protects, must find
+ * its caller again. */
+int process_enter_other(struct caller *c, u32 *at)
+{
+	struct world *w;
+	u64 mask;
+
+	if (likely(!world_moved) || c->in_section || c->interrupt ||
+		process_vfork_depth())
+		return 0;
+	do
+		w = world_each(&process.first, at);
+	while (w && w == world_own());
+	if (!w || init_lock(&mask, 1))
+		return 0;
+	world_enter(c, w);
+	take_over(c);
+	init_unlock(&mask);
+	return 1;
+}
+
+long process_home(long ret)
+{
+	process_caller.generation = 0;
+	return ret;
 }
 
 /* ---- vfork ---- */
@@ -332,6 +393,7 @@ struct vfork_saved {
 	void *own_robust_next;
 	struct journal *journal;
 	struct journal_entry *entries, *entries_end;
+	struct shm_process *shm;
 	u32 generation, tid, pid, task, thread;
 	u32 real_pid;
 };
@@ -369,8 +431,8 @@ __attribute__((visibility("hidden"), used)) u32 process_vfork_before(void)
 	if (d < VFORK_DEPTH)
 		vforks.at[d] = (struct vfork_saved){c->robust,
 			caller_own_robust(NULL), c->journal, c->entries,
-			c->entries_end, c->generation, c->tid, c->pid, c->task,
-			c->thread, sys_getpid()};
+			c->entries_end, c->shm, c->generation, c->tid, c->pid,
+			c->task, c->thread, sys_getpid()};
 	/* The child must not take itself for the owner of a wiped page. */
 	if (process_active() && !process_page.pid)
 		process_page.pid = sys_getpid();
@@ -381,8 +443,9 @@ static void vfork_restore(struct caller *c, u32 d)
 {
 	const struct vfork_saved *v = &vforks.at[d];
 
-	/* A child that was killed inside a section left its traces in c. */
-	if (d >= VFORK_DEPTH || c->in_section) {
+	/* A child that was killed inside a section left its traces in c; or it
+	 * was in another IPC namespace. */
+	if (d >= VFORK_DEPTH || c->in_section || c->shm != v->shm) {
 		c->generation = 0;
 		return;
 	}
@@ -397,7 +460,7 @@ static void vfork_restore(struct caller *c, u32 d)
 	c->pid = v->pid;
 	c->task = v->task;
 	c->thread = v->thread;
-	c->alarm = NULL;
+	c->crash_guard = NULL;
 	caller_set_bias_id(c);
 	c->interrupt = NULL;
 	caller_own_robust(&v->own_robust_next);
@@ -414,7 +477,7 @@ __attribute__((visibility("hidden"), used)) void process_vfork_after(
 		return;
 	}
 	vfork_restore(&process_caller, depth);
-	process_caller.new_image = depth ? NULL : &process.new_image;
+	process_caller.new_image = depth ? NULL : &world_own()->new_image;
 	/* The child may have changed its own. */
 	process_forget_credentials();
 	if (process_apart)
@@ -441,6 +504,7 @@ typedef int (*clone_fn)(
 struct clone_start {
 	clone_main main;
 	void *arg;
+	int flags;
 	u32 depth;
 };
 
@@ -449,6 +513,8 @@ static int clone_child(void *arg)
 	const struct clone_start *start = arg;
 
 	process_vfork_after(0, start->depth);
+	if (start->flags & CLONE_NEWIPC_FLAG)
+		world_made();
 	return start->main(start->arg);
 }
 
@@ -459,9 +525,10 @@ EXPORT int clone(clone_main main, void *stack, int flags, void *arg,
 	clone_fn real = (clone_fn)process_next(&next, "clone");
 	const int as_vfork = CLONE_VM | CLONE_VFORK;
 	const int own_tls = CLONE_THREAD | CLONE_SETTLS;
-	struct clone_start start = {main, arg, 0};
+	struct clone_start start = {main, arg, flags, 0};
 	int ret;
 
+	world_before(flags & CLONE_NEWIPC_FLAG);
 	if (!(flags & CLONE_VM) && main && stack)
 		return entry_clone((void *)real, main, stack, flags, arg,
 			parent_tid, tls, child_tid);
@@ -479,8 +546,8 @@ EXPORT int clone(clone_main main, void *stack, int flags, void *arg,
 
 /*
  * RTLD_DEEPBIND (8) would bind a module's semop past the shim. The call ends in
- * a jump so that libc still sees the host's return address: it resolves the
- * caller's RUNPATH and namespace by it.
+ * a jump so that libc still sees the application's return address: it resolves
+ * the caller's RUNPATH and namespace by it.
  */
 __attribute__((visibility("hidden"), used)) void *process_dlopen_next(void)
 {
@@ -540,27 +607,36 @@ void process_credentials_apart(void)
 /* What is else made when it is needed, but may be out of reach then. */
 static void map_rest(void)
 {
-	if (process.region.base && process_routes(FAC_SHM))
-		shm_map_read_only(&process.shm, &process.region);
+	if (process.first.region.base && process_routes(FAC_SHM))
+		shm_map_read_only(&process.first.shm, &process.first.region);
+}
+
+static void make_fifo_dir(const struct world *w)
+{
+	process_caller.region = w->region;
+	/* Of no world: its next call sets it right. */
+	process_caller.generation = 0;
+	sidefile_make_dir(&process_caller);
 }
 
 /* Before the first call, while it is possible. Not for a vfork child, whose
  * memory is its parent's. */
 static void map_now(void)
 {
+	struct world *w = &process.first;
 	u64 mask;
 
 	map_rest();
-	if (likely(process.region.base) || process_vfork_depth() ||
-		init_lock(&mask, 1))
+	if (likely(process.first.region.base && !world_moved) ||
+		process_vfork_depth() || init_lock(&mask, 1))
 		return;
-	if (!process.region.base)
-		process.early = !map_registry(1);
-	if (process.early && process_routes(FAC_MQ)) {
+	if (world_moved)
+		w = world_here(w);
+	if (w && !w->region.base && !map_registry(w, 1)) {
+		process.early |= w == &process.first;
 		/* The FIFOs' directory, which is to be out of reach, too. */
-		process_caller.region = process.region;
-		if (process.region.path[0])
-			sidefile_make_dir(&process_caller);
+		if (process_routes(FAC_MQ) && w->region.path[0])
+			make_fifo_dir(w);
 	}
 	map_rest();
 	init_unlock(&mask);
@@ -595,7 +671,7 @@ static void map_early(int comes_back)
 	const char *path;
 
 	map_rest();
-	if (likely(process.region.base))
+	if (likely(process.first.region.base))
 		return;
 	path = environment_get("IPCLIFT_REGISTRY");
 	if (!path || !*path)
@@ -644,7 +720,8 @@ void process_before_raw(long nr, u32 a, u32 b, u32 c)
 	}
 }
 
-#define FORGETS(name, before, params, args)                     \
+/* call: the next definition, `real`, called, and what else that takes. */
+#define FORGETS(name, before, params, call)                     \
 	EXPORT int name params                                  \
 	{                                                       \
 		static void *next;                              \
@@ -652,32 +729,28 @@ void process_before_raw(long nr, u32 a, u32 b, u32 c)
 		int paused = notify_thread_pause(), ret;        \
                                                                 \
 		before;                                         \
-		ret = real ? real args : -1;                    \
+		ret = real ? call : -1;                         \
 		notify_thread_resume(paused);                   \
 		process_forget_credentials();                   \
 		return ret;                                     \
 	}
 
-FORGETS(setuid, map_early(0), (u32 a), (a))
-FORGETS(setgid, (void)0, (u32 a), (a))
-FORGETS(seteuid, map_early(1), (u32 a), (a))
-FORGETS(setegid, (void)0, (u32 a), (a))
-FORGETS(setreuid, map_early(stays(a)), (u32 a, u32 b), (a, b))
-FORGETS(setregid, (void)0, (u32 a, u32 b), (a, b))
+FORGETS(setuid, map_early(0), (u32 a), real(a))
+FORGETS(setgid, (void)0, (u32 a), real(a))
+FORGETS(seteuid, map_early(1), (u32 a), real(a))
+FORGETS(setegid, (void)0, (u32 a), real(a))
+FORGETS(setreuid, map_early(stays(a)), (u32 a, u32 b), real(a, b))
+FORGETS(setregid, (void)0, (u32 a, u32 b), real(a, b))
 FORGETS(setresuid, map_early(stays(a) || stays(c)), (u32 a, u32 b, u32 c),
-	(a, b, c))
-FORGETS(setresgid, (void)0, (u32 a, u32 b, u32 c), (a, b, c))
-FORGETS(setfsuid, process_credentials_apart(), (u32 a), (a))
-FORGETS(setfsgid, process_credentials_apart(), (u32 a), (a))
-FORGETS(setgroups, (void)0, (size_t n, const u32 *list), (n, list))
-FORGETS(initgroups, (void)0, (const char *user, u32 group), (user, group))
+	real(a, b, c))
+FORGETS(setresgid, (void)0, (u32 a, u32 b, u32 c), real(a, b, c))
+FORGETS(setfsuid, process_credentials_apart(), (u32 a), real(a))
+FORGETS(setfsgid, process_credentials_apart(), (u32 a), real(a))
+FORGETS(setgroups, (void)0, (size_t n, const u32 *list), real(n, list))
+FORGETS(initgroups, (void)0, (const char *user, u32 group), real(user, group))
 /* Of one thread. */
 FORGETS(capset, process_credentials_apart(), (void *head, const void *data),
-	(head, data))
-/* Refused to a process of several threads. */
-FORGETS(unshare, (void)0, (int flags), (flags))
-FORGETS(setns, map_unless(type && !(type & CLONE_NEWNS)), (int fd, int type),
-	(fd, type))
+	real(head, data))
 
 /* ---- another root ---- */
 

@@ -62,8 +62,14 @@ static inline struct caller *process_get(int *ret_errno)
 	return process_caller_slow(ret_errno);
 }
 
-/* The process's attachments. */
+/* The process's attachments in the registry that this thread used last. */
 struct shm_process *process_shm(void);
+
+/* Make c that of another registry of the process's (world.h), one after the
+ * other, from *at 0 on: 1, or 0 if there is none left, as in a process that was
+ * in one IPC namespace only. Then process_home(ret), which is ret. */
+int process_enter_other(struct caller *c, u32 *at);
+long process_home(long ret);
 
 /* The caller if everything is set up and facility f is served, else NULL:
  * the first test of every entry point. */
@@ -118,8 +124,8 @@ void process_before_raw(long nr, u32 a, u32 b, u32 c);
 void process_forget_credentials(void);
 void process_credentials_apart(void);
 
-/* signal.c: put trampolines around the handlers the host has. And whether that
- * was done. */
+/* signal.c: put trampolines around the handlers the application has. And
+ * whether that was done. */
 void signal_wrap_all(void);
 int signal_wrapped(void);
 /* rt_sigaction by number: the arguments and the result are the kernel's. */

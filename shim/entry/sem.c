@@ -101,26 +101,21 @@ static __attribute__((noinline)) int all_local(
 	return all_by(c, id, set, user, values, n);
 }
 
-/* For more values: pages that the process keeps for the next time. Whoever
- * finds them in use maps his own. */
+/* For more values. */
 static int all_mapped(struct caller *c, int id, int set, u16 *user, u32 n)
 {
 	static void *kept;
 	const size_t size = SEMMSL_MAX * sizeof(u16);
-	void *values = __atomic_exchange_n(&kept, NULL, __ATOMIC_ACQUIRE);
-	void *none = NULL;
+	void *values;
 	int ret;
 
 	if (n > SEMMSL_MAX)
 		return -ENOMEM;
-	if (!values)
-		values = sys_mmap(NULL, size, 3, 0x22, -1, 0);
+	values = sys_kept_take(&kept, size);
 	if ((unsigned long)values > -4096UL)
 		return -ENOMEM;
 	ret = all_by(c, id, set, user, values, n);
-	if (!__atomic_compare_exchange_n(&kept, &none, values, 0,
-		    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-		sys_call(__NR_munmap, values, size);
+	sys_kept_give(&kept, values, size);
 	return ret;
 }
 
@@ -181,38 +176,14 @@ long entry_semctl(int id, int num, int cmd, unsigned long arg)
 	return id < 0 ? -EINVAL : ctl_other(c, id, num, cmd, arg);
 }
 
-/* Not served, or the first call of this thread or process. */
-static __attribute__((noinline)) long semget_slow(key_t key, int nsems, int flg)
-{
-	return process_return(process_routes(FAC_SEM)
-				      ? entry_semget(key, nsems, flg)
-				      : sys_call(__NR_semget, key, nsems, flg));
-}
-
-static __attribute__((noinline)) long semop_slow(
-	int id, const void *sops, size_t n, const void *timeout)
-{
-	return process_return(
-		process_routes(FAC_SEM)
-			? entry_semop(id, sops, (unsigned)n, timeout)
-			: sys_call(__NR_semtimedop, id, sops, n, timeout));
-}
-
-static __attribute__((noinline)) long semctl_slow(
-	int id, int num, int cmd, unsigned long arg)
-{
-	return process_return(
-		process_routes(FAC_SEM)
-			? entry_semctl(id, num, cmd, arg)
-			: sys_call(__NR_semctl, id, num, cmd, arg));
-}
+/* syscall_served: not served, or the first call of this thread or process. */
 
 EXPORT int semget(key_t key, int nsems, int flg)
 {
 	struct caller *c = process_get_fast(FAC_SEM);
 
 	if (unlikely(!c))
-		return semget_slow(key, nsems, flg);
+		return syscall_served(__NR_semget, key, nsems, flg, 0);
 	return process_return(sem_get(c, key, nsems, flg));
 }
 
@@ -221,7 +192,8 @@ EXPORT int semop(int id, struct sembuf *sops, size_t n)
 	struct caller *c = process_get_fast(FAC_SEM);
 
 	if (unlikely(!c))
-		return semop_slow(id, sops, n, NULL);
+		return syscall_served(
+			__NR_semtimedop, id, (long)sops, (long)n, 0);
 	return process_return(
 		sem_op(c, id, (const struct sop *)sops, (unsigned)n, NULL));
 }
@@ -232,7 +204,8 @@ EXPORT int semtimedop(
 	struct caller *c = process_get_fast(FAC_SEM);
 
 	if (unlikely(!c))
-		return semop_slow(id, sops, n, timeout);
+		return syscall_served(__NR_semtimedop, id, (long)sops, (long)n,
+			(long)timeout);
 	return process_return(sem_op(c, id, (const struct sop *)sops,
 		(unsigned)n, (const struct sys_timespec *)timeout));
 }
@@ -248,7 +221,9 @@ EXPORT int semctl_export(int id, int num, int cmd, unsigned long arg)
 {
 	struct caller *c = process_get_fast(FAC_SEM);
 
-	if (unlikely(!c || cmd != GETVAL))
-		return semctl_slow(id, num, cmd, arg);
-	return process_return(sem_getval(c, id, num));
+	if (unlikely(!c))
+		return syscall_served(__NR_semctl, id, num, cmd, (long)arg);
+	return process_return(likely(cmd == GETVAL)
+				      ? sem_getval(c, id, num)
+				      : entry_semctl(id, num, cmd, arg));
 }

@@ -46,12 +46,31 @@ long entry_shmat(int id, const void *addr, int flg)
 	return err ? err : (long)at;
 }
 
+/* Of a registry that the process used in another IPC namespace, perhaps. */
+static __attribute__((noinline)) long detach_elsewhere(
+	struct caller *c, const void *addr)
+{
+	long ret = -EINVAL;
+	u32 at = 0;
+
+	while (ret == -EINVAL && process_enter_other(c, &at))
+		ret = shm_dt(c, (u64)addr);
+	return at ? process_home(ret) : ret;
+}
+
+static long detach(struct caller *c, const void *addr)
+{
+	long ret = shm_dt(c, (u64)addr);
+
+	return likely(!ret) ? ret : detach_elsewhere(c, addr);
+}
+
 long entry_shmdt(const void *addr)
 {
 	int err = 0;
 	struct caller *c = process_get(&err);
 
-	return c ? shm_dt(c, (u64)addr) : -err;
+	return c ? detach(c, addr) : -err;
 }
 
 static int ctl_stat(
@@ -146,30 +165,14 @@ long entry_shmctl(int id, int cmd, void *buf)
 	}
 }
 
-/* Not served, or the first call of this thread or process. */
-static __attribute__((noinline)) long shm_slow(long nr, long a, long b, long c)
-{
-	if (!process_routes(FAC_SHM))
-		return process_return(sys_call(nr, a, b, c));
-	switch (nr) {
-	case __NR_shmget:
-		return process_return(
-			entry_shmget((key_t)a, (size_t)b, (int)c));
-	case __NR_shmat:
-		return process_return(entry_shmat((int)a, (void *)b, (int)c));
-	case __NR_shmdt:
-		return process_return(entry_shmdt((void *)a));
-	default:
-		return process_return(entry_shmctl((int)a, (int)b, (void *)c));
-	}
-}
+/* syscall_served: not served, or the first call of this thread or process. */
 
 EXPORT int shmget(key_t key, size_t size, int flg)
 {
 	struct caller *c = process_get_fast(FAC_SHM);
 
 	if (unlikely(!c))
-		return shm_slow(__NR_shmget, key, (long)size, flg);
+		return syscall_served(__NR_shmget, key, (long)size, flg, 0);
 	return process_return(shm_get(c, key, size, flg));
 }
 
@@ -180,7 +183,8 @@ EXPORT void *shmat(int id, const void *addr, int flg)
 	long err;
 
 	if (unlikely(!c))
-		return (void *)shm_slow(__NR_shmat, id, (long)addr, flg);
+		return (void *)syscall_served(
+			__NR_shmat, id, (long)addr, flg, 0);
 	err = shm_at(c, id, (u64)addr, flg, &at);
 	return (void *)process_return(err ? err : (long)at);
 }
@@ -190,11 +194,11 @@ EXPORT int shmdt(const void *addr)
 	struct caller *c = process_get_fast(FAC_SHM);
 
 	if (unlikely(!c))
-		return shm_slow(__NR_shmdt, (long)addr, 0, 0);
-	return process_return(shm_dt(c, (u64)addr));
+		return syscall_served(__NR_shmdt, (long)addr, 0, 0, 0);
+	return process_return(detach(c, addr));
 }
 
 EXPORT int shmctl(int id, int cmd, struct shmid_ds *buf)
 {
-	return shm_slow(__NR_shmctl, id, cmd, (long)buf);
+	return syscall_served(__NR_shmctl, id, cmd, (long)buf, 0);
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Trampolines around the host's signal handlers.
+ * Trampolines around the application's signal handlers.
  *
  * Why: a handler may call semop while its own thread is inside a served call.
  * The kernel has no trouble with that; a library that holds a lock deadlocks
  * (doc/measurements.md §2: after 24 signals). Blocking signals around every
  * locked section costs 286 ns. So, from the first served call on, the kernel is
- * given the trampoline instead of the host's handler:
+ * given the trampoline instead of the application's handler:
  *   - outside our code it calls the handler, and that is all;
  *   - inside a section (caller.in_section) it queues the signal again with its
  *     siginfo, blocks all signals in the interrupted context, and returns;
@@ -18,16 +18,16 @@
  *     find in the kernel.
  * The cost without signals is the in_section counter: two additions.
  *
- * sigaction and its kin are interposed so that the host reads back what it
- * set, and new handlers get a trampoline too. There are two: which one stands
- * in the kernel tells whether the host asked for SA_SIGINFO, so what is read
- * back never depends on two words that change one after the other. All other
- * flags are the kernel's business; SA_RESETHAND is put back when a signal is
- * deferred, since that passes through the trampoline twice. Handlers of
- * programs that never make a served call are left alone.
+ * sigaction and its kin are interposed so that the application reads back what
+ * it set, and new handlers get a trampoline too. There are two: which one
+ * stands in the kernel tells whether the application asked for SA_SIGINFO, so
+ * what is read back never depends on two words that change one after the other.
+ * All other flags are the kernel's business; SA_RESETHAND is put back when a
+ * signal is deferred, since that passes through the trampoline twice. Handlers
+ * of programs that never make a served call are left alone.
  *
- * The table and the kernel change together, under a lock of the process: with two
- * threads at it they would differ for good, one thread's handler having the
+ * The table and the kernel change together, under a lock of the process: with
+ * two threads at it they would differ for good, one thread's handler having the
  * other's flags.
  *
  * signal() and its kin go to libc, which knows their flags; between libc's
@@ -42,7 +42,7 @@
 #define N_SIGNALS 65
 /* What any call but a long array of operations reserves, which asks again: the
  * child may have been between its look at the journal and the answer. */
-#define ADOPT_ROOM 192u
+#define ADOPT_RESERVE 192u
 
 /* The kernel's struct sigaction. */
 struct ksigaction {
@@ -52,9 +52,9 @@ struct ksigaction {
 	u64 mask;
 };
 
-/* What the host set. Never cleared by SIG_DFL: a vfork child that resets its
- * own handlers must not disturb the parent's. */
-static void *host[N_SIGNALS];
+/* What the application set. Never cleared by SIG_DFL: a vfork child that resets
+ * its own handlers must not disturb the parent's. */
+static void *app_handler[N_SIGNALS];
 /* What the kernel shows after it has reset a one-shot handler: SIG_DFL with the
  * flags that it had. 1 = SA_SIGINFO among them is ours. */
 static unsigned char added_info[N_SIGNALS];
@@ -92,16 +92,19 @@ static void undo_reset(int sig, void (*mine)(int, siginfo_t *, void *))
  * Where the kernel cannot queue it (RLIMIT_SIGPENDING, in a storm of them) it
  * is kept in a slot.
  *
- * When several signals are delivered at once the kernel stacks their frames,
- * and the last to run here is the outermost: its mask is the section's.
+ * A signal may come while the trampoline of another one is here, before it, in its
+ * midst or behind it, and then finds that one blocked as well. What the section
+ * itself did not block is what any of them finds open: one instruction adds it, so
+ * that their order does not matter.
  */
 static void defer(struct caller *c, int sig, const siginfo_t *info, void *uc)
 {
 	u64 *mask = (u64 *)((char *)uc + ARCH_UCONTEXT_SIGMASK);
 
 	section_requeue(c, sig, info);
-	c->deferred.pending |= DEFERRED_MASK;
-	c->deferred.mask = *mask;
+	__atomic_fetch_or(&c->deferred.open, ~*mask, __ATOMIC_RELAXED);
+	__atomic_fetch_or(
+		&c->deferred.pending, DEFERRED_MASK, __ATOMIC_RELAXED);
 	*mask = ~0ULL;
 }
 
@@ -117,7 +120,7 @@ static unsigned long flags_of(int sig)
  * is not in a section: it goes on as the child's, with the records that it has
  * been sure of. */
 static __attribute__((noinline)) void adopt_call(
-	u32 room, u32 in_section, int slept, void *uc)
+	u32 reserve, u32 in_section, int slept, void *uc)
 {
 	int err = 0;
 	struct caller *c = process_get(&err);
@@ -126,8 +129,9 @@ static __attribute__((noinline)) void adopt_call(
 	if (c)
 		c->in_section = in_section;
 
-	if (c && room && !caller_enroll(c))
-		journal_reserve(c, room > ADOPT_ROOM ? room : ADOPT_ROOM);
+	if (c && reserve && !caller_enroll(c))
+		journal_reserve(
+			c, reserve > ADOPT_RESERVE ? reserve : ADOPT_RESERVE);
 	/* Not to sleep on the parent's word. */
 	if (slept) {
 		arch_skip_syscall(uc, __NR_futex, -EINTR);
@@ -139,7 +143,7 @@ static __attribute__((noinline)) void deliver(int sig, siginfo_t *info,
 	void *uc, void (*mine)(int, siginfo_t *, void *))
 {
 	struct caller *c = &process_caller;
-	u32 generation, room, in_section;
+	u32 generation, reserve, in_section;
 	void *handler;
 	int slept = 0;
 
@@ -159,18 +163,19 @@ static __attribute__((noinline)) void deliver(int sig, siginfo_t *info,
 		}
 		section_end(c);
 	}
-	handler = __atomic_load_n(&host[sig], __ATOMIC_ACQUIRE);
+	handler = __atomic_load_n(&app_handler[sig], __ATOMIC_ACQUIRE);
 	if (!handler)
 		return;
 	generation = c->generation;
 	in_section = c->in_section;
-	room = c->thread && generation ? (u32)(c->entries_end - c->entries) : 0;
+	reserve = c->thread && generation ? (u32)(c->entries_end - c->entries)
+					  : 0;
 	((void (*)(int, siginfo_t *, void *))handler)(sig, info, uc);
 	if (unlikely(generation &&
 		     (generation != atom_load_relaxed(
 					    &process_page.generation) ||
 			     generation != c->generation)))
-		adopt_call(room, in_section, slept, uc);
+		adopt_call(reserve, in_section, slept, uc);
 }
 
 /* For handlers without and with SA_SIGINFO. */
@@ -220,19 +225,21 @@ static int is_handler(const void *h)
 	       h != (void *)SIG_ERR && !is_trampoline(h);
 }
 
-/* The host wants this: remember its handler, and say what the kernel gets. The
- * table changes first: a trampoline without a handler would lose the signal. */
+/* The application wants this: remember its handler, and say what the kernel
+ * gets. The table changes first: a trampoline without a handler would lose the
+ * signal. */
 static void hide(int sig, void **handler, unsigned long *flags)
 {
 	if (!is_handler(*handler))
 		return;
-	__atomic_store_n(&host[sig], *handler, __ATOMIC_RELEASE);
+	__atomic_store_n(&app_handler[sig], *handler, __ATOMIC_RELEASE);
 	added_info[sig] = !(*flags & SA_SIGINFO);
 	*handler = (void *)(*flags & SA_SIGINFO ? with_info : plain);
 	*flags |= SA_SIGINFO;
 }
 
-/* The kernel says this: what the host had set, whose handler was `before`. */
+/* The kernel says this: what the application had set, whose handler was
+ * `before`. */
 static void unhide(
 	void **handler, unsigned long *flags, void *before, int added)
 {
@@ -244,7 +251,8 @@ static void unhide(
 		*handler = before;
 }
 
-/* The kernel has a handler of the host's: put the trampoline before it. */
+/* The kernel has a handler of the application's: put the trampoline before
+ * it. */
 static void wrap(int sig)
 {
 	struct ksigaction act;
@@ -364,7 +372,7 @@ long signal_raw(long sig, const void *set, void *old, long size)
 	if (set)
 		__builtin_memcpy(&mine, set, sizeof(mine));
 	own = change_begin(&mask);
-	before = __atomic_load_n(&host[sig], __ATOMIC_ACQUIRE);
+	before = __atomic_load_n(&app_handler[sig], __ATOMIC_ACQUIRE);
 	added = added_info[sig];
 	if (set && own)
 		hide((int)sig, &mine.handler, &mine.flags);
@@ -411,7 +419,7 @@ static int sigaction_by(sigaction_fn real, int sig, const struct sigaction *set,
 	if (set)
 		mine = *set;
 	own = change_begin(&mask);
-	before = __atomic_load_n(&host[sig], __ATOMIC_ACQUIRE);
+	before = __atomic_load_n(&app_handler[sig], __ATOMIC_ACQUIRE);
 	added = added_info[sig];
 	if (set && own)
 		hide_in(sig, &mine);
@@ -454,7 +462,7 @@ static handler_fn signal_by(void *real, int sig, handler_fn handler)
 	if (!real)
 		return SIG_ERR;
 	if (wrappable(sig))
-		before = __atomic_load_n(&host[sig], __ATOMIC_ACQUIRE);
+		before = __atomic_load_n(&app_handler[sig], __ATOMIC_ACQUIRE);
 	/* Not among what is changed together: sigset changes the mask. */
 	old = ((handler_fn(*)(int, handler_fn))real)(sig, handler);
 	if (!signal_wrapped() || old == SIG_ERR)

@@ -11,12 +11,14 @@
 #include "entry/process.h"
 #include "entry/file/fdarrive.h"
 #include "entry/file/fdpoll.h"
-#include "entry/file/mqcall.h"
+#include "entry/file/fdcall.h"
 #include "entry/file/mqdir.h"
 #include "entry/file/procfile.h"
 #include "entry/file/procfs.h"
 #include "entry/syscall_way.h"
 #include "entry/sysv.h"
+#include "entry/world.h"
+#include "registry/guard.h"
 
 __attribute__((visibility("hidden"), used)) long syscall_served(
 	long nr, long a, long b, long c, long d)
@@ -94,18 +96,16 @@ static int changes_credentials(long nr)
 	case __NR_setfsuid:
 	case __NR_setfsgid:
 	case __NR_capset:
-	case __NR_unshare:
-	case __NR_setns:
 		return 1;
 	default:
 		return 0;
 	}
 }
 
-/* set*id and capset, unshare and setns, as
- * process.c serves the names: the cached credentials are stale afterwards, and
- * there is one thread only meanwhile; chroot and pivot_root. exit: of the last thread. rt_sigaction:
- * the host's handler gets its trampoline. */
+/* set*id and capset, as process.c serves the names: the cached credentials are
+ * stale afterwards, and there is one thread only meanwhile; unshare and setns;
+ * chroot and pivot_root. exit: of the last thread. rt_sigaction: the
+ * application's handler gets its trampoline. */
 __attribute__((visibility("hidden"), used)) long syscall_watched(
 	long nr, long a, long b, long c, long d, long e)
 {
@@ -117,6 +117,11 @@ __attribute__((visibility("hidden"), used)) long syscall_watched(
 	if (nr == __NR_exit) {
 		notify_thread_ends();
 		return sys_call(nr, a);
+	}
+	if (nr == __NR_unshare || nr == __NR_setns) {
+		ret = entry_moving(nr, a, b);
+		process_credentials_apart();
+		return process_return(ret);
 	}
 	process_before_raw(nr, (u32)a, (u32)b, (u32)c);
 	paused = notify_thread_pause();
@@ -169,6 +174,39 @@ static long reopened(const struct mqdir_at *at, int flags, long mode, long fd)
 	return mqdir_open(at, flags, (u32)mode);
 }
 
+/* Of linux/openat2.h, which old headers lack. */
+#define NR_OPENAT2 437
+#define RESOLVE_ONE_MOUNT 1
+#define RESOLVE_WITHIN 0x18
+struct how {
+	u64 flags, mode, resolve;
+};
+
+/* A path that may not leave its directory, or has that for its root, is none of
+ * ours; nor is what the kernel refuses. */
+static long syscall_openat2(
+	int dir, const char *path, const struct how *how, size_t len)
+{
+	struct mqdir_at at;
+	struct how h = {.resolve = RESOLVE_WITHIN};
+	long ret;
+
+	if (len >= sizeof(h) && (uintptr_t)how >= GUARD_LOWEST &&
+		sys_readable(how, sizeof(h)))
+		h = *how;
+	if ((h.flags & (O_CREAT | O_TRUNC)) &&
+		!(h.resolve & (RESOLVE_WITHIN | RESOLVE_ONE_MOUNT)) &&
+		mqdir_is_before(dir, path, &at))
+		return mqdir_open(&at, (int)h.flags, (u32)h.mode);
+	ret = sys_call(NR_OPENAT2, dir, path, how, len);
+	if ((h.resolve & RESOLVE_WITHIN) || ret == -EXDEV || ret == -ELOOP ||
+		ret == -E2BIG)
+		return ret;
+	if (unlikely(mqdir_is(dir, path, ret, &at)))
+		return reopened(&at, (int)h.flags, (long)h.mode, ret);
+	return procfs_open(path, (int)h.flags, ret);
+}
+
 /* Calls on paths that may be the kernel's files about IPC. */
 __attribute__((visibility("hidden"), used)) long syscall_path(
 	long nr, long a, long b, long c, long d)
@@ -176,6 +214,9 @@ __attribute__((visibility("hidden"), used)) long syscall_path(
 	struct mqdir_at at;
 	long ret;
 
+	if (unlikely(nr == NR_OPENAT2))
+		return process_return(syscall_openat2(
+			(int)a, (char *)b, (struct how *)c, (size_t)d));
 	if (unlikely(nr == __NR_creat ||
 		     (nr == __NR_open && (b & (O_CREAT | O_TRUNC)))) &&
 		mqdir_is_before(AT_FDCWD, (char *)a, &at))
@@ -208,43 +249,13 @@ __attribute__((visibility("hidden"), used)) long syscall_path(
 	}
 }
 
-/* Calls on such a file's descriptor. */
-static long on_procfs(long nr, int fd, long b, long c, long d)
-{
-	switch (nr) {
-	case __NR_read:
-		return procfs_read(fd, (void *)b, c);
-	case __NR_write:
-		return procfs_write(fd, (void *)b, c);
-	case __NR_writev:
-		return procfs_writev(fd, (void *)b, (int)c);
-	case __NR_readv:
-		return procfs_readv(fd, (void *)b, (int)c);
-	case __NR_lseek:
-		return procfs_lseek(fd, b, (int)c);
-	case __NR_pread64:
-		return procfs_pread(fd, (void *)b, c, d);
-	case __NR_pwrite64:
-		return procfs_pwrite(fd, (void *)b, c, d);
-	default:
-		return PROCFS_PASS;
-	}
-}
-
 /* Calls on descriptors that may be queues or files of procfs.h. */
 __attribute__((visibility("hidden"), used)) long syscall_fd(
 	long nr, long a, long b, long c, long d, long e, long f)
 {
-	long ret = PROCFS_PASS;
+	long ret = fdcall(nr, a, b, c, d, e, f);
 
-	if (unlikely(fd_is_proc((int)a)))
-		ret = on_procfs(nr, (int)a, b, c, d);
-	if (unlikely(ret != PROCFS_PASS))
-		return process_return(ret);
-	ret = MQCALL_PASS;
-	if (unlikely(fd_used))
-		ret = mqcall(nr, a, b, c, d, e, f);
-	if (unlikely(ret != MQCALL_PASS))
+	if (unlikely(ret != FD_PASS))
 		return process_return(ret);
 	switch (nr) {
 	case __NR_close:
@@ -292,6 +303,18 @@ struct clone_args {
 	unsigned long flags, pidfd, child_tid, parent_tid, exit_signal, stack;
 };
 
+static unsigned long clone_flags(long nr, long a, long b)
+{
+	const struct clone_args *args = (void *)a;
+
+	if (nr == __NR_clone3)
+		return (size_t)b >= sizeof(*args) &&
+				       sys_readable(args, sizeof(*args))
+			       ? args->flags
+			       : 0;
+	return nr == __NR_clone ? (unsigned long)a : 0;
+}
+
 /* CLONE_PASS and its kin. */
 __attribute__((visibility("hidden"), used)) int syscall_clone_kind(
 	long nr, long a, long b)
@@ -316,7 +339,8 @@ __attribute__((visibility("hidden"), used)) long syscall_mapping(
 	long nr, long a, long b, long c, long d, long e, long f)
 {
 	if (nr == __NR_fork || nr == __NR_clone || nr == __NR_clone3)
-		return process_return(entry_fork(nr, a, b, c, d, e));
+		return process_return(entry_fork(nr, a, b, c, d, e,
+			!!(clone_flags(nr, a, b) & CLONE_NEWIPC_FLAG)));
 	return process_return(entry_mapping(nr, a, b, c, d, e, f));
 }
 
@@ -345,6 +369,7 @@ const unsigned char syscall_ways[SYSCALL_NUMBERS] = {
 	[__NR_open] = WAY_PATH,
 	[__NR_openat] = WAY_PATH,
 	[__NR_creat] = WAY_PATH,
+	[NR_OPENAT2] = WAY_PATH,
 	[__NR_access] = WAY_PATH,
 	[__NR_faccessat] = WAY_PATH,
 	/* may be of a queue, or of such a file */

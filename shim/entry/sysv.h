@@ -48,9 +48,15 @@ long entry_msgrcv(
 	int id, void *msg, size_t size, long type, int flg, int cancellable);
 long entry_msgctl(int id, int cmd, void *buf);
 
+/* Those of sem.c and shm.c by number: to the kernel, if they are not served.
+ * errno is set (syscall.c). */
+long syscall_served(long nr, long a, long b, long c, long d);
+
 /* The calls of mapping.c by number; fork, or clone without CLONE_VM and without
- * a stack of the child's own (fork.c). */
+ * a stack of the child's own (fork.c). new_ipc: with CLONE_NEWIPC. */
 long entry_mapping(long nr, long a, long b, long c, long d, long e, long f);
-long entry_fork(long nr, long a, long b, long c, long d, long e);
+long entry_fork(long nr, long a, long b, long c, long d, long e, int new_ipc);
+/* unshare and setns (namespace.c). */
+long entry_moving(long nr, long a, long b);
 
 #endif

@@ -5,6 +5,9 @@
  * Level 0 of the tree has a bit an idx (1 = used); level n+1 a bit a word of
  * level n (1 = that word is full). A search for the lowest free idx >= from
  * climbs until a word has a 0 bit at or above the position, then descends.
+ *
+ * Keeps INV_BITMAP, INV_BITMAP_UP, INV_IN_USE, INV_MAX_IDX
+ * (inspect/check.h).
  */
 #include "index/ids.h"
 
@@ -25,13 +28,13 @@ static u64 *level_word(
 	       level_start[level] + word;
 }
 
-/* Room for the word of bit pos: known for all idx below slots_ready. */
-static int word_room(struct caller *c, enum facility f, int level, u32 pos)
+/* Space for the word of bit pos: known for all idx below slots_ready. */
+static int word_reserve(struct caller *c, enum facility f, int level, u32 pos)
 {
 	if (likely((u64)pos << (6 * level) <
 		    caller_header(c)->ids[f].slots_ready))
 		return 0;
-	return caller_room(c, level_word(c, f, level, pos / 64), 8);
+	return caller_reserve(c, level_word(c, f, level, pos / 64), 8);
 }
 
 /* Lowest free idx >= from, or IDX_MAX. Bits beyond the table's size read as
@@ -45,7 +48,7 @@ static u32 find_free(struct caller *c, enum facility f, u32 from)
 	/* Up: pos is a bit number of `level`. */
 	for (;;) {
 		if (pos >= IDX_MAX >> (6 * level) ||
-			word_room(c, f, level, pos))
+			word_reserve(c, f, level, pos))
 			return IDX_MAX;
 		word = ~*level_word(c, f, level, pos / 64) &
 		       (~0ULL << pos % 64);
@@ -61,13 +64,13 @@ static u32 find_free(struct caller *c, enum facility f, u32 from)
 		if (level-- == 0)
 			return pos;
 		pos *= 64;
-		if (word_room(c, f, level, pos))
+		if (word_reserve(c, f, level, pos))
 			return IDX_MAX;
 		word = ~*level_word(c, f, level, pos / 64);
 	}
 }
 
-/* The page is reserved (room_for); facility's lock held. */
+/* The page is reserved (reserve_for); facility's lock held. */
 static void note_page(struct caller *c, enum facility f, u32 page)
 {
 	u64 *map = &caller_header(c)->ids[f].pages[page / 64];
@@ -93,12 +96,12 @@ static void mark(struct caller *c, enum facility f, u32 idx, int used)
 	}
 }
 
-static int choose_wished(
+static int choose_requested(
 	struct caller *c, enum facility f, u32 *ret_idx, s32 *ret_id)
 {
 	struct id_table *t = &caller_header(c)->ids[f];
-	u32 shift = ids_shift(c), wish = t->next_id;
-	u32 idx = find_free(c, f, wish & ids_mask(c));
+	u32 shift = ids_shift(c), requested = t->next_id;
+	u32 idx = find_free(c, f, requested & ids_mask(c));
 
 	/* Consumed even if the search fails. */
 	if (idx > ids_mask(c)) {
@@ -107,7 +110,7 @@ static int choose_wished(
 	}
 	journal_set32(c, (u32 *)&t->next_id, (u32)-1);
 	*ret_idx = idx;
-	*ret_id = (s32)((wish >> shift << shift) + idx);
+	*ret_id = (s32)((requested >> shift << shift) + idx);
 	return 0;
 }
 
@@ -158,7 +161,7 @@ static u32 ready_with(enum facility f, u32 idx)
  * only the first object of a page asks; it is right whoever dies. The pages of
  * slots below are reserved, so the first that may not be is the one on which
  * it would begin a slot. */
-static int room_for(struct caller *c, enum facility f, u32 idx)
+static int reserve_for(struct caller *c, enum facility f, u32 idx)
 {
 	struct id_table *t = &caller_header(c)->ids[f];
 	u32 pos = idx;
@@ -167,10 +170,11 @@ static int room_for(struct caller *c, enum facility f, u32 idx)
 
 	if (likely(idx < t->slots_ready))
 		return 0;
-	err = caller_room(c, region_slot(&c->region, f, idx), SLOT_STRIDE(f));
+	err = caller_reserve(
+		c, region_slot(&c->region, f, idx), SLOT_STRIDE(f));
 	for (level = 0; level < IDX_LEVELS && !err; level++) {
 		pos /= 64;
-		err = caller_room(c, level_word(c, f, level, pos), 8);
+		err = caller_reserve(c, level_word(c, f, level, pos), 8);
 	}
 	next = (t->slots_ready * SLOT_STRIDE(f) + SYS_PAGE - 1) / SYS_PAGE;
 	if (!err && idx * SLOT_STRIDE(f) / SYS_PAGE <= next)
@@ -185,11 +189,11 @@ int ids_alloc_locked(
 	int err;
 
 	if (t->next_id >= 0)
-		err = choose_wished(c, f, ret_idx, ret_id);
+		err = choose_requested(c, f, ret_idx, ret_id);
 	else
 		err = choose_cyclic(c, f, ret_idx, ret_id);
 	if (!err)
-		err = room_for(c, f, *ret_idx);
+		err = reserve_for(c, f, *ret_idx);
 	if (err)
 		return err;
 	mark(c, f, *ret_idx, 1);
@@ -207,7 +211,8 @@ u32 ids_next_hint(const struct caller *c, enum facility f)
 
 	if (from >= atom_load_relaxed(&t->slots_ready) || from >= IDX_MAX)
 		return 0;
-	word = ~*level_word(c, f, 0, from / 64) & (~0ULL << from % 64);
+	word = ~atom_load_relaxed(level_word(c, f, 0, from / 64)) &
+	       (~0ULL << from % 64);
 	return word ? (from & ~63u) + __builtin_ctzll(word) : 0;
 }
 

@@ -3,6 +3,8 @@
  * Linear hashing of keys; see keyhash.h. n_buckets buckets are in use; a hash
  * is taken modulo the next power of two, and modulo half of it if that names a
  * bucket not yet split off.
+ *
+ * Keeps INV_CHAIN, INV_N_KEYS, INV_KEY_SEQ, INV_BUCKETS (inspect/check.h).
  */
 #include "index/keyhash.h"
 #include "registry/damage.h"
@@ -47,11 +49,6 @@ static u32 bucket_of(u32 h, u32 n_buckets)
 	u32 b = h & mask;
 
 	return b < n_buckets ? b : b & (mask >> 1);
-}
-
-u32 keyhash_bucket(s32 key, u32 n_buckets)
-{
-	return bucket_of(hash(key), n_buckets);
 }
 
 /* b may come from an n_buckets that is nonsense. */
@@ -224,7 +221,7 @@ static void split(struct caller *c, enum facility f)
 		s = slot_of(c, f, at);
 	if (len > SPLIT_MAX || journal_reserve(c, 4 * len + 2))
 		return;
-	if (caller_room(c, bucket(c, f, n), sizeof(*link)))
+	if (caller_reserve(c, bucket(c, f, n), sizeof(*link)))
 		return;
 	link = bucket(c, f, from);
 	journal_set32(c, &t->n_buckets, n + 1);

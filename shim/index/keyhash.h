@@ -15,7 +15,7 @@
 
 #include "registry/journal/journal.h"
 
-/* Journal room for one insert or remove. */
+/* Journal capacity for one insert or remove. */
 #define KEYHASH_ENTRIES 4u
 
 /* The slot of the object with this key (not 0), or NULL. With *ret_ident. */
@@ -38,9 +38,6 @@ struct slot *keyhash_next_locked(
 
 /* Ask the CPU for the key's bucket: a hint, no lock. */
 void keyhash_prefetch(const struct caller *c, enum facility f, s32 key);
-
-/* Which of n_buckets a key belongs to (check.c). */
-u32 keyhash_bucket(s32 key, u32 n_buckets);
 
 /* Bracket for insert and remove: keeps lock-free readers away until the
  * operation is committed. keyhash_repair ends it for a dead writer. */

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Priorities and their FIFOs; see prioq.h.
+ *
+ * Keeps INV_MQ_LEVELS, INV_MQ_FIFO, INV_MQ_COUNT, INV_MQ_ITEM
+ * (inspect/check.h).
  */
 #include "index/prioq.h"
 #include "registry/heap.h"
@@ -37,7 +40,8 @@ static u32 chunk_shift(u32 inline_data)
 
 static u64 chunk_size(const struct prioq *q)
 {
-	return (sizeof(struct prio_item) + (u64)q->stride) << q->shift;
+	return (sizeof(struct prio_item) + (u64)prioq_stride(q))
+	       << prioq_shift(q);
 }
 
 static u64 n_chunks(u32 cap, u32 shift)
@@ -70,7 +74,7 @@ void prioq_init(struct prioq *q, u32 cap, u32 inline_data, u32 table_off)
 static int add_chunk(struct caller *c, struct prioq *q)
 {
 	struct ref *chunk;
-	u32 shift = q->shift & PRIOQ_SHIFT_MASK, made = q->made, cap = q->cap;
+	u32 shift = prioq_shift(q), made = q->made, cap = q->cap;
 	u32 n = 1u << shift, first = made + 1, i;
 	struct prio_block *block;
 	int err;
@@ -156,7 +160,7 @@ static int add_leaf(struct caller *c, struct prioq *q, u32 at)
 	return err;
 }
 
-int prioq_room_slow(struct caller *c, struct prioq *q, u32 prio)
+int prioq_reserve_slow(struct caller *c, struct prioq *q, u32 prio)
 {
 	u32 low = prio < q->first ? prio : q->first;
 	int err = q->n_free ? 0 : add_chunk(c, q);
@@ -188,7 +192,7 @@ void prioq_free(struct caller *c, struct prioq *q,
 	void (*drop)(struct caller *c, struct prio_block *block))
 {
 	struct ref *table = prioq_table(q);
-	u32 cap = q->cap & PRIOQ_IDX_MASK, shift = q->shift & PRIOQ_SHIFT_MASK;
+	u32 cap = q->cap & PRIOQ_IDX_MASK, shift = prioq_shift(q);
 	u32 n = n_chunks(cap, shift), per = 1u << shift, i, k;
 
 	free_levels(c, q);
@@ -392,78 +396,4 @@ int prioq_walk_next(
 	}
 	walk->item = FIRST(walk->ends);
 	return walk->item != 0;
-}
-
-/* ---- the check ---- */
-
-struct tally {
-	u64 n, bytes;
-};
-
-/* 0 if the FIFO is no chain of items from first to last. */
-static int fifo_add(const struct caller *c, const struct prioq *q, u64 ends,
-	struct tally *sum)
-{
-	u32 idx = FIRST(ends);
-
-	for (;; idx = prioq_at(c, q, idx)->next) {
-		if (!idx || idx > q->made || ++sum->n > q->made)
-			return 0;
-		sum->bytes += prioq_at(c, q, idx)->len;
-		if (idx == LAST(ends))
-			return 1;
-	}
-}
-
-static int levels_valid(
-	const struct caller *c, const struct prioq *q, struct tally *sum)
-{
-	const struct prio_levels *lv = prioq_levels(c, q);
-	u32 g, b, n_leaves = 0;
-
-	for (g = 0; g < PRIO_LEAVES; g++) {
-		n_leaves += lv->leaf[g].off != 0;
-		if (!!(lv->top[g / 64] & bit(g)) != (lv->live[g] != 0) ||
-			(lv->live[g] && !lv->leaf[g].off))
-			return 0;
-		for (b = 0; b < 64; b++)
-			if ((lv->live[g] & bit(b)) &&
-				(g * 64 + b >= q->first ||
-					!fifo_add(c, q,
-						*fifo_at(c, lv, g * 64 + b),
-						sum)))
-				return 0;
-	}
-	for (g = 0; g < PRIO_LEAVES / 64; g++)
-		if (!!(lv->any & bit(g)) != (lv->top[g] != 0))
-			return 0;
-	return n_leaves == q->n_leaves;
-}
-
-/* Each item once in the stack. Quadratic; queues of tests are small. */
-static int stack_valid(const struct prioq *q)
-{
-	u32 i, k, idx;
-
-	for (i = 0; i < q->n_free; i++) {
-		idx = *prioq_free_at(q, i);
-		if (!idx || idx > q->made)
-			return 0;
-		for (k = 0; k < i; k++)
-			if (*prioq_free_at(q, k) == idx)
-				return 0;
-	}
-	return 1;
-}
-
-int prioq_valid(const struct caller *c, const struct prioq *q)
-{
-	struct tally sum = {0, 0};
-
-	if (prioq_count(q) ? !fifo_add(c, q, q->ends, &sum) : q->ends != 0)
-		return 0;
-	if (q->levels.off && !levels_valid(c, q, &sum))
-		return 0;
-	return sum.n == prioq_count(q) && sum.bytes == prioq_bytes(q) &&
-	       sum.n + q->n_free == q->made && stack_valid(q);
 }

@@ -16,7 +16,7 @@
  *
  * Items are named by indexes into chunks. The owner's lock is held everywhere.
  * All changes are part of the current operation (journaled), except those of
- * prioq_room.
+ * prioq_reserve.
  *
  * What the head says of sizes and places is cut to what it can be in any queue
  * (PRIOQ_*_MASK), which costs less than to compare: so whatever it says, no
@@ -29,7 +29,7 @@
 #include "registry/damage.h"
 
 #define PRIOQ_N_PRIOS 32768u
-/* Journal room for one insert and one take with their items. */
+/* Journal capacity for one insert and one take with their items. */
 #define PRIOQ_ENTRIES 24u
 
 /* So many items ahead are fetched into the cache: about what memory takes to
@@ -37,11 +37,13 @@
 #define PRIOQ_AHEAD 3u
 
 /* All tables together have less than 2^20 bytes, and no more items than 2^17;
- * a chunk has up to 2^8 items of less than 2^16 bytes. */
+ * a chunk has up to 2^8 items of less than 2^16 bytes, each at a multiple of
+ * eight. */
 #define PRIOQ_OFF_MASK 0xfffffu
 #define PRIOQ_IDX_MASK 0x1ffffu
 #define PRIOQ_AT_MASK 0xffu
 #define PRIOQ_SHIFT_MASK 15u
+#define PRIOQ_STRIDE_MASK 0xfff8u
 
 #define PRIOQ_N_SHIFT 20
 #define PRIOQ_ENDS(first, last) ((u64)(last) << 32 | (first))
@@ -79,11 +81,20 @@ static inline u32 prioq_next_free(const struct prioq *q)
 	return *prioq_free_at(q, q->n_free - 1);
 }
 
+static inline u32 prioq_shift(const struct prioq *q)
+{
+	return q->shift & PRIOQ_SHIFT_MASK;
+}
+static inline u32 prioq_stride(const struct prioq *q)
+{
+	return q->stride & PRIOQ_STRIDE_MASK;
+}
+
 /* The chunk of item idx, not 0; and its place there. */
 static inline char *prioq_chunk(
 	const struct caller *c, const struct prioq *q, u32 idx, u32 *ret_at)
 {
-	u32 i = (idx - 1) & PRIOQ_IDX_MASK, shift = q->shift & PRIOQ_SHIFT_MASK;
+	u32 i = (idx - 1) & PRIOQ_IDX_MASK, shift = prioq_shift(q);
 
 	*ret_at = i & ((1u << shift) - 1) & PRIOQ_AT_MASK;
 	return ref_must(c, prioq_table(q)[i >> shift]);
@@ -103,9 +114,8 @@ static inline void *prioq_data(
 	u32 at;
 	char *chunk = prioq_chunk(c, q, idx, &at);
 
-	return chunk +
-	       (sizeof(struct prio_item) << (q->shift & PRIOQ_SHIFT_MASK)) +
-	       at * (u32)(u16)q->stride;
+	return chunk + (sizeof(struct prio_item) << prioq_shift(q)) +
+	       at * prioq_stride(q);
 }
 
 static inline struct prio_levels *prioq_levels(
@@ -117,9 +127,9 @@ static inline struct prio_levels *prioq_levels(
 /* Make sure that an item of this priority can be inserted: that a free item
  * exists, and a leaf for what has to go into one. Then so it can after a take.
  * Operations of their own, so nothing may be journaled; may take the heap lock,
- * prioq_is_room tells whether it has to. 0, -ENOMEM. */
-int prioq_room_slow(struct caller *c, struct prioq *q, u32 prio);
-static inline int prioq_is_room(
+ * prioq_has_space tells whether it has to. 0, -ENOMEM. */
+int prioq_reserve_slow(struct caller *c, struct prioq *q, u32 prio);
+static inline int prioq_has_space(
 	const struct caller *c, const struct prioq *q, u32 prio)
 {
 	u32 low = prio < q->first ? prio : q->first;
@@ -131,10 +141,11 @@ static inline int prioq_is_room(
 	return q->levels.off &&
 	       prioq_levels(c, q)->leaf[low / 64 % PRIO_LEAVES].off;
 }
-static inline int prioq_room(struct caller *c, struct prioq *q, u32 prio)
+static inline int prioq_reserve(struct caller *c, struct prioq *q, u32 prio)
 {
-	return likely(prioq_is_room(c, q, prio)) ? 0
-						 : prioq_room_slow(c, q, prio);
+	return likely(prioq_has_space(c, q, prio))
+		       ? 0
+		       : prioq_reserve_slow(c, q, prio);
 }
 
 /* An item that will be used soon: a deep queue is not in the cache. To fetch
@@ -142,15 +153,15 @@ static inline int prioq_room(struct caller *c, struct prioq *q, u32 prio)
 static inline void prioq_fetch(
 	const struct caller *c, const struct prioq *q, u32 idx)
 {
-	u32 i = (idx - 1) & PRIOQ_IDX_MASK, shift = q->shift & PRIOQ_SHIFT_MASK;
+	u32 i = (idx - 1) & PRIOQ_IDX_MASK, shift = prioq_shift(q);
 	u32 at = i & ((1u << shift) - 1);
-	const char *chunk = c->region.base + prioq_table(q)[i >> shift].off;
+	u64 off = prioq_table(q)[i >> shift].off;
+	u64 data =
+		(sizeof(struct prio_item) << shift) + (u64)at * prioq_stride(q);
 
 	__builtin_prefetch(
-		(const struct prio_item *)(const void *)chunk + at, 1);
-	__builtin_prefetch(chunk + (sizeof(struct prio_item) << shift) +
-				   (u64)at * q->stride,
-		1);
+		region_at(&c->region, off + at * sizeof(struct prio_item)), 1);
+	__builtin_prefetch(region_at(&c->region, off + data), 1);
 }
 
 /* An item and its bytes, or struct prio_block, by one look at its chunk. */
@@ -165,10 +176,8 @@ static inline struct prio_place prioq_place(
 	char *chunk = prioq_chunk(c, q, idx, &at);
 
 	return (struct prio_place){(struct prio_item *)(void *)chunk + at,
-		chunk +
-			(sizeof(struct prio_item)
-				<< (q->shift & PRIOQ_SHIFT_MASK)) +
-			at * (u32)(u16)q->stride};
+		chunk + (sizeof(struct prio_item) << prioq_shift(q)) +
+			at * prioq_stride(q)};
 }
 
 /* Take a free item (there is one) and give one back. An operation that does
@@ -191,24 +200,13 @@ static inline void prioq_item_free(struct caller *c, struct prioq *q, u32 idx)
 }
 
 /* Put an item, whose len is set, behind (front: before) those of its priority,
- * for which there is room. */
+ * for which there is space. */
 void prioq_insert_len(struct caller *c, struct prioq *q, u32 idx, u32 len,
 	u32 prio, int front);
-static inline void prioq_insert(
-	struct caller *c, struct prioq *q, u32 idx, u32 prio, int front)
-{
-	prioq_insert_len(c, q, idx, prioq_at(c, q, idx)->len, prio, front);
-}
 /* Take the first item of the highest priority out; count must not be 0. Its
  * place, too. */
 u32 prioq_take_place(struct caller *c, struct prioq *q, u32 *ret_prio,
 	struct prio_place *ret);
-static inline u32 prioq_take(struct caller *c, struct prioq *q, u32 *ret_prio)
-{
-	struct prio_place place;
-
-	return prioq_take_place(c, q, ret_prio, &place);
-}
 
 /* A walk over all items in the order in which they are taken: 1 with walk->item
  * and ->prio, or 0 at the end. Begins with a walk of zeros. */
@@ -225,9 +223,5 @@ int prioq_walk_next(
  */
 void prioq_free(struct caller *c, struct prioq *q,
 	void (*drop)(struct caller *c, struct prio_block *block));
-
-/* 1 if everything agrees: bits, leaves, FIFOs, free list, counts. Read-only;
- * for checks and tests. */
-int prioq_valid(const struct caller *c, const struct prioq *q);
 
 #endif

@@ -96,19 +96,6 @@ struct rbtree_node *rbtree_first(const struct caller *c, u32 root)
 	return n;
 }
 
-struct rbtree_node *rbtree_last(const struct caller *c, u32 root)
-{
-	node_t *n = at(c, root);
-	int depth = 0;
-
-	while (n && n->right) {
-		if (unlikely(++depth > MAX_DEPTH))
-			return damage_met(c);
-		n = at(c, n->right);
-	}
-	return n;
-}
-
 /* Let x's child on the one side take x's place, x becoming its child on the
  * other. left: x goes down to the left. */
 static void turn(struct caller *c, u32 *root, node_t *x, int left)
@@ -181,20 +168,20 @@ void rbtree_insert(struct caller *c, u32 *root, struct rbtree_node *node)
 }
 
 void rbtree_replace(struct caller *c, u32 *root, struct rbtree_node *node,
-	struct rbtree_node *heir)
+	struct rbtree_node *successor)
 {
-	u32 link = rbtree_link(c, heir);
+	u32 link = rbtree_link(c, successor);
 
-	atom_store_release(&heir->key, node->key);
-	atom_store_release(&heir->up, node->up);
-	atom_store_release(&heir->left, node->left);
-	atom_store_release(&heir->right, node->right);
+	atom_store_release(&successor->key, node->key);
+	atom_store_release(&successor->up, node->up);
+	atom_store_release(&successor->left, node->left);
+	atom_store_release(&successor->right, node->right);
 	journal_set32(
 		c, slot_of(c, root, up_of(node), rbtree_link(c, node)), link);
-	if (heir->left)
-		set_up(c, must(c, heir->left), link);
-	if (heir->right)
-		set_up(c, must(c, heir->right), link);
+	if (successor->left)
+		set_up(c, must(c, successor->left), link);
+	if (successor->right)
+		set_up(c, must(c, successor->right), link);
 }
 
 /*
@@ -299,47 +286,4 @@ void rbtree_remove(struct caller *c, u32 *root, struct rbtree_node *n)
 	} else if (!is_red(n)) {
 		remove_balance(c, root, up, left);
 	}
-}
-
-struct check {
-	u64 n;
-	int bad;
-};
-
-/* Black height below link, whose keys lie within [low, high]. */
-static int check_below(const struct caller *c, u32 link, u32 up, s64 low,
-	s64 high, int depth, struct check *ck)
-{
-	node_t *n = at(c, link);
-	int l, r;
-
-	if (!n)
-		return 0;
-	if (depth > MAX_DEPTH || up_of(n) != up || n->key < low ||
-		n->key > high || (is_red(n) && (!up || is_red(at(c, up))))) {
-		ck->bad = 1;
-		return 0;
-	}
-	ck->n++;
-	if ((n->left && n->key == INT64_MIN) ||
-		(n->right && n->key == INT64_MAX)) {
-		ck->bad = 1;
-		return 0;
-	}
-	l = check_below(c, n->left, link, low, n->key - 1, depth + 1, ck);
-	if (ck->bad)
-		return 0;
-	r = check_below(c, n->right, link, n->key + 1, high, depth + 1, ck);
-	if (l != r)
-		ck->bad = 1;
-	return l + !is_red(n);
-}
-
-int rbtree_valid(const struct caller *c, u32 root, u64 *ret_n)
-{
-	struct check ck = {0, 0};
-
-	check_below(c, root, 0, INT64_MIN, INT64_MAX, 0, &ck);
-	*ret_n = ck.n;
-	return !ck.bad;
 }

@@ -10,7 +10,7 @@
  * the running operation; links of a node outside it may hold anything.
  *
  * All functions need the lock of the object that the tree belongs to. Those
- * that change it are part of an operation and need journal room for
+ * that change it are part of an operation and need journal capacity for
  * RBTREE_ENTRIES, also in a damaged tree: no way in it is taken for longer than
  * a tree can be high. Cost: O(log nodes); replace O(1).
  */
@@ -39,21 +39,16 @@ static inline u32 rbtree_link(const struct caller *c, const void *node)
 
 /* The node with this key, or NULL. */
 struct rbtree_node *rbtree_find(const struct caller *c, u32 root, s64 key);
-/* The node with the lowest or the highest key; NULL if the tree is empty. */
+/* The node with the lowest key; NULL if the tree is empty. */
 struct rbtree_node *rbtree_first(const struct caller *c, u32 root);
-struct rbtree_node *rbtree_last(const struct caller *c, u32 root);
 /* The node with the lowest key above this one, or NULL. */
 struct rbtree_node *rbtree_above(const struct caller *c, u32 root, s64 key);
 
 /* Put the node in; node->key is set and not yet in the tree. */
 void rbtree_insert(struct caller *c, u32 *root, struct rbtree_node *node);
 void rbtree_remove(struct caller *c, u32 *root, struct rbtree_node *node);
-/* Let `heir` (outside, any key) stand where node stands, with its key. */
+/* Let `successor` (outside, any key) stand where node stands, with its key. */
 void rbtree_replace(struct caller *c, u32 *root, struct rbtree_node *node,
-	struct rbtree_node *heir);
-
-/* 1 if all below root is a red-black tree in order; *ret_n nodes. Read-only;
- * for checks and tests. */
-int rbtree_valid(const struct caller *c, u32 root, u64 *ret_n);
+	struct rbtree_node *successor);
 
 #endif

@@ -86,7 +86,7 @@ static void finish_removals(struct caller *c, u32 f)
 		object_fac_unlock(c, &shm_class);
 }
 
-/* The facility's lock, with removals finished that the dead have begun, or
+/* The facility's lock, with removals finished that exited tasks have begun, or
  * those who let others have it in the midst of one. */
 static void begin_facility(struct check *k, u32 f)
 {
@@ -699,17 +699,17 @@ static int begin(struct check *k)
 		return 1;
 	}
 	k->bump = bump;
-	k->map_len = (bump - HEAP_OFF) / UNIT / 8 + SYS_PAGE + CHECK_ROOM;
-	k->room = sys_mmap(NULL, k->map_len, 3, 0x22, -1, 0);
-	if ((unsigned long)k->room > -4096UL)
+	k->map_len = (bump - HEAP_OFF) / UNIT / 8 + SYS_PAGE + CHECK_SCRATCH;
+	k->scratch = sys_mmap_private(k->map_len);
+	if ((unsigned long)k->scratch > -4096UL)
 		return -ENOMEM;
-	k->map = (u64 *)((char *)k->room + CHECK_ROOM);
+	k->map = (u64 *)((char *)k->scratch + CHECK_SCRATCH);
 	return 0;
 }
 
 static void end(struct check *k)
 {
-	sys_call(__NR_munmap, k->room, k->map_len);
+	sys_call(__NR_munmap, k->scratch, k->map_len);
 }
 
 int check_region(const struct region *region, check_report *report, void *arg)

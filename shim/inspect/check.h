@@ -46,7 +46,7 @@ enum invariant {
 	INV_BUMP = 23,	/* bump <= reserved <= the region's end */
 	/* threads, tasks, locks */
 	INV_JOURNAL = 30, /* journals are empty */
-	INV_LOCK = 31,	  /* no lock is held by the dead */
+	INV_LOCK = 31,	  /* no lock is held by exited tasks */
 	INV_SPARE = 32,	  /* no spare block with a living owner */
 	INV_TASK = 33,	  /* a free task has no records */
 	/* semaphores */
@@ -82,7 +82,7 @@ enum invariant {
 	INV_SHM_RECORD = 63,  /* a record is in use <=> in one segment's list;
 			       * the others are in their task's free list */
 	INV_SHM_DEST = 64,    /* removed but attached <=> listed, no key */
-	INV_SHM_TOTAL = 65,   /* pages in all, promised and not */
+	INV_SHM_TOTAL = 65,   /* pages in all, reserved and not */
 	INV_SHM_RUN = 66,     /* runs: in one place, of its class; all together
 			       * are what was taken of the window */
 	INV_SHM_POOL = 67,    /* pool = pages of runs to be emptied */
@@ -94,7 +94,7 @@ enum invariant {
 	INV_MQ_FIFO = 73,   /* items of a priority, to its last */
 	INV_MQ_COUNT = 74,  /* count = messages and their bytes */
 	INV_MQ_ITEM = 75,   /* items: in use or free, once */
-	INV_MQ_BLOCK = 76,  /* an item has room for its bytes */
+	INV_MQ_BLOCK = 76,  /* an item has space for its bytes */
 	INV_MQ_NOTIFY = 77, /* at rest; a thread told of a message waits */
 	INV_MQ_READY = 78,  /* polled: count, level and FIFO say the same */
 };
@@ -115,7 +115,7 @@ int check_live(
 
 /* ---- for the parts of the check ---- */
 
-#define CHECK_ROOM 20480u
+#define CHECK_SCRATCH 20480u
 #define CHECK_SUMS 32u
 
 struct check {
@@ -126,7 +126,7 @@ struct check {
 	u32 n_violations;
 	u64 bump; /* of the heap when the look began */
 	u64 map_len;
-	void *room;	  /* CHECK_ROOM bytes for one object's check */
+	void *scratch;	  /* CHECK_SCRATCH bytes for one object's check */
 	u64 *map;	  /* a bit for every 64 bytes of the heap below bump */
 	u64 used;	  /* bytes of live blocks seen */
 	u64 n_queued;	  /* waiters that stand in queues */
@@ -135,7 +135,7 @@ struct check {
 	u64 n_taken;	  /* locks that check_live took */
 	u64 present_page; /* seen to be readable last */
 	/* segments */
-	u64 shm_pages, shm_unpromised, run_bytes;
+	u64 shm_pages, shm_overcommitted, run_bytes;
 	u32 n_dest;
 	u32 n_orphans; /* unlinked queues */
 	/* Violations of sums, until it is known whether they count. */

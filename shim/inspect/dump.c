@@ -166,20 +166,20 @@ struct sink {
 	u64 cap, used;
 };
 
-/* Counts what has no room. */
+/* Counts what has no space. */
 static void put_message(struct sink *k, s64 type, u64 size, const void *bytes)
 {
-	u64 room = dump_message_room(size);
+	u64 space = dump_message_space(size);
 
-	if (bytes && k->used + room <= k->cap) {
+	if (bytes && k->used + space <= k->cap) {
 		struct dump_message *m = (void *)(k->to + k->used);
 
 		*m = (struct dump_message){type, size};
 		__builtin_memcpy((char *)(m + 1), bytes, size);
 		__builtin_memset(
-			(char *)(m + 1) + size, 0, room - sizeof(*m) - size);
+			(char *)(m + 1) + size, 0, space - sizeof(*m) - size);
 	}
-	k->used += room;
+	k->used += space;
 }
 
 static void put_msg(struct caller *c, struct msg *m, struct sink *k)
@@ -351,25 +351,38 @@ int load_mqueue(struct caller *c, const struct mq_desc *d,
 
 /* ---- ids ---- */
 
+/* Was it made since that generation was the next? Whose ident is there has
+ * taken its own before. */
+static int made_since(const struct id_table *t, u64 gen, u64 ident)
+{
+	return IDENT_GEN(ident) - (u32)gen <
+	       (u32)(atom_load_acquire(&t->gen) - gen);
+}
+
+/* Of a registry that others change: those not made since gen. */
 static u64 list_walk(struct caller *c, enum facility f, struct dump_name *ret,
-	u64 cap, struct dump_ids *ret_ids)
+	u64 cap, u64 gen)
 {
 	const struct id_table *t = &caller_header(c)->ids[f];
 	const struct slot *s;
 	u32 idx = 0;
 	u64 n = 0, ident;
+	s32 key;
 
 	for (; (idx = ids_next(c, f, idx)) < IDX_MAX; idx++) {
 		s = region_slot(&c->region, f, idx);
 		ident = atom_load_acquire(&s->ident);
-		if (!(ident & IDENT_LIVE))
+		if (!(ident & IDENT_LIVE) ||
+			(!c->detached && made_since(t, gen, ident)))
+			continue;
+		key = s->key;
+		atom_compiler_barrier();
+		if (!c->detached && atom_load_acquire(&s->ident) != ident)
 			continue;
 		if (n < cap)
-			ret[n] = (struct dump_name){ident, idx, s->key};
+			ret[n] = (struct dump_name){ident, idx, key};
 		n++;
 	}
-	*ret_ids =
-		(struct dump_ids){t->seq, t->cursor, t->last_idx, t->next_id};
 	return n;
 }
 
@@ -385,23 +398,24 @@ static void unlock_fac(struct caller *c, enum facility f, int died)
 		lock_release(c, lock);
 }
 
-/* First without the lock: then the slots are in the cache, and the memory for
- * the list is there. */
 s64 dump_list(struct caller *c, enum facility f, struct dump_name *ret, u64 cap,
 	struct dump_ids *ret_ids)
 {
-	int err = caller_enroll(c), died;
-	u64 n;
+	struct header *h = caller_header(c);
+	const struct id_table *t = &h->ids[f];
+	int err = caller_enroll(c), died = 0;
+	u64 gen;
 
 	if (err)
 		return err;
-	n = list_walk(c, f, ret, cap, ret_ids);
-	if (c->detached)
-		return (s64)n;
-	died = lock_acquire(c, &caller_header(c)->fac_lock[f].lock);
-	n = list_walk(c, f, ret, cap, ret_ids);
-	unlock_fac(c, f, died);
-	return (s64)n;
+	if (!c->detached)
+		died = lock_acquire(c, &h->fac_lock[f].lock);
+	*ret_ids =
+		(struct dump_ids){t->seq, t->cursor, t->last_idx, t->next_id};
+	gen = t->gen;
+	if (!c->detached)
+		unlock_fac(c, f, died);
+	return (s64)list_walk(c, f, ret, cap, gen);
 }
 
 int dump_is_there(

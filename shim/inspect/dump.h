@@ -68,7 +68,7 @@ struct dump_ids {
  * Errors of all: -EINVAL, -EIDRM or -EBADF if there is no such object, -ENOMEM
  * of enrolling. At most cap semaphores, or bytes of messages (each with its
  * head, oldest or next first), into ret; how much there is: a caller with too
- * little room asks again.
+ * little space asks again.
  */
 int dump_perm(struct caller *c, enum facility f, s32 id, struct dump_perm *ret);
 s64 dump_sems(struct caller *c, s32 id, struct dump_sem *ret, u64 cap);
@@ -80,13 +80,16 @@ s64 dump_mq_messages(struct caller *c, const struct mq_desc *d,
 /*
  * All objects of a facility at one moment, and how its ids go on: at most cap
  * of them into ret; how many there are. No lock may be held; the facility's is
- * for one walk over the indexes in use, of which nothing is copied but the
- * names. Of a registry that is a copy (caller.detached) the moment is the
- * copy's. -ENOMEM of enrolling.
+ * only while the ids are read and which generation is the next, and those of an
+ * older one are listed then, without a lock: an object removed before the walk
+ * comes to it is not. Of a registry that is a copy (caller.detached) the moment
+ * is the copy's. -ENOMEM of enrolling.
  *
  * An object that stands in the list and is there later was there all the time
  * between, so what is taken of those that still are is a part of that moment:
- * no key twice, and everything that was not removed meanwhile.
+ * no key twice, and everything that was not removed meanwhile. (A set or queue
+ * so large that its memory is made ready first takes its generation then: it may
+ * be listed although it came a little later.)
  */
 s64 dump_list(struct caller *c, enum facility f, struct dump_name *ret, u64 cap,
 	struct dump_ids *ret_ids);
@@ -104,7 +107,7 @@ int load_mqueue(struct caller *c, const struct mq_desc *d,
 /* The facility's lock is taken; cursors out of range are -EINVAL. */
 int load_ids(struct caller *c, enum facility f, const struct dump_ids *ids);
 
-static inline u64 dump_message_room(u64 size)
+static inline u64 dump_message_space(u64 size)
 {
 	return sizeof(struct dump_message) + ((size + 7) & ~7ULL);
 }

@@ -33,13 +33,6 @@ static int read_edges(struct caller *c, struct graph *g)
 	}
 }
 
-static int same_edge(const struct wait_edge *a, const struct wait_edge *b)
-{
-	return a->tid == b->tid && a->facility == b->facility &&
-	       a->id == b->id && a->num == b->num && a->holder == b->holder &&
-	       a->since == b->since;
-}
-
 /* What was on a circle before and is now. */
 static void confirm(struct graph *g, const struct graph *before)
 {
@@ -50,7 +43,7 @@ static void confirm(struct graph *g, const struct graph *before)
 
 		for (k = 0; k < before->n && g->edges[i].in_circle; k++)
 			seen |= before->edges[k].in_circle &&
-				same_edge(&g->edges[i], &before->edges[k]);
+				wait_edge_same(&g->edges[i], &before->edges[k]);
 		g->edges[i].in_circle = (u32)seen;
 		g->n_circle += (u32)seen;
 	}
@@ -166,6 +159,48 @@ void graph_deinit(struct graph *g)
 {
 	free(g->edges);
 	*g = (struct graph){0};
+}
+
+/* From an edge along others on circles: how many of path lead back to it; 0 if
+ * they lead to another circle. */
+static u32 walk_circle(const struct graph *g, u32 from, u32 *path)
+{
+	u32 n = 0, at = from, i;
+
+	while (at < g->n) {
+		path[n++] = at;
+		for (i = 0; i < n; i++)
+			if (g->edges[path[i]].pid == g->edges[at].holder)
+				return i ? 0 : n;
+		for (i = 0; i < g->n; i++)
+			if (g->edges[i].in_circle &&
+				g->edges[i].pid == g->edges[at].holder)
+				break;
+		at = i;
+	}
+	return 0;
+}
+
+void graph_circles(const struct graph *g, struct text *t)
+{
+	u32 *path = calloc(2 * (g->n + 1), sizeof(*path)), from, n, i;
+	u32 *told = path + g->n + 1;
+
+	for (from = 0; path && from < g->n; from++) {
+		n = g->edges[from].in_circle && !told[from]
+			    ? walk_circle(g, from, path)
+			    : 0;
+		for (i = 0; i < n; i++) {
+			const struct wait_edge *e = &g->edges[path[i]];
+
+			told[path[i]] = 1;
+			text_print(
+				t, "%u -(sem %d.%u)-> ", e->pid, e->id, e->num);
+		}
+		if (n)
+			text_print(t, "%u\n", g->edges[from].pid);
+	}
+	free(path);
 }
 
 void graph_print(const struct graph *g, struct text *t)

@@ -19,6 +19,8 @@ struct graph {
  * follows in both cases. */
 int graph_read(struct caller *c, struct graph *ret);
 void graph_deinit(struct graph *g);
+/* A line a circle: "12 -(sem 5.0)-> 13 -(sem 5.1)-> 12". */
+void graph_circles(const struct graph *g, struct text *t);
 void graph_print(const struct graph *g, struct text *t);
 
 #endif

@@ -132,6 +132,7 @@ int lock_view_next(
 		.cnt_lock = atom_load_relaxed(&lock->n_found_held),
 	};
 	add_profile(c, lock, ret);
+	ret->avg_ns = ret->total_ns / ret->count;
 	name_lock(c, which, ret);
 	return 1;
 }
@@ -147,7 +148,7 @@ static void reset(struct caller *c, struct lock *lock)
 	atom_store_release(&lock->n_found_held, 0);
 	atom_store_release(&lock->n_held_wanted, 0);
 	/* Nor does this hold count. */
-	if (caller_header(c)->profiled && !caller_room(c, p, sizeof(*p)))
+	if (caller_header(c)->profiled && !caller_reserve(c, p, sizeof(*p)))
 		*p = (struct lock_profile){0};
 	if (died)
 		lock_pass_on(c, lock);

@@ -27,7 +27,8 @@ struct lock_view {
 	u32 owner;     /* tid, 0 = free */
 	u32 max_ns;    /* max: longest hold */
 	u64 total_ns;  /* total: of all holds */
-	u64 count;     /* times taken; avg = total / count */
+	u64 count;     /* times taken */
+	u64 avg_ns;    /* avg: total / count */
 	u32 cnt_hold;  /* a taker had to sleep until it was given back */
 	u32 cnt_lock;  /* a taker found it held */
 	char name[48]; /* "sem", "heap", "task 123", "sem 5", "mq /name"; of a

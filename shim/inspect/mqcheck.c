@@ -143,7 +143,7 @@ static int mark(struct look *l, u32 idx)
 	return 1;
 }
 
-static int has_room(const struct look *l, u32 idx, u32 len)
+static int has_space(const struct look *l, u32 idx, u32 len)
 {
 	const struct prio_block *b;
 
@@ -164,7 +164,7 @@ static void check_fifo(struct look *l, u64 ends, u32 prio)
 			failed(l, INV_MQ_FIFO, "items of priority, idx", prio);
 			return;
 		}
-		if (!has_room(l, i, item_at(l, i)->len))
+		if (!has_space(l, i, item_at(l, i)->len))
 			failed(l, INV_MQ_BLOCK, "item's bytes, idx, item", i);
 		l->n++;
 		l->bytes += item_at(l, i)->len;
@@ -307,8 +307,8 @@ static void check_notify(struct look *l)
 		failed(l, INV_MQ_NOTIFY, "its thread, idx", n->thread);
 }
 
-/* What poll(2) says: under the lock, which settles what the dead left. Somebody
- * who cannot reach the FIFO (nameless) leaves it behind the queue. */
+/* What poll(2) says: under the lock, which settles what exited tasks left.
+ * Somebody who cannot reach the FIFO (nameless) leaves it behind the queue. */
 static void check_ready(struct look *l)
 {
 	const struct mqueue *q = l->q;
@@ -331,7 +331,7 @@ static void check_ready(struct look *l)
 
 void check_mqueue(struct check *k, u32 idx, struct slot *s)
 {
-	struct look *l = k->room;
+	struct look *l = k->scratch;
 	struct mqueue *q = region_span(&k->region, s->body, sizeof(*q));
 
 	if (!q || !has_geometry(q) || !check_block(k, s->body, q->body_size)) {
@@ -353,7 +353,7 @@ void check_mqueue(struct check *k, u32 idx, struct slot *s)
 	check_notify(l);
 	check_ready(l);
 }
-_Static_assert(sizeof(struct look) <= CHECK_ROOM, "room for a look");
+_Static_assert(sizeof(struct look) <= CHECK_SCRATCH, "room for a look");
 
 void check_orphans(struct check *k)
 {

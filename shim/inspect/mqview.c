@@ -132,7 +132,7 @@ s32 mq_entries(
 {
 	struct mqueue *q;
 	struct prioq_walk walk = {0, 0, 0};
-	u32 found = 0;
+	u32 found = 0, left;
 	int err = view_lock(c, d, &q);
 
 	if (err)
@@ -140,7 +140,9 @@ s32 mq_entries(
 	while (found < n && prioq_walk_next(c, &q->msgs, &walk))
 		ret[found++] = (struct mq_entry){
 			walk.prio, prioq_at(c, &q->msgs, walk.item)->len};
-	found = prioq_count(&q->msgs);
+	left = prioq_count(&q->msgs);
+	if (found == n && left > n)
+		found = (u32)count_believed(left, n);
 	if (c->damaged)
 		err = damage_abort(c);
 	lock_release(c, &d->s->lock);
@@ -164,8 +166,8 @@ static u32 add_queue(struct caller *c, const struct wait_queue *q, int sending,
 					&c->region, wait_index(c, w))
 					       ->tid,
 				.sending = (u32)sending,
-				.prio = sending ? w->msg_prio : 0,
-				.len = sending ? w->msg_len : 0,
+				.prio = sending ? w->msg_prio : ~0u,
+				.len = sending ? w->msg_len : ~0u,
 				.since = w->since};
 		found++;
 	}

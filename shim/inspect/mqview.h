@@ -40,7 +40,7 @@ enum {
 /*
  * The next queue at index *at or above (*at is then the next to ask for), in
  * order of index; by name: the one of this name. 1; 0 if there is none; -ENOMEM
- * of enrolling. A registration of the dead is dropped first.
+ * of enrolling. A registration of exited tasks is dropped first.
  */
 int mq_view_next(struct caller *c, u32 *at, struct mq_view *ret);
 int mq_view_find(
@@ -54,12 +54,12 @@ struct mq_entry {
 /* A thread asleep in mq_send or mq_receive. */
 struct mq_sleeper {
 	u32 pid, tid;
-	u32 sending; /* a message of prio and len */
-	u32 prio, len;
-	s64 since; /* realtime seconds */
+	u32 sending;   /* a message of prio and len */
+	u32 prio, len; /* of a receiver ~0 */
+	s64 since;     /* realtime seconds */
 };
 
-/* At most n into ret; the number there are. -EBADF if the queue is gone, and
+/* At most n into ret; the number there are, or for many one above n. -EBADF if the queue is gone, and
  * -ENOMEM of enrolling. */
 s32 mq_entries(
 	struct caller *c, const struct mq_desc *d, struct mq_entry *ret, u32 n);

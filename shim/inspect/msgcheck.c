@@ -126,7 +126,7 @@ static void check_classes(struct look *l)
 	for (i = 0; i < MSG_CLASSES; i++) {
 		const struct msg_class *cl = &l->q->class[i];
 
-		n = check_chunks(l, i, cl->room, 0);
+		n = check_chunks(l, i, cl->partial, 0);
 		n += check_chunks(l, i, cl->full, 1);
 		if (n != cl->n_chunks)
 			failed(l, INV_MSG_CHUNK, "n_chunks, idx, should be", n);
@@ -359,7 +359,7 @@ static void check_remainder(struct look *l)
 	u64 n;
 
 	for (i = 0; i < MSG_CLASSES; i++) {
-		check_chunks(l, i, l->q->class[i].room, 0);
+		check_chunks(l, i, l->q->class[i].partial, 0);
 		check_chunks(l, i, l->q->class[i].full, 1);
 	}
 	for (n = 0; link && n < l->n; n++) {
@@ -460,7 +460,7 @@ void check_msg_slabs(struct check *k)
 	u32 t;
 
 	for (t = 0; t < MSG_TIERS; t++) {
-		check_slab_list(k, t, all->room[t], 0);
+		check_slab_list(k, t, all->partial[t], 0);
 		check_slab_list(k, t, all->full[t], 1);
 	}
 	if (all->moving.off)

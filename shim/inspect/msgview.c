@@ -51,7 +51,7 @@ s64 msg_entries(struct caller *c, s32 id, struct msg_entry *ret, u64 n)
 		m && found < left && walk_goes_on(c, &w, rbtree_link(c, m));
 		m = msg_at(c, m->next)) {
 		if (found >= n) {
-			found = left;
+			found = count_believed(left, n);
 			break;
 		}
 		ret[found++] = (struct msg_entry){m->node.key, m->size};
@@ -79,7 +79,7 @@ static u32 add_queue(struct caller *c, const struct wait_queue *q, u32 found,
 					&c->region, wait_index(c, w))
 					       ->tid,
 				.want = w->kind == MSG_Q_SENDER
-						? (u32)MSG_WANT_ROOM
+						? (u32)MSG_WANT_SPACE
 						: MSG_TAKE_HOW(w->msg.mode),
 				.type = w->msg.want,
 				.size = w->msg.max_size,

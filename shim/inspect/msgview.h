@@ -16,13 +16,13 @@ struct msg_entry {
 	u64 size; /* bytes */
 };
 
-/* What a receiver asked for; a sender has MSG_WANT_ROOM. */
+/* What a receiver asked for; a sender has MSG_WANT_SPACE. */
 enum msg_want {
 	MSG_WANT_ANY,	   /* msgtyp 0 */
 	MSG_WANT_TYPE,	   /* that type */
 	MSG_WANT_NOT_TYPE, /* any other (MSG_EXCEPT) */
 	MSG_WANT_UP_TO,	   /* the lowest type up to it */
-	MSG_WANT_ROOM,
+	MSG_WANT_SPACE,
 };
 
 /* A thread asleep in msgsnd or msgrcv. */
@@ -30,12 +30,13 @@ struct msg_sleeper {
 	u32 pid, tid;
 	u32 want;  /* MSG_WANT_* */
 	s64 type;  /* wanted; a sender's own */
-	u64 size;  /* room in the buffer; a sender's message */
+	u64 size;  /* space in the buffer; a sender's message */
 	s64 since; /* realtime seconds */
 };
 
-/* At most n into ret; the number there are. -EINVAL, -EACCES, -EIDRM, and
- * -ENOMEM of enrolling. Sleepers: receivers first, each in its order. */
+/* At most n into ret; the number there are, or for many entries one above n.
+ * -EINVAL, -EACCES, -EIDRM, and -ENOMEM of enrolling. Sleepers: receivers first,
+ * each in its order. */
 s64 msg_entries(struct caller *c, s32 id, struct msg_entry *ret, u64 n);
 s32 msg_sleepers(struct caller *c, s32 id, struct msg_sleeper *ret, u32 n);
 

@@ -3,11 +3,14 @@
  * Looking into a set; see semview.h.
  */
 #include "inspect/semview.h"
+
+#include <stdlib.h>
+
 #include "object/perm.h"
 #include "sem/sem.h"
 #include "sem/semop.h"
 
-/* The set with its lock held and the dead's undo applied. */
+/* The set with its lock held and exited tasks' undo applied. */
 static int view_lock(
 	struct caller *c, s32 id, struct slot **ret, struct semset **ret_set)
 {
@@ -64,6 +67,75 @@ s32 sem_holders(struct caller *c, s32 id, struct sem_holder *ret, u32 n)
 	return (s32)found;
 }
 
+static int fill_value(struct caller *c, s32 id, u32 num, struct sem_value *ret)
+{
+	int pid = sem_getpid(c, id, (s32)num);
+	int ncnt = sem_getncnt(c, id, (s32)num);
+	int zcnt = sem_getzcnt(c, id, (s32)num);
+
+	if (pid < 0 || ncnt < 0 || zcnt < 0)
+		return -EIDRM;
+	ret->num = num;
+	ret->ncnt = (u32)ncnt;
+	ret->zcnt = (u32)zcnt;
+	ret->pid = (u32)pid;
+	return 0;
+}
+
+s32 sem_values(struct caller *c, s32 id, struct sem_value *ret, u32 n)
+{
+	int n_sems = sem_set_size(c, id, PERM_R), err = 0;
+	u16 *values;
+	u32 i;
+
+	if (n_sems < 0 || n < (u32)n_sems)
+		return n_sems;
+	values = malloc((size_t)n_sems * sizeof(*values));
+	if (!values)
+		return -ENOMEM;
+	err = sem_getall(c, id, values, (u32)n_sems);
+	for (i = 0; i < (u32)n_sems && err >= 0; i++) {
+		err = fill_value(c, id, i, &ret[i]);
+		ret[i].value = values[i];
+	}
+	free(values);
+	return err < 0 ? err : n_sems;
+}
+
+/* Arbitrary: as much as top looks at. */
+#define BRIEF_LOOKED 1024u
+
+int sem_brief(struct caller *c, s32 id, struct sem_brief *ret)
+{
+	s64 otime, latest = -1;
+	struct semset *set;
+	struct slot *s;
+	u32 i, n;
+	u64 ident, lo;
+	int err;
+
+	s = ids_find(c, FAC_SEM, id, &ident);
+	set = s ? sem_body(c, s) : NULL;
+	err = set ? perm_check(c, s, PERM_R) : -EINVAL;
+	if (err)
+		return err;
+	*ret = (struct sem_brief){0};
+	n = sem_count(s);
+	for (i = 0; i < n && i < BRIEF_LOOKED; i++) {
+		const struct sem *sem = &sem_array(set)[i];
+
+		otime = SEM_OTIME(atom_load_relaxed(&sem->hi));
+		lo = atom_load_relaxed(&sem->lo);
+		if (i < SEM_BRIEF_VALUES)
+			ret->values[ret->n++] = (u16)SEM_VALUE(lo);
+		if (!SEM_PID(lo) || otime <= latest)
+			continue;
+		latest = otime;
+		ret->pid = SEM_PID(lo);
+	}
+	return 0;
+}
+
 struct sleepers {
 	struct sem_sleeper *ret;
 	u32 n, found;
@@ -77,7 +149,11 @@ static void add_queue(
 
 	for (w = wait_at(c, q->head); w; w = wait_next(c, w, &left)) {
 		u32 n, at = atom_load_relaxed(&w->block_op);
-		const struct sop *sops = waiter_sops(c, w, &n);
+		const struct sop *sops;
+
+		if (wait_dead(w))
+			continue;
+		sops = waiter_sops(c, w, &n);
 
 		if (to->found < to->n)
 			to->ret[to->found] = (struct sem_sleeper){.pid = w->pid,

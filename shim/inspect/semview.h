@@ -26,8 +26,28 @@ struct sem_sleeper {
 	s64 since; /* realtime seconds */
 };
 
+/* One semaphore. */
+struct sem_value {
+	u32 num;
+	u32 value;
+	u32 ncnt, zcnt; /* asleep until it rises; until it is 0 */
+	u32 pid;	/* that changed it last */
+};
+
+/* A set at a glance: no lock is taken, so nothing here is of one moment, and an
+ * operation that is not done yet may have been seen. */
+#define SEM_BRIEF_VALUES 16
+struct sem_brief {
+	u32 pid; /* of the last operation on one of the first 1,024; 0: none */
+	u32 n;	 /* of the first values: */
+	u16 values[SEM_BRIEF_VALUES];
+};
+/* 0; -EINVAL, -EACCES. */
+int sem_brief(struct caller *c, s32 id, struct sem_brief *ret);
+
 /* At most n into ret; the number there are. -EINVAL, -EACCES, -EIDRM, and
- * -ENOMEM of enrolling. */
+ * -ENOMEM of enrolling. The values are of one moment, the rest is not. */
+s32 sem_values(struct caller *c, s32 id, struct sem_value *ret, u32 n);
 s32 sem_holders(struct caller *c, s32 id, struct sem_holder *ret, u32 n);
 s32 sem_sleepers(struct caller *c, s32 id, struct sem_sleeper *ret, u32 n);
 

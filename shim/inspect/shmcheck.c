@@ -12,23 +12,6 @@
 
 #define RECORDS_MOST (1u << 24) /* arbitrary */
 
-/* Pages of a run of this class: four to a power of two. */
-static u64 class_pages(u32 class)
-{
-	u64 base;
-
-	if (class < 4)
-		return class + 1;
-	base = 4ULL << (class - 4) / 4;
-	return base + ((class - 4) % 4 + 1) * (base / 4);
-}
-
-static void failed(struct check *k, enum invariant which, const char *what,
-	u64 where, u64 value)
-{
-	check_failed(k, which, what, where, value);
-}
-
 /* A run where one may stand: counts it. */
 static struct shm_run *check_run(struct check *k, struct ref ref, u64 where)
 {
@@ -39,17 +22,18 @@ static struct shm_run *check_run(struct check *k, struct ref ref, u64 where)
 	if (!run)
 		return NULL;
 	if (run->class >= SHM_CLASSES) {
-		failed(k, INV_SHM_RUN, "class, where", where, run->class);
+		check_failed(k, INV_SHM_RUN, "class, where", where, run->class);
 		return NULL;
 	}
-	len = (class_pages(run->class) + 1) * SYS_PAGE;
-	if (run->off % SYS_PAGE || run->kept > class_pages(run->class) ||
+	len = (shm_run_pages(run) + 1) * SYS_PAGE;
+	if (run->off % SYS_PAGE || run->kept > shm_run_pages(run) ||
 		run->off < REGION_SIZE || run->off > h->file_size ||
 		len > h->file_size - run->off ||
 		(run->off + len > h->shm.near &&
 			(run->off < REGION_SIZE + WINDOW_HOME ||
 				run->off + len > h->shm.far)))
-		failed(k, INV_SHM_RUN, "pages, where, offset", where, run->off);
+		check_failed(k, INV_SHM_RUN, "pages, where, offset", where,
+			run->off);
 	k->run_bytes += len;
 	return run;
 }
@@ -61,10 +45,11 @@ static void check_pages(struct check *k, u32 idx, const struct shm_segment *seg)
 	const struct shm_run *run = check_run(k, seg->run, idx);
 
 	if (!seg->size || seg->pages != (seg->size - 1) / SYS_PAGE + 1)
-		failed(k, INV_SHM_SEGMENT, "size, idx, pages", idx, seg->pages);
-	if (run &&
-		(run->off != seg->off || class_pages(run->class) < seg->pages))
-		failed(k, INV_SHM_SEGMENT, "run, idx, offset", idx, seg->off);
+		check_failed(k, INV_SHM_SEGMENT, "size, idx, pages", idx,
+			seg->pages);
+	if (run && (run->off != seg->off || shm_run_pages(run) < seg->pages))
+		check_failed(
+			k, INV_SHM_SEGMENT, "run, idx, offset", idx, seg->off);
 }
 
 static void check_attached(struct check *k, u32 idx, const struct slot *s,
@@ -79,7 +64,8 @@ static void check_attached(struct check *k, u32 idx, const struct slot *s,
 
 		if (!rec || rec->ident != s->ident || rec->slot_idx != idx ||
 			rec->seg_prev.off != prev.off || rec->task >= N_TASKS) {
-			failed(k, INV_SHM_ATTACH, "record, idx", idx, at.off);
+			check_failed(
+				k, INV_SHM_ATTACH, "record, idx", idx, at.off);
 			break;
 		}
 		sum += rec->count;
@@ -88,7 +74,8 @@ static void check_attached(struct check *k, u32 idx, const struct slot *s,
 		at = rec->seg_next;
 	}
 	if (sum != seg->nattch)
-		failed(k, INV_SHM_NATTCH, "nattch, idx, should be", idx, sum);
+		check_failed(
+			k, INV_SHM_NATTCH, "nattch, idx, should be", idx, sum);
 }
 
 void check_shm_segment(struct check *k, u32 idx, struct slot *s)
@@ -97,18 +84,19 @@ void check_shm_segment(struct check *k, u32 idx, struct slot *s)
 	int dest;
 
 	if (!seg) {
-		failed(k, INV_SLOT, "body, idx", idx, s->body.off);
+		check_failed(k, INV_SLOT, "body, idx", idx, s->body.off);
 		return;
 	}
 	dest = (seg->flags & SHM_SEG_DEST) != 0;
 	if (!(seg->flags & SHM_SEG_COUNTED))
-		failed(k, INV_SHM_TOTAL, "not counted, idx", idx, seg->flags);
+		check_failed(
+			k, INV_SHM_TOTAL, "not counted, idx", idx, seg->flags);
 	if (dest != !!(s->mode & SHM_MODE_DEST) || (dest && s->key))
-		failed(k, INV_SHM_DEST, "mode or key, idx", idx, s->mode);
+		check_failed(k, INV_SHM_DEST, "mode or key, idx", idx, s->mode);
 	k->n_dest += (u32)dest;
 	k->shm_pages += seg->pages;
 	if (seg->flags & SHM_SEG_NORESERVE)
-		k->shm_unpromised += seg->pages;
+		k->shm_overcommitted += seg->pages;
 	check_pages(k, idx, seg);
 	check_attached(k, idx, s, seg);
 }
@@ -128,14 +116,16 @@ static void check_dest(struct check *k)
 		if (!(s->ident & IDENT_LIVE) || !seg ||
 			!(seg->flags & SHM_SEG_DEST) ||
 			seg->dest_prev != prev) {
-			failed(k, INV_SHM_DEST, "list, idx", at - 1, prev);
+			check_failed(
+				k, INV_SHM_DEST, "list, idx", at - 1, prev);
 			return;
 		}
 		prev = at;
 		at = seg->dest_next;
 	}
 	if (n != k->n_dest)
-		failed(k, INV_SHM_DEST, "in the list, should be", n, k->n_dest);
+		check_failed(k, INV_SHM_DEST, "in the list, should be", n,
+			k->n_dest);
 }
 
 /* The free runs of one list; the pages they keep. */
@@ -152,8 +142,9 @@ static u64 check_list(
 		if (!run)
 			break;
 		if (run->class != class || !run->kept != !kept) {
-			failed(k, INV_SHM_RUN, "in a list of others, class",
-				class, run->class);
+			check_failed(k, INV_SHM_RUN,
+				"in a list of others, class", class,
+				run->class);
 			break;
 		}
 		pages += run->kept;
@@ -185,21 +176,22 @@ void check_shm_state(struct check *k)
 			pool += run->kept;
 	}
 	if (n_kept != st->n_kept)
-		failed(k, INV_SHM_POOL, "runs with pages are, should be",
+		check_failed(k, INV_SHM_POOL, "runs with pages are, should be",
 			st->n_kept, n_kept);
 	if (pool != st->pool)
-		failed(k, INV_SHM_POOL, "pool is, should be", st->pool, pool);
+		check_failed(
+			k, INV_SHM_POOL, "pool is, should be", st->pool, pool);
 	if (st->next_run.off)
 		check_run(k, st->next_run, ~0u);
 	bumped = st->near - REGION_SIZE +
 		 (st->far - (REGION_SIZE + WINDOW_HOME));
 	if (bumped != k->run_bytes)
-		failed(k, INV_SHM_RUN, "bytes of runs, of the window",
+		check_failed(k, INV_SHM_RUN, "bytes of runs, of the window",
 			k->run_bytes, bumped);
 	if (k->shm_pages != h->ids[FAC_SHM].total ||
-		k->shm_unpromised != st->unpromised ||
-		k->shm_pages - k->shm_unpromised != st->promised)
-		failed(k, INV_SHM_TOTAL, "pages, should be",
+		k->shm_overcommitted != st->overcommitted ||
+		k->shm_pages - k->shm_overcommitted != st->reserved)
+		check_failed(k, INV_SHM_TOTAL, "pages, should be",
 			h->ids[FAC_SHM].total, k->shm_pages);
 	check_dest(k);
 }
@@ -230,7 +222,7 @@ void check_shm_records(struct check *k, u32 task, const struct task *t)
 		if (!rec->ident) {
 			n_free++;
 		} else if (rec->task != task) {
-			failed(k, INV_SHM_RECORD, "task, record's", task,
+			check_failed(k, INV_SHM_RECORD, "task, record's", task,
 				rec->task);
 		} else {
 			k->n_attached--;
@@ -242,13 +234,13 @@ void check_shm_records(struct check *k, u32 task, const struct task *t)
 	for (n = 0; ref.off && n <= n_free; n++) {
 		rec = region_span(&k->region, ref, sizeof(*rec));
 		if (!rec || rec->ident) {
-			failed(k, INV_SHM_RECORD, "free list, task", task,
+			check_failed(k, INV_SHM_RECORD, "free list, task", task,
 				ref.off);
 			return;
 		}
 		ref = rec->free_next;
 	}
 	if (n != n_free && (n_used || !being_freed(k, t)))
-		failed(k, INV_SHM_RECORD, "free records, task, should be", task,
-			n_free);
+		check_failed(k, INV_SHM_RECORD, "free records, task, should be",
+			task, n_free);
 }

@@ -15,7 +15,7 @@ static int view_lock(struct caller *c, s32 id, u32 want, struct slot **ret,
 	u64 ident;
 	int err;
 
-	/* Sweeps the dead, and has the right to read checked. */
+	/* Sweeps exited tasks, and has the right to read checked. */
 	err = want & PERM_R ? shm_stat(c, id, OBJECT_BY_ID, &st)
 			    : caller_enroll(c);
 	if (err)

@@ -18,7 +18,7 @@ struct shm_attachment {
 	s64 since;
 };
 
-/* At most n into ret; the number there are. Those of the dead are dropped
+/* At most n into ret; the number there are. Those of exited tasks are dropped
  * first. Takes the segment's lock for one pass. -EINVAL, -EACCES, -EIDRM,
  * -ENOMEM. */
 s32 shm_attachments(

@@ -3,6 +3,10 @@
  * Looking at tasks; see taskview.h.
  */
 #include "inspect/taskview.h"
+
+#include <time.h>
+#include <unistd.h>
+
 #include "shm/shmattach.h"
 #include "sem/undo.h"
 
@@ -40,6 +44,22 @@ static u64 started(const struct task *t)
 		return birth;
 	return identity_birth(t->pid) == birth ? sys_start_time(t->pid, NULL)
 					       : 0;
+}
+
+/* Clock ticks since boot as seconds since 1970; 0 if it is not known. */
+static s64 realtime_of(u64 ticks)
+{
+	struct timespec boot, now;
+	long hz = sysconf(_SC_CLK_TCK);
+	s64 booted; /* with its fraction, which may make a second */
+
+	if (!ticks || hz <= 0 || clock_gettime(CLOCK_BOOTTIME, &boot) ||
+		clock_gettime(CLOCK_REALTIME, &now))
+		return 0;
+	booted = (now.tv_sec - boot.tv_sec) * 1000000000ll + now.tv_nsec -
+		 boot.tv_nsec;
+	return (booted + (s64)(ticks * (1000000000ull / (u64)hz))) /
+	       1000000000ll;
 }
 
 /* The task's lock is held. */
@@ -83,6 +103,7 @@ int task_view_next(struct caller *c, u32 *at, struct task_view *ret)
 		lock_release(c, &t->lock);
 		if (!ret->pid)
 			continue;
+		ret->started = realtime_of(ret->start);
 		ret->gone = ret->state == TASK_LIVE && task_gone(c, t);
 		ret->n_threads = count_threads(c, ret, birth);
 		return 1;

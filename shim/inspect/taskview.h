@@ -15,6 +15,7 @@ struct task_view {
 	u32 child;     /* prefork: what the parent pid forks, 0 = not known */
 	u64 start;     /* clock ticks since boot, as /proc/PID/stat has it; 0 if
 			* that does not say */
+	s64 started;   /* the same in realtime seconds */
 	u32 n_threads; /* that ever slept or took a lock, and live */
 	u32 n_undo;    /* sets it has a SEM_UNDO record for */
 	u32 n_attach;  /* attachments of segments */

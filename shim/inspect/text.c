@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-char *text_room(struct text *t, size_t n)
+char *text_reserve(struct text *t, size_t n)
 {
 	size_t cap = t->cap ? t->cap : 1024;
 	char *buf;
@@ -33,7 +33,7 @@ char *text_room(struct text *t, size_t n)
 
 void text_add(struct text *t, const char *s, size_t n)
 {
-	char *at = text_room(t, n);
+	char *at = text_reserve(t, n);
 
 	if (!at)
 		return;
@@ -81,6 +81,27 @@ void process_name_read(unsigned pid, char name[PROCESS_NAME_CAP])
 	if (f)
 		fclose(f);
 	name[strcspn(name, "\n")] = 0;
+}
+
+int process_arguments_read(unsigned pid, char *args, size_t cap)
+{
+	char path[32];
+	size_t n = 0, i;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
+	f = fopen(path, "re");
+	if (f) {
+		n = fread(args, 1, cap - 1, f);
+		fclose(f);
+	}
+	while (n && !args[n - 1])
+		n--;
+	for (i = 0; i < n; i++)
+		if (!args[i])
+			args[i] = ' ';
+	args[n] = 0;
+	return n > 0;
 }
 
 void text_process(struct text *t, unsigned pid)

@@ -15,8 +15,8 @@ struct text {
 	int failed; /* out of memory: what follows is lost */
 };
 
-/* Room for n more bytes at buf + len, or NULL. Cost: amortised constant. */
-char *text_room(struct text *t, size_t n);
+/* Space for n more bytes at buf + len, or NULL. Cost: amortised constant. */
+char *text_reserve(struct text *t, size_t n);
 void text_add(struct text *t, const char *s, size_t n);
 __attribute__((format(printf, 2, 3))) void text_print(
 	struct text *t, const char *fmt, ...);
@@ -25,7 +25,9 @@ void text_time(struct text *t, long long sec);
 /* The name of a process, "?" where it is gone. */
 #define PROCESS_NAME_CAP 32
 void process_name_read(unsigned pid, char name[PROCESS_NAME_CAP]);
-/* The same as one word: blanks in it become '_'. */
+/* Its arguments with blanks between them, cut to cap; 0 if it has none. */
+int process_arguments_read(unsigned pid, char *args, size_t cap);
+/* Its name as one word: blanks in it become '_'. */
 void text_process(struct text *t, unsigned pid);
 /* Empty, the memory given back. */
 void text_deinit(struct text *t);

@@ -8,9 +8,13 @@
 #include "sem/sem.h"
 #include "sem/semop.h"
 
+/* Looks at one sleeper's object without its lock; arbitrary. */
+#define PEEKS_MOST 16
+
 struct edges {
 	struct wait_edge *ret;
 	u32 n, found;
+	int peek;
 };
 
 static void add(struct edges *to, const struct wait_edge *e)
@@ -57,6 +61,50 @@ static void lock_slot(struct caller *c, u32 f, struct slot *s)
 		mq_lock_any(c, s);
 }
 
+/* Slot lock held, or what is found is thrown away unless it was free. */
+static void add_waiter(struct caller *c, const struct slot *s,
+	const struct thread *th, struct edges *to)
+{
+	const struct waiter *w = &th->waiter;
+	u32 f = w->facility;
+	struct wait_edge e = {
+		.pid = w->pid,
+		.tid = th->tid,
+		.facility = f,
+		.id = IDENT_ID(w->ident),
+		.since = w->since,
+		.what = w->kind == (f == FAC_MSG ? (u32)MSG_Q_SENDER : 0)
+				? WAIT_FOR_SPACE
+				: WAIT_FOR_MESSAGE,
+	};
+
+	/* A thread that waits for a notification has another ident. */
+	if (w->state != WAIT_QUEUED || w->ident != s->ident)
+		return;
+	if (f == FAC_SEM)
+		add_sem(c, s, w, &e, to);
+	else
+		add(to, &e);
+}
+
+static void peek_waiter(struct caller *c, const struct slot *s,
+	const struct thread *th, struct edges *to)
+{
+	u32 before = to->found;
+	int i, free;
+	u64 count;
+
+	for (i = 0; i < PEEKS_MOST; i++) {
+		free = lock_peek_begin(&s->lock, &count);
+		if (free)
+			add_waiter(c, s, th, to);
+		if (free && lock_peek_valid(&s->lock, count))
+			return;
+		to->found = before;
+		arch_pause();
+	}
+}
+
 static void add_sleeper(struct caller *c, u32 thread, struct edges *to)
 {
 	const struct thread *th = region_thread(&c->region, thread);
@@ -64,50 +112,49 @@ static void add_sleeper(struct caller *c, u32 thread, struct edges *to)
 	u32 f = w->facility;
 	struct sem_stat st;
 	struct slot *s;
-	struct wait_edge e;
 
 	if (atom_load_acquire(&w->state) != WAIT_QUEUED || wait_dead(w) ||
 		f >= N_FAC || f == FAC_SHM || w->slot_idx > ids_mask(c))
 		return;
 	s = region_slot(&c->region, f, w->slot_idx);
+	if (to->peek) {
+		if (ids_used(c, f, w->slot_idx))
+			peek_waiter(c, s, th, to);
+		return;
+	}
 	/* For its reaping. */
 	if (f == FAC_SEM)
 		sem_stat(c, (s32)w->slot_idx, OBJECT_BY_IDX_ANY, &st);
 	lock_slot(c, f, s);
-	e = (struct wait_edge){
-		.pid = w->pid,
-		.tid = th->tid,
-		.facility = f,
-		.id = IDENT_ID(w->ident),
-		.since = w->since,
-		.what = w->kind == (f == FAC_MSG ? (u32)MSG_Q_SENDER : 0)
-				? WAIT_FOR_ROOM
-				: WAIT_FOR_MESSAGE,
-	};
-	/* A thread that waits for a notification has another ident. */
-	if (w->state == WAIT_QUEUED && w->ident == s->ident) {
-		if (f == FAC_SEM)
-			add_sem(c, s, w, &e, to);
-		else
-			add(to, &e);
-	}
+	add_waiter(c, s, th, to);
 	if (f == FAC_SEM)
 		sem_unlock(c, s);
 	else
 		lock_release(c, &s->lock);
 }
 
+static s32 all_edges(struct caller *c, struct edges *to)
+{
+	u32 i = 1;
+
+	for (; (i = thread_next(&c->region, i)) < N_THREADS; i++)
+		add_sleeper(c, i, to);
+	return (s32)to->found;
+}
+
 s32 wait_edges(struct caller *c, struct wait_edge *ret, u32 n)
 {
-	struct edges to = {ret, n, 0};
-	u32 i = 1;
+	struct edges to = {ret, n, 0, 0};
 	int err = caller_enroll(c);
 
-	if (err)
-		return err;
-	for (; (i = thread_next(&c->region, i)) < N_THREADS; i++)
-		add_sleeper(c, i, &to);
-	return (s32)to.found;
+	return err ? err : all_edges(c, &to);
+}
+
+s32 wait_edges_peek(struct caller *c, struct wait_edge *ret, u32 n)
+{
+	struct edges to = {ret, n, 0, 1};
+
+	return all_edges(c, &to);
 }
 
 /* Does the holder wait for somebody, and somebody for the waiter? */

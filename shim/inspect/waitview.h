@@ -17,7 +17,7 @@ enum wait_what {
 	WAIT_FOR_UNITS, /* semop: a value of at least -op */
 	WAIT_FOR_ZERO,	/* semop: the value 0 */
 	WAIT_FOR_MESSAGE,
-	WAIT_FOR_ROOM,
+	WAIT_FOR_SPACE,
 };
 
 /* One sleeper, and one of those it waits for. */
@@ -38,9 +38,23 @@ struct wait_edge {
  * At most n edges into ret, in the order of thread records; the number there
  * are. A sleeper without known holder is one edge, with several as many. Takes
  * each object's lock in turn, so the whole is not one moment: see wait_circles.
- * The undo of the dead is applied first. -ENOMEM of enrolling.
+ * The undo of exited tasks is applied first. -ENOMEM of enrolling.
  */
 s32 wait_edges(struct caller *c, struct wait_edge *ret, u32 n);
+
+/* The same without any lock and without storing anything: what was being
+ * changed at each of some looks is left out, and so is the undo of exited
+ * tasks. */
+s32 wait_edges_peek(struct caller *c, struct wait_edge *ret, u32 n);
+
+/* The same sleeper, in the same sleep, and the same holder. */
+static inline int wait_edge_same(
+	const struct wait_edge *a, const struct wait_edge *b)
+{
+	return a->tid == b->tid && a->facility == b->facility &&
+	       a->id == b->id && a->num == b->num && a->holder == b->holder &&
+	       a->since == b->since;
+}
 
 /*
  * Mark the edges that lie on a circle (or lead from one to another); how many.

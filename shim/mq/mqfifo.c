@@ -27,24 +27,19 @@
  * are none), O_NONBLOCK is that of the open file description, shared by dup and
  * fork, and so is F_SETSIG, in which we keep the access mode: the FIFO itself
  * must be open for both ways.
+ *
+ * Keeps INV_MQ_READY (inspect/check.h).
  */
+#include <linux/fcntl.h>
 #include "base/file.h"
 #include "mq/mqueue.h"
 #include "object/perm.h"
 #include "object/sidefile.h"
 
-#define O_CLOEXEC 02000000
-#define O_NOFOLLOW 0400000
-#define O_KEPT 012000 /* O_APPEND, O_DSYNC: given, shown, without effect */
-#define F_SETFL 4
-#define F_SETSIG 10
-#define F_SETPIPE_SZ 1031
-#define F_GETPIPE_SZ 1032
-#define SPLICE_F_NONBLOCK 2
 #define S_IFMT 0170000
 #define S_IFIFO 0010000
-#define F_GETFL 3
-#define F_GETSIG 11
+#define O_KEPT 012000 /* O_APPEND, O_DSYNC: given, shown, without effect */
+#define SPLICE_F_NONBLOCK 2
 #define FIONREAD 0x541b
 #define NR_EVENTFD2 290
 #define EVENTFD_MOST (~0ULL - 1)
@@ -436,7 +431,7 @@ static u32 level_for(const struct mqueue *q, u32 n)
 
 /*
  * Does the kernel wake all pollers of a pipe whose size is set? Since Linux
- * 5.5, for there might be more room. Asked once a process.
+ * 5.5, for there might be more space. Asked once a process.
  */
 static int resize_wakes(void)
 {

@@ -11,13 +11,16 @@
  * The commit point is the journal's; then the message is in (or out) and the
  * partner's result is set. What others are told of it outside the registry, by
  * the FIFO and by notifications, they are told before.
+ *
+ * Keeps INV_MQ_BLOCK (inspect/check.h).
  */
 #include "base/copy.h"
 #include "mq/mqueue.h"
+#include "object/reap.h"
 #include "registry/guard.h"
 #include "registry/heap.h"
 
-/* A new block has room for any power of two up to what it is needed for, so
+/* A new block has space for any power of two up to what it is needed for, so
  * that messages of many sizes do not make it grow each time. */
 static u64 block_for(u64 need)
 {
@@ -41,10 +44,14 @@ static int block_make(struct caller *c, struct ref *data, u64 *cap, u64 need)
 int mq_own_block(struct caller *c, u64 need)
 {
 	struct waiter *w = wait_own(c);
+	int err;
 
 	if (likely(w->sops_ext.off && w->sops_ext_cap >= need))
 		return 0;
-	return block_make(c, &w->sops_ext, &w->sops_ext_cap, need);
+	err = block_make(c, &w->sops_ext, &w->sops_ext_cap, need);
+	if (unlikely(err == -ENOMEM) && msg_spare(c))
+		err = block_make(c, &w->sops_ext, &w->sops_ext_cap, need);
+	return err;
 }
 
 /* Exchange an item's block with that of a waiter; part of the operation. */
@@ -74,12 +81,12 @@ static inline char *place_bytes(const struct caller *c, const struct mqueue *q,
 }
 
 /* 1 if a message can be inserted without the heap. */
-static inline int is_room(
+static inline int has_space(
 	const struct caller *c, const struct mqueue *q, u32 len, u32 prio)
 {
 	const struct prio_block *block;
 
-	if (unlikely(!prioq_is_room(c, &q->msgs, prio)))
+	if (unlikely(!prioq_has_space(c, &q->msgs, prio)))
 		return 0;
 	/* The block of a large one comes with it. */
 	if (likely(q->msgs.inline_data) || !len || len > MQ_COPY_MAX)
@@ -88,16 +95,16 @@ static inline int is_room(
 	return block->data.off && block->cap >= len;
 }
 
-/* Before an operation that inserts len bytes: a free item with room. */
-static int item_room(struct caller *c, struct mqueue *q, u32 len, u32 prio)
+/* Before an operation that inserts len bytes: a free item with space. */
+static int item_reserve(struct caller *c, struct mqueue *q, u32 len, u32 prio)
 {
 	struct prio_block *block;
 	int err;
 
-	if (likely(is_room(c, q, len, prio)))
+	if (likely(has_space(c, q, len, prio)))
 		return 0;
-	err = prioq_room(c, &q->msgs, prio);
-	if (err || is_room(c, q, len, prio))
+	err = prioq_reserve(c, &q->msgs, prio);
+	if (err || has_space(c, q, len, prio))
 		return err;
 	block = prioq_data(c, &q->msgs, prioq_next_free(&q->msgs));
 	return block_make(c, &block->data, &block->cap, MQ_COPY_MAX);
@@ -145,9 +152,9 @@ static void hand_over(struct caller *c, struct mqueue *q, struct waiter *w,
 static inline void fetch_next_time(
 	struct caller *c, const struct mqueue *q, u32 idx)
 {
-	c->fetch[0] = prioq_data(c, &q->msgs, idx);
-	c->fetch[1] = prioq_at(c, &q->msgs, idx);
-	c->fetch[2] = prioq_free_at(&q->msgs, q->msgs.n_free);
+	mq_thread(c)->fetch[0] = prioq_data(c, &q->msgs, idx);
+	mq_thread(c)->fetch[1] = prioq_at(c, &q->msgs, idx);
+	mq_thread(c)->fetch[2] = prioq_free_at(&q->msgs, q->msgs.n_free);
 }
 
 static inline void stamp(struct mqueue *q)
@@ -162,7 +169,7 @@ int mq_try_send(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	const struct mq_msg *m)
 {
 	struct waiter *w =
-		q->receivers.head ? mq_first_waiter(c, &q->receivers) : NULL;
+		q->receivers.head ? mq_next_waiter(c, &q->receivers) : NULL;
 	u32 n = prioq_count(&q->msgs);
 	int err, tell = 0;
 
@@ -175,7 +182,7 @@ int mq_try_send(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 		mq_settle(c, q, d);
 		return BLOCKED;
 	}
-	err = item_room(c, q, m->len, m->prio);
+	err = item_reserve(c, q, m->len, m->prio);
 	if (unlikely(err))
 		return err;
 	fetch_next_time(c, q, prioq_next_free(&q->msgs));
@@ -194,7 +201,7 @@ int mq_try_send(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 }
 
 /* Nothing is there, and yet somebody sleeps who sends: there was no memory for
- * its message when there was room. From its hands into ours. */
+ * its message when there was space. From its hands into ours. */
 static void take_from_sender(struct caller *c, struct mqueue *q,
 	struct waiter *w, struct mq_msg *ret, char *small)
 {
@@ -218,7 +225,7 @@ static void take_from_sender(struct caller *c, struct mqueue *q,
 }
 
 /* The sender that has waited longest puts its message in, now that there is
- * room; part of the operation. */
+ * space; part of the operation. */
 static void let_sender_in(struct caller *c, struct mqueue *q, struct waiter *w)
 {
 	struct mq_msg m = {.small = NULL,
@@ -241,7 +248,7 @@ static inline u32 take_first(
 	ret->len = at.item->len;
 	ret->small = NULL;
 	/* Neither the caller's buffer nor the block may be shorter. */
-	if (unlikely(ret->len > ret->room || ret->len > MQ_HARD_MSGSIZE)) {
+	if (unlikely(ret->len > ret->capacity || ret->len > MQ_HARD_MSGSIZE)) {
 		damage_met(c);
 		ret->len = 0;
 	}
@@ -263,7 +270,7 @@ int mq_try_receive(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	struct waiter *w = NULL;
 
 	if (unlikely(q->senders.head))
-		w = mq_first_waiter(c, &q->senders);
+		w = mq_next_waiter(c, &q->senders);
 	if (unlikely(n == 0 && w && w->msg_len <= q->msgsize)) {
 		take_from_sender(c, q, w, ret, small);
 		if (unlikely(c->damaged))
@@ -279,11 +286,11 @@ int mq_try_receive(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	if (unlikely(w && w->msg_len > MQ_HARD_MSGSIZE))
 		w = NULL;
 	if (unlikely(w))
-		item_room(c, q, w->msg_len, w->msg_prio % MQ_N_PRIOS);
+		item_reserve(c, q, w->msg_len, w->msg_prio % MQ_N_PRIOS);
 	idx = take_first(c, q, ret, small);
 	/* Without memory it stays asleep, until the next receive; the last
 	 * message's place needs less. */
-	if (unlikely(w && (c->damaged || !is_room(c, q, w->msg_len,
+	if (unlikely(w && (c->damaged || !has_space(c, q, w->msg_len,
 						 w->msg_prio % MQ_N_PRIOS))))
 		w = NULL;
 	if (unlikely(w))
@@ -314,7 +321,7 @@ static inline int biased_send(struct caller *c, const struct mq_desc *d,
 		return NOT_BIASED;
 	fits = prioq_count(&q->msgs) < q->maxmsg && !q->polled &&
 	       q->notify.state == MQ_NOTIFY_NONE &&
-	       is_room(c, q, m->len, m->prio);
+	       has_space(c, q, m->len, m->prio);
 	if (likely(fits)) {
 		insert(c, q, m, wait_own(c));
 		if (unlikely(c->damaged))
@@ -359,7 +366,7 @@ static inline void release(
 }
 
 /* For the memory that a message needs which is put back. Arbitrary: a full file
- * system may have room again soon. */
+ * system may have space again soon. */
 #define BACK_TRIES 200
 #define BACK_NS 10000000
 
@@ -367,7 +374,7 @@ static inline void release(
 static int put_back(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	const struct mq_msg *m)
 {
-	struct waiter *w = mq_first_waiter(c, &q->receivers);
+	struct waiter *w = mq_next_waiter(c, &q->receivers);
 	struct prio_place at;
 	u32 idx;
 
@@ -376,7 +383,7 @@ static int put_back(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 		journal_commit(c);
 		return 0;
 	}
-	if (prioq_room(c, &q->msgs, m->prio))
+	if (prioq_reserve(c, &q->msgs, m->prio))
 		return -ENOMEM;
 	idx = prioq_item_alloc(c, &q->msgs);
 	at = prioq_place(c, &q->msgs, idx);
@@ -491,7 +498,7 @@ void mq_deliver(struct caller *c, struct mq_msg *m)
 	m->delivered = 1;
 	m->ret = m->len;
 	/* Somebody handed it over, whom we need not believe. */
-	if (unlikely(m->len > m->room || m->len > MQ_HARD_MSGSIZE)) {
+	if (unlikely(m->len > m->capacity || m->len > MQ_HARD_MSGSIZE)) {
 		m->ret = -EIO;
 		return;
 	}
@@ -534,14 +541,16 @@ static inline int must_wait(const struct caller *c, const struct mqueue *q)
 	const struct users *u = &q->users;
 
 	return !PRIOQ_N(atom_load_relaxed(&q->msgs.count)) &&
-	       u->thread[USER_RECEIVER] == c->thread && users_elsewhere(c, u);
+	       atom_load_relaxed(&u->thread[USER_RECEIVER]) == c->thread &&
+	       users_elsewhere(c, u);
 }
 
 long mqueue_receive(struct caller *c, const struct mq_desc *d, void *user,
 	u64 len, u32 *user_prio, const struct sys_timespec *timeout)
 {
 	struct mqueue *q = mq_body(c, d->s);
-	struct mq_msg m = {.user = user, .room = len, .user_prio = user_prio};
+	struct mq_msg m = {
+		.user = user, .capacity = len, .user_prio = user_prio};
 	char small[MQ_COPY_MAX];
 	int err, looked;
 

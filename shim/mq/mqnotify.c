@@ -23,16 +23,15 @@
  * the thread ends that it is linked on; then /proc tells whether the process
  * still has the queue open, and the epoch of its task or /proc whether it is
  * still the program that registered.
+ *
+ * Keeps INV_MQ_NOTIFY (inspect/check.h).
  */
+#include <linux/signal.h>
 #include "base/file.h"
 #include "mq/mqpending.h"
 #include "mq/mqueue.h"
 #include "object/sleep.h"
 #include "registry/task.h"
-
-#define SIGEV_SIGNAL 0
-#define SIGEV_THREAD 2
-#define SI_MESGQ (-3)
 
 /* ---- the registrant ---- */
 
@@ -110,11 +109,11 @@ static void drop(struct caller *c, struct mqueue *q)
 }
 
 /* To be waited for once the lock is released. */
-static void note_pending(struct caller *c, u32 mail)
+static void note_pending(struct caller *c, u32 number)
 {
 	_Static_assert(MQ_PENDINGS < 0xffff, "16 bits each");
-	if (mail)
-		c->mq_pending = c->mq_pending << 16 | mail;
+	if (number)
+		mq_thread(c)->pending = mq_thread(c)->pending << 16 | number;
 }
 
 /* The registrant takes it back. */
@@ -181,9 +180,9 @@ int mq_notify_fire(struct caller *c, struct mqueue *q)
 
 void mq_notify_end_slow(struct caller *c)
 {
-	u64 all = c->mq_pending;
+	u64 all = mq_thread(c)->pending;
 
-	c->mq_pending = 0;
+	mq_thread(c)->pending = 0;
 	for (; all; all >>= 16)
 		mqpending_wait(c, all & 0xffff);
 }
@@ -320,21 +319,26 @@ int mq_notify_wait(struct caller *c, const struct mq_desc *d)
 	return result;
 }
 
+int mq_closing_concerns(const struct caller *c, const struct mq_desc *d)
+{
+	const struct mqueue *q = mq_body(c, d->s);
+
+	if (!q || atom_load_acquire(&d->s->ident) != d->ident)
+		return 0;
+	return atom_load_acquire(&q->polled) ||
+	       (atom_load_acquire(&q->notify.state) == MQ_NOTIFY_ARMED &&
+		       q->notify.pid == c->pid);
+}
+
 void mq_closing(struct caller *c, const struct mq_desc *d)
 {
 	struct mqueue *q = mq_body(c, d->s);
-	int armed;
 
 	/* Pairs with that of mq_watch. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (!q || atom_load_acquire(&d->s->ident) != d->ident)
-		return;
-	armed = atom_load_acquire(&q->notify.state) == MQ_NOTIFY_ARMED &&
-		q->notify.pid == c->pid;
 	/* A call under way may be about to use the FIFO by this number: it does
 	 * so with the lock held, and not after it found it marked. */
-	if ((!armed && !atom_load_acquire(&q->polled)) || mq_enter(c) ||
-		mq_lock(c, d))
+	if (!mq_closing_concerns(c, d) || mq_enter(c) || mq_lock(c, d))
 		return;
 	if (q->notify.state == MQ_NOTIFY_ARMED && q->notify.pid == c->pid)
 		take_back(c, q);

@@ -15,7 +15,7 @@
 #define SIGEV_SIGNAL 0
 #define FIRST_REAL_TIME 32
 
-static struct mq_pending *mail_at(const struct region *r, u32 i)
+static struct mq_pending *pending_at(const struct region *r, u32 i)
 {
 	return &region_header(r)->mq_pending[i];
 }
@@ -38,7 +38,7 @@ static struct mq_pending *claim(struct caller *c)
 
 	for (stale = 0; stale < 2; stale++) {
 		for (i = 0; i < MQ_PENDINGS; i++) {
-			m = mail_at(&c->region, i);
+			m = pending_at(&c->region, i);
 			state = atom_load_acquire(&m->state);
 			if (state && !(stale && is_stale(c, m, state)))
 				continue;
@@ -58,7 +58,7 @@ static struct mq_pending *sent_before(
 	u32 i;
 
 	for (i = 0; i < MQ_PENDINGS; i++) {
-		m = mail_at(&c->region, i);
+		m = pending_at(&c->region, i);
 		if (atom_load_acquire(&m->state) != MQ_PENDING_SENT)
 			continue;
 		if (m->stamp == n->stamp)
@@ -96,11 +96,11 @@ static struct mq_pending *fill(struct caller *c, const struct mq_notify *n)
 }
 
 /*
- * From before there is mail until the notification thread has been woken its
- * word is the pending entry of our robust list, and the lock on the list:
- * should we die in between, the kernel wakes it. The word is 0 before there is
- * mail, for which older kernels ask, and again afterwards, since the
- * notification thread may have looked in between.
+ * From before there is a notification until the notification thread has been
+ * woken its word is the pending entry of our robust list, and the lock on the
+ * list: should we die in between, the kernel wakes it. The word is 0 before
+ * there is notification, for which older kernels ask, and again afterwards,
+ * since the notification thread may have looked in between.
  */
 u32 mqpending_send(struct caller *c, const struct mq_notify *n)
 {
@@ -109,27 +109,27 @@ u32 mqpending_send(struct caller *c, const struct mq_notify *n)
 	struct mq_pending *m;
 
 	robust_push(c, held);
-	robust_pend(c, &t->mail);
-	atom_store_release(&t->mail, 0);
+	robust_pend(c, &t->notifier);
+	atom_store_release(&t->notifier, 0);
 	m = sent_before(c, n);
 	if (!m)
 		m = fill(c, n);
-	atom_store_release(&t->mail, 0);
+	atom_store_release(&t->notifier, 0);
 	crash_point();
-	sys_futex_wake(&t->mail, 1);
+	sys_futex_wake(&t->notifier, 1);
 	robust_pend(c, held);
 	robust_pop(c, held);
 	if (!m) {
-		event_add(c, EVENT_NO_MAIL, n->pid, n->signo);
+		event_add(c, EVENT_NOT_NOTIFIED, n->pid, n->signo);
 		return 0;
 	}
-	return (u32)(m - mail_at(&c->region, 0)) + 1;
+	return (u32)(m - pending_at(&c->region, 0)) + 1;
 }
 
-void mqpending_wait(struct caller *c, u32 mail)
+void mqpending_wait(struct caller *c, u32 number)
 {
 	const struct sys_timespec slice = {0, SLICE_NS};
-	struct mq_pending *m = mail_at(&c->region, mail - 1);
+	struct mq_pending *m = pending_at(&c->region, number - 1);
 	int i;
 
 	for (i = 0; i < WAIT_SLICES; i++) {
@@ -146,7 +146,7 @@ u32 mqpending_next(const struct region *r, u32 task, u32 pid, u64 start,
 	u32 i;
 
 	for (i = 0; i < MQ_PENDINGS; i++) {
-		m = mail_at(r, i);
+		m = pending_at(r, i);
 		if (atom_load_acquire(&m->state) != MQ_PENDING_SENT ||
 			m->task != task || m->pid != pid || m->start != start)
 			continue;
@@ -156,9 +156,9 @@ u32 mqpending_next(const struct region *r, u32 task, u32 pid, u64 start,
 	return 0;
 }
 
-void mqpending_done(const struct region *r, u32 mail)
+void mqpending_done(const struct region *r, u32 number)
 {
-	struct mq_pending *m = mail_at(r, mail - 1);
+	struct mq_pending *m = pending_at(r, number - 1);
 
 	atom_store_release(&m->state, 0);
 	sys_futex_wake(&m->state, 1);

@@ -16,18 +16,18 @@
 #include "registry/caller.h"
 
 /* Leave what n says for its registrant and wake the notify_thread. Slot lock of
- * the queue held. Its number for mqpending_wait, or 0 if there is no room. */
+ * the queue held. Its number for mqpending_wait, or 0 if there is no space. */
 u32 mqpending_send(struct caller *c, const struct mq_notify *n);
 /* Wait until it is delivered, at most for some milliseconds; no lock held. */
-void mqpending_wait(struct caller *c, u32 mail);
+void mqpending_wait(struct caller *c, u32 number);
 
 /*
  * The notification thread's side. No caller: it may have no thread-local
- * variables. The next mail of the process, with its number, or 0;
+ * variables. The next notification of the process, with its number, or 0;
  * mqpending_done when it is delivered.
  */
 u32 mqpending_next(const struct region *r, u32 task, u32 pid, u64 start,
 	struct mq_pending *ret);
-void mqpending_done(const struct region *r, u32 mail);
+void mqpending_done(const struct region *r, u32 number);
 
 #endif

@@ -7,11 +7,14 @@
  * next owner of the lock unlink it if the queue did not come to be. Unlinking
  * takes the key away and puts the queue on the list of orphans; when it is not
  * in use any more it is removed in the steps of object.h.
+ *
+ * Keeps INV_MQ_NAME, INV_MQ_ORPHAN (inspect/check.h).
  */
 #include "mq/mqueue.h"
 #include "index/keyhash.h"
 #include "object/limits.h"
 #include "object/perm.h"
+#include "object/reap.h"
 #include "registry/damage.h"
 #include "registry/heap.h"
 
@@ -73,9 +76,9 @@ int mq_lock(struct caller *c, const struct mq_desc *d)
 	/* All these change in every call; a partner on another CPU has them. */
 	if (likely(off))
 		__builtin_prefetch(region_at(&c->region, off), 1);
-	__builtin_prefetch(c->fetch[0], 1);
-	__builtin_prefetch(c->fetch[1], 1);
-	__builtin_prefetch(c->fetch[2], 1);
+	__builtin_prefetch(mq_thread(c)->fetch[0], 1);
+	__builtin_prefetch(mq_thread(c)->fetch[1], 1);
+	__builtin_prefetch(mq_thread(c)->fetch[2], 1);
 	if (unlikely(lock_slot(c, d->s)) && d->s->ident == d->ident)
 		mq_fifo_settle(c, mq_body(c, d->s), d);
 	if (likely(atom_load_acquire(&d->s->ident) == d->ident))
@@ -627,6 +630,30 @@ static int or_no_descriptor(int err)
 	return fd == -EMFILE || fd == -ENFILE ? fd : err;
 }
 
+static int find_or_create(
+	struct caller *c, struct creation *n, struct mq_desc *ret)
+{
+	u32 oflag = n->oflag;
+	struct slot *s;
+	int fd;
+
+	mq_fifo_prepare(c);
+	fac_lock(c);
+	s = find(c, n->name, n->name_len);
+	if (s && (oflag & MQ_O_CREAT) && (oflag & MQ_O_EXCL))
+		fd = -EEXIST;
+	else if (s && (oflag & MQ_O_ACCMODE) == MQ_O_ACCMODE)
+		fd = -EINVAL;
+	else if (s)
+		fd = open_existing(c, s, oflag, ret);
+	else if (oflag & MQ_O_CREAT)
+		fd = create(c, n, ret);
+	else
+		fd = -ENOENT;
+	fac_unlock(c);
+	return fd;
+}
+
 int mqueue_open(struct caller *c, const char *name, size_t name_len, u32 oflag,
 	u32 mode, const struct mq_limits_attr *attr, struct mq_desc *ret)
 {
@@ -637,7 +664,6 @@ int mqueue_open(struct caller *c, const char *name, size_t name_len, u32 oflag,
 		.msgsize = attr ? attr->msgsize
 				: smaller(l->mq_msgsize_max,
 					  l->mq_msgsize_default)};
-	struct slot *s;
 	int fd = name_check(name, name_len);
 
 	*ret = (struct mq_desc){.fd = -1};
@@ -645,20 +671,9 @@ int mqueue_open(struct caller *c, const char *name, size_t name_len, u32 oflag,
 		fd = mq_enter(c);
 	if (fd)
 		return or_no_descriptor(fd);
-	mq_fifo_prepare(c);
-	fac_lock(c);
-	s = find(c, name, name_len);
-	if (s && (oflag & MQ_O_CREAT) && (oflag & MQ_O_EXCL))
-		fd = -EEXIST;
-	else if (s && (oflag & MQ_O_ACCMODE) == MQ_O_ACCMODE)
-		fd = -EINVAL;
-	else if (s)
-		fd = open_existing(c, s, oflag, ret);
-	else if (oflag & MQ_O_CREAT)
-		fd = create(c, &n, ret);
-	else
-		fd = -ENOENT;
-	fac_unlock(c);
+	fd = find_or_create(c, &n, ret);
+	if (unlikely(fd == -ENOMEM) && msg_spare(c))
+		fd = find_or_create(c, &n, ret);
 	if (fd < 0)
 		return or_no_descriptor(fd);
 	ret->fd = fd;
@@ -703,7 +718,7 @@ int mqueue_unlink(struct caller *c, const char *name, size_t name_len)
 	u64 ident = 0;
 	u32 idx = 0;
 
-	/* No more journal than every thread has: removing needs no room. */
+	/* No more journal than every thread has: removing needs no space. */
 	if (!err)
 		err = caller_enroll(c);
 	if (err)

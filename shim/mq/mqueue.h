@@ -30,7 +30,7 @@
 #define MQ_N_PRIOS 32768u
 #define MQ_HARD_MAXMSG 65536
 #define MQ_HARD_MSGSIZE 16777216
-#define MQ_STATUS_SIZE 80 /* first st_size, and room for the status line */
+#define MQ_STATUS_SIZE 80 /* first st_size, and space for the status line */
 
 #define MQ_O_ACCMODE 3
 #define MQ_O_RDONLY 0
@@ -53,6 +53,24 @@
 
 /* Internal result: a handler with SA_RESTART ran, begin again. */
 #define MQ_ERESTART 512
+
+/* What POSIX queues keep of a thread from call to call, in its private memory. */
+struct mq_thread {
+	/* What the last call used, bytes, item and place in the stack: to be
+	 * fetched with the lock of its queue. */
+	const void *fetch[3];
+	/* Sent under the lock now held (mq/mqpending.h), 16 bits each: behind
+	 * those of a call that this one, a handler's, interrupted; 0 = none. */
+	u64 pending;
+	u32 large_calls; /* in a row: mq_own_trim */
+};
+_Static_assert(sizeof(struct mq_thread) <= sizeof(((struct caller *)0)->of_mq),
+	"caller.of_mq");
+
+static inline struct mq_thread *mq_thread(const struct caller *c)
+{
+	return (struct mq_thread *)(void *)c->of_mq;
+}
 
 /*
  * What is known of a descriptor's number, at the head of its entry in the
@@ -99,7 +117,9 @@ int mq_find_inode(struct caller *c, u64 dev, u64 ino, struct mq_desc *ret);
 int mq_find_name(
 	struct caller *c, const char *name, size_t len, struct mq_desc *ret);
 
-/* Before close(2) of a descriptor by this process, and after it. */
+/* Before close(2) of a descriptor by this process, and after it. Concerns: 0 if
+ * nothing is done before; no lock is taken. */
+int mq_closing_concerns(const struct caller *c, const struct mq_desc *d);
 void mq_closing(struct caller *c, const struct mq_desc *d);
 void mq_closed(struct caller *c, const struct mq_desc *d);
 
@@ -211,7 +231,7 @@ _Static_assert(PRIOQ_N_PRIOS == MQ_N_PRIOS, "priorities");
 static inline struct mqueue *mq_body(
 	const struct caller *c, const struct slot *s)
 {
-	struct ref ref = s->body;
+	struct ref ref = ref_relaxed(&s->body);
 
 	if (unlikely(ref_leads_nowhere(ref.off)))
 		return NULL;
@@ -223,7 +243,7 @@ static inline struct mqueue *mq_body(
 void mq_lock_any(struct caller *c, struct slot *s);
 int mq_lock(struct caller *c, const struct mq_desc *d);
 
-/* Enroll, with journal room for any operation here. */
+/* Enroll, with journal capacity for any operation here. */
 static inline int mq_enter(struct caller *c)
 {
 	int err = caller_enroll(c);
@@ -238,7 +258,7 @@ struct mq_msg {
 	/* Receiving: where it goes to, and once it is there (delivered) what
 	 * the call returns. */
 	void *user;
-	u64 room; /* there */
+	u64 capacity; /* there */
 	u32 *user_prio;
 	long ret;
 	int delivered;
@@ -262,8 +282,8 @@ static inline void mq_own_trim(struct caller *c, u64 len)
 	if (likely(w->sops_ext_cap <= HEAP_OWN_MOST))
 		return;
 	if (len <= HEAP_OWN_MOST)
-		c->mq_large_calls = 0;
-	else if (++c->mq_large_calls > MQ_LARGE_CALLS)
+		mq_thread(c)->large_calls = 0;
+	else if (++mq_thread(c)->large_calls > MQ_LARGE_CALLS)
 		return;
 	heap_trim(c, w->sops_ext_cap, &w->sops_ext);
 }
@@ -280,8 +300,11 @@ int mq_try_receive(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 void mq_put_back(struct caller *c, const struct mq_desc *d, u32 len, u32 prio);
 
 /* mqwait.c */
-/* The first live sleeper of a queue, or NULL; the dead are dismissed. */
+/* The first live sleeper of a queue, or NULL; exited tasks are cancelled. */
 struct waiter *mq_first_waiter(struct caller *c, struct wait_queue *queue);
+/* The same for who is about to be given something: one that is stopped begins its
+ * call again. An operation of its own. */
+struct waiter *mq_next_waiter(struct caller *c, struct wait_queue *queue);
 /* Take a sleeper out with a result, as part of the current operation. */
 void mq_waiter_remove(struct caller *c, struct wait_queue *queue,
 	struct waiter *w, s32 result);
@@ -352,7 +375,7 @@ void mq_notify_tell(struct caller *c, struct mqueue *q);
 void mq_notify_end_slow(struct caller *c);
 static inline void mq_notify_end(struct caller *c)
 {
-	if (unlikely(c->mq_pending))
+	if (unlikely(mq_thread(c)->pending))
 		mq_notify_end_slow(c);
 }
 /* Remove the registration of a process that is gone or has closed the queue by

@@ -12,6 +12,7 @@
  * behind it asks for both.
  */
 #include "base/copy.h"
+#include "base/usdt.h"
 #include "mq/mqueue.h"
 #include "object/sleep.h"
 
@@ -166,6 +167,19 @@ static const struct sleep_class mq_class = {
 	.restart = -MQ_ERESTART,
 };
 
+struct waiter *mq_next_waiter(struct caller *c, struct wait_queue *queue)
+{
+	struct waiter *w;
+
+	while ((w = mq_first_waiter(c, queue)) &&
+		unlikely(wait_stopped(c, w))) {
+		mq_waiter_remove(c, queue, w, mq_class.restart);
+		wait_grant(c, w);
+		journal_commit(c);
+	}
+	return w;
+}
+
 /* Slot lock held and released. */
 static s32 sleep_in(struct caller *c, struct mqueue *q, struct mq_sleep *ms,
 	const struct sys_timespec *timeout)
@@ -186,14 +200,16 @@ static s32 sleep_in(struct caller *c, struct mqueue *q, struct mq_sleep *ms,
 	w->ident = ms->d->ident;
 	w->stamp = atom_add(&caller_header(c)->stamp, 1);
 	w->since = sys_realtime_sec();
-	ms->sl.slice_ns = sleep_slice(!queue_of(q, w->kind)->head);
+	sleep_slice_set(c, &ms->sl, sleep_slice(!queue_of(q, w->kind)->head));
 	wait_begin(c, w);
 	queue_insert(c, queue_of(q, w->kind), w);
 	journal_commit(c);
 	sleep_arm(c, &ms->sl);
 	lock_release(c, &s->lock);
 	section_end(c);
+	USDT2(mq_wait, w->slot_idx, !ms->msg);
 	result = sleep_run(c, &ms->sl);
+	USDT2(mq_granted, w->slot_idx, result);
 	/* The queue's last descriptor was closed, and only we kept it. */
 	if (unlikely(atom_load_relaxed(&q->unlinked)))
 		mq_closed(c, ms->d);
@@ -206,7 +222,7 @@ static int look_some(u64 count, u64 arg)
 {
 	return PRIOQ_N(count) > arg;
 }
-static int look_room(u64 count, u64 arg)
+static int look_space(u64 count, u64 arg)
 {
 	return PRIOQ_N(count) < arg;
 }
@@ -222,7 +238,7 @@ static void look(
 	if (!users_elsewhere(c, &q->users))
 		return;
 	if (kind == USER_SENDER) {
-		l.enough = look_room;
+		l.enough = look_space;
 		l.arg = q->maxmsg;
 	}
 	if (!l.enough(l.seen, l.arg) &&
@@ -325,6 +341,6 @@ int mq_sleep_receive(struct caller *c, const struct mq_desc *d,
 	}
 	/* Should it be cancelled with a message in its hands, there is an item
 	 * to put it back. */
-	prioq_room(c, &q->msgs, 0);
+	prioq_reserve(c, &q->msgs, 0);
 	return sleep_in(c, q, &ms, timeout);
 }

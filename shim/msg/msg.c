@@ -9,6 +9,7 @@
 #include "msg/msgqueue.h"
 #include "object/object.h"
 #include "object/perm.h"
+#include "object/reap.h"
 #include "registry/damage.h"
 #include "registry/heap.h"
 #include "registry/task.h"
@@ -58,7 +59,7 @@ static int class_empty(struct caller *c, struct slot *s)
 
 	if (!q)
 		return 0;
-	if (unlikely(msgqueue_dismiss_some(c, q, -EIDRM)))
+	if (unlikely(msgqueue_cancel_some(c, q, -EIDRM)))
 		return 1;
 	if (likely(!msgmem_much(q)))
 		msgmem_free_all(c, q);
@@ -132,7 +133,7 @@ static void class_settle(struct caller *c)
 	struct header *h = caller_header(c);
 	int more;
 
-	if (likely(!h->msg_remains.off) || c->n_held)
+	if (likely(!atom_load_relaxed(&h->msg_remains.off)) || c->n_held)
 		return;
 	section_begin(c);
 	do {
@@ -144,12 +145,12 @@ static void class_settle(struct caller *c)
 	section_end(c);
 }
 
-static void class_alarm(struct caller *c, struct slot *s)
+static void class_crash_guard(struct caller *c, struct slot *s)
 {
 	struct msgqueue *q = msg_body(c, s);
 
 	if (q)
-		msgqueue_alarm(c, q);
+		msgqueue_crash_guard(c, q);
 }
 
 static const struct object_class msg_class = {
@@ -162,7 +163,7 @@ static const struct object_class msg_class = {
 	.weight = class_weight,
 	.empty = class_empty,
 	.lock = msg_lock_any,
-	.alarm = class_alarm,
+	.crash_guard = class_crash_guard,
 	.keep = class_keep,
 	.settle = class_settle,
 };
@@ -183,9 +184,48 @@ void msg_finish_removal(struct caller *c)
 	object_fac_unlock(c, &msg_class);
 }
 
+/* ---- memory that a full file system asks back ---- */
+
+/* Holds of one queue's lock, each of which gives a piece back: others may use
+ * the queue meanwhile. Arbitrary. */
+#define SPARE_HOLDS 64
+
+static int spare_of_queue(struct caller *c, u32 idx)
+{
+	struct msgqueue *q;
+	struct slot *s;
+	u64 ident;
+	int any = 0, more = 1, i;
+
+	s = ids_find_idx(c, FAC_MSG, (s32)idx, &ident);
+	q = s ? msg_body(c, s) : NULL;
+	for (i = 0; q && msgmem_has_spare(q) && more && i < SPARE_HOLDS; i++) {
+		if (msg_lock(c, s, ident))
+			break;
+		q = msg_body(c, s);
+		more = q && msgmem_spare_some(c, q);
+		lock_release(c, &s->lock);
+		heap_settle_bare(c);
+		any |= more;
+	}
+	return any;
+}
+
+int msg_spare(struct caller *c)
+{
+	u32 idx = 0;
+	int any = 0;
+
+	section_begin(c);
+	for (; (idx = ids_next(c, FAC_MSG, idx)) < IDX_MAX; idx++)
+		any |= spare_of_queue(c, idx);
+	section_end(c);
+	return any;
+}
+
 /* ---- commands ---- */
 
-static void stat_fill(struct caller *c, const struct slot *s, u64 ident,
+static void copy_stat(struct caller *c, const struct slot *s, u64 ident,
 	const struct msgqueue *q, struct msg_stat *ret)
 {
 	u64 count = atom_load_relaxed(&q->count);
@@ -220,64 +260,37 @@ static int copy_agrees(struct caller *c, const struct slot *s, u64 ident,
 
 	if (atom_load_acquire(inside))
 		return 0;
-	stat_fill(c, s, ident, q, ret);
+	copy_stat(c, s, ident, q, ret);
 	if (likely(!atom_load_acquire(&s->bias)))
 		return 1;
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (atom_load_acquire(inside))
 		return 0;
-	stat_fill(c, s, ident, q, &again);
+	copy_stat(c, s, ident, q, &again);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return !atom_load_acquire(inside) && same_use(ret, &again);
 }
 
-/* IPC_STAT without the lock: 0, -EIDRM, or -EBUSY if it must be taken, for
- * somebody has it all the time or died holding it. */
-static int stat_peek(
-	struct caller *c, const struct slot *s, u64 ident, struct msg_stat *ret)
+static int stat_fill(struct caller *c, const struct slot *s, u64 ident,
+	int locked, void *ret)
 {
-	const struct msgqueue *q;
-	u32 tries = 0;
-	u64 count;
+	const struct msgqueue *q = msg_body(c, s);
 
-	do {
-		if (!lock_peek_begin(&s->lock, &count))
-			continue;
-		q = msg_body(c, s);
-		if (atom_load_acquire(&s->ident) != ident)
-			return -EIDRM;
-		if (!q || (atom_load_relaxed(&s->lock.bias_busy) &
-				  SYS_OWNER_DIED))
-			return -EBUSY;
-		if (!copy_agrees(c, s, ident, q, ret) ||
-			!lock_peek_valid(&s->lock, count))
-			continue;
-		if (atom_load_relaxed(&s->ident) != ident)
-			return -EIDRM;
-		return 0;
-	} while (lock_peek_again(c, &s->lock, tries++));
-	return -EBUSY;
+	if (locked) {
+		copy_stat(c, s, ident, q, ret);
+		return 1;
+	}
+	if (!q || (atom_load_relaxed(&s->lock.bias_busy) & SYS_OWNER_DIED))
+		return -EBUSY;
+	return copy_agrees(c, s, ident, q, ret);
 }
 
 int msg_stat(struct caller *c, s32 id, enum object_by by, struct msg_stat *ret)
 {
-	struct slot *s;
-	u64 ident;
-	int err;
+	static const struct object_stat_class k = {
+		FAC_MSG, stat_fill, msg_lock};
 
-	err = object_lookup(c, FAC_MSG, id, by, &s, &ident);
-	if (!err)
-		err = caller_enroll(c);
-	if (!err)
-		err = stat_peek(c, s, ident, ret);
-	if (err != -EBUSY)
-		return err || by == OBJECT_BY_ID ? err : ret->id;
-	err = msg_lock(c, s, ident);
-	if (err)
-		return err;
-	stat_fill(c, s, ident, msg_body(c, s), ret);
-	lock_release(c, &s->lock);
-	return by == OBJECT_BY_ID ? 0 : ret->id;
+	return object_stat_by(c, &k, id, by, &ret->object);
 }
 
 /* msgmnb is a ceiling that only makes IPC_SET fail: `roomy` has none. */
@@ -320,9 +333,9 @@ int msg_set(struct caller *c, s32 id, u32 uid, u32 gid, u32 mode, u64 qbytes)
 	object_set_locked(c, s, uid, gid, mode);
 	journal_set64(c, &q->qbytes, (u32)qbytes);
 	journal_set32(c, &q->pending, MSG_PEND_RECEIVERS | MSG_PEND_SENDERS);
-	msgqueue_alarm(c, q);
+	msgqueue_crash_guard(c, q);
 	journal_commit(c);
-	msgqueue_wake(c, q);
+	msgqueue_wake(c, s);
 	lock_release(c, &s->lock);
 	return 0;
 }

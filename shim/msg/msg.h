@@ -44,7 +44,6 @@ struct msg_stat {
 	u64 cbytes, qnum, qbytes;
 	u32 lspid, lrpid;
 };
-/* How msg_stat names the queue. */
 
 /* The commands of msgctl(2), §5.5; id < 0 is -EINVAL in each. */
 int msg_stat(struct caller *c, s32 id, enum object_by by, struct msg_stat *ret);

@@ -4,7 +4,7 @@
  *
  * Small messages: cells of eight sizes, cut from chunks that belong to the
  * queue. A chunk knows its free cells; a queue keeps, for each size, the list
- * of its chunks with room and that of the full ones. Chunks come from the heap
+ * of its chunks with space and that of the full ones. Chunks come from the heap
  * (the only time its lock is taken), the first of a size being 4 KiB and later
  * ones larger, and go back when they are empty: one empty chunk of a size is
  * kept while the queue has messages, only 4-KiB ones when it has none.
@@ -16,6 +16,8 @@
  * and every block always stands in one reference: of a thread, of a message or
  * in the queue's list of warm ones. What is too many there goes back to its
  * slab (msgslab.h), and whole slabs to the system.
+ *
+ * Keeps INV_MSG_CELL, INV_MSG_CHUNK, INV_MSG_BLOCK (inspect/check.h).
  */
 #include "msg/msgqueue.h"
 #include "msg/msgslab.h"
@@ -76,8 +78,8 @@ void msg_release_blocks(struct caller *c)
 
 	msgmem_drop_big(c);
 	for (t = 0; t < MSG_TIERS; t++)
-		if (b->tier[t].off)
-			msgslab_free_at(c, t, &b->tier[t]);
+		if (b->tier[t].off && msgslab_free_at(c, t, &b->tier[t]))
+			heap_settle(c);
 }
 
 int msgmem_own_block(struct caller *c, u32 where, u64 size)
@@ -242,7 +244,7 @@ static int chunk_add(struct caller *c, struct msgqueue *q, u32 k)
 	atom_store_release(&ch->size, (u64)size);
 	atom_store_release(&ch->n_cells,
 		(size - (u32)sizeof(*ch)) / (class_units[k] * UNIT));
-	list_push(c, &cl->room, ch);
+	list_push(c, &cl->partial, ch);
 	journal_set32(c, &cl->n_chunks, cl->n_chunks + 1);
 	if (size > CHUNK_FIRST)
 		journal_set32(c, &q->n_large, q->n_large + 1);
@@ -309,9 +311,9 @@ struct msg *msgmem_take(struct caller *c, struct msgqueue *q, u64 size)
 	struct msg_chunk *ch;
 	struct msg *m;
 
-	if (unlikely(!cl->room) && chunk_add(c, q, k))
+	if (unlikely(!cl->partial) && chunk_add(c, q, k))
 		return NULL;
-	ch = chunk_at(c, cl->room);
+	ch = chunk_at(c, cl->partial);
 	free = STATE_FREE(ch->state);
 	live = STATE_LIVE(ch->state);
 	used = STATE_USED(ch->state);
@@ -327,11 +329,11 @@ struct msg *msgmem_take(struct caller *c, struct msgqueue *q, u64 size)
 	}
 	journal_set64(c, &ch->state, STATE(free, live + 1, used));
 	if (unlikely(chunk_is_full(ch))) {
-		list_remove(c, &cl->room, ch);
+		list_remove(c, &cl->partial, ch);
 		list_push(c, &cl->full, ch);
 	}
 	atom_store_release(&m->chunk, rbtree_link(c, ch));
-	c->fetch[1] = ch;
+	msg_thread(c)->fetch[1] = ch;
 	return m;
 }
 
@@ -341,11 +343,11 @@ void msgmem_give(struct caller *c, struct msgqueue *q, struct msg *m)
 	struct msg_class *cl = &q->class[class_in(ch)];
 	u64 state = ch->state;
 
-	c->fetch[1] = ch;
+	msg_thread(c)->fetch[1] = ch;
 
 	if (unlikely(chunk_is_full(ch))) {
 		list_remove(c, &cl->full, ch);
-		list_push(c, &cl->room, ch);
+		list_push(c, &cl->partial, ch);
 	}
 	/* Means nothing while the message lives, should this be undone. */
 	atom_store_release(&m->free_next, STATE_FREE(state));
@@ -354,9 +356,9 @@ void msgmem_give(struct caller *c, struct msgqueue *q, struct msg *m)
 			STATE_USED(state)));
 }
 
-int msgmem_is_room(const struct msgqueue *q, u64 size)
+int msgmem_has_space(const struct msgqueue *q, u64 size)
 {
-	return q->class[class_of(size)].room != 0;
+	return q->class[class_of(size)].partial != 0;
 }
 
 int msgmem_trim_due(
@@ -375,14 +377,16 @@ int msgmem_trim_due(
 			       q->class[class_in(ch)].n_chunks > 1;
 }
 
-static void warm_trim(struct caller *c, struct msgqueue *q, u32 most)
+/* 1: a slab has become the thread's own, and others may be left. */
+static int warm_trim(struct caller *c, struct msgqueue *q, u32 most)
 {
 	u32 t;
+	int left;
 
 	for (t = 0; t < MSG_TIERS; t++)
 		while (unlikely(q->n_warm[t] > most)) {
 			journal_set_ref(c, &q->new_chunk, warm_pop(c, q, t));
-			msgslab_free_at(c, t, &q->new_chunk);
+			left = msgslab_free_at(c, t, &q->new_chunk);
 			if (unlikely(q->new_chunk.off)) {
 				/* It is no block: so the others. */
 				journal_set64(c, &q->new_chunk.off, 0);
@@ -390,7 +394,10 @@ static void warm_trim(struct caller *c, struct msgqueue *q, u32 most)
 				journal_set32(c, &q->n_warm[t], 0);
 				journal_commit(c);
 			}
+			if (left)
+				return 1;
 		}
+	return 0;
 }
 
 /* The queue is empty: only the first chunk of a size is kept. 1: one has become
@@ -401,14 +408,15 @@ static int trim_empty(struct caller *c, struct msgqueue *q)
 	struct msg_chunk *ch;
 	u32 k, link, next;
 
-	warm_trim(c, q, WARM_EMPTY);
+	if (warm_trim(c, q, WARM_EMPTY))
+		return 1;
 	for (k = 0; q->n_large && k < MSG_CLASSES; k++)
-		for (link = q->class[k].room; link && walk_goes_on(c, &w, link);
-			link = next) {
+		for (link = q->class[k].partial;
+			link && walk_goes_on(c, &w, link); link = next) {
 			ch = chunk_at(c, link);
 			next = ch->next;
 			if (!STATE_LIVE(ch->state) && ch->size > CHUNK_FIRST &&
-				chunk_drop(c, q, &q->class[k].room, ch))
+				chunk_drop(c, q, &q->class[k].partial, ch))
 				return 1;
 		}
 	return 0;
@@ -416,7 +424,8 @@ static int trim_empty(struct caller *c, struct msgqueue *q)
 
 int msgmem_trim_rest(struct caller *c, struct msgqueue *q)
 {
-	return !MSG_NUM(q->count) && trim_empty(c, q);
+	return MSG_NUM(q->count) ? warm_trim(c, q, WARM_BUSY)
+				 : trim_empty(c, q);
 }
 
 void msgmem_trim(struct caller *c, struct msgqueue *q, struct msg *m)
@@ -425,10 +434,10 @@ void msgmem_trim(struct caller *c, struct msgqueue *q, struct msg *m)
 	struct msg_class *cl = &q->class[class_in(ch)];
 
 	if (unlikely(!MSG_NUM(q->count))) {
-		c->trim_left = trim_empty(c, q);
+		msg_thread(c)->trim_left = trim_empty(c, q);
 		return;
 	}
-	warm_trim(c, q, WARM_BUSY);
+	msg_thread(c)->trim_left = (u32)warm_trim(c, q, WARM_BUSY);
 	if (likely(STATE_LIVE(ch->state)) || cl->n_chunks == 1)
 		return;
 	other = rbtree_at(c, cl->idle);
@@ -438,8 +447,8 @@ void msgmem_trim(struct caller *c, struct msgqueue *q, struct msg *m)
 		atom_store_release(&cl->idle, rbtree_link(c, ch));
 		return;
 	}
-	c->trim_left = chunk_drop(
-		c, q, &cl->room, other->size > ch->size ? other : ch);
+	msg_thread(c)->trim_left |= (u32)chunk_drop(
+		c, q, &cl->partial, other->size > ch->size ? other : ch);
 }
 
 /* ---- removal ---- */
@@ -469,7 +478,7 @@ static int free_block(struct caller *c, u64 size, struct msg_block *mb)
 	u32 where = msgmem_where(size);
 
 	if (where != MSG_IN_BIG) {
-		msgslab_free_at(c, where, &mb->ref);
+		return msgslab_free_at(c, where, &mb->ref);
 	} else if (heap_leave(c, mb->cap, &mb->ref)) {
 		journal_commit(c);
 		return 1;
@@ -507,7 +516,7 @@ static int free_chunk(struct caller *c, struct msgqueue *q)
 
 	for (k = 0; k < MSG_CLASSES; k++) {
 		struct msg_class *cl = &q->class[k];
-		u32 *list = cl->room ? &cl->room : &cl->full;
+		u32 *list = cl->partial ? &cl->partial : &cl->full;
 
 		if (!*list)
 			continue;
@@ -526,8 +535,32 @@ int msgmem_free_some(struct caller *c, struct msgqueue *q)
 			return 1;
 	if ((u32)q->ends)
 		return 1;
-	warm_trim(c, q, 0);
-	return free_chunk(c, q);
+	return warm_trim(c, q, 0) || free_chunk(c, q);
+}
+
+int msgmem_has_spare(const struct msgqueue *q)
+{
+	u32 i, any = 0;
+
+	for (i = 0; i < MSG_TIERS; i++)
+		any |= atom_load_relaxed(&q->n_warm[i]);
+	for (i = 0; !MSG_NUM(atom_load_relaxed(&q->count)) && i < MSG_CLASSES;
+		i++)
+		any |= atom_load_relaxed(&q->class[i].n_chunks);
+	return any != 0;
+}
+
+int msgmem_spare_some(struct caller *c, struct msgqueue *q)
+{
+	u32 t, warm = 0;
+
+	for (t = 0; t < MSG_TIERS; t++)
+		warm |= q->n_warm[t];
+	if (warm) {
+		warm_trim(c, q, 0);
+		return 1;
+	}
+	return !MSG_NUM(q->count) && free_chunk(c, q);
 }
 
 void msgmem_free_all(struct caller *c, struct msgqueue *q)

@@ -7,11 +7,13 @@
  * and to a block that the thread owns (msgmem.c). From the choice of a message
  * until it is in the caller's buffer no signal handler runs, as in the kernel.
  */
+#include "base/usdt.h"
 #include "object/controlfile.h"
 #include "object/limits.h"
 #include "msg/msg.h"
 #include "msg/msgqueue.h"
 #include "object/perm.h"
+#include "object/reap.h"
 #include "object/sleep.h"
 #include "registry/guard.h"
 #include "registry/heap.h"
@@ -22,7 +24,7 @@
 /* Arbitrary: that often a MSG_COPY begins anew before it copies in one hold. */
 #define COPY_TRIES 100
 /* For the memory that a message needs which a cancelled thread gives back.
- * Arbitrary: a full file system may have room again soon. */
+ * Arbitrary: a full file system may have space again soon. */
 #define BACK_TRIES 200
 #define BACK_NS 10000000
 
@@ -63,7 +65,7 @@ static int look_filled(u64 count, u64 arg)
 {
 	return MSG_BYTES(count) >= arg;
 }
-static int look_room(u64 count, u64 arg)
+static int look_space(u64 count, u64 arg)
 {
 	return MSG_BYTES(count) <= arg;
 }
@@ -80,13 +82,13 @@ static void await_message(struct spin *spin, const struct msgqueue *q, u64 seen)
 	sleep_spin(spin, &look);
 }
 
-static void await_room(struct caller *c, struct spin *spin,
+static void await_space(struct caller *c, struct spin *spin,
 	const struct msgqueue *q, u64 seen, u64 size)
 {
-	struct sleep_look look = {&q->count, seen, look_room,
+	struct sleep_look look = {&q->count, seen, look_space,
 		size < q->qbytes ? q->qbytes - size : 0, 0};
 
-	if (c->sent_in_row >= STREAM_FROM) {
+	if (msg_thread(c)->sent_in_row >= STREAM_FROM) {
 		look.arg = q->qbytes / 8;
 		look.batch = 1;
 	}
@@ -101,17 +103,20 @@ static __attribute__((noinline)) void await_turn(
 	const struct users *u = &q->users;
 	u32 last = atom_load_relaxed(&s->lock.journal);
 
-	if (!q || last == c->thread || last != u->thread[USER_RECEIVER] ||
-		u->recent.cpu == u->other.cpu)
+	if (!q || last == c->thread ||
+		last != atom_load_relaxed(&u->thread[USER_RECEIVER]) ||
+		atom_load_relaxed(&u->recent.cpu) ==
+			atom_load_relaxed(&u->other.cpu))
 		return;
 	sleep_batch(&(struct sleep_look){
-		&q->count, 0, look_room, q->qbytes / 8, 1});
+		&q->count, 0, look_space, q->qbytes / 8, 1});
 }
 
 static void enqueue(struct caller *c, struct slot *s, struct msgqueue *q,
 	u32 kind, const struct msg_wait *wait, struct sleeper *sl)
 {
-	sl->slice_ns = sleep_slice(!q->receivers.head && !q->senders.head);
+	sleep_slice_set(
+		c, sl, sleep_slice(!q->receivers.head && !q->senders.head));
 	msgqueue_enqueue(c, s, q, kind, wait);
 	sleep_arm(c, sl);
 }
@@ -145,6 +150,7 @@ static s32 send_wait(struct caller *c, struct slot *s, struct msgqueue *q,
 {
 	struct sleeper sl = {&sender_class, s, .cancellable = cancellable};
 	struct msg_wait wait = {.want = p->type, .max_size = p->size};
+	s32 id = IDENT_ID(s->ident), result;
 
 	/* The block must be untouched when we try again: see send_large. */
 	sl.stay = p->where != MSG_IN_CELL;
@@ -152,7 +158,10 @@ static s32 send_wait(struct caller *c, struct slot *s, struct msgqueue *q,
 	lock_release(c, &s->lock);
 	if (sl.stay)
 		section_end(c);
-	return sleep_run(c, &sl);
+	USDT3(msg_wait, id, 1, p->type);
+	result = sleep_run(c, &sl);
+	USDT2(msg_granted, id, result);
+	return result;
 }
 
 /* ---- on a queue that is biased to us (users.h) ---- */
@@ -171,7 +180,7 @@ static inline int biased_send(
 		return NOT_BIASED;
 	q = msg_body(c, s);
 	fits = q && msg_fits(q, p->size) &&
-	       msgmem_is_room(
+	       msgmem_has_space(
 		       q, p->where == MSG_IN_CELL ? p->size : MSG_INLINE + 1);
 	if (likely(fits))
 		err = msgqueue_put_biased(c, q, p);
@@ -179,20 +188,21 @@ static inline int biased_send(
 	return err;
 }
 
+/* q: NULL if it was removed in a wake pass. */
 static inline void release(struct caller *c, struct slot *s, struct msgqueue *q)
 {
-	if (likely(!q->receivers.head && !q->senders.head && !q->pending))
+	if (likely(q && !q->receivers.head && !q->senders.head && !q->pending))
 		users_bias_consider(c, s, &q->users);
 	lock_release(c, &s->lock);
 }
 
-/* Lock held, after a send. */
+/* Lock held, with a send. */
 static inline void note_streaming(struct caller *c, struct msgqueue *q)
 {
-	u32 streaming = c->sent_in_row >= STREAM_FROM;
+	u32 streaming = msg_thread(c)->sent_in_row >= STREAM_FROM;
 
 	if (!streaming)
-		c->sent_in_row++;
+		msg_thread(c)->sent_in_row++;
 	if (unlikely(q->users.streaming != streaming))
 		atom_store_release(&q->users.streaming, streaming);
 }
@@ -216,7 +226,7 @@ static int send_parcel(
 		err = biased_send(c, s, ident, p);
 		if (likely(err != NOT_BIASED))
 			return err;
-		if (unlikely(c->sent_in_row >= STREAM_FROM))
+		if (unlikely(msg_thread(c)->sent_in_row >= STREAM_FROM))
 			await_turn(c, s);
 		err = msg_lock(c, s, ident);
 		if (unlikely(err))
@@ -235,7 +245,7 @@ static int send_parcel(
 			spin_begin(&spin, q->users.spin)) {
 			seen = q->count;
 			lock_release(c, &s->lock);
-			await_room(c, &spin, q, seen, p->size);
+			await_space(c, &spin, q, seen, p->size);
 			continue;
 		}
 		spin_note(&q->users.spin, spin.result);
@@ -247,9 +257,9 @@ static int send_parcel(
 			return -EIDRM;
 	}
 	spin_note(&q->users.spin, spin.result);
-	err = msgqueue_send(c, q, p, c->pid);
 	note_streaming(c, q);
-	release(c, s, q);
+	err = msgqueue_send(c, s, q, p, c->pid);
+	release(c, s, likely(s->ident == ident) ? q : NULL);
 	return err;
 }
 
@@ -303,7 +313,7 @@ int msg_send(struct caller *c, s32 id, const void *user, u64 size, s32 flg,
 {
 	const char *text = (const char *)user + TYPE_SIZE;
 	struct parcel p = {.size = size};
-	int err;
+	int err, tries = 0;
 
 	if (unlikely(guard_source(c, user, TYPE_SIZE)))
 		return -EFAULT;
@@ -322,16 +332,19 @@ int msg_send(struct caller *c, s32 id, const void *user, u64 size, s32 flg,
 	if (unlikely(err))
 		return err;
 	p.where = msgmem_where(size);
-	if (likely(p.where == MSG_IN_CELL))
-		return send_small(c, id, text, &p, flg, cancellable);
-	return send_large(c, id, text, &p, flg, cancellable);
+	do
+		err = likely(p.where == MSG_IN_CELL)
+			      ? send_small(c, id, text, &p, flg, cancellable)
+			      : send_large(c, id, text, &p, flg, cancellable);
+	while (unlikely(err == -ENOMEM) && !tries++ && msg_spare(c));
+	return err;
 }
 
 /* ---- msgrcv ---- */
 
 struct request {
 	char *user;
-	u64 size; /* room for text */
+	u64 size; /* space for text */
 	s64 want;
 	u32 mode;
 	s32 flg;
@@ -408,7 +421,7 @@ static void receiver_abandon(struct caller *c, struct sleeper *sl, s32 result)
 			sys_call(__NR_nanosleep, &nap, NULL);
 		if (msg_lock(c, sl->slot, ident))
 			break;
-		err = msgqueue_send(c, msg_body(c, sl->slot), &p, 0);
+		err = msgqueue_send(c, sl->slot, msg_body(c, sl->slot), &p, 0);
 		lock_release(c, &sl->slot->lock);
 	}
 	msgmem_drop_big(c);
@@ -425,8 +438,13 @@ static const struct sleep_class receiver_class = {
 /* A landing place for what a sender may hand over, small or big. */
 static int prepare_sleep(struct caller *c)
 {
+	int err;
+
 	msgmem_drop_big(c);
-	return msgmem_own_block(c, MSG_IN_TIER0, 0);
+	err = msgmem_own_block(c, MSG_IN_TIER0, 0);
+	if (unlikely(err == -ENOMEM) && msg_spare(c))
+		err = msgmem_own_block(c, MSG_IN_TIER0, 0);
+	return err;
 }
 
 /* Nothing there; the lock is held and is released. */
@@ -439,12 +457,16 @@ static s64 receive_wait(struct caller *c, struct slot *s, struct msgqueue *q,
 	};
 	struct msg_wait wait = {
 		.want = r->want, .max_size = r->size, .mode = r->mode};
+	s32 id = IDENT_ID(s->ident), result;
 
 	enqueue(c, s, q, MSG_Q_RECEIVER, &wait, &rv.sl);
 	lock_release(c, &s->lock);
 	/* A handler may run from here on; see receive_section. */
 	section_end(c);
-	return sleep_run(c, &rv.sl);
+	USDT3(msg_wait, id, 0, r->want);
+	result = sleep_run(c, &rv.sl);
+	USDT2(msg_granted, id, result);
+	return result;
 }
 
 #define AGAIN 1
@@ -501,65 +523,51 @@ static __attribute__((noinline)) void trim_rest(
 {
 	struct msgqueue *q;
 
-	while (c->trim_left) {
+	while (msg_thread(c)->trim_left) {
 		heap_settle_bare(c);
-		c->trim_left = 0;
+		msg_thread(c)->trim_left = 0;
 		if (msg_lock(c, s, ident))
 			return;
 		q = msg_body(c, s);
-		c->trim_left = q && msgmem_trim_rest(c, q);
+		msg_thread(c)->trim_left = q && msgmem_trim_rest(c, q);
 		lock_release(c, &s->lock);
 	}
 }
 
-/* One try under the lock, which is released; in a section. A length, -errno, or
- * SLEEP_RETRY: from the access check on. */
-static s64 receive_once(struct caller *c, struct slot *s, u64 ident,
-	const struct request *r, struct tries *t)
+/* m is what the request is for; the lock is held and is released. */
+static inline s64 receive_found(struct caller *c, struct slot *s, u64 ident,
+	struct msgqueue *q, const struct request *r, struct msg *m,
+	struct parcel *p)
 {
-	char text[MSG_INLINE];
-	struct parcel p = {.text = text};
-	struct msg_blocks *own = msg_own_blocks(c);
-	struct msgqueue *q;
-	struct msg *m;
 	s64 ret;
 
-	ret = biased_receive(c, s, ident, r, &p);
-	if (likely(ret != NOT_BIASED))
-		return likely(!ret) ? copy_out(c, r, &p) : ret;
-	look_first(c, s, r, t);
-	ret = msg_lock(c, s, ident);
-	if (unlikely(ret))
-		return ret;
-	q = msg_body(c, s);
-	users_note(c, s, &q->users, USER_RECEIVER);
-	c->sent_in_row = 0;
-	m = msgqueue_select(c, q, r->mode, r->want);
-	if (unlikely(c->damaged)) {
-		ret = damage_abort(c);
+	if (unlikely(m->size > r->size && !(r->mode & MSG_TAKE_CUT))) {
+		ret = -E2BIG;
+	} else if (unlikely(m->size > MSG_INLINE &&
+			    msg_own_blocks(c)->big.off &&
+			    msgmem_where(m->size) == MSG_IN_BIG)) {
+		/* Left by a call that never returned. */
 		lock_release(c, &s->lock);
-		return ret;
+		msgmem_drop_big(c);
+		return SLEEP_RETRY;
+	} else {
+		ret = msgqueue_take(c, s, q, m, p);
+		if (unlikely(s->ident != ident))
+			q = NULL;
 	}
-	if (likely(m)) {
-		spin_found(&t->spin);
-		spin_note(&q->users.spin, t->spin.result);
-		t->spin = (struct spin){0};
-		if (unlikely(m->size > r->size && !(r->mode & MSG_TAKE_CUT))) {
-			ret = -E2BIG;
-		} else if (unlikely(m->size > MSG_INLINE && own->big.off &&
-				    msgmem_where(m->size) == MSG_IN_BIG)) {
-			/* Left by a call that never returned. */
-			lock_release(c, &s->lock);
-			msgmem_drop_big(c);
-			return SLEEP_RETRY;
-		} else {
-			ret = msgqueue_take(c, q, m, &p);
-		}
-		release(c, s, q);
-		if (unlikely(c->trim_left))
-			trim_rest(c, s, ident);
-		return ret ? ret : copy_out(c, r, &p);
-	}
+	release(c, s, q);
+	if (unlikely(msg_thread(c)->trim_left))
+		trim_rest(c, s, ident);
+	return ret ? ret : copy_out(c, r, p);
+}
+
+/* Nothing there; the lock is held and is released. */
+static inline s64 receive_none(struct caller *c, struct slot *s,
+	struct msgqueue *q, const struct request *r, struct tries *t)
+{
+	const struct msg_blocks *own = msg_own_blocks(c);
+	s64 ret;
+
 	if (r->flg & MSG_IPC_NOWAIT) {
 		lock_release(c, &s->lock);
 		return -ENOMSG;
@@ -580,6 +588,41 @@ static s64 receive_once(struct caller *c, struct slot *s, u64 ident,
 	spin_note(&q->users.spin, t->spin.result);
 	*t = (struct tries){.slept = 1};
 	return receive_wait(c, s, q, r);
+}
+
+/* One try under the lock, which is released; in a section. A length, -errno, or
+ * SLEEP_RETRY: from the access check on. */
+static s64 receive_once(struct caller *c, struct slot *s, u64 ident,
+	const struct request *r, struct tries *t)
+{
+	char text[MSG_INLINE];
+	struct parcel p = {.text = text};
+	struct msgqueue *q;
+	struct msg *m;
+	s64 ret;
+
+	ret = biased_receive(c, s, ident, r, &p);
+	if (likely(ret != NOT_BIASED))
+		return likely(!ret) ? copy_out(c, r, &p) : ret;
+	look_first(c, s, r, t);
+	ret = msg_lock(c, s, ident);
+	if (unlikely(ret))
+		return ret;
+	q = msg_body(c, s);
+	users_note(c, s, &q->users, USER_RECEIVER);
+	msg_thread(c)->sent_in_row = 0;
+	m = msgqueue_select(c, q, r->mode, r->want);
+	if (unlikely(c->damaged)) {
+		ret = damage_abort(c);
+		lock_release(c, &s->lock);
+		return ret;
+	}
+	if (unlikely(!m))
+		return receive_none(c, s, q, r, t);
+	spin_found(&t->spin);
+	spin_note(&q->users.spin, t->spin.result);
+	t->spin = (struct spin){0};
+	return receive_found(c, s, ident, q, r, m, &p);
 }
 
 static s64 receive(struct caller *c, s32 id, const struct request *r)
@@ -616,7 +659,7 @@ struct copying {
 	struct msg *m;
 	u64 stamp;
 	u64 done;
-	u64 room; /* of the buffer */
+	u64 capacity; /* of the buffer */
 };
 
 /*
@@ -641,7 +684,7 @@ static s64 copy_slice(struct caller *c, struct slot *s, const struct request *r,
 	size = m->size;
 	if (size > r->size && !(r->mode & MSG_TAKE_CUT))
 		return -E2BIG;
-	if (size > (r->size < max ? r->size : max) || size > at->room)
+	if (size > (r->size < max ? r->size : max) || size > at->capacity)
 		return -EINVAL;
 	if (m != at->m || m->stamp != at->stamp || at->done > size) {
 		at->m = m;
@@ -664,9 +707,9 @@ static s64 copy_slice(struct caller *c, struct slot *s, const struct request *r,
 }
 
 static s64 copy_to(struct caller *c, struct slot *s, u64 ident,
-	const struct request *r, struct parcel *p, u64 room)
+	const struct request *r, struct parcel *p, u64 capacity)
 {
-	struct copying at = {.room = room};
+	struct copying at = {.capacity = capacity};
 	s64 ret;
 
 	do {
@@ -681,34 +724,34 @@ static s64 copy_to(struct caller *c, struct slot *s, u64 ident,
 
 /* A buffer as large as what may be copied: the own block, else a mapping. */
 static s64 copy_by_buffer(struct caller *c, struct slot *s, u64 ident,
-	const struct request *r, u64 room)
+	const struct request *r, u64 capacity)
 {
 	struct parcel p = {.where = MSG_IN_CELL};
 	s64 ret = msgmem_own_block(c, MSG_IN_TIER2, 0);
 
 	if (ret)
 		return ret;
-	p.text = msgmem_block(c, msg_own_blocks(c), MSG_IN_TIER2, room);
+	p.text = msgmem_block(c, msg_own_blocks(c), MSG_IN_TIER2, capacity);
 	if (p.text)
-		return copy_to(c, s, ident, r, &p, room);
-	p.text = sys_mmap(NULL, room, 3, 0x22, -1, 0);
+		return copy_to(c, s, ident, r, &p, capacity);
+	p.text = sys_mmap_private(capacity);
 	if ((unsigned long)p.text > -4096UL)
 		return -ENOMEM;
-	ret = copy_to(c, s, ident, r, &p, room);
-	sys_call(__NR_munmap, p.text, room);
+	ret = copy_to(c, s, ident, r, &p, capacity);
+	sys_call(__NR_munmap, p.text, capacity);
 	return ret;
 }
 
 static s64 receive_copy(struct caller *c, s32 id, const struct request *r)
 {
-	u64 room = caller_header(c)->limits.msgmax;
+	u64 capacity = caller_header(c)->limits.msgmax;
 	struct slot *s;
 	u64 ident;
 	s64 ret;
 
-	if (r->size < room)
-		room = r->size;
-	if (guard_source(c, r->user, room))
+	if (r->size < capacity)
+		capacity = r->size;
+	if (guard_source(c, r->user, capacity))
 		return -EFAULT;
 	s = ids_find(c, FAC_MSG, id, &ident);
 	if (!s)
@@ -717,7 +760,7 @@ static s64 receive_copy(struct caller *c, s32 id, const struct request *r)
 	if (ret)
 		return ret;
 	section_begin(c);
-	ret = copy_by_buffer(c, s, ident, r, room);
+	ret = copy_by_buffer(c, s, ident, r, capacity);
 	section_end(c);
 	return ret;
 }

@@ -16,24 +16,38 @@
  * What has to be looked at after a commit (senders after a removal, receivers
  * after IPC_SET) is part of the operation as msgqueue.pending, so that the next
  * owner of the lock does it should we die before.
+ *
+ * Keeps INV_MSG_FIFO, INV_MSG_COUNT, INV_MSG_TREE, INV_MSG_TYPE,
+ * INV_MSG_PENDING (inspect/check.h).
  */
 #include "msg/msgqueue.h"
 #include "object/sleep.h"
 
 /* ---- the lock ---- */
 
+/* The queue in the slot, whichever it is by now, or NULL; the lock is held. */
+static struct msgqueue *queue_there(struct caller *c, const struct slot *s)
+{
+	return atom_load_acquire(&s->ident) & IDENT_LIVE ? msg_body(c, s)
+							 : NULL;
+}
+
+static __attribute__((noinline)) void take_back(
+	struct caller *c, struct slot *s)
+{
+	struct msgqueue *q = queue_there(c, s);
+
+	users_bias_end(c, s, q ? &q->users : NULL);
+}
+
 void msg_lock_any(struct caller *c, struct slot *s)
 {
 	int died = lock_acquire(c, &s->lock);
-	struct msgqueue *q;
 
-	if (likely(!died && !s->bias))
-		return;
-	q = atom_load_acquire(&s->ident) & IDENT_LIVE ? msg_body(c, s) : NULL;
-	if (s->bias)
-		users_bias_end(c, s, q ? &q->users : NULL);
-	if (died && q && q->pending)
-		msgqueue_wake(c, q);
+	if (unlikely(s->bias))
+		take_back(c, s);
+	if (unlikely(died))
+		msgqueue_wake(c, s);
 }
 
 int msg_lock(struct caller *c, struct slot *s, u64 ident)
@@ -43,9 +57,10 @@ int msg_lock(struct caller *c, struct slot *s, u64 ident)
 	/* All these change in every call; a partner on another CPU has them. */
 	if (likely(off))
 		__builtin_prefetch(region_at(&c->region, off), 1);
-	__builtin_prefetch(c->fetch[0], 1);
-	__builtin_prefetch((const char *)c->fetch[0] + 64, 1);
-	__builtin_prefetch(c->fetch[1], 1);
+	__builtin_prefetch(msg_thread(c)->fetch[0], 1);
+	__builtin_prefetch(
+		(void *)((uintptr_t)msg_thread(c)->fetch[0] + 64), 1);
+	__builtin_prefetch(msg_thread(c)->fetch[1], 1);
 	msg_lock_any(c, s);
 	if (unlikely(
 		    atom_load_acquire(&s->ident) != ident || !msg_body(c, s))) {
@@ -159,7 +174,7 @@ static void link_by_stamp(struct caller *c, struct msgqueue *q, struct msg *m)
 static void unlink_msg(
 	struct caller *c, struct msgqueue *q, struct msg *m, u64 size)
 {
-	struct msg *heir = msg_at(c, m->type_next);
+	struct msg *successor = msg_at(c, m->type_next);
 	u32 first = ENDS_FIRST(q->ends), last = ENDS_LAST(q->ends);
 	u32 prev = m->prev, next = m->next;
 
@@ -173,10 +188,10 @@ static void unlink_msg(
 		last = prev;
 	if (!prev || !next)
 		journal_set64(c, &q->ends, ENDS(first, last));
-	if (heir) {
+	if (successor) {
 		/* Its node is outside the tree so far. */
-		atom_store_release(&heir->node.user, m->node.user);
-		rbtree_replace(c, &q->types, &m->node, &heir->node);
+		atom_store_release(&successor->node.user, m->node.user);
+		rbtree_replace(c, &q->types, &m->node, &successor->node);
 	} else {
 		rbtree_remove(c, &q->types, &m->node);
 	}
@@ -333,7 +348,7 @@ void msgqueue_dequeue(
 }
 
 /* An operation of its own. */
-static void dismiss(
+static void cancel_waiter(
 	struct caller *c, struct msgqueue *q, struct waiter *w, s32 result)
 {
 	msgqueue_dequeue(c, q, w, result);
@@ -363,7 +378,7 @@ static struct waiter *next_of(struct caller *c, struct wait_queue *wq)
 
 /* The oldest of all if it is alive, for only that one may sleep without looking
  * for itself; ours to end. */
-void msgqueue_alarm(struct caller *c, struct msgqueue *q)
+void msgqueue_crash_guard(struct caller *c, struct msgqueue *q)
 {
 	struct waiter *r = wait_first_alive(c, &q->receivers);
 	struct waiter *s = wait_first_alive(c, &q->senders);
@@ -371,10 +386,10 @@ void msgqueue_alarm(struct caller *c, struct msgqueue *q)
 	if (r && s && s->stamp < r->stamp)
 		r = s;
 	if (r || s)
-		wait_alarm(c, r ? r : s);
+		wait_crash_guard(c, r ? r : s);
 }
 
-int msgqueue_dismiss_some(struct caller *c, struct msgqueue *q, s32 result)
+int msgqueue_cancel_some(struct caller *c, struct msgqueue *q, s32 result)
 {
 	u32 left = HOLD_LEAVES;
 	struct waiter *w;
@@ -383,40 +398,112 @@ int msgqueue_dismiss_some(struct caller *c, struct msgqueue *q, s32 result)
 		(w = next_of(c, &q->senders))) {
 		if (!left--)
 			return 1;
-		dismiss(c, q, w, result);
+		cancel_waiter(c, q, w, result);
 	}
-	wait_alarm_end(c);
+	wait_crash_guard_end(c);
 	return 0;
 }
 
 /*
- * Each sender is held against the room there is now, not against what others
+ * Each sender is held against the space there is now, not against what others
  * will leave of it. Linux moves those that do not fit behind those that do,
  * which leave the queue here: the order that remains is the same.
  */
-static void wake_senders(struct caller *c, struct msgqueue *q)
+static int wake_senders(struct caller *c, struct msgqueue *q, u32 left)
 {
 	struct waiter *w = wait_at(c, q->senders.head), *next;
 	struct walk walk = {0};
 
 	for (; w && walk_goes_on(c, &walk, wait_index(c, w)); w = next) {
 		next = wait_at(c, w->next);
-		if (wait_dead(w) || msg_fits(q, w->msg.max_size))
-			dismiss(c, q, w, SLEEP_RETRY);
+		if (!wait_dead(w) && !msg_fits(q, w->msg.max_size))
+			continue;
+		if (!left--)
+			return 1;
+		cancel_waiter(c, q, w, SLEEP_RETRY);
 	}
+	return 0;
 }
 
-void msgqueue_wake(struct caller *c, struct msgqueue *q)
+static int too_small(const struct msg_wait *wait, u64 size)
 {
+	return size > wait->max_size && !(wait->mode & MSG_TAKE_CUT);
+}
+
+/*
+ * A message of this type and size came: of the receivers queued before stamp
+ * whom it matches those get E2BIG who have no space for it, and the others look
+ * for themselves. 1: left are let go, and there are more.
+ */
+static int let_go(struct caller *c, struct msgqueue *q, s64 type, u64 size,
+	u64 stamp, u32 *left)
+{
+	struct waiter *w = wait_at(c, q->receivers.head), *next;
+	struct walk walk = {0};
+	s32 result;
+
+	for (; w && w->stamp < stamp &&
+		walk_goes_on(c, &walk, wait_index(c, w));
+		w = next) {
+		next = wait_at(c, w->next);
+		if (!wait_dead(w) && !matches(&w->msg, type))
+			continue;
+		if (!(*left)--)
+			return 1;
+		result = too_small(&w->msg, size) ? -E2BIG : SLEEP_RETRY;
+		cancel_waiter(c, q, w, result);
+	}
+	return 0;
+}
+
+static int let_go_for_youngest(struct caller *c, struct msgqueue *q, u32 *left)
+{
+	const struct msg *m = msg_at(c, ENDS_LAST(q->ends));
+
+	return m && let_go(c, q, m->node.key, m->size, UINT64_MAX, left);
+}
+
+/* What pending says, or HOLD_LEAVES sleepers of it: then 1. */
+static int wake_some(struct caller *c, struct msgqueue *q)
+{
+	u32 left = HOLD_LEAVES;
 	struct waiter *w;
 
-	if (q->pending & MSG_PEND_RECEIVERS)
-		while ((w = next_of(c, &q->receivers)))
-			dismiss(c, q, w, SLEEP_RETRY);
-	if (q->pending & MSG_PEND_SENDERS)
-		wake_senders(c, q);
-	atom_store_release(&q->pending, 0);
-	wait_alarm_end(c);
+	while ((q->pending & MSG_PEND_RECEIVERS) &&
+		(w = next_of(c, &q->receivers))) {
+		if (!left--)
+			return 1;
+		cancel_waiter(c, q, w, SLEEP_RETRY);
+	}
+	if ((q->pending & MSG_PEND_YOUNGEST) &&
+		let_go_for_youngest(c, q, &left))
+		return 1;
+	return (q->pending & MSG_PEND_SENDERS) && wake_senders(c, q, left);
+}
+
+/* Let others have the lock, and take it again. */
+static __attribute__((noinline)) void wake_pause(
+	struct caller *c, struct slot *s)
+{
+	wait_pause_begin(c);
+	wait_pause_end(c, lock_pause(c, &s->lock));
+	lock_acquire(c, &s->lock);
+	section_end(c);
+	if (s->bias)
+		take_back(c, s);
+}
+
+void msgqueue_wake(struct caller *c, struct slot *s)
+{
+	struct msgqueue *q = queue_there(c, s);
+
+	while (q && q->pending && unlikely(wake_some(c, q))) {
+		wake_pause(c, s);
+		q = queue_there(c, s);
+	}
+	if (q && q->pending)
+		atom_store_release(&q->pending, 0);
+	wait_crash_guard_end(c);
 }
 
 /* ---- sending ---- */
@@ -477,7 +564,7 @@ static int hand_over(struct caller *c, struct msgqueue *q, struct waiter *w,
 	struct parcel *p, u32 pid)
 {
 	struct thread *th = region_thread(&c->region, wait_index(c, w));
-	u64 room = w->msg.max_size;
+	u64 capacity = w->msg.max_size;
 
 	if (hand_payload(c, p, &th->blocks)) {
 		journal_abort(c);
@@ -491,32 +578,51 @@ static int hand_over(struct caller *c, struct msgqueue *q, struct waiter *w,
 	note_sent(c, q, pid);
 	/* The kernel stores the thread's id here, not the process's. */
 	note_received(c, q, th->tid);
-	msgqueue_dequeue(c, q, w, (s32)(p->size < room ? p->size : room));
+	msgqueue_dequeue(
+		c, q, w, (s32)(p->size < capacity ? p->size : capacity));
 	wait_grant(c, w);
 	journal_commit(c);
 	return 0;
 }
 
-/* 1 if some receiver took it. */
-static int deliver(
-	struct caller *c, struct msgqueue *q, struct parcel *p, u32 pid)
+/* The first receiver that takes the message, or NULL; others: there are some
+ * before it that are to be let go. */
+static struct waiter *find_taker(struct caller *c, const struct msgqueue *q,
+	const struct parcel *p, int *ret_others)
 {
-	struct waiter *w = wait_at(c, q->receivers.head), *next;
+	struct waiter *w = wait_at(c, q->receivers.head);
 	struct walk walk = {0};
 
-	for (; w && walk_goes_on(c, &walk, wait_index(c, w)); w = next) {
-		next = wait_at(c, w->next);
-		if (wait_dead(w))
-			dismiss(c, q, w, -EINTR);
-		else if (!matches(&w->msg, p->type))
-			continue;
-		else if (p->size > w->msg.max_size &&
-			 !(w->msg.mode & MSG_TAKE_CUT))
-			dismiss(c, q, w, -E2BIG);
-		else if (!hand_over(c, q, w, p, pid))
-			return 1;
+	for (; w && walk_goes_on(c, &walk, wait_index(c, w));
+		w = wait_at(c, w->next)) {
+		if (!wait_dead(w)) {
+			if (!matches(&w->msg, p->type))
+				continue;
+			if (!too_small(&w->msg, p->size) && !wait_stopped(c, w))
+				return w;
+		}
+		*ret_others = 1;
 	}
-	return 0;
+	return NULL;
+}
+
+/* Somebody has the message who came at stamp. Should we die here they sleep on,
+ * as if they had come after him. */
+static __attribute__((noinline)) void let_go_before(struct caller *c,
+	struct slot *s, struct msgqueue *q, const struct parcel *p, u64 stamp)
+{
+	const u64 ident = s->ident;
+	u32 left = HOLD_LEAVES;
+
+	while (let_go(c, q, p->type, p->size, stamp, &left)) {
+		wait_pause_begin(c);
+		wait_pause_end(c, lock_pause(c, &s->lock));
+		msg_lock_any(c, s);
+		section_end(c);
+		if (s->ident != ident)
+			return;
+		left = HOLD_LEAVES;
+	}
 }
 
 /* Into the queue; an operation of its own. pid 0: a message put back. */
@@ -544,18 +650,53 @@ static inline int put(
 	if (unlikely(c->damaged))
 		return damage_abort(c);
 	journal_commit(c);
-	c->fetch[0] = m;
+	msg_thread(c)->fetch[0] = m;
 	return 0;
 }
 
-int msgqueue_send(
-	struct caller *c, struct msgqueue *q, struct parcel *p, u32 pid)
+/*
+ * The message comes into the queue first: who gets E2BIG, and tries again with
+ * more space, finds it; also if we die. One put back is not the youngest: then
+ * all look for themselves.
+ */
+static __attribute__((noinline)) int put_then_wake(struct caller *c,
+	struct slot *s, struct msgqueue *q, const struct parcel *p, u32 pid)
+{
+	int err;
+
+	journal_set32(c, &q->pending,
+		q->pending | (pid ? MSG_PEND_YOUNGEST : MSG_PEND_RECEIVERS));
+	msgqueue_crash_guard(c, q);
+	err = put(c, q, p, pid);
+	if (err)
+		journal_abort(c);
+	msgqueue_wake(c, s);
+	return err;
+}
+
+/* Somebody sleeps in msgrcv. */
+static int send_to_sleepers(struct caller *c, struct slot *s,
+	struct msgqueue *q, struct parcel *p, u32 pid)
+{
+	int others = 0;
+	struct waiter *w = find_taker(c, q, p, &others);
+
+	if (w && !hand_over(c, q, w, p, pid)) {
+		if (unlikely(others))
+			let_go_before(c, s, q, p, w->stamp);
+		return 0;
+	}
+	return unlikely(w || others) ? put_then_wake(c, s, q, p, pid)
+				     : put(c, q, p, pid);
+}
+
+int msgqueue_send(struct caller *c, struct slot *s, struct msgqueue *q,
+	struct parcel *p, u32 pid)
 {
 	if (!p->stamp)
 		p->stamp = ++q->stamp;
-	if (q->receivers.head && deliver(c, q, p, pid))
-		return 0;
-	return put(c, q, p, pid);
+	return q->receivers.head ? send_to_sleepers(c, s, q, p, pid)
+				 : put(c, q, p, pid);
 }
 
 int msgqueue_put_biased(
@@ -584,7 +725,7 @@ static inline void take_out(
 		msgmem_block_out(c, q, m, p->where);
 	msgmem_give(c, q, m);
 	note_received(c, q, c->pid);
-	c->fetch[0] = m;
+	msg_thread(c)->fetch[0] = m;
 }
 
 int msgqueue_take_biased(
@@ -597,19 +738,19 @@ int msgqueue_take_biased(
 	return 0;
 }
 
-int msgqueue_take(
-	struct caller *c, struct msgqueue *q, struct msg *m, struct parcel *p)
+int msgqueue_take(struct caller *c, struct slot *s, struct msgqueue *q,
+	struct msg *m, struct parcel *p)
 {
 	take_out(c, q, m, p);
 	if (unlikely(c->damaged))
 		return damage_abort(c);
 	if (unlikely(q->senders.head)) {
 		journal_set32(c, &q->pending, q->pending | MSG_PEND_SENDERS);
-		msgqueue_alarm(c, q);
+		msgqueue_crash_guard(c, q);
 	}
 	journal_commit(c);
 	msgmem_trim(c, q, m);
 	if (unlikely(q->pending))
-		msgqueue_wake(c, q);
+		msgqueue_wake(c, s);
 	return 0;
 }

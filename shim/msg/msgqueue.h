@@ -14,7 +14,7 @@
 
 /* Payloads up to here stand in the message's own cell: 17 units of 64 bytes. */
 #define MSG_INLINE (17u * 64u - (u32)sizeof(struct msg))
-/* Journal room that one operation on a queue takes at most. */
+/* Journal capacity that one operation on a queue takes at most. */
 #define MSG_ENTRIES (RBTREE_ENTRIES + 40u)
 
 /* Where a payload is: a block of the thread, or (MSG_IN_CELL) not in one. */
@@ -37,9 +37,29 @@ enum {
 };
 #define MSG_TAKE_HOW(mode) ((mode)&0xff)
 
+/* What message queues keep of a thread from call to call, in its private memory. */
+struct msg_thread {
+	/* What the last call used, cell and chunk: to be fetched with the lock
+	 * of its queue. */
+	const void *fetch[2];
+	u32 sent_in_row; /* messages since one was received */
+	u32 trim_left;	 /* msgmem_trim has left something to do */
+};
+_Static_assert(
+	sizeof(struct msg_thread) <= sizeof(((struct caller *)0)->of_msg),
+	"caller.of_msg");
+
+static inline struct msg_thread *msg_thread(const struct caller *c)
+{
+	return (struct msg_thread *)(void *)c->of_msg;
+}
+
 /* msgqueue.pending */
 #define MSG_PEND_SENDERS 1u
 #define MSG_PEND_RECEIVERS 2u
+/* Receivers that the youngest message matches. Nobody sends before all of them
+ * have been seen to: whoever takes the lock does that first. */
+#define MSG_PEND_YOUNGEST 4u
 
 /* waiter.kind; and of struct users */
 enum {
@@ -59,7 +79,7 @@ struct parcel {
 static inline struct msgqueue *msg_body(
 	const struct caller *c, const struct slot *s)
 {
-	return ref_at(c, s->body);
+	return ref_at(c, ref_relaxed(&s->body));
 }
 static inline struct msg *msg_at(const struct caller *c, u32 link)
 {
@@ -89,10 +109,10 @@ int msgmem_own_block(struct caller *c, u32 where, u64 size);
 void msgmem_drop_big(struct caller *c);
 
 /* A cell for a message of this size, as the first part of an operation: the
- * journal is empty when it is called. NULL: no memory. msgmem_is_room: 1 if
+ * journal is empty when it is called. NULL: no memory. msgmem_has_space: 1 if
  * that needs no heap. */
 struct msg *msgmem_take(struct caller *c, struct msgqueue *q, u64 size);
-int msgmem_is_room(const struct msgqueue *q, u64 size);
+int msgmem_has_space(const struct msgqueue *q, u64 size);
 /* Give a cell back, as part of an operation. */
 void msgmem_give(struct caller *c, struct msgqueue *q, struct msg *m);
 /* Swap the payload of a message that leaves into the own block, and back: part
@@ -102,7 +122,7 @@ void msgmem_block_out(
 void msgmem_block_in(struct caller *c, struct msgqueue *q, struct msg *m);
 /* After the commit of an operation that gave the cell m back: return memory
  * that is not needed. Operations of their own. Pages are not given back under
- * the queue's lock: with caller.trim_left a block of them is the thread's own,
+ * the queue's lock: with msg_thread.trim_left a block of them is the thread's own,
  * heap_settle follows without a lock, and then, locked again, trim_rest, until
  * that says 0. */
 void msgmem_trim(struct caller *c, struct msgqueue *q, struct msg *m);
@@ -117,6 +137,11 @@ int msgmem_much(const struct msgqueue *q);
  * again. A large block becomes the thread's own: heap_settle follows. */
 void msgmem_free_all(struct caller *c, struct msgqueue *q);
 int msgmem_free_some(struct caller *c, struct msgqueue *q);
+/* Return what is kept for messages to come: warm blocks, and of an empty queue
+ * its chunks, one. 1 if something went, and there may be more; heap_settle
+ * follows. Has: whether there is any, also without the lock, as a hint. */
+int msgmem_spare_some(struct caller *c, struct msgqueue *q);
+int msgmem_has_spare(const struct msgqueue *q);
 
 static inline struct msg_block *msg_block_of(struct msg *m)
 {
@@ -161,15 +186,18 @@ int msgqueue_seek(const struct caller *c, const struct slot *s,
 
 /* Send: to the first waiting receiver that takes it, else into the queue.
  * pid 0: a message put back. 0, -ENOMEM or, as all here, -EIO (damage.h).
- * Operations of their own. */
-int msgqueue_send(
-	struct caller *c, struct msgqueue *q, struct parcel *p, u32 pid);
+ * Operations of their own. Where receivers whose buffers are too small are more
+ * than HOLD_LEAVES, others have the lock in between: as after msgqueue_wake, the
+ * queue may be gone. */
+int msgqueue_send(struct caller *c, struct slot *s, struct msgqueue *q,
+	struct parcel *p, u32 pid);
 /* Take m out for the caller; its payload ends in p. An operation of its own,
- * followed by waking senders. */
-int msgqueue_take(
-	struct caller *c, struct msgqueue *q, struct msg *m, struct parcel *p);
-/* Both on a queue that is biased to us, so that nobody sleeps there; room in
- * msgmem_is_room is known, and what msgmem_trim_due says is done by the caller.
+ * followed by waking senders: as after msgqueue_wake, the queue may be gone. */
+int msgqueue_take(struct caller *c, struct slot *s, struct msgqueue *q,
+	struct msg *m, struct parcel *p);
+/* Both on a queue that is biased to us, so that nobody sleeps there; space in
+ * msgmem_has_space is known, and what msgmem_trim_due says is done by the
+ * caller.
  */
 int msgqueue_put_biased(
 	struct caller *c, struct msgqueue *q, const struct parcel *p);
@@ -182,12 +210,20 @@ void msgqueue_enqueue(struct caller *c, struct slot *s, struct msgqueue *q,
 /* Take any waiter out with a result: part of an operation. */
 void msgqueue_dequeue(
 	struct caller *c, struct msgqueue *q, struct waiter *w, s32 result);
-/* Before the commit of an operation that sets msgqueue.pending: if we die
- * behind it, somebody who sleeps is woken and does the rest. Then msgqueue_wake
- * wakes what pending says. Also before a removal; dismiss_some ends it. */
-void msgqueue_alarm(struct caller *c, struct msgqueue *q);
-void msgqueue_wake(struct caller *c, struct msgqueue *q);
+/*
+ * Before the commit of an operation that sets msgqueue.pending: if we die
+ * behind it, somebody who sleeps is woken and does the rest. Also before a
+ * removal; dismiss_some ends it.
+ *
+ * Then msgqueue_wake wakes what pending says, and clears it. After HOLD_LEAVES
+ * sleepers others may have the lock (lock_pause): whoever takes it finds pending
+ * and goes on with that (msg_lock_any) before he does anything else, so whoever
+ * was woken cannot queue again before all are. The queue may be removed meanwhile,
+ * which slot.ident tells; the lock is held all the same.
+ */
+void msgqueue_crash_guard(struct caller *c, struct msgqueue *q);
+void msgqueue_wake(struct caller *c, struct slot *s);
 /* End every sleeper with a result (RMID), or HOLD_LEAVES of them: then 1. */
-int msgqueue_dismiss_some(struct caller *c, struct msgqueue *q, s32 result);
+int msgqueue_cancel_some(struct caller *c, struct msgqueue *q, s32 result);
 
 #endif

@@ -2,6 +2,8 @@
 /*
  * Slabs of payload blocks; see msgslab.h. In front of each block stands a line
  * that names its slab.
+ *
+ * Keeps INV_MSG_SLAB (inspect/check.h).
  */
 #include "msg/msgslab.h"
 #include "registry/damage.h"
@@ -98,7 +100,7 @@ static int add_slab(struct caller *c, u32 tier)
 	*s = (struct msg_slab){0};
 	for (i = 0; i < n_blocks(tier); i++)
 		*label(s, tier, i) = slab_link(c, s);
-	list_push(c, &all->room[tier], s);
+	list_push(c, &all->partial[tier], s);
 	journal_set64(c, &all->moving.off, 0);
 	return 0;
 }
@@ -107,17 +109,17 @@ static int alloc_locked(struct caller *c, u32 tier, struct ref *ret)
 {
 	struct msg_slabs *all = slabs(c);
 	struct msg_slab *s;
-	int err = all->room[tier] ? 0 : add_slab(c, tier);
+	int err = all->partial[tier] ? 0 : add_slab(c, tier);
 	u32 i;
 
 	if (err)
 		return err;
-	s = slab_at(c, all->room[tier]);
+	s = slab_at(c, all->partial[tier]);
 	if (unlikely(!s || c->damaged || !(~s->used & all_used(tier)))) {
 		/* A list that leads nowhere is lost; the next call begins
 		 * another. */
 		c->damaged = 0;
-		journal_set32(c, &all->room[tier], 0);
+		journal_set32(c, &all->partial[tier], 0);
 		journal_commit(c);
 		return -ENOMEM;
 	}
@@ -126,7 +128,7 @@ static int alloc_locked(struct caller *c, u32 tier, struct ref *ret)
 		journal_set32(c, &all->idle[tier], 0);
 	journal_set64(c, &s->used, s->used | 1ULL << i);
 	if (s->used == all_used(tier)) {
-		list_remove(c, &all->room[tier], s);
+		list_remove(c, &all->partial[tier], s);
 		list_push(c, &all->full[tier], s);
 	}
 	journal_set64(
@@ -140,7 +142,7 @@ int msgslab_alloc_at(struct caller *c, u32 tier, struct ref *ret)
 
 	/* A new one is filled with pages before the lock is taken; should
 	 * somebody else have made one meanwhile it goes back. */
-	if (unlikely(!atom_load_relaxed(&slabs(c)->room[tier])))
+	if (unlikely(!atom_load_relaxed(&slabs(c)->partial[tier])))
 		heap_prepare(c, SLAB_SIZE);
 	heap_acquire(c);
 	err = alloc_locked(c, tier, ret);
@@ -153,9 +155,15 @@ int msgslab_alloc_at(struct caller *c, u32 tier, struct ref *ret)
 	return err;
 }
 
-/* The offset of a slab that has to be discarded after the commit, or 0. */
-static u64 free_locked(struct caller *c, u32 tier, struct ref *ref)
+/* What has become of a slab that is empty now. */
+struct gone {
+	u64 off;  /* to be discarded after the commit; 0: none */
+	int left; /* it is the thread's own */
+};
+
+static struct gone free_locked(struct caller *c, u32 tier, struct ref *ref)
 {
+	const struct gone none = {0, 0};
 	struct msg_slabs *all = slabs(c);
 	u32 *at = region_span(&c->region, (struct ref){ref->off - LINE}, LINE);
 	struct msg_slab *s = at ? slab_at(c, *at) : NULL;
@@ -163,39 +171,44 @@ static u64 free_locked(struct caller *c, u32 tier, struct ref *ref)
 
 	if (unlikely(!s || c->damaged)) {
 		c->damaged = 0;
-		return 0;
+		return none;
 	}
 	i = ((char *)at - (char *)(s + 1)) / (msgslab_cap(tier) + LINE);
 	if (i >= n_blocks(tier) || !(s->used >> i & 1))
-		return 0;
+		return none;
 	if (s->used == all_used(tier)) {
 		list_remove(c, &all->full[tier], s);
-		list_push(c, &all->room[tier], s);
+		list_push(c, &all->partial[tier], s);
 	}
 	journal_set64(c, &s->used, s->used & ~(1ULL << i));
 	journal_set64(c, &ref->off, 0);
 	if (s->used)
-		return 0;
-	list_remove(c, &all->room[tier], s);
+		return none;
+	list_remove(c, &all->partial[tier], s);
 	if (!all->idle[tier]) {
-		list_append(c, &all->room[tier], s);
+		list_append(c, &all->partial[tier], s);
 		journal_set32(c, &all->idle[tier], slab_link(c, s));
-		return 0;
+		return none;
 	}
 	off = region_off(&c->region, s);
 	journal_set64(c, &all->moving.off, off);
-	return heap_free_locked(c, SLAB_SIZE, &all->moving) ? off : 0;
+	if (heap_leave(c, SLAB_SIZE, &all->moving))
+		return (struct gone){0, 1};
+	if (!heap_free_locked(c, SLAB_SIZE, &all->moving))
+		return none;
+	return (struct gone){off, 0};
 }
 
-void msgslab_free_at(struct caller *c, u32 tier, struct ref *ref)
+int msgslab_free_at(struct caller *c, u32 tier, struct ref *ref)
 {
-	u64 off;
+	struct gone gone;
 
 	heap_acquire(c);
-	off = free_locked(c, tier, ref);
+	gone = free_locked(c, tier, ref);
 	journal_commit(c);
 	/* Still under the lock: nobody else may have got it yet. */
-	if (off)
-		heap_discard(c, off, SLAB_SIZE);
+	if (unlikely(gone.off))
+		heap_discard(c, gone.off, SLAB_SIZE);
 	heap_release(c);
+	return gone.left;
 }

@@ -20,8 +20,10 @@ static inline u64 msgslab_cap(u32 tier)
 }
 
 /* As heap_alloc_at and heap_free_at: operations of their own. *ret must be 0 in
- * the registry; -ENOMEM. */
+ * the registry; -ENOMEM. msgslab_free_at: 1 if a slab has become the thread's
+ * own, with its pages; heap_settle follows. It does not where the thread has a
+ * block already: its pages then go under the heap's lock. */
 int msgslab_alloc_at(struct caller *c, u32 tier, struct ref *ret);
-void msgslab_free_at(struct caller *c, u32 tier, struct ref *ref);
+int msgslab_free_at(struct caller *c, u32 tier, struct ref *ref);
 
 #endif

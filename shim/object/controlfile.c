@@ -2,6 +2,7 @@
 /*
  * Taking over what was written to control files; see controlfile.h.
  */
+#include <linux/fcntl.h>
 #include "object/controlfile.h"
 #include "object/sidefile.h"
 #include "object/sysctltext.h"
@@ -10,16 +11,11 @@
 #include "registry/lock.h"
 
 #define O_ACCMODE_RW 2
-#define O_CREAT 0100
-#define O_EXCL 0200
-#define O_CLOEXEC 02000000
-#define O_NOFOLLOW 0400000
 /* O_WRONLY, O_RDWR, O_NONBLOCK, O_DSYNC and O_SYNC, O_CLOEXEC */
 #define O_KEPT (03 | 04000 | 04010000 | O_CLOEXEC)
 #define LOCK_SHARED 1
 #define LOCK_ALONE 2
 #define LOCK_NO_WAIT 4
-#define SEEK_START 0
 /* The kernel looks no further in one write. */
 #define TEXT_MAX 4095
 
@@ -44,7 +40,7 @@ static long read_text(struct caller *c, int fd, u32 which,
 	struct sysctl_values *ret, s64 *ret_result)
 {
 	/* Not on the stack, which may be small. */
-	char *text = sys_mmap(NULL, TEXT_MAX, 3, 0x22, -1, 0);
+	char *text = sys_mmap_private(TEXT_MAX);
 	long n;
 
 	ret->n = 0;

@@ -22,8 +22,8 @@
  * All under header.control_lock, which is taken before any other. A text is
  * applied once, whoever is killed in the middle: its values are noted
  * (header.control_taken), it is removed from the file, and one operation sets
- * them and removes the note, under the facility's lock, so that no wish for an
- * id is granted before that is final. The next owner of the lock who finds a
+ * them and removes the note, under the facility's lock, so that no request for
+ * an id is granted before that is final. The next owner of the lock who finds a
  * note looks into the file. Does it still say the same, it was not removed, or
  * was written a second time in the same words before anybody could see the
  * first: both are one text still to be applied. Else the note is.

@@ -3,6 +3,7 @@
  * Limits; see limits.h. Values: doc/kernel-semantics.md §1.1 and §3.1.
  */
 #include "object/limits.h"
+#include "base/usdt.h"
 #include "object/control.h"
 #include "object/sysctltext.h"
 #include "registry/event.h"
@@ -53,7 +54,7 @@ static u64 take_number(const char **text, int *ret_negative)
 	return v;
 }
 
-static void set_from_host(
+static void set_from_app(
 	struct limits *l, const struct control *k, u32 idx_bits, s64 v)
 {
 	char *at = (char *)l + k->offset -
@@ -90,7 +91,7 @@ static void limits_from_host(struct limits *l, u32 idx_bits)
 		at = text;
 		for (j = 0; j < sysctl_files[i].n_values; j++, k++) {
 			v = (s64)take_number(&at, &negative);
-			set_from_host(l, k, idx_bits, negative ? -v : v);
+			set_from_app(l, k, idx_bits, negative ? -v : v);
 		}
 	}
 }
@@ -127,6 +128,7 @@ static int is_news(struct caller *c, enum limit which, u64 value)
 int limit_hit(
 	struct caller *c, enum limit which, u64 value, u64 asked, int error)
 {
+	USDT3(limit, limit_name(which), value, asked);
 	if (is_news(c, which, value))
 		event_add_asked(c, EVENT_LIMIT, which | (u64)-error << 32,
 			value, asked);

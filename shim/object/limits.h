@@ -8,7 +8,8 @@
 #include "registry/caller.h"
 
 enum limits_profile {
-	LIMITS_KERNEL, /* exactly Linux's checks, and the host's limits */
+	LIMITS_KERNEL, /* exactly Linux's checks, and the limits of the
+ * kernel */
 	LIMITS_ROOMY,  /* ceilings that only make calls fail are lifted */
 };
 
@@ -28,7 +29,7 @@ enum limit {
 	LIMIT_RLIMIT_MSGQUEUE,
 	LIMIT_MSGMAX,
 	LIMIT_MSGMNB,
-	LIMIT_IDS, /* no idx is free, or none from a wished one on */
+	LIMIT_IDS, /* no idx is free, or none from the requested one on */
 };
 
 /* Its name, as in control.h; "?" if there is no such limit. Only the low half

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Creation and removal of objects; see object.h.
+ *
+ * Keeps INV_SLOT, INV_REMOVING, INV_TOTAL (inspect/check.h).
  */
 #include "object/object.h"
 #include "index/keyhash.h"
@@ -8,6 +10,7 @@
 #include "object/kernelkey.h"
 #include "object/limits.h"
 #include "object/perm.h"
+#include "object/reap.h"
 #include "registry/damage.h"
 #include "registry/event.h"
 #include "registry/heap.h"
@@ -287,7 +290,7 @@ static void prefetch_next(const struct caller *c, const struct object_class *k)
 	prefetch_slot(k, region_slot(&c->region, k->facility, idx));
 }
 
-int object_get(struct caller *c, const struct object_class *k, s32 key,
+static int get_once(struct caller *c, const struct object_class *k, s32 key,
 	u64 size, s32 flg)
 {
 	struct early early = {0};
@@ -330,6 +333,16 @@ int object_get(struct caller *c, const struct object_class *k, s32 key,
 	return ret;
 }
 
+int object_get(struct caller *c, const struct object_class *k, s32 key,
+	u64 size, s32 flg)
+{
+	int ret = get_once(c, k, key, size, flg);
+
+	if (unlikely(ret == -ENOMEM) && msg_spare(c))
+		ret = get_once(c, k, key, size, flg);
+	return ret;
+}
+
 void object_stat(const struct caller *c, const struct slot *s, u64 ident,
 	struct object_stat *ret)
 {
@@ -358,6 +371,51 @@ int object_lookup(struct caller *c, enum facility f, s32 id, enum object_by by,
 	return by == OBJECT_BY_IDX_ANY
 		       ? 0
 		       : perm_check_of(c, *ret, *ret_ident, PERM_R);
+}
+
+/* Without the lock: 0, -EIDRM, or -EBUSY if it must be taken, for somebody has
+ * it all the time, or as fill says. */
+static int stat_peek(struct caller *c, const struct object_stat_class *k,
+	const struct slot *s, u64 ident, struct object_stat *ret)
+{
+	u32 tries = 0;
+	u64 count;
+	int got;
+
+	do {
+		if (!lock_peek_begin(&s->lock, &count))
+			continue;
+		if (atom_load_acquire(&s->ident) != ident)
+			return -EIDRM;
+		got = k->fill(c, s, ident, 0, ret);
+		if (!got || !lock_peek_valid(&s->lock, count))
+			continue;
+		if (atom_load_relaxed(&s->ident) != ident)
+			return -EIDRM;
+		return got < 0 ? got : 0;
+	} while (lock_peek_again(c, &s->lock, tries++));
+	return -EBUSY;
+}
+
+int object_stat_by(struct caller *c, const struct object_stat_class *k, s32 id,
+	enum object_by by, struct object_stat *ret)
+{
+	struct slot *s;
+	u64 ident;
+	int err = object_lookup(c, k->facility, id, by, &s, &ident);
+
+	if (!err)
+		err = caller_enroll(c);
+	if (!err)
+		err = stat_peek(c, k, s, ident, ret);
+	if (err == -EBUSY) {
+		err = k->lock(c, s, ident);
+		if (err)
+			return err;
+		k->fill(c, s, ident, 1, ret);
+		lock_release(c, &s->lock);
+	}
+	return err || by == OBJECT_BY_ID ? err : ret->id;
 }
 
 void object_set_locked(
@@ -398,6 +456,15 @@ void object_finish_locked(
 		removal_finish(c, k);
 }
 
+/* A pass over sleepers may be under way, and whoever takes the lock in a pause
+ * of it goes on with it: better not with the facility's lock held. */
+static __attribute__((noinline)) void await_pass(
+	struct caller *c, const struct object_class *k, struct slot *s)
+{
+	k->lock(c, s);
+	lock_release(c, &s->lock);
+}
+
 int object_remove(struct caller *c, const struct object_class *k, s32 id)
 {
 	struct slot *s;
@@ -413,14 +480,16 @@ int object_remove(struct caller *c, const struct object_class *k, s32 id)
 	err = caller_enroll(c);
 	if (err)
 		return err;
+	if (unlikely(lock_busy(&s->lock)))
+		await_pass(c, k, s);
 	object_fac_lock(c, k);
 	s = ids_find(c, k->facility, id, &ident);
 	err = s ? perm_owner(c, s) : -EINVAL;
 	if (err)
 		goto out;
 	k->lock(c, s);
-	if (k->alarm)
-		k->alarm(c, s);
+	if (k->crash_guard)
+		k->crash_guard(c, s);
 	object_retire_locked(c, k, s);
 	if (remove_rest(c, k, slot_index(c, k, s)))
 		removal_finish(c, k);

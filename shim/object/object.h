@@ -51,6 +51,22 @@ enum object_by {
  * it may be gone by the time that it is looked at. */
 int object_lookup(struct caller *c, enum facility f, s32 id, enum object_by by,
 	struct slot **ret, u64 *ret_ident);
+/* What IPC_STAT asks of a facility. */
+struct object_stat_class {
+	enum facility facility;
+	/* The object to *ret, which begins with a struct object_stat; without
+	 * the lock, unless `locked`: 1; 0 if it must be looked at again; -EBUSY
+	 * if the lock must be taken, for one who is dead has left something to
+	 * do. */
+	int (*fill)(struct caller *c, const struct slot *s, u64 ident,
+		int locked, void *ret);
+	/* Take it, with that done: 0, -EIDRM, -EINVAL. */
+	int (*lock)(struct caller *c, struct slot *s, u64 ident);
+};
+/* IPC_STAT and its kin: 0, or the id if it was named by index; -EINVAL, -EACCES,
+ * -EIDRM. */
+int object_stat_by(struct caller *c, const struct object_stat_class *k, s32 id,
+	enum object_by by, struct object_stat *ret);
 /* IPC_SET's part in them, journaled; slot lock held. */
 void object_set_locked(
 	struct caller *c, struct slot *s, u32 uid, u32 gid, u32 mode);
@@ -81,7 +97,7 @@ struct object_class {
 	/* Added to the facility's total (semaphores, pages). */
 	u64 (*weight)(u64 size);
 	/* Step 2 of removal; slot lock held. May be run twice. 1: HOLD_LEAVES
-	 * sleepers were dismissed, others are left; call it again after
+	 * sleepers were cancelled, others are left; call it again after
 	 * lock_pause. */
 	int (*empty)(struct caller *c, struct slot *s);
 	/* In step 3, part of the operation: 1 if the body is not to be freed,
@@ -95,8 +111,8 @@ struct object_class {
 	void (*lock)(struct caller *c, struct slot *s);
 	/* Before a removal is committed, slot lock held: see to it that our
 	 * death wakes a sleeper, who finishes the removal. `empty` ends it
-	 * (wait_alarm_end). May be NULL. */
-	void (*alarm)(struct caller *c, struct slot *s);
+	 * (wait_crash_guard_end). May be NULL. */
+	void (*crash_guard)(struct caller *c, struct slot *s);
 };
 
 /* *get(2): the id, or -ENOENT -EEXIST -EINVAL -EACCES -ENOSPC -ENOMEM. mode:

@@ -2,15 +2,9 @@
 /*
  * Permission checks; see perm.h.
  */
+#include <linux/capability.h>
 #include "object/perm.h"
 
-#define CAP_DAC_OVERRIDE 1
-#define CAP_DAC_READ_SEARCH 2
-#define CAP_FOWNER 3
-#define CAP_IPC_LOCK 14
-#define CAP_IPC_OWNER 15
-#define CAP_SYS_ADMIN 21
-#define CAP_SYS_RESOURCE 24
 #define CAP_CHECKPOINT_RESTORE 40
 #define NO_ID 0xffffffffu
 
@@ -84,7 +78,7 @@ static int in_many_groups(u32 gid)
 
 	if (n <= 0)
 		return 0;
-	groups = sys_mmap(NULL, n * 4, 3, 0x22, -1, 0);
+	groups = sys_mmap_private(n * 4);
 	if ((unsigned long)groups > -4096UL)
 		return 0;
 	n = sys_call(__NR_getgroups, n, groups);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * One function for all that the dead leave; see reap.h.
+ * One function for all that exited tasks leave; see reap.h.
  */
 #include "object/reap.h"
 #include "registry/heap.h"
@@ -31,14 +31,18 @@ static int prefork_dead(struct caller *c, struct task *t)
 	return !(u32)atom_load_acquire(&t->prefork);
 }
 
-/* The task is gone, with all that it had. */
+/* The task is gone, with all that it had; or there is a pass to be made, and
+ * then the rest. */
 #define REAPED_ALL 2
+#define REAPED_SOME 3
 
-static int reap_live(struct caller *c, struct task *t)
+static int reap_live(struct caller *c, struct task *t, struct slot **ret_pass)
 {
 	if (task_gone(c, t)) {
 		shm_release_locked(c, t, ~0u);
-		undo_release_locked(c, t);
+		*ret_pass = undo_release_locked(c, t);
+		if (unlikely(*ret_pass))
+			return REAPED_SOME;
 		task_free_locked(c, t);
 		return REAPED_ALL;
 	}
@@ -119,10 +123,9 @@ u64 reap_records(struct caller *c, u32 task, u64 least)
 
 /* ---- a task ---- */
 
-int reap_task(struct caller *c, u32 task)
+/* One hold of the task's lock. */
+static int reap_once(struct caller *c, struct task *t, struct slot **ret_pass)
 {
-	struct task *t = region_task(&c->region, task);
-	const struct header *h = caller_header(c);
 	int changed = 0;
 
 	lock_acquire(c, &t->lock);
@@ -131,15 +134,30 @@ int reap_task(struct caller *c, u32 task)
 		task_free_locked(c, t);
 		changed = 1;
 	} else if (t->state == TASK_LIVE) {
-		changed = reap_live(c, t);
+		changed = reap_live(c, t, ret_pass);
 	}
 	lock_release(c, &t->lock);
+	return changed;
+}
+
+int reap_task(struct caller *c, u32 task)
+{
+	struct task *t = region_task(&c->region, task);
+	const struct header *h = caller_header(c);
+	int changed, some = 0;
+	struct slot *pass = NULL;
+
+	while ((changed = reap_once(c, t, &pass)) == REAPED_SOME) {
+		undo_pass_left(c, pass);
+		some = 1;
+	}
 	/* The kernel woke one sleeper only. Those whom the undo lets go are
 	 * woken by now, in its order. */
 	if (changed == REAPED_ALL) {
 		sys_futex_wake(&t->life, 0x7fffffff);
 		reap_records(c, task, HEAP_OWN_MOST);
 	}
+	changed |= some;
 	if (changed && (h->shm.dest || h->shm.pool))
 		shm_sweep_empty(c);
 	return changed != 0;

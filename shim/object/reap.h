@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The dead: what a process leaves is taken back by whoever meets it, in the
+ * Exited tasks: what a process leaves is taken back by whoever meets it, in the
  * order in which the kernel ends a process: attachments first, then undo.
  */
 #ifndef IPCLIFT_OBJECT_REAP_H
@@ -33,12 +33,26 @@ u64 reap_records(struct caller *c, u32 task, u64 least);
  * all). 1 if there was any. */
 int shm_release_locked(struct caller *c, struct task *t, u32 epoch);
 /* shm: remove segments whose removal was waiting for their last detach, and
- * give back the pages that the dead were giving back. No lock may be held. */
+ * give back the pages that exited tasks were giving back. No lock may be
+ * held. */
 void shm_sweep_empty(struct caller *c);
 /* msg: free the payload blocks of the caller's own record. */
 void msg_release_blocks(struct caller *c);
-/* sem: apply and free all SEM_UNDO records of a task whose process is gone.
- * Needs no room. */
-void undo_release_locked(struct caller *c, struct task *t);
+/*
+ * msg: give back what queues keep for messages to come (warm blocks, and of an
+ * empty queue its chunks). After -ENOMEM, with no lock held: 1 if there was
+ * any, so that another try is worth while. One hold of a queue's lock for each
+ * piece; costs nothing but a look at each queue where nothing is kept.
+ */
+int msg_spare(struct caller *c);
+/*
+ * sem: apply and free all SEM_UNDO records of a task whose process is gone.
+ * Needs no space. NULL when all are; else a set whose pass over many sleepers
+ * is left: the task's lock is given back, undo_pass_left called, and all begins
+ * again. Who dies in between leaves a set that is marked (lock_pause), and a
+ * task with records that others find.
+ */
+struct slot *undo_release_locked(struct caller *c, struct task *t);
+void undo_pass_left(struct caller *c, struct slot *s);
 
 #endif

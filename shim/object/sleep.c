@@ -61,7 +61,8 @@ int sleep_spin(struct spin *spin, const struct sleep_look *look)
 
 /* ---- sleeping ---- */
 
-/* Does the kernel wake for the pending word of the dead whatever it is? */
+/* Does the kernel wake for the pending word of an exited thread whatever it
+ * is? */
 static int kernel_tells(void)
 {
 	static int known; /* 1 no, 2 yes; the same for all threads */
@@ -123,8 +124,11 @@ static void interrupt_sleep(struct caller *c)
 	if (sl->k->restart && (c->signal_flags & SA_RESTART))
 		intr = sl->k->restart;
 	result = leave_queue(c, sl, intr);
-	if (result == SLEEP_RETRY)
-		result = -EINTR;
+	/* What one that was stopped is told (wait_stopped): the handler
+	 * decides. */
+	if (result == SLEEP_RETRY ||
+		(sl->k->restart && result == sl->k->restart))
+		result = intr;
 	sl->result = sl->k->finish(c, sl, result);
 	record_done(c);
 	sl->finished = 1;

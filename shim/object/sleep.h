@@ -6,22 +6,22 @@
  * sleep_class.
  *
  * The waiter is queued by the caller under the object's lock, and the same hold
- * of the lock ends with sleep_arm: from then on a signal handler of the host
- * first takes the sleeper out of its queue, as the kernel does.
+ * of the lock ends with sleep_arm: from then on a signal handler of the
+ * application first takes the sleeper out of its queue, as the kernel does.
  *
  * Before that it may pay to look from outside for a while (sleep_spin): the
  * partner that runs on another CPU is most often just about to do what we wait
  * for, and then neither side needs the waiting list.
  *
- * Whoever may let sleepers through arms wait_alarm before the commit: if he
- * dies, one of them is woken and finishes. If that one dies with him (a process
- * group is killed), the others look for themselves: each sleeps in slices,
- * after which it asks whether the lock's owner died or the object is being
- * removed; a load each, without the lock. Only who came when nobody slept has
- * no slices, which cost a tenth of a hand-over on one CPU: the alarm is always
- * the oldest sleeper's. It has them too on a kernel before 6.2, which at the
- * death of a waker does not wake for a pending word that is not 0, as a sleeper's
- * is between DONE and the wake-up (sleep_slice).
+ * Whoever may let sleepers through arms wait_crash_guard before the commit: if
+ * he dies, one of them is woken and finishes. If that one dies with him (a
+ * process group is killed), the others look for themselves: each sleeps in
+ * slices, after which it asks whether the lock's owner died or the object is
+ * being removed; a load each, without the lock. Only who came when nobody slept
+ * has no slices, which cost a tenth of a hand-over on one CPU: the crash guard
+ * is always the oldest sleeper. It has them too on a kernel before 6.2, which
+ * at the death of a waker does not wake for a pending word that is not 0, as a
+ * sleeper's is between DONE and the wake-up (sleep_slice).
  */
 #ifndef IPCLIFT_OBJECT_SLEEP_H
 #define IPCLIFT_OBJECT_SLEEP_H
@@ -58,8 +58,8 @@ struct sleep_class {
 	/* Finish a removal that its dead owner began. No lock is held. NULL
 	 * where an object with sleepers is never removed. */
 	void (*finish_removal)(struct caller *c);
-	/* A watched word changed, the slice is over, or somebody nudged. In a
-	 * section, no lock held. NULL if there is nothing to do then. */
+	/* A watched word changed, the slice is over, or a spurious wake came.
+	 * In a section, no lock held. NULL if there is nothing to do then. */
 	void (*look_again)(struct caller *c, struct sleeper *sl);
 	/* The record is final and still ours: the call's result. In a section,
 	 * no lock held; may run in front of a signal handler. */
@@ -92,6 +92,16 @@ struct sleeper {
 	s32 result;
 	struct cancel_scope scope;
 };
+
+/* Under the lock, before the sleep and in it. */
+static inline void sleep_slice_set(
+	const struct caller *c, struct sleeper *sl, u64 slice_ns)
+{
+	if (unlikely(atom_load_acquire(&wait_own(c)->moving)))
+		slice_ns = slice_ns ? slice_ns : SLEEP_SLICE_NS;
+	sl->slice_ns = slice_ns;
+	atom_store_release(&wait_own(c)->timed, slice_ns != 0);
+}
 
 /* With the waiter queued and the lock still held. */
 void sleep_arm(struct caller *c, struct sleeper *sl);

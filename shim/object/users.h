@@ -5,8 +5,8 @@
  *
  * On a biased queue nobody sleeps. A call enters by the bias, and if it turns
  * out to need more than the queue's own memory (the heap, a sleep, a look at
- * the dead) it leaves again with nothing done and takes the lock, which ends
- * the bias; whoever is alone gets it back at the end of that call.
+ * exited tasks) it leaves again with nothing done and takes the lock, which
+ * ends the bias; whoever is alone gets it back at the end of that call.
  *
  * Who uses the queue, and on which CPU, is written down only when it changes.
  * On one queue a client and its server both send and receive, so the partner of

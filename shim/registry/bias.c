@@ -24,12 +24,13 @@ void bias_register(struct caller *c)
 		int may;
 	} process;
 
-	if (process.pid != c->pid) {
-		process.may = !sys_call(__NR_membarrier,
-			MEMBARRIER_REGISTER_GLOBAL_EXPEDITED, 0, 0);
-		process.pid = c->pid;
+	if (atom_load_acquire(&process.pid) != c->pid) {
+		atom_store_release(&process.may,
+			!sys_call(__NR_membarrier,
+				MEMBARRIER_REGISTER_GLOBAL_EXPEDITED, 0, 0));
+		atom_store_release(&process.pid, c->pid);
 	}
-	c->may_bias = process.may;
+	c->may_bias = atom_load_relaxed(&process.may);
 }
 
 void bias_grant(struct caller *c, struct slot *s)

@@ -116,7 +116,8 @@ static inline void bias_end(struct slot *s)
 }
 
 /* Register the process with membarrier(2), so that locks may be biased to it;
- * at a thread's first call, since a host may forbid system calls later. */
+ * at a thread's first call, since an application may forbid system calls
+ * later. */
 void bias_register(struct caller *c);
 
 /* With the lock held: lend it to the caller, if its process may be. */

@@ -9,7 +9,7 @@
 #ifndef IPCLIFT_REGISTRY_CALLER_H
 #define IPCLIFT_REGISTRY_CALLER_H
 
-#include "registry/region.h"
+#include "registry/region/region.h"
 #include "base/clock.h"
 #include "base/str.h"
 #include "base/sys.h"
@@ -23,9 +23,11 @@
 #if defined(IPCLIFT_CRASH) || defined(IPCLIFT_EXPLORE)
 #define MAX_GRANTS 4u
 #define HOLD_LEAVES 2u
+#define HERD_LEAST 2u
 #else
 #define MAX_GRANTS 1024u
 #define HOLD_LEAVES 128u
+#define HERD_LEAST 4u
 #endif
 _Static_assert(HOLD_LEAVES < MAX_GRANTS, "no room for one hold");
 
@@ -60,7 +62,7 @@ struct cred {
 struct deferred_signals {
 	u32 n;
 	u32 pending; /* DEFERRED_* */
-	u64 mask;
+	u64 open;    /* DEFERRED_MASK: signals that the section did not block */
 	u64 shielded; /* signals blocked by section_shield, not before */
 	struct {
 		int signo;
@@ -107,14 +109,18 @@ struct caller {
 	struct lock *held[MAX_HELD];
 	u32 in_section; /* > 0: a signal handler must wait */
 	u32 async;	/* 1: the thread may be cancelled at any instruction */
+	u32 n_asked;	/* wait_stopped, since n_grants was 0 */
 	u32 n_grants;	/* to be woken after the unlock: */
-	uintptr_t first_grant;	   /* waiter | 1 if it sleeps */
-	struct waiter *last_grant; /* through waiter.granted_next */
-	struct waiter *alarm;	   /* wait_alarm: woken if we die */
-	u32 alarm_was;		   /* its word before */
+	uintptr_t first_grant;	    /* waiter | 1 if it sleeps */
+	struct waiter *last_grant;  /* through waiter.granted_next */
+	u32 same_cpu;		    /* semop.c: how often in a row */
+	struct waiter *early;	    /* wait_early */
+	struct waiter *crash_guard; /* wait_crash_guard: woken if we
+ * die */
+	u32 crash_guard_was;	    /* its word before */
 	struct deferred_signals deferred;
 	/* Set while the thread sleeps: takes it out of the queue before a
-	 * signal handler of the host runs. */
+	 * signal handler of the application runs. */
 	void (*interrupt)(struct caller *c);
 	void *interrupt_arg;
 	unsigned long
@@ -125,27 +131,11 @@ struct caller {
 	s32 get_flg;	/* of the *get(2) under way */
 	/* Lock-free operations on one object in a row (bias.h). */
 	struct in_row streak[2 * OLDER];
-	/*
-	 * Semaphore sets biased to this thread (bias.h): what an operation
-	 * needs, looked up when each was biased. Stored by this thread alone,
-	 * with the set's lock held and so in a section (note_bias). An entry
-	 * is good while its slot's bias is bias_id, asked again after bias_busy
-	 * is stored, and while the process has the same euid, for
-	 *   - whatever changes what it says (the set's end, its rights) ends
-	 *     the bias first;
-	 *   - no slot has two entries: all ids of a slot have the same low
-	 *     bits, so they stand in the same two places, and both are cleared
-	 *     of the slot when it is biased anew. Else the id of a removed set
-	 *     would find the set that came into its slot.
-	 * Entries whose bias has ended stay, and are refused, until then.
-	 */
-	struct biased {
-		s32 id;
-		u32 n; /* semaphores; 0: empty */
-		struct slot *slot;
-		struct sem *sems;
-		u32 euid;
-	} biased[2 * OLDER];
+	/* What each facility keeps of the thread from call to call: a struct of
+	 * its own folder (sem_thread, msg_thread, mq_thread). */
+	char of_sem[784] __attribute__((aligned(16)));
+	char of_msg[32] __attribute__((aligned(8)));
+	char of_mq[40] __attribute__((aligned(8)));
 	u32 idx_mask; /* of ids */
 	int may_bias; /* bias_register succeeded */
 	struct { /* wait.c: the last look of a sleeper, and at which object */
@@ -165,35 +155,20 @@ struct caller {
 	u32 detached;
 	/* Calls on one queue in a row under its lock (object/users.h). */
 	struct in_row alone[2 * OLDER];
-	u32 sent_in_row; /* messages since one was received (msg/msgop.c) */
-	/* What the last call on a queue used (of msg: cell, chunk; of mq:
-	 * bytes, item, place in the stack): to be fetched with its lock. */
-	const void *fetch[3];
 	/* Pages found readable lately (guard.h). */
 	uintptr_t stack_low, stack_high;
 	uintptr_t good_page[16];
-	/* Pages of the tables that surely have room (caller_room). */
-	u64 room_page[8];
+	/* Pages of the tables that surely have space (caller_reserve). */
+	u64 reserved_page[8];
 	/* list_op_pending of the application, if we came in a signal handler in
 	 * the middle of one of its robust mutex operations (lock.h); as of the
 	 * outermost lock that is held. */
-	void *host_pending;
+	void *app_pending;
 	uintptr_t good_write_page[16];
 	struct guard_range good_range[2], good_write_range[2];
 	u64 log_from, log_to; /* events to be logged (event.h); 0 = none */
 	u32 robust_refused;   /* no robust list is to be had: task.h */
-	/* Sent under the lock now held (mq/mqpending.h), 16 bits each: behind
-	 * those of a call that this one, a handler's, interrupted; 0 = none. */
-	u64 mq_pending;
-	u32 mq_large_calls; /* in a row: mq_own_trim */
-	/* The own undo records used lately (undo.h). */
-	struct undo_place {
-		u64 ident;
-		u64 off;
-	} undo_cache[2 * OLDER];
-	u32 undo_walked; /* records looked at in the last search for one */
-	u32 trim_left;	 /* msgmem_trim has left something to do */
-	u32 may_leave;	 /* sleepers that may yet be let through in this hold */
+	u32 may_leave; /* sleepers that may yet be let through in this hold */
 };
 
 /* The count of an object, which begins anew if there is none. */
@@ -252,28 +227,28 @@ static inline int caller_enroll(struct caller *c)
 }
 
 /*
- * Make sure that the file system has room for `len` bytes of a table at `off`
+ * Make sure that the file system has space for `len` bytes of a table at `off`
  * before they are touched, even if only to read: a hole in a full tmpfs is
  * SIGBUS. 0 or -ENOMEM. Pages are never given back, so one found good is
  * remembered; else a system call a page. The heap keeps its own account.
  */
-int caller_room_slow(struct caller *c, u64 page);
-static inline int caller_room(struct caller *c, const void *p, u64 len)
+int caller_reserve_slow(struct caller *c, u64 page);
+static inline int caller_reserve(struct caller *c, const void *p, u64 len)
 {
 	u64 off = (const char *)p - c->region.base;
 	u64 page = off / SYS_PAGE, last = (off + len - 1) / SYS_PAGE;
 
 	for (; page <= last; page++)
-		if (unlikely(c->room_page[page % 8] != page) &&
-			caller_room_slow(c, page))
+		if (unlikely(c->reserved_page[page % 8] != page) &&
+			caller_reserve_slow(c, page))
 			return -ENOMEM;
 	return 0;
 }
 
 /*
- * Sections: between begin and end no signal handler of the host runs in this
- * thread (signal.c defers it), so a handler may call every served function.
- * They nest. The end is where a deferred signal is raised again.
+ * Sections: between begin and end no signal handler of the application runs in
+ * this thread (signal.c defers it), so a handler may call every served
+ * function. They nest. The end is where a deferred signal is raised again.
  *
  * Nor is the thread cancelled in between: of one that may be at any instruction
  * (caller.async; only such threads pay for it) libc's signal for that is
@@ -285,8 +260,8 @@ void section_async(struct caller *c, int on);
 void section_raise(struct caller *c);
 /* Queue a signal again for this thread, or keep it for section_raise. */
 void section_requeue(struct caller *c, int sig, const void *info);
-/* Runs the host's handler for a signal that cannot be raised again; mask: what
- * the thread blocks besides. Set by entry/, NULL elsewhere. */
+/* Runs the application's handler for a signal that cannot be raised again;
+ * mask: what the thread blocks besides. Set by entry/, NULL elsewhere. */
 extern void (*section_direct)(int signo, void *info, u64 mask);
 static inline void section_begin(struct caller *c)
 {

@@ -13,7 +13,7 @@
 
 /* On the sleeper's stack, in a frame that outlives the scope. */
 struct cancel_scope {
-	unsigned long libc[16]; /* room for struct _pthread_cleanup_buffer */
+	unsigned long libc[16]; /* space for struct _pthread_cleanup_buffer */
 	int type;
 	int active;
 };

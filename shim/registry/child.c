@@ -8,6 +8,9 @@
 #include "registry/mapped.h"
 #include "registry/task.h"
 
+/* That TASK_PROBES tasks in a row lie in, at most. */
+#define PROBE_PAGES (TASK_PROBES / TASKS_A_PAGE + 1)
+
 /* use_seq of a prefork task: when the fork began, in ns since boot; 0: the child
  * was found (shmfork.h). Start times are in 1/100 s. */
 #define TICK_NS 10000000ULL
@@ -23,7 +26,7 @@ u32 task_claim_prefork(struct caller *c)
 		 */
 		idx = (c->pid + N_TASKS / 2 + i) & (N_TASKS - 1);
 		t = region_task(&c->region, idx);
-		if (caller_room(c, t, sizeof(*t)))
+		if (caller_reserve(c, t, sizeof(*t)))
 			return 0;
 		claim = atom_load_acquire(&t->claim);
 		if (!idx || claim || !atom_cas(&t->claim, &claim, (u64)c->pid))
@@ -48,17 +51,17 @@ u32 task_claim_prefork(struct caller *c)
 
 int task_is_known(const struct caller *c, u32 pid)
 {
-	int there = 0;
+	struct task_pages pages;
 	u32 i, idx;
 
+	pages.first = pages.n = 0;
 	for (i = 0; i < TASK_PROBES; i++) {
 		const struct task *t;
 
 		idx = (pid + i) & (N_TASKS - 1);
 		t = region_task(&c->region, idx);
-		if (i == 0 || idx % TASKS_A_PAGE == 0)
-			there = task_is_there(t);
-		if (there && t->pid == pid && t->state == TASK_LIVE &&
+		if (task_pages_have(c, &pages, idx, PROBE_PAGES) &&
+			t->pid == pid && t->state == TASK_LIVE &&
 			identity_same(t->start, identity_birth(pid)))
 			return 1;
 	}

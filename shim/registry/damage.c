@@ -7,7 +7,7 @@
 
 /* What is needed of the sink first: a page behind the tables is a hole, which
  * in a full file system cannot even be read. */
-#define SINK_ROOM 8192u
+#define SINK_SIZE 8192u
 
 __attribute__((cold, noinline)) void *damage_met(const struct caller *c)
 {
@@ -17,7 +17,7 @@ __attribute__((cold, noinline)) void *damage_met(const struct caller *c)
 	own->damaged = 1;
 	/* Then the header's last page, which nobody uses and is always there:
 	 * writes that go far beyond it may hurt, but do not kill. */
-	if (caller_room(own, sink, SINK_ROOM))
+	if (caller_reserve(own, sink, SINK_SIZE))
 		return c->region.base + HEADER_SIZE - SYS_PAGE;
 	return sink;
 }

@@ -64,6 +64,13 @@ static inline void *ref_look(const struct caller *c, struct ref ref, u64 size)
 	return c->region.base + off;
 }
 
+/* What to say of a count of which n were found to be there: the rest may not
+ * be, so whoever makes space for all and asks again makes it in steps. */
+static inline u64 count_believed(u64 count, u64 n)
+{
+	return count / 4 <= n ? count : 4 * n + 4;
+}
+
 /* By a link: offset by 64. link_at: NULL if it is 0. */
 #define LINK_FIRST ((u32)(HEAP_OFF >> 6))
 #define N_LINKS ((u32)((HEAP_END - HEAP_OFF) >> 6))

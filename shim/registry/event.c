@@ -24,7 +24,8 @@ static void log_later(struct caller *c, u64 seq)
 		c->log_from = seq;
 	c->log_to = seq;
 	if (c->in_section)
-		c->deferred.pending |= DEFERRED_LOG;
+		__atomic_fetch_or(
+			&c->deferred.pending, DEFERRED_LOG, __ATOMIC_RELAXED);
 	else
 		event_log_now(c);
 }
@@ -88,11 +89,12 @@ static void add(struct caller *c, enum event_code code, u64 arg0, u64 arg1,
 			  seq % N_EVENTS;
 	const size_t limits_size = N_LIMIT_EVENTS * sizeof(*e);
 
-	/* A full file system loses the event, not the host. */
+	atom_add(&h->event_count[(u32)code % EVENT_CODES], 1);
+	/* A full file system loses the event, not the application. */
 	if (code == EVENT_LIMIT &&
-		!caller_room(c, limit_events(&c->region), limits_size))
+		!caller_reserve(c, limit_events(&c->region), limits_size))
 		write_event(c, limit_place(&c->region), seq, &what, asker);
-	if (caller_room(c, e, sizeof(*e)))
+	if (caller_reserve(c, e, sizeof(*e)))
 		return;
 	write_event(c, e, seq, &what, asker);
 	if (unlikely(event_log))
@@ -119,8 +121,8 @@ static int copy_event(const struct event *e, u64 seq, struct event *ret)
 	return atom_load_relaxed(&e->seq) == seq;
 }
 
-/* For want of room they were never written: a hole, which in a full file system
- * cannot even be read. */
+/* For want of space they were never written: a hole, which in a full file
+ * system cannot even be read. */
 static const struct event *limits_readable(const struct region *r)
 {
 	const struct event *at = limit_events(r);

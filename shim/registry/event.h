@@ -17,11 +17,11 @@ enum event_code {
 	EVENT_REAPED,	   /* arg0 = pid whose undo was applied */
 	EVENT_KERNEL_KEY,  /* arg0 = facility, arg1 = key that the kernel has */
 	EVENT_DETACHED,	   /* of 0.1.0: attachments of a process that ended */
-	EVENT_NO_ROOM,	   /* arg0 = pages asked for, arg1 = pages left */
+	EVENT_NO_SPACE,	   /* arg0 = pages asked for, arg1 = pages left */
 	EVENT_REFUSED,	   /* arg0 = control file, arg1 = errno of its text */
 	EVENT_NO_LIFELINE, /* arg0 = pid that is refused robust lists */
 	EVENT_NO_BARRIER,  /* arg0 = errno of membarrier(2): bias.h */
-	EVENT_NO_MAIL,	   /* arg0 = pid not notified, arg1 = signal */
+	EVENT_NOT_NOTIFIED, /* arg0 = pid not notified, arg1 = signal */
 };
 
 /* The sequence number behind `after` that may have an event, or 0: from 0 on

@@ -13,8 +13,8 @@
  *     two places in a table of sixteen, so that no two buffers push each other
  *     out all the time);
  *   - else a system call asks (base/sys.c), and the answer is remembered.
- * A remembered page that the host unmaps afterwards gives SIGSEGV instead of
- * EFAULT when it is passed again.
+ * A remembered page that the application unmaps afterwards gives SIGSEGV
+ * instead of EFAULT when it is passed again.
  */
 #ifndef IPCLIFT_REGISTRY_GUARD_H
 #define IPCLIFT_REGISTRY_GUARD_H

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * The heap; see heap.h. Room: before a page is first touched it is reserved
+ * The heap; see heap.h. Space: before a page is first touched it is reserved
  * with MADV_POPULATE_WRITE, HEAP_BATCH bytes at a time, so that a full tmpfs is
  * -ENOMEM here and never a SIGBUS later. `reserved` only grows, but with a
  * large block, whose pages are reserved later; reserving twice does no harm.
  *
  * A free block begins with struct free_block; its first page always stays.
+ *
+ * Keeps INV_BLOCK, INV_LEAK, INV_USED, INV_BUMP (inspect/check.h).
  */
 #include "registry/damage.h"
 #include "registry/heap.h"
@@ -73,7 +75,7 @@ void heap_release(struct caller *c)
 	lock_release(c, &caller_header(c)->heap.lock);
 }
 
-int caller_room_slow(struct caller *c, u64 page)
+int caller_reserve_slow(struct caller *c, u64 page)
 {
 	long err =
 		sys_call(__NR_madvise, region_at(&c->region, page * SYS_PAGE),
@@ -81,7 +83,7 @@ int caller_room_slow(struct caller *c, u64 page)
 
 	if (err && err != -EINVAL)
 		return -ENOMEM;
-	c->room_page[page % 8] = page;
+	c->reserved_page[page % 8] = page;
 	return 0;
 }
 
@@ -104,7 +106,7 @@ static struct free_block *free_at(const struct caller *c, u64 off, u64 block)
 		       : region_span(&c->region, (struct ref){off}, block);
 }
 
-/* No room: the pages that free blocks keep go. No journal: what they say of
+/* No space: the pages that free blocks keep go. No journal: what they say of
  * pages is right before and after. The heap's lock is held, for long. */
 static void drop_kept(struct caller *c)
 {
@@ -173,7 +175,8 @@ static int bump(struct caller *c, u64 size, u64 *ret_off)
 		return -ENOMEM;
 	if (end > reserved) {
 		to = (end + HEAP_BATCH - 1) & ~(u64)(HEAP_BATCH - 1);
-		/* A batch if there is room for one, else just what is asked. */
+		/* A batch if there is space for one, else just what is
+		 * asked. */
 		if (to > HEAP_END || reserve(c, reserved, to - reserved)) {
 			to = end;
 			if (reserve(c, reserved, to - reserved))
@@ -395,7 +398,7 @@ void heap_settle(struct caller *c)
 	if (!keep)
 		punch(c, th->ready.off, block);
 	heap_acquire(c);
-	/* Of several at once all may have found room: kept is about right. */
+	/* Of several at once all may have found space: kept is about right. */
 	give(c, block, &th->ready, keep);
 	journal_commit(c);
 	heap_release(c);
@@ -413,7 +416,7 @@ int heap_alloc_at(struct caller *c, u64 size, struct ref *ret)
 	int err;
 
 	section_begin(c);
-	/* If there is no room for all of it the other way says so, too. */
+	/* If there is no space for all of it the other way says so, too. */
 	if (unlikely(heap_block_size(size) >= HEAP_LARGE))
 		heap_prepare(c, size);
 	heap_acquire(c);

@@ -22,8 +22,9 @@ u64 heap_block_size(u64 size);
 u64 heap_class_size(u32 k);
 
 /* As part of an operation: with the heap lock held (heap_acquire) until the
- * operation is committed. *ret must be 0. -ENOMEM: no room in the file system
- * or the region. Needs journal room for HEAP_ENTRIES more entries a call. */
+ * operation is committed. *ret must be 0. -ENOMEM: no space in the file system
+ * or the region. Needs journal capacity for HEAP_ENTRIES more entries a
+ * call. */
 #define HEAP_ENTRIES 6u
 void heap_acquire(struct caller *c);
 void heap_release(struct caller *c);

@@ -3,19 +3,13 @@
  * Asking who somebody is; see identity.h.
  */
 #include "base/file.h"
+#include "base/statfs.h"
 #include "base/str.h"
 #include "registry/identity.h"
 
 #define NR_PIDFD_OPEN 434
 #define PIDFD_THREAD 0200 /* O_EXCL: any thread, Linux 6.9 */
-#define PIDFS_MAGIC 0x50494446
 #define PIDFD_GET_PID_NAMESPACE 0xff05
-
-/* The head of what fstatfs(2) fills. */
-struct fs_stat {
-	s64 type;
-	u64 rest[15];
-};
 
 /* Do pidfds have inodes of their own? The same answer for all threads. */
 enum {
@@ -28,11 +22,10 @@ static u32 pidfs;
 static int is_pidfs(int fd)
 {
 	u32 known = __atomic_load_n(&pidfs, __ATOMIC_RELAXED);
-	struct fs_stat fs;
+	struct sys_statfs fs;
 
 	if (known == PIDFS_UNKNOWN) {
-		known = !sys_call(__NR_fstatfs, fd, &fs) &&
-					fs.type == PIDFS_MAGIC
+		known = !sys_call(__NR_fstatfs, fd, &fs) && fs.type == SYS_PIDFS
 				? PIDFS_THERE
 				: PIDFS_MISSING;
 		__atomic_store_n(&pidfs, known, __ATOMIC_RELAXED);
@@ -74,6 +67,12 @@ void identity_forget(void)
 	__atomic_store_n(&self.pid, 0, __ATOMIC_RELAXED);
 }
 
+void identity_learned(u32 pid, u64 birth)
+{
+	self.birth = birth;
+	__atomic_store_n(&self.pid, pid, __ATOMIC_RELEASE);
+}
+
 static u64 inode_of(long fd)
 {
 	struct file_stat st;
@@ -84,7 +83,7 @@ static u64 inode_of(long fd)
 u64 identity_namespace(void)
 {
 	u32 pid = sys_getpid();
-	u64 found = 0;
+	u64 found = 0, birth;
 	long fd, ns;
 
 	if (__atomic_load_n(&pidfs, __ATOMIC_RELAXED) == PIDFS_MISSING)
@@ -100,9 +99,8 @@ u64 identity_namespace(void)
 	/* Whoever knows that has inodes for pidfds, too. */
 	if (found) {
 		__atomic_store_n(&pidfs, PIDFS_THERE, __ATOMIC_RELAXED);
-		self.birth = inode_of(fd) | BIRTH_INODE;
-		__atomic_store_n(&self.pid, self.birth == BIRTH_INODE ? 0 : pid,
-			__ATOMIC_RELEASE);
+		birth = inode_of(fd) | BIRTH_INODE;
+		identity_learned(birth == BIRTH_INODE ? 0 : pid, birth);
 	}
 	sys_call(__NR_close, fd);
 	return found;

@@ -49,6 +49,9 @@ u64 identity_birth(u32 number);
  */
 u64 identity_namespace(void);
 void identity_forget(void);
+/* The birth of this process, pid, as another one has asked for it: remembered
+ * in the same way. */
+void identity_learned(u32 pid, u64 birth);
 
 /* Can the two be of one process? 1 where it cannot be told. */
 static inline int identity_same(u64 a, u64 b)

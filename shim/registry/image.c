@@ -2,16 +2,12 @@
 /*
  * Image locks; see image.h.
  */
+#include <linux/fcntl.h>
+#include <linux/mman.h>
 #include "base/file.h"
 #include "registry/image.h"
 
 #define O_FLAGS 02404000 /* O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK */
-#define F_OFD_GETLK 36
-#define F_OFD_SETLK 37
-#define F_RDLCK 0
-#define F_WRLCK 1
-#define F_UNLCK 2
-#define MAP_SHARED 1
 
 /* Where the bytes begin, and how many numbers a task has. */
 #define IMAGE_BASE (1ULL << 62)

@@ -14,7 +14,7 @@
  *   EVENTS     struct event[]: a ring, and behind it one of limits
  *   FACILITY   for sem, msg, shm, mq each: key buckets, bitmap
  *   SLOTS      struct slot[] (objects) by idx, for each; behind the slot of a
- *              set of semaphores room for its body, if it is of one semaphore
+ *              set of semaphores space for its body, if it is of one semaphore
  *   PROFILES   struct lock_profile[]: holes, unless locks are profiled
  *   HEAP       everything else of variable size
  *   SEGMENTS   from REGION_SIZE to header.file_size: the pages of shared
@@ -25,10 +25,12 @@
  * share a file: the version is part of the identity that region_map checks
  * before it looks at anything else, and the newcomer is refused.
  *
- * Each struct has a table: who may write a field, under which lock, whether it
- * is read without that lock, and what a crash in mid-write leaves. "journaled"
- * means: written through journal_set*, so an unfinished operation is rolled
- * back by the next owner of the lock (journal.h).
+ * Each struct says who may write a field, under which lock, whether it is read
+ * without that lock, and what a crash in mid-write leaves: in a table, or where
+ * all fields are alike in a sentence. "journaled" means: written through
+ * journal_set*, so an unfinished operation is rolled back by the next owner of
+ * the lock (journal.h), and nobody reads it without. Which store a read without
+ * the lock pairs with is in doc/ordering.md.
  */
 #ifndef IPCLIFT_REGISTRY_LAYOUT_H
 #define IPCLIFT_REGISTRY_LAYOUT_H
@@ -76,7 +78,8 @@ struct sem {
 	struct wait_queue alter; /* sleeping single operations != 0 */
 	struct wait_queue zero;	 /* sleeping single waits for zero */
 	/* Of a set of one the rest is not there. */
-	unsigned char calm; /* a hint, any value is right: see semset.calm */
+	unsigned char idle_count; /* a hint, any value is right: see
+ * semset.idle_count */
 	unsigned char arrays;
 	unsigned char pad[6];
 	struct ref all;
@@ -124,7 +127,8 @@ struct semset {
 	u16 spin;			     /* registry/spin.h */
 	u16 pass_pending;	    /* values changed, sleepers not yet tried */
 	unsigned char bias_backoff; /* a hint: revocations seen */
-	unsigned char calm; /* of a set of one, a hint: operations in a row for
+	unsigned char
+		idle_count; /* of a set of one, a hint: operations in a row for
 			     * which nobody needed the lock */
 };
 _Static_assert(sizeof(struct semset) == 48, "semset size");
@@ -140,12 +144,13 @@ struct undo {
 	u32 task;
 	struct ref set_next, set_prev;
 	struct ref active_next, active_prev;
-	u64 stamp;     /* task.use_seq at the last use */
-	s64 since;     /* when an adj last left 0: a hint, one store */
 	u32 n_nonzero; /* adj[] that are not 0 */
 	u32 is_active; /* stands in undo_active */
+	/* A walk over the set's records needs nothing from here on. */
+	u64 stamp; /* task.use_seq at the last use */
+	s64 since; /* when an adj last left 0: a hint, one store */
 	u32 n_sems;
-	u32 cap; /* room in adj[] */
+	u32 cap; /* space in adj[] */
 	s16 adj[];
 };
 
@@ -169,7 +174,7 @@ struct shm_run {
  * attach_all.. attach, detach     slot        nattch yes    journaled
  * touched      attach, write      slot        hint          one store, before
  *                                                           anything is written
- * doomed_*     RMID, remove       fac         no            journaled
+ * dest_*       RMID, remove       fac         no            journaled
  * past         detach             slot        yes           one store
  */
 #define SHM_PAST 3u /* arbitrary */
@@ -188,7 +193,7 @@ struct shm_segment {
 	u32 locker;		  /* uid that SHM_LOCKed it */
 	u64 creator_start;	  /* its birth (identity.h) */
 	u32 dest_next, dest_prev; /* idx + 1: removed, still attached */
-	u32 tidy_at; /* nattch beyond which the dead are looked for */
+	u32 tidy_at; /* nattch beyond which exited tasks are looked for */
 	u32 pad0;
 	/* Image locks (image.h) of those who detached it, and may have left a
 	 * child with it; 0 = none. */
@@ -225,20 +230,30 @@ _Static_assert(sizeof(struct shm_attach) == 64, "a cache line");
 
 /* struct shm_state: facility's lock, journaled. */
 struct shm_state {
-	u64 near, far;	/* file offsets never handed out: small runs, large */
-	u64 promised;	/* pages of segments without SHM_NORESERVE */
-	u64 unpromised; /* and of those with */
+	u64 near, far; /* file offsets never handed out: small runs, large */
+	u64 reserved;  /* pages of segments without SHM_NORESERVE */
+	u64 overcommitted; /* and of those with */
 	u64 pool; /* kept pages of free runs, and of those that threads empty */
 	struct ref next_run; /* between admission and creation */
 	u32 dest;	     /* idx + 1: removed segments still attached */
 	u32 n_kept;	     /* runs in the lists kept[] */
-	u64 room,
-		room_ns; /* what the file system could hold, and when; hints */
+	u64 space,
+		space_ns; /* what the file system could hold, and when; hints */
 	u64 home; /* where processes map the window if they can; constant */
 	struct ref bare[SHM_CLASSES]; /* free runs without pages */
 	struct ref kept[SHM_CLASSES]; /* and with, to be emptied */
 };
 
+/*
+ * struct event: a place of the ring, by seq.
+ * field    written by                lock  read without  a crash leaves
+ * seq      whoever got the number    none  acquire       0: nobody reads the
+ *          (header.event_seq)                            place until it comes
+ *                                                        round again
+ * others   the same, while seq is 0  none  if seq is the any: seq is 0
+ *                                          same before
+ *                                          and after
+ */
 struct event {
 	u64 seq; /* 0 = being written */
 	s64 time;
@@ -257,7 +272,7 @@ _Static_assert(sizeof(struct event) == 136, "event size");
 
 /* Heap: size classes, four to a power of two, from 64 bytes to 1 GiB. */
 #define HEAP_CLASSES 100u
-/* Room is reserved in the file system in steps of this size. Arbitrary: under
+/* Space is reserved in the file system in steps of this size. Arbitrary: under
  * the heap's lock, where a page takes up to two microseconds. */
 #define HEAP_BATCH (64u << 10)
 /* Free blocks from HEAP_LARGE bytes on give their pages back, but for so many
@@ -265,6 +280,16 @@ _Static_assert(sizeof(struct event) == 136, "event size");
 #define HEAP_LARGE (128u << 10)
 #define HEAP_KEEP (4u << 20)
 
+/*
+ * struct heap: what is free and what was never used.
+ * field      written by   lock  read without  a crash leaves
+ * bump       lock holder  self  check only    journaled
+ * reserved   lock holder  self  no            one store, before anything behind
+ *                                             it is used; reserved twice is right
+ * used       lock holder  self  no            journaled
+ * free_head  lock holder  self  no            journaled
+ * kept       lock holder  self  as a hint     journaled, or too many
+ */
 struct heap {
 	struct lock lock;
 	u64 bump;     /* first byte never handed out */
@@ -274,6 +299,8 @@ struct heap {
 	u64 kept; /* bytes of free large blocks whose pages are still there; may
 		   * be too many after a crash */
 };
+
+#define EVENT_CODES 16u /* more than event.h has */
 
 /* Of which hit of a limit the event ring was last told; hints, plain stores. */
 struct limit_told {
@@ -308,8 +335,26 @@ struct control_taken {
 };
 
 /*
- * struct header. Identity: written once by the creator before magic. Counters:
- * see their structs. The four identity checks are in region.c.
+ * struct header. The four identity checks are in region.c. Locks and structs in
+ * it: see there.
+ * field            written by          lock     read without  a crash leaves
+ * magic..created   creator             -        yes           magic is last
+ * identity_sum     creator             -        yes           before magic
+ * profiling..      lock_view_profile   -        yes           one store each
+ * control_open     opener, closer      control  yes           a bit is the commit
+ * thread_high      who claims a record CAS      acquire       a record unclaimed
+ * thread_hint      anybody             add      any value is right
+ * event_seq        anybody             add      acquire       an event unwritten
+ * stamp            anybody             add      -             a gap
+ * removing         creator, remover    fac      no            journaled, and the
+ *                                               next one goes on with it
+ * kernel_keys_ns   who asks the kernel -        yes           one store, a hint
+ * msg_remains      remover             fac MSG  no            journaled
+ * mq_fifo          creator of a queue  fac MQ   no            the next one removes
+ *                                                             that FIFO
+ * mq_orphans       unlink, last close  fac MQ   no            journaled
+ * mq_changed       as mq_orphans       fac MQ   yes           one store, a hint
+ * bias_off         who is refused      CAS      yes           0 or 1
  */
 struct header {
 	u64 magic;
@@ -335,8 +380,7 @@ struct header {
 	struct lone_lock repair_lock;
 	struct lone_lock control_lock; /* of control[] */
 	struct heap heap;
-	u32 task_high; /* tasks ever used are below this */
-	u32 task_hint;
+	u32 unused[2]; /* keep the offsets of what follows */
 	u32 thread_high;
 	u32 thread_hint;
 	u64 event_seq;
@@ -356,6 +400,9 @@ struct header {
 	struct control_file control[CONTROL_FILES];
 	struct control_taken control_taken;
 	struct limit_told told[LIMITS_TOLD];
+	/* Events by code since the registry was made, also those that the ring
+	 * has no more; atomic additions. A crash beside one leaves it out. */
+	u64 event_count[EVENT_CODES];
 };
 #define HEADER_SIZE 65536ULL
 _Static_assert(sizeof(struct header) <= HEADER_SIZE, "header size");
@@ -395,7 +442,7 @@ _Static_assert(sizeof(struct header) <= HEADER_SIZE, "header size");
 #define REACH (32ULL << 20)
 #define HEAP_END (REGION_SIZE - REACH)
 /* Behind it the segments; larger than what the home mapping of a process
- * covers, whose offsets small runs get. Both arbitrary: no host has more
+ * covers, whose offsets small runs get. Both arbitrary: no machine has more
  * memory; a thousandth of the address space. */
 #define WINDOW_MAX (64ULL << 40)
 #define WINDOW_HOME (1ULL << 40)

@@ -14,7 +14,7 @@ struct ref {
 	u64 off;
 };
 
-/* The same in half the room: off / 64, which a block of the heap can have. */
+/* The same in half the space: off / 64, which a block of the heap can have. */
 struct short_ref {
 	u32 unit;
 };
@@ -27,7 +27,7 @@ struct short_ref {
  * journal    new owner        self  repair only      the one before's: harmless
  * count      owner            self  yes (sequence)   one off: statistics
  * n_*        owner, waiters   -     yes              one off: statistics
- * robust_*   owner            -     kernel only      a node of the dead, which
+ * robust_*   owner            -     kernel only      an exited one's node, which
  *                                                    nobody follows
  * bias_busy  bias owner, kernel   -     lock's owner     OWNER_DIED (bias.h)
  * streak     lock holder      self  no               a hint
@@ -134,7 +134,7 @@ struct id_table {
 	u32 seq;
 	s32 last_idx;
 	u32 cursor;
-	s32 next_id; /* one-shot wish, -1 = none */
+	s32 next_id; /* requested id, for one creation; -1 = none */
 	u32 max_idx; /* highest idx in use is <= this */
 	u64 total;   /* semaphores in all sets */
 	u32 n_keys;
@@ -153,7 +153,8 @@ static inline u64 id_table_next_gen(u64 gen)
 #define IDENT(gen, id) \
 	((u64)(uint32_t)(gen) << 32 | IDENT_LIVE | (uint32_t)(id))
 
-/* Limits, as the sysctl files show them. Each field is one store. */
+/* Limits, as the sysctl files show them. By whoever may write the file, without
+ * a lock: each field is one store, and counts from the next call on. */
 struct limits {
 	s32 semmsl, semmns, semopm, semmni;
 	s32 msgmax, msgmnb, msgmni, pad0;
@@ -184,7 +185,9 @@ struct limits {
  *                                                    of the image before, until
  *                                                    the new one attaches
  * prefork    parent, child    -     yes              one compare-and-swap
- * mail       senders, notification thread -     yes              one look too many
+ * notifier   senders, its     -     yes              one look too many
+ *            notification
+ *            thread
  * displaced  anybody          -     yes              one too many: 1 if some
  *                                                    process with a pid for
  *                                                    this place was put into
@@ -245,12 +248,14 @@ struct task {
 	u32 life_tid;  /* the thread that the lifeline is of */
 	u64 prefork;   /* nonce << 32 | pid of the child, once known */
 	u32 candidate; /* who may be its child: pid, 0 = not looked yet */
-	u32 mail; /* 0 or MQ_COURIER_ASLEEP: its notification thread sleeps on it */
+	u32 notifier; /* 0 or MQ_NOTIFIER_ASLEEP: its notification thread sleeps
+ * on it */
 };
 _Static_assert(sizeof(struct task) == 256, "task size");
 #define N_TASKS 65536u
 
-/* One old value: off carries the size (2, 4 or 8 bytes) in its top byte. */
+/* One old value: off carries the size (2, 4 or 8 bytes) in its top byte. Written
+ * before journal.n covers it. */
 struct journal_entry {
 	u64 off;
 	u64 old;
@@ -282,7 +287,7 @@ struct journal {
 };
 
 /* A larger entry array. The store of journal.ext puts it in force; old is what
- * it took the place of and is to be freed (journal_adopt). */
+ * it took the place of and is to be freed (journal_adopt). Written before that. */
 struct journal_ext {
 	u64 cap;
 	struct ref old;
@@ -291,6 +296,8 @@ struct journal_ext {
 	struct journal_entry entries[];
 };
 
+/* An operation of semop(2), written by the sleeper before it is queued: see
+ * struct waiter. */
 struct sop {
 	u16 num;
 	s16 op;
@@ -298,10 +305,12 @@ struct sop {
 };
 #define WAITER_SOPS_INLINE 16u
 
-/* What a sleeper in msgsnd or msgrcv waits for, and where what it got is. */
+/* What a sleeper in msgsnd or msgrcv waits for, and where what it got is: written
+ * as the rest of its waiter. */
 struct msg_wait {
 	s64 want;     /* msgtyp; of a sender, its type */
-	u64 max_size; /* room in the receiver's buffer; of a sender, its size */
+	u64 max_size; /* space in the receiver's buffer; of a sender, its
+ * size */
 	u32 mode;     /* MSG_TAKE_* of msg/msgqueue.h */
 	u32 where;    /* handed over: MSG_IN_*, which block of the thread */
 	s64 type;     /* handed over: type and size of the message */
@@ -316,7 +325,10 @@ struct msg_wait {
  * word      sleeper, waker, kernel see wait.h
  * alive     sleeper, kernel        OWNER_DIED: nothing is handed to it any more
  * granted_next  waker, while granted  any value: read by that waker only
- * wants_nudge   sleeper, lock held    any value: a late look
+ * wants_wake   sleeper, lock held    any value: a late look
+ * timed         sleeper, lock held    any value: nobody sleeps by it
+ * slept         sleeper, no lock      any value: one question more, or less
+ * moving        wakers, atomic        more than 0: it sleeps with a timer
  * state..   lock holder            journaled
  */
 struct waiter {
@@ -328,10 +340,11 @@ struct waiter {
 	u64 guard_prev; /* +24 */
 	u64 guard_next; /* +32 / +28 */
 	u32 alive;
-	u32 alive_pad0;
+	u32 timed;	  /* its sleep ends by itself, too */
 	u32 granted_next; /* thread index << 1 | 1 if that one sleeps */
-	u32 wants_nudge;  /* its next look is far */
-	u64 alive_pad;
+	u32 wants_wake;	  /* its next look is far */
+	u32 slept;	  /* when it last announced a sleep: cycles / 4,096 */
+	u32 moving; /* wakers that may move who sleeps on word (wake_herd) */
 	u64 alive_prev; /* +24 */
 	u64 alive_next; /* +32 / +28 */
 	u64 stamp;	/* arrival order within the object */
@@ -374,6 +387,20 @@ struct msg_blocks {
 
 /*
  * struct thread: one a thread that ever took a lock. Index 0 is never used.
+ * field     written by            lock      read without  a crash leaves
+ * tid       claimer, reaper       CAS       acquire       the dead one's, which
+ *                                                         the next claimer takes
+ * task..    claimer               -         if tid is     rewritten by the next
+ * birth                                     that one
+ * claims    claimer               -         yes           one more
+ * spare     owner                 heap      no            journaled; who takes
+ *                                                         the record frees it
+ * waiter, journal, blocks         see there
+ * boost     who waits, owner,     CAS       acquire       OWNER_DIED from the
+ *           kernel                                        kernel
+ * run       owner, reaper         fac SHM   is_left       journaled
+ * ready     owner, reaper         heap      no            journaled
+ * ready_*   owner                 -         if ready is   stored before it
  */
 struct thread {
 	u32 tid; /* 0 = free; claimed by CAS */

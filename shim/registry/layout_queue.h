@@ -59,7 +59,7 @@ struct prioq {
 	u32 made, cap; /* items that exist, that may exist */
 	u32 shift;
 	u32 stride;
-	u32 inline_data; /* bytes an item has room for; 0: a prio_block */
+	u32 inline_data; /* bytes an item has space for; 0: a prio_block */
 	u32 table_off;
 	u32 free_off; /* the stack, as table_off */
 	u16 n_leaves, hand;
@@ -147,11 +147,11 @@ struct mq_pending {
 /* Arbitrary; only what a stopped process has not fetched stays, a standard
  * signal once. With none free a notification is lost, which is an event. */
 #define MQ_PENDINGS 256u
-/* task.mail: the notification thread is asleep, or about to be. No other value
- * but 0: while a sender is at it the word is the pending entry of its robust
- * list, and for one without an owner the kernel wakes a sleeper at its
+/* task.notifier: the notification thread is asleep, or about to be. No other
+ * value but 0: while a sender is at it the word is the pending entry of its
+ * robust list, and for one without an owner the kernel wakes a sleeper at its
  * death. */
-#define MQ_COURIER_ASLEEP 0x80000000u
+#define MQ_NOTIFIER_ASLEEP 0x80000000u
 
 /*
  * struct mqueue: the body of a POSIX message queue; the table of chunks
@@ -228,7 +228,7 @@ struct msg {
 };
 _Static_assert(sizeof(struct msg) == 56, "msg size");
 
-/* In a cell of two units, in place of the text. */
+/* In a cell of two units, in place of the text: written as that. */
 struct msg_block {
 	struct ref ref;
 	u64 cap;
@@ -241,7 +241,7 @@ struct msg_block {
  */
 struct msg_chunk {
 	u64 state;
-	u32 next, prev; /* in its class: with room, or full */
+	u32 next, prev; /* in its class: with space, or full */
 	u32 class;
 	u32 n_cells;
 	u64 size;
@@ -249,8 +249,9 @@ struct msg_chunk {
 };
 _Static_assert(sizeof(struct msg_chunk) == 64, "msg chunk size");
 
+/* Chunks of one size. Slot lock, journaled. */
 struct msg_class {
-	u32 room; /* chunks with a free cell: links */
+	u32 partial; /* chunks with a free cell: links */
 	u32 full;
 	u32 n_chunks;
 	u32 idle; /* hint: a chunk without messages, to be checked */
@@ -289,7 +290,7 @@ struct msgqueue {
 
 /*
  * struct msg_slab: payload blocks of one size (msg/msgslab.h); heap's lock,
- * journaled. struct msg_slabs: the lists.
+ * journaled.
  */
 struct msg_slab {
 	u64 used; /* bits */
@@ -297,8 +298,9 @@ struct msg_slab {
 	u64 pad[6];
 };
 _Static_assert(sizeof(struct msg_slab) == 64, "msg slab size");
+/* The lists of slabs. Heap's lock, journaled. */
 struct msg_slabs {
-	u32 room[MSG_TIERS]; /* slabs with a free block: offset by 64 */
+	u32 partial[MSG_TIERS]; /* slabs with a free block: offset by 64 */
 	u32 full[MSG_TIERS];
 	u32 idle[MSG_TIERS]; /* the one of them that is empty, or 0 */
 	struct ref moving;   /* between the heap and its use */

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
  * Robust locks; the protocol is in lock.h. The backstop for what the robust
- * list cannot see (a host that unmapped one of its own locked robust mutexes
- * stops the kernel's walk): a sleeper looks after 50 ms whether the owner is
- * still there.
+ * list cannot see (an application that unmapped one of its own locked robust
+ * mutexes stops the kernel's walk): a sleeper looks after 50 ms whether the
+ * owner is still there.
+ *
+ * Keeps INV_LOCK (inspect/check.h).
  */
 #include "registry/lock.h"
+#include "base/usdt.h"
 #include "registry/event.h"
 #include "registry/journal/journal.h"
 #include "registry/journal/recover.h"
@@ -68,8 +71,8 @@ static void boost_give_up(const struct caller *c, u32 *boost)
 		sys_call(__NR_futex, boost, SYS_FUTEX_UNLOCK_PI, 0, NULL);
 }
 
-/* Sleep until the owner, who is biased our priority, has given the lock up, or
- * the backstop; see lock.h. -errno if that cannot be done. */
+/* Sleep until the owner, whom we boost, has given the lock up, or the
+ * backstop; see lock.h. -errno if that cannot be done. */
 static int boost_wait(struct caller *c, struct lock *lock, u32 seen)
 {
 	u32 tid = seen & SYS_TID_MASK, name = 0;
@@ -102,7 +105,7 @@ static int boost_wait(struct caller *c, struct lock *lock, u32 seen)
 	return err;
 }
 
-/* The word is free: let those go on who biased us their priority. */
+/* The word is free: let those go on who boosted us. */
 static void boost_end(const struct caller *c)
 {
 	u32 *boost = &region_thread(&c->region, c->thread)->boost;
@@ -173,10 +176,13 @@ static u32 acquire_contended(struct caller *c, struct lock *lock, u32 seen)
 				continue;
 			seen |= SYS_WAITERS;
 		}
-		if (!slept)
+		if (!slept) {
+			USDT2(lock_contended, seen & SYS_TID_MASK,
+				region_off(&c->region, lock));
 			__atomic_fetch_add(
 				&lock->n_held_wanted, 1, __ATOMIC_RELAXED);
-		/* With a lock held somebody may have biased us priority. */
+		}
+		/* With a lock held somebody may have boosted us. */
 		if (boosts < 0)
 			boosts = c->n_held || lock_real_time();
 		if (sleep_for(c, lock, seen, boosts) == -ETIMEDOUT)
@@ -240,20 +246,20 @@ enum lock_rank lock_rank(const struct region *region, const struct lock *lock)
 	return lock == &h->control_lock.lock ? RANK_CONTROL : RANK_FACILITY;
 }
 
-/* NULL if the file system has no room for it: then it is not noted. */
-static struct lock_profile *profile_room(
+/* NULL if the file system has no space for it: then it is not noted. */
+static struct lock_profile *profile_reserve(
 	struct caller *c, const struct lock *lock)
 {
 	struct lock_profile *p = lock_profile(&c->region, lock);
 
-	return caller_room(c, p, sizeof(*p)) ? NULL : p;
+	return caller_reserve(c, p, sizeof(*p)) ? NULL : p;
 }
 
 /* The hold begins, the last owner's having ended or not. */
 static __attribute__((noinline)) void profile_begin(
 	struct caller *c, const struct lock *lock)
 {
-	struct lock_profile *p = profile_room(c, lock);
+	struct lock_profile *p = profile_reserve(c, lock);
 
 	if (p)
 		p->taken_ns = sys_monotonic_ns();
@@ -262,7 +268,7 @@ static __attribute__((noinline)) void profile_begin(
 static __attribute__((noinline)) void profile_end(
 	struct caller *c, const struct lock *lock)
 {
-	struct lock_profile *p = profile_room(c, lock);
+	struct lock_profile *p = profile_reserve(c, lock);
 	u64 held;
 
 	if (!p || !p->taken_ns)
@@ -312,6 +318,7 @@ static void recover_journal(
 	struct thread *th = region_thread(&c->region, thread);
 	struct journal *j = &th->journal;
 
+	USDT1(death, th->tid);
 	event_add(c, EVENT_RECOVERED, th->tid, 0);
 	if (j == c->journal || lock == &h->repair_lock.lock)
 		return;
@@ -373,10 +380,10 @@ HOT int lock_acquire(struct caller *c, struct lock *lock)
 	check_order(c, lock);
 	section_begin(c);
 	if (!n)
-		c->host_pending = c->robust->pending;
-	else if (likely(!c->host_pending))
+		c->app_pending = c->robust->pending;
+	else if (likely(!c->app_pending))
 		robust_push(c, &c->held[n - 1]->word);
-	if (unlikely(c->host_pending)) {
+	if (unlikely(c->app_pending)) {
 		seen = acquire_beside(c, lock);
 	} else {
 		robust_pend(c, &lock->word);
@@ -422,7 +429,7 @@ static void unlock_contended(const struct caller *c, struct lock *lock)
 HOT static inline void let_go(struct caller *c, u32 n)
 {
 	c->n_held = n;
-	if (n && likely(!c->host_pending)) {
+	if (n && likely(!c->app_pending)) {
 		robust_pend(c, &c->held[n - 1]->word);
 		robust_pop(c, &c->held[n - 1]->word);
 	} else if (!n) {
@@ -459,7 +466,7 @@ HOT void lock_release(struct caller *c, struct lock *lock)
 	if (unlikely(caller_header(c)->profiling))
 		profile_end(c, lock);
 	atom_store_release(&c->journal->n_locks, n);
-	if (unlikely(c->host_pending)) {
+	if (unlikely(c->app_pending)) {
 		release_beside(c, lock, n);
 		return;
 	}
@@ -475,7 +482,7 @@ void lock_pass_on(struct caller *c, struct lock *lock)
 	if (unlikely(caller_header(c)->profiling))
 		profile_end(c, lock);
 	atom_store_release(&c->journal->n_locks, n);
-	if (unlikely(c->host_pending))
+	if (unlikely(c->app_pending))
 		robust_pop(c, &lock->word);
 	atom_xchg(&lock->word, SYS_OWNER_DIED | SYS_WAITERS);
 	boost_end(c);
@@ -493,7 +500,7 @@ int lock_pause(struct caller *c, struct lock *lock)
 		profile_end(c, lock);
 	atom_store_release(&c->journal->n_locks, n);
 	atom_store_release(&lock->journal, 0);
-	if (unlikely(c->host_pending))
+	if (unlikely(c->app_pending))
 		robust_pop(c, &lock->word);
 	if (!atom_cas(&lock->word, &seen, SYS_OWNER_DIED)) {
 		atom_xchg(&lock->word, SYS_OWNER_DIED | SYS_WAITERS);

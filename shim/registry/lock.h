@@ -28,7 +28,7 @@
  * Where the application has something pending (we are in a signal handler in
  * the middle of its pthread_mutex_lock) that stays: ours then go on the list
  * proper, each between its taking and its release, for the node is in the
- * lock and its owner's alone (caller.host_pending). Who dies in the few
+ * lock and its owner's alone (caller.app_pending). Who dies in the few
  * instructions beside that, or between the release and the wake-up, is found by
  * a sleeper's backstop.
  *
@@ -37,7 +37,7 @@
  * WAITERS bit survives the unlock, and whoever slept acquires with the bit set.
  *
  * Real-time threads, and whoever waits with a lock held (somebody may have
- * biased it his priority), do not sleep on the word but in FUTEX_LOCK_PI on
+ * boosted it to his priority), do not sleep on the word but in FUTEX_LOCK_PI on
  * `boost` of the owner's thread record, which lends the owner their priority:
  * an owner that was preempted by ordinary threads goes on at once. Both kinds
  * of sleeper cannot share a word, and handing the lock itself over would make a
@@ -109,23 +109,23 @@ void lock_recover_biased(struct caller *c, struct lock *lock, u32 thread);
 
 /*
  * In the midst of what a dead owner's next one would finish, a pass over many
- * sleepers or their dismissal: let others have the lock. Nothing is journaled.
+ * sleepers or their cancelling: let others have the lock. Nothing is journaled.
  * It is marked as lock_pass_on does, so that whoever takes it goes on with that
  * before anything else, and who looks without the lock does not trust what it
  * sees; nobody died, so lock.journal is 0 and no event tells.
  *
- * Before it wait_pause_begin, after the last of several wait_pause_end, and then
- * the lock is taken again, without regard to what lock_acquire returns: the
- * object's own words say whether there is still something to do. The section
- * goes on until then: a section_end for each lock.
+ * Before it wait_pause_begin, after the last of several wait_pause_end, and
+ * then the lock is taken again, without regard to what lock_acquire returns:
+ * the object's own words say whether there is still something to do. The
+ * section goes on until then: a section_end for each lock.
  *
- * Who dies, and what then (the object's word for it, pass_pending or removing, is
- * set from before the first pause until all is done):
+ * Who dies, and what then (the object's word for it, pass_pending or removing,
+ * is set from before the first pause until all is done):
  *   the one who paused     the word of one whom it has let through is on its
  *                          list at any time: LOOK, and that one takes the lock
  *                          and goes on
  *   and that one, too      nobody else that is queued sleeps without a timer,
- *                          for wait_pause_begin has woken whom the alarm named:
+ *                          for wait_pause_begin has woken the crash guard:
  *                          within a second one finds the mark
  *   whoever took it        the lock is marked: as before
  * Returns 1 if somebody waits for the lock.
@@ -143,7 +143,7 @@ static inline u64 lock_count(const struct lock *lock)
 }
 
 /* Where the times of a lock's holds are noted (header.profiling): a hole of the
- * file until then, so caller_room comes first. */
+ * file until then, so caller_reserve comes first. */
 struct lock_profile *lock_profile(
 	const struct region *region, const struct lock *lock);
 

@@ -16,9 +16,10 @@ HOT void robust_pop(struct caller *c, u32 *word)
 	unsigned steps = 0;
 
 	crash_point();
-	/* Bit 0 marks PI mutexes of the host; ours never carry it, and lie in
-	 * front of all that the host had when they were pushed: so none of ours
-	 * is behind a link that leads out of the region, whoever wrote it. */
+	/* Bit 0 marks PI mutexes of the application; ours never carry it, and
+	 * lie in front of all that the application had when they were pushed:
+	 * so none of ours is behind a link that leads out of the region,
+	 * whoever wrote it. */
 	while (*at != node) {
 		void **next = (void **)((uintptr_t)*at & ~1UL);
 

@@ -27,7 +27,7 @@ void robust_pop(struct caller *c, u32 *word);
 /* NULL: nothing. Leaves alone what the application has pending. */
 static inline void robust_pend(struct caller *c, u32 *word)
 {
-	if (unlikely(c->host_pending))
+	if (unlikely(c->app_pending))
 		return;
 	crash_point();
 	__atomic_store_n(&c->robust->pending,
@@ -37,8 +37,8 @@ static inline void robust_pend(struct caller *c, u32 *word)
  * word is pending: it is put on the list meanwhile. */
 static inline u32 *robust_held(const struct caller *c)
 {
-	return c->n_held && !c->host_pending ? &c->held[c->n_held - 1]->word
-					     : NULL;
+	return c->n_held && !c->app_pending ? &c->held[c->n_held - 1]->word
+					    : NULL;
 }
 
 #endif

@@ -13,6 +13,7 @@
 #define PREEMPTED_CYCLES 60000u
 
 #define SCORE_MAX 15u
+#define SCORE_GOOD 12u
 #define FIND_ADDS 2u
 #define PREEMPTED_TAKES 4u
 #define BACKOFF_MAX 6u
@@ -22,6 +23,11 @@
 #define COUNT(hint) ((hint) >> 8)
 #define HINT(score, backoff, count) \
 	((u16)((score) | (backoff) << 4 | (count) << 8))
+
+int spin_pays(u16 hint)
+{
+	return SCORE(hint) >= SCORE_GOOD;
+}
 
 int spin_begin(struct spin *s, u16 hint)
 {

@@ -45,6 +45,9 @@ struct spin {
 	int looking;
 };
 
+/* Have nearly all looks found something lately? */
+int spin_pays(u16 hint);
+
 /* Begin to look if the hint says so: 1; or note that we do not: 0. Once it is
  * over (result is set) it is not begun again. */
 int spin_begin(struct spin *s, u16 hint);

@@ -2,10 +2,12 @@
 /*
  * Making a caller: the thread's robust list, its task and its thread record.
  *
- * Records of the dead are taken over by whoever needs one: a thread record if
- * its journal is empty and its waiter idle, a task if it has no undo records
+ * Records of exited tasks are taken over by whoever needs one: a thread record
+ * if its journal is empty and its waiter idle, a task if it has no undo records
  * and no segment attached. What still has something to repair or undo is left
  * to those who come across it through the object.
+ *
+ * Keeps INV_TASK (inspect/check.h).
  */
 #include "registry/task.h"
 #include "registry/bias.h"
@@ -123,8 +125,8 @@ void caller_refresh(struct caller *c)
 	c->interrupt = NULL;
 	/* Traces of a vfork child that was killed inside a section. */
 	c->in_section = c->deferred.n = c->deferred.pending = 0;
-	c->deferred.shielded = 0;
-	c->alarm = NULL;
+	c->deferred.shielded = c->deferred.open = 0;
+	c->crash_guard = NULL;
 	c->robust_refused = 0;
 	find_list(c);
 }
@@ -227,7 +229,7 @@ static int task_try(struct caller *c, u32 idx, u64 start)
 
 	if (!idx)
 		return 0;
-	if (caller_room(c, t, sizeof(*t)))
+	if (caller_reserve(c, t, sizeof(*t)))
 		return -ENOMEM;
 	claim = atom_load_acquire(&t->claim);
 	if (!claim) {
@@ -275,11 +277,11 @@ static void task_displace(struct caller *c)
 {
 	struct task *t = region_task(&c->region, c->pid);
 
-	if (!caller_room(c, t, sizeof(*t)) && !t->displaced)
+	if (!caller_reserve(c, t, sizeof(*t)) && !t->displaced)
 		atom_store_release(&t->displaced, 1);
 }
 
-/* In a full file system what the dead left is all there is: then somewhere
+/* In a full file system what exited tasks left is all there is: then somewhere
  * else in the table than where it is looked for after exec. */
 static int task_claim(struct caller *c, u64 start)
 {
@@ -291,7 +293,7 @@ static int task_claim(struct caller *c, u64 start)
 	for (i = 0; i < TASK_PROBES; i++) {
 		idx = (c->pid + i) & (N_TASKS - 1);
 		t = region_task(&c->region, idx);
-		if (caller_room(c, t, sizeof(*t)))
+		if (caller_reserve(c, t, sizeof(*t)))
 			continue;
 		if (idx && atom_load_acquire(&t->pid) == c->pid &&
 			t->state == TASK_LIVE &&
@@ -469,7 +471,7 @@ static int thread_claim(struct caller *c)
 	while ((idx = atom_load_acquire(&h->thread_high)) < N_THREADS) {
 		u32 seen = idx;
 
-		if (caller_room(
+		if (caller_reserve(
 			    c, region_thread(&c->region, idx), THREAD_STRIDE)) {
 			err = -ENOMEM;
 			break;
@@ -642,7 +644,7 @@ static void link_lifeline(struct caller *c)
 	u32 *held, life = atom_load_acquire(&t->life);
 
 	if (!c->n_held)
-		c->host_pending = c->robust->pending;
+		c->app_pending = c->robust->pending;
 	held = robust_held(c);
 	if (life && !(life & SYS_OWNER_DIED))
 		return;
@@ -706,7 +708,7 @@ int task_look_slow(const struct caller *c, struct task *t, enum task_look look)
 	if (look == TASK_LOOK_NOW && sys_call(__NR_kill, pid, 0) == -ESRCH)
 		return 1;
 	now = sys_monotonic_ns();
-	if (now - atom_load_relaxed(&t->asked_ns) < TASK_LOOK_NS)
+	if (task_looked_lately(t, now))
 		return 0;
 	if (task_gone(c, t))
 		return 1;
@@ -757,23 +759,32 @@ void task_free_locked(struct caller *c, struct task *t)
 	atom_store_release(&t->claim, 0);
 }
 
-int task_is_there(const struct task *t)
+int task_pages_have(
+	const struct caller *c, struct task_pages *p, u32 idx, u32 ahead)
 {
-	return region_is_there(t);
+	u32 page = idx / TASKS_A_PAGE, left = N_TASKS / TASKS_A_PAGE - page;
+
+	if (page - p->first >= p->n) {
+		if (ahead > TASK_PAGES_AHEAD)
+			ahead = TASK_PAGES_AHEAD;
+		p->first = page;
+		p->n = ahead < left ? ahead : left;
+		region_there(region_task(&c->region, idx), p->n, p->there);
+	}
+	return p->there[page - p->first] & 1;
 }
 
+/* Most pages have nothing: after each that has not, more are asked for. */
 u32 task_next(const struct caller *c, u32 from)
 {
-	int known = 0;
+	struct task_pages pages;
 
+	pages.first = pages.n = 0;
 	for (; from < N_TASKS; from++) {
-		struct task *t = region_task(&c->region, from);
-
-		if (from % TASKS_A_PAGE == 0)
-			known = 0;
-		if (!known++ && !task_is_there(t))
+		if (!task_pages_have(c, &pages, from, 2 * pages.n + 1))
 			from |= TASKS_A_PAGE - 1;
-		else if (atom_load_acquire(&t->claim))
+		else if (atom_load_acquire(
+				 &region_task(&c->region, from)->claim))
 			return from;
 	}
 	return N_TASKS;

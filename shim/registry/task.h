@@ -11,9 +11,9 @@
  * The lifeline makes it quick, it is not the truth: the kernel stops its walk
  * at an entry of the application's that is no longer mapped, after 2,048, or
  * does not walk at all (set_robust_list with another list, the OOM reaper). So
- * who would wait for the dead, or says what they still have, asks task_gone of
- * those whose lifeline has not fired, too: a sleeper at each slice, a call that
- * fails with EAGAIN, others as enum task_look says. Where robust lists are
+ * who would wait for exited tasks, or says what they still have, asks task_gone
+ * of those whose lifeline has not fired, too: a sleeper at each slice, a call
+ * that fails with EAGAIN, others as enum task_look says. Where robust lists are
  * refused the lifeline counts as fired from the first.
  *
  * A task is found by its pid: slots are probed from pid mod N_TASKS. A process
@@ -28,11 +28,8 @@
 
 /* Tasks probed for a pid. Arbitrary. */
 #define TASK_PROBES 64u
+#define TASK_PAGES_AHEAD 255u /* arbitrary */
 #define TASKS_A_PAGE ((u32)(SYS_PAGE / sizeof(struct task)))
-
-/* 0 if the page of this task was never used: in a full file system it cannot
- * even be read. */
-int task_is_there(const struct task *t);
 
 /* Have this process know where its stack starts (struct task's mm), and with it
  * its fork children, which need not ask. */
@@ -90,6 +87,13 @@ static inline int task_look(
 {
 	return unlikely(look || task_suspect(t)) && task_look_slow(c, t, look);
 }
+/* 1 if TASK_LOOK would ask nothing at `now` (sys_monotonic_ns): for a walk over
+ * many tasks, which reads the clock once. */
+static inline int task_looked_lately(const struct task *t, u64 now)
+{
+	return !task_suspect(t) &&
+	       now - atom_load_relaxed(&t->asked_ns) < TASK_LOOK_NS;
+}
 
 /*
  * The record of a thread that is gone, made the caller's own for a moment, so
@@ -128,6 +132,16 @@ void task_return_record(struct caller *c, u32 own);
  *                                     or with a child that still holds it
  */
 int task_changed_image(const struct caller *c, const struct task *t);
+
+/* Which pages of tasks were ever used, as far as was asked: others, in a full file
+ * system, cannot even be read. first and n are 0 in the beginning. */
+struct task_pages {
+	u32 first, n;
+	unsigned char there[TASK_PAGES_AHEAD];
+};
+/* The page of that task; with it as many are asked for. */
+int task_pages_have(
+	const struct caller *c, struct task_pages *p, u32 idx, u32 ahead);
 
 /* The first index >= from of a task that is claimed, or N_TASKS: for walking
  * over all. Pages of the table that were never used are not read. */

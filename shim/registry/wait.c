@@ -34,6 +34,15 @@
 /* Wake-ups while somebody comes for the lock of a pass: some ten microseconds.
  * Arbitrary. */
 #define WANTED_WAKES 4u
+/* Pauses of a look between two yields: half a microsecond or so. Arbitrary. */
+#define YIELD_EVERY 8u
+#define HERD_ALL 0x7fffffff
+/* Who has slept for less, in units of 4,096 cycles, is not asked for whether it
+ * is stopped: some 25 microseconds, half of what it takes to wake somebody on
+ * another CPU. And how many are asked for in one hold: a system call each. Both
+ * arbitrary. */
+#define SLEPT_LONG 16u
+#define STOPPED_ASKED 4u
 #define NR_RSEQ 334
 #define PR_GET_TIMERSLACK 30
 
@@ -47,29 +56,74 @@ HOT void wait_begin(struct caller *c, struct waiter *w)
 	robust_push(c, &w->alive);
 }
 
+/* The word was LOOK: others that are done may sleep on it. */
+static void tell_herd(struct waiter *w)
+{
+	sys_futex_wake(&w->word, HERD_ALL);
+}
+
 HOT void wait_end(struct caller *c, struct waiter *w)
 {
+	if (unlikely(atom_load_relaxed(&w->word) == WAIT_WORD_LOOK))
+		tell_herd(w);
 	robust_pop(c, &w->alive);
 	atom_store_release(&w->alive, 0);
 	atom_store_release(&w->state, WAIT_IDLE);
 }
 
+/* ---- stopped sleepers ---- */
+
+HOT static u32 slept_now(void)
+{
+	return (u32)(arch_cycles() >> 12);
+}
+
+/*
+ * In its futex it is not stopped: a signal takes it out of there. Else it may
+ * be on its way into the sleep or out of it, and its state in /proc decides.
+ */
+static __attribute__((noinline)) int is_stopped(
+	struct caller *c, struct waiter *w)
+{
+	struct sys_process p;
+
+	if (!c->n_grants)
+		c->n_asked = 0;
+	if (c->n_asked >= STOPPED_ASKED)
+		return 0;
+	c->n_asked++;
+	return !sys_futex_asleep(&w->word) &&
+	       sys_process_read(w->pid,
+		       region_thread(&c->region, wait_index(c, w))->tid, &p) &&
+	       p.stopped;
+}
+
+HOT int wait_stopped(struct caller *c, struct waiter *w)
+{
+	u32 word = c->crash_guard == w ? c->crash_guard_was
+				       : atom_load_relaxed(&w->word);
+
+	return word == SYS_WAITERS &&
+	       slept_now() - atom_load_relaxed(&w->slept) > SLEPT_LONG &&
+	       unlikely(is_stopped(c, w));
+}
+
 /* ---- granting ---- */
 
-static void *promise_node(const struct caller *c, struct waiter *w)
+static void *obligation_node(const struct caller *c, struct waiter *w)
 {
 	return robust_node(c, &w->word);
 }
 
 /* Behind the words that are there, so that they come off in their order. */
-HOT static void push_promise(struct caller *c, struct waiter *w)
+HOT static void push_obligation(struct caller *c, struct waiter *w)
 {
-	void **node = promise_node(c, w), **at = (void **)&c->robust->next;
+	void **node = obligation_node(c, w), **at = (void **)&c->robust->next;
 
 	if (c->n_grants)
-		at = promise_node(c, c->last_grant);
-	else if (c->alarm)
-		at = promise_node(c, c->alarm);
+		at = obligation_node(c, c->last_grant);
+	else if (c->crash_guard)
+		at = obligation_node(c, c->crash_guard);
 	crash_point();
 	__atomic_store_n(node, *at, __ATOMIC_RELEASE);
 	__atomic_store_n(at, (void *)node, __ATOMIC_RELEASE);
@@ -121,51 +175,33 @@ void wait_settle(const struct caller *c, struct waiter *w)
 
 /* Put our name on the word, so that our death wakes the sleeper. Another's name
  * is of a dead one, see wait.h. */
-HOT static u32 promise(struct caller *c, struct waiter *w)
+HOT static u32 oblige(struct caller *c, struct waiter *w)
 {
 	if (unlikely(atom_load_acquire(&w->word) & SYS_TID_MASK))
 		settle(c, w, 1);
-	push_promise(c, w);
+	push_obligation(c, w);
 	return atom_xchg(&w->word, c->tid | SYS_WAITERS);
 }
 
-void wait_alarm(struct caller *c, struct waiter *w)
+void wait_crash_guard(struct caller *c, struct waiter *w)
 {
-	u32 was = promise(c, w);
+	u32 was = oblige(c, w);
 
-	c->alarm_was = was;
-	c->alarm = w;
+	c->crash_guard_was = was;
+	c->crash_guard = w;
 }
 
-void wait_alarm_end(struct caller *c)
+void wait_crash_guard_end(struct caller *c)
 {
-	struct waiter *w = c->alarm;
+	struct waiter *w = c->crash_guard;
 
 	if (!w)
 		return;
-	c->alarm = NULL;
+	c->crash_guard = NULL;
 	/* A sleeper that looked meanwhile finds this within SETTLE_NS. */
-	atom_store_release(&w->word, c->alarm_was);
+	atom_store_release(&w->word, c->crash_guard_was);
 	robust_pop(c, &w->word);
-	if (unlikely(c->alarm_was == WAIT_WORD_LOOK))
-		sys_futex_wake(&w->word, 1);
-}
-
-void wait_nudge(struct caller *c, struct waiter *w)
-{
-	u32 seen = atom_load_relaxed(&w->word);
-
-	/* Our own name stands there: when it goes. */
-	if (c->alarm == w) {
-		c->alarm_was = WAIT_WORD_LOOK;
-		return;
-	}
-	while (!(seen & ~SYS_WAITERS))
-		if (atom_cas(&w->word, &seen, WAIT_WORD_LOOK)) {
-			seen = WAIT_WORD_LOOK;
-			break;
-		}
-	if (seen == WAIT_WORD_LOOK)
+	if (unlikely(c->crash_guard_was == WAIT_WORD_LOOK))
 		sys_futex_wake(&w->word, 1);
 }
 
@@ -190,20 +226,75 @@ HOT static struct waiter *next_grant(struct caller *c, int *ret_asleep)
  * The word goes from the list to the pending entry before it is marked done:
  * for a pending word without an owner the kernel wakes a sleeper too.
  */
-HOT static void wake_next(struct caller *c)
+HOT static void last_store(struct caller *c, struct waiter *w, u32 word)
 {
-	int asleep;
-	struct waiter *w = next_grant(c, &asleep);
-
 	robust_pend(c, &w->word);
 	robust_pop(c, &w->word);
-	atom_store_release(&w->word, WAIT_WORD_DONE);
+	atom_store_release(&w->word, word);
 	crash_point();
+}
+
+HOT static void wake_one(struct caller *c, struct waiter *w, int asleep)
+{
+	last_store(c, w, WAIT_WORD_DONE);
 	if (asleep)
 		sys_futex_wake(&w->word, 1);
 }
 
-static int is_promise(const struct caller *c, const void *node)
+HOT static __attribute__((noinline)) void wake_next(struct caller *c)
+{
+	int asleep;
+	struct waiter *w = next_grant(c, &asleep);
+
+	wake_one(c, w, asleep);
+}
+
+/*
+ * It may be done, sleep again and be done again before we move it: then it is its
+ * later sleep that is moved. So it sleeps with a timer as long as moving is not 0;
+ * a waker that dies here leaves it so for good.
+ */
+static void move_to(struct caller *c, struct waiter *w, struct waiter *first)
+{
+	int err;
+
+	atom_add(&w->moving, 1);
+	last_store(c, w, WAIT_WORD_DONE);
+	err = sys_futex_requeue(&w->word, WAIT_WORD_DONE, &first->word);
+	if (err < 0 && err != -EAGAIN)
+		sys_futex_wake(&w->word, 1);
+	atom_add(&w->moving, (u32)-1);
+}
+
+/*
+ * Several by one call: woken by a call each, many of them preempt us at once.
+ * The first keeps our name; the others are done, and sleep on its word until it
+ * is LOOK: then it wakes them, too (tell_herd).
+ */
+static __attribute__((noinline)) void wake_herd(struct caller *c)
+{
+	struct waiter *w, *first = NULL;
+	int asleep;
+
+	while (c->n_grants) {
+		w = next_grant(c, &asleep);
+		if (!asleep || !atom_load_relaxed(&w->timed)) {
+			wake_one(c, w, asleep);
+			continue;
+		}
+		if (!first) {
+			first = w;
+			continue;
+		}
+		move_to(c, w, first);
+	}
+	if (!first)
+		return;
+	last_store(c, first, WAIT_WORD_LOOK);
+	sys_futex_wake(&first->word, HERD_ALL);
+}
+
+static int is_obligation(const struct caller *c, const void *node)
 {
 	u64 off = (u64)((const char *)node + c->robust->futex_offset -
 			  c->region.base) -
@@ -214,14 +305,14 @@ static int is_promise(const struct caller *c, const void *node)
 }
 
 /* Put the lock that is held behind the words: marked after them, whoever takes
- * it from the dead finds none that the kernel has yet to come to. */
+ * it after that finds none that the kernel has yet to come to. */
 static void push_behind(struct caller *c, u32 *held)
 {
 	void **at = (void **)&c->robust->next, **node = robust_node(c, held);
 	u32 n;
 
-	for (n = c->n_grants + !!c->alarm; n; n--) {
-		if (!is_promise(c, *at))
+	for (n = c->n_grants + !!c->crash_guard; n; n--) {
+		if (!is_obligation(c, *at))
 			break;
 		at = *at;
 	}
@@ -229,11 +320,24 @@ static void push_behind(struct caller *c, u32 *held)
 	__atomic_store_n(at, (void *)node, __ATOMIC_RELEASE);
 }
 
+static __attribute__((noinline)) void wake_early(struct caller *c)
+{
+	struct waiter *w = c->early;
+
+	c->early = NULL;
+	if (atom_load_relaxed(&w->word) == SYS_WAITERS)
+		sys_futex_wake(&w->word, 1);
+}
+
 HOT void wait_flush(struct caller *c)
 {
+	if (unlikely(c->n_grants >= HERD_LEAST))
+		wake_herd(c);
 	while (c->n_grants)
 		wake_next(c);
 	robust_pend(c, NULL);
+	if (unlikely(c->early != NULL))
+		wake_early(c);
 }
 
 /* Another word may be pending: the lock that is held stands on the list, behind
@@ -254,6 +358,29 @@ static void hold_again(struct caller *c, u32 *held)
 		robust_pop(c, held);
 }
 
+void wait_spurious_wake(struct caller *c, struct waiter *w)
+{
+	u32 seen = atom_load_relaxed(&w->word), *held;
+
+	/* Our own name stands there: when it goes. */
+	if (c->crash_guard == w) {
+		c->crash_guard_was = WAIT_WORD_LOOK;
+		return;
+	}
+	/* Pending: should we die before the wake-up, the kernel wakes. */
+	held = hold_aside(c);
+	robust_pend(c, &w->word);
+	while (!(seen & ~SYS_WAITERS))
+		if (atom_cas(&w->word, &seen, WAIT_WORD_LOOK)) {
+			seen = WAIT_WORD_LOOK;
+			break;
+		}
+	crash_point();
+	if (seen == WAIT_WORD_LOOK)
+		sys_futex_wake(&w->word, 1);
+	hold_again(c, held);
+}
+
 /* Of those granted the first are woken, with whatever lock is held: none, or
  * that of a task whose end is being seen to. */
 static __attribute__((noinline)) void flush_to(struct caller *c, u32 keep)
@@ -267,13 +394,13 @@ static __attribute__((noinline)) void flush_to(struct caller *c, u32 keep)
 
 void wait_pause_begin(struct caller *c)
 {
-	struct waiter *w = c->alarm;
+	struct waiter *w = c->crash_guard;
 	u32 *held;
 
 	if (!w)
 		return;
 	held = hold_aside(c);
-	c->alarm = NULL;
+	c->crash_guard = NULL;
 	robust_pend(c, &w->word);
 	robust_pop(c, &w->word);
 	atom_store_release(&w->word, WAIT_WORD_LOOK);
@@ -294,15 +421,15 @@ void wait_pause_end(struct caller *c, int wanted)
 
 HOT void wait_grant(struct caller *c, struct waiter *w)
 {
-	u32 old = c->alarm_was, asleep;
+	u32 old = c->crash_guard_was, asleep;
 
 	/* Not in passes that pause, but for what others left to be done. */
 	if (unlikely(c->n_grants == MAX_GRANTS))
 		flush_to(c, 1);
-	if (c->alarm == w)
-		c->alarm = NULL;
+	if (c->crash_guard == w)
+		c->crash_guard = NULL;
 	else
-		old = promise(c, w);
+		old = oblige(c, w);
 	/* That a futex call is needed. */
 	asleep = !!(old & SYS_WAITERS);
 	if (c->n_grants++)
@@ -389,7 +516,7 @@ static int waitv_denied(long err)
 HOT static int futex_sleep(struct waiter *w, u64 until_ns,
 	const struct wait_watch *watch, volatile u64 *cs)
 {
-	struct sys_waitv v[9];
+	struct sys_waitv v[WAIT_WATCHED + 1];
 	struct sys_timespec ts, *limit = &ts;
 	long err;
 	u64 now;
@@ -425,27 +552,58 @@ HOT static int futex_sleep(struct waiter *w, u64 until_ns,
 	return err;
 }
 
+/*
+ * Look at the word as long as it is nobody's and a look takes. yields: those
+ * whom we wait for may be about to run on this CPU.
+ */
+HOT static u32 spin_for(struct caller *c, struct waiter *w, int yields)
+{
+	struct spin look = {0};
+	u32 seen, i;
+
+	spin_begin(&look, 0);
+	for (i = 1; !(seen = atom_load_acquire(&w->word)) && spin_on(&look);
+		i++) {
+		if (!yields || i % YIELD_EVERY)
+			continue;
+		sys_call(__NR_sched_yield);
+		spin_resume(&look);
+	}
+	if (seen)
+		spin_found(&look);
+	/* Noted in the object when its lock is next held. */
+	c->spun.ident = w->ident;
+	c->spun.result = look.result;
+	return seen;
+}
+
+HOT static u32 announce(struct waiter *w)
+{
+	u32 seen = 0;
+
+	atom_store_release(&w->slept, slept_now());
+	return atom_cas(&w->word, &seen, SYS_WAITERS) ? SYS_WAITERS : seen;
+}
+
 /* The word while it is nobody's: spin, then announce the sleep. */
 HOT static u32 spin_then_announce(struct caller *c, struct waiter *w, int spin)
 {
-	struct spin look = {0};
-	u32 seen;
+	u32 seen = spin ? spin_for(c, w, 0) : 0;
 
-	if (spin && spin_begin(&look, 0)) {
-		while (!(seen = atom_load_acquire(&w->word)) && spin_on(&look))
-			;
-		if (seen)
-			spin_found(&look);
-		/* Noted in the object when its lock is next held. */
-		c->spun.ident = w->ident;
-		c->spun.result = look.result;
-		if (seen)
-			return seen;
-	}
-	seen = 0;
-	if (atom_cas(&w->word, &seen, SYS_WAITERS))
-		seen = SYS_WAITERS;
-	return seen;
+	return seen ? seen : announce(w);
+}
+
+/*
+ * Woken, and nothing has changed: what we wait for may be about to come
+ * (wait_early), so look for a while before the next sleep. 1 if something came.
+ */
+static __attribute__((noinline)) int early_look(
+	struct caller *c, struct waiter *w)
+{
+	u32 seen = SYS_WAITERS;
+
+	return !atom_cas(&w->word, &seen, 0) || spin_for(c, w, 1) ||
+	       announce(w) != SYS_WAITERS;
 }
 
 /*
@@ -490,6 +648,7 @@ void wait_reclaim(struct waiter *w)
 {
 	u32 seen = WAIT_WORD_LOOK;
 
+	tell_herd(w);
 	atom_cas(&w->word, &seen, w->state == WAIT_QUEUED ? 0 : WAIT_WORD_DONE);
 }
 
@@ -546,6 +705,8 @@ HOT int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 		if (look == WAIT_LOOK_YIELD)
 			note_sleep(c, arch_cycles() - start);
 		if (atom_load_acquire(&w->word) != SYS_WAITERS)
+			continue;
+		if (err == 0 && early_look(c, w))
 			continue;
 		/* Stop and continue end semop, others begin anew. */
 		if (err == -ERESTART && w->facility != FAC_MSG)

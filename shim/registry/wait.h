@@ -11,9 +11,10 @@
  *   0                asked to wait; spinning
  *   WAITERS          asleep in a futex
  *   tid | WAITERS    that waker is granting: between its decision and its
- *                    wake; or it is about to see whether it can (wait_alarm)
+ *                    wake; or it is about to see whether it can
+ *                    (wait_crash_guard)
  *   LOOK             take the object's lock and look: that waker died, or
- *                    there is something to know (wait_nudge)
+ *                    there is something to know (wait_spurious_wake)
  *   DONE             state and result are final, no lock needed
  *
  * Who may store to it:
@@ -21,16 +22,21 @@
  *   any but tid   0      the sleeper, before it is queued: the record is idle,
  *                        nobody reaches it (wait_begin)
  *   0             WAITERS  the sleeper, by compare-and-swap
+ *   WAITERS       0      the sleeper, by compare-and-swap, when it was woken
+ *                        and nothing else had changed: it looks again
  *   any but tid   tid    a waker under the object's lock, the sleeper being
  *                        queued; the word is on its robust list before
  *   0, WAITERS    LOOK   the owner of the object's lock, the sleeper being
- *                        queued, by compare-and-swap (wait_nudge)
+ *                        queued, by compare-and-swap (wait_spurious_wake)
  *   tid           was    that waker, still under the lock; LOOK if there was
- *                        something to know meanwhile (wait_alarm_end), or if it
+ *                        something to know meanwhile (wait_crash_guard_end), or
+ *                        if it
  *                        is to be let go before the pass is done
  *                        (wait_pause_begin)
  *   tid           DONE   that waker, once the grant is committed and the lock
  *                        released: its last store (wait_flush)
+ *   tid           LOOK   that waker, likewise, where others that it has let
+ *                        through were moved to this word (below)
  *   tid           LOOK   the kernel, when that waker dies; or somebody who has
  *                        made sure that it is gone and the kernel did not
  *   LOOK          0, DONE  the sleeper under the object's lock, by
@@ -42,11 +48,20 @@
  * and everybody else, the sleeper too, waits for that (wait_settle). While one
  * has the object's lock and the sleeper is queued, a tid that is not one's own
  * is of somebody dead whom the kernel has not come to yet: a living waker has
- * such a word only while it has the lock itself; what it keeps over a lock_pause
- * are words of those it has let through. To push the node again would
- * lead the kernel's walk of the dead one's list onto another list, and what
- * stands behind it there (lifeline, the application's robust mutexes) would
- * never be marked.
+ * such a word only while it has the lock itself; what it keeps over a
+ * lock_pause are words of those it has let through. To push the node again
+ * would lead the kernel's walk of the dead one's list onto another list, and
+ * what stands behind it there (lifeline, the application's robust mutexes)
+ * would never be marked.
+ *
+ * Several that are let through in one hold are woken by one call (wake_herd):
+ * the first of them keeps the waker's name, the words of the others become DONE
+ * and their sleepers are moved to the first one's word, which becomes LOOK in
+ * the end. Whoever finds its own word LOOK wakes all that sleep there
+ * (tell_herd). Only sleepers with a timer take part. One that has gone on
+ * meanwhile and sleeps again is moved only if it is done again; so that it then
+ * has a timer, too, waiter.moving counts the wakers that are about to move it
+ * (sleep_slice_set).
  *
  * Who dies, and what then:
  *   waker, before its commit    word LOOK; the sleeper takes the lock, which
@@ -54,19 +69,24 @@
  *   waker, after it             word LOOK; the sleeper finds itself granted
  *   waker, between DONE and     the word is pending: the kernel wakes
  *   its futex call
- *   waker in a pass, between    the alarmed sleeper's word is LOOK; it takes
+ *   waker, after it moved some  the first one's word is on its list, or is
+ *                               pending: that one comes and wakes them
+ *   and the first one, too      they wake when their slices end; so they do if
+ *                               one of real time stands before the first, for
+ *                               the kernel wakes by priority
+ *   waker in a pass, between    the crash guard's word is LOOK; it takes
  *   commit and last grant       the lock and finishes the pass; after a
  *                               lock_pause (lock.h) one of those granted does
- *   and the alarmed sleeper     all others look for themselves: below
+ *   and the crash guard         all others look for themselves: below
  *   and the one who took over   its lock is marked: as before, from the pass on
  *   sleeper                     `alive` is on its robust list while it is
- *                               queued, so nothing is handed to the dead;
+ *                               queued, so nothing is handed to exited tasks;
  *                               whoever meets it in the queue takes it out
  *
  * Nobody sleeps without either a timer of its own, after which it looks whether
- * something is pending (object/sleep.h), or the alarm: the one that came when
+ * something is pending (object/sleep.h), or is the crash guard: who came when
  * nobody slept needs no timer, which is a tenth of a hand-over on one CPU,
- * because the alarm is always the oldest sleeper's.
+ * because the crash guard is always the oldest sleeper.
  */
 #ifndef IPCLIFT_REGISTRY_WAIT_H
 #define IPCLIFT_REGISTRY_WAIT_H
@@ -143,39 +163,59 @@ static inline struct waiter *wait_first_alive(
 }
 
 /*
+ * Is the queued w stopped (SIGSTOP, a debugger)? In the kernel it would have
+ * left its queue, with EINTR or to begin its call again; so who is about to give
+ * it something takes it out instead, with that result and a grant as any other.
+ * Under the object's lock. Not asked of one that went to sleep just now, and of
+ * a few a hold, since it costs a system call (a second one, and a file of /proc,
+ * where nobody is in the futex). 0 if that cannot be told.
+ */
+int wait_stopped(struct caller *c, struct waiter *w);
+
+/*
  * Promise w a wake-up: it is sent when the outermost lock is released, or by
  * the kernel if we die before. Call it under the object's lock before the
  * operation that sets w->state is committed.
  */
 void wait_grant(struct caller *c, struct waiter *w);
 /*
+ * Somebody was granted, and w, still queued, is likely to be the next: wake it,
+ * too, so that it looks for a while. Nothing is stored, so whoever dies here
+ * leaves a sleeper asleep. Under the object's lock, after wait_grant.
+ */
+static inline void wait_early(struct caller *c, struct waiter *w)
+{
+	c->early = w;
+}
+/*
  * Before an operation that may let sleepers through is committed, under the
  * object's lock: if we die between the commit and the last grant, the queued w
  * is woken, takes the lock, and the object's repair makes up for what is
- * missing. wait_grant of the same w turns it into a promise; wait_alarm_end,
- * still under the lock, takes it back, and w sleeps on.
+ * missing. wait_grant of the same w turns it into a wake obligation;
+ * wait_crash_guard_end, still under the lock, takes it back, and w sleeps on.
  */
-void wait_alarm(struct caller *c, struct waiter *w);
-void wait_alarm_end(struct caller *c);
+void wait_crash_guard(struct caller *c, struct waiter *w);
+void wait_crash_guard_end(struct caller *c);
 /* The queued w takes the object's lock and looks, as after a waker's death. Of
  * no consequence to one that is awake. Under the lock. */
-void wait_nudge(struct caller *c, struct waiter *w);
-/* Send what was promised. Called by lock_release. */
+void wait_spurious_wake(struct caller *c, struct waiter *w);
+/* Meet the wake obligations. Called by lock_release. */
 void wait_flush(struct caller *c);
 /*
- * Before lock_pause: whom wait_alarm named, if still queued, looks for itself
+ * Before lock_pause: the crash guard, if still queued, looks for itself
  * from now on, for a word with our name must not be in others' way. After it:
  * of those granted some are woken if somebody wanted the lock, all but the last
- * if there is no room for as many as the next hold lets through.
+ * if there is no space for as many as the next hold lets through.
  */
 void wait_pause_begin(struct caller *c);
 void wait_pause_end(struct caller *c, int wanted);
 
 /* What else wakes a sleeper. */
+#define WAIT_WATCHED 8u
 struct wait_watch {
 	u32 n;
-	u32 *word[8]; /* lifelines */
-	u32 seen[8];
+	u32 *word[WAIT_WATCHED]; /* lifelines */
+	u32 seen[WAIT_WATCHED];
 };
 
 /* Before the sleep. */
@@ -202,16 +242,17 @@ int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 /*
  * The same for calls that SA_RESTART restarts (mq_*): deadline is an absolute
  * CLOCK_REALTIME or NULL; slice_ns as wait_sleep's. The thread may be cancelled
- * in the sleep itself, and only there, if the scope was begun (cancel.h). -EINTR means that a handler
- * which our trampoline does not know ran and does not restart; -ERESTART, that
- * it does, or that the process was stopped and continued.
+ * in the sleep itself, and only there, if the scope was begun (cancel.h). -EINTR
+ * means that a handler which our trampoline does not know ran and does not
+ * restart; -ERESTART, that it does, or that the process was stopped and
+ * continued.
  */
 int wait_sleep_restart(struct caller *c, struct waiter *w,
 	const struct sys_timespec *deadline, u64 slice_ns, int spin,
 	struct cancel_scope *scope);
 
-/* A signal handler of the host is about to run in the sleep, and may not come
- * back: give up what the sleep had registered with the kernel. */
+/* A signal handler of the application is about to run in the sleep, and may not
+ * come back: give up what the sleep had registered with the kernel. */
 void wait_interrupted(void);
 
 /* Futex can be told of lifelines (an old kernel, or a filter): else they are

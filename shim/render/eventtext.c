@@ -118,7 +118,7 @@ size_t event_text(
 	case EVENT_DETACHED:
 		put_dead(&l, "attachments of dead process ", a, " dropped");
 		break;
-	case EVENT_NO_ROOM:
+	case EVENT_NO_SPACE:
 		put(&l, "no room for ");
 		put_number(&l, a);
 		put(&l, " pages, ");
@@ -140,7 +140,7 @@ size_t event_text(
 		put(&l, error_name(a));
 		put(&l, "; no lock of this registry is biased any more");
 		break;
-	case EVENT_NO_MAIL:
+	case EVENT_NOT_NOTIFIED:
 		put(&l, "notifications that stopped processes left take all "
 			"room: none for process ");
 		put_number(&l, a);
@@ -149,4 +149,22 @@ size_t event_text(
 		put_dead(&l, "event ", e->code, "");
 	}
 	return l.len;
+}
+
+const char *const event_kinds[] = {"limit", "death", "room", "other"};
+
+u32 event_kind(const struct event *e)
+{
+	switch (e->code) {
+	case EVENT_LIMIT:
+		return 0;
+	case EVENT_RECOVERED:
+	case EVENT_REAPED:
+	case EVENT_DETACHED:
+		return 1;
+	case EVENT_NO_SPACE:
+		return 2;
+	default:
+		return 3;
+	}
 }

@@ -16,4 +16,9 @@
 size_t event_text(
 	const struct header *h, const struct event *e, char *buf, size_t cap);
 
+/* Kinds of events, as the command names them, and which this one is of. */
+extern const char *const event_kinds[];
+#define N_EVENT_KINDS 4u
+u32 event_kind(const struct event *e);
+
 #endif

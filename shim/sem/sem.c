@@ -2,6 +2,8 @@
 /*
  * Semaphore sets: creation, removal, and the commands of semctl(2)
  * (doc/kernel-semantics.md §4.1, §4.7-4.9).
+ *
+ * Keeps INV_GENERATION (inspect/check.h).
  */
 #include "object/controlfile.h"
 #include "object/limits.h"
@@ -114,19 +116,19 @@ static int class_empty(struct caller *c, struct slot *s)
 		return 0;
 	if (s->size == 1 || sem_body_size(sem_count(s)) < HEAP_LARGE)
 		own_all(sem_array(set), sem_count(s));
-	if (unlikely(sem_dismiss_some(c, s, set, -EIDRM)))
+	if (unlikely(sem_cancel_some(c, s, set, -EIDRM)))
 		return 1;
-	wait_alarm_end(c);
+	wait_crash_guard_end(c);
 	undo_drop_all(c, set);
 	return 0;
 }
 
-static void class_alarm(struct caller *c, struct slot *s)
+static void class_crash_guard(struct caller *c, struct slot *s)
 {
 	struct semset *set = sem_body(c, s);
 
 	if (set && set->n_waiters)
-		sem_alarm_any(c, s, set, 0);
+		sem_crash_guard_any(c, s, set, 0);
 }
 
 static const struct object_class sem_class = {
@@ -143,7 +145,7 @@ static const struct object_class sem_class = {
 	.weight = class_weight,
 	.empty = class_empty,
 	.lock = sem_lock_any,
-	.alarm = class_alarm,
+	.crash_guard = class_crash_guard,
 };
 
 void sem_finish_removal(struct caller *c)
@@ -187,8 +189,8 @@ int sem_remove(struct caller *c, s32 id)
 
 /* ---- commands on one semaphore ---- */
 
-/* Turns that reaped nobody, after which what the dead left stays for whoever
- * comes next; arbitrary. */
+/* Turns that reaped nobody, after which what exited tasks left stays for
+ * whoever comes next; arbitrary. */
 #define REAPED_IN_VAIN 1000u
 
 int sem_lock_reaped(struct caller *c, struct slot *s, u64 ident, int all,
@@ -357,7 +359,7 @@ static int changed(
 	journal_set64(c, (u64 *)&s->ctime, sys_realtime_sec());
 	journal_set16(c, &set->pass_pending, 1);
 	if (set->n_waiters)
-		sem_alarm(c, s, set, nums, 1);
+		sem_crash_guard(c, s, set, nums, 1);
 	journal_commit(c);
 	return sem_pass(c, s, set, nums, 1);
 }
@@ -392,12 +394,12 @@ int sem_setval(struct caller *c, s32 id, s32 num, s32 val)
 		if (unlikely(c->damaged)) {
 			err = damage_abort(c);
 		} else {
-			journal_set64(
-				c, &sem->lo, lo_make(sem->lo, val, c->pid));
+			journal_set64(c, &sem->lo,
+				lo_make(atom_load_relaxed(&sem->lo), val,
+					c->pid));
 			if (!changed(c, s, set, (u16)num) && !set->n_waiters &&
 				!set->n_adj)
-				atom_store_release(
-					&sem->lo, sem->lo & ~SEM_OWNED);
+				sem_disown(sem);
 		}
 	}
 	sem_unlock(c, s);
@@ -421,77 +423,41 @@ static s64 otime(struct semset *set, u32 nsems)
 	return latest;
 }
 
-/* set has nsems semaphores at least, if what was read of the slot is of one
- * moment. */
-static void stat_fill(struct caller *c, const struct slot *s, u64 ident,
-	struct semset *set, u32 nsems, struct sem_stat *ret)
+/* A thread that the set is biased to changes none of these fields but the times,
+ * one store each. */
+static int stat_fill(struct caller *c, const struct slot *s, u64 ident,
+	int locked, void *ret)
 {
-	object_stat(c, s, ident, &ret->object);
-	ret->nsems = nsems;
-	ret->otime = otime(set, nsems);
+	struct sem_stat *st = ret;
+	const struct ref body = {atom_load_relaxed(&s->body.off)};
+	const u32 nsems = atom_load_relaxed(&s->size);
+	struct semset *set = nsems <= SEMS_MOST ? region_span(&c->region, body,
+							  sem_body_size(nsems))
+						: NULL;
+
+	if (!locked && (!set || !undo_none_suspect(c, set) ||
+			       (atom_load_relaxed(&s->lock.bias_busy) &
+				       SYS_OWNER_DIED)))
+		return -EBUSY;
+	object_stat(c, s, ident, &st->object);
+	st->nsems = nsems;
+	st->otime = otime(set, nsems);
+	return 1;
 }
 
-/*
- * IPC_STAT without the lock: 0, -EIDRM, or -EBUSY if it must be taken, for
- * somebody has it all the time, or died and has left something to do. A thread
- * that the set is biased to changes none of these fields but the times, one
- * store each.
- */
-static int stat_peek(
-	struct caller *c, const struct slot *s, u64 ident, struct sem_stat *ret)
+static int stat_lock(struct caller *c, struct slot *s, u64 ident)
 {
 	struct semset *set;
-	u32 nsems, tries = 0;
-	struct ref body;
-	u64 count;
-	int calm;
 
-	do {
-		if (!lock_peek_begin(&s->lock, &count))
-			continue;
-		body.off = atom_load_relaxed(&s->body.off);
-		nsems = atom_load_relaxed(&s->size);
-		set = nsems <= SEMS_MOST ? region_span(&c->region, body,
-						   sem_body_size(nsems))
-					 : NULL;
-		if (atom_load_acquire(&s->ident) != ident)
-			return -EIDRM;
-		if (!set)
-			return -EBUSY;
-		calm = undo_none_suspect(c, set) &&
-		       !(atom_load_relaxed(&s->lock.bias_busy) &
-			       SYS_OWNER_DIED);
-		if (calm)
-			stat_fill(c, s, ident, set, nsems, ret);
-		if (!lock_peek_valid(&s->lock, count))
-			continue;
-		if (atom_load_relaxed(&s->ident) != ident)
-			return -EIDRM;
-		return calm ? 0 : -EBUSY;
-	} while (lock_peek_again(c, &s->lock, tries++));
-	return -EBUSY;
+	return sem_lock_reaped(c, s, ident, 1, &set);
 }
 
 int sem_stat(struct caller *c, s32 id, enum object_by by, struct sem_stat *ret)
 {
-	struct semset *set;
-	struct slot *s;
-	u64 ident;
-	int err;
+	static const struct object_stat_class k = {
+		FAC_SEM, stat_fill, stat_lock};
 
-	err = object_lookup(c, FAC_SEM, id, by, &s, &ident);
-	if (!err)
-		err = caller_enroll(c);
-	if (!err)
-		err = stat_peek(c, s, ident, ret);
-	if (err != -EBUSY)
-		return err || by == OBJECT_BY_ID ? err : ret->id;
-	err = sem_lock_reaped(c, s, ident, 1, &set);
-	if (err)
-		return err;
-	stat_fill(c, s, ident, set, sem_count(s), ret);
-	sem_unlock(c, s);
-	return by == OBJECT_BY_ID ? 0 : ret->id;
+	return object_stat_by(c, &k, id, by, &ret->object);
 }
 
 int sem_set_perm(struct caller *c, s32 id, u32 uid, u32 gid, u32 mode)

@@ -42,7 +42,7 @@ int sem_getval(struct caller *c, s32 id, s32 num);
 int sem_getpid(struct caller *c, s32 id, s32 num);
 int sem_getncnt(struct caller *c, s32 id, s32 num);
 int sem_getzcnt(struct caller *c, s32 id, s32 num);
-/* Number of values written to ret (room for the set's size: ask
+/* Number of values written to ret (space for the set's size: ask
  * sem_set_size first). */
 int sem_set_size(struct caller *c, s32 id, u32 want);
 int sem_getall(struct caller *c, s32 id, u16 *ret, u32 n);

@@ -122,7 +122,7 @@ void sem_warm(struct caller *c, s32 id)
 		step_owned(sem_array(set), sem_count(s), &sleeper);
 }
 
-void sem_alarm_any(
+void sem_crash_guard_any(
 	struct caller *c, struct slot *s, struct semset *set, u32 sleeper)
 {
 	struct sem *sems = sem_array(set);
@@ -130,7 +130,7 @@ void sem_alarm_any(
 	u32 i;
 
 	if (sem_count(s) <= ALONE_SEMS) {
-		sem_alarm(c, s, set, NULL, 0);
+		sem_crash_guard(c, s, set, NULL, 0);
 		return;
 	}
 	if (w && (w->state != WAIT_QUEUED || w->facility != FAC_SEM ||
@@ -146,7 +146,7 @@ void sem_alarm_any(
 			w = wait_first_alive(c, &sems[i].zero);
 	}
 	if (w)
-		wait_alarm(c, w);
+		wait_crash_guard(c, w);
 }
 
 /* ---- GETALL ---- */
@@ -345,7 +345,7 @@ static void commit(
 	journal_set64(c, (u64 *)&s->ctime, sys_realtime_sec());
 	journal_set16(c, &set->pass_pending, 1);
 	if (set->n_waiters)
-		sem_alarm_any(c, s, set, sleeper);
+		sem_crash_guard_any(c, s, set, sleeper);
 	journal_commit(c);
 }
 
@@ -367,7 +367,7 @@ static int setall_large(
 	return 0;
 }
 
-/* n: semaphores and values, for which there is room. */
+/* n: semaphores and values, for which there is space. */
 static int setall_small(struct caller *c, struct slot *s, struct semset *set,
 	const u16 *values, u32 n)
 {

@@ -38,7 +38,8 @@ static inline int plan_make(
 		s32 k = plan_before(a, i, 0), value;
 
 		*ret_op = i;
-		p->lo[i] = k < 0 ? sems[op->num].lo : p->lo[k];
+		p->lo[i] =
+			k < 0 ? atom_load_relaxed(&sems[op->num].lo) : p->lo[k];
 		value = SEM_VALUE(p->lo[i]);
 		if (op->op == 0 && value)
 			return BLOCKED;

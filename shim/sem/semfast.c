@@ -23,9 +23,10 @@
 #include "registry/bias.h"
 #include "registry/guard.h"
 #include "registry/task.h"
+#include "sem/semthread.h"
 
 /* BLOCKED is 1. */
-#define NOT_FAST 2
+#define FALLBACK 2
 /* Longest array that takes a short way; below JOURNAL_INLINE. */
 #define BIAS_SOPS 8u
 /* The most semaphores of a set whose records an array counts anew. */
@@ -49,10 +50,10 @@ HOT static inline int one_biased(struct caller *c, struct slot *s, u64 ident,
 	s64 now;
 	s32 value;
 	u64 lo;
-	int ret = NOT_FAST;
+	int ret = FALLBACK;
 
 	if (!bias_enter(c, s))
-		return NOT_FAST;
+		return FALLBACK;
 	if (unlikely(atom_load_relaxed(&s->ident) != ident))
 		goto out;
 	value = SEM_VALUE(sem->lo) + op->op;
@@ -77,7 +78,7 @@ out:
 
 /*
  * The same with all that op_fast looks up known since the bias was given
- * (caller.biased): an operation on a biased set is what most calls of a program
+ * (sem_thread.biased): an operation on a biased set is what most calls of a program
  * that keeps its semaphores to itself are. No section can be open here, so
  * its bracket is two plain stores.
  */
@@ -89,16 +90,16 @@ static inline __attribute__((always_inline)) int one_biased_set(
 	struct sem *sem;
 	struct sop op;
 	s32 value;
-	int ret = NOT_FAST;
+	int ret = FALLBACK;
 
 	if (unlikely(guard_readable(c, user, sizeof(op))))
-		return NOT_FAST;
+		return FALLBACK;
 	op = *user;
 	if (unlikely(op.num >= l->n || (op.flg & SEM_FLG_UNDO) ||
 		     c->cred->euid != l->euid ||
 		     !caller_header(c)->limits.semopm ||
 		     atom_load_relaxed(&l->slot->bias) != c->bias_id))
-		return NOT_FAST;
+		return FALLBACK;
 	c->in_section = 1;
 	atom_compiler_barrier();
 	/* A handler's calls may have put another set there. */
@@ -166,10 +167,10 @@ static __attribute__((noinline)) int undo_biased(struct caller *c,
 {
 	struct undo *u = undo_cached(c, ident);
 	s32 value, adj;
-	int ret = NOT_FAST;
+	int ret = FALLBACK;
 
 	if (unlikely(!u) || !bias_enter(c, s))
-		return NOT_FAST;
+		return FALLBACK;
 	value = SEM_VALUE(sem->lo) + op->op;
 	adj = u->adj[op->num] - op->op;
 	if (unlikely(atom_load_relaxed(&s->ident) != ident || value < 0 ||
@@ -187,7 +188,7 @@ static __attribute__((noinline)) int undo_biased(struct caller *c,
 	entries_commit(c);
 	bias_journal_end(c);
 	/* After the fact: of two sets the later used one is undone first. */
-	atom_store_release(&u->stamp, ++task_own(c)->use_seq);
+	undo_touch(c, u);
 	ret = 0;
 out:
 	bias_leave(c, s);
@@ -204,11 +205,11 @@ static __attribute__((noinline)) int array_biased(
 	struct slot *s;
 	struct sop op;
 	u32 i, flags = 0, alter = 0, nums[BIAS_SOPS], values[BIAS_SOPS];
-	int ret = NOT_FAST;
+	int ret = FALLBACK;
 
 	s = ids_find(c, FAC_SEM, id, &ident);
 	if (!s || guard_readable(c, user, n * sizeof(op)) || !bias_enter(c, s))
-		return NOT_FAST;
+		return FALLBACK;
 	/* Numbers are below 64. */
 	body = sem_off(atom_load_relaxed(&s->body.off), 0);
 	if (unlikely(sem_off_nowhere(body) ||
@@ -263,26 +264,26 @@ static __attribute__((noinline)) int any_biased(
 	struct slot *s;
 	u64 ident;
 	u32 i, op = 0;
-	int err = NOT_FAST;
+	int err = FALLBACK;
 
 	s = ids_find(c, FAC_SEM, id, &ident);
 	if (!s || atom_load_relaxed(&s->bias) != c->bias_id ||
 		guard_readable(c, user, n * sizeof(buf[0])))
-		return NOT_FAST;
+		return FALLBACK;
 	for (i = 0; i < n; i++)
 		buf[i] = user[i];
 	request_scan(&r);
 	if (r.max_num >= s->size || perm_check(c, s, r.alter ? PERM_W : PERM_R))
-		return NOT_FAST;
+		return FALLBACK;
 	/* To count anew in many records of many semaphores takes longer than
 	 * the lock. */
 	set = sem_body(c, s);
 	if (s->size > BIAS_RECOUNT && (!set || set->undo_active.unit || r.undo))
-		return NOT_FAST;
+		return FALLBACK;
 	if (r.undo && undo_get(c, s, ident, &r.a.undo))
-		return NOT_FAST;
+		return FALLBACK;
 	if (journal_reserve(c, array_entries(n, r.undo)) || !bias_enter(c, s))
-		return NOT_FAST;
+		return FALLBACK;
 	set = sem_body(c, s);
 	if (atom_load_relaxed(&s->ident) == ident && set) {
 		bias_journal_begin(c, s);
@@ -295,7 +296,7 @@ static __attribute__((noinline)) int any_biased(
 	}
 	bias_leave(c, s);
 	if (err == BLOCKED)
-		return buf[op].flg & SEM_IPC_NOWAIT ? -EAGAIN : NOT_FAST;
+		return buf[op].flg & SEM_IPC_NOWAIT ? -EAGAIN : FALLBACK;
 	return err;
 }
 
@@ -314,12 +315,12 @@ HOT static inline int one_cas(struct caller *c, u64 ident, struct slot *s,
 		 * came after. */
 		if (unlikely(atom_load_acquire(&s->ident) != ident ||
 			     (lo & SEM_OWNED)))
-			return NOT_FAST;
+			return FALLBACK;
 		value = SEM_VALUE(lo) + op->op;
 		if (unlikely(value < 0 || (!op->op && value)))
-			return op->flg & SEM_IPC_NOWAIT ? -EAGAIN : NOT_FAST;
+			return op->flg & SEM_IPC_NOWAIT ? -EAGAIN : FALLBACK;
 		if (unlikely(value > SEMVMX))
-			return NOT_FAST;
+			return FALLBACK;
 	} while (unlikely(
 		!atom_cas16(&sem->lo, &lo, &hi, lo_add(lo, op->op, c->pid),
 			(hi & ~SEM_OTIME_MASK) | (u64)sys_realtime_sec())));
@@ -328,16 +329,16 @@ HOT static inline int one_cas(struct caller *c, u64 ident, struct slot *s,
 
 /* At every power of two from BIAS_STREAK on the lock is taken, where the set
  * may be biased. Not by a thread that never took one: it would need system
- * calls that this way does without (a host under strict seccomp lives on
- * that). */
-static inline int streak_is_ripe(struct caller *c, u64 ident)
+ * calls that this way does without (an application under strict seccomp lives
+ * on that). */
+static inline int streak_is_long(struct caller *c, u64 ident)
 {
 	u64 n = ++in_row_at(c->streak, ident)->n;
 
 	return n >= BIAS_STREAK && !(n & (n - 1)) && c->thread && c->may_bias;
 }
 
-/* The ways without a lock; NOT_FAST if this call is not for them. */
+/* The ways without a lock; FALLBACK if this call is not for them. */
 HOT static inline __attribute__((always_inline)) int op_fast(
 	struct caller *c, s32 id, const struct sop *user, int timed)
 {
@@ -348,48 +349,48 @@ HOT static inline __attribute__((always_inline)) int op_fast(
 	int ret;
 
 	if (unlikely(guard_readable(c, user, sizeof(op))))
-		return NOT_FAST;
+		return FALLBACK;
 	op = *user;
 	s = ids_find(c, FAC_SEM, id, &ident);
 	if (unlikely(!s || op.num >= s->size))
-		return NOT_FAST;
+		return FALLBACK;
 	if (unlikely(!caller_header(c)->limits.semopm))
-		return NOT_FAST;
+		return FALLBACK;
 	if (unlikely(perm_check(c, s, op.op ? PERM_W : PERM_R)))
-		return NOT_FAST;
+		return FALLBACK;
 	body = sem_off(atom_load_relaxed(&s->body.off), op.num);
 	if (unlikely(sem_off_nowhere(body)))
-		return NOT_FAST;
+		return FALLBACK;
 	sem = region_at(&c->region, body);
 	if (atom_load_relaxed(&s->bias) == c->bias_id)
 		return op.flg & SEM_FLG_UNDO
 			       ? undo_biased(c, s, ident, sem, &op)
 			       : one_biased(c, s, ident, sem, &op);
 	if (unlikely(op.flg & SEM_FLG_UNDO))
-		return NOT_FAST;
-	if (likely(!streak_is_ripe(c, ident))) {
+		return FALLBACK;
+	if (likely(!streak_is_long(c, ident))) {
 		ret = one_cas(c, ident, s, sem, &op);
-		if (likely(ret != NOT_FAST))
+		if (likely(ret != FALLBACK))
 			return ret;
 	}
 	if (unlikely(atom_load_relaxed(&s->ident) != ident || timed))
-		return NOT_FAST;
+		return FALLBACK;
 	return sem_op_one(c, s, ident, &op);
 }
 
 /* Everything but the shortest way, kept apart so that its frame is not set up
  * for nothing. */
-static __attribute__((noinline)) int op_not_fast(struct caller *c, s32 id,
+static __attribute__((noinline)) int op_falls_back(struct caller *c, s32 id,
 	const struct sop *user, u32 n, const struct sys_timespec *timeout)
 {
-	int ret = NOT_FAST;
+	int ret = FALLBACK;
 
 	if (!timeout && n - 1 < BIAS_SOPS) {
 		if (n > 1)
 			ret = array_biased(c, id, user, n);
-		if (ret == NOT_FAST)
+		if (ret == FALLBACK)
 			ret = any_biased(c, id, user, n);
-		if (ret != NOT_FAST)
+		if (ret != FALLBACK)
 			return ret;
 	}
 	return sem_op_slow(c, id, user, n, timeout);
@@ -399,47 +400,48 @@ static __attribute__((noinline)) int op_not_fast(struct caller *c, s32 id,
 static __attribute__((noinline)) int op_older(
 	struct caller *c, s32 id, const struct sop *user)
 {
-	const struct biased *l = &c->biased[(u32)id % OLDER + OLDER];
+	const struct biased *l =
+		&sem_thread(c)->biased[(u32)id % OLDER + OLDER];
 
-	return l->id == id && l->n ? one_biased_set(c, l, id, user) : NOT_FAST;
+	return l->id == id && l->n ? one_biased_set(c, l, id, user) : FALLBACK;
 }
 
 /* With a timeout that is no error: as without, if it need not wait. */
 static __attribute__((noinline)) int op_timed(struct caller *c, s32 id,
 	const struct sop *user, const struct sys_timespec *timeout)
 {
-	const struct biased *l = &c->biased[(u32)id % OLDER];
+	const struct biased *l = &sem_thread(c)->biased[(u32)id % OLDER];
 	struct sys_timespec t;
-	int ret = NOT_FAST;
+	int ret = FALLBACK;
 
 	if (guard_read(c, &t, timeout, sizeof(t)) || t.sec < 0 ||
 		(u64)t.nsec >= 1000000000)
-		return NOT_FAST;
+		return FALLBACK;
 	if (likely(l->id == id && l->n))
 		ret = one_biased_set(c, l, id, user);
-	return likely(ret != NOT_FAST) ? ret : op_fast(c, id, user, 1);
+	return likely(ret != FALLBACK) ? ret : op_fast(c, id, user, 1);
 }
 
 HOT int sem_op(struct caller *c, s32 id, const struct sop *user, u32 n,
 	const struct sys_timespec *timeout)
 {
-	const struct biased *l = &c->biased[(u32)id % OLDER];
-	int ret = NOT_FAST;
+	const struct biased *l = &sem_thread(c)->biased[(u32)id % OLDER];
+	int ret = FALLBACK;
 
 	if (likely(n == 1 && !timeout)) {
 		if (likely(l->id == id && l->n))
 			ret = one_biased_set(c, l, id, user);
 		else if (l[OLDER].id == id)
 			ret = op_older(c, id, user);
-		if (likely(ret != NOT_FAST))
+		if (likely(ret != FALLBACK))
 			return ret;
 		ret = op_fast(c, id, user, 0);
-		if (likely(ret != NOT_FAST))
+		if (likely(ret != FALLBACK))
 			return ret;
 	} else if (n == 1) {
 		ret = op_timed(c, id, user, timeout);
-		if (likely(ret != NOT_FAST))
+		if (likely(ret != FALLBACK))
 			return ret;
 	}
-	return op_not_fast(c, id, user, n, timeout);
+	return op_falls_back(c, id, user, n, timeout);
 }

@@ -8,6 +8,8 @@
  * The commit is one store. If values changed and somebody sleeps, pass_pending
  * is part of the same operation: should we die before all sleepers were tried,
  * the next owner of the lock tries them.
+ *
+ * Keeps INV_OWNED (inspect/check.h).
  */
 #include "object/perm.h"
 #include "registry/journal/reserve.h"
@@ -16,13 +18,21 @@
 #include "object/sleep.h"
 #include "object/controlfile.h"
 #include "object/limits.h"
+#include "base/usdt.h"
 #include "registry/bias.h"
 #include "registry/guard.h"
 #include "registry/heap.h"
+#include "sem/semthread.h"
+
+/* wake_next_early: so many holds of the lock of so many; and how often in a row
+ * the one before was on the same CPU until that is all there is. Arbitrary. */
+#define EARLY_BURST 128u
+#define EARLY_TURN 1024u
+#define SAME_CPU_MANY 8u
 
 /* Locked simple operations without need before a word is given free again.
  * Arbitrary: more than one lock-step of a few contenders. */
-#define CALM_LIMIT 32
+#define IDLE_LIMIT 32
 /* Beyond, a set is never biased again in practice. */
 #define BACKOFF_MAX 6
 /*
@@ -38,10 +48,14 @@
 #define UNDO_SLICE_NS 20000000ULL
 #define FIRED_HALVED 7
 #define UNWATCHED_DOUBLED 3
+/* A look goes over all holders under the lock: some 40 ns each. So that looks
+ * take a thirty-second of the lock's time at most they are further apart where
+ * many sleep beside many holders, each of whom is watched by somebody. */
+#define LOOK_APART_NS (32 * 40u)
 /* Larger sets are not biased: every word would have to be owned. Arbitrary. */
 #define BIAS_MAX_SEMS 4096u
 #define LOCAL_SOPS 32u
-#define STACK_SOPS 512u
+#define LARGE_SOPS 512u
 
 void sem_own(struct sem *sem)
 {
@@ -122,10 +136,17 @@ HOT void sem_unlock(struct caller *c, struct slot *s)
 struct sem_sleep {
 	struct sleeper sl; /* first */
 	struct wait_watch watch;
-	int alone;   /* it came when nobody slept */
-	int doubled; /* slices so far, beside holders; < 0: halved */
-	int calm;    /* nobody else holds anything */
+	int alone;	/* it came when nobody slept */
+	int doubled;	/* slices so far, beside holders; < 0: halved */
+	int idle_count; /* nobody else holds anything */
+	u64 slept_ns;	/* since the last look, if that was too soon */
 };
+
+static u64 looks_apart(const struct semset *set)
+{
+	return (u64)atom_load_relaxed(&set->n_waiters) *
+	       atom_load_relaxed(&set->n_adj) * LOOK_APART_NS;
+}
 
 static void class_remove(
 	struct caller *c, struct slot *s, struct waiter *w, s32 result)
@@ -144,8 +165,9 @@ static void watch_holders(
 	int all = undo_watch(c, set, &ss->watch) && wait_can_watch();
 	u64 slice;
 
-	ss->calm = all && !ss->watch.n;
-	if (ss->calm) {
+	ss->slept_ns = 0;
+	ss->idle_count = all && !ss->watch.n;
+	if (ss->idle_count) {
 		ss->doubled = 0;
 		slice = sleep_slice(ss->alone);
 	} else {
@@ -154,10 +176,14 @@ static void watch_holders(
 		if (all ? slice < SLEEP_SLICE_NS
 			: ss->doubled < UNWATCHED_DOUBLED && wait_can_watch())
 			ss->doubled++;
+		if (!all && ss->doubled >= 0 && slice < looks_apart(set))
+			slice = looks_apart(set);
 	}
-	ss->sl.slice_ns = slice < SLEEP_SLICE_NS ? slice : SLEEP_SLICE_NS;
-	atom_store_release(&wait_own(c)->wants_nudge,
-		slice && slice <= UNDO_SLICE_NS ? NUDGE_NOT : NUDGE_WANTED);
+	sleep_slice_set(
+		c, &ss->sl, slice < SLEEP_SLICE_NS ? slice : SLEEP_SLICE_NS);
+	atom_store_release(&wait_own(c)->wants_wake,
+		slice && slice <= UNDO_SLICE_NS ? WAKE_NOT_WANTED
+						: WAKE_WANTED);
 }
 
 /* One of those that were watched has. */
@@ -171,8 +197,8 @@ static int has_fired(const struct wait_watch *watch)
 	return 0;
 }
 
-/* Something that we watch changed, or it is time: look after the dead. A set
- * without holders is not locked for that. */
+/* Something that we watch changed, or it is time: look after exited tasks. A
+ * set without holders is not locked for that. */
 static void class_look_again(struct caller *c, struct sleeper *sl)
 {
 	struct sem_sleep *ss = (struct sem_sleep *)sl;
@@ -180,13 +206,18 @@ static void class_look_again(struct caller *c, struct sleeper *sl)
 	struct semset *set = sem_body(c, sl->slot);
 	u32 gone = 0;
 
-	if (ss->calm && set && !atom_load_relaxed(&set->n_adj))
+	if (ss->idle_count && set && !atom_load_relaxed(&set->n_adj))
+		return;
+	ss->slept_ns += sl->slice_ns;
+	if (set && ss->watch.n == WAIT_WATCHED && ss->doubled >= 0 &&
+		ss->slept_ns < looks_apart(set) && !has_fired(&ss->watch) &&
+		w->wants_wake != WAKE_SENT)
 		return;
 	sem_lock_any(c, sl->slot);
 	set = sem_body(c, sl->slot);
 	if (w->state == WAIT_QUEUED && set) {
 		gone = undo_suspect(c, set, 0, TASK_LOOK_NOW);
-		if (w->wants_nudge == NUDGE_SENT)
+		if (w->wants_wake == WAKE_SENT)
 			ss->doubled = 0;
 		if (has_fired(&ss->watch))
 			ss->doubled = -FIRED_HALVED;
@@ -211,7 +242,7 @@ static const struct sleep_class sem_sleep_class = {
 	.finish = class_finish,
 };
 
-/* Fill the own waiter and queue it; slot lock held, room reserved. */
+/* Fill the own waiter and queue it; slot lock held, space reserved. */
 HOT static void enqueue(struct caller *c, struct slot *s, struct semset *set,
 	const struct array *a, u32 block_op, int alter)
 {
@@ -260,17 +291,21 @@ HOT static void note_operator(
 	set->partner_cpu = set->last_cpu;
 	set->last_tid = c->tid;
 	set->last_cpu = (unsigned char)sys_cpu();
+	if (set->last_cpu != set->partner_cpu)
+		c->same_cpu = 0;
+	else if (c->same_cpu <= SAME_CPU_MANY)
+		c->same_cpu++;
 }
 
 /* For the owner's way only, and with both rights: else every call looks. */
 static void note_bias(
 	struct caller *c, struct slot *s, struct sem *sems, s32 id)
 {
-	struct biased *l = &c->biased[(u32)id % OLDER];
+	struct biased *l = &sem_thread(c)->biased[(u32)id % OLDER];
 	u32 euid = c->cred->euid;
 
 	/* In neither place stays an entry of the slot, which may be that of an
-	 * earlier set: caller.biased. */
+	 * earlier set: sem_thread.biased. */
 	if (l->slot != s)
 		l[OLDER] = *l;
 	*l = (struct biased){0};
@@ -315,6 +350,12 @@ HOT static void consider_bias(
 		note_bias(c, s, sems, IDENT_ID(ident));
 }
 
+/* Two came before us: what comes next is not for us. */
+static int others_first(const struct caller *c, const struct waiter *w)
+{
+	return w->prev && wait_must(c, w->prev)->prev;
+}
+
 /* Where the partner is, and whether looking has lately been worth it. */
 HOT static enum wait_look look_for_partner(
 	struct caller *c, struct semset *set, u64 ident)
@@ -327,6 +368,8 @@ HOT static enum wait_look look_for_partner(
 	c->spun.ident = 0;
 	if (set->partner_cpu == set->last_cpu)
 		return WAIT_LOOK_YIELD;
+	if (unlikely(others_first(c, wait_own(c))))
+		return WAIT_LOOK_NOT;
 	if (spin_begin(&look, set->spin))
 		return WAIT_LOOK_SPIN;
 	spin_note(&set->spin, look.result);
@@ -343,16 +386,17 @@ static inline int word_wanted(const struct semset *set, const struct sem *sem)
 	       set->zero_arrays.head || set->n_adj;
 }
 
-HOT static void stay_calm(
+HOT static void note_idle(
 	const struct slot *s, struct semset *set, struct sem *sem)
 {
-	unsigned char *calm = s->size > 1 ? &sem->calm : &set->calm;
+	unsigned char *idle_count =
+		s->size > 1 ? &sem->idle_count : &set->idle_count;
 
 	if (word_wanted(set, sem)) {
-		*calm = 0;
-	} else if (++*calm >= CALM_LIMIT) {
-		*calm = 0;
-		atom_store_release(&sem->lo, sem->lo & ~SEM_OWNED);
+		*idle_count = 0;
+	} else if (++*idle_count >= IDLE_LIMIT) {
+		*idle_count = 0;
+		sem_disown(sem);
 	}
 }
 
@@ -377,6 +421,27 @@ static inline int must_pass(
 	return 0;
 }
 
+/*
+ * One was let through that will most likely do the same for the next in a
+ * moment. That one is woken now, so that it looks for its turn instead of
+ * sleeping until it is there: a queue of sleepers, each of whom is woken when it
+ * has what it waits for, stays as slow as a wake-up for ever. It does not pay
+ * where those that were let through have other things to do first; so it is
+ * done for a burst of holds now and then, and in every other burst while looks
+ * find what they look for; not where all have run on one CPU lately.
+ */
+static void wake_next_early(
+	struct caller *c, struct slot *s, struct semset *set, u32 num)
+{
+	struct waiter *w = wait_at(c, sem_array(set)[num].alter.head);
+
+	if (w && c->same_cpu <= SAME_CPU_MANY &&
+		(s->lock.count % EARLY_TURN < EARLY_BURST ||
+			(s->lock.count / EARLY_BURST % 2 &&
+				spin_pays(set->spin))))
+		wait_early(c, w);
+}
+
 /* The array was applied: commit it and let others through. As sem_pass. */
 HOT static int finish(struct caller *c, struct slot *s, struct semset *set,
 	const struct request *r, u32 holders)
@@ -392,21 +457,23 @@ HOT static int finish(struct caller *c, struct slot *s, struct semset *set,
 		for (i = 0; i < r->a.n && !all; i++)
 			nums[i] = r->a.sops[i].num;
 		journal_set16(c, &set->pass_pending, 1);
-		sem_alarm(c, s, set, all ? NULL : nums, r->a.n);
+		sem_crash_guard(c, s, set, all ? NULL : nums, r->a.n);
 		journal_commit(c);
 		if (unlikely(sem_pass(c, s, set, all ? NULL : nums, r->a.n)))
 			return -EIDRM;
+		if (r->a.n == 1 && c->n_grants == 1)
+			wake_next_early(c, s, set, nums[0]);
 	} else {
 		journal_commit(c);
 	}
 	if (r->a.n == 1 && !r->undo)
-		stay_calm(s, set, &sem_array(set)[r->a.sops[0].num]);
+		note_idle(s, set, &sem_array(set)[r->a.sops[0].num]);
 	return 0;
 }
 
-/* Room for enqueue; the lock is held and nothing under way. Not before: a
+/* Space for enqueue; the lock is held and nothing under way. Not before: a
  * signal handler's calls use the same block. */
-static int sops_room(struct caller *c, u32 n)
+static int sops_reserve(struct caller *c, u32 n)
 {
 	struct waiter *w = wait_own(c);
 	u64 need = (u64)n * sizeof(struct sop);
@@ -427,7 +494,11 @@ static int sops_room(struct caller *c, u32 n)
 HOT static __attribute__((noinline)) int sleep_for(struct caller *c,
 	struct slot *s, struct semset *set, const struct request *r, u32 op)
 {
+	const struct sop blocked = r->a.sops[op];
+	const u32 last = SEM_PID(sem_array(set)[blocked.num].lo);
+	const s32 id = IDENT_ID(s->ident);
 	struct sem_sleep ss;
+	int result;
 
 	ss.sl = (struct sleeper){&sem_sleep_class, s,
 		.deadline_ns = r->deadline_ns, .watch = &ss.watch};
@@ -438,21 +509,26 @@ HOT static __attribute__((noinline)) int sleep_for(struct caller *c,
 	ss.sl.look = look_for_partner(c, set, wait_own(c)->ident);
 	sleep_arm(c, &ss.sl);
 	sem_unlock(c, s);
-	return sleep_run(c, &ss.sl);
+	USDT4(sem_wait, id, blocked.num, blocked.op, last);
+	result = sleep_run(c, &ss.sl);
+	USDT3(sem_granted, id, blocked.num, result);
+	return result;
 }
 
-HOT static int op_once(
-	struct caller *c, struct slot *s, u64 ident, struct request *r)
+/* The set's lock, with what the operation needs at hand and exited holders looked
+ * after: 0 with *ret_set and the lock held. */
+static inline int op_begin(struct caller *c, struct slot *s, u64 ident,
+	struct request *r, struct semset **ret_set)
 {
 	struct semset *set;
-	u32 i, op = 0, gone, holders;
+	u32 gone;
 	int err;
 
 	for (;;) {
 		err = sem_lock(c, s, ident);
 		if (err)
 			return err;
-		set = sem_body(c, s);
+		*ret_set = set = sem_body(c, s);
 		if (!set) {
 			sem_unlock(c, s);
 			return -EINVAL;
@@ -473,16 +549,23 @@ HOT static int op_once(
 		}
 		gone = set->n_adj ? undo_suspect(c, set, 0, TASK_LOOK_NOT) : 0;
 		if (likely(!gone))
-			break;
+			return 0;
 		sem_unlock(c, s);
 		/* Alive after all (exec, another thread ended): go on. */
-		if (reap_task(c, gone))
-			continue;
-		err = sem_lock(c, s, ident);
-		if (err)
-			return err;
-		break;
+		if (!reap_task(c, gone))
+			return sem_lock(c, s, ident);
 	}
+}
+
+HOT static int op_once(
+	struct caller *c, struct slot *s, u64 ident, struct request *r)
+{
+	struct semset *set;
+	u32 i, op = 0, holders;
+	int err = op_begin(c, s, ident, r, &set);
+
+	if (err)
+		return err;
 	note_operator(c, s, set);
 	if (set->n_waiters == 1 && r->a.n == 1 && !r->undo &&
 		sem_hand_over(c, set, r->a.sops)) {
@@ -503,7 +586,7 @@ HOT static int op_once(
 		((r->a.sops[op].flg & SEM_IPC_NOWAIT) || r->no_wait))
 		err = -EAGAIN;
 	if (err == BLOCKED)
-		err = sops_room(c, r->a.n);
+		err = sops_reserve(c, r->a.n);
 	if (err) {
 		sem_unlock(c, s);
 		return err;
@@ -622,14 +705,21 @@ static int op_copied(struct caller *c, s32 id, const struct sop *user,
 	return op_checked(c, id, r);
 }
 
-/* Stack for the usual large array, apart from the common path's frame. */
+/* The usual large array: not on the stack, which may be a handler's. */
 static __attribute__((noinline)) int op_large(struct caller *c, s32 id,
 	const struct sop *user, const struct sys_timespec *timeout,
 	struct request *r)
 {
-	struct sop buf[STACK_SOPS];
+	static void *kept;
+	const size_t size = LARGE_SOPS * sizeof(struct sop);
+	struct sop *buf = sys_kept_take(&kept, size);
+	int err;
 
-	return op_copied(c, id, user, timeout, r, buf);
+	if ((unsigned long)buf > -4096UL)
+		return -ENOMEM;
+	err = op_copied(c, id, user, timeout, r, buf);
+	sys_kept_give(&kept, buf, size);
+	return err;
 }
 
 static __attribute__((noinline)) int op_huge(struct caller *c, s32 id,
@@ -637,7 +727,7 @@ static __attribute__((noinline)) int op_huge(struct caller *c, s32 id,
 	struct request *r)
 {
 	u64 len = (u64)r->a.n * sizeof(struct sop);
-	struct sop *buf = sys_mmap(NULL, len, 3, 0x22, -1, 0);
+	struct sop *buf = sys_mmap_private(len);
 	int err;
 
 	if ((unsigned long)buf > -4096UL)
@@ -672,7 +762,7 @@ int sem_op_slow(struct caller *c, s32 id, const struct sop *user, u32 n,
 	timeout = timeout ? &t : NULL;
 	if (n <= LOCAL_SOPS)
 		return op_copied(c, id, user, timeout, &r, buf);
-	if (n <= STACK_SOPS)
+	if (n <= LARGE_SOPS)
 		return op_large(c, id, user, timeout, &r);
 	return op_huge(c, id, user, timeout, &r);
 }

@@ -54,16 +54,17 @@ static inline void arrays_mark(const struct slot *s, struct semset *set,
  */
 int sem_hand_over(struct caller *c, struct semset *set, const struct sop *op);
 
-/* waiter.wants_nudge */
+/* waiter.wants_wake */
 enum {
-	NUDGE_NOT, /* it looks soon */
-	NUDGE_WANTED,
-	NUDGE_SENT,
+	WAKE_NOT_WANTED, /* it looks soon */
+	WAKE_WANTED,
+	WAKE_SENT,
 };
 
 /* The array's task has come to hold something: one sleeper whom that concerns
- * and who would not look for long is nudged, and watches it from then on.
- * Before the commit, so that nobody dies between the two. Slot lock held. */
+ * and who would not look for long gets a spurious wake, and watches it from
+ * then on. Before the commit, so that nobody dies between the two. Slot lock
+ * held. */
 void sem_tell(struct caller *c, struct semset *set, const struct array *a);
 
 /* One call: its array and what a look at it tells. */

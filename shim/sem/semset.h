@@ -4,7 +4,7 @@
  * what the files of this folder share. Where the functions are:
  *
  * sem.c     sem_lock_reaped, sem_finish_removal
- * semall.c  sem_alarm_any, sem_setall_rest, sem_warm
+ * semall.c  sem_crash_guard_any, sem_setall_rest, sem_warm
  * semop.c   sem_lock, sem_lock_any, sem_unlock, sem_own
  * semwake.c the others
  */
@@ -47,7 +47,9 @@ static inline struct semset *sem_body(
 {
 	u32 n = sem_count(s);
 
-	return n ? region_span(&c->region, s->body, sem_body_size(n)) : NULL;
+	return n ? region_span(
+			   &c->region, ref_relaxed(&s->body), sem_body_size(n))
+		 : NULL;
 }
 /* Where semaphore num of a set with this body stands (sem_array), and whether
  * that is among the sets at all: for those who do not ask for the body. */
@@ -104,6 +106,15 @@ int sem_lock_reaped(struct caller *c, struct slot *s, u64 ident, int all,
 
 /* Make the semaphore's words the lock holder's. */
 void sem_own(struct sem *sem);
+/* Fast callers may have the word again. Nothing where that was done in a pause
+ * of our pass: then they change it without the lock. */
+static inline void sem_disown(struct sem *sem)
+{
+	u64 lo = atom_load_relaxed(&sem->lo);
+
+	if (likely(lo & SEM_OWNED))
+		atom_store_release(&sem->lo, lo & ~SEM_OWNED);
+}
 
 /*
  * Try all sleepers that a change of the named semaphores may let through
@@ -121,13 +132,14 @@ void sem_own(struct sem *sem);
  */
 int sem_pass(struct caller *c, struct slot *s, struct semset *set,
 	const u16 *nums, u32 n);
-/* Before a change that may let sleepers through is committed: see wait_alarm.
+/* Before a change that may let sleepers through is committed: see
+ * wait_crash_guard.
  */
-void sem_alarm(struct caller *c, struct slot *s, struct semset *set,
+void sem_crash_guard(struct caller *c, struct slot *s, struct semset *set,
 	const u16 *nums, u32 n);
 /* The same if it does not matter who: sleeper is a thread's index that may be one
  * of them, or 0. The set has a sleeper. */
-void sem_alarm_any(
+void sem_crash_guard_any(
 	struct caller *c, struct slot *s, struct semset *set, u32 sleeper);
 /* The owner of the lock died in the midst of a SETALL: store the rest of its
  * values. Slot lock held. */
@@ -136,12 +148,12 @@ void sem_setall_rest(struct caller *c, struct slot *s, struct semset *set);
 void sem_warm(struct caller *c, s32 id);
 /* Finish a removal that its dead owner began. No lock may be held. */
 void sem_finish_removal(struct caller *c);
-/* Take a queued waiter out with a result and promise it a wake-up; an
+/* Take a queued waiter out with a result and oblige the caller to wake it; an
  * operation of its own. */
-void sem_dismiss(
+void sem_cancel(
 	struct caller *c, struct semset *set, struct waiter *w, s32 result);
 /* End every sleeper with a result (RMID), or HOLD_LEAVES of them: then 1. */
-int sem_dismiss_some(
+int sem_cancel_some(
 	struct caller *c, struct slot *s, struct semset *set, s32 result);
 /* Sleepers counted at semaphore num: those blocked at an op < 0, or at 0. */
 u32 sem_count_blocked(struct caller *c, struct slot *s, struct semset *set,

@@ -11,6 +11,8 @@
  * first one after each that was let through. A try depends on the semaphores up
  * to the operation that blocks, so who names none that changed since his last
  * try is left out: he would only be found where he was.
+ *
+ * Keeps INV_QUEUE, INV_N_WAITERS, INV_PENDING (inspect/check.h).
  */
 #include "object/sleep.h"
 #include "registry/journal/reserve.h"
@@ -94,7 +96,7 @@ static inline void one_leaves(struct caller *c)
 	c->may_leave -= c->may_leave > 0;
 }
 
-void sem_dismiss(
+void sem_cancel(
 	struct caller *c, struct semset *set, struct waiter *w, s32 result)
 {
 	one_leaves(c);
@@ -123,7 +125,7 @@ static void each_queue(struct caller *c, struct slot *s, struct semset *set,
 	visit(c, s, set, &set->zero_arrays, arg);
 }
 
-static void visit_dismiss(struct caller *c, struct slot *s, struct semset *set,
+static void visit_cancel(struct caller *c, struct slot *s, struct semset *set,
 	struct wait_queue *q, void *arg)
 {
 	struct waiter *w;
@@ -131,7 +133,7 @@ static void visit_dismiss(struct caller *c, struct slot *s, struct semset *set,
 	(void)s;
 	while (q->head && !hold_is_over(c)) {
 		w = wait_at(c, q->head);
-		/* Who stands there says so, until he is dismissed: else the
+		/* Who stands there says so, until he is cancelled: else the
 		 * queue is damaged, and the rest of it lost. */
 		if (unlikely(!w || w->state != WAIT_QUEUED)) {
 			journal_set32(c, &q->head, 0);
@@ -139,16 +141,16 @@ static void visit_dismiss(struct caller *c, struct slot *s, struct semset *set,
 			journal_commit(c);
 			return;
 		}
-		sem_dismiss(c, set, w, *(s32 *)arg);
+		sem_cancel(c, set, w, *(s32 *)arg);
 	}
 }
 
-int sem_dismiss_some(
+int sem_cancel_some(
 	struct caller *c, struct slot *s, struct semset *set, s32 result)
 {
 	c->may_leave = HOLD_LEAVES;
 	if (set->n_waiters)
-		each_queue(c, s, set, visit_dismiss, &result);
+		each_queue(c, s, set, visit_cancel, &result);
 	return hold_is_over(c) && set->n_waiters;
 }
 
@@ -172,7 +174,7 @@ static void visit_count(struct caller *c, struct slot *s, struct semset *set,
 		const struct sop *op = sops && at < n ? &sops[at] : NULL;
 
 		if (op && op->num == a->num && !wait_dead(w) &&
-			(op->op == 0) == a->at_zero)
+			(op->op == 0) == a->at_zero && !wait_stopped(c, w))
 			a->count++;
 	}
 }
@@ -233,12 +235,12 @@ static int pass_try(
 	if (unlikely(w->state != WAIT_QUEUED))
 		return 0;
 	if (wait_dead(w) || !a.sops) {
-		sem_dismiss(c, set, w, -EINTR);
+		sem_cancel(c, set, w, -EINTR);
 		return -1;
 	}
-	/* No room for its journal with us, but with itself. */
+	/* No space for its journal with us, but with itself. */
 	if (journal_reserve(c, array_entries(a.n, w->undo.off != 0))) {
-		sem_dismiss(c, set, w, SLEEP_RETRY);
+		sem_cancel(c, set, w, SLEEP_RETRY);
 		return -1;
 	}
 	if (w->undo.off) {
@@ -249,7 +251,7 @@ static int pass_try(
 		 * the kernel marks this thread. */
 		if (!a.undo || a.undo->ident != w->ident ||
 			a.undo->task != task) {
-			sem_dismiss(c, set, w, -EINTR);
+			sem_cancel(c, set, w, -EINTR);
 			return -1;
 		}
 	}
@@ -264,6 +266,11 @@ static int pass_try(
 	}
 	if (err == BLOCKED)
 		err = -EAGAIN;
+	if (unlikely(wait_stopped(c, w))) {
+		journal_abort(c);
+		sem_cancel(c, set, w, -EINTR);
+		return -1;
+	}
 	queue_remove(c, set, w, err);
 	one_leaves(c);
 	if (set->n_adj > holders && set->n_waiters)
@@ -583,22 +590,22 @@ static void alter_pass(struct caller *c, struct slot *s, struct semset *set,
 }
 
 /* The set's only sleeper, if it waits in this semaphore's queue for a single
- * decrement without undo and is alive; else NULL. */
+ * decrement without undo and neither exited nor is stopped; else NULL. */
 HOT static struct waiter *sole_taker(
-	const struct caller *c, struct semset *set, struct sem *sem)
+	struct caller *c, struct semset *set, struct sem *sem)
 {
 	struct waiter *w = wait_at(c, sem->alter.head);
 
 	if (set->n_waiters != 1 || !w || w->n_sops != 1 || w->undo.off ||
-		wait_dead(w))
+		wait_dead(w) || wait_stopped(c, w))
 		return NULL;
 	return w;
 }
 
 /*
- * What array_try, sem_alarm and sem_pass come to when there is one sleeper and
- * the operation lets it through. One commit for both, so nothing is pending in
- * between and nobody needs to be alarmed.
+ * What array_try, sem_crash_guard and sem_pass come to when there is one
+ * sleeper and the operation lets it through. One commit for both, so nothing is
+ * pending in between and no crash guard is needed.
  */
 HOT int sem_hand_over(
 	struct caller *c, struct semset *set, const struct sop *op)
@@ -670,7 +677,7 @@ int sem_pass(struct caller *c, struct slot *s, struct semset *set,
 	}
 	if (set && set->pass_pending)
 		atom_store_release(&set->pass_pending, 0);
-	wait_alarm_end(c);
+	wait_crash_guard_end(c);
 	return likely(s->ident == ident) ? 0 : -EIDRM;
 }
 
@@ -690,10 +697,11 @@ void sem_tell(struct caller *c, struct semset *set, const struct array *a)
 		w = wait_first_alive(c, &set->complex);
 	if (!w)
 		w = wait_first_alive(c, &set->zero_arrays);
-	if (!w || w->wants_nudge != NUDGE_WANTED)
+	if (!w || w->wants_wake != WAKE_WANTED)
 		return;
-	atom_store_release(&w->wants_nudge, NUDGE_SENT);
-	wait_nudge(c, w);
+	/* Who dies between has the next one do it again. */
+	wait_spurious_wake(c, w);
+	atom_store_release(&w->wants_wake, WAKE_SENT);
 }
 
 /* Who has waited longest, if alive: only that one may sleep without looking for
@@ -715,7 +723,7 @@ static struct waiter *oldest(
 
 /* The oldest; else anybody alive will do, best the one that will be let
  * through, which costs nothing then. */
-void sem_alarm(struct caller *c, struct slot *s, struct semset *set,
+void sem_crash_guard(struct caller *c, struct slot *s, struct semset *set,
 	const u16 *nums, u32 n)
 {
 	struct sem *sems = sem_array(set);
@@ -744,5 +752,5 @@ void sem_alarm(struct caller *c, struct slot *s, struct semset *set,
 		return;
 	old = set->n_waiters > 1 && s->size <= ALONE_SEMS ? oldest(c, s, set)
 							  : NULL;
-	wait_alarm(c, old ? old : w);
+	wait_crash_guard(c, old ? old : w);
 }

@@ -9,8 +9,12 @@
  * link and unlink each time); idle ones are taken off when the list is long.
  *
  * Lock order: task, then slot.
+ *
+ * Keeps INV_UNDO_ALL, INV_UNDO_ACTIVE, INV_UNDO_COUNT, INV_UNDO_CHAIN
+ * (inspect/check.h).
  */
 #include "sem/undo.h"
+#include "base/usdt.h"
 #include "registry/event.h"
 #include "registry/heap.h"
 #include "registry/task.h"
@@ -144,8 +148,7 @@ void undo_recount(struct caller *c, struct semset *set)
 
 static void stamp(struct caller *c, struct undo *u)
 {
-	/* Several threads may race: any order of theirs is right. */
-	atom_store_release(&u->stamp, ++task_own(c)->use_seq);
+	undo_touch(c, u);
 	task_check_lifeline(c);
 }
 
@@ -154,13 +157,13 @@ static struct undo *chain_find(struct caller *c, u64 ident, u32 n_sems)
 	struct undo *u, *empty = NULL;
 	struct walk w = {0};
 
-	c->undo_walked = 0;
+	sem_thread(c)->undo_walked = 0;
 	for (u = undo_at(c, task_own(c)->undo_head); u && undo_walk(c, &w, u);
 		u = undo_at(c, u->task_next)) {
-		c->undo_walked++;
-		if (u->ident == ident)
+		sem_thread(c)->undo_walked++;
+		if (atom_load_relaxed(&u->ident) == ident)
 			return u;
-		if (!u->ident && u->cap >= n_sems && !empty)
+		if (!atom_load_relaxed(&u->ident) && u->cap >= n_sems && !empty)
 			empty = u;
 	}
 	return empty;
@@ -274,7 +277,7 @@ static void places_make(struct caller *c)
 		    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) &&
 		base != c->region.base)
 		return;
-	at = sys_mmap(NULL, PLACES * sizeof(*at), 3, 0x22, -1, 0);
+	at = sys_mmap_private(PLACES * sizeof(*at));
 	if ((unsigned long)at > -4096UL)
 		return;
 	if (!__atomic_compare_exchange_n(&places.at, &none, at, 0,
@@ -284,14 +287,14 @@ static void places_make(struct caller *c)
 
 static void place_note(struct caller *c, u64 ident, struct undo *u)
 {
-	struct undo_place *p = &c->undo_cache[(u32)ident % OLDER];
+	struct undo_place *p = &sem_thread(c)->undo_cache[(u32)ident % OLDER];
 	u64 off = region_off(&c->region, u);
 
 	if (p->ident != ident)
 		p[OLDER] = *p;
 	*p = (struct undo_place){ident, off};
 	p = place_of(c, ident);
-	if (!p && c->undo_walked > PLACES_FROM)
+	if (!p && sem_thread(c)->undo_walked > PLACES_FROM)
 		places_make(c);
 	if (!p)
 		return;
@@ -346,7 +349,7 @@ int undo_get(struct caller *c, struct slot *s, u64 ident, struct undo **ret)
 	return 0;
 }
 
-/* ---- the dead ---- */
+/* ---- exited tasks ---- */
 
 static void tidy_active(struct caller *c, struct semset *set)
 {
@@ -367,6 +370,7 @@ u32 undo_suspect(
 {
 	struct undo *u =
 		undo_at(c, ref_long(all ? set->undo_all : set->undo_active));
+	u64 now = look && u ? sys_monotonic_ns() : 0;
 	struct walk w = {0};
 	u32 n = 0;
 
@@ -382,6 +386,8 @@ u32 undo_suspect(
 			continue;
 		if (look == TASK_LOOK_NOW && n++ == TASK_FEW)
 			look = TASK_LOOK;
+		if (look == TASK_LOOK && task_looked_lately(t, now))
+			continue;
 		if (task_look(c, t, look))
 			return u->task;
 	}
@@ -395,29 +401,29 @@ u32 undo_suspect(
 int undo_none_suspect(const struct caller *c, const struct semset *set)
 {
 	const struct undo *u = undo_at(c, ref_long(set->undo_all));
+	u64 now = u ? sys_monotonic_ns() : 0;
 	int steps;
 
 	for (steps = 0; u && steps < PEEKED_RECORDS; steps++) {
-		u32 task = u->task;
+		struct task *t = region_task(&c->region, u->task);
 
-		if (task != c->task &&
-			(task_suspect(region_task(&c->region, task)) ||
-				task_look(c, region_task(&c->region, task),
-					TASK_LOOK)))
+		if (t != task_own(c) && !task_looked_lately(t, now) &&
+			(task_suspect(t) || task_look(c, t, TASK_LOOK)))
 			return 0;
 		u = undo_at(c, u->set_next);
 	}
 	return !u;
 }
 
-/* Of many, different ones by different sleepers. */
 int undo_watch(struct caller *c, struct semset *set, struct wait_watch *ret)
 {
 	struct undo *u = undo_at(c, ref_long(set->undo_active));
-	u32 n = set->n_adj, skip = n > 8 ? c->thread % (n - 7) : 0;
+	u32 n = set->n_adj, skip;
 	struct walk w = {0};
 	int all = 1;
 
+	/* Of many, different ones by different sleepers. */
+	skip = n > WAIT_WATCHED ? c->thread % (n - WAIT_WATCHED + 1) : 0;
 	ret->n = 0;
 	for (; u && undo_walk(c, &w, u); u = undo_at(c, u->active_next)) {
 		struct task *t = region_task(&c->region, u->task);
@@ -425,7 +431,8 @@ int undo_watch(struct caller *c, struct semset *set, struct wait_watch *ret)
 
 		if (u->task == c->task || !u->n_nonzero)
 			continue;
-		if (skip || ret->n == 8 || (life & SYS_OWNER_DIED) || !life) {
+		if (skip || ret->n == WAIT_WATCHED || (life & SYS_OWNER_DIED) ||
+			!life) {
 			skip -= skip > 0;
 			all = 0;
 			continue;
@@ -446,7 +453,7 @@ static void unbind(struct caller *c, struct semset *set, struct undo *u)
 }
 
 /* Semaphores given back in one operation, and entries of the one that is last:
- * all in the journal that every thread has, for repair must not need room. */
+ * all in the journal that every thread has, for repair must not need space. */
 #define APPLY_STEP 16u
 #define APPLY_LAST 12u
 _Static_assert(2 * APPLY_STEP + APPLY_LAST <= JOURNAL_INLINE, "no room");
@@ -468,8 +475,10 @@ static void apply_one(
  * Give back what a dead process's record says. A large one takes several
  * operations, of which nobody sees one alone, since the lock is held; but who
  * does this may die between them, and leaves a record that says what remains.
+ * 1: more may be let through by it than in one hold, and the pass is left to be
+ * made, with lock_pause, once the task's lock is given back.
  */
-static void apply(struct caller *c, struct slot *s, struct semset *set,
+static int apply(struct caller *c, struct slot *s, struct semset *set,
 	struct undo *u, u32 pid)
 {
 	struct sem *sems = sem_array(set);
@@ -496,9 +505,12 @@ static void apply(struct caller *c, struct slot *s, struct semset *set,
 	unbind(c, set, u);
 	journal_set16(c, &set->pass_pending, 1);
 	if (set->n_waiters)
-		sem_alarm(c, s, set, NULL, 0);
+		sem_crash_guard(c, s, set, NULL, 0);
 	journal_commit(c);
+	if (unlikely(set->n_waiters > HOLD_LEAVES))
+		return 1;
 	sem_pass(c, s, set, NULL, 0);
+	return 0;
 }
 
 static struct undo *most_recent(struct caller *c, struct task *t)
@@ -513,7 +525,8 @@ static struct undo *most_recent(struct caller *c, struct task *t)
 	return best;
 }
 
-static void apply_all(struct caller *c, struct task *t)
+/* The set whose pass is left, and then there may be more to apply; or NULL. */
+static struct slot *apply_all(struct caller *c, struct task *t)
 {
 	struct undo *u;
 
@@ -531,7 +544,11 @@ static void apply_all(struct caller *c, struct task *t)
 			journal_set64(c, &u->ident, 0);
 			journal_commit(c);
 		} else if (u->ident == ident && s->ident == ident) {
-			apply(c, s, set, u, t->pid);
+			if (unlikely(apply(c, s, set, u, t->pid))) {
+				wait_pause_begin(c);
+				wait_pause_end(c, lock_pause(c, &s->lock));
+				return s;
+			}
 		} else if (u->ident == ident) {
 			/* A removal has begun and not come to its records. Its
 			 * body is still there: it goes after them. */
@@ -545,6 +562,7 @@ static void apply_all(struct caller *c, struct task *t)
 			journal_commit(c);
 		}
 	}
+	return NULL;
 }
 
 static void free_chain(struct caller *c, struct task *t)
@@ -572,18 +590,45 @@ static void free_chain(struct caller *c, struct task *t)
 	}
 }
 
-void undo_release_locked(struct caller *c, struct task *t)
+struct slot *undo_release_locked(struct caller *c, struct task *t)
 {
-	if (t->undo_head.off)
+	struct slot *left = apply_all(c, t);
+
+	if (unlikely(left))
+		return left;
+	if (t->undo_head.off) {
+		USDT1(undo, t->pid);
 		event_add(c, EVENT_REAPED, t->pid, 0);
-	apply_all(c, t);
+	}
 	free_chain(c, t);
+	return NULL;
+}
+
+void undo_pass_left(struct caller *c, struct slot *s)
+{
+	/* Marked: whoever takes the lock makes the pass. */
+	sem_lock_any(c, s);
+	section_end(c);
+	sem_unlock(c, s);
+}
+
+void undo_apply_own(struct caller *c)
+{
+	struct slot *left;
+
+	do {
+		task_lock_own(c);
+		left = apply_all(c, task_own(c));
+		lock_release(c, &task_own(c)->lock);
+		if (left)
+			undo_pass_left(c, left);
+	} while (left);
 }
 
 /* ---- SETVAL, SETALL, RMID ---- */
 
 /* Entries of one adj, and of what SETVAL does beside. SETALL asks for a whole
- * set's room beside. */
+ * set's space beside. */
 #define CLEAR_ENTRIES 3
 #define CLEAR_BESIDE 8
 

@@ -11,6 +11,7 @@
 #ifndef IPCLIFT_SEM_UNDO_H
 #define IPCLIFT_SEM_UNDO_H
 
+#include "sem/semthread.h"
 #include "object/reap.h"
 #include "registry/damage.h"
 #include "sem/semset.h"
@@ -46,6 +47,17 @@ static inline u64 undo_size(u32 n_sems)
  * stamp is set. 0, -EIDRM, -ENOMEM. No lock may be held. */
 int undo_get(struct caller *c, struct slot *s, u64 ident, struct undo **ret);
 
+/* Its stamp. Several threads may race: any order of theirs is right, and that
+ * two get the same. */
+static inline void undo_touch(const struct caller *c, struct undo *u)
+{
+	struct task *t = task_own(c);
+	u64 seq = atom_load_relaxed(&t->use_seq) + 1;
+
+	atom_store_release(&t->use_seq, seq);
+	atom_store_release(&u->stamp, seq);
+}
+
 /* The same if it was used lately, or NULL; without its stamp. */
 static inline struct undo *undo_at_place(
 	const struct caller *c, const struct undo_place *p, u64 ident)
@@ -59,7 +71,8 @@ static inline struct undo *undo_at_place(
 }
 static inline struct undo *undo_used_lately(const struct caller *c, u64 ident)
 {
-	const struct undo_place *p = &c->undo_cache[(u32)ident % OLDER];
+	const struct undo_place *p =
+		&sem_thread(c)->undo_cache[(u32)ident % OLDER];
 
 	if (likely(p->ident == ident))
 		return undo_at_place(c, p, ident);
@@ -86,11 +99,15 @@ u32 undo_suspect(
  * (lock_peek_valid). */
 int undo_none_suspect(const struct caller *c, const struct semset *set);
 
+/* Give back what the caller's own process holds, as at its end; the records
+ * stay for its next use. In a section; no lock may be held. */
+void undo_apply_own(struct caller *c);
 /* undo_release_locked, for the reaper: object/reap.h. */
 
 /* adj[num] = 0 in every record of the set; num < 0: all. Slot lock held; part
- * of the current operation: needs journal room for undo_clear_entries. Stops,
- * with caller.damaged, where the room ends that the counts asked for. */
+ * of the current operation: needs journal capacity for undo_clear_entries.
+ * Stops, with caller.damaged, where the space ends that the counts asked
+ * for. */
 void undo_clear(struct caller *c, struct semset *set, s32 num);
 u32 undo_clear_entries(struct caller *c, struct semset *set, s32 num);
 

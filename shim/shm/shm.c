@@ -2,6 +2,8 @@
 /*
  * Segments: creation, removal, and the commands of shmctl(2)
  * (doc/kernel-semantics.md §6.1, §6.5-6.7).
+ *
+ * Keeps INV_SHM_SEGMENT, INV_SHM_DEST, INV_SHM_TOTAL (inspect/check.h).
  */
 #include "shm/shm.h"
 #include "index/keyhash.h"
@@ -68,7 +70,7 @@ static int class_admit(struct caller *c, u64 size)
 	if (!err && size > (u64)INT64_MAX)
 		err = -EINVAL;
 	if (!err && !(c->get_flg & SHM_NORESERVE))
-		err = shm_promise_check(c, pages);
+		err = shm_reserve_check(c, pages);
 	return err ? err : shm_run_prepare(c, pages);
 }
 
@@ -114,7 +116,7 @@ static void class_init(struct caller *c, struct slot *s, u64 gen, u64 size)
 		.creator_start = region_thread(&c->region, c->thread)->birth,
 		.tidy_at = SHM_TIDY_MIN,
 	};
-	sum = noreserve ? &st->unpromised : &st->promised;
+	sum = noreserve ? &st->overcommitted : &st->reserved;
 	journal_set64(c, sum, *sum + pages);
 	journal_set64(c, &t->total, t->total + pages);
 	journal_set_ref(c, &st->next_run, (struct ref){0});
@@ -159,7 +161,8 @@ static int class_empty(struct caller *c, struct slot *s)
 
 	if (!seg || !shm_run_at(c, seg->run) || !(seg->flags & SHM_SEG_COUNTED))
 		return 0;
-	sum = seg->flags & SHM_SEG_NORESERVE ? &st->unpromised : &st->promised;
+	sum = seg->flags & SHM_SEG_NORESERVE ? &st->overcommitted
+					     : &st->reserved;
 	journal_set64(c, sum, *sum - seg->pages);
 	journal_set64(c, &t->total, t->total - seg->pages);
 	if (seg->flags & SHM_SEG_DEST)
@@ -189,26 +192,37 @@ const struct object_class shm_class = {
 	.lock = class_lock,
 };
 
+static int sweep_wanted(struct caller *c)
+{
+	const struct header *h = caller_header(c);
+
+	return unlikely(atom_load_relaxed(&h->shm.dest) ||
+			atom_load_relaxed(&h->limits.shm_rmid_forced));
+}
+
 /* What the death of processes has already ended must not count. */
 static int ready(struct caller *c)
 {
-	struct header *h = caller_header(c);
 	int err = caller_enroll(c);
 
 	controlfile_drain(c);
-	if (!err && unlikely(h->shm.dest || h->limits.shm_rmid_forced))
+	if (!err && sweep_wanted(c))
 		shm_sweep(c);
 	return err;
 }
 
+/* Who finds a segment, or none, need not be enrolled: that is most of a process's
+ * first call. */
 int shm_get(struct caller *c, s32 key, u64 size, s32 flg)
 {
-	int err = ready(c);
+	int err;
 
+	controlfile_drain(c);
+	err = sweep_wanted(c) ? ready(c) : 0;
 	if (err)
 		return err;
 	err = object_get(c, &shm_class, key, size, flg);
-	/* The dead may have been giving back what there is. */
+	/* Exited tasks may have been giving back what there is. */
 	if (unlikely(err == -ENOMEM && shm_run_flush(c)))
 		err = object_get(c, &shm_class, key, size, flg);
 	return err;
@@ -249,7 +263,7 @@ int shm_remove(struct caller *c, s32 id)
 	err = perm_owner_of(c, s, ident);
 	if (err)
 		return err;
-	/* The dead first, without the facility's lock. */
+	/* Exited tasks first, without the facility's lock. */
 	if (shm_settle(c, s, ident, &seg))
 		return -EIDRM;
 	alone = !seg->nattch && seg->touched;
@@ -277,10 +291,15 @@ int shm_remove(struct caller *c, s32 id)
 
 /* ---- commands ---- */
 
-static void stat_fill(struct caller *c, const struct slot *s, u64 ident,
-	const struct shm_segment *seg, struct shm_stat *ret)
+static int stat_fill(struct caller *c, const struct slot *s, u64 ident,
+	int locked, void *ret)
 {
-	*ret = (struct shm_stat){
+	const struct shm_segment *seg = shm_body(c, s);
+	struct shm_stat *st = ret;
+
+	if (!locked && (!seg || !shm_none_suspect(c, seg)))
+		return -EBUSY;
+	*st = (struct shm_stat){
 		.size = seg->size,
 		.atime = seg->atime,
 		.dtime = seg->dtime,
@@ -288,62 +307,24 @@ static void stat_fill(struct caller *c, const struct slot *s, u64 ident,
 		.cpid = seg->cpid,
 		.lpid = seg->lpid,
 	};
-	object_stat(c, s, ident, &ret->object);
+	object_stat(c, s, ident, &st->object);
+	return 1;
 }
 
-/* IPC_STAT without the lock: 0, -EIDRM, or -EBUSY if it must be taken, for
- * somebody has it all the time, or died and is still attached. */
-static int stat_peek(
-	struct caller *c, const struct slot *s, u64 ident, struct shm_stat *ret)
+static int stat_lock(struct caller *c, struct slot *s, u64 ident)
 {
-	const struct shm_segment *seg;
-	u32 tries = 0;
-	u64 count;
-	int calm;
+	struct shm_segment *seg;
 
-	do {
-		if (!lock_peek_begin(&s->lock, &count))
-			continue;
-		seg = shm_body(c, s);
-		if (atom_load_acquire(&s->ident) != ident)
-			return -EIDRM;
-		if (!seg)
-			return -EBUSY;
-		calm = shm_none_suspect(c, seg);
-		if (calm)
-			stat_fill(c, s, ident, seg, ret);
-		if (!lock_peek_valid(&s->lock, count))
-			continue;
-		if (atom_load_relaxed(&s->ident) != ident)
-			return -EIDRM;
-		return calm ? 0 : -EBUSY;
-	} while (lock_peek_again(c, &s->lock, tries++));
-	return -EBUSY;
+	return shm_settle(c, s, ident, &seg);
 }
 
 int shm_stat(struct caller *c, s32 id, enum object_by by, struct shm_stat *ret)
 {
-	struct shm_segment *seg;
-	struct slot *s;
-	u64 ident;
-	int err;
+	static const struct object_stat_class k = {
+		FAC_SHM, stat_fill, stat_lock};
+	int err = id < 0 ? -EINVAL : ready(c);
 
-	if (id < 0)
-		return -EINVAL;
-	err = ready(c);
-	if (err)
-		return err;
-	err = object_lookup(c, FAC_SHM, id, by, &s, &ident);
-	if (!err)
-		err = stat_peek(c, s, ident, ret);
-	if (err != -EBUSY)
-		return err || by == OBJECT_BY_ID ? err : ret->id;
-	err = shm_settle(c, s, ident, &seg);
-	if (err)
-		return err;
-	stat_fill(c, s, ident, seg, ret);
-	lock_release(c, &s->lock);
-	return by == OBJECT_BY_ID ? 0 : ret->id;
+	return err ? err : object_stat_by(c, &k, id, by, &ret->object);
 }
 
 int shm_set_perm(struct caller *c, s32 id, u32 uid, u32 gid, u32 mode)

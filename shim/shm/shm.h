@@ -5,7 +5,7 @@
  *
  * shm.c        finding, creating, removing, shmctl's commands
  * shmat.c      attaching and detaching
- * shmattach.c  who has what attached, and the dead
+ * shmattach.c  who has what attached, and exited tasks
  * shmfork.c    what a fork child inherits
  * shmmap.c     the mappings of one process; shmtable.c its list of them
  * shmrun.c     the pages

@@ -12,9 +12,11 @@
 #include "shm/shm.h"
 #include "shm/shmattach.h"
 #include "shm/shmfork.h"
-#include "shm/shmhost.h"
+#include "shm/shmapp.h"
 
 #define PERM_X 1u
+/* PRIVATE | ANONYMOUS | NORESERVE | FIXED_NOREPLACE */
+#define HOLD_FLAGS 0x104022
 
 static int check_address(u64 *addr, s32 flg)
 {
@@ -84,9 +86,32 @@ static int attach(struct caller *c, struct slot *s, u64 ident, u64 addr,
 	return err;
 }
 
+/*
+ * What the process maps for itself, before its first attachment or for more of
+ * them, must not come to lie where this one is to be: the place is held until
+ * that is done. Its length, or 0: nothing is held.
+ */
+static u64 hold_place(struct caller *c, const struct slot *s, u64 addr)
+{
+	const struct shm_segment *seg = shm_body(c, s);
+	u64 len = seg ? seg->pages * SYS_PAGE : 0, at;
+
+	if (likely(!addr || !len ||
+		    (image_own(c) && shm_entry_is_room(c->shm))))
+		return 0;
+	at = (u64)sys_mmap((void *)addr, len, 0, HOLD_FLAGS, -1, 0);
+	if (at == addr)
+		return len;
+	/* Before Linux 4.17, which does not know the flag. */
+	if (at < -4096UL)
+		sys_call(__NR_munmap, at, len);
+	return 0;
+}
+
 int shm_at(struct caller *c, s32 id, u64 addr, s32 flg, u64 *ret_addr)
 {
 	int fixed = addr != 0, err;
+	u64 held;
 	struct shm_entry *e;
 	struct slot *s;
 	u64 ident;
@@ -97,7 +122,7 @@ int shm_at(struct caller *c, s32 id, u64 addr, s32 flg, u64 *ret_addr)
 	if (err)
 		return err;
 	s = ids_find(c, FAC_SHM, id, &ident);
-	/* Perhaps the dead alone had it. */
+	/* Perhaps only exited tasks had it. */
 	if (s && unlikely((s->mode & SHM_MODE_DEST) ||
 			  caller_header(c)->limits.shm_rmid_forced)) {
 		err = caller_enroll(c);
@@ -115,17 +140,20 @@ int shm_at(struct caller *c, s32 id, u64 addr, s32 flg, u64 *ret_addr)
 		return err;
 	shm_order(c, s, ident);
 	if (flg & SHM_REMAP_FLAG)
-		shm_host_order(c, addr,
+		shm_app_order(c, addr,
 			shm_body(c, s) ? shm_body(c, s)->pages * SYS_PAGE : 0);
+	held = hold_place(c, s, addr);
 	shm_image_begin(c);
 	shm_attach_begin(c);
 	task_check_lifeline(c);
 	e = shm_entry_new(c->shm);
+	if (unlikely(held))
+		sys_call(__NR_munmap, addr, held);
 	err = e ? attach(c, s, ident, addr, fixed, flg, e) : -ENOMEM;
 	if (!err) {
 		*ret_addr = e->addr;
 		if (flg & SHM_REMAP_FLAG)
-			shm_host_changed_locked(
+			shm_app_changed_locked(
 				c, e->addr, e->pages * SYS_PAGE, SHM_GONE);
 		shm_attach_for_forks(c, s, e);
 		shm_entry_insert(c->shm, e);
@@ -141,7 +169,7 @@ int shm_at(struct caller *c, s32 id, u64 addr, s32 flg, u64 *ret_addr)
 	return err;
 }
 
-/* Others than we alone have it: the dead among them first. */
+/* Others than we alone have it: exited tasks among them first. */
 static void order_before_detach(struct caller *c, u64 addr)
 {
 	struct slot *s = NULL;
@@ -155,9 +183,10 @@ static void order_before_detach(struct caller *c, u64 addr)
 		s = region_slot(&c->region, FAC_SHM, e->slot_idx);
 	}
 	lock_release(c, &task_own(c)->lock);
-	if (s && shm_body(c, s) && shm_body(c, s)->nattch > 1)
+	if (s && shm_body(c, s) &&
+		atom_load_relaxed(&shm_body(c, s)->nattch) > 1)
 		shm_order(c, s, ident);
-	else if (s && unlikely(s->mode & SHM_MODE_DEST))
+	else if (s && unlikely(atom_load_relaxed(&s->mode) & SHM_MODE_DEST))
 		shm_count_unseen(c, s, ident);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Attachment records; see shmattach.h.
+ *
+ * Keeps INV_SHM_ATTACH, INV_SHM_NATTCH, INV_SHM_RECORD (inspect/check.h).
  */
 #include "shm/shmattach.h"
 #include "shm/shmrun.h"
@@ -225,7 +227,7 @@ int shm_release_locked(struct caller *c, struct task *t, u32 epoch)
 	return n > 0;
 }
 
-/* ---- the dead ---- */
+/* ---- exited tasks ---- */
 
 /* What a record's task must be asked for: it may be that of one who is gone, or
  * of an earlier program image. */
@@ -448,7 +450,7 @@ void shm_sweep(struct caller *c)
 		if (!shm_settle(c, s, ident, &seg))
 			lock_release(c, &s->lock);
 	}
-	if (caller_header(c)->shm.dest)
+	if (atom_load_relaxed(&caller_header(c)->shm.dest))
 		shm_sweep_empty(c);
 	if (unlikely(forced(c)))
 		sweep_forced(c);

@@ -31,7 +31,7 @@
 static inline struct shm_segment *shm_body(
 	const struct caller *c, const struct slot *s)
 {
-	return ref_at(c, s->body);
+	return ref_at(c, ref_relaxed(&s->body));
 }
 /* By a link of the list of those pending destruction: idx + 1, NULL if it is 0.
  */
@@ -73,7 +73,7 @@ void shm_record_recount(struct caller *c, struct shm_attach *rec, u32 count,
 
 /* ---- segments; no lock held ---- */
 
-/* Lock the segment of (s, ident) with none of the dead attached to it. 0, or
+/* Lock the segment of (s, ident) with no exited task attached to it. 0, or
  * -EIDRM with no lock held. */
 int shm_settle(
 	struct caller *c, struct slot *s, u64 ident, struct shm_segment **ret);
@@ -100,11 +100,12 @@ void shm_count_unseen(struct caller *c, struct slot *s, u64 ident);
  * count what children of it have. Its lock is held. */
 void shm_count_orphans(struct caller *c, struct task *t);
 
-/* 1 if surely none of the dead is attached to it; 0 if it cannot be told. Needs
+/* 1 if surely no exited task is attached to it; 0 if it cannot be told. Needs
  * no lock: for a copy that is found valid afterwards (lock_peek_valid). */
 int shm_none_suspect(struct caller *c, const struct shm_segment *seg);
-/* After an attachment: look for the dead if there are many more than when they
- * were last looked for, so that what nobody asks about does not pile up. */
+/* After an attachment: look for exited tasks if there are many more than when
+ * they were last looked for, so that what nobody asks about does not pile
+ * up. */
 #define SHM_TIDY_MIN 16u /* arbitrary */
 void shm_tidy_slow(struct caller *c, struct slot *s, u64 ident);
 static inline void shm_tidy(struct caller *c, struct slot *s, u64 ident)
@@ -115,8 +116,8 @@ static inline void shm_tidy(struct caller *c, struct slot *s, u64 ident)
 				    atom_load_relaxed(&seg->tidy_at)))
 		shm_tidy_slow(c, s, ident);
 }
-/* Before an attachment changes: the dead first, so that times and pids come in
- * their order; left out where very many have it, or many change at once. */
+/* Before an attachment changes: exited tasks first, so that times and pids come
+ * in their order; left out where very many have it, or many change at once. */
 #define SHM_ORDER_MOST 64u /* arbitrary */
 void shm_order_slow(struct caller *c, struct slot *s, u64 ident);
 static inline void shm_order(struct caller *c, struct slot *s, u64 ident)

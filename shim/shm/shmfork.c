@@ -5,7 +5,7 @@
 #include "shm/shmattach.h"
 #include "registry/journal/reserve.h"
 #include "shm/shmfork.h"
-#include "shm/shmhost.h"
+#include "shm/shmapp.h"
 #include "registry/heap.h"
 
 /* A record in task t for each of the process's attachments. Own task's lock
@@ -56,8 +56,8 @@ void shm_fork_prepare(
 	*ret = (struct shm_fork){0, 0};
 	if (caller_enroll(c))
 		return;
-	/* The dead first, here too. */
-	shm_host_order(c, 0, ~0ULL);
+	/* Exited tasks first, here too. */
+	shm_app_order(c, 0, ~0ULL);
 	section_begin(c);
 	task_lock_own(c);
 	/* Who was attaching has done, or failed, or made a task. */
@@ -444,7 +444,7 @@ static void bind_entries(struct caller *c)
 			take_away(c, e);
 }
 
-/* What the host kept from its children (MADV_DONTFORK) is not there. */
+/* What the application kept from its children (MADV_DONTFORK) is not there. */
 static void drop_unforked(struct caller *c, struct shm_entry *e)
 {
 	struct shm_process *p = c->shm;
@@ -486,19 +486,27 @@ static void finish_changes(struct caller *c)
 			p->tried[i] = HOME_UNKNOWN;
 	if (p->cap)
 		shm_table_rebuild(p);
-	for (i = 1; i < p->high; i++)
-		if (p->entries[i].state == SHM_USED && p->entries[i].frags)
-			drop_unforked(c, &p->entries[i]);
+	for (i = 1; i < p->high; i++) {
+		if (p->entries[i].state != SHM_USED || !p->entries[i].frags)
+			continue;
+		shm_entry_unlock(p, &p->entries[i]);
+		drop_unforked(c, &p->entries[i]);
+	}
 }
 
 /* Its parent may be dead, and whoever looks for the child must not find none
  * while it is on its way: before it makes itself known. */
 static void say_who(struct caller *c, const struct shm_fork *f)
 {
-	u64 seen = (u64)f->nonce << 32;
+	struct task *t = region_task(&c->region, f->task);
+	u64 seen = (u64)f->nonce << 32, birth;
 
-	atom_cas(&region_task(&c->region, f->task)->prefork, &seen,
-		seen | c->pid);
+	atom_cas(&t->prefork, &seen, seen | c->pid);
+	/* Its parent may have asked already (note_child): three system calls. */
+	birth = atom_load_acquire(&t->life_birth);
+	if ((birth & BIRTH_INODE) && is_mine(t, f) &&
+		(u32)atom_load_acquire(&t->prefork) == c->pid)
+		identity_learned(c->pid, birth);
 }
 
 /* What was said of this fork when it was made: of a handler's, the last. */

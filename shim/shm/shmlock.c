@@ -8,7 +8,7 @@
  * segments too. Without /proc everything is, but only as it is touched.
  */
 #include "object/perm.h"
-#include "shm/shmhost.h"
+#include "shm/shmapp.h"
 
 #define CURRENT 1
 #define FUTURE 2
@@ -100,7 +100,7 @@ static long open_maps(struct maps *m)
 	return m->fd;
 }
 
-/* Bytes of the host's mappings; -errno without /proc. */
+/* Bytes of the application's mappings; -errno without /proc. */
 static s64 host_size(struct caller *c)
 {
 	struct maps m;
@@ -136,8 +136,8 @@ static void lock_ranges(struct caller *c, int flags)
 		if (is_ours(c, &r))
 			continue;
 		/* As in the kernel, what cannot be filled is no error. */
-		if (shm_host_concerns(c->shm, r.from, r.to - r.from))
-			shm_host_advise(c, NR_MLOCK2, r.from, r.to - r.from,
+		if (shm_app_concerns(c->shm, r.from, r.to - r.from))
+			shm_app_advise(c, NR_MLOCK2, r.from, r.to - r.from,
 				flags & ONFAULT ? 1 : 0,
 				(struct shm_change){0, SHM_ATTR_ONFAULT, bits});
 		else
@@ -147,7 +147,7 @@ static void lock_ranges(struct caller *c, int flags)
 	sys_call(__NR_close, m.fd);
 }
 
-long shm_host_lock_all(struct caller *c, int flags)
+long shm_app_lock_all(struct caller *c, int flags)
 {
 	s64 size = host_size(c);
 	long err;

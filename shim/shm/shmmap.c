@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
  * Mapping segments; see shmmap.h.
+ *
+ * Keeps INV_SHM_MAPPED (inspect/check.h).
  */
+#include <linux/mman.h>
 #include "shm/shmmap.h"
 
-#define PROT_NONE 0
-#define PROT_WRITE 2
 #define MAP_RESERVE 0x4022 /* PRIVATE | ANONYMOUS | NORESERVE */
 #define MAP_FIXED_NOREPLACE 0x100000
-#define MREMAP_MAYMOVE 1
-#define MREMAP_FIXED 2
-#define MADV_REMOVE 9
-#define MADV_DONTDUMP 16
-#define MADV_DODUMP 17
 #define HOME_MIN (64ULL << 20)
 /* Pages asked about at a time by mincore(2). */
 #define RESIDENT_STEP 1024u
@@ -154,6 +150,19 @@ static char *far_map(struct caller *c, int read_only, u64 off, u64 len)
 	return p + skip;
 }
 
+/* 1 if what is attached there at home has flags that a copy must not get. */
+static int home_unlike(struct shm_process *p, const char *home, u64 len)
+{
+	const struct shm_entry *e;
+	u32 at = 0;
+
+	while (p->n_unlike && (e = shm_entry_each(p, &at)))
+		if (e->unlike && e->addr < (u64)home + len &&
+			e->addr + e->pages * SYS_PAGE > (u64)home)
+			return 1;
+	return 0;
+}
+
 /* A duplicate at `to` (replacing what is there), or anywhere. */
 static char *duplicate_pages(
 	struct caller *c, int read_only, u64 off, u64 len, void *to)
@@ -161,8 +170,8 @@ static char *duplicate_pages(
 	char *home = home_of(c, read_only, off, len), *p, *moved;
 
 	/* The source's whole range need not be mapped, its first page must, and
-	 * be ours; the copy gets the flags that the host gave it. */
-	if (home && !c->shm->n_foreign && !c->shm->unlike) {
+	 * be ours; the copy gets the flags that the application gave it. */
+	if (home && !c->shm->n_foreign && !home_unlike(c->shm, home, len)) {
 		p = duplicate(home, len, to);
 		if (!failed(p) || (long)p != -EFAULT)
 			return p;
@@ -212,7 +221,7 @@ static int map_home(struct caller *c, struct shm_entry *e, char *home)
 	long err = sys_call(__NR_mprotect, home, len, e->prot);
 
 	if (err == -ENOMEM) {
-		/* The host unmapped some of it; or there are too many
+		/* The application unmapped some of it; or there are too many
 		 * mappings, and this fails too. */
 		char *p = far_map(c, e->read_only, e->off, len), *moved;
 
@@ -391,7 +400,7 @@ static void unmap_range(
 		sys_call(__NR_munmap, addr, len);
 	} else if (e->kind == SHM_FOREIGN || e->unlike ||
 		   sys_call(__NR_mprotect, addr, len, PROT_NONE)) {
-		/* In one step: a thread of the host's may be mapping. */
+		/* In one step: a thread of the application's may be mapping. */
 		shm_restore_home(c, addr, len);
 	}
 }
@@ -401,10 +410,19 @@ void shm_unmap(struct caller *c, const struct shm_entry *e)
 	const struct shm_process *p = c->shm;
 	u32 i = e->frags;
 
+	u64 from, to;
+
 	if (!i)
 		unmap_range(c, e, 0, e->pages);
-	for (; i; i = p->frags[i].next)
-		unmap_range(c, e, p->frags[i].from, p->frags[i].to);
+	/* What lies without a gap goes in one call. */
+	while (i) {
+		from = p->frags[i].from;
+		do {
+			to = p->frags[i].to;
+			i = p->frags[i].next;
+		} while (i && p->frags[i].from == to);
+		unmap_range(c, e, from, to);
+	}
 }
 
 /* ---- pages ---- */
@@ -417,7 +435,7 @@ static char *borrow(struct caller *c, u64 off, u64 len, int *ret_own)
 	unsigned char vec;
 
 	*ret_own = 0;
-	/* mincore tells (ENOMEM) if the host has unmapped the page. */
+	/* mincore tells (ENOMEM) if the application has unmapped the page. */
 	if (home && !atom_load_acquire(&c->shm->n_foreign) &&
 		!sys_call(__NR_mincore, home, SYS_PAGE, &vec))
 		return home;

@@ -49,7 +49,7 @@ enum shm_home_state {
 	HOME_KNOWN,
 };
 
-/* A guest without a segment is a mapping that the host put there. */
+/* An occupant without a segment is a mapping that the application made. */
 struct shm_entry {
 	u64 addr; /* where the attachment began */
 	u64 pages;
@@ -59,15 +59,24 @@ struct shm_entry {
 	u32 slot_idx;
 	u32 next;  /* hash chain or list of the unused: index, 0 = end */
 	u32 state; /* enum shm_entry_state */
-	/* unlike: at home, but with flags that a home must not keep */
+	/* unlike: SHM_UNLIKE_* */
 	unsigned char kind, read_only, prot, unlike;
 	/* What is left of it, if not the whole: index of its first fragment. */
 	u32 frags;
 	u32 pad1;
 };
 
+/*
+ * An attachment at home whose mappings have flags that a home must not keep. The
+ * first goes when the application takes them back (munlock, MADV_NORMAL), and
+ * in a fork child, where nothing is locked. The second stays: homes differ in
+ * MADV_DONTDUMP among themselves, or there was no memory to note the flags.
+ */
+#define SHM_UNLIKE_NOW 1
+#define SHM_UNLIKE_KEPT 2
+
 /* What a fragment differs in from its neighbours: its protection, and what the
- * host set by madvise and mlock. */
+ * application set by madvise and mlock. */
 #define SHM_ATTR_PROT 0xffu
 #define SHM_ATTR_LOCKED 0x100u
 #define SHM_ATTR_ONFAULT 0x200u
@@ -86,7 +95,8 @@ struct shm_frag {
 	u32 attr; /* SHM_ATTR_* */
 };
 
-/* What the host did to pages: unmapped or replaced them, or changed attributes.
+/* What the application did to pages: unmapped or replaced them, or changed
+ * attributes.
  */
 struct shm_change {
 	u32 gone, clear, set;
@@ -136,7 +146,7 @@ struct shm_process {
 	u32 n_foreign;
 	struct shm_frag *frags;
 	u32 frag_cap, frag_high, frag_unused;
-	u32 unlike;	    /* some attachment was, once */
+	u32 n_unlike;	    /* attachments with SHM_UNLIKE_* */
 	u32 last_gone;	    /* a segment lost its last attachment: sweep */
 	u64 low, high_addr; /* all attachments ever made lie between */
 	u32 attaching;	    /* who has own task's lock is about to map */
@@ -149,6 +159,11 @@ struct shm_process {
 
 /* An entry that is not in use yet, or NULL without memory. */
 struct shm_entry *shm_entry_new(struct shm_process *p);
+/* It maps nothing. */
+static inline int shm_entry_is_room(const struct shm_process *p)
+{
+	return p->unused || p->high < p->cap;
+}
 /* Put it in the table once addr is known; take it out and free it. */
 void shm_entry_insert(struct shm_process *p, struct shm_entry *e);
 void shm_entry_remove(struct shm_process *p, struct shm_entry *e);
@@ -170,6 +185,12 @@ u32 shm_entry_count_fork(
  * fragments may be another one now, -ENOMEM. */
 int shm_entry_cut(struct shm_process *p, struct shm_entry *e, u64 from, u64 to,
 	struct shm_change change);
+/* Its flags are about to be changed, and how cannot be told; or they were, and
+ * its fragments say how. */
+void shm_entry_unlike(struct shm_process *p, struct shm_entry *e, int bits);
+void shm_entry_judge(struct shm_process *p, struct shm_entry *e);
+/* In a fork child: nothing is locked. */
+void shm_entry_unlock(struct shm_process *p, struct shm_entry *e);
 /* The fragment that page lies in: its attributes, or -1 if it is unmapped. */
 s64 shm_entry_attr(
 	const struct shm_process *p, const struct shm_entry *e, u64 page);

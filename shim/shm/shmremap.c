@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * mremap and remap_file_pages of attachments; see shmhost.h.
+ * mremap and remap_file_pages of attachments; see shmapp.h.
  *
  * The kernel moves the mapping. Here a home cannot move: the pages are mapped a
  * second time at the new place, as an attachment of its own, and then taken
@@ -8,7 +8,7 @@
  * grow: in the kernel what lies behind its end cannot be used anyway.
  */
 #include "shm/shmattach.h"
-#include "shm/shmhost.h"
+#include "shm/shmapp.h"
 
 #define NR_MLOCK2 325
 #define MLOCK_ONFAULT_FLAG 1
@@ -37,7 +37,7 @@ static struct shm_entry *entry_at(struct caller *c, u64 addr, u64 len)
 	return NULL;
 }
 
-/* What the host has set on the old place is set on the new one. */
+/* What the application has set on the old place is set on the new one. */
 static void carry_over(u64 addr, u64 len, u32 attr)
 {
 	static const struct {
@@ -129,7 +129,7 @@ static long attach_again(struct caller *c, const struct shm_entry *like,
 			shm_entry_drop(c->shm, e);
 	} else {
 		if (to)
-			shm_host_changed_locked(c, to, n * SYS_PAGE, SHM_GONE);
+			shm_app_changed_locked(c, to, n * SYS_PAGE, SHM_GONE);
 		shm_entry_cut(c->shm, e, 0, from, SHM_GONE);
 		shm_entry_cut(c->shm, e, from + n, e->pages, SHM_GONE);
 		carry_over((u64)addr, n * SYS_PAGE, attr);
@@ -157,12 +157,12 @@ static long move(struct caller *c, const struct shm_entry *e, u32 attr, u64 old,
 	addr = attach_again(c, e, attr, from, n, to);
 	if ((addr < 0 && addr > -4096) || !old_len)
 		return addr;
-	err = shm_host_unmap(c, old, old_len);
+	err = shm_app_unmap(c, old, old_len);
 	return err ? err : addr;
 }
 
-/* Not an attachment: the host's own mapping, in one of our places or moved onto
- * one. */
+/* Not an attachment: the application's own mapping, in one of our places or
+ * moved onto one. */
 static long move_other(
 	struct caller *c, u64 old, u64 old_len, u64 len, int flags, u64 to)
 {
@@ -171,14 +171,14 @@ static long move_other(
 	if (ret < 0 && ret > -4096)
 		return ret;
 	if ((u64)ret != old && old_len &&
-		shm_host_concerns(c->shm, old, old_len))
-		shm_host_unmap(c, old, old_len);
-	if (shm_host_concerns(c->shm, ret, len))
-		shm_host_mapped(c, ret, len);
+		shm_app_concerns(c->shm, old, old_len))
+		shm_app_unmap(c, old, old_len);
+	if (shm_app_concerns(c->shm, ret, len))
+		shm_app_mapped(c, ret, len);
 	return ret;
 }
 
-long shm_host_remap(
+long shm_app_remap(
 	struct caller *c, u64 old, u64 old_len, u64 len, int flags, u64 to)
 {
 	struct shm_entry e;
@@ -202,7 +202,7 @@ long shm_host_remap(
 	if (len > old_len)
 		return -ENOMEM;
 	if (len < old_len) {
-		err = shm_host_unmap(c, old + len, old_len - len);
+		err = shm_app_unmap(c, old + len, old_len - len);
 		if (err)
 			return err;
 	}
@@ -225,7 +225,7 @@ static int ends_there(struct caller *c, const struct shm_entry *e)
 	return last;
 }
 
-long shm_host_remap_pages(
+long shm_app_remap_pages(
 	struct caller *c, u64 addr, u64 len, u64 prot, u64 pgoff, u64 flags)
 {
 	struct shm_change moved = {0, 0, SHM_ATTR_ELSEWHERE};
@@ -243,13 +243,13 @@ long shm_host_remap_pages(
 		pgoff + n > e.pages)
 		return -EINVAL;
 	if (ends_there(c, &e)) {
-		shm_host_unmap(c, addr, len);
+		shm_app_unmap(c, addr, len);
 		return -EINVAL;
 	}
 	task_lock_own(c);
 	ret = shm_map_part(c, &e, pgoff, n, (void *)addr);
 	if (ret == (long)addr)
-		shm_host_changed_locked(c, addr, len, moved);
+		shm_app_changed_locked(c, addr, len, moved);
 	lock_release(c, &task_own(c)->lock);
 	return ret < 0 && ret > -4096 ? ret : 0;
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * Page runs, their pool, and what the file system can hold; see shmrun.h.
+ *
+ * Keeps INV_SHM_RUN, INV_SHM_POOL (inspect/check.h).
  */
+#include "base/statfs.h"
 #include "shm/shmrun.h"
 #include "shm/shmmap.h"
 #include "registry/event.h"
@@ -11,8 +14,8 @@
 /* Pages of the tables that are not counted one by one; arbitrary. */
 #define SLACK_PAGES 256u
 /* How long an answer of the file system counts, for whom; arbitrary. */
-#define ROOM_FRESH_NS 20000000ULL
-#define ROOM_SMALL_PAGES 4096u
+#define SPACE_FRESH_NS 20000000ULL
+#define SPACE_SMALL_PAGES 4096u
 
 static struct shm_state *state(const struct caller *c)
 {
@@ -233,7 +236,8 @@ int shm_run_flush(struct caller *c)
 		return 0;
 	for (; (i = thread_next(&c->region, i)) < N_THREADS; i++) {
 		th = region_thread(&c->region, i);
-		if (unlikely(th->run.off) && i != c->thread && is_left(th))
+		if (unlikely(atom_load_relaxed(&th->run.off)) &&
+			i != c->thread && is_left(th))
 			collect(c, th);
 	}
 	shm_run_settle(c);
@@ -315,13 +319,9 @@ int shm_run_prepare(struct caller *c, u64 pages)
 	return 0;
 }
 
-/* ---- promises ---- */
+/* ---- reserving ---- */
 
-/* What statfs(2) and stat(2) fill in on x86-64. */
-struct sys_statfs {
-	u64 type, bsize, blocks, bfree, bavail, files, ffree;
-	u64 rest[9];
-};
+/* What stat(2) fills in on x86-64. */
 struct sys_stat_blocks {
 	u64 before[8];
 	u64 blocks;
@@ -332,18 +332,23 @@ struct sys_stat_blocks {
 static u64 table_pages(struct caller *c)
 {
 	struct header *h = caller_header(c);
-	u64 bytes = HEADER_SIZE + h->heap.reserved - HEAP_OFF +
-		    (u64)h->thread_high * THREAD_STRIDE;
-	u32 f, profile = h->profiled ? sizeof(struct lock_profile) : 0;
+	u64 bytes = HEADER_SIZE + atom_load_relaxed(&h->heap.reserved) -
+		    HEAP_OFF +
+		    (u64)atom_load_relaxed(&h->thread_high) * THREAD_STRIDE;
+	u32 f, profile = atom_load_relaxed(&h->profiled)
+				 ? sizeof(struct lock_profile)
+				 : 0;
 
 	for (f = 0; f < N_FAC; f++)
-		bytes += (u64)h->ids[f].max_idx * (SLOT_STRIDE(f) + profile) +
-			 (u64)h->ids[f].n_buckets * sizeof(u32);
+		bytes += (u64)atom_load_relaxed(&h->ids[f].max_idx) *
+				 (SLOT_STRIDE(f) + profile) +
+			 (u64)atom_load_relaxed(&h->ids[f].n_buckets) *
+				 sizeof(u32);
 	return bytes / SYS_PAGE + SLACK_PAGES;
 }
 
 /* Pages that all segments together may have; ~0 if it cannot be told. */
-static u64 room(struct caller *c)
+static u64 space_left(struct caller *c)
 {
 	struct shm_state *st = state(c);
 	struct sys_statfs fs;
@@ -352,12 +357,12 @@ static u64 room(struct caller *c)
 	u64 own, others;
 
 	if (!path[0] || sys_call(__NR_statfs, path, &fs) ||
-		sys_call(__NR_stat, path, &file) || !fs.blocks)
+		sys_call(__NR_stat, path, &file) || !fs.n_blocks)
 		return ~0ULL;
 	own = file.blocks / 8;
-	/* What may take pages without having been promised any. */
-	others = table_pages(c) + st->pool + st->unpromised;
-	return fs.bfree * fs.bsize / SYS_PAGE +
+	/* What may take pages without having been reserved any. */
+	others = table_pages(c) + st->pool + st->overcommitted;
+	return fs.n_free * fs.block_size / SYS_PAGE +
 	       (own > others ? own - others : 0);
 }
 
@@ -379,25 +384,25 @@ static int beyond_machine(u64 pages)
 	return pages > (info.totalram + info.totalswap) * info.unit / SYS_PAGE;
 }
 
-int shm_promise_check(struct caller *c, u64 pages)
+int shm_reserve_check(struct caller *c, u64 pages)
 {
 	struct shm_state *st = state(c);
 	u64 left, now = sys_monotonic_ns();
 
 	/* Plenty a moment ago: asking costs as much as all else of a creation.
 	 */
-	if (now - st->room_ns < ROOM_FRESH_NS && pages <= ROOM_SMALL_PAGES &&
-		st->promised + pages <= st->room / 2)
+	if (now - st->space_ns < SPACE_FRESH_NS && pages <= SPACE_SMALL_PAGES &&
+		st->reserved + pages <= st->space / 2)
 		return 0;
 	if (beyond_machine(pages))
 		return -ENOMEM;
-	left = room(c);
-	atom_store_release(&st->room, left);
-	atom_store_release(&st->room_ns, now);
-	if (st->promised + pages <= left)
+	left = space_left(c);
+	atom_store_release(&st->space, left);
+	atom_store_release(&st->space_ns, now);
+	if (st->reserved + pages <= left)
 		return 0;
 	/* The caller may give those back, and ask again. */
 	if (!st->pool)
-		event_add_once(c, EVENT_NO_ROOM, pages, left);
+		event_add_once(c, EVENT_NO_SPACE, pages, left);
 	return -ENOMEM;
 }

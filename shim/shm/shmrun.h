@@ -19,7 +19,7 @@
  * there
  *	the record's next owner finishes it, at its next call of shm*, after it
  *	has made it its own under the facility's lock (run_claim = claims);
- *	or anybody who is short of room takes it, under that lock, once the
+ *	or anybody who is short of space takes it, under that lock, once the
  *	thread is gone or its record claimed anew without that having been done.
  * What a thread cannot empty itself, since it has one already or the system
  * refuses, goes into the lists kept[], for whoever comes next.
@@ -45,16 +45,15 @@ u64 shm_run_pages(const struct shm_run *run);
 /* Put a free run for so many pages into shm_state.next_run; operations of
  * their own. 0 or -ENOMEM. */
 int shm_run_prepare(struct caller *c, u64 pages);
-/* Give the run of a segment back, as part of the current operation
- * (SHM_RUN_ENTRIES). kept: pages at its start that may hold something, which
+/* Give the run of a segment back, as part of the current operation (six
+ * entries). kept: pages at its start that may hold something, which
  * the caller gives back to the file system afterwards: shm_run_settle. */
 void shm_run_give(struct caller *c, struct ref *run, u64 kept);
-#define SHM_RUN_ENTRIES 6u
 /*
- * 0 if the file system can hold so many pages beside all that is promised,
- * else -ENOMEM. The promise itself is the caller's to count.
+ * 0 if the file system can hold so many pages beside all that is reserved,
+ * else -ENOMEM. To count them is the caller's part.
  */
-int shm_promise_check(struct caller *c, u64 pages);
+int shm_reserve_check(struct caller *c, u64 pages);
 
 /* Empty the runs that are left to be emptied. No lock may be held. */
 void shm_run_settle_slow(struct caller *c);

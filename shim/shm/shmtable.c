@@ -11,12 +11,10 @@
 #include "shm/shmmap.h"
 
 #define FIRST_CAP 256u
-#define PROT_RW 3
-#define MAP_PRIVATE_ANON 0x22
 
 static void *larger_copy(const void *old, u64 old_size, u64 size)
 {
-	void *p = sys_mmap(NULL, size, PROT_RW, MAP_PRIVATE_ANON, -1, 0);
+	void *p = sys_mmap_private(size);
 
 	if ((unsigned long)p > -4096UL)
 		return NULL;
@@ -45,13 +43,55 @@ static u32 *chain(struct shm_process *p, u64 addr)
 	return &p->hash[(h >> 32) & (p->cap - 1)];
 }
 
+static void note_unlike(
+	struct shm_process *p, struct shm_entry *e, unsigned char bits)
+{
+	p->n_unlike += (bits != 0) - (e->unlike != 0);
+	e->unlike = bits;
+}
+
+void shm_entry_unlike(struct shm_process *p, struct shm_entry *e, int bits)
+{
+	if (e->kind == SHM_HOME)
+		note_unlike(p, e, e->unlike | bits);
+}
+
+void shm_entry_judge(struct shm_process *p, struct shm_entry *e)
+{
+	u32 i, attr = 0;
+
+	for (i = e->frags; i; i = p->frags[i].next)
+		if (p->frags[i].from < p->frags[i].to)
+			attr |= p->frags[i].attr;
+	if (e->unlike == SHM_UNLIKE_NOW && !(attr & ~SHM_ATTR_PROT))
+		note_unlike(p, e, 0);
+}
+
+void shm_entry_unlock(struct shm_process *p, struct shm_entry *e)
+{
+	u32 i;
+
+	for (i = e->frags; i; i = p->frags[i].next)
+		p->frags[i].attr &= ~(SHM_ATTR_LOCKED | SHM_ATTR_ONFAULT);
+	shm_entry_judge(p, e);
+}
+
+/* Read without a lock (doc/ordering.md). */
+static void note_foreign(
+	struct shm_process *p, const struct shm_entry *e, int by)
+{
+	if (e->kind == SHM_FOREIGN)
+		__atomic_store_n(&p->n_foreign, p->n_foreign + (u32)by,
+			__ATOMIC_RELEASE);
+}
+
 void shm_table_rebuild(struct shm_process *p)
 {
 	u32 i, *head;
 
 	for (i = 0; i < p->cap; i++)
 		p->hash[i] = 0;
-	p->unused = p->n_used = p->n_foreign = 0;
+	p->unused = p->n_used = p->n_foreign = p->n_unlike = 0;
 	for (i = 1; i < p->high; i++) {
 		struct shm_entry *e = &p->entries[i];
 
@@ -64,7 +104,8 @@ void shm_table_rebuild(struct shm_process *p)
 		e->next = *head;
 		*head = i;
 		p->n_used++;
-		p->n_foreign += e->kind == SHM_FOREIGN;
+		p->n_unlike += e->unlike != 0;
+		note_foreign(p, e, 1);
 	}
 }
 
@@ -90,7 +131,7 @@ struct shm_entry *shm_entry_new(struct shm_process *p)
 {
 	struct shm_entry *e;
 
-	if (!p->unused && (!p->cap || p->high == p->cap) && grow_table(p))
+	if (!shm_entry_is_room(p) && grow_table(p))
 		return NULL;
 	if (p->unused) {
 		e = &p->entries[p->unused];
@@ -116,7 +157,7 @@ void shm_entry_insert(struct shm_process *p, struct shm_entry *e)
 	e->next = *head;
 	*head = e - p->entries;
 	p->n_used++;
-	p->n_foreign += e->kind == SHM_FOREIGN;
+	note_foreign(p, e, 1);
 	if (!p->low || e->addr < p->low)
 		p->low = e->addr;
 	if (e->addr + e->pages * SYS_PAGE > p->high_addr)
@@ -147,7 +188,8 @@ void shm_entry_remove(struct shm_process *p, struct shm_entry *e)
 	if (*link)
 		*link = e->next;
 	p->n_used--;
-	p->n_foreign -= e->kind == SHM_FOREIGN;
+	note_foreign(p, e, -1);
+	note_unlike(p, e, 0);
 	free_frags(p, e);
 	shm_entry_drop(p, e);
 }

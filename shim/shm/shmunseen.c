@@ -15,13 +15,13 @@
  *	                 is gone, or in another image, and it is held: such a
  *	                 child is there; if it lives, its children are looked at
  *
- * past has room for SHM_PAST images; of those who detached it before, whose
+ * past has space for SHM_PAST images; of those who detached it before, whose
  * locks are not held any more are left out. If there is none left out, the last
  * is IMAGE_UNKNOWN: then everybody is looked at.
  *
  * Not found: the child of a child that has ended, of a parent that lives on
- * without the segment; what another user's process has, but by root; where there
- * is no /proc.
+ * without the segment; what another user's process has, but by root; where
+ * there is no /proc.
  */
 #include "base/file.h"
 #include "shm/shmattach.h"
@@ -178,6 +178,26 @@ static void look(struct caller *c, u32 parent, u64 image)
 	section_end(c);
 }
 
+/* A process at its end holds its image's lock until its memory is gone, and is
+ * not known any more: asked again some times, which takes less than to look at
+ * everybody, before that is done. Arbitrary. */
+#define END_LOOKS 4
+#define END_WAIT_NS 50000 /* doubled each time */
+
+static int held_for_long(const struct caller *c, u64 image)
+{
+	struct sys_timespec wait = {.nsec = END_WAIT_NS};
+	int i;
+
+	for (i = 0; i < END_LOOKS && image != IMAGE_UNKNOWN; i++) {
+		sys_call(__NR_nanosleep, &wait, NULL);
+		if (!image_held(c, image))
+			return 0;
+		wait.nsec *= 2;
+	}
+	return 1;
+}
+
 /* One that detached the segment. */
 static void look_for_past(struct caller *c, u64 image)
 {
@@ -188,7 +208,7 @@ static void look_for_past(struct caller *c, u64 image)
 	if (image != IMAGE_UNKNOWN && t->image == image &&
 		t->state == TASK_LIVE && !task_gone(c, t))
 		look(c, t->pid, image);
-	else
+	else if (held_for_long(c, image))
 		look(c, 0, image);
 }
 
@@ -214,7 +234,7 @@ void shm_count_orphans(struct caller *c, struct task *t)
 	/* One that was found has its parent's, who may live and hold it: then
 	 * nothing is found but children of its own. */
 	if (t != task_own(c) || t->image != image_own(c))
-		if (image_held(c, t->image))
+		if (image_held(c, t->image) && held_for_long(c, t->image))
 			look(c, 0, t->image);
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "inspect/check.h"
+#include "inspect/rows.h"
 #include "object/reap.h"
 #include "inspect/taskview.h"
 #include "index/ids.h"
@@ -145,9 +146,6 @@ static void append(json_object *to, json_object *from)
 
 static int check_main(int argc, char **argv)
 {
-	static const struct column columns[] = {{"INVARIANT", "invariant", '>'},
-		{"WHERE", "where", '>'}, {"VALUE", "value", '>'},
-		{"FAULT", "fault", '<'}, {0}};
 	struct caller *c;
 	json_object *faults, *words;
 	int err = no_words(argc, argv), n, quiet;
@@ -168,7 +166,7 @@ static int check_main(int argc, char **argv)
 		mapcheck(c, add_fault, faults);
 	n = (int)json_object_array_length(faults);
 	if (n || as_json)
-		rows_print(columns, faults, as_json);
+		rows_print(check_columns, faults, as_json);
 	else if (quiet)
 		puts("all invariants hold");
 	else

@@ -5,6 +5,7 @@
 #ifndef IPCLIFT_TOOL_COMMAND_H
 #define IPCLIFT_TOOL_COMMAND_H
 
+#include "inspect/column.h"
 #include "tool/message.h"
 #include "tool/options.h"
 
@@ -16,6 +17,8 @@ struct command {
 	const char *more;    /* and behind the options; may be NULL */
 	const struct option_spec *options; /* may be NULL */
 	unsigned is;			   /* COMMAND_* */
+	/* Of its table, COMMAND_TABLE; NULL: it checks the choice itself. */
+	const struct column *columns;
 	/* The words left after the options; returns the exit status. */
 	int (*main)(int argc, char **argv);
 };
@@ -23,11 +26,14 @@ struct command {
 #define COMMAND_ON_REGISTRY 1u
 /* Options end at the first word. */
 #define COMMAND_STOPS 2u
+/* It prints tables, of which the user chooses: view/choice.h. */
+#define COMMAND_TABLE 4u
 
 extern const struct command run_command, ls_command, show_command, rm_command,
 	gc_command, get_command, set_command, check_command, waits_command,
 	locks_command, tasks_command, events_command, save_command,
 	restore_command, bench_command, doctor_command, mount_command,
-	create_command, registries_command, destroy_command;
+	create_command, registries_command, destroy_command, top_command,
+	metrics_command;
 
 #endif

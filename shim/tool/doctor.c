@@ -6,14 +6,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <libgen.h>
 #include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
@@ -28,10 +31,11 @@
 #include "tool/registry.h"
 #include "tool/run.h"
 
-static int quick;
+static int quick, as_json;
 
 static const struct option_spec options[] = {
 	{"quick", 'q', NULL, &quick, "do not try calls on kernel and shim"},
+	{"json", 0, NULL, &as_json, "as a JSON object"},
 	{0},
 };
 
@@ -101,6 +105,49 @@ static void check_waitv(void)
 		"futex_waitv(2) is refused here (%s): sleepers learn of the "
 		"death of a\n      process by looking, not at once",
 		strerror(errno));
+}
+
+/* No area of that size: the call itself says EINVAL. */
+static void check_rseq(void)
+{
+	if (syscall(334 /* rseq */, NULL, 0, 0, 0) && errno == EINVAL) {
+		finding_good("rseq", "allowed");
+		return;
+	}
+	finding_warning(NULL,
+		"rseq(2) is refused here (%s): a sleeper that is stopped and "
+		"continued may\n      sleep on where the kernel says EINTR",
+		strerror(errno));
+}
+
+static void check_clock(void)
+{
+	if (getauxval(AT_SYSINFO_EHDR))
+		finding_good("vDSO", "there");
+	else
+		finding_warning(NULL,
+			"there is no vDSO: wherever a time is wanted it takes "
+			"a system call");
+}
+
+static void check_proc(void)
+{
+	if (!access("/proc/self/stat", R_OK))
+		finding_good("/proc", "mounted");
+	else
+		finding_warning("mount -t proc proc /proc",
+			"/proc is not there: a killed process is dead for "
+			"others once its parent has\n      waited for it, not "
+			"before, and new IPC namespaces share the registry");
+}
+
+static void check_noexec(void)
+{
+	struct statvfs fs;
+
+	if (!statvfs("/dev/shm", &fs) && (fs.f_flag & ST_NOEXEC))
+		finding_warning("mount -o remount,exec /dev/shm",
+			"/dev/shm is noexec: shmat with SHM_EXEC is refused");
 }
 
 static void tell_needed(const char *what)
@@ -339,7 +386,7 @@ static void compare(char *kernel, char *shim)
 		if (!strcmp(a, b))
 			continue;
 		differ++;
-		printf("      kernel  %s\n      shim    %s\n", a, b);
+		finding_differs(a, b);
 	}
 	if (a || *shim) {
 		finding_fault(
@@ -471,6 +518,32 @@ static void tell_refused(int err, const char *path, const char *why)
 			       : "");
 }
 
+/* A page that was there once is there for good in a tmpfs, and in a file system
+ * that writes in place. One that writes elsewhere needs space for it again. */
+static void check_file_system(const char *path)
+{
+	static const struct {
+		unsigned long type;
+		const char *name;
+	} elsewhere[] = {{0x9123683e, "btrfs"}, {0x2fc12fc1, "zfs"},
+		{0xca451a4e, "bcachefs"}, {0xf2f52010, "f2fs"}};
+	char buf[PATH_MAX];
+	struct statfs fs;
+	size_t i;
+
+	snprintf(buf, sizeof(buf), "%s", path);
+	if (statfs(path, &fs) && statfs(dirname(buf), &fs))
+		return;
+	for (i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
+		if ((unsigned long)fs.f_type == elsewhere[i].type)
+			finding_warning("export IPCLIFT_REGISTRY=/dev/shm/mine",
+				"%s is in a %s: when that is full, or at a "
+				"quota, its programs "
+				"may\n      get SIGBUS, not ENOMEM; better in "
+				"a tmpfs",
+				path, elsewhere[i].name);
+}
+
 /* NULL if there is none that can be used. */
 static struct caller *check_registry(const char *path)
 {
@@ -479,6 +552,7 @@ static struct caller *check_registry(const char *path)
 	char why[512];
 	int err;
 
+	check_file_system(path);
 	err = registry_map(&region, path, why, sizeof(why));
 	if (!err) {
 		finding_good("registry", path);
@@ -557,12 +631,18 @@ static int doctor_main(int argc, char **argv)
 	path = registry_path();
 	if (!path)
 		return EXIT_USAGE;
+	if (as_json)
+		finding_as_json();
 	check_kernel();
 	check_barrier();
 	check_robust();
 	check_waitv();
+	check_rseq();
+	check_clock();
+	check_proc();
 	check_mappings();
 	check_shm();
+	check_noexec();
 	check_limit(RLIMIT_AS, "address space", 'v', "as");
 	check_limit(
 		RLIMIT_FSIZE, "file size (the file is sparse)", 'f', "fsize");

@@ -6,6 +6,8 @@
 #ifndef IPCLIFT_TOOL_FINDING_H
 #define IPCLIFT_TOOL_FINDING_H
 
+/* From now on they are gathered, and printed by finding_verdict. */
+void finding_as_json(void);
 /* detail may be NULL. */
 void finding_good(const char *what, const char *detail);
 /* A fault keeps programs from being served, a warning does not. mend: the
@@ -14,6 +16,8 @@ __attribute__((format(printf, 2, 3))) void finding_fault(
 	const char *mend, const char *fmt, ...);
 __attribute__((format(printf, 2, 3))) void finding_warning(
 	const char *mend, const char *fmt, ...);
+/* A call that the two do not do alike. */
+void finding_differs(const char *kernel, const char *shim);
 int finding_faults(void); /* so far */
 /* The last line: EXIT_OK, or EXIT_FAILED if there was a fault. */
 int finding_verdict(void);

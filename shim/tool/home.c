@@ -21,7 +21,7 @@
 
 #include "base/sys.h"
 #include "registry/identity.h"
-#include "registry/region.h"
+#include "registry/region/region.h"
 
 #define PRIVATE_PREFIX "private."
 #define NAME_MAX_LEN 64 /* arbitrary: enough for a name, short for a path */
@@ -350,21 +350,60 @@ unsigned home_count_users(const char *path)
 	return n + count_mapped(path, pids, n);
 }
 
+DIR *home_open_beside(int at, const char *dir)
+{
+	int fd = openat(
+		at, dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+
+	if (fd >= 0 && !d)
+		close(fd);
+	return d;
+}
+
+static void empty_and_remove(int at, const char *dir)
+{
+	DIR *d = home_open_beside(at, dir);
+	struct dirent *e;
+
+	if (!d)
+		return;
+	while ((e = readdir(d)))
+		unlinkat(dirfd(d), e->d_name, 0);
+	closedir(d);
+	unlinkat(at, dir, AT_REMOVEDIR);
+}
+
+/* Those of IPC namespaces, with their queues. */
+static void remove_namespaces(const char *path)
+{
+	char dir[PATH_MAX + 8], mq[300];
+	struct dirent *e;
+	DIR *d;
+
+	snprintf(dir, sizeof(dir), "%s.ns", path);
+	d = home_open_beside(AT_FDCWD, dir);
+	if (!d)
+		return;
+	while ((e = readdir(d))) {
+		snprintf(mq, sizeof(mq), "%s.mq", e->d_name);
+		if (*e->d_name != '.')
+			empty_and_remove(dirfd(d), mq);
+	}
+	closedir(d);
+	empty_and_remove(AT_FDCWD, dir);
+}
+
 int home_remove(const char *path)
 {
 	int err = unlink(path) ? -errno : 0;
 	char dir[PATH_MAX + 8];
-	struct dirent *e;
-	DIR *d;
 
-	snprintf(dir, sizeof(dir), "%s.mq", path);
-	d = err && err != -ENOENT ? NULL : opendir(dir);
-	if (!d)
+	if (err && err != -ENOENT)
 		return err;
-	while ((e = readdir(d)))
-		unlinkat(dirfd(d), e->d_name, 0);
-	closedir(d);
-	rmdir(dir);
+	snprintf(dir, sizeof(dir), "%s.mq", path);
+	empty_and_remove(AT_FDCWD, dir);
+	remove_namespaces(path);
 	return err;
 }
 

@@ -15,6 +15,7 @@
 #ifndef IPCLIFT_TOOL_HOME_H
 #define IPCLIFT_TOOL_HOME_H
 
+#include <dirent.h>
 #include <stddef.h>
 
 #define HOME_PATH_MAX 256
@@ -66,9 +67,14 @@ unsigned home_count_mapped(const char *path);
  * or_may also if one was started with its name in the environment. */
 int home_in_use(const char *path, int or_may);
 
-/* Remove a registry's file, and the directory PATH.mq with the FIFOs of its
- * message queues. 0, or -errno of the file. */
+/* Remove a registry's file, the directory PATH.mq with the FIFOs of its message
+ * queues, and PATH.ns with the registries of IPC namespaces. 0, or -errno of the
+ * file. */
 int home_remove(const char *path);
+
+/* A directory beside a registry, named from the descriptor at; NULL also if it is
+ * a link: in a place that all may write it could lead anywhere. */
+DIR *home_open_beside(int at, const char *dir);
 
 /* Call fn with the path of each regular file in dir, in the order of the names:
  * what could be a registry. */

@@ -1,100 +1,136 @@
 # SPDX-License-Identifier: MIT
-# Bash completion of ipclift.
+# Bash completion of ipclift: commands, options and columns are what the command
+# itself tells.
+
+# The registry that the words before name, as options, into where.
+_ipclift_where() {
+    local i
+    where=()
+    for ((i = 2; i < COMP_CWORD; i++)); do
+        case ${COMP_WORDS[i]} in
+        --registry | --name)
+            where=("${COMP_WORDS[i]}")
+            [[ ${COMP_WORDS[i + 1]} == = ]] && ((i++))
+            where+=("${COMP_WORDS[++i]}")
+            ;;
+        esac
+    done
+}
+
+_ipclift_words() {
+    mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -W "$1" -- "$cur")
+}
+
+# Registries of our own; what lies beside them are directories.
+_ipclift_names() {
+    local f
+    for f in /dev/shm/ipclift-"$UID"/*; do
+        [[ -f $f ]] && echo "${f##*/}"
+    done
+}
+
+# The last word of a list.
+_ipclift_list() {
+    local before=${cur%"${cur##*[,+]}"}
+    cur=${cur##*[,+]}
+    _ipclift_words "$1"
+    COMPREPLY=("${COMPREPLY[@]/#/$before}")
+}
+
+_ipclift_columns() {
+    ipclift "$command" ${kind:+"$kind"} ${id:+"$id"} --sort '?' 2>&1 |
+        sed -n 's/.*, but \(.*\) (see.*/\1/p' | tr -d ,
+}
+
+# The value of the option before: 0 if that has one.
+_ipclift_value() {
+    case $prev in
+    --registry | --output | --svg | --compare | --peer | --plot)
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+        ;;
+    --name) _ipclift_words "$(_ipclift_names)" ;;
+    --limits) _ipclift_words "kernel roomy" ;;
+    --ids) _ipclift_words "normal extended" ;;
+    --mode) _ipclift_words "600 660 666" ;;
+    --group) mapfile -t COMPREPLY < <(compgen -g -- "$cur") ;;
+    --only)
+        [[ $command == bench ]] && _ipclift_list "T1 T2 T3 T4 T5" ||
+            _ipclift_list "limit death room other"
+        ;;
+    --listen) _ipclift_words "127.0.0.1:9464" ;;
+    --columns | -o | --sort)
+        [[ $command == mount ]] || _ipclift_list "$(_ipclift_columns)"
+        ;;
+    --older | --since) _ipclift_words "10m 1h 1d" ;;
+    --route) _ipclift_list "sem msg shm mq -sem -msg -shm -mq" ;;
+    --key | --watch | -w | --interval | -d | --filter | --options) ;;
+    *) return 1 ;;
+    esac
+}
+
+# After run's options the rest is another command's: 0 if we are there.
+_ipclift_other() {
+    local i found=
+    for ((i = 2; i < COMP_CWORD; i++)); do
+        case ${COMP_WORDS[i]} in
+        --registry | --name | --route | --limits | --ids)
+            ((i++))
+            [[ ${COMP_WORDS[i]} != = ]] || ((i++))
+            continue
+            ;;
+        --) ((i++)) ;;
+        -*) continue ;;
+        esac
+        found=1
+        break
+    done
+    [[ $found ]] || return
+    ! declare -F _command_offset >/dev/null || _command_offset "$i"
+}
+
 _ipclift() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-    local commands="run create registries destroy ls show rm gc get set" i
-    commands+=" waits locks tasks events check save restore mount bench doctor"
-    local home=/dev/shm/ipclift-$UID names
+    local command=${COMP_WORDS[1]} kinds="sem msg shm mq" kind='' id='' i where
 
     COMPREPLY=()
-    if ((COMP_CWORD == 1)); then
-        mapfile -t COMPREPLY < <(compgen -W "$commands help --help --version" -- "$cur")
+    if ((COMP_CWORD == 1)) || [[ $command == help ]]; then
+        _ipclift_words "$(ipclift help | sed -n '/^Commands/,/^$/s/^  \([a-z]*\) .*/\1/p')"
+        [[ $command == help ]] || _ipclift_words "help --help --version"
         return
     fi
-    # After run's options the rest is another command's.
-    if [[ ${COMP_WORDS[1]} == run ]]; then
-        for ((i = 2; i < COMP_CWORD; i++)); do
-            case ${COMP_WORDS[i]} in
-            --registry | --name | --route | --limits | --ids) ((i++)) ;;
-            --) break ;;
-            -*) ;;
-            *) break ;;
-            esac
-        done
-        if ((i < COMP_CWORD)); then
-            [[ ${COMP_WORDS[i]} == -- ]] && ((i++))
-            if declare -F _command_offset >/dev/null; then
-                _command_offset "$i"
-            fi
-            return
-        fi
-    fi
-    names=$(cd "$home" 2>/dev/null && printf '%s\n' * | grep -v '\.mq$')
-    case $prev in
-    --registry) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
-    --name) mapfile -t COMPREPLY < <(compgen -W "$names" -- "$cur") && return ;;
-    --limits) mapfile -t COMPREPLY < <(compgen -W "kernel roomy" -- "$cur") && return ;;
-    --ids) mapfile -t COMPREPLY < <(compgen -W "normal extended" -- "$cur") && return ;;
-    --mode) mapfile -t COMPREPLY < <(compgen -W "600 660 666" -- "$cur") && return ;;
-    --group) mapfile -t COMPREPLY < <(compgen -g -- "$cur") && return ;;
-    --only)
-        [[ ${COMP_WORDS[1]} == bench ]] && names="T1 T2 T3 T4 T5" ||
-            names="limit death room other"
-        mapfile -t COMPREPLY < <(compgen -W "$names" -- "$cur")
+    [[ $command == run ]] && _ipclift_other && return
+    [[ $command == show ]] && kind=sem id=0
+    [[ $prev == = ]] && prev=${COMP_WORDS[COMP_CWORD - 2]}
+    [[ $cur == = ]] && cur=
+    for ((i = 2; i < COMP_CWORD; i++)); do
+        [[ " $kinds " == *" ${COMP_WORDS[i]} "* ]] && kind=${COMP_WORDS[i]}
+    done
+    _ipclift_value && return
+    if [[ $cur == -* ]]; then
+        _ipclift_words "$(ipclift help "$command" |
+            sed -n 's/^  \(-., \)\{0,1\}\(--[a-z-]*\).*/\2/p')"
         return
-        ;;
-    --plot) mapfile -t COMPREPLY < <(compgen -d -- "$cur") && return ;;
-    --compare | --peer) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
-    --older | --since) mapfile -t COMPREPLY < <(compgen -W "10m 1h 1d" -- "$cur") && return ;;
-    --route) mapfile -t COMPREPLY < <(compgen -W "sem msg shm mq -sem -msg -shm -mq" -- "$cur") && return ;;
-    esac
-    local command=${COMP_WORDS[1]} kinds="sem msg shm mq" options="--help"
-    [[ " bench create registries destroy help " == *" $command "* ]] || options+=" --registry --name --as-root"
+    fi
+    _ipclift_where
     case $command in
-    run) options+=" --private --route --limits --ids --strict --" ;;
-    create) options+=" --mode --group --limits --ids" ;;
-    registries) options+=" --json" ;;
-    destroy) options+=" --force $names" ;;
-    help) options=$commands ;;
-    ls) options+=" --json --proc $kinds" ;;
+    ls | gc) _ipclift_words "$kinds" ;;
     show | rm)
-        [[ $command == show ]] && options+=" --json" ||
-            options+=" --all --key"
-        # After a kind, what there is of it.
-        if [[ " $kinds " == *" $prev "* ]]; then
-            options=$(ipclift ls --json "$prev" 2>/dev/null |
-                sed -n 's/^ *"\(id\|name\)": "\{0,1\}\([^",]*\).*/\2/p')
+        # After a kind what there is of it; rm takes several.
+        if [[ " $kinds " == *" $prev "* || ($command == rm && $kind) ]]; then
+            _ipclift_words "$(ipclift ls "${where[@]}" --json "$kind" \
+                2>/dev/null | sed -n 's/^ *"\(id\|name\)": "\{0,1\}\([^",]*\).*/\2/p')"
         else
-            options+=" $kinds"
+            _ipclift_words "$kinds"
         fi
         ;;
-    gc) options+=" --dry-run --older --force $kinds" ;;
-    events) options+=" --json --since --only" ;;
-    check) options+=" --json" ;;
-    bench)
-        options+=" --only --quick --never-slower --force --json --plot --compare --peer"
-        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
-        ;;
-    waits) options+=" --json --dot" ;;
-    locks) options+=" --json --all --on --off --reset" ;;
-    tasks) options+=" --json --all" ;;
-    save | restore)
-        [[ $command == restore ]] && options+=" --force"
-        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
-        ;;
+    destroy) _ipclift_words "$(_ipclift_names)" ;;
     get | set)
-        [[ $command == get ]] && options+=" --json"
-        options+=" $(ipclift get --json 2>/dev/null | sed -n 's/^ *"\(.*\)":.*/\1/p')"
+        _ipclift_words "$(ipclift get "${where[@]}" --json 2>/dev/null |
+            sed -n 's/^ *"\(.*\)":.*/\1/p')"
         ;;
-    mount)
-        options+=" --foreground --options"
-        mapfile -t COMPREPLY < <(compgen -d -- "$cur")
-        ;;
-    doctor)
-        options+=" --quick"
-        mapfile -t COMPREPLY < <(compgen -c -- "$cur")
-        ;;
+    save | restore | bench) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
+    mount) mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
+    run | doctor) mapfile -t COMPREPLY < <(compgen -c -- "$cur") ;;
     esac
-    mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -W "$options" -- "$cur")
 }
 complete -F _ipclift ipclift

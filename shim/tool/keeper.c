@@ -61,7 +61,7 @@ static int exit_status(int status)
 
 static void remove_registry(const struct privacy *p)
 {
-	/* Somebody we did not start may use it: as long as he wishes. */
+	/* Somebody we did not start may use it: as long as it likes. */
 	while (home_in_use(p->path, 1))
 		nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
 	home_remove(p->path);
@@ -115,7 +115,10 @@ static _Noreturn void keeper_loop(struct privacy *p, int signal_fd)
 			if (n.kind == NOTE_SIGNAL && status < 0)
 				kill(p->program, n.value);
 		} else if (errno != EAGAIN) {
-			fds[1].fd = -1; /* front is gone */
+			/* Front was killed, or has its status and is gone. */
+			fds[1].fd = -1;
+			if (status < 0)
+				kill(p->program, SIGKILL);
 		}
 	}
 }

@@ -11,9 +11,12 @@
  *         process is gone, daemons included; then it removes the registry. If
  *         that is at once, it does so before front ends.
  *
- * When keeper is killed, the orphans come to front, which takes its duty over;
- * when both are, the next ipclift command sweeps (home.h). A process started
- * by somebody else with the registry in its environment is waited for too.
+ * When front is killed, keeper kills the program (SIGKILL, as unshare(1) does
+ * with --kill-child); its children live on, and the registry with them. When
+ * keeper is killed, the orphans come to front, which takes its duty over, but
+ * the program then outlives front; when both are killed, it runs on, and the
+ * next ipclift command after its end sweeps (home.h). A process started by
+ * somebody else with the registry in its environment is waited for too.
  */
 #ifndef IPCLIFT_TOOL_KEEPER_H
 #define IPCLIFT_TOOL_KEEPER_H

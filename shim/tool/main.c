@@ -11,13 +11,16 @@
 #include "tool/command.h"
 
 #include <errno.h>
+#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "tool/home.h"
 #include "tool/mount.h"
+#include "tool/namespaces.h"
 #include "tool/probe.h"
 #include "tool/registry.h"
+#include "tool/view/choice.h"
 
 static const struct command *const commands[] = {
 	&run_command,
@@ -30,10 +33,12 @@ static const struct command *const commands[] = {
 	&gc_command,
 	&get_command,
 	&set_command,
+	&top_command,
 	&waits_command,
 	&locks_command,
 	&tasks_command,
 	&events_command,
+	&metrics_command,
 	&check_command,
 	&save_command,
 	&restore_command,
@@ -45,9 +50,14 @@ static const struct command *const commands[] = {
 
 static const struct command *current;
 
-static const struct option_spec *shared_options(const struct command *c)
+static const struct option_spec *const *tables_of(const struct command *c)
 {
-	return c->is & COMMAND_ON_REGISTRY ? registry_options : NULL;
+	static const struct option_spec *tables[OPTION_TABLES];
+
+	tables[0] = c->options;
+	tables[1] = c->is & COMMAND_TABLE ? choice_options : NULL;
+	tables[2] = c->is & COMMAND_ON_REGISTRY ? registry_options : NULL;
+	return tables;
 }
 
 static int print_help(const struct command *c)
@@ -62,7 +72,7 @@ static int print_help(const struct command *c)
 		lead = "      ";
 	}
 	printf("\n%s\n\n", c->about);
-	options_help(c->options, shared_options(c), stdout);
+	options_help(tables_of(c), stdout);
 	if (c->more)
 		printf("\n%s\n", c->more);
 	return EXIT_OK;
@@ -107,12 +117,14 @@ static int run_current(int argc, char **argv)
 {
 	int first, err;
 
-	err = options_parse(argc, argv, current->options,
-		shared_options(current), (current->is & COMMAND_STOPS) != 0,
-		&first);
+	err = options_parse(argc, argv, tables_of(current),
+		(current->is & COMMAND_STOPS) != 0, &first);
 	if (err < 0)
 		return print_help(current);
-	return err ? err : current->main(argc - first, argv + first);
+	if (!err && current->columns)
+		err = choice_check(current->columns);
+	return err ? err
+		   : choice_repeat(current->main, argc - first, argv + first);
 }
 
 /* What was told has not arrived (a full disk): a failure of its own. */
@@ -140,6 +152,8 @@ static int help(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	/* What a letter is, and how wide. */
+	setlocale(LC_CTYPE, "");
 	if (argc < 2)
 		return usage_error("which command?");
 	if (!strcmp(argv[1], "help"))
@@ -163,5 +177,6 @@ int main(int argc, char **argv)
 		return usage_error("unknown command '%s'", argv[1]);
 	message_command(current->name);
 	home_sweep();
+	namespaces_sweep_home();
 	return written(run_current(argc - 1, argv + 1));
 }

@@ -65,15 +65,15 @@ static int refuse(int c, char **argv)
 	return usage_error("unknown option '%s'", arg);
 }
 
-int options_parse(int argc, char **argv, const struct option_spec *own,
-	const struct option_spec *shared, int stop, int *ret_first)
+int options_parse(int argc, char **argv,
+	const struct option_spec *const *tables, int stop, int *ret_first)
 {
 	struct parser p = {0};
-	int c;
+	int c, i;
 
 	strcpy(p.shorts, stop ? "+:h" : ":h");
-	add_table(&p, own);
-	add_table(&p, shared);
+	for (i = 0; i < OPTION_TABLES; i++)
+		add_table(&p, tables[i]);
 	p.longs[p.n] = (struct option){"help", no_argument, NULL, 'h'};
 	/* It prints lines of its own otherwise. */
 	opterr = 0;
@@ -116,12 +116,13 @@ static void help_one(const struct option_spec *o, FILE *to)
 	}
 }
 
-void options_help(const struct option_spec *own,
-	const struct option_spec *shared, FILE *to)
+void options_help(const struct option_spec *const *tables, FILE *to)
 {
-	for (; own && own->name; own++)
-		help_one(own, to);
-	for (; shared && shared->name; shared++)
-		help_one(shared, to);
+	const struct option_spec *o;
+	int i;
+
+	for (i = 0; i < OPTION_TABLES; i++)
+		for (o = tables[i]; o && o->name; o++)
+			help_one(o, to);
 	fprintf(to, "  %-*sthis text\n", ABOUT_COLUMN - 2, "-h, --help");
 }

@@ -16,17 +16,20 @@ struct option_spec {
 	const char *about; /* lines of the help, separated by \n */
 };
 
+/* Tables in a list: a command's own, those of all that print tables, those of
+ * all on a registry. Each may be NULL. */
+#define OPTION_TABLES 3
+
 /*
- * Read the options of up to two tables (either may be NULL), and --help. They
- * may stand between words, unless stop: then they end at the first word. argv
- * is sorted: words last; *ret_first is the first of them. 0; EXIT_USAGE after a
- * message; -1 if help is wanted.
+ * Read the options of all tables, and --help. They may stand between words,
+ * unless stop: then they end at the first word. argv is sorted: words last;
+ * *ret_first is the first of them. 0; EXIT_USAGE after a message; -1 if help is
+ * wanted.
  */
-int options_parse(int argc, char **argv, const struct option_spec *own,
-	const struct option_spec *shared, int stop, int *ret_first);
+int options_parse(int argc, char **argv,
+	const struct option_spec *const *tables, int stop, int *ret_first);
 
 /* The lines of --help on the options. */
-void options_help(const struct option_spec *own,
-	const struct option_spec *shared, FILE *to);
+void options_help(const struct option_spec *const *tables, FILE *to);
 
 #endif

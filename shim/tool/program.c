@@ -50,13 +50,15 @@ struct look {
 	const char *why;	     /* "is static", if it is not served */
 	const char *what;	     /* is to be done about it, or NULL */
 	char mend[PROGRAM_PATH_MAX]; /* by this command, or "" */
+	int has_asan;		     /* as a library of its own */
 };
 
 /* Names of sections are read up to here; arbitrary. */
 #define NAMES_MAX 65536
 
-/* Does it have a section of this name? */
-static int has_section(int fd, const Elf64_Ehdr *eh, const char *name)
+/* Does it have a section of this name? *ret is it. */
+static int find_section(
+	int fd, const Elf64_Ehdr *eh, const char *name, Elf64_Shdr *ret)
 {
 	static char names[NAMES_MAX];
 	Elf64_Shdr sh;
@@ -76,9 +78,31 @@ static int has_section(int fd, const Elf64_Ehdr *eh, const char *name)
 		if (pread(fd, &sh, sizeof(sh), at + i * (off_t)sizeof(sh)) ==
 				sizeof(sh) &&
 			sh.sh_name < (Elf64_Word)n &&
-			!strcmp(names + sh.sh_name, name))
+			!strcmp(names + sh.sh_name, name)) {
+			*ret = sh;
 			return 1;
+		}
 	return 0;
+}
+
+/* gcc's AddressSanitizer ends a program in which another library comes before
+ * its own; clang's, which is linked in, does not. */
+static int has_asan_library(int fd, const Elf64_Ehdr *eh)
+{
+	static const char library[] = "libasan.so.";
+	const char *options = getenv("ASAN_OPTIONS");
+	static char names[NAMES_MAX];
+	Elf64_Shdr sh;
+	ssize_t n;
+
+	if ((options && strstr(options, "verify_asan_link_order=0")) ||
+		!find_section(fd, eh, ".dynstr", &sh))
+		return 0;
+	n = pread(fd, names,
+		sh.sh_size < sizeof(names) ? sh.sh_size : sizeof(names),
+		(off_t)sh.sh_offset);
+	return n > 0 &&
+	       memmem(names, (size_t)n, library, sizeof(library) - 1) != NULL;
 }
 
 static int has_interpreter(int fd, const Elf64_Ehdr *eh)
@@ -105,6 +129,7 @@ static void not_served(struct look *l, const char *why, const char *what)
 static void look_at_elf(struct look *l, int fd)
 {
 	Elf64_Ehdr eh = {0};
+	Elf64_Shdr sh;
 
 	if (pread(fd, &eh, sizeof(eh), 0) < EI_NIDENT ||
 		memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0)
@@ -112,7 +137,7 @@ static void look_at_elf(struct look *l, int fd)
 	else if (eh.e_ident[EI_CLASS] != ELFCLASS64 ||
 		 eh.e_machine != EM_X86_64)
 		not_served(l, "is no 64-bit x86 program", NULL);
-	else if (has_section(fd, &eh, ".go.buildinfo"))
+	else if (find_section(fd, &eh, ".go.buildinfo", &sh))
 		not_served(l,
 			"is a Go program, which makes system calls "
 			"without libc",
@@ -120,6 +145,8 @@ static void look_at_elf(struct look *l, int fd)
 	else if (!has_interpreter(fd, &eh))
 		not_served(l, "is static, nothing can be preloaded",
 			"link it dynamically");
+	else
+		l->has_asan = has_asan_library(fd, &eh);
 }
 
 /* Those who are not its owner get his rights by it, and the loader is then
@@ -208,6 +235,7 @@ static void look_at(struct look *l)
 	l->is = LOOK_SERVED;
 	l->why = l->what = NULL;
 	l->mend[0] = 0;
+	l->has_asan = 0;
 	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode)) {
 		l->is = LOOK_UNREADABLE;
 	} else if (interpreter_of(l, fd)) {
@@ -266,7 +294,15 @@ static int check_one(struct look *l, const char *script)
 			l->why, l->what ? ": " : "", l->what ? l->what : "");
 		break;
 	default:
-		finding_good("program", l->path);
+		if (l->has_asan)
+			finding_fault(
+				"ASAN_OPTIONS=verify_asan_link_order=0 in "
+				"its environment",
+				"%s does not start: gcc's AddressSanitizer "
+				"wants to be the first library",
+				l->path);
+		else
+			finding_good("program", l->path);
 	}
 	return 0;
 }

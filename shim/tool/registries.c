@@ -18,10 +18,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "inspect/rows.h"
 #include "object/limits.h"
 #include "object/sidefile.h"
 #include "tool/home.h"
+#include "tool/namespaces.h"
 #include "tool/registry.h"
+#include "tool/view/choice.h"
 #include "tool/view/table.h"
 
 /* NAME, OWNER/NAME as --name has it, or PATH: one that begins with '/' or '.'.
@@ -52,12 +55,12 @@ static const struct option_spec create_options[] = {
 	{0},
 };
 
-struct access_wish {
+struct access_request {
 	unsigned mode;
 	gid_t gid; /* -1: as it comes */
 };
 
-static int parse_access(struct access_wish *ret)
+static int parse_access(struct access_request *ret)
 {
 	const struct group *group = NULL;
 	char *end;
@@ -85,19 +88,19 @@ static int parse_access(struct access_wish *ret)
 }
 
 /* The new file is a registry that only we may open until this is done. */
-static int share(const char *path, const struct access_wish *wish)
+static int share(const char *path, const struct access_request *access)
 {
 	char name[HOME_PATH_MAX];
 
-	if (wish->gid != (gid_t)-1 && chown(path, (uid_t)-1, wish->gid))
+	if (access->gid != (gid_t)-1 && chown(path, (uid_t)-1, access->gid))
 		return -errno;
-	if (chmod(path, wish->mode))
+	if (chmod(path, access->mode))
 		return -errno;
-	return (wish->mode & 066) && home_name_of(path, name) ? home_share()
-							      : 0;
+	return (access->mode & 066) && home_name_of(path, name) ? home_share()
+								: 0;
 }
 
-static int make(const char *path, const struct access_wish *wish)
+static int make(const char *path, const struct access_request *access)
 {
 	struct region_options options = {0};
 	struct caller *c;
@@ -120,7 +123,7 @@ static int make(const char *path, const struct access_wish *wish)
 	}
 	/* Others may not be able to make it. */
 	sidefile_make_dir(c);
-	err = share(path, wish);
+	err = share(path, access);
 	if (!err)
 		return 0;
 	home_remove(path);
@@ -130,7 +133,7 @@ static int make(const char *path, const struct access_wish *wish)
 
 static int create_main(int argc, char **argv)
 {
-	struct access_wish wish;
+	struct access_request access;
 	char path[PATH_MAX], home[HOME_PATH_MAX], name[HOME_PATH_MAX];
 	int err, fd;
 
@@ -139,7 +142,7 @@ static int create_main(int argc, char **argv)
 					: "which registry? NAME or PATH");
 	err = registry_new_fault(limits_text, ids_text);
 	if (!err)
-		err = parse_access(&wish);
+		err = parse_access(&access);
 	if (!err)
 		err = path_of(argv[0], path);
 	if (err)
@@ -147,10 +150,10 @@ static int create_main(int argc, char **argv)
 	fd = home_name_of(path, name) ? home_open(1, home) : -1;
 	if (fd >= 0)
 		close(fd);
-	err = make(path, &wish);
+	err = make(path, &access);
 	if (err)
 		return err;
-	if (fd >= 0 && (wish.mode & 066))
+	if (fd >= 0 && (access.mode & 066))
 		printf("%s\nothers: ipclift run --name %u/%s\n", path,
 			home_uid(), name);
 	else
@@ -239,17 +242,17 @@ static void add_header(json_object *row, const char *path,
 	field_uint(row, "bytes", (unsigned long long)st->st_blocks * 512);
 }
 
-static void add_row(const char *path, void *arg)
+static json_object *row_of(const char *path)
 {
 	static struct header h;
 	char name[HOME_PATH_MAX], why[512];
-	json_object *row, *rows = arg;
+	json_object *row;
 	struct stat st;
 	int err = region_peek(path, &h, why, sizeof(why));
 
 	/* A file of another kind, or one that is not for us. */
 	if (err == -ENODATA || err == -EACCES || stat(path, &st))
-		return;
+		return NULL;
 	row = json_object_new_object();
 	field_text(row, "name", "%s", home_name_of(path, name) ? name : path);
 	field_text(row, "path", "%s", path);
@@ -264,16 +267,40 @@ static void add_row(const char *path, void *arg)
 		add_header(row, path, &h, &st, err);
 	}
 	field_text(row, "state", "%s", state_of(err));
-	json_object_array_add(rows, row);
+	return row;
+}
+
+struct beside {
+	const char *path;
+	json_object *rows;
+};
+
+static void add_namespace(
+	const char *file, unsigned long long number, void *arg)
+{
+	struct beside *b = arg;
+	json_object *row = row_of(file);
+
+	if (!row)
+		return;
+	if (namespace_ended(b->path, file, number))
+		field_text(row, "state", "ended");
+	json_object_array_add(b->rows, row);
+}
+
+static void add_row(const char *path, void *arg)
+{
+	struct beside beside = {path, arg};
+	json_object *row = row_of(path);
+
+	if (!row)
+		return;
+	json_object_array_add(beside.rows, row);
+	namespaces_each(path, add_namespace, &beside);
 }
 
 static int registries_main(int argc, char **argv)
 {
-	static const struct column columns[] = {{"NAME", "name", 's'},
-		{"OWNER", "owner", '<'}, {"MODE", "mode", '<'},
-		{"LIMITS", "limits", '<'}, {"OBJECTS", "objects", '>'},
-		{"PROCESSES", "processes", '>'}, {"BYTES", "bytes", 'b'},
-		{"STATE", "state", '<'}, {0}};
 	json_object *rows;
 	int err = no_words(argc, argv);
 
@@ -281,7 +308,8 @@ static int registries_main(int argc, char **argv)
 		return err;
 	rows = json_object_new_array();
 	each_registry(add_row, rows);
-	rows_print(columns, rows, as_json);
+	choice_order(registry_columns, rows);
+	rows_print(registry_columns, rows, as_json);
 	return EXIT_OK;
 }
 
@@ -297,8 +325,13 @@ const struct command registries_command = {
 		"  PROCESSES  that use it, as far as you may see them\n"
 		"  STATE      other boot, other version: no program can use it "
 		"any more or yet;\n"
-		"             ipclift destroy removes it",
+		"             ipclift destroy removes it; ended: of an IPC "
+		"namespace (PATH.ns/N)\n"
+		"             in which nobody is any more, ipclift gc removes "
+		"it",
 	.options = list_options,
+	.is = COMMAND_TABLE,
+	.columns = registry_columns,
 	.main = registries_main,
 };
 

@@ -2,6 +2,7 @@
 /*
  * Finding and mapping the registry of a command; see registry.h.
  */
+#include "registry/ipcns.h"
 #include "tool/registry.h"
 #include "inspect/text.h"
 
@@ -28,6 +29,9 @@ static int as_root;
  * something. Arbitrary: one is held for less than a microsecond. */
 #define PATIENCE_LOOK_NS 1000000000ULL
 #define PATIENCE_NS 10000000000ULL
+
+/* Set by who has put the terminal into a mode of its own. */
+void (*registry_on_fault)(void);
 
 static struct caller caller;
 static const char *open_path = "the registry";
@@ -62,6 +66,18 @@ int registry_is_home(void)
 	return option_name || (!option_registry && !(env && *env));
 }
 
+/* That of the IPC namespace that we are in, as of any program. */
+static const char *of_namespace(const char *path)
+{
+	static char own[4096 + 32];
+	u64 number;
+
+	if (ipcns_of_thread(path, &number) || !number)
+		return path;
+	ipcns_path(path, number, own);
+	return own;
+}
+
 const char *registry_path(void)
 {
 	static char path[4096];
@@ -82,7 +98,7 @@ const char *registry_path(void)
 					: getenv("IPCLIFT_REGISTRY"));
 	else if (!option_name)
 		home_name_path("default", path);
-	return path;
+	return of_namespace(path);
 }
 
 int registry_map(struct region *region, const char *path, char *why, size_t cap)
@@ -141,6 +157,8 @@ static void on_fault(int signo, siginfo_t *si, void *context)
 		signal(signo, SIG_DFL);
 		return;
 	}
+	if (registry_on_fault)
+		registry_on_fault();
 	n = snprintf(line, sizeof(line),
 		"ipclift: %.300s: %s (address %#llx)\n", open_path,
 		signo == SIGBUS ? "it was truncated while it was looked at, or "
@@ -259,13 +277,18 @@ struct caller *registry_open(int *ret)
 	return c;
 }
 
+static void unmap(void)
+{
+	if (caller.region.base)
+		munmap(caller.region.base, REGION_SIZE);
+	caller.region.base = NULL;
+}
+
 int registry_copy_again(void)
 {
 	char why[512];
 
-	if (caller.region.base)
-		munmap(caller.region.base, REGION_SIZE);
-	caller.region.base = NULL;
+	unmap();
 	if (!region_copy(&caller.region, open_path, why, sizeof(why))) {
 		caller_refresh(&caller);
 		return 0;
@@ -299,6 +322,46 @@ struct caller *registry_look(int *ret)
 	if (c)
 		*ret = EXIT_OK;
 	return c;
+}
+
+/* Of the file at path itself: 0, or EXIT_FAILED after a message. */
+static int map_look(const char *path)
+{
+	struct region region = {0};
+	char why[512];
+	int err = region_map_look(&region, path, why, sizeof(why));
+
+	if (err) {
+		registry_tell_refused(err, why, 1);
+		return EXIT_FAILED;
+	}
+	unmap();
+	caller.region = region;
+	begin(path, PATIENCE_LOOK_NS);
+	return EXIT_OK;
+}
+
+struct caller *registry_glance(int *ret)
+{
+	const char *path = registry_path();
+
+	*ret = path ? EXIT_FAILED : EXIT_USAGE;
+	if (path && home_is_right(path))
+		*ret = map_look(path);
+	return *ret ? NULL : &caller;
+}
+
+int registry_glance_still(void)
+{
+	struct stat st;
+
+	return !stat(open_path, &st) && st.st_ino == caller.region.ino &&
+	       (u64)st.st_size >= REGION_SIZE;
+}
+
+int registry_glance_again(void)
+{
+	return registry_glance_still() ? EXIT_OK : map_look(open_path);
 }
 
 int parse_age(const char *option, const char *text, long long *ret)

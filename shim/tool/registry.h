@@ -36,6 +36,17 @@ struct caller *registry_look(int *ret);
 /* And once more, at what it is by now. EXIT_OK, or EXIT_FAILED after a message.
  */
 int registry_copy_again(void);
+/* The file itself, whoever's it is, in a mapping that cannot be written: for
+ * inspect/glance.h alone. */
+struct caller *registry_glance(int *ret);
+/* 1 if it is still the one at its path, as it was. */
+int registry_glance_still(void);
+/* If it is not, map the one that is there now. EXIT_OK, or EXIT_FAILED after a
+ * message: then the old one is still mapped. */
+int registry_glance_again(void);
+/* Called before the message of a damaged or truncated registry ends the command;
+ * may be NULL. */
+extern void (*registry_on_fault)(void);
 /* The same for any file, made with these limits if it does not exist and
  * options is not NULL. */
 struct region_options;

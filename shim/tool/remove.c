@@ -12,6 +12,7 @@
 #include "inspect/shmview.h"
 #include "object/reap.h"
 #include "tool/home.h"
+#include "tool/namespaces.h"
 #include "tool/view/objects.h"
 #include "tool/registry.h"
 #include "tool/view/table.h"
@@ -142,7 +143,7 @@ static int is_dead(u32 pid)
 }
 
 /* Some process is known to have used it, and none of those lives. The undo of
- * the dead was applied when its state was asked for. */
+ * exited tasks was applied when its state was asked for. */
 static int sem_abandoned(struct caller *c, const struct sem_stat *st)
 {
 	struct sem_holder holder;
@@ -251,6 +252,7 @@ static int gc_main(int argc, char **argv)
 	struct gc gc = {0};
 	long long age;
 	struct caller *c;
+	unsigned ended;
 	u64 freed;
 	int err;
 
@@ -268,6 +270,11 @@ static int gc_main(int argc, char **argv)
 	if (!err && !gc.n)
 		puts("nothing to remove");
 	freed = gc_dry_run ? 0 : reap_records(c, 0, 0);
+	ended = namespaces_sweep(path, gc_dry_run);
+	if (ended)
+		printf("%s the registries of %u IPC namespaces that have "
+		       "ended\n",
+			gc_dry_run ? "would remove" : "removed", ended);
 	if (freed >= GC_TOLD)
 		printf("gave back %s that threads had which are gone\n",
 			human_bytes(freed));
@@ -293,7 +300,9 @@ const struct command gc_command = {
 		"  mq   no process has it open\n"
 		"If no process is on the registry at all: every object. Memory "
 		"that threads\n"
-		"which are gone had for their calls goes back, too. A set or "
+		"which are gone had for their calls goes back, too, and so do "
+		"registries of\n"
+		"IPC namespaces (PATH.ns/N) that have ended. A set or "
 		"queue that nobody\n"
 		"has used yet stays, for nobody knows who made it, unless "
 		"--force is given.",

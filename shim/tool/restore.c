@@ -24,7 +24,7 @@
 #include "object/limits.h"
 #include "shm/shmattach.h"
 #include "inspect/shmview.h"
-#include "registry/region.h"
+#include "registry/region/region.h"
 #include "tool/home.h"
 #include "tool/view/objects.h"
 #include "tool/registry.h"
@@ -158,7 +158,7 @@ static int lost(const struct save_object *o, const char *why)
 	return failure("%s %d: %s", facility_names[o->kind], o->id, why);
 }
 
-static void wish(struct caller *c, enum facility f, s32 id)
+static void request_id(struct caller *c, enum facility f, s32 id)
 {
 	atom_store_release(&caller_header(c)->ids[f].next_id, id);
 }
@@ -188,7 +188,7 @@ static int make(struct reader *r, const struct save_object *o, s32 flags)
 {
 	int id, ours = 1;
 
-	wish(r->c, (enum facility)o->kind, o->id);
+	request_id(r->c, (enum facility)o->kind, o->id);
 	id = get(r, o, flags | 0600 | OBJ_CREAT | OBJ_EXCL);
 	/* A key that only the kernel's own object has is free here. */
 	if (id == -EEXIST && get(r, o, 0) == -ENOENT) {
@@ -197,7 +197,7 @@ static int make(struct reader *r, const struct save_object *o, s32 flags)
 	}
 	if (id == o->id)
 		return 0;
-	wish(r->c, (enum facility)o->kind, -1);
+	request_id(r->c, (enum facility)o->kind, -1);
 	if (id >= 0 && ours)
 		take_away(r, o->kind, id);
 	return lost(o, id >= 0	       ? "its id is taken"
@@ -228,9 +228,9 @@ static int next_message(
 	if (*at == size)
 		return 0;
 	if (size - *at < sizeof(*m) || m->size > size ||
-		dump_message_room(m->size) > size - *at)
+		dump_message_space(m->size) > size - *at)
 		return -1;
-	*at += dump_message_room(m->size);
+	*at += dump_message_space(m->size);
 	*ret = m;
 	return 1;
 }
@@ -489,7 +489,7 @@ static int remove_one(struct caller *c, const struct object *o, void *arg)
 }
 
 /* Nothing may be there already. */
-static int make_room(struct reader *r, const struct save_head *head)
+static int make_space(struct reader *r, const struct save_head *head)
 {
 	u64 n = 0;
 	int err;
@@ -565,25 +565,36 @@ static int tell(const struct reader *r, int err)
 	return r->n_left_out ? EXIT_FAILED : err;
 }
 
+static int restore_file(struct reader *r, const char *path)
+{
+	const struct save_head *head;
+	int err = map_file(r, path);
+
+	if (err)
+		return err;
+	head = (const void *)r->bytes;
+	err = open_target(r, head);
+	if (!err)
+		err = make_space(r, head);
+	if (err)
+		return err;
+	stop_by_signals();
+	return tell(r, restore_all(r));
+}
+
 static int restore_main(int argc, char **argv)
 {
-	struct reader r = {0};
-	const struct save_head *head;
+	struct reader r = {.registry = -1};
 	int err;
 
 	if (argc != 1)
 		return usage_error("name one file");
-	err = map_file(&r, argv[0]);
-	if (err)
-		return err;
-	head = (const void *)r.bytes;
-	err = open_target(&r, head);
-	if (!err)
-		err = make_room(&r, head);
-	if (err)
-		return err;
-	stop_by_signals();
-	return tell(&r, restore_all(&r));
+	err = restore_file(&r, argv[0]);
+	if (r.size && r.bytes != MAP_FAILED)
+		munmap((void *)(uintptr_t)r.bytes, r.size);
+	if (r.registry >= 0)
+		close(r.registry);
+	return err;
 }
 
 const struct command restore_command = {

@@ -22,6 +22,7 @@
 
 #include <sys/mman.h>
 
+#include "base/sys.h"
 #include "object/limits.h"
 #include "object/route.h"
 #include "tool/filter.h"
@@ -290,6 +291,17 @@ static int set_environment(const struct run_options *o)
 	return o->registry ? set_registry_path(o->registry) : 0;
 }
 
+/* A daemon of fakeroot that was started outside speaks through the kernel's
+ * queues, and its library in CMD would wait for it on ours, for good. (The other
+ * fakeroot, by TCP, has a port in that variable, and no queue.) */
+static int is_cut_off_fakeroot(void)
+{
+	const char *key = getenv("FAKEROOTKEY");
+
+	return key && route_parse(getenv("IPCLIFT_ROUTE")) & 1u << FAC_MSG &&
+	       sys_call(__NR_msgget, atoi(key), 0) >= 0;
+}
+
 int run_exec(char **argv)
 {
 	int err = given.strict ? filter_kernel_ipc(
@@ -314,6 +326,13 @@ static int run_main(int argc, char **argv)
 		return err;
 	if (set_environment(&given))
 		return EXIT_OURS;
+	if (is_cut_off_fakeroot()) {
+		failure("%s would wait for fakeroot's daemon, which is on the "
+			"kernel's queues: start it by fakeroot-tcp, or "
+			"fakeroot itself by 'ipclift run'",
+			argv[0]);
+		return EXIT_OURS;
+	}
 	if (program_tell(argv) && given.strict)
 		return EXIT_NOT_RUN;
 	if (given.private)

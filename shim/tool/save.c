@@ -3,12 +3,14 @@
  * ipclift save: the registry into a file; see savefile.h.
  *
  * The file has no name until it is whole, so that nothing is left of a save that
- * is killed.
+ * is killed; but in the moment in which it takes another one's place. What is
+ * left then the next save to that path removes.
  *
  * What there is of each kind is listed first, at one moment, then each object
  * that is still there is written (inspect/dump.h); one that goes meanwhile is
  * taken out of the file again.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -17,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -81,6 +84,9 @@ static int save_sem(struct writer *w, struct caller *c, struct save_object *o)
 	struct dump_sem *sems = calloc(o->n, sizeof(*sems));
 	s64 n = sems ? dump_sems(c, o->id, sems, o->n) : -ENOMEM;
 
+	/* Another set than that which was asked for its size. */
+	if (n >= 0 && n != (s64)o->n)
+		n = -EIDRM;
 	if (n > 0)
 		put_record(w, SAVE_OBJECT, o, sizeof(*o), sems,
 			(u64)n * sizeof(*sems), "", 0);
@@ -248,6 +254,10 @@ static int save_one(struct writer *w, struct caller *c, const struct object *o,
 	return 0;
 }
 
+/* Objects of a kind that there is space for at first: all of the usual ids, a
+ * megabyte. */
+#define FIRST_NAMES (2u << IDX_BITS_NORMAL)
+
 /* What there is of a kind, at one moment. */
 struct moment {
 	struct dump_name *names;
@@ -257,8 +267,11 @@ struct moment {
 
 static int list_kind(struct caller *c, enum facility f, struct moment *ret)
 {
-	u64 cap = caller_header(c)->ids[f].in_use % IDX_MAX;
+	u64 cap = caller_header(c)->ids[f].in_use;
 
+	/* Whoever has more is walked twice: the word may say anything. */
+	if (cap > FIRST_NAMES)
+		cap = FIRST_NAMES;
 	ret->ids.kind = f;
 	do {
 		cap += 64;
@@ -320,8 +333,36 @@ static int save_all(struct writer *w, struct caller *c)
 
 /* ---- the file ---- */
 
-/* The name of what is not whole yet, where it has to have one. */
+/* The name of what is not whole yet, where it has to have one; whoever writes
+ * it holds flock(2) on it. */
+#define LEFT ".ipclift-save-"
 static char temporary[PATH_MAX];
+
+/* What saves to this path have left that were killed when they had a name. */
+static void remove_left(const char *path)
+{
+	char parent[PATH_MAX], prefix[PATH_MAX + sizeof(LEFT)];
+	const char *slash = strrchr(path, '/');
+	struct dirent *e;
+	DIR *d;
+	int fd;
+
+	snprintf(parent, sizeof(parent), "%s", path);
+	snprintf(prefix, sizeof(prefix), "%s" LEFT, slash ? slash + 1 : path);
+	d = opendir(dirname(parent));
+	while (d && (e = readdir(d))) {
+		if (strncmp(e->d_name, prefix, strlen(prefix)))
+			continue;
+		fd = openat(dirfd(d), e->d_name,
+			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		if (fd >= 0 && !flock(fd, LOCK_EX | LOCK_NB))
+			unlinkat(dirfd(d), e->d_name, 0);
+		if (fd >= 0)
+			close(fd);
+	}
+	if (d)
+		closedir(d);
+}
 
 static void remove_temporary(void)
 {
@@ -349,10 +390,12 @@ static int open_named(const char *path)
 
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
-	snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path);
+	snprintf(temporary, sizeof(temporary), "%s" LEFT "XXXXXX", path);
 	fd = mkostemp(temporary, O_CLOEXEC);
 	if (fd < 0)
 		*temporary = 0;
+	else
+		flock(fd, LOCK_EX | LOCK_NB);
 	atexit(remove_temporary);
 	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 		if (!sigaction(ends[i], NULL, &was) &&
@@ -377,15 +420,16 @@ static int open_file(const char *path)
 
 /* In the place of another one: by way of a second name, which it has for as
  * long as no signal is let through. */
-static int replace(const char *self, const char *path)
+static int replace(int fd, const char *self, const char *path)
 {
 	sigset_t all, before;
 	int i, err = -1;
 
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
+	flock(fd, LOCK_EX | LOCK_NB);
 	for (i = 0; err && i < 100; i++) {
-		snprintf(temporary, sizeof(temporary), "%s.%d-%d", path,
+		snprintf(temporary, sizeof(temporary), "%s" LEFT "%d-%d", path,
 			(int)getpid(), i);
 		err = linkat(
 			AT_FDCWD, self, AT_FDCWD, temporary, AT_SYMLINK_FOLLOW);
@@ -419,7 +463,7 @@ static int name_file(int fd, const char *path)
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
 	if (!linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW))
 		return 0;
-	return errno == EEXIST ? replace(self, path) : -1;
+	return errno == EEXIST ? replace(fd, self, path) : -1;
 }
 
 static int write_file(
@@ -440,12 +484,12 @@ static int write_file(
 	return err;
 }
 
-/* May there be a file of that name? Room for what is appended to it, too. */
+/* May there be a file of that name? Space for what is appended to it, too. */
 static int path_is_right(const char *path)
 {
 	struct stat st;
 
-	if (strlen(path) + 32 >= PATH_MAX) {
+	if (strlen(path) + 48 >= PATH_MAX) {
 		failure("%s: %s", path, strerror(ENAMETOOLONG));
 		return 0;
 	}
@@ -463,6 +507,7 @@ static int save_to(struct caller *c, const char *path, const char *registry)
 
 	if (!path_is_right(path))
 		return EXIT_FAILED;
+	remove_left(path);
 	w.registry = open(registry, O_RDONLY | O_CLOEXEC);
 	if (w.registry < 0)
 		return failure("%s: %s", registry, strerror(errno));

@@ -5,8 +5,8 @@
  * (object/controlfile.h).
  *
  * As shm_crash: the shim's sources with a crash point before every store to
- * the registry, and before the text leaves its file. The text is a wish for an
- * id, 500, which one semget consumes. A child takes it over and is killed at
+ * the registry, and before the text leaves its file. The text is a request for
+ * an id, 500, which one semget consumes. A child takes it over and is killed at
  * its n-th point; in a second round another, who goes on after it, at its m-th.
  * Then three sets are made: the first by somebody who had looked for texts
  * before this one was written, as a semget does that was on its way. Exactly
@@ -108,9 +108,9 @@ static int made(int *ids, int n)
 	return ids[n];
 }
 
-/* Three sets: how many have an id from this wish on. late: the first does not
- * look for texts. */
-static int granted(int wish, int late)
+/* Three sets: how many have an id from the requested one on. late: the first
+ * does not look for texts. */
+static int granted(int requested, int late)
 {
 	u32 *open = &caller_header(self())->control_open, was = *open;
 	int ids[3], n = 0, i;
@@ -119,7 +119,7 @@ static int granted(int wish, int late)
 		*open = !i && late ? 0 : was;
 		made(ids, i);
 		*open = was;
-		n += ids[i] >= wish && ids[i] < wish + 3;
+		n += ids[i] >= requested && ids[i] < requested + 3;
 	}
 	for (i = 0; i < 3; i++)
 		semctl(ids[i], 0, IPC_RMID);
@@ -144,7 +144,7 @@ static void on_violation(
 }
 
 /* One death, or two; what is left works. */
-static int wish_once(long n, long m, int *ret_died)
+static int request_once(long n, long m, int *ret_died)
 {
 	int bad;
 
@@ -161,7 +161,7 @@ static int wish_once(long n, long m, int *ret_died)
 			     (int)caller_header(self())->control_open, 0);
 }
 
-static int written_again(long n, const char *text, int wish)
+static int written_again(long n, const char *text, int requested)
 {
 	int bad;
 
@@ -169,7 +169,7 @@ static int written_again(long n, const char *text, int wish)
 	put("500\n");
 	take_over(n);
 	put(text);
-	bad = expect(text, n, 0, granted(wish, 0), 1);
+	bad = expect(text, n, 0, granted(requested, 0), 1);
 	bad |= expect("and no more", n, 0, granted(WISH, 0), 0);
 	close_control();
 	return bad;
@@ -199,12 +199,12 @@ int main(int argc, char **argv)
 	long n, m, last, step = argc > 1 && !strcmp(argv[1], "-q") ? 3 : 1;
 
 	for (n = 1; died && n < POINTS_MOST; n++)
-		bad |= wish_once(n, 0, &died);
+		bad |= request_once(n, 0, &died);
 	last = n - 2;
 	printf("%s one death: %ld crash points\n", bad ? "FAIL" : "ok", last);
 	for (n = 1; n <= last; n += step)
 		for (m = 1, died = 1; died && m < POINTS_MOST; m += step)
-			bad |= wish_once(n, m, &died);
+			bad |= request_once(n, m, &died);
 	printf("%s two deaths\n", bad ? "FAIL" : "ok");
 	for (n = 1; n <= last; n++) {
 		bad |= written_again(n, "500\n", 500);

@@ -606,8 +606,8 @@ static int run_repairer(unsigned j)
 	return !WIFSIGNALED(status);
 }
 
-/* `ipclift check` may come by with things as they are: what the dead left in
- * the middle is repaired or known to it, and never a fault. A process of its
+/* `ipclift check` may come by with things as they are: what exited tasks left
+ * in the middle is repaired or known to it, and never a fault. A process of its
  * own: its journal is not in the image. */
 static void look_at_once(void)
 {

@@ -9,7 +9,9 @@
  * a queue is prepared, a child does the operation and dies, and then the queue
  * must be as before the operation or as after it, give out every message once
  * and whole, by type and in order, end with 0 messages and 0 bytes, and be of
- * use; sleepers must get what is theirs.
+ * use; sleepers must get what is theirs. Where there are several, more than one
+ * hold lets through (HOLD_LEAVES), nobody calls anything before the operation is
+ * judged to have happened: they must have found it by themselves.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,6 +25,7 @@
 extern void crash_arm(long n) __attribute__((weak));
 
 #define POINTS_MAX 3000
+#define CROWD_MOST 5
 #define PREPARED_TYPE(i) (1 + (i)*7 % 13)
 
 enum op { RECEIVE, RECEIVE_TYPE_5, SEND, HAND_OVER, SET, REMOVE };
@@ -34,6 +37,7 @@ static const struct scenario {
 	int n, size; /* messages prepared, and their length */
 	int length;  /* of the message sent, by op or sleeper */
 	enum sleeper who;
+	int crowd; /* so many of them; 0: one */
 } scenarios[] = {
 	{"receive the first", RECEIVE, 20, 60, 0, NOBODY},
 	{"receive by type", RECEIVE_TYPE_5, 40, 60, 0, NOBODY},
@@ -51,11 +55,16 @@ static const struct scenario {
 	{"IPC_SET", SET, 5, 60, 0, NOBODY},
 	{"IPC_SET, waking a sender", SET, 5, 60, 50, SENDER},
 	{"IPC_SET, waking a receiver", SET, 5, 60, 3, RECEIVER},
+	{"receive, waking five senders", RECEIVE, 2, 3000, 500, SENDER, 5},
+	{"IPC_SET, waking five senders", SET, 5, 60, 50, SENDER, 5},
+	{"IPC_SET, waking five receivers", SET, 5, 60, 3, RECEIVER, 5},
 	{"IPC_RMID", REMOVE, 40, 60, 0, NOBODY},
 	{"IPC_RMID with large ones", REMOVE, 4, 3000, 0, NOBODY},
 	{"IPC_RMID, giving slabs back", REMOVE, 40, 8000, 0, NOBODY},
 	{"IPC_RMID with a receiver", REMOVE, 5, 60, 0, RECEIVER},
 	{"IPC_RMID with a sender", REMOVE, 5, 60, 50, SENDER},
+	{"IPC_RMID with five receivers", REMOVE, 5, 60, 0, RECEIVER, 5},
+	{"IPC_RMID with five senders", REMOVE, 5, 60, 50, SENDER, 5},
 };
 #define N_SCENARIOS (sizeof(scenarios) / sizeof(scenarios[0]))
 
@@ -66,7 +75,8 @@ static struct {
 static const struct scenario *now;
 static long point;
 static int id, failures;
-static pid_t sleeper;
+static pid_t sleeper[CROWD_MOST];
+static int crowd;
 
 static void bad(const char *what, long a, long b)
 {
@@ -124,14 +134,12 @@ static int asleep_in_futex(pid_t pid)
 	return atoi(text) == 202;
 }
 
-static void sleeper_start(void)
+static void sleeper_start(int i)
 {
 	int seen = 0;
 
-	if (now->who == SENDER)
-		set_qbytes(stat_now().__msg_cbytes);
-	sleeper = fork();
-	if (!sleeper) {
+	sleeper[i] = fork();
+	if (!sleeper[i]) {
 		long ret;
 
 		alarm(10);
@@ -143,18 +151,74 @@ static void sleeper_start(void)
 		_exit(ret < 0 ? errno : is_whole(ret) ? 0 : 99);
 	}
 	while (seen < 3) {
-		seen = asleep_in_futex(sleeper) ? seen + 1 : 0;
+		seen = asleep_in_futex(sleeper[i]) ? seen + 1 : 0;
 		usleep(200);
 	}
 }
 
-static void sleeper_must_get(int want)
+static void crowd_start(void)
 {
-	int status;
+	crowd = now->who == NOBODY ? 0 : now->crowd ? now->crowd : 1;
+	if (now->who == SENDER)
+		set_qbytes(stat_now().__msg_cbytes);
+	for (int i = 0; i < crowd; i++)
+		sleeper_start(i);
+}
 
-	waitpid(sleeper, &status, 0);
-	if (!WIFEXITED(status) || WEXITSTATUS(status) != want)
-		bad("the sleeper", status, want);
+static void crowd_must_get(int want)
+{
+	int status, i;
+
+	for (i = 0; i < crowd; i++) {
+		waitpid(sleeper[i], &status, 0);
+		if (!WIFEXITED(status) || WEXITSTATUS(status) != want)
+			bad("the sleeper", status, want);
+	}
+}
+
+/* How many have ended, when the others sleep. */
+static int crowd_ended(void)
+{
+	siginfo_t info;
+	int i, ended, asleep, seen = 0;
+
+	do {
+		usleep(500);
+		for (i = ended = asleep = 0; i < crowd; i++) {
+			info.si_pid = 0;
+			waitid(P_PID, (id_t)sleeper[i], &info,
+				WEXITED | WNOHANG | WNOWAIT);
+			if (info.si_pid)
+				ended++;
+			else
+				asleep += asleep_in_futex(sleeper[i]);
+		}
+		seen = ended + asleep == crowd ? seen + 1 : 0;
+	} while (ended < crowd && seen < 10);
+	return ended;
+}
+
+/* The victim is dead; has it done what ends their sleep? */
+static int is_done(int ended)
+{
+	struct msqid_ds ds;
+
+	if (msgctl(id, IPC_STAT, &ds))
+		return 1;
+	return (now->op == SET && ds.msg_qbytes == 16384) ||
+	       (now->op == RECEIVE && (int)ds.msg_qnum - ended < now->n);
+}
+
+/* Before anybody else calls anything. */
+static void crowd_must_end(void)
+{
+	int ended;
+
+	if (crowd < 2 || (now->op == SET && now->who == RECEIVER))
+		return;
+	ended = crowd_ended();
+	if (ended < crowd && (ended || is_done(ended)))
+		bad("asleep, though it may go on", ended, crowd);
 }
 
 /* 0 or 1: the operation failed. */
@@ -209,8 +273,7 @@ static void judge_removal(void)
 	 * else the next removal. */
 	if (!msgctl(id, IPC_STAT, &ds))
 		msgctl(id, IPC_RMID, NULL);
-	if (now->who != NOBODY)
-		sleeper_must_get(EIDRM);
+	crowd_must_get(EIDRM);
 	other = msgget(IPC_PRIVATE, 0600);
 	msgctl(other, IPC_RMID, NULL);
 }
@@ -226,8 +289,8 @@ static void judge_count(int died)
 	long before = (long)now->n * now->size;
 
 	if (now->who == SENDER) { /* has come in by now */
-		num--;
-		bytes -= now->length;
+		num -= crowd;
+		bytes -= crowd * now->length;
 	}
 	if (num == now->n + change && bytes == before + change * length)
 		return;
@@ -275,23 +338,23 @@ static int point_run(void)
 	for (int i = 0; i < now->n; i++)
 		if (send_one(PREPARED_TYPE(i), now->size, 'a' + i % 26))
 			bad("setup", errno, i);
-	if (now->who != NOBODY)
-		sleeper_start();
+	crowd_start();
 	died = victim_run();
+	crowd_must_end();
 	if (now->op == REMOVE) {
 		judge_removal();
 		return died;
 	}
 	if (now->who == RECEIVER) {
 		/* if it has got nothing yet, it gets this */
-		if (died || now->op == SET)
+		for (int i = 0; i < crowd && (died || now->op == SET); i++)
 			send_one(50, now->length, 'Z');
-		sleeper_must_get(0);
+		crowd_must_get(0);
 		msgrcv(id, &buf, sizeof(buf.text), 50, IPC_NOWAIT);
 	} else if (now->who == SENDER) {
 		if (died)
 			set_qbytes(16384);
-		sleeper_must_get(0);
+		crowd_must_get(0);
 	}
 	judge_count(died);
 	judge_rest();

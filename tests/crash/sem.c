@@ -87,7 +87,7 @@ static void hole(struct caller *c)
 	sem_remove(c, IDENT_ID(region_slot(&c->region, FAC_SEM, 2)->ident));
 }
 
-static void with_wish(struct caller *c)
+static void with_request(struct caller *c)
 {
 	four_sets(c);
 	caller_header(c)->ids[FAC_SEM].next_id = 32768 * 5 + 20;
@@ -205,6 +205,27 @@ static void hold_two_sets(struct caller *c)
 		NULL);
 }
 
+/* More than are given back in one operation (APPLY_STEP). */
+static void hold_large(struct caller *c)
+{
+	struct sop sops[LARGE];
+	u32 i;
+
+	for (i = 0; i < LARGE; i++)
+		sops[i] = (struct sop){i, 1 + i % 3, 0};
+	sem_op(c, set_id(c), sops, LARGE, NULL);
+	for (i = 0; i < LARGE; i++)
+		sops[i] = (struct sop){i, -1, UNDO};
+	sem_op(c, set_id(c), sops, LARGE, NULL);
+}
+static int p0_of_1(struct caller *c)
+{
+	struct sop sop = {0, -1, 0};
+
+	return sem_op(c, IDENT_ID(region_slot(&c->region, FAC_SEM, 1)->ident),
+		&sop, 1, NULL);
+}
+
 static void one_dead(void)
 {
 	cast_dead(hold_0_and_3);
@@ -218,6 +239,20 @@ static void holder_and_two(void)
 static void dead_in_two_sets(void)
 {
 	cast_dead(hold_two_sets);
+}
+static void large_dead(void)
+{
+	cast_dead(hold_large);
+}
+/* More than are let through in one hold (HOLD_LEAVES), in each of two sets. */
+static void crowds(void)
+{
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		cast_sleeper(p0);
+		cast_sleeper(p0_of_1);
+	}
 }
 static void holder_and_sleepers(void)
 {
@@ -370,6 +405,21 @@ static void reap(struct caller *c)
 {
 	sem_getval(c, set_id(c), 0);
 }
+/* What both sets' crowds wait for. */
+static void hold_for_crowds(struct caller *c)
+{
+	struct sop sops[] = {{0, 8, 0}, {0, -5, UNDO}, {0, -3, 0}};
+
+	sem_op(c, IDENT_ID(region_slot(&c->region, FAC_SEM, 1)->ident), sops, 3,
+		NULL);
+	sem_op(c, set_id(c), sops, 3, NULL);
+}
+static void apply_own(struct caller *c)
+{
+	section_begin(c);
+	undo_apply_own(c);
+	section_end(c);
+}
 static void undo_once(struct caller *c)
 {
 	op1(c, 1, 1, UNDO);
@@ -503,7 +553,7 @@ const struct scenario scenarios[] = {
 	{"semget private", four_sets, NULL, NULL, create_private},
 	{"semget key, table grows", four_sets, NULL, NULL, create_key},
 	{"semget key into a hole", hole, NULL, NULL, create_key},
-	{"semget key, wished id", with_wish, NULL, NULL, create_key},
+	{"semget key, wished id", with_request, NULL, NULL, create_key},
 	{"semget 6000, heap grows", four_sets, NULL, NULL, create_huge},
 	{"semop 1, lock-free", set_fresh, NULL, NULL, up_0},
 	{"semop 1, locked", set_of_4, NULL, NULL, down_0},
@@ -574,6 +624,9 @@ const struct scenario scenarios[] = {
 	{"IPC_RMID, a dead one's undo", set_of_4, one_dead, NULL, remove_0},
 	{"exit-undo by GETVAL", set_of_4, one_dead, NULL, reap},
 	{"exit-undo of two sets", four_sets, dead_in_two_sets, NULL, reap},
+	{"exit-undo of 60", set_large, large_dead, NULL, reap},
+	{"own undo, crowds at two sets", four_sets, crowds, hold_for_crowds,
+		apply_own},
 	{"exit-undo by a semop", set_of_4, one_dead, NULL, holder_dies},
 	{"semop beside a holder, sleepers", set_of_4, holder_and_two, NULL,
 		up_0},

@@ -148,6 +148,11 @@ void actor_park(u32 state)
 	wait_for_baton();
 }
 
+void actor_born(void)
+{
+	wait_for_baton();
+}
+
 void actor_leave(void)
 {
 	self->state = ACTOR_LEAVING;
@@ -655,6 +660,26 @@ static long futex_wake(u32 *word, u32 n, void *pc)
 	return ret;
 }
 
+/* The sleepers of `from` sleep on `to` now. */
+static long futex_requeue(u32 *from, u32 val, u32 *to, void *pc)
+{
+	u64 was = (char *)from - base, now = (char *)to - base;
+	u32 i, k;
+	long ret;
+
+	record(POINT_WAKE, was, 4, pc);
+	touch(was, 4, 1, self_idx);
+	touch(now, 4, 1, self_idx);
+	ret = arch_syscall6(__NR_futex, (long)from, SYS_FUTEX_CMP_REQUEUE, 0,
+		0x7fffffff, (long)to, val);
+	learn(was, ret);
+	for (i = 0; ret > 0 && i < ctl->n_actors; i++)
+		for (k = 0; k < ctl->actors[i].n_words; k++)
+			if (ctl->actors[i].words[k] == was)
+				ctl->actors[i].words[k] = now;
+	return ret;
+}
+
 static long barrier(void *pc)
 {
 	u32 i;
@@ -752,6 +777,8 @@ long explore_syscall6(long nr, long a, long b, long c, long d, long e, long f)
 				(const struct sys_timespec *)d, PC);
 		if ((b & 127) == SYS_FUTEX_WAKE)
 			return futex_wake((u32 *)a, (u32)c, PC);
+		if ((b & 127) == SYS_FUTEX_CMP_REQUEUE)
+			return futex_requeue((u32 *)a, (u32)f, (u32 *)e, PC);
 		break;
 	case SYS_NR_FUTEX_WAITV:
 		return futex_waitv((struct sys_waitv *)a, (u32)b,
@@ -832,7 +859,7 @@ int __wrap_sys_process_read(uint32_t pid, uint32_t tid, struct sys_process *ret)
 		return 1;
 	}
 	for (i = 0; i < ctl->n_actors; i++) {
-		if (ctl->actors[i].pid != pid ||
+		if (ctl->actors[i].pid != pid || !ctl->actors[i].state ||
 			(ctl->actors[i].state == ACTOR_DEAD &&
 				!ctl->actors[i].succeeded))
 			continue;
@@ -842,6 +869,13 @@ int __wrap_sys_process_read(uint32_t pid, uint32_t tid, struct sys_process *ret)
 	}
 	ret->start = 50;
 	return pid == 1;
+}
+
+int __wrap_sys_process_read_self(struct sys_process *ret)
+{
+	u32 pid = (u32)raw_syscall(__NR_getpid, 0, 0, 0, 0, 0, 0);
+
+	return __wrap_sys_process_read(pid, 0, ret) && (ret->pid = pid);
 }
 
 uint64_t __wrap_sys_start_time(uint32_t pid, int *ret_exiting)

@@ -49,7 +49,7 @@ struct point {
 };
 
 enum actor_state {
-	ACTOR_NONE,
+	ACTOR_NONE,	/* not made yet */
 	ACTOR_READY,	/* waits for the baton */
 	ACTOR_RUNNING,	/* has it */
 	ACTOR_BLOCKED,	/* asleep in a futex, or on the way there */
@@ -91,6 +91,7 @@ struct actor {
 		u64 begun,
 			ended; /* twice the points so far, and 1 or 2; 0 = not yet */
 		s64 result;
+		u32 must; /* has had its effect, ended or not */
 		s64 out[CALL_OUT];
 	} calls[MAX_CALLS];
 	u64 died; /* as ended */
@@ -136,6 +137,8 @@ void actor_disarm(void);
 void actor_park(u32 state);
 /* Pass the baton and end. */
 void actor_leave(void) __attribute__((noreturn));
+/* In one that another actor has made: until the baton comes. */
+void actor_born(void);
 /* A call of the script begins. */
 void actor_begin(u32 which);
 

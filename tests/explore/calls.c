@@ -57,8 +57,9 @@ s64 call_make(struct caller *c, const struct call *k, s64 *out)
 		static struct message m;
 
 		m.name = 0;
-		ret = msg_receive(
-			c, id, &m, sizeof(m) - 8, k->arg[0], (s32)k->n, 0);
+		ret = msg_receive(c, id, &m,
+			k->arg[1] ? (u64)k->arg[1] : sizeof(m) - 8, k->arg[0],
+			(s32)k->n, 0);
 		out[0] = (s64)m.name;
 		out[1] = m.type;
 		for (i = 8; ret > 0 && i < ret; i++)
@@ -96,6 +97,8 @@ s64 call_make(struct caller *c, const struct call *k, s64 *out)
 	case CALL_SHMSTAT:
 	case CALL_SHMFORK:
 		return shm_call_make(c, k, out);
+	case CALL_FORK:
+		return run_fork(c, (u32)k->arg[0]);
 	default:
 		return -ENOSYS;
 	}

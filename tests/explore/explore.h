@@ -58,6 +58,7 @@ enum call_op {
 	CALL_SHMRM,
 	CALL_SHMSTAT,
 	CALL_SHMFORK,
+	CALL_FORK, /* arg: the child's actor */
 };
 
 struct call {
@@ -81,6 +82,8 @@ struct call {
  * another one, or of its own next program image (exec: the same start). */
 #define ACTOR_REUSED 128u
 #define ACTOR_EXECS 256u
+/* Is there from another actor's CALL_FORK on. */
+#define ACTOR_CHILD 512u
 
 struct actor_def {
 	u32 flags;
@@ -199,6 +202,8 @@ void run_setup(const struct scenario *scn);
  * returns 0 to go on by default. */
 void run_schedule(const struct schedule *s,
 	int (*chooser)(u32 runnable, u32 alive, struct decision *ret));
+/* In the actor: make actor i. Its number, or -errno. */
+s64 run_fork(struct caller *c, u32 i);
 /* Until whoever is idle has handled the signals that were sent to it. */
 void signals_settle(void);
 void run_init(void);

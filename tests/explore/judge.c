@@ -5,11 +5,13 @@
  * that its repairs wake nobody; what it finds there is what the next user of
  * the registry would find:
  *
- *   - recovery of all that the dead have left ends, and no invariant is broken;
+ *   - recovery of all that exited tasks have left ends, and no invariant is
+ *   broken;
  *   - it lets no sleeper through, and no sleeper's call is possible in what is
  *     there then: else the sleeper should have been woken, and nobody is left
  *     who would (ASLEEP, after time enough has passed for all timeouts);
- *   - the calls, those that the dead have not ended either made or not, can be
+ *   - the calls, those that dead actors have not ended either made or not, can
+ *   be
  *     put in an order that keeps the order in time and each actor's own, in
  *     which the sequential model gives the same results and comes to the same
  *     end.
@@ -27,6 +29,7 @@
 #include "registry/journal/journal.h"
 #include "registry/task.h"
 #include "registry/wait.h"
+#include "sem/semthread.h"
 
 struct caller probe_caller;
 static char *copy;
@@ -131,14 +134,14 @@ static void collect(void)
 		for (k = 0; k < a->n_calls; k++) {
 			int known = a->calls[k].ended != 0;
 
-			/* Not ended: of the dead, perhaps made; of a sleeper,
-			 * not. */
+			/* Not ended: of a dead actor, perhaps made; of a
+			 * sleeper, not. */
 			if (!known && a->state != ACTOR_DEAD)
 				continue;
 			events[n_events++] =
 				(struct event_of){i, k, a->calls[k].begun,
 					known ? a->calls[k].ended : ~0ULL,
-					known, known};
+					known || a->calls[k].must, known};
 		}
 		if (a->died)
 			events[n_events++] = (struct event_of){
@@ -220,7 +223,7 @@ static int find_order(const void *m, u64 done)
 				 v->known, a->calls[v->call].result,
 				 a->calls[v->call].out))
 			continue;
-		/* A call of the dead cannot come after its death. */
+		/* A call of a dead actor cannot come after its death. */
 		ret = find_order(after,
 			done | 1ULL << e |
 				(v->call == MAX_CALLS && e &&
@@ -312,8 +315,8 @@ int judge(int last)
 	*c = driver;
 	c->region.base = copy;
 	journal_find(c);
-	memset(c->room_page, 0, sizeof(c->room_page));
-	memset(c->undo_cache, 0, sizeof(c->undo_cache));
+	memset(c->reserved_page, 0, sizeof(c->reserved_page));
+	memset(sem_thread(c)->undo_cache, 0, sizeof(sem_thread(c)->undo_cache));
 	how = look(c);
 	ctl->now = now;
 	say_history(calls, sizeof(calls));

@@ -123,7 +123,7 @@ static void setup(struct caller *c)
 }
 
 /* As it is in use: one slot is tried after the other. */
-static void setup_no_wish(struct caller *c)
+static void setup_no_request(struct caller *c)
 {
 	object_id[0] = sem_get(c, 1, 3, 0600 | CREAT);
 	if (object_id[0] < 0)
@@ -161,13 +161,13 @@ static void setup_no_wish(struct caller *c)
 	.name = "key." n, .model = &model, .setup = s, .look = look
 
 const struct scenario key_scenarios[] = {
-	{SCENARIO("create-create", setup_no_wish),
+	{SCENARIO("create-create", setup_no_request),
 		.actors = {{.calls = {GET(2, 1, CREAT)}},
 			{.calls = {GET(2, 1, CREAT)}}}},
-	{SCENARIO("create-excl", setup_no_wish),
+	{SCENARIO("create-excl", setup_no_request),
 		.actors = {{.calls = {GET(2, 1, CREAT | EXCL)}},
 			{.calls = {GET(2, 1, CREAT | EXCL)}}}},
-	{SCENARIO("create-two-keys", setup_no_wish),
+	{SCENARIO("create-two-keys", setup_no_request),
 		.actors = {{.calls = {GET(2, 1, CREAT)}},
 			{.calls = {GET(3, 2, CREAT)}}}},
 	{SCENARIO("find-remove", setup),

@@ -3,7 +3,7 @@
  * POSIX queues: the model, and the scenarios. The queue is opened once, before
  * the actors are forked. Where it is polled its FIFO is a pipe of the kernel,
  * outside of the registry: made what it was before each run, and at rest it
- * must tell of a message, and of room, if there is any. (It may tell so once
+ * must tell of a message, and of space, if there is any. (It may tell so once
  * too often where somebody died.)
  */
 #include <fcntl.h>

@@ -131,6 +131,8 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 		i = find(q, k->arg[0], k->n);
 		if (i < 0)
 			return (k->n & NOWAIT) && (!known || result == -ENOMSG);
+		if (k->arg[1] && q->at[i].size > k->arg[1])
+			return !known || result == -E2BIG;
 		if (known &&
 			(result != q->at[i].size || out[0] != q->at[i].name ||
 				out[1] != q->at[i].type))
@@ -228,6 +230,10 @@ static void three(struct caller *c)
 static void full(struct caller *c)
 {
 	make(c, 2, 8, 16);
+}
+static void full_of_one(struct caller *c)
+{
+	make(c, 1, 16, 16);
 }
 static void large_ones(struct caller *c)
 {
@@ -343,6 +349,15 @@ static const struct facility_model model_reused = {
 				0          \
 			}                  \
 		}                          \
+	}
+#define RECEIVE_ROOM(type, room)                 \
+	{                                        \
+		CALL_MSGRCV, 0, {type, room}, 0, \
+		{                                \
+			{                        \
+				0                \
+			}                        \
+		}                                \
 	}
 #define RECEIVE_NOWAIT(type)                    \
 	{                                       \
@@ -465,6 +480,34 @@ const struct scenario msg_scenarios[] = {
 	{SCENARIO("full-nowait", full),
 		.actors = {{.calls = {SEND_NOWAIT(1, 8, 11)}},
 			{.calls = {RECEIVE(0)}}}},
+	/* The third in a hold of its own (HOLD_LEAVES). */
+	{SCENARIO("pause-receive", full_of_one), .preemptions = 1,
+		.actors = {{ACTOR_FIRST, NULL, {SEND(1, 4, 11)}},
+			{SLEEPER, NULL, {SEND(1, 4, 12)}},
+			{SLEEPER, NULL, {SEND(1, 4, 13)}},
+			{.calls = {RECEIVE_NOWAIT(0)}}}},
+	{SCENARIO("pause-set", full), .preemptions = 1,
+		.actors = {{ACTOR_FIRST, NULL, {SEND(1, 8, 11)}},
+			{SLEEPER, NULL, {SEND(1, 8, 12)}},
+			{SLEEPER, NULL, {SEND(1, 8, 13)}},
+			{.calls = {SET(64)}}}},
+	{SCENARIO("pause-rmid", full), .kills = 1, .preemptions = 1,
+		.actors = {{SLEEPER, NULL, {SEND(1, 8, 11)}},
+			{SLEEPER, NULL, {SEND(1, 8, 12)}},
+			{SLEEPER, NULL, {SEND(1, 8, 13)}}, {.calls = {SET(64)}},
+			{.calls = {RMID}}}},
+	{SCENARIO("too-large", empty), .kills = 1, .preemptions = 1,
+		.actors = {{SLEEPER, NULL,
+				   {RECEIVE_ROOM(0, 4), RECEIVE_NOWAIT(0)}},
+			{SLEEPER, NULL, {RECEIVE_ROOM(1, 4)}},
+			{SLEEPER, NULL, {RECEIVE_ROOM(0, 4)}},
+			{.calls = {SEND(1, 8, 11)}}}},
+	{SCENARIO("too-large-but-one", empty), .kills = 1, .preemptions = 1,
+		.actors = {{SLEEPER, NULL, {RECEIVE_ROOM(0, 4)}},
+			{SLEEPER, NULL, {RECEIVE_ROOM(1, 4)}},
+			{SLEEPER, NULL, {RECEIVE_ROOM(0, 4)}},
+			{SLEEPER, NULL, {RECEIVE(0)}},
+			{.calls = {SEND(1, 8, 11), SEND(1, 8, 12)}}}},
 	{SCENARIO("rmid-send", one),
 		.actors = {{.calls = {RMID}}, {.calls = {SEND(1, 8, 11)}}}},
 	{SCENARIO("rmid-receive", one),

@@ -24,8 +24,10 @@
 #include <unistd.h>
 #include "explore.h"
 #include "object/limits.h"
+#include "registry/identity.h"
 #include "registry/task.h"
 #include "registry/wait.h"
+#include "shm/shmfork.h"
 
 /* Arbitrary; the same in each run. Neighbours, so that their tasks share a
  * page. */
@@ -181,10 +183,12 @@ static void end_child(void)
 		;
 }
 
-static pid_t clone_as(u32 pid)
+/* flags: CLONE_PARENT: the child is the controller's, who made the caller. */
+static pid_t clone_as(u32 pid, u64 flags)
 {
 	pid_t want = (pid_t)pid;
-	struct clone_args args = {.exit_signal = SIGCHLD,
+	struct clone_args args = {.flags = flags,
+		.exit_signal = flags ? 0 : SIGCHLD,
 		.set_tid = (uintptr_t)&want,
 		.set_tid_size = 1};
 
@@ -200,7 +204,7 @@ static void succeed(u32 i)
 
 	if (!(flags & (ACTOR_REUSED | ACTOR_EXECS)))
 		return;
-	pid = clone_as(a->pid);
+	pid = clone_as(a->pid, 0);
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (;;)
@@ -363,6 +367,27 @@ static void play(u32 i, struct caller *c)
 	actor_disarm();
 }
 
+static void use_own_list(struct actor *a)
+{
+	parent_robust->next = parent_robust;
+	parent_robust->pending = NULL;
+	sys_set_robust_list(parent_robust);
+	a->robust = (uintptr_t)parent_robust;
+}
+
+static __attribute__((noreturn)) void play_and_stay(u32 i, struct caller *c)
+{
+	play(i, c);
+	if (run.scn->actors[i].flags & ACTOR_EXITS) {
+		actor_arm(i);
+		actor_leave();
+	}
+	for (;;) {
+		actor_arm(i);
+		actor_park(ACTOR_DONE);
+	}
+}
+
 static __attribute__((noreturn)) void actor_main(u32 i)
 {
 	const struct actor_def *def = &run.scn->actors[i];
@@ -371,10 +396,7 @@ static __attribute__((noreturn)) void actor_main(u32 i)
 	struct caller c = driver;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	parent_robust->next = parent_robust;
-	parent_robust->pending = NULL;
-	sys_set_robust_list(parent_robust);
-	a->robust = (uintptr_t)parent_robust;
+	use_own_list(a);
 	own_idx = i;
 	sigaction(SIGUSR1, &sa, NULL);
 	/* No answer from within the handler of a signal that came before. */
@@ -389,15 +411,54 @@ static __attribute__((noreturn)) void actor_main(u32 i)
 	actor_arm(i);
 	actor_park(ACTOR_READY);
 	actor_disarm();
-	play(i, &c);
-	if (def->flags & ACTOR_EXITS) {
-		actor_arm(i);
-		actor_leave();
+	play_and_stay(i, &c);
+}
+
+/* ---- an actor that another makes ---- */
+
+/* As entry/fork.c and entry/process.c have it; f: as prepared. */
+static __attribute__((noreturn)) void child_main(
+	u32 i, struct caller *c, const struct shm_fork *f)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	own_idx = i;
+	use_own_list(&ctl->actors[i]);
+	actor_arm(i);
+	actor_born();
+	identity_forget();
+	c->generation++;
+	caller_refresh(c);
+	if (c->shm)
+		shm_fork_child(c, f);
+	play_and_stay(i, c);
+}
+
+s64 run_fork(struct caller *c, u32 i)
+{
+	struct actor *self = &ctl->actors[own_idx];
+	struct shm_forking *fork = NULL;
+	struct shm_fork f = {0, 0};
+	pid_t child;
+
+	if (c->shm) {
+		fork = shm_fork_begin(c->shm);
+		if (shm_fork_concerns(c->shm))
+			shm_fork_prepare(c, fork, &f);
 	}
-	for (;;) {
-		actor_arm(i);
-		actor_park(ACTOR_DONE);
+	child = clone_as(ctl->actors[i].pid, CLONE_PARENT);
+	if (child == 0)
+		child_main(i, c, &f);
+	if (child > 0) {
+		self->calls[self->n_calls - 1].must = 1;
+		ctl->actors[i].state = ACTOR_READY;
 	}
+	if (fork) {
+		f = shm_fork_over(c, fork);
+		shm_fork_end(c->shm, fork);
+	}
+	if (f.task)
+		shm_fork_parent(c, &f, child);
+	return child;
 }
 
 static void start(u32 i)
@@ -415,8 +476,14 @@ static void start(u32 i)
 	a->stop_at = ~0u;
 	a->no_barrier = (def->flags & ACTOR_NO_BARRIER) != 0;
 	a->tso = (def->flags & ACTOR_TSO) != 0;
+	a->robust = (uintptr_t)parent_robust;
+	if (def->flags & ACTOR_CHILD) {
+		/* In ticks of 10 ms: not before its parent's fork. */
+		a->start += CLOCK_START / 10000000;
+		return;
+	}
 	ctl->baton = 0;
-	pid = clone_as(a->pid);
+	pid = clone_as(a->pid, 0);
 	if (pid == 0)
 		actor_main(i);
 	if (pid < 0) {
@@ -438,7 +505,7 @@ static void start(u32 i)
 /* It, or who has its number. */
 static int is_there(const struct actor *a)
 {
-	return a->pid && (a->state != ACTOR_DEAD || a->succeeded);
+	return a->state && (a->state != ACTOR_DEAD || a->succeeded);
 }
 
 static void end_all(void)
@@ -553,7 +620,8 @@ static u32 alive(void)
 	u32 i, mask = 0;
 
 	for (i = 0; i < run.n_actors; i++)
-		if (ctl->actors[i].state != ACTOR_DEAD &&
+		if (ctl->actors[i].state &&
+			ctl->actors[i].state != ACTOR_DEAD &&
 			!(walk_done & 1u << i) &&
 			!(run.scn->actors[i].flags & ACTOR_IMMORTAL) &&
 			!(run.scn->max_kills_0))
@@ -663,7 +731,8 @@ static int everybody_rests(void)
 	u32 i;
 
 	for (i = 0; i < run.n_actors; i++)
-		if (ctl->actors[i].state != ACTOR_DONE &&
+		if (ctl->actors[i].state &&
+			ctl->actors[i].state != ACTOR_DONE &&
 			ctl->actors[i].state != ACTOR_DEAD &&
 			!sleeps_in_queue(i))
 			return 0;
@@ -677,8 +746,8 @@ static int describe_stuck(char *buf, u32 cap)
 	for (i = 0; i < run.n_actors && n < cap; i++) {
 		const struct actor *a = &ctl->actors[i];
 
-		if (a->state == ACTOR_DONE || a->state == ACTOR_DEAD ||
-			sleeps_in_queue(i))
+		if (!a->state || a->state == ACTOR_DONE ||
+			a->state == ACTOR_DEAD || sleeps_in_queue(i))
 			continue;
 		n += snprintf(buf + n, cap - n, " %c (state %u) on %lx = %x;",
 			letter(i), a->state, (long)a->words[0],

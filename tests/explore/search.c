@@ -354,8 +354,8 @@ static int preempted_too_early(const struct schedule *s)
 	return 1;
 }
 
-/* The last kill: nobody has looked at what the dead was about to store; so it
- * might as well have come behind that. */
+/* The last kill: nobody has looked at what the dead one was about to store; so
+ * it might as well have come behind that. */
 static int killed_too_early(const struct schedule *s)
 {
 	struct point lost = {.off = s->off, .size = s->size};

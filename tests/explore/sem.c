@@ -29,7 +29,7 @@ static void look(struct caller *c)
 	memset(&shown, 0, sizeof(shown));
 	sem_lock_any(c, s);
 	sem_unlock(c, s);
-	/* As anybody's semctl: it also looks for the dead. */
+	/* As anybody's semctl: it also looks for exited tasks. */
 	shown.exists = sem_stat(c, object_id[0], OBJECT_BY_ID, &st) == 0;
 	sem_finish_removal(c);
 	if (!shown.exists)
@@ -132,6 +132,8 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 	case CALL_SEMRM:
 		s->exists = 0;
 		break;
+	case CALL_FORK:
+		return !known || result > 0;
 	default:
 		break;
 	}
@@ -235,7 +237,7 @@ static void biased(struct caller *c)
 		abort();
 }
 
-/* The same, in the second place of two for its low bits (caller.biased). */
+/* The same, in the second place of two for its low bits (sem_thread.biased). */
 static void biased_older(struct caller *c)
 {
 	struct sop up = {0, 1, 0};
@@ -250,7 +252,8 @@ static void biased_older(struct caller *c)
 	for (i = 0; i < 2000 && s->bias != c->bias_id; i++)
 		sem_op(c, id, &up, 1, NULL);
 	if (s->bias != c->bias_id ||
-		c->biased[(u32)object_id[0] % OLDER + OLDER].id != object_id[0])
+		sem_thread(c)->biased[(u32)object_id[0] % OLDER + OLDER].id !=
+			object_id[0])
 		abort();
 }
 
@@ -327,6 +330,15 @@ static void with_undo(struct caller *c)
 			}              \
 		}                      \
 	}
+#define MAKE_CHILD(i)                 \
+	{                             \
+		CALL_FORK, 0, {i}, 0, \
+		{                     \
+			{             \
+				0     \
+			}             \
+		}                     \
+	}
 #define INC SEMOP1(0, 1, 0)
 #define DEC SEMOP1(0, -1, 0)
 #define INC_UNDO SEMOP1(0, 1, UNDO)
@@ -375,6 +387,14 @@ const struct scenario sem_scenarios[] = {
 		.actors = {{ACTOR_FIRST, NULL, {DEC}},
 			{ACTOR_FIRST, NULL, {SEMOP1(1, -1, 0)}},
 			{.calls = {SETALL(1, 1, 1)}}}},
+	/* B and C are woken by one call. */
+	{SCENARIO("herd", zeros), .kills = 1,
+		.actors = {{SLEEPER, NULL, {DEC}}, {SLEEPER, NULL, {DEC}},
+			{SLEEPER, NULL, {DEC}}, {.calls = {SEMOP1(0, 3, 0)}}}},
+	{SCENARIO("herd-rmid", zeros), .kills = 1,
+		.actors = {{SLEEPER, NULL, {DEC}}, {SLEEPER, NULL, {DEC}},
+			{SLEEPER, NULL, {SEMOP1(0, -2, 0)}},
+			{.calls = {RMID}}}},
 	{SCENARIO("zero-sleeper", ones),
 		.actors = {{ACTOR_FIRST, NULL, {ZERO}}, {.calls = {DEC}}}},
 	{SCENARIO("undo-dies", ones),
@@ -451,7 +471,36 @@ const struct scenario sem_scenarios[] = {
 			{ACTOR_EXECS, NULL, {INC}}}},
 	{SCENARIO("exec-biased", fives),
 		.actors = {{ACTOR_EXECS, biased, {DEC}}, {.calls = {DEC}}}},
-	/* A is alarmed, and B to D are let through before it. */
+	/* B is A's child: A's SEM_UNDO is not its own. */
+	{SCENARIO("child-undo", ones), .kills = 1,
+		.actors = {{ACTOR_EXITS, with_undo, {DEC_UNDO, MAKE_CHILD(1)}},
+			{ACTOR_CHILD | ACTOR_EXITS, NULL, {DEC_UNDO}},
+			{.calls = {GETVAL(0)}}}},
+	/* The third in a hold of its own (HOLD_LEAVES). */
+	{SCENARIO("pause-setval", zeros), .preemptions = 1,
+		.actors = {{ACTOR_FIRST, NULL, {DEC}}, {SLEEPER, NULL, {DEC}},
+			{SLEEPER, NULL, {DEC}}, {.calls = {SETVAL(0, 3)}}}},
+	{SCENARIO("pause-rmid", zeros), .kills = 1, .preemptions = 1,
+		.actors = {{SLEEPER, NULL, {DEC}}, {SLEEPER, NULL, {DEC}},
+			{SLEEPER, NULL, {DEC}}, {.calls = {SETVAL(0, 3)}},
+			{.calls = {RMID}}}},
+	/* D's end lets three through. */
+	{SCENARIO("pause-undo", zero_one), .preemptions = 1,
+		.actors = {{ACTOR_FIRST, NULL, {SEMOP1(1, 0, 0)}},
+			{SLEEPER, NULL, {SEMOP1(1, 0, 0)}},
+			{SLEEPER, NULL, {SEMOP1(1, 0, 0)}},
+			{ACTOR_EXITS, with_undo,
+				{SEMOP1(1, 1, UNDO), SEMOP1(1, -1, 0)}}}},
+	/* D's end lets three through; E comes while nobody has the lock, and
+	 * lets through whom D's end has the crash guard. */
+	{SCENARIO("pause-undo-beside", zero_one), .kills = 1, .preemptions = 1,
+		.actors = {{ACTOR_FIRST, NULL, {SEMOP1(1, 0, 0)}},
+			{SLEEPER, NULL, {SEMOP1(1, 0, 0)}},
+			{SLEEPER, NULL, {SEMOP1(1, 0, 0)}},
+			{ACTOR_EXITS, with_undo,
+				{SEMOP1(1, 1, UNDO), SEMOP1(1, -1, 0)}},
+			{ACTOR_IMMORTAL, NULL, {SETVAL(1, 0)}}}},
+	/* A is the crash guard, and B to D are let through before it. */
 	{SCENARIO("flush-under-lock", zero_one), .kills = 1, .preemptions = 1,
 		.turns = 1,
 		.actors = {{SLEEPER | ACTOR_STEADY, NULL, {DEC}},

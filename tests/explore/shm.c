@@ -157,6 +157,7 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 {
 	struct shm_model *s = m;
 	struct segment_of *g = &s->at[k->obj];
+	u32 i;
 
 	switch (k->op) {
 	case CALL_SHMGET:
@@ -188,6 +189,10 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 		if (!g->exists)
 			return !known || result == -EINVAL || result == -EIDRM;
 		return !known || (result == 0 && out[0] == total(g));
+	case CALL_FORK:
+		for (i = 0; i < OBJECTS; i++)
+			s->at[i].nattch[k->arg[0]] = s->at[i].nattch[actor];
+		return !known || result > 0;
 	case CALL_SHMFORK:
 		/* Its child dies with it (prctl). */
 		g->nattch[actor] *= 2;
@@ -197,11 +202,24 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 	}
 }
 
+/* A child that was counted before it was made, and never was. */
+static void unborn(struct shm_model *s, u32 actor)
+{
+	const struct call *k = run.scn->actors[actor].calls;
+	u32 i, obj;
+
+	for (i = 0; i < MAX_CALLS && k[i].op; i++)
+		for (obj = 0; k[i].op == CALL_FORK && obj < OBJECTS; obj++)
+			if (!ctl->actors[k[i].arg[0]].state)
+				s->at[obj].nattch[k[i].arg[0]] = 0;
+}
+
 static void death(void *m, u32 actor)
 {
 	struct shm_model *s = m;
 	u32 i;
 
+	unborn(s, actor);
 	for (i = 0; i < OBJECTS; i++) {
 		s->at[i].nattch[actor] = 0;
 		tidy(&s->at[i]);
@@ -289,6 +307,15 @@ static void setup(struct caller *c)
 			}                \
 		}                        \
 	}
+#define MAKE_CHILD                    \
+	{                             \
+		CALL_FORK, 0, {1}, 0, \
+		{                     \
+			{             \
+				0     \
+			}             \
+		}                     \
+	}
 #define SCENARIO(n)                                                      \
 	.name = "shm." n, .model = &model, .setup = setup, .look = look, \
 	.reset = segments_reset
@@ -327,5 +354,17 @@ const struct scenario shm_scenarios[] = {
 		.actors = {{ACTOR_EXECS, NULL, {AT(0, 1)}}, {.calls = {STAT}}}},
 	{SCENARIO("exec-rmid"), .actors = {{ACTOR_EXECS, NULL, {AT(0, 1)}},
 					{.calls = {RMID(0), STAT}}}},
+	/* B is A's child: with what A has attached, and after A's death. */
+	{SCENARIO("child-rmid"), .kills = 1,
+		.actors = {{.calls = {AT(0, 1), MAKE_CHILD, DT(0)}},
+			{ACTOR_CHILD, NULL, {DT(0)}}, {.calls = {RMID(0)}}}},
+	{SCENARIO("child-attach-stat"), .kills = 1, .preemptions = 1,
+		.actors = {{.calls = {AT(0, 1), MAKE_CHILD}},
+			{ACTOR_CHILD, NULL, {AT(0, 0), DT(0)}},
+			{.calls = {STAT}}}},
+	{SCENARIO("child-reused"), .kills = 1, .preemptions = 1,
+		.actors = {{ACTOR_REUSED, NULL, {AT(0, 1), MAKE_CHILD}},
+			{ACTOR_CHILD | ACTOR_REUSED, NULL, {DT(0)}},
+			{.calls = {RMID(0)}}}},
 	{0},
 };

@@ -6,6 +6,9 @@
  * there each time (readers.sh).
  *
  *	readers SECONDS READERS DIR [KEPT]
+ *
+ * Prints "all read" once each has read a table to the end, and at the end
+ * "readings N, readers with faults N".
  */
 #include <ctype.h>
 #include <fcntl.h>
@@ -98,7 +101,9 @@ static int check_text(int table, long n, int kept)
 	return 0;
 }
 
-static void read_on(long *times, long nr, const char *dir, int kept, long until)
+/* The pipe told is closed after the first table. */
+static void read_on(long *times, long nr, const char *dir, int kept, long until,
+	const int told[2])
 {
 	char path[4096];
 	int table;
@@ -114,7 +119,10 @@ static void read_on(long *times, long nr, const char *dir, int kept, long until)
 		}
 		if (check_text(table, n, kept))
 			exit(1);
-		++*times;
+		if (!(*times)++) {
+			close(told[0]);
+			close(told[1]);
+		}
 	}
 	exit(0);
 }
@@ -122,9 +130,10 @@ static void read_on(long *times, long nr, const char *dir, int kept, long until)
 int main(int argc, char **argv)
 {
 	long *times, sum = 0, until;
-	int readers, i, status, bad = 0;
+	int readers, i, status, told[2], bad = 0;
+	char none;
 
-	if (argc < 4)
+	if (argc < 4 || pipe(told))
 		return 2;
 	readers = atoi(argv[2]);
 	times = mmap(NULL, 65536, PROT_READ | PROT_WRITE,
@@ -133,7 +142,11 @@ int main(int argc, char **argv)
 	for (i = 0; i < readers; i++)
 		if (!fork())
 			read_on(&times[i], i, argv[3],
-				argc > 4 ? atoi(argv[4]) : 0, until);
+				argc > 4 ? atoi(argv[4]) : 0, until, told);
+	close(told[1]);
+	if (read(told[0], &none, 1) == 0)
+		puts("all read");
+	fflush(stdout);
 	while (wait(&status) > 0)
 		bad += status != 0;
 	for (i = 0; i < readers; i++)

@@ -8,18 +8,17 @@
 # How long a worker was held up is measured without the time that it ran or
 # waited for a CPU (churn.c). What is left is mostly not the readers' doing: a
 # hundred processes more on a few CPUs, and a worker that is preempted with a lock
-# keeps the others waiting. So three things are shown:
+# keeps the others waiting. So two things are shown:
 #   - the same load side by side, in the same run: kernel and registry, workers
 #     alone, with readers of /proc/sysvipc, with readers of the mount, with
 #     readers under the shim;
 #   - one worker, which nobody but readers could keep waiting, beside a mount
 #     that is stopped for a while, again and again, in the middle of its reading,
-#     and beside stopped readers under the shim: it does not feel the stops;
-#   - four workers beside readers, and a mount, that run only when nobody else
-#     wants the CPU: they take no CPU from the workers, but would not come round
-#     to giving back a lock for a long time either.
+#     and beside stopped readers under the shim: it does not feel the stops.
 # A reader that kept locks while it reads, or stood in the queue for one, would
-# show in the second and the third.
+# show in the second (a reader of sets that takes their lock: 240 ms). Readers of
+# class SCHED_IDLE would show it too, but no better than what neighbours on the
+# machine do to workers: 58 holds of over 1 ms with them, 50 with that reader.
 
 # shellcheck source=tests/fuse/mounted.sh
 . "${0%/*}/mounted.sh"
@@ -35,7 +34,7 @@ churn() { # churn SECONDS WORKERS [COMMAND...]: its last line, with a verdict
     "$@" "$programs/churn" "$s" "$w" $kept || echo "a worker failed"
 }
 # read_on SECONDS DIR [COMMAND...]: a hundred readers in the background, in a
-# process group of their own
+# process group of their own, who have made their first call
 read_on() {
     local s=$1 dir=$2
     shift 2
@@ -43,7 +42,7 @@ read_on() {
         2>"$work/faults" &
     readers=$!
     children+=($readers)
-    wait_for 10 eval 'pgrep -P $readers >/dev/null'
+    wait_for 10 grep -q "all read" "$work/readings"
 }
 read_done() { # read_done NAME
     wait $readers
@@ -63,7 +62,7 @@ row() { # row NAME RESULT READINGS
     is "$1: no error" "$(grep -c 'errors 0' <<<"$2")" 1
 }
 readings() {
-    sed 's/readings \([0-9]*\).*/\1/' "$work/readings"
+    sed -n 's/readings \([0-9]*\).*/\1/p' "$work/readings"
 }
 
 # ---- the same load on the kernel and on the registry
@@ -127,29 +126,6 @@ read_on $((seconds + 7)) /proc/sysvipc env LD_PRELOAD="$IPCLIFT_SHIM"
 one_worker
 stop_and_go -$readers
 not_held_up "readers stopped"
-
-# ---- readers that run only when nobody else does
-# What the workers do to each other, and others on this machine to them, shows
-# alone too: alone and with readers in turn, and compared.
-chrt --idle --all-tasks --pid 0 "$daemon"
-alone=0 with=0
-for turn in 1 2; do
-    result=$(churn $seconds 4 env LD_PRELOAD="$IPCLIFT_SHIM")
-    row "alone, turn $turn" "$result" -
-    alone=$((alone + $(over "$result")))
-    for dir in "$m/sysvipc" /proc/sysvipc; do
-        read_on $((seconds + 1)) "$dir" \
-            env LD_PRELOAD="$IPCLIFT_SHIM" chrt --idle 0
-        result=$(churn $seconds 4 env LD_PRELOAD="$IPCLIFT_SHIM")
-        read_done "idle readers of ${dir#"$work"/}"
-        row "idle readers of ${dir#"$work"/}" "$result" "$(readings)"
-        with=$((with + $(over "$result")))
-    done
-done
-chrt --other --all-tasks --pid 0 "$daemon"
-# Two turns alone, four with readers.
-is "held up as often as alone ($alone, twice as long $with)" \
-    "$((with <= 4 * alone + 40))" 1
 
 # ---- watch cat, under load
 env LD_PRELOAD="$IPCLIFT_SHIM" "$programs/churn" 3 4 $kept >"$work/result" &

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <mqueue.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,16 +25,42 @@
 
 static pid_t parent;
 
+/* Until it sleeps, or is gone: one after the other they are entered in the same
+ * order each time, so that a fuzzer's input means the same. */
+static void await_sleep(pid_t pid)
+{
+	char path[64], line[512], *state;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	for (;;) {
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		n = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
+		close(fd);
+		if (n <= 0)
+			return;
+		line[n] = 0;
+		state = strrchr(line, ')');
+		if (state && strchr("SZX", state[2]))
+			return;
+		sched_yield();
+	}
+}
+
 /* A process that does something, most often for ever. */
 static void child(void (*what)(int), int arg)
 {
-	if (fork() == 0) {
+	pid_t pid = fork();
+
+	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != parent)
 			_exit(0);
 		what(arg);
 		_exit(0);
 	}
+	await_sleep(pid);
 }
 
 /* ---- semaphores ---- */

@@ -30,8 +30,8 @@ static const struct field header_fields[] = {FIELD(header, profiling, K_ANY),
 	LOCK_FIELDS(header, fac_lock[3].lock),
 	LOCK_FIELDS(header, repair_lock.lock),
 	LOCK_FIELDS(header, control_lock.lock), LOCK_FIELDS(header, heap.lock),
-	FIELD(header, task_high, K_COUNT), FIELD(header, thread_high, K_COUNT),
-	FIELD(header, thread_hint, K_THREAD), FIELD(header, task_hint, K_COUNT),
+	FIELD(header, unused[0], K_COUNT), FIELD(header, thread_high, K_COUNT),
+	FIELD(header, thread_hint, K_THREAD), FIELD(header, unused[1], K_COUNT),
 	FIELD(header, event_seq, K_COUNT), FIELD(header, removing[0], K_IDX),
 	FIELD(header, removing[1], K_IDX), FIELD(header, removing[2], K_IDX),
 	FIELD(header, removing[3], K_IDX), FIELD(header, mq_orphans, K_IDX),
@@ -47,12 +47,13 @@ static const struct field heap_fields[] = {FIELD(heap, bump, K_REF),
 	FIELD(heap, free_head[4], K_REF), FIELD(heap, free_head[7], K_REF),
 	FIELD(heap, free_head[19], K_REF), FIELD(heap, free_head[39], K_REF),
 	END_OF_FIELDS};
-static const struct field slabs_fields[] = {FIELD(msg_slabs, room[0], K_LINK),
-	FIELD(msg_slabs, room[1], K_LINK), FIELD(msg_slabs, full[0], K_LINK),
+static const struct field slabs_fields[] = {
+	FIELD(msg_slabs, partial[0], K_LINK),
+	FIELD(msg_slabs, partial[1], K_LINK), FIELD(msg_slabs, full[0], K_LINK),
 	FIELD(msg_slabs, idle[0], K_LINK), FIELD(msg_slabs, moving, K_REF),
 	END_OF_FIELDS};
 static const struct field shm_state_fields[] = {FIELD(shm_state, near, K_REF),
-	FIELD(shm_state, far, K_REF), FIELD(shm_state, promised, K_COUNT),
+	FIELD(shm_state, far, K_REF), FIELD(shm_state, reserved, K_COUNT),
 	FIELD(shm_state, pool, K_COUNT), FIELD(shm_state, next_run, K_REF),
 	FIELD(shm_state, dest, K_IDX), FIELD(shm_state, home, K_ANY),
 	FIELD(shm_state, bare[3], K_REF), FIELD(shm_state, kept[3], K_REF),
@@ -122,15 +123,15 @@ static const struct field msgqueue_fields[] = {FIELD(msgqueue, count, K_COUNT),
 	FIELD(msgqueue, senders.head, K_THREAD),
 	FIELD(msgqueue, senders.tail, K_THREAD),
 	FIELD(msgqueue, new_chunk, K_REF), FIELD(msgqueue, n_large, K_COUNT),
-	FIELD(msgqueue, class[0].room, K_LINK),
+	FIELD(msgqueue, class[0].partial, K_LINK),
 	FIELD(msgqueue, class[0].n_chunks, K_COUNT),
-	FIELD(msgqueue, class[1].room, K_LINK),
-	FIELD(msgqueue, class[2].room, K_LINK),
-	FIELD(msgqueue, class[3].room, K_LINK),
+	FIELD(msgqueue, class[1].partial, K_LINK),
+	FIELD(msgqueue, class[2].partial, K_LINK),
+	FIELD(msgqueue, class[3].partial, K_LINK),
 	FIELD(msgqueue, class[3].full, K_LINK),
-	FIELD(msgqueue, class[5].room, K_LINK),
+	FIELD(msgqueue, class[5].partial, K_LINK),
 	FIELD(msgqueue, class[5].idle, K_LINK),
-	FIELD(msgqueue, class[7].room, K_LINK),
+	FIELD(msgqueue, class[7].partial, K_LINK),
 	FIELD(msgqueue, class[7].full, K_LINK), FIELD(msgqueue, warm[0], K_REF),
 	FIELD(msgqueue, warm[1], K_REF), FIELD(msgqueue, warm[2], K_REF),
 	FIELD(msgqueue, n_warm[0], K_COUNT),
@@ -256,6 +257,9 @@ static void add(struct scan *s, const struct field *f, uint64_t off)
 {
 	struct places *p = s->p;
 
+	/* What a damaged stride or count leads to. */
+	if (off > REGION_SIZE - 4096)
+		return;
 	for (; f->name; f++) {
 		if (p->n == p->cap) {
 			p->cap = p->cap ? 2 * p->cap : 4096;
@@ -343,7 +347,7 @@ static void scan_chunks(struct scan *s, uint64_t off, const struct slot *slot)
 	(void)slot;
 	for (k = 0; k < 2 * (int)MSG_CLASSES; k++) {
 		at = (uint64_t)(k % 2 ? q->class[k / 2].full
-				      : q->class[k / 2].room)
+				      : q->class[k / 2].partial)
 		     << 6;
 		for (n = 0; n < WALK_MOST && (c = heap_at(s, at, sizeof(*c)));
 			n++) {
@@ -477,7 +481,7 @@ static void scan_slabs(struct scan *s)
 
 	for (t = 0; t < 2 * (int)MSG_TIERS; t++) {
 		at = (uint64_t)(t % 2 ? h->msg_slabs.full[t / 2]
-				      : h->msg_slabs.room[t / 2])
+				      : h->msg_slabs.partial[t / 2])
 		     << 6;
 		for (n = 0;
 			n < WALK_MOST && (slab = heap_at(s, at, sizeof(*slab)));
@@ -526,6 +530,8 @@ void places_scan(struct places *p, const char *base)
 
 	p->n = 0;
 	p->n_tables = 0;
+	p->living[0] = (uint32_t)getpid();
+	p->living[1] = (uint32_t)getppid();
 	memset(p->count, 0, sizeof(p->count));
 	table_begin(&s), add(&s, header_fields, 0);
 	table_begin(&s), add(&s, heap_fields, offsetof(struct header, heap));
@@ -674,16 +680,16 @@ static uint64_t wrong_ref(
 	}
 }
 
-static uint64_t wrong_word(struct rng *r, uint64_t old)
+static uint64_t wrong_word(const struct places *p, struct rng *r, uint64_t old)
 {
 	static const uint32_t v[] = {1, 0x80000001, 0x40000000, 0xc0000000,
 		0x3fffffff, 0x80000000, 4194303, 0xffffffff};
 
 	switch (rng_below(r, 8)) {
 	case 0:
-		return (uint64_t)getpid();
+		return p->living[0];
 	case 1:
-		return (uint64_t)getppid() | 0x80000000;
+		return p->living[1] | 0x80000000;
 	case 2:
 		return old ^ 1ULL << rng_below(r, 32);
 	default:
@@ -705,7 +711,7 @@ static uint64_t wrong(const struct places *p, const char *base, struct rng *r,
 	switch (at->field->kind) {
 	case K_LOCK:
 	case K_PID:
-		return wrong_word(r, old);
+		return wrong_word(p, r, old);
 	case K_REF:
 		return wrong_ref(p, r, at->off, old);
 	case K_LINK:
@@ -723,10 +729,21 @@ static uint64_t wrong(const struct places *p, const char *base, struct rng *r,
 	}
 }
 
+uint64_t damage_value(const struct places *p, const char *base, struct rng *r,
+	const struct place *at)
+{
+	return wrong(p, base, r, at, load(base, at));
+}
+
+void damage_set(char *base, const struct place *at, uint64_t value)
+{
+	store(base, at, value);
+}
+
 void damage_at(const struct places *p, char *base, struct rng *r,
 	const struct place *at)
 {
-	store(base, at, wrong(p, base, r, at, load(base, at)));
+	damage_set(base, at, damage_value(p, base, r, at));
 }
 
 void damage_one(

@@ -42,6 +42,9 @@ struct places {
 	/* By struct, so that each is chosen as often. */
 	size_t first[40], count[40];
 	uint32_t n_tables;
+	/* What a lock word or pid may be damaged to: places_scan takes ours and
+	 * our parent's, who live. */
+	uint32_t living[2];
 };
 
 /* xorshift: the same everywhere. */
@@ -66,6 +69,10 @@ struct damage {
 /* Damage one place, at base; live: by one atomic store. */
 void damage_one(
 	const struct places *p, char *base, struct rng *r, struct damage *ret);
+/* The value that damage_at would store there, and the store. */
+uint64_t damage_value(const struct places *p, const char *base, struct rng *r,
+	const struct place *at);
+void damage_set(char *base, const struct place *at, uint64_t value);
 /* One store to this place, of whatever value. */
 void damage_at(const struct places *p, char *base, struct rng *r,
 	const struct place *at);

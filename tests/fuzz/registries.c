@@ -38,8 +38,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "filled.h"
 #include "mutate.h"
-#include "tool/savefile.h"
+#include "savedamage.h"
 
 /* Seconds; arbitrary: a command takes some milliseconds, or one or two seconds
  * where it waits for locks. */
@@ -116,102 +117,18 @@ static _Noreturn void die(const char *what)
 
 /* ---- the clean registry ---- */
 
-struct extent {
-	off_t off;
-	size_t len;
-	char *bytes;
-};
-static struct extent *extents;
-static size_t n_extents;
-static off_t image_size;
 static struct places places;
 static char *save_bytes;
 static size_t save_len;
 
-static void image_take(const char *path)
+static void clean_make(void)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	off_t at = 0, hole;
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st))
-		die(path);
-	image_size = st.st_size;
-	while ((at = lseek(fd, at, SEEK_DATA)) >= 0) {
-		hole = lseek(fd, at, SEEK_HOLE);
-		extents = realloc(extents, (n_extents + 1) * sizeof(*extents));
-		extents[n_extents] = (struct extent){
-			at, (size_t)(hole - at), malloc((size_t)(hole - at))};
-		if (pread(fd, extents[n_extents].bytes, (size_t)(hole - at),
-			    at) != hole - at)
-			die("reading the registry");
-		n_extents++;
-		at = hole;
-	}
-	close(fd);
-}
-
-static void image_put(const char *path)
-{
-	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	size_t i;
-
-	if (fd < 0 || ftruncate(fd, image_size))
-		die(path);
-	for (i = 0; i < n_extents; i++)
-		if (pwrite(fd, extents[i].bytes, extents[i].len,
-			    extents[i].off) != (ssize_t)extents[i].len)
-			die("writing a registry");
-	close(fd);
-}
-
-static char *image_map(const char *path)
-{
-	int fd = open(path, O_RDWR | O_CLOEXEC);
-	char *base = mmap(NULL, REGION_SIZE, PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_NORESERVE, fd, 0);
-
-	if (fd < 0 || base == MAP_FAILED)
-		die(path);
-	close(fd);
-	return base;
-}
-
-static void image_make(void)
-{
-	char path[NAME_CAP], preload[NAME_CAP], program[NAME_CAP], word[8];
-	int in[2], out[2];
+	char path[NAME_CAP];
 	char *base;
-	pid_t pid;
 
 	snprintf(path, sizeof(path), "%s/clean", work);
-	snprintf(program, sizeof(program), "%s/fuzz/fill", tests);
-	snprintf(preload, sizeof(preload), "%s", shim);
-	if (pipe(in) || pipe(out))
-		die("pipe");
-	pid = fork();
-	if (!pid) {
-		setsid();
-		dup2(in[0], 0);
-		dup2(out[1], 1);
-		close(in[1]);
-		setenv("LD_PRELOAD", preload, 1);
-		setenv("IPCLIFT_REGISTRY", path, 1);
-		execl(program, program, NULL);
-		_exit(127);
-	}
-	close(out[1]);
-	if (read(out[0], word, 6) != 6)
-		die("fill");
-	image_take(path);
-	if (write(in[1], "\n", 1) != 1)
-		die("fill");
-	waitpid(pid, NULL, 0);
-	close(in[0]);
-	close(in[1]);
-	close(out[0]);
-	image_put(path);
-	base = image_map(path);
+	filled_make(path, shim, tests);
+	base = filled_map(path);
 	places_scan(&places, base);
 	munmap(base, REGION_SIZE);
 }
@@ -349,8 +266,8 @@ static void damaged_copy(const char *path, uint64_t round)
 
 	for (i = 0; i < 8; i++)
 		rng_next(&r);
-	image_put(path);
-	base = image_map(path);
+	filled_put(path);
+	base = filled_map(path);
 	n_damages = rng_below(&r, 2) ? 1 : 1 + (int)rng_below(&r, 4);
 	for (i = 0; i < n_damages; i++)
 		damage_one(&places, base, &r, &damages[i]);
@@ -570,59 +487,25 @@ static void save_make(void)
 	unlink(clean);
 }
 
-/* A word of a record's head or of the struct behind it, mostly. */
-static size_t choose_save_place(struct rng *r, const char *bytes, size_t len)
-{
-	size_t at = sizeof(struct save_head), n = 0, chosen = 0;
-	const struct save_record *rec;
-
-	if (!rng_below(r, 4))
-		return rng_below(r, len / 4) * 4;
-	while (at + sizeof(*rec) <= len) {
-		rec = (const void *)(bytes + at);
-		if (!rng_below(r, ++n))
-			chosen = at + 4 * rng_below(r, 30);
-		if (rec->size > len)
-			break;
-		at += sizeof(*rec) + ((rec->size + 7) & ~7ULL);
-	}
-	return chosen + 4 <= len ? chosen : 0;
-}
-
 static void run_restore(const char *path, uint64_t round)
 {
 	struct rng r = {(seed + round) * 0xd1342543de82ef95ULL | 1};
 	char file[NAME_CAP], err[NAME_CAP];
 	char *argv[] = {(char *)tool, "restore", file, NULL};
 	char *bytes = malloc(save_len);
-	size_t len = save_len, at = 0, n;
-	uint64_t sum;
-	uint32_t v;
+	size_t len = save_len, at = 0;
 	enum outcome o;
 	int fd, i;
 
 	for (i = 0; i < 8; i++)
 		rng_next(&r);
 	memcpy(bytes, save_bytes, len);
-	for (i = (int)rng_below(&r, 3); i >= 0; i--) {
-		static const uint32_t odd[] = {
-			0, 1, 0x7fffffff, 0x80000000, 0xffffffff, 4096, 65536};
-
-		at = choose_save_place(&r, bytes, len);
-		memcpy(&v, bytes + at, 4);
-		n = rng_below(&r, 4);
-		v = n == 0   ? v ^ 1u << rng_below(&r, 32)
-		    : n == 1 ? v + 1
-		    : n == 2 ? odd[rng_below(&r, 7)]
-			     : (uint32_t)rng_next(&r);
-		memcpy(bytes + at, &v, 4);
-	}
+	for (i = (int)rng_below(&r, 3); i >= 0; i--)
+		at = savefile_damage(&r, bytes, len);
 	if (!rng_below(&r, 10))
 		len = rng_below(&r, len) & ~7ULL;
-	if (rng_below(&r, 20) && len > 64) {
-		sum = save_sum(SAVE_SUM_START, bytes, len - 8);
-		memcpy(bytes + len - 8, &sum, 8);
-	}
+	if (rng_below(&r, 20))
+		savefile_sum(bytes, len);
 	snprintf(save_damage, sizeof(save_damage), "last change at %zu", at);
 	snprintf(file, sizeof(file), "%s.save", path);
 	snprintf(err, sizeof(err), "%s.err", path);
@@ -784,7 +667,7 @@ int main(int argc, char **argv)
 	setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
 		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	image_make();
+	clean_make();
 	save_make();
 	end_ms = now_ms() + seconds * 1e3;
 	for (i = 0; i < jobs; i++)

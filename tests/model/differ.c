@@ -275,8 +275,9 @@ static int n_to_tell(const struct step *s)
 	return n;
 }
 
-/* Of the follower: sleepers whom a death lets go, but not at once; sleepers that
- * looked for the dead, and therefore slept on, when they were stopped. */
+/* Of the follower: sleepers whom a death lets go, but not at once; sleepers
+ * that looked for exited tasks, and therefore slept on, when they were
+ * stopped. */
 static struct {
 	long n, worst_us, n_stops;
 } late;

@@ -9,6 +9,10 @@ DIR, alone, the library is built, and the tests that it names are run until
 one fails. A line a mutant: "killed N TEST", "SURVIVED N", "BROKEN N" where it
 does not apply or does not compile. Without numbers all. Exit 1 if one
 survived or was broken. It takes some ten seconds a mutant.
+
+A test is SUITE/NAME as tests/run.sh has it, or one scenario of the explorer or
+of the crash points, whose name has underscores for blanks: explore:SCENARIO,
+crash:SCENARIO.
 """
 import argparse
 import os
@@ -70,9 +74,18 @@ def build(where, *targets):
     return run("ninja", "-C", where / "build", *targets).returncode == 0
 
 
+SCENARIO = {
+    "explore": ("tests/explore/explore", "--seconds", "20", "--scenario"),
+    "crash": ("tests/crash/crash", "-q"),
+}
+
+
 def programs(where, tests):
     """What the tests need beside the library and the command."""
     for test in tests:
+        if ":" in test:
+            yield SCENARIO[test.split(":")[0]][0]
+            continue
         suite, name = test.split("/")
         if suite == "model":
             for source in (where / "tests/model").glob("*.c"):
@@ -95,7 +108,21 @@ def prepare(where, mutants):
             sys.exit(f"run.py: {test} fails without a mutant")
 
 
+def scenario_passes(where, test):
+    suite, name = test.split(":")
+    program, *options = SCENARIO[suite]
+    with tempfile.TemporaryDirectory(prefix="mutate.", dir="/dev/shm") as d:
+        env = dict(os.environ, IPCLIFT_REGISTRY=d + "/registry")
+        status = run("timeout", "150", where / "build" / program, *options,
+                     name.replace("_", " "), env=env).returncode
+    if status == 77:
+        sys.exit(f"run.py: {test} cannot be run")
+    return status == 0
+
+
 def passes(where, test):
+    if ":" in test:
+        return scenario_passes(where, test)
     env = dict(os.environ, PAIR_LIMIT="20", FULL="0")
     env.pop("RUN_SH_INSIDE", None)
     status = run(where / "tests/run.sh", "--no-install", test,
@@ -114,7 +141,8 @@ def try_one(where, m):
         return "BROKEN", "no such line, or more than one"
     try:
         path.write_text(mutant, encoding="utf-8")
-        if not build(where, *PRODUCT):
+        inside = {SCENARIO[t.split(":")[0]][0] for t in m["tests"] if ":" in t}
+        if not build(where, *PRODUCT, *sorted(inside)):
             return "BROKEN", "it does not compile"
         for test in m["tests"]:
             if not passes(where, test):

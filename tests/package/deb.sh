@@ -53,7 +53,7 @@ if command -v lintian >/dev/null; then
     is "lintian" "$(lintian --allow-root --tag-display-limit 0 "$work"/*.changes \
         2>&1 | grep -E '^[EW]:')" ""
 else
-    echo "left out: no lintian here"
+    echo "skip: no lintian here"
 fi
 is "no library is needed or unknown" "$(dpkg-deb --fsys-tarfile \
     "$work"/libipclift0_*.deb | tar xO --wildcards '*/libipclift.so' \
@@ -98,6 +98,8 @@ for t in $(sed -n 's/^Tests: *//p' "$work/ipclift/debian/tests/control"); do
 done
 is "completion" "$(inside bash -c '. /usr/share/bash-completion/completions/ipclift
     complete -p ipclift' | grep -c ipclift)" 1
+is "of zsh and fish" "$(inside sh -c 'ls /usr/share/zsh/vendor-completions/_ipclift \
+    /usr/share/fish/vendor_completions.d/ipclift.fish' | wc -l)" 2
 is "manual pages" "$(inside sh -c 'for p in ipclift.1 ipclift-fuse.1 libipclift.7
     do ls /usr/share/man/man${p#*.}/$p.gz; done' | wc -l)" 3
 if command -v systemd-analyze >/dev/null; then

@@ -3,7 +3,7 @@
 #
 # upgrade.sh - from 0.1.0 to this version: what 0.1.0 saved is restored, ids, times
 # and bytes (saved-0.1.0.gz and what a program found in it then, .txt: made by
-# guest_objects as tool_save.sh does); each version refuses the other's registries
+# app_objects as tool_save.sh does); each version refuses the other's registries
 # and says the way out; both run side by side on different ones.
 #
 # The second half builds 0.1.0 from this clone's history.
@@ -23,7 +23,7 @@ on() { # on REGISTRY COMMAND...
 }
 
 # ---- a file of 0.1.0
-gcc -O1 -o "$work/objects" "$here/../preload/guest_objects.c" || exit 1
+gcc -O1 -o "$work/objects" "$here/../preload/app_objects.c" || exit 1
 gunzip -c "$here/saved-0.1.0.gz" >"$work/saved"
 is "restore" "$(status on kept "$ipclift" restore "$work/saved")" 0
 is "the ids are listed" "$(on kept "$ipclift" ls | awk 'NR > 1 { print $1, $2 }' |

@@ -13,7 +13,7 @@ modules=/usr/lib/apache2/modules
 [ -x "$httpd" ] && [ -r $modules/mod_mpm_prefork.so ] || skip "no apache2"
 [ "$(id -u)" = 0 ] || skip "needs root to start children of another user"
 
-www=$(mktemp -d /tmp/guest.XXXXXX) || exit 1
+www=$(mktemp -d /tmp/app.XXXXXX) || exit 1
 chmod 0755 "$www" "$dir"
 echo served >"$www/index.html"
 port=$((20000 + $$ % 20000))

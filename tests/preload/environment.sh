@@ -49,7 +49,7 @@ check "IPCLIFT_EXEC=keep" not_served "$program" execve
 unset IPCLIFT_EXEC
 check "no object in the kernel" [ "$(kernel_objects)" = 0 ]
 
-# ---- dlsym on libc's handle ----
+# ---- dlsym and dlvsym on libc's handle ----
 
 cat >"$dir/ffi.py" <<'PY'
 import ctypes, sys
@@ -59,7 +59,12 @@ b = all_.semget(0x7e, 1, 0o1600)
 for lib in libc, all_:
     lib.mq_open.argtypes = [ctypes.c_char_p, ctypes.c_int]
 strlen = libc.strlen(b"four")
-sys.exit(0 if a == b and a >= 0 and strlen == 4 else 1)
+libc.dlvsym.restype = ctypes.c_void_p
+libc.dlvsym.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p]
+at = libc.dlvsym(libc._handle, b"semget", b"GLIBC_2.2.5")
+c = ctypes.CFUNCTYPE(*[ctypes.c_int] * 4)(at)(0x7e, 1, 0o1600)
+none = libc.dlvsym(libc._handle, b"semget", b"GLIBC_0")
+sys.exit(0 if a == b == c and a >= 0 and strlen == 4 and not none else 1)
 PY
 check "Python's ctypes.CDLL('libc.so.6')" served python3 "$dir/ffi.py"
 check "no object in the kernel" [ "$(kernel_objects)" = 0 ]

@@ -9,10 +9,10 @@
 own_ipc_namespace "$@"
 first=$(helper first) || exit 1
 fill=$(helper fill) || exit 1
-guest_sem=$(helper sem) || exit 1
+app_sem=$(helper sem) || exit 1
 nobody="setpriv --reuid 65534 --regid 65534 --clear-groups"
 chmod 711 "$dir"
-chmod 755 "$first" "$guest_sem"
+chmod 755 "$first" "$app_sem"
 
 # What a file is: its start (a registry is sparse, and of 32 GiB), size, mode.
 state() {
@@ -48,7 +48,7 @@ refused() {
 }
 good_registry() {
 	new_registry
-	shimmed "$guest_sem" 0x20 create 1
+	shimmed "$app_sem" 0x20 create 1
 }
 # poke OFFSET BYTES: change the good registry
 poke() {
@@ -167,7 +167,7 @@ check "the kernel is untouched" kernel_untouched
 # asked for, there would be a line.
 secure=$(mktemp -d) && chmod 755 "$secure"
 trap 'rm -rf "$secure"; scenario_cleanup' EXIT
-cp "$guest_sem" "$secure/program"
+cp "$app_sem" "$secure/program"
 chmod 4755 "$secure/program"
 if findmnt -n -o OPTIONS -T "$secure" | grep -qw nosuid; then
 	echo "skip: $secure is nosuid"

@@ -50,4 +50,33 @@ for id in 5 21 22 30 62 64; do
         "Invalid argument"
 done
 
+# What empty queues keep for their next messages is there for other queues and
+# for new objects. `fails` of N queues that are asked to take a message.
+umount "$small"
+mount -t tmpfs -o size=1500k none "$small" || exit 1
+# shellcheck disable=SC2016
+is "memory of empty queues" "$(served '
+    my ($text, @q) = pack("l! a*", 1, "x" x 8000);
+    sub taken { $_[0] = 0; msgrcv($_, my $m, 8000, 0, 04000) and $_[0]++ for @q }
+    while (@q < 200) {
+        my $q = msgget(0, 0600) // last;
+        push @q, $q;
+        msgsnd($q, $text, 04000) or last;
+    }
+    taken(my $n);
+    print "of 200 queues some were filled\n" if @q > 100 && $n >= @q - 1;
+    for my $size (8000, 100, 3000) {
+        my @bad = grep { !msgsnd($_, pack("l! a*", 1, "y" x $size), 04000) }
+            @q[0 .. 19];
+        taken($n);
+        print "$size: ", scalar(@bad), " failed, $n taken\n";
+    }
+    my @new = grep { defined semget(0, 2000, 0600) } 1, 2;
+    print scalar(@new), " sets\n"')" "of 200 queues some were filled
+8000: 0 failed, 20 taken
+100: 0 failed, 20 taken
+3000: 0 failed, 20 taken
+2 sets"
+is "whole" "$("$tool" check 2>&1)" "all invariants hold"
+
 exit $bad

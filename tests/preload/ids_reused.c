@@ -32,7 +32,7 @@ enum kind {
 	MSG,
 	SHM,
 };
-static const char *const wishes[] = {"/proc/sys/kernel/sem_next_id",
+static const char *const requests[] = {"/proc/sys/kernel/sem_next_id",
 	"/proc/sys/kernel/msg_next_id", "/proc/sys/kernel/shm_next_id"};
 
 static int make(enum kind kind, key_t key, int size, int mode)
@@ -50,14 +50,14 @@ static int gone(enum kind kind, int id)
 			     : shmctl(id, IPC_RMID, NULL);
 }
 
-static void wish(enum kind kind, int id)
+static void request_id(enum kind kind, int id)
 {
 	char text[16];
-	int fd = open(wishes[kind], O_WRONLY);
+	int fd = open(requests[kind], O_WRONLY);
 	int n = snprintf(text, sizeof(text), "%d", id);
 
 	if (fd < 0 || write(fd, text, (size_t)n) != n)
-		t_say("FAIL %s: errno %d", wishes[kind], errno);
+		t_say("FAIL %s: errno %d", requests[kind], errno);
 	close(fd);
 }
 
@@ -162,7 +162,7 @@ static int swap(const struct call *call)
 
 	if (!pid) {
 		gone(call->kind, victim);
-		wish(call->kind, victim + NEXT_SEQ);
+		request_id(call->kind, victim + NEXT_SEQ);
 		make(call->kind, IPC_PRIVATE, 1, 0600);
 		make(call->kind, KEY, SIZE, call->by_key ? 0600 : 0666);
 		_exit(0);

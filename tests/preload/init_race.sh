@@ -3,7 +3,7 @@
 #
 # init_race.sh - the first calls of many processes and threads at one moment make
 # one registry; forks in their midst, and creators that are killed, leave one
-# that works. The scenes of guest_race.c.
+# that works. The scenes of app_race.c.
 
 . "$(dirname "$0")/scenario.sh"
 own_ipc_namespace "$@"

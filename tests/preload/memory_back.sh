@@ -12,7 +12,7 @@ work=$(mktemp -d -p "${IPCLIFT_TEST_DIR:-/dev/shm}" memory.XXXXXX) || exit 1
 trap 'rm -rf "$work"' EXIT
 # shellcheck source=tests/preload/checks.sh
 . "$(dirname "$0")/checks.sh"
-gcc -O1 -o "$work/guest" "$here/guest_memory.c" || exit 1
+gcc -O1 -o "$work/app" "$here/app_memory.c" || exit 1
 
 used() { # MiB
     du --block-size=1M "$IPCLIFT_REGISTRY" | cut -f1
@@ -22,13 +22,13 @@ few() { # a registry with the 4 MiB of free pages that the heap keeps
 }
 begin() { # WHAT N
     export IPCLIFT_REGISTRY=$work/$1
-    coproc guest { exec "$ipclift" run -- "$work/guest" "$@"; }
+    coproc app { exec "$ipclift" run -- "$work/app" "$@"; }
     pid=$!
-    read -r line <&"${guest[0]}"
+    read -r line <&"${app[0]}"
     is "$1: all have done it" "$line" done
 }
 end() {
-    eval "exec ${guest[1]}>&-"
+    eval "exec ${app[1]}>&-"
     wait $pid
 }
 

@@ -269,7 +269,7 @@ static void owners(void)
 	SHOW(syscall(SYS_fstat, q, &st));
 	t_say("     uid %d gid %d", (int)st.st_uid, (int)st.st_gid);
 	SHOW(fchown(q, 0, 0));
-	SHOW(linkat(q, "", AT_FDCWD, "/tmp/mq-link", AT_EMPTY_PATH));
+	SHOW(linkat(q, "", AT_FDCWD, "/dev/mq-link", AT_EMPTY_PATH));
 	SHOW(fchdir(q));
 	SHOW(fexecve(reader, (char *[]){"x", NULL}, (char *[]){NULL}));
 }

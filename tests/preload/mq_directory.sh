@@ -13,7 +13,7 @@ command -v python3 >/dev/null || skip "no python3"
 export LC_ALL=C TZ=UTC0 COLUMNS=200
 
 # A /dev with that directory, for this script alone.
-dev=$(mktemp -d /tmp/guest.XXXXXX) || exit 1
+dev=$(mktemp -d /tmp/app.XXXXXX) || exit 1
 trap 'umount -l /dev "$dev"; rmdir "$dev"; scenario_cleanup' EXIT
 mount -t tmpfs none "$dev" 2>/dev/null || skip "may not mount"
 mkdir "$dev/mqueue" "$dev/shm"

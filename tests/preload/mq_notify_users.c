@@ -5,6 +5,7 @@
  * (doc/kernel-semantics.md §7.7). The signal is pending when mq_send returns.
  */
 #include "mq_notify.h"
+#include "raw.h"
 
 #define OTHER (T_OTHER_UID - 1)
 #define TEXT_MAX 32
@@ -316,6 +317,10 @@ static void single_threaded(void)
 	pid_t pid;
 
 	t_story("a registrant may still leave its user namespace");
+	if (no_user_namespaces()) {
+		t_say("no user namespaces are made here");
+		return;
+	}
 	pid = t_fork();
 	if (pid == 0) {
 		t_eq(reg(q, SIGUSR1, 4), 0);

@@ -3,7 +3,7 @@
  * mq_orphans: queues that were unlinked while they are open. A limit is met
  * beside them: mq_open looks whether one of them can go, and says no. (It went
  * round them 2^32 times, holding the facility's lock.) Those that have been
- * closed meanwhile make room.
+ * closed meanwhile make space.
  */
 #include "mq.h"
 

@@ -9,30 +9,20 @@
  * file is read or written, and no message is lost.
  */
 #include "mq.h"
+#include "raw.h"
 
 #define BYTES "contents"
 
 static char path[64];
 static volatile int stop;
 
-static long raw(long nr, long a, long b, long c)
-{
-	long ret;
-
-	__asm__ volatile("syscall"
-			 : "=a"(ret)
-			 : "a"(nr), "D"(a), "S"(b), "d"(c)
-			 : "rcx", "r11", "memory");
-	return ret;
-}
-
 static int is_new(mqd_t q, int fd)
 {
 	if (fd < 0)
 		return 0;
 	if (fd != q) {
-		raw(SYS_dup2, fd, q, 0);
-		raw(SYS_close, fd, 0, 0);
+		raw(SYS_dup2, fd, q, 0, 0);
+		raw(SYS_close, fd, 0, 0, 0);
 	}
 	return 1;
 }
@@ -68,8 +58,8 @@ static void closed_unseen(void)
 
 	t_story("a file in its place");
 	q = q_open(NAME, RW, 2, 32);
-	raw(SYS_close, q, 0, 0);
-	t_true(is_new(q, (int)raw(SYS_open, (long)path, O_RDWR, 0)));
+	raw(SYS_close, q, 0, 0, 0);
+	t_true(is_new(q, (int)raw(SYS_open, (long)path, O_RDWR, 0, 0)));
 	as_a_file(q);
 	t_err(mq_send(q, "x", 1, 0), EBADF);
 	t_err(mq_receive(q, buf, sizeof(buf), NULL), EBADF);
@@ -78,14 +68,27 @@ static void closed_unseen(void)
 	mq_unlink(NAME);
 	t_story("a pipe in its place");
 	q = q_open(NAME, RW, 2, 32);
-	raw(SYS_close, q, 0, 0);
-	t_eq(raw(SYS_pipe, (long)fds, 0, 0), 0);
+	raw(SYS_close, q, 0, 0, 0);
+	t_eq(raw(SYS_pipe, (long)fds, 0, 0, 0), 0);
 	t_true(is_new(q, fds[0]));
 	t_eq(write(fds[1], BYTES, 8), 8);
 	t_eq(read(q, buf, sizeof(buf)), 8);
 	t_true(!memcmp(buf, BYTES, 8));
 	close(q);
 	close(fds[1]);
+	mq_unlink(NAME);
+	t_story("closed at once, the queue registered by another number");
+	q = q_open(NAME, RW, 2, 32);
+	fds[0] = dup(q);
+	raw(SYS_close, q, 0, 0, 0);
+	t_true(is_new(q, (int)raw(SYS_open, (long)path, O_RDWR, 0, 0)));
+	t_eq(mq_notify(fds[0], &(struct sigevent){.sigev_notify = SIGEV_NONE}),
+		0);
+	t_eq(close(q), 0);
+	t_err(fcntl(q, F_GETFD), EBADF);
+	t_err(mq_notify(fds[0], &(struct sigevent){.sigev_notify = SIGEV_NONE}),
+		EBUSY);
+	t_eq(close(fds[0]), 0);
 	mq_unlink(NAME);
 	t_story("a queue again");
 	q = q_open(NAME, RW, 2, 32);

@@ -7,7 +7,7 @@
 . "$(dirname "$0")/scenario.sh"
 own_ipc_namespace "$@"
 chmod 0711 "$dir"
-${CC:-gcc} -O1 -Wall -Wextra -o "$dir/notified" "$here/guest_notified.c" \
+${CC:-gcc} -O1 -Wall -Wextra -o "$dir/notified" "$here/app_notified.c" \
 	-lrt || skip "no compiler"
 chmod 0755 "$dir/notified"
 

@@ -8,10 +8,10 @@
 # shellcheck source=tests/preload/scenario.sh
 . "$(dirname "$0")/scenario.sh"
 
-${CC:-cc} -O1 -o "$dir/guest_pages" "$here/guest_pages.c" || exit 1
+${CC:-cc} -O1 -o "$dir/app_pages" "$here/app_pages.c" || exit 1
 for size in 60 600 1500 3000 8192; do
 	rm -f "$IPCLIFT_REGISTRY"
-	out=$(LD_PRELOAD=$shim IPCLIFT_LIMITS=roomy "$dir/guest_pages" $size) ||
+	out=$(LD_PRELOAD=$shim IPCLIFT_LIMITS=roomy "$dir/app_pages" $size) ||
 		fail "size $size: status $?"
 	{ read -r before full after; read -r quiet; } <<<"$out"
 	# Arbitrary: two slabs of 128 KiB, a chunk, and what the heap reserves at

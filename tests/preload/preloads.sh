@@ -7,19 +7,19 @@
 
 . "$(dirname "$0")/scenario.sh"
 own_ipc_namespace "$@"
-guest_sem=$(helper sem) || exit 1
+app_sem=$(helper sem) || exit 1
 undo=$(helper sem_undo) || exit 1
 signals=$(helper sem_signals) || exit 1
 lib=/usr/lib/x86_64-linux-gnu
 
 # As two programs with a set between them, under this preload list.
 work_under() {
-	LD_PRELOAD=$1 "$guest_sem" 0x31 create 2 op 0 1 - || return
-	LD_PRELOAD=$1 "$guest_sem" 0x31 pass 0 1 500 &
-	LD_PRELOAD=$1 "$guest_sem" 0x31 pass 1 0 500 || return
+	LD_PRELOAD=$1 "$app_sem" 0x31 create 2 op 0 1 - || return
+	LD_PRELOAD=$1 "$app_sem" 0x31 pass 0 1 500 &
+	LD_PRELOAD=$1 "$app_sem" 0x31 pass 1 0 500 || return
 	wait $! || return
-	LD_PRELOAD=$1 "$guest_sem" 0x31 op 0 -1 u expect 0 0 || return
-	shimmed "$guest_sem" 0x31 until 0 1 rm
+	LD_PRELOAD=$1 "$app_sem" 0x31 op 0 -1 u expect 0 0 || return
+	shimmed "$app_sem" 0x31 until 0 1 rm
 }
 # Whole programs of tests/preload, the same output as alone.
 same_under() {
@@ -75,7 +75,7 @@ for kind in sysv tcp; do
 			"$2" 0x32 create 1 op 0 1 u expect 0 1 \
 				exec stat -c %u "$4/owned" | grep -qx 1 || exit 2
 			"$2" 0x32 until 0 0 rm
-			' - "$shim" "$guest_sem" $order "$dir"
+			' - "$shim" "$app_sem" $order "$dir"
 	done
 done
 

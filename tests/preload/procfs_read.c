@@ -66,13 +66,13 @@ static void live(void)
 
 static void next_ids(void)
 {
-	static const char *const wishes[] = {"32767", "98804", "500", "500"};
+	static const char *const requests[] = {"32767", "98804", "500", "500"};
 
 	t_story("rows come in the order of idx");
 	for (int i = 0; i < 4; i++) {
 		int fd = open(SYS "sem_next_id", O_WRONLY);
 
-		t_true(write(fd, wishes[i], strlen(wishes[i])) > 0);
+		t_true(write(fd, requests[i], strlen(requests[i])) > 0);
 		close(fd);
 		t_true(semget(0x100 + i, 3, IPC_CREAT | 0640) >= 0);
 	}

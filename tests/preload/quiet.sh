@@ -3,7 +3,7 @@
 #
 # quiet.sh - the shim as a guest: nothing at all in a program without IPC, and
 # after the first call no descriptor, no handler and no setting that the host
-# would notice. The scenes of guest_quiet.c, first on the kernel, then under the
+# would notice. The scenes of app_quiet.c, first on the kernel, then under the
 # shim, by glibc and by musl.
 
 . "$(dirname "$0")/scenario.sh"
@@ -47,9 +47,22 @@ if command -v strace >/dev/null; then
 	done
 	n=$(between begin made)
 	check "the first call of a program takes $n system calls" \
-		[ "$n" -ge 1 -a "$n" -le 38 ]
+		[ "$n" -ge 1 -a "$n" -le 39 ]
 	n=$(between child "done")
 	check "the first call of a child takes $n" [ "$n" -ge 1 -a "$n" -le 10 ]
+	strace -f -E LD_PRELOAD="$shim" -o "$dir/trace" "$program" \
+		finders >"$dir/out" 2>"$dir/err"
+	n=$(between begin sought)
+	check "one that only looks for a key takes $n" \
+		[ "$n" -ge 1 -a "$n" -le 30 ]
+	n=$(sed -n '/"begin"/,/"found"/p' "$dir/trace" | grep -c rt_sigaction)
+	check "and asks for $n handlers" [ "$n" -eq 0 ]
+	n=$(between sought found)
+	check "the next ones take $n" [ "$n" -eq 0 ]
+	strace -f -E LD_PRELOAD="$shim" -o "$dir/trace" "$program" \
+		reopened >"$dir/out" 2>"$dir/err"
+	n=$(between begin closed)
+	check "mq_open and mq_close take $n" [ "$n" -ge 1 -a "$n" -le 2 ]
 else
 	echo "skip: no strace"
 fi
@@ -64,7 +77,8 @@ for cc in gcc musl-gcc; do
 	command -v $cc >/dev/null || { echo "skip: no $cc"; continue; }
 	program=$(helper quiet $cc) || exit 1
 	for scene in descriptors daemons bomb threads stacks chrooted \
-		unshared strict three_fds children handlers bare; do
+		unshared strict three_fds children handlers bare finders \
+		reopened; do
 		# In the kernel's strict mode a semop is the end.
 		[ $scene = strict ] || check "$scene ($cc, kernel)" \
 			unshare --ipc "$program" $scene

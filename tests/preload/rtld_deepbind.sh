@@ -10,16 +10,16 @@
 own_ipc_namespace "$@"
 
 mkdir "$dir/modules"
-gcc -O1 -shared -fPIC -o "$dir/modules/guest_module.so" \
-	"$here/guest_module.c" || exit 1
+gcc -O1 -shared -fPIC -o "$dir/modules/app_module.so" \
+	"$here/app_module.c" || exit 1
 program=$(helper deepbind gcc -ldl "-Wl,-rpath,$dir/modules" \
 	-Wl,--enable-new-dtags) || exit 1
-check "without the shim" "$program" guest_module.so
+check "without the shim" "$program" app_module.so
 ipcs -s | grep -q 0x00000018 && fail "the plain run left a set"
 # That run used the namespace's id 0.
 check "a module found by RUNPATH, bound deep, in the registry" \
 	unshare --ipc bash -c '
-	LD_PRELOAD=$1 "$2" guest_module.so || exit 1
+	LD_PRELOAD=$1 "$2" app_module.so || exit 1
 	tail -n +2 /proc/sysvipc/sem | grep . && exit 1
 	[ "$(ipcmk -S 1)" = "Semaphore id: 0" ]' - "$shim" "$program"
 

@@ -3,7 +3,7 @@
 #
 # sandbox.sh - the table of doc/sandboxes.md: what a filter of system calls or a
 # mount may take away, and what programs and `doctor` say of it then. A program that
-# is served does a bit of everything (guest_sandbox work); one that is not says why
+# is served does a bit of everything (app_sandbox work); one that is not says why
 # once and has an errno from each call.
 #
 # Robust lists and futex_waitv have tests of their own for what they cost:
@@ -12,14 +12,14 @@
 # shellcheck source=tests/preload/scenario.sh
 . "$(dirname "$0")/scenario.sh"
 own_ipc_namespace "$@"
-guest=$(helper sandbox gcc -I"$here" -Wno-unused) || exit 1
+app=$(helper sandbox gcc -I"$here" -Wno-unused) || exit 1
 
 # work COMMAND...: what the program says under it, "served" if all is well
 work() {
 	local said status
 
 	new_registry
-	said=$(timeout 30 "$@" env LD_PRELOAD="$shim" "$guest" work 2>&1 </dev/null)
+	said=$(timeout 30 "$@" env LD_PRELOAD="$shim" "$app" work 2>&1 </dev/null)
 	status=$?
 	if [ $status -gt 128 ]; then
 		echo killed
@@ -51,20 +51,46 @@ while read -r what numbers wanted_enosys wanted_eperm wanted_kill words; do
 		wanted=wanted_${how,,}
 		[ "${!wanted}" != - ] || continue
 		wanted=${!wanted}
-		row "$what $how" "${wanted//_/ }" "$guest" deny "$numbers" ${!how}
+		row "$what $how" "${wanted//_/ }" "$app" deny "$numbers" ${!how}
 	done
-	[ -z "$words" ] || doctor "$what" "$words" "$guest" deny "$numbers" $EPERM
+	[ -z "$words" ] || doctor "$what" "$words" "$app" deny "$numbers" $EPERM
 done <<'END'
 membarrier 324 served served killed membarrier(2) is refused here
-robust_lists 273,274 served served - robust lists are refused here
-futex_waitv 449 served served - futex_waitv(2) is refused here
+robust_lists 273,274 served served killed robust lists are refused here
+futex_waitv 449 served served killed futex_waitv(2) is refused here
 mremap 25 1_line,_ENOSYS 1_line,_EPERM killed mremap(2) of length 0 is refused
 madvise 28 1_line,_ENOSYS 1_line,_ENOSYS killed MADV_WIPEONFORK
-rseq 334 served served -
+rseq 334 served served killed rseq(2) is refused here
 memfd_create 319 served served served
 clock_gettime 228 served served served
 END
-row "no vDSO" served "$guest" novdso
+row "no vDSO" served "$app" novdso
+row "no vDSO, clock_gettime KILL" killed "$app" novdso "$app" deny 228 $KILL
+doctor "that there is no vDSO" 'there is no vDSO' "$app" novdso
+
+# ---- what it costs
+# A killed glibc program is killed without the shim, too.
+for nr in 334 273; do
+	{ "$app" deny $nr $KILL "$app" stopped; } >"$dir/out" 2>&1
+	check "glibc is killed at system call $nr itself" [ $? = 159 ]
+done
+# stopped WANTED COMMAND...
+stopped() {
+	local got
+
+	new_registry
+	got=$("${@:2}" env LD_PRELOAD="$shim" "$app" stopped)
+	case $got in
+	$1) ok "who is stopped and continued (${*:2:3}): $got" ;;
+	*) fail "who is stopped and continued (${*:2:3}): '$got'" ;;
+	esac
+}
+check "who is stopped and continued in the kernel: EINTR" \
+	[ "$("$app" stopped)" = EINTR ]
+stopped EINTR env
+stopped "sleeps on" "$app" deny 334 $ENOSYS
+stopped "sleeps on" "$app" deny 334 $EPERM
+stopped EINTR "$app" deny 449 $ENOSYS
 
 # ---- mounts
 # Who was killed and is not waited for yet cannot be told from who lives.
@@ -81,5 +107,23 @@ row "a read-only one" "1 line, EROFS" unshare --mount sh -c "$under" \
 	"mount -t tmpfs -o ro tmpfs $dir/mount"
 doctor "a read-only /dev/shm" '/dev/shm: Read-only' unshare --mount sh -c \
 	"$under" "mount -t tmpfs -o ro tmpfs /dev/shm"
+doctor "that /dev/shm is noexec" '/dev/shm is noexec' unshare --mount sh -c \
+	"$under" "mount -t tmpfs -o noexec tmpfs /dev/shm"
+doctor "that there is no /proc" '/proc is not there' unshare --mount sh -c \
+	"$under" 'mount -t tmpfs tmpfs /proc'
 export IPCLIFT_REGISTRY=$old
+
+# ---- for programs
+new_registry
+"$app" deny 334,449 $EPERM "$IPCLIFT_TOOL" doctor --quick --json PROGRAM \
+	>"$dir/doctor" 2>&1
+check "doctor --json" python3 - "$dir/doctor" <<'END'
+import json, sys
+d = json.load(open(sys.argv[1]))
+assert d["served"] is False
+texts = [(f["level"], f["text"], f["mend"]) for f in d["findings"]]
+assert sum(l == "warning" and "refused here" in t for l, t, m in texts) == 2
+assert any(l == "fault" and "no program PROGRAM" in t for l, t, m in texts)
+assert all("\n" not in t and "  " not in t for l, t, m in texts)
+END
 finish

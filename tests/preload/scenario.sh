@@ -13,7 +13,7 @@ set -u
 [ -r "$IPCLIFT_SHIM" ] || { echo "FAIL cannot read $IPCLIFT_SHIM"; exit 1; }
 shim=$(realpath "$IPCLIFT_SHIM")
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-dir=$(mktemp -d -p /dev/shm guest.XXXXXX 2>/dev/null || mktemp -d) || exit 1
+dir=$(mktemp -d -p /dev/shm app.XXXXXX 2>/dev/null || mktemp -d) || exit 1
 export IPCLIFT_REGISTRY=$dir/registry
 unset LD_PRELOAD IPCLIFT_ROUTE IPCLIFT_LIMITS IPCLIFT_IDS
 failed=0
@@ -27,7 +27,7 @@ trap scenario_cleanup EXIT
 # closed to them, and /dev/shm may be noexec.
 if [ "$(id -u)" = 0 ] && ! setpriv --reuid 65534 --regid 65534 --clear-groups \
 	test -r "$shim"; then
-	public=$(mktemp -d /tmp/guest.XXXXXX) || exit 1
+	public=$(mktemp -d /tmp/app.XXXXXX) || exit 1
 	chmod 0755 "$public"
 	cp "$shim" "$public/"
 	shim=$public/$(basename "$shim")
@@ -71,7 +71,7 @@ new_registry() {
 	rm -f "$IPCLIFT_REGISTRY"
 }
 
-# helper NAME [COMPILER [FLAG...]]: build guest_NAME.c (or NAME.c) into
+# helper NAME [COMPILER [FLAG...]]: build app_NAME.c (or NAME.c) into
 # $dir/NAME[.COMPILER] and say its path
 helper() {
 	local name=$1 cc=${2:-gcc} out src
@@ -79,7 +79,7 @@ helper() {
 	shift
 	[ $# = 0 ] || shift
 	out=$dir/$name.$cc
-	src=$here/guest_$name.c
+	src=$here/app_$name.c
 	[ -r "$src" ] || src=$here/$name.c
 	if [ ! -x "$out" ]; then
 		"$cc" -O1 -g -Wall -D_GNU_SOURCE -o "$out" "$src" "$@" \

@@ -10,7 +10,7 @@
 #include "t.h"
 #include <sys/ptrace.h>
 
-/* Long enough that a sleeper seldom looks for the dead. */
+/* Long enough that a sleeper seldom looks for exited tasks. */
 #define SLEPT_US 800000
 /* What "as soon as" is on a busy machine; the bug: some 700. */
 #define LATE_MS 250

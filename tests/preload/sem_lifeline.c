@@ -3,7 +3,7 @@
  * sem_lifeline: a process that holds something by SEM_UNDO and has a segment
  * attached is killed, and the kernel cannot walk its list of robust mutexes to
  * the end, or does not know one. What it held comes back all the same: for who
- * sleeps, before anybody has waited for the dead, and for who just looks.
+ * sleeps, before anybody has waited for the dead one, and for who just looks.
  *
  * The bug: only processes were asked after whose mark on that list had been
  * set.

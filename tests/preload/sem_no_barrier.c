@@ -7,7 +7,7 @@
 #include "t.h"
 
 #include <stdint.h>
-#include <sys/prctl.h>
+#include "seccomp.h"
 
 #define SETS 150
 #define ALONE 200
@@ -17,32 +17,6 @@ static struct {
 	volatile int ready, phase, done;
 } * shared;
 static int sets[SETS], other_set;
-
-/* As in <linux/filter.h>, which musl's compiler driver does not find. */
-struct instruction {
-	uint16_t code;
-	uint8_t jump_true, jump_false;
-	uint32_t k;
-};
-struct program {
-	unsigned short len;
-	const struct instruction *code;
-};
-
-static void deny_membarrier(void)
-{
-	const struct instruction code[] = {
-		{0x20, 0, 0, 0},		   /* load the call's number */
-		{0x15, 0, 1, SYS_membarrier},	   /* is it that? */
-		{0x06, 0, 0, 0x00050000u | EPERM}, /* an error */
-		{0x06, 0, 0, 0x7fff0000u},	   /* allow */
-	};
-	const struct program program = {4, code};
-
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	if (prctl(PR_SET_SECCOMP, 2 /* FILTER */, &program))
-		_exit(90);
-}
 
 /* In real time, if allowed, for the two must run at the same moment. Where
  * there is one CPU only it is a test of less. */
@@ -94,7 +68,7 @@ static void other(void)
 	pin(0);
 	if (semop(other_set, OPS({0, 1, 0}, {0, -1, 0})))
 		_exit(1);
-	deny_membarrier();
+	deny_two(SYS_membarrier, SYS_membarrier, EPERM);
 	while (!shared->ready)
 		sched_yield();
 	for (i = 0; i < SETS; i++) {

@@ -7,9 +7,8 @@
  */
 #include "t.h"
 
+#include "seccomp.h"
 #include <mqueue.h>
-#include <stdint.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 
 #define NR_FUTEX_WAITV 449
@@ -18,32 +17,6 @@
 #define MOST_US 100000
 
 static int set;
-
-/* As in <linux/filter.h>, which musl's compiler driver does not find. */
-struct instruction {
-	uint16_t code;
-	uint8_t jump_true, jump_false;
-	uint32_t k;
-};
-struct program {
-	unsigned short len;
-	const struct instruction *code;
-};
-
-static void deny(int err)
-{
-	const struct instruction code[] = {
-		{0x20, 0, 0, 0},	      /* load the number of the call */
-		{0x15, 0, 1, NR_FUTEX_WAITV}, /* is it that? */
-		{0x06, 0, 0, 0x00050000u | (unsigned)err}, /* an error */
-		{0x06, 0, 0, 0x7fff0000u},		   /* allow */
-	};
-	const struct program program = {4, code};
-
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	if (prctl(PR_SET_SECCOMP, 2 /* FILTER */, &program))
-		_exit(90);
-}
 
 static long used_us(void)
 {
@@ -98,13 +71,13 @@ static void sleepers(int err)
 	held = holder();
 	taker = t_fork();
 	if (!taker) {
-		deny(err);
+		deny_two(NR_FUTEX_WAITV, NR_FUTEX_WAITV, err);
 		_exit(code_of(semop(set, OPS({0, -1, 0}))));
 	}
 	t_wait_blocked(set, 0, GETNCNT, 1);
 	timed = t_fork();
 	if (!timed) {
-		deny(err);
+		deny_two(NR_FUTEX_WAITV, NR_FUTEX_WAITV, err);
 		_exit(code_of(semtimedop(set, OPS({0, -2, 0}), &limit)));
 	}
 	signalled = t_fork();
@@ -113,7 +86,7 @@ static void sleepers(int err)
 			.sa_handler = no_op, .sa_flags = SA_RESTART};
 
 		sigaction(SIGUSR1, &sa, NULL);
-		deny(err);
+		deny_two(NR_FUTEX_WAITV, NR_FUTEX_WAITV, err);
 		_exit(code_of(semop(set, OPS({0, -3, 0}))));
 	}
 	t_wait_blocked(set, 0, GETNCNT, 3);
@@ -140,7 +113,7 @@ static void queue(int err)
 	if (!pid) {
 		char text[8];
 
-		deny(err);
+		deny_two(NR_FUTEX_WAITV, NR_FUTEX_WAITV, err);
 		_exit(code_of((int)mq_timedreceive(
 			q, text, sizeof(text), NULL, &until)));
 	}
@@ -149,7 +122,7 @@ static void queue(int err)
 	if (!pid) {
 		char text[8];
 
-		deny(err);
+		deny_two(NR_FUTEX_WAITV, NR_FUTEX_WAITV, err);
 		until.tv_sec += 10;
 		_exit(code_of((int)mq_timedreceive(
 			q, text, sizeof(text), NULL, &until)));

@@ -134,7 +134,8 @@ static void kill_together(pid_t first, pid_t w)
 		stop_go(w);
 }
 
-/* The waker has committed, and dies together with whom it had alarmed. */
+/* The waker has committed, and dies together with whom it had the crash
+ * guard. */
 static void killed_together(void)
 {
 	pid_t w, first, second;
@@ -173,7 +174,7 @@ static void removal_together(void)
 	t_true(stop_wait(w, SIGSTOP));
 	two_sleepers(&first, &second);
 	if (under_shim)
-		t_quiet(stop_at(w, "visit_dismiss", "sem_dismiss", 1));
+		t_quiet(stop_at(w, "visit_cancel", "sem_cancel", 1));
 	kill_together(first, w);
 	t_true(wait_for(&shared->got, EIDRM, 8000));
 	t_true(t_join(second) == 0);

@@ -53,6 +53,40 @@ static inline void s_rm(int id)
 	t_eq(shmctl(id, IPC_RMID, NULL), 0);
 }
 
+/* A new segment, attached: nobody has written to its page; now text is there. */
+static inline char *s_fresh(int *ret_seg, const char *text)
+{
+	char *p;
+
+	*ret_seg = s_seg(PAGE);
+	p = s_at(*ret_seg);
+	t_true(!*p);
+	strcpy(p, text);
+	return p;
+}
+
+/* A child that has inherited a segment, with "mine" at `at`: says x, y, and z
+ * into `out`, and waits for a byte of `in` before the last two. It ends with 0
+ * if it finds what it wrote between them. */
+static inline int s_inheritor(char *at, int in, int out)
+{
+	char c;
+
+	alarm(T_LIMIT);
+	if (write(out, "x", 1) != 1 || read(in, &c, 1) != 1)
+		_exit(91);
+	if (strcmp(at, "mine"))
+		_exit(92);
+	strcpy(at, "the child's");
+	if (write(out, "y", 1) != 1)
+		_exit(93);
+	if (read(in, &c, 1) != 1 || strcmp(at, "the child's"))
+		_exit(94);
+	if (write(out, "z", 1) != 1)
+		_exit(95);
+	_exit(0);
+}
+
 /* Where nothing is mapped; a hole of n pages, kept free for the moment. */
 static inline char *s_hole(long n)
 {

@@ -47,6 +47,31 @@ static void errors(void)
 	s_rm(id);
 }
 
+/* Where a process that has attached nothing yet finds space, which is where it
+ * and its libraries are given more, it may attach. */
+static void attaches_first(void *arg)
+{
+	int id = *(int *)arg, i;
+	char *hole[64];
+
+	/* Nothing else has space for a page: the next mapping comes here. */
+	for (i = 0; i < 64; i++)
+		hole[i] = mmap(NULL, PAGE, PROT_NONE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	munmap(hole[63], PAGE);
+	t_true(shmat(id, hole[63], 0) == hole[63]);
+	t_eq(shmdt(hole[63]), 0);
+}
+
+static void first(void)
+{
+	int id = s_seg(PAGE);
+
+	t_story("the first, where there is room");
+	t_eq(s_in_child(attaches_first, &id), 0);
+	s_rm(id);
+}
+
 static void addresses(void)
 {
 	int id = s_seg(2 * PAGE), other = s_seg(2 * PAGE);
@@ -263,6 +288,7 @@ int main(void)
 {
 	t_begin();
 	another_user();
+	first();
 	errors();
 	addresses();
 	free_again();

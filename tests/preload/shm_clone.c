@@ -24,20 +24,8 @@ static int go[2], done[2];
 
 static int child(void *arg)
 {
-	char c;
-
 	(void)arg;
-	alarm(T_LIMIT);
-	if (write(done[1], "x", 1) != 1 || read(go[0], &c, 1) != 1)
-		_exit(91);
-	if (strcmp(at, "mine"))
-		_exit(92);
-	strcpy(at, "the child's");
-	if (write(done[1], "x", 1) != 1)
-		_exit(93);
-	if (read(go[0], &c, 1) != 1)
-		_exit(94);
-	_exit(strcmp(at, "the child's") ? 95 : 0);
+	return s_inheritor(at, go[0], done[1]);
 }
 
 /* The child has said something; a dead one never does. */
@@ -178,10 +166,7 @@ static void story(const struct way *way)
 	t_eq(shmdt(at), 0);
 	if (!way->unseen)
 		s_nattch(seg, 1);
-	other = s_seg(PAGE);
-	p = s_at(other);
-	t_true(!*p);
-	strcpy(p, "the other's");
+	p = s_fresh(&other, "the other's");
 	t_eq(write(go[1], "x", 1), 1);
 	t_true(told());
 	t_true(!strcmp(p, "the other's"));

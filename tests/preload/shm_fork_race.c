@@ -14,11 +14,11 @@
 #include <sys/shm.h>
 
 #define PROCESSES 100
-/* More than any list has room for at first. */
+/* More than any list has space for at first. */
 #define SEGMENTS 300
 
-/* So many that none has many attachments: then the dead among those are looked
- * for before each fork. */
+/* So many that none has many attachments: then exited tasks among those are
+ * looked for before each fork. */
 #define IDS 32
 
 static int ids[IDS];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * shm_hooks: a host that stands before munmap, mmap and shmdt with functions of
- * its own, as memory registration caches do (UCX, Open MPI): they look at each
- * call and pass it on to what comes after them. What they pass on counts, and
- * they are called neither for nothing nor in the midst of ours.
+ * shm_hooks: an application that stands before munmap, mmap and shmdt with
+ * functions of its own, as memory registration caches do (UCX, Open MPI): they
+ * look at each call and pass it on to what comes after them. What they pass on
+ * counts, and they are called neither for nothing nor in the midst of ours.
  */
 #include "shm.h"
 #include <dlfcn.h>

@@ -8,6 +8,7 @@
  * The bug: only children of who removed the segment were looked for. One whose
  * parent had ended wrote into the next segment that somebody made.
  */
+#include "raw.h"
 #include "shm.h"
 #include <poll.h>
 #include <stdint.h>
@@ -18,47 +19,20 @@
 static char *at;
 static int go[2], done[2], detached[2], seg;
 
-/* As syscall(2), which would be seen. */
-static long raw(long nr, long a, long b)
-{
-	register long r10 __asm__("r10") = 0, r8 __asm__("r8") = 0;
-	long ret = nr;
-
-	__asm__ volatile("syscall"
-			 : "+a"(ret)
-			 : "D"(a), "S"(b), "d"(0L), "r"(r10), "r"(r8)
-			 : "rcx", "r11", "memory");
-	return ret;
-}
-
 static int child(void)
 {
-	char c;
-
-	alarm(T_LIMIT);
-	if (write(done[1], "x", 1) != 1 || read(go[0], &c, 1) != 1)
-		_exit(91);
-	if (strcmp(at, "mine"))
-		_exit(92);
-	strcpy(at, "the child's");
-	if (write(done[1], "y", 1) != 1)
-		_exit(93);
-	if (read(go[0], &c, 1) != 1 || strcmp(at, "the child's"))
-		_exit(94);
-	if (write(done[1], "z", 1) != 1)
-		_exit(95);
-	_exit(0);
+	return s_inheritor(at, go[0], done[1]);
 }
 
 static void by_fork(void)
 {
-	if (!raw(SYS_fork, 0, 0))
+	if (!raw(SYS_fork, 0, 0, 0, 0))
 		child();
 }
 
 static void by_clone(void)
 {
-	if (!raw(SYS_clone, SIGCHLD, 0))
+	if (!raw(SYS_clone, SIGCHLD, 0, 0, 0))
 		child();
 }
 
@@ -66,13 +40,13 @@ static void by_clone3(void)
 {
 	uint64_t a[8] = {[4] = SIGCHLD};
 
-	if (!raw(435, (long)a, sizeof(a)))
+	if (!raw(435, (long)a, sizeof(a), 0, 0))
 		child();
 }
 
 static void by_two(void)
 {
-	pid_t pid = (pid_t)raw(SYS_fork, 0, 0);
+	pid_t pid = (pid_t)raw(SYS_fork, 0, 0, 0, 0);
 
 	if (pid) {
 		waitpid(pid, NULL, 0);
@@ -228,10 +202,7 @@ static void story(const struct story *s)
 	if (!s->removed)
 		s_rm(seg);
 	s_nattch(seg, 1);
-	other = s_seg(PAGE);
-	p = s_at(other);
-	t_true(!*p);
-	strcpy(p, "the other's");
+	p = s_fresh(&other, "the other's");
 	tell();
 	t_true(told('y'));
 	t_true(!strcmp(p, "the other's"));

@@ -64,10 +64,7 @@ int main(void)
 	s_nattch(seg, 1);
 	s_rm(seg);
 	s_nattch(seg, 1);
-	other = s_seg(PAGE);
-	p = s_at(other);
-	t_true(!*p);
-	strcpy(p, "the observer's");
+	p = s_fresh(&other, "the observer's");
 	t_eq(write(to[1], "x", 1), 1);
 	t_eq(t_join(pid), 0);
 	t_true(!strcmp(p, "the observer's"));

@@ -629,7 +629,7 @@ static void biased_look(void)
 	MUST(semctl(other_id, 0, GETVAL) == 0);
 }
 
-/* What the kernel has no room for does not concern another call. */
+/* What the kernel has no space for does not concern another call. */
 static void get_call(void)
 {
 	int segment = shmget(IPC_PRIVATE, 10000, 0600);

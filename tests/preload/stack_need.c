@@ -73,14 +73,24 @@ static void do_undo(void)
 	semop(sem, OPS({0, 1, U}));
 	semop(sem, OPS({0, -1, U}));
 }
+static struct sembuf ops[500];
+
 static void do_array(void)
 {
-	static struct sembuf ops[200];
-
 	for (int i = 0; i < 200; i++)
 		ops[i] = (struct sembuf){(unsigned short)(i % 100),
 			i < 100 ? 1 : -1, i % 2 ? U : 0};
 	semop(many, ops, 200);
+}
+/* As many as SEMOPM of the kernel; the last one waits. */
+static void do_array_wait(void)
+{
+	struct timespec t = {0, 1000000};
+
+	for (int i = 0; i < 500; i++)
+		ops[i] = (struct sembuf){
+			(unsigned short)(i % 100), i < 499 ? 1 : -100, 0};
+	semtimedop(many, ops, 500, &t);
 }
 static void do_wait(void)
 {
@@ -248,8 +258,8 @@ static const struct {
 	{
 		{"semop", do_semop, FOR_HANDLERS},
 		{"semop with undo", do_undo, FOR_HANDLERS},
-		/* A large array is copied to the stack. */
-		{"semop of 200", do_array, FOR_THREADS},
+		{"semop of 200", do_array, FOR_HANDLERS},
+		{"semtimedop of 500 that waits", do_array_wait, FOR_HANDLERS},
 		{"semtimedop that waits", do_wait, FOR_HANDLERS},
 		{"the same with undo", do_wait_undo, FOR_HANDLERS},
 		{"semctl", do_semctl, FOR_HANDLERS},

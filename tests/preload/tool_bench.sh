@@ -6,14 +6,9 @@
 # nothing behind when it is killed. How fast anything is decides nothing here.
 
 set -u
-if [[ -z ${TOOL_BENCH_INSIDE-} ]]; then
-    TOOL_BENCH_INSIDE=1 exec unshare --ipc --mount bash "$0"
-fi
-ipclift=${IPCLIFT_TOOL:?the command}
-work=$(mktemp -d -p "${IPCLIFT_TEST_DIR:-/dev/shm}" bench.XXXXXX) || exit 1
-trap 'rm -rf "$work"' EXIT
-# shellcheck source=tests/preload/checks.sh
-. "$(dirname "$0")/checks.sh"
+# shellcheck source=tests/preload/tool.sh
+. "$(dirname "$0")/tool.sh"
+unset IPCLIFT_REGISTRY
 bench() {
     status "$ipclift" bench "$@"
 }

@@ -6,20 +6,15 @@
 # meanwhile is found.
 
 set -u
-if [[ -z ${TOOL_CHECK_INSIDE-} ]]; then
-    TOOL_CHECK_INSIDE=1 exec unshare --ipc --mount bash "$0"
-fi
-ipclift=${IPCLIFT_TOOL:?the command}
+# shellcheck source=tests/preload/tool.sh
+. "$(dirname "$0")/tool.sh"
 shim=${IPCLIFT_SHIM:?names no libipclift.so}
 race=${IPCLIFT_TESTS:?names no tests}/race
-work=$(mktemp -d -p "${IPCLIFT_TEST_DIR:-/dev/shm}" check.XXXXXX) || exit 1
 storm=
 # shellcheck disable=SC2329 # called by trap
-cleanup() {
+at_end() {
     [[ -z $storm ]] || kill -KILL "$storm" 2>/dev/null
-    rm -rf "$work"
 }
-trap cleanup EXIT
 bad=0
 [[ -x $race/msg_storm ]] || { echo "no storms are built" && exit 77; }
 

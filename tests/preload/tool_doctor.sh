@@ -5,16 +5,9 @@
 # where something is; bench measures both sides.
 
 set -u
-if [[ -z ${TOOL_DOCTOR_INSIDE-} ]]; then
-    TOOL_DOCTOR_INSIDE=1 exec unshare --ipc --mount bash "$0"
-fi
-ipclift=${IPCLIFT_TOOL:?the command}
+# shellcheck source=tests/preload/tool.sh
+. "$(dirname "$0")/tool.sh"
 shim=${IPCLIFT_SHIM:?names no libipclift.so}
-work=$(mktemp -d -p "${IPCLIFT_TEST_DIR:-/dev/shm}" doctor.XXXXXX) || exit 1
-trap 'rm -rf "$work"' EXIT
-export IPCLIFT_REGISTRY=$work/registry
-# shellcheck source=tests/preload/checks.sh
-. "$(dirname "$0")/checks.sh"
 
 # says TEXT: doctor's output has it
 says() {
@@ -62,6 +55,22 @@ is "says so" "$(says "the library's path has a ' ' or ':'")" 1
 is "is not run" "$(status "$work/a b/shim/tool/ipclift" run -- true)" 125
 is "in one line" "$(grep -c 'cannot hold' "$work/err") $(wc -l <"$work/err")" \
     "1 1"
+
+# ---- gcc's AddressSanitizer wants to be first
+echo 'int main(void) { return 0; }' >"$work/asan.c"
+if gcc -fsanitize=address -o "$work/asan" "$work/asan.c" 2>/dev/null; then
+    is "a program with it does not start" "$(status "$ipclift" run -- \
+        "$work/asan")" 1
+    is "doctor says why" "$(status "$ipclift" doctor --quick "$work/asan")" 1
+    is "and what to do" \
+        "$(says '-> ASAN_OPTIONS=verify_asan_link_order=0 in')" 1
+    export ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0
+    is "then it starts" "$(status "$ipclift" run -- "$work/asan")" 0
+    is "and doctor knows" "$(status "$ipclift" doctor --quick "$work/asan")" 0
+    unset ASAN_OPTIONS
+else
+    echo "skip: no libasan"
+fi
 
 # ---- a registry of another version: magic, then the version
 printf '\1' | dd of="$IPCLIFT_REGISTRY" bs=1 seek=8 conv=notrunc status=none

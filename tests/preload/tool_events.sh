@@ -6,16 +6,14 @@
 # what nobody has used. The small things that commands say.
 
 set -u
-if [[ -z ${TOOL_EVENTS_INSIDE-} ]]; then
-    TOOL_EVENTS_INSIDE=1 exec unshare --ipc --mount bash "$0"
-fi
-ipclift=${IPCLIFT_TOOL:?the command}
-work=$(mktemp -d -p "${IPCLIFT_TEST_DIR:-/dev/shm}" events.XXXXXX) || exit 1
-trap 'rm -rf "$work" "$home/$name" "$home/$name.mq"' EXIT
+# shellcheck source=tests/preload/tool.sh
+. "$(dirname "$0")/tool.sh"
+# shellcheck disable=SC2329 # called by tool.sh
+at_end() {
+    rm -rf "${home:?}/$name" "$home/$name.mq"
+}
 home=/dev/shm/ipclift-$EUID name=tool-events.$$
 unset IPCLIFT_REGISTRY
-# shellcheck source=tests/preload/checks.sh
-. "$(dirname "$0")/checks.sh"
 on() {
     "$ipclift" "$1" --name "$name" "${@:2}"
 }
@@ -61,6 +59,37 @@ done
 is "equal ones are one line" "$(on events --only limit | grep msgmax |
     awk '{ print $5 }')" 3
 is "but in JSON" "$(on events --only limit --json | grep -c '"limit": *"msgmax"')" 3
+
+# ---- as they come
+"$ipclift" events --name "$name" --follow --only limit >"$work/follow" &
+follower=$!
+for ((i = 0; i < 500; i++)); do
+    [[ -s $work/follow ]] && break
+    sleep 0.02
+done
+is "what is there first" "$(($(wc -l <"$work/follow") >= 3))" 1
+on set semopm=5
+on run -- perl -e 'semop(semget(5, 1, 01600), pack "s18", (0) x 18)'
+for ((i = 0; i < 500; i++)); do
+    grep -q 'limit semopm=5' "$work/follow" && break
+    sleep 0.02
+done
+is "then what comes" "$(grep -c 'limit semopm=5: ipclift set --name' "$work/follow")" 1
+kill $follower
+wait $follower 2>/dev/null
+("$ipclift" events --name "$name" --follow --json >"$work/json" 2>"$work/err"
+    echo $? >"$work/status") &
+for ((i = 0; i < 500; i++)); do
+    [[ -s $work/json ]] && break
+    sleep 0.02
+done
+is "a JSON value each line" "$(python3 -c 'import json, sys
+for line in sys.stdin: json.loads(line)
+print("yes")' <"$work/json")" yes
+mv "$home/$name" "$work/aside"
+wait
+mv "$work/aside" "$home/$name"
+is "the registry goes" "$(cat "$work/status")$(says 'was removed')" 11
 
 # ---- gc
 on rm --all

@@ -66,6 +66,28 @@ as_user 40002 bash -c "umask 0777
     LD_PRELOAD=$shim IPCLIFT_REGISTRY=$work/masked ipcmk -Q >/dev/null &&
     LD_PRELOAD=$shim IPCLIFT_REGISTRY=$work/masked ipcmk -Q >/dev/null"
 is "a umask that leaves the owner out" $? 0
+# A file that its owner shares, in a sticky directory, where the kernel refuses
+# O_CREAT of it to others, and to root. The switch is the whole machine's.
+guarded=/proc/sys/fs/protected_regular
+was=$(cat $guarded 2>/dev/null)
+if [[ -w $guarded ]]; then
+    trap 'echo "$was" >$guarded' EXIT
+    as_user 40001 env LD_PRELOAD="$shim" IPCLIFT_REGISTRY="$work/shared" \
+        ipcmk -Q >/dev/null
+    chmod 666 "$work/shared"
+    for level in 1 2; do
+        echo $level >$guarded
+        is "protected_regular $level refuses O_CREAT" \
+            "$(status as_user 40002 bash -c ": >>$work/shared")" 1
+        is "but another user shares the registry" \
+            "$(status as_user 40002 env LD_PRELOAD="$shim" \
+                IPCLIFT_REGISTRY="$work/shared" ipcmk -Q)" 0
+        is "and root" "$(status use "$work/shared")" 0
+        is "and root looks" "$("$ipclift" ls --registry "$work/shared" msg |
+            tail -n +2 | wc -l)" $((1 + 2 * level))
+    done
+    echo "$was" >$guarded
+fi
 make "$work/held"
 flock "$work/held" sleep 60 &
 locker=$!

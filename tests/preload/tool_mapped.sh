@@ -11,34 +11,34 @@
 : "${IPCLIFT_TOOL:?names no ipclift}"
 bin=$(helper mapped "${CC:-cc}") || exit 1
 
-# guest MODE FAULT: what check says beside it; FAULT "" for none
-guest() {
+# app MODE FAULT: what check says beside it; FAULT "" for none
+app() {
 	local mode=$1 wanted=$2 line status
 
 	rm -rf "$dir"/registry*
-	coproc guest {
+	coproc app {
 		LD_PRELOAD=$shim exec "$bin" "$mode" "$IPCLIFT_REGISTRY"
 	}
-	read -r line <&"${guest[0]}"
-	[[ $line == ready ]] || fail "$mode: no guest"
+	read -r line <&"${app[0]}"
+	[[ $line == ready ]] || fail "$mode: no app"
 	"$IPCLIFT_TOOL" check >"$dir/out" 2>&1
 	status=$?
 	if [[ -z $wanted ]]; then
 		[[ $status == 0 ]] && ok "$mode: nothing found" ||
 			fail "$mode: status $status" "$dir/out"
-	elif grep -q "68 .*$guest_PID .*$wanted" "$dir/out" &&
+	elif grep -q "68 .*$app_PID .*$wanted" "$dir/out" &&
 		[[ $(grep -c . "$dir/out") == 2 ]]; then
 		ok "$mode: $wanted"
 	else
 		fail "$mode: status $status" "$dir/out"
 	fi
-	exec {guest[1]}>&-
-	wait "$guest_PID" 2>/dev/null
+	exec {app[1]}>&-
+	wait "$app_PID" 2>/dev/null
 }
 
-guest right ""
-guest unmapped "attached but not mapped"
-guest extra "mapped but not attached"
+app right ""
+app unmapped "attached but not mapped"
+app extra "mapped but not attached"
 
 # ---- doctor ----
 cat >"$dir/deny.py" <<'END'

@@ -6,23 +6,15 @@
 # and segments is compared with the kernel's own files.
 
 set -u
-if [[ -z ${TOOL_OBJECTS_INSIDE-} ]]; then
-    TOOL_OBJECTS_INSIDE=1 exec unshare --ipc --mount bash "$0"
-fi
-ipclift=${IPCLIFT_TOOL:?the command}
-here=$(cd "$(dirname "$0")" && pwd)
-work=$(mktemp -d -p "${IPCLIFT_TEST_DIR:-/dev/shm}" objects.XXXXXX) || exit 1
+# shellcheck source=tests/preload/tool.sh
+. "$(dirname "$0")/tool.sh"
 user=
 # shellcheck disable=SC2329 # called by trap
-cleanup() {
+at_end() {
     [[ -z $user ]] || kill -KILL "$user" 2>/dev/null
     umount "$work/mq" 2>/dev/null
-    rm -rf "$work"
 }
-trap cleanup EXIT
-export IPCLIFT_REGISTRY=$work/registry IPCLIFT_LIMITS=kernel
-# shellcheck source=tests/preload/checks.sh
-. "$(dirname "$0")/checks.sh"
+export IPCLIFT_LIMITS=kernel
 
 # json EXPRESSION: of $j, which is read from standard input
 json() {
@@ -40,7 +32,7 @@ wait_for() {
     bad=1
 }
 
-gcc -O1 -o "$work/objects" "$here/guest_objects.c" || exit 1
+gcc -O1 -o "$work/objects" "$here/app_objects.c" || exit 1
 mount -t mqueue none /dev/mqueue 2>/dev/null ||
     { mkdir -p "$work/mq" && mount -t mqueue none "$work/mq"; } || exit 1
 "$work/objects" make || exit 1

@@ -139,8 +139,23 @@ keeper=$(pgrep -P $front)
 program=$(pgrep -P "$keeper")
 kill -KILL $front
 wait $front 2>/dev/null
-is "front killed: kept" "$(files)" 1
-kill "$program"
+until_true '! kill -0 $program 2>/dev/null'
+until_true '[[ $(files) == 0 ]]'
+
+# A child of the program outlives it, as with unshare --kill-child.
+"$ipclift" run --private -- perl -e "$set_made"'
+    if (!fork) { exec "sleep", 60 } kill "STOP", $$; sleep 60' &
+front=$!
+until_true '[[ $(files) == 1 ]] &&
+    pgrep -P $(pgrep -P $(pgrep -P $front)) >/dev/null'
+program=$(pgrep -P "$(pgrep -P $front)")
+child=$(pgrep -P "$program")
+kill -KILL $front
+wait $front 2>/dev/null
+until_true '! kill -0 $program 2>/dev/null'
+is "front of a stopped program killed: its child lives" \
+    "$(kill -0 "$child" && files)" 1
+kill "$child"
 until_true '[[ $(files) == 0 ]]'
 
 "$ipclift" run --private -- perl -e "$set_made"'sleep 60' &

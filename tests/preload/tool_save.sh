@@ -18,7 +18,7 @@ second() {
     IPCLIFT_REGISTRY=$work/second "$@"
 }
 
-gcc -O1 -o "$work/objects" "$here/guest_objects.c" || exit 1
+gcc -O1 -o "$work/objects" "$here/app_objects.c" || exit 1
 # Ids that did not begin with 0, sequence numbers that did not stay 0.
 churn='use IPC::SysV qw(IPC_PRIVATE IPC_RMID); for (1 .. 70) {
     my $i = semget(IPC_PRIVATE, 1, 0600); semctl($i, 0, IPC_RMID, 0);
@@ -81,5 +81,12 @@ is "ids of another size" "$(IPCLIFT_REGISTRY=$work/wide status "$ipclift" \
     restore --force "$work/file")" 1
 is "a place that cannot be written" \
     "$(status "$ipclift" save /proc/none/file)" 1
+if [[ -x $(command -v strace) ]]; then
+    strace -o /dev/null -e trace=rename -e inject=rename:signal=KILL:when=1 \
+        "$ipclift" save "$work/file" >/dev/null 2>&1
+    is "killed where it replaces a file" \
+        "$(find "$work" -name 'file.ipclift-save-*' | wc -l)" 1
+    is "the next one goes" "$(status "$ipclift" save "$work/file")" 0
+fi
 is "no half file is left" "$(find "$work" -name 'file.*' -o -name 'again.*')" ""
 exit $bad

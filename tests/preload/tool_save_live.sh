@@ -23,9 +23,9 @@ if [[ $EUID == 0 && ${1-} != inside ]]; then
     rmdir "$work"
     exec unshare --ipc --mount bash "$0" inside
 fi
-gcc -O1 -o "$work/guest" "$here/guest_churn.c" || exit 1
-guest() {
-    "$ipclift" run -- "$work/guest" "$@"
+gcc -O1 -o "$work/app" "$here/app_churn.c" || exit 1
+app() {
+    "$ipclift" run -- "$work/app" "$@"
 }
 second() {
     IPCLIFT_REGISTRY=$work/second "$@"
@@ -40,9 +40,9 @@ left() {
 mkdir "$work/files"
 
 # ---- beside processes that remove objects and make them again
-guest keep || exit 1
+app keep || exit 1
 for seed in 1 2; do
-    "$ipclift" run -- "$work/guest" churn $seed &
+    "$ipclift" run -- "$work/app" churn $seed &
     churners+=" $!"
 done
 refused=0 unsound=0 missing=0
@@ -62,7 +62,7 @@ for i in $(seq 15); do
     }
     [ "$(second "$ipclift" check)" = "all invariants hold" ] ||
         unsound=$((unsound + 1))
-    second guest verify || missing=$((missing + 1))
+    second app verify || missing=$((missing + 1))
     rm "$work/file.$i"
 done
 is "of 15 files saved meanwhile, refused" "$refused" 0
@@ -72,7 +72,7 @@ is "the saved registry is sound" "$("$ipclift" check)" "all invariants hold"
 
 # ---- holes
 "$ipclift" rm --all
-guest wide
+app wide
 "$ipclift" ls >/dev/null
 before=$(du --block-size=1024 "$work/first" | cut -f1)
 # What it reads, by the account of a shell that waited for it.
@@ -86,12 +86,12 @@ is "the registry did not grow" "$((after - before < 512))" 1
 is "the file is small" "$(($(stat -c %s "$work/file") < 20000))" 1
 new_second
 is "restored" "$(status second timeout 10 "$ipclift" restore "$work/file")" 0
-is "with its bytes" "$(status second guest wide-is)" 0
+is "with its bytes" "$(status second app wide-is)" 0
 is "as holes" "$(($(du --block-size=1024 "$work/second" | cut -f1) < 8192))" 1
 
 # ---- a save that is killed. SIGXFSZ does it at the same place each time.
 "$ipclift" rm --all
-guest fill 8
+app fill 8
 cut_off() {
     (ulimit -f 1024 && exec "$ipclift" save "$work/files/file")
 }
@@ -175,7 +175,7 @@ changed() { # CODE
     status second "$ipclift" restore "$work/changed"
 }
 "$ipclift" rm --all
-guest keep || exit 1
+app keep || exit 1
 "$ipclift" save "$work/files/file" >/dev/null
 n=$((4 * 40))
 is "changed in nothing" "$(changed '')" 0
@@ -187,7 +187,7 @@ is "a key that is there twice" "$(changed \
 is "says which" "$(<"$work/err")" \
     "ipclift restore: sem 99204: its key is taken"
 is "and made the others" "$(<"$work/out")" "$n objects, 1 left out"
-is "all of them" "$(status second guest verify)" 0
+is "all of them" "$(status second app verify)" 0
 is "an id that is there twice" "$(changed \
     'my @o = grep { $_->[0] == 3 && !unpack "L", $_->[1] } @r; my $p = [@{$o[1]}];
      substr($p->[1], 8, 4) = pack "l", 77; push @r, $p')" 1
@@ -198,7 +198,7 @@ is "a segment whose key is there twice" "$(changed \
     'my @o = grep { $_->[0] == 3 && 2 == unpack "L", $_->[1] } @r;
      my $p = [@{$o[0]}]; substr($p->[1], 4, 4) = pack "l", 5 * 32768;
      push @r, $p, [4, pack("lLQ", 5 * 32768, 0, 4992) . "z" x 64]')" 1
-is "its bytes go nowhere" "$(status second guest verify)" 0
+is "its bytes go nowhere" "$(status second app verify)" 0
 is "mode bits that no object has" "$(changed \
     'for (@r) { substr($_->[1], 40, 4) = pack "L", 0xffffffff if $_->[0] == 3 }')" 0
 is "are not taken over" "$(second "$ipclift" check)" "all invariants hold"
@@ -223,8 +223,8 @@ is "sound then" "$(second "$ipclift" check)" "all invariants hold"
 
 # ---- no room for all of them
 "$ipclift" rm --all
-guest fill 24
-guest keep
+app fill 24
+app keep
 "$ipclift" save "$work/files/file" >/dev/null
 mkdir "$work/small"
 if [[ ${1-} == inside ]] && mount -t tmpfs -o size=16m small "$work/small"; then
@@ -233,7 +233,7 @@ if [[ ${1-} == inside ]] && mount -t tmpfs -o size=16m small "$work/small"; then
     is "it is told" "$(sed 's/[0-9]\+/N/' "$work/err")" \
         "ipclift restore: shm N: No space left on device"
     is "the others are made" "$(<"$work/out")" "$n objects, 1 left out"
-    is "and whole" "$(status guest verify)" 0
+    is "and whole" "$(status app verify)" 0
     is "nothing is lost" "$("$ipclift" check)" "all invariants hold"
     umount -l "$work/small"
 fi

@@ -23,7 +23,7 @@ export IPCLIFT_REGISTRY=$work/registry
 # shellcheck source=tests/preload/checks.sh
 . "$here/checks.sh"
 
-gcc -O1 -static -D_GNU_SOURCE -o "$work/kernel" "$here/guest_kernel.c" || exit 1
+gcc -O1 -static -D_GNU_SOURCE -o "$work/kernel" "$here/app_kernel.c" || exit 1
 strict() {
     "$ipclift" run --strict "$@"
 }
@@ -39,7 +39,7 @@ answers() {
 for how in native i386; do
     "$work/kernel" $how >"$work/out"
     if [[ $how == i386 && $(answers .) == ENOSYS ]]; then
-        echo "left out: this kernel has no i386 calls"
+        echo "skip: this kernel has no i386 calls"
         continue
     fi
     is "$how: the kernel serves them" "$(grep -c ENOSYS "$work/out")" 0

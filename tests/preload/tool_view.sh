@@ -8,15 +8,8 @@
 # Runs in an IPC namespace of its own.
 
 set -u
-if [[ -z ${TOOL_VIEW_INSIDE-} ]]; then
-    TOOL_VIEW_INSIDE=1 exec unshare --ipc --mount bash "$0"
-fi
-ipclift=${IPCLIFT_TOOL:?the command}
-work=$(mktemp -d -p "${IPCLIFT_TEST_DIR:-/dev/shm}" view.XXXXXX) || exit 1
-trap 'rm -rf "$work"' EXIT
-export IPCLIFT_REGISTRY=$work/registry
-# shellcheck source=tests/preload/checks.sh
-. "$(dirname "$0")/checks.sh"
+# shellcheck source=tests/preload/tool.sh
+. "$(dirname "$0")/tool.sh"
 
 # ---- no registry, wrong words
 for command in ls "show sem 1" "rm sem 1" gc get "set semmni=1" check waits \

@@ -3,8 +3,8 @@
  * undo_many: more processes with SEM_UNDO on one set than a call looks at in
  * turn are gone before anybody asks.
  *
- * The bug: with 1,001 of the dead every command of semctl said EIDRM, for a set
- * that was there: it gave up after a thousand had been reaped.
+ * The bug: with 1,001 exited tasks every command of semctl said EIDRM, for a
+ * set that was there: it gave up after a thousand had been reaped.
  */
 #include "t.h"
 

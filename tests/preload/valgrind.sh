@@ -37,11 +37,11 @@ checked() {
 
 if command -v valgrind >/dev/null; then
 	now() { date +%s%N; }
-	guest_sem=$(helper sem) || exit 1
+	app_sem=$(helper sem) || exit 1
 	t0=$(now)
-	valgrind -q "$guest_sem" 0x41 say x >/dev/null 2>&1
+	valgrind -q "$app_sem" 0x41 say x >/dev/null 2>&1
 	t1=$(now)
-	LD_PRELOAD=$shim valgrind -q "$guest_sem" 0x41 create 1 rm \
+	LD_PRELOAD=$shim valgrind -q "$app_sem" 0x41 create 1 rm \
 		>/dev/null 2>"$dir/err"
 	t2=$(now)
 	echo "     valgrind alone $(((t1 - t0) / 1000000)) ms," \

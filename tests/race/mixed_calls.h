@@ -23,7 +23,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 
-#define LIVES (1u << 17)
+#define LIVES (1u << 15) /* of a round; some thousands are used */
 #define MAX_PROCS 64
 #define N_SEMS 4
 #define TOKENS 40
@@ -72,7 +72,7 @@ static __thread struct life *me;
 static __thread struct storm_rng rng;
 static __thread uint8_t (*last_seen)[N_VIA][TYPES];
 static __thread uint32_t in_handler;
-static long n_rounds = 10, n_kills = 100, n_procs = 12, seed = 1;
+static long n_round = 200, n_kills = 1000, n_procs = 12, seed = 1;
 static const char *check_command;
 
 static void violation(const char *what, long a, long b)

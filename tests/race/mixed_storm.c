@@ -4,11 +4,13 @@
  * vfork, exec, are cancelled, stopped, interrupted by handlers that make such
  * calls too, and are killed: one, a group, all.
  *
- *	mixed_storm [--rounds N] [--kills N] [--procs P] [--seed S]
+ *	mixed_storm [--kills N] [--round N] [--procs P] [--seed S]
  *		[--check COMMAND]
  *
- * A round: P workers of a few threads; the parent kills and replaces N of them,
- * stops and continues others, then kills all. When everybody is dead:
+ * A round of --round kills, until there were --kills in all: P workers of a few
+ * threads; the parent kills and replaces them, stops and continues others, then
+ * kills all. Beside them a herd sleeps, is woken, and is killed (mixed_herd.h).
+ * When everybody is dead:
  *
  * - What was taken with SEM_UNDO is there again: each semaphore has its first
  *   value. Units moved without SEM_UNDO sum to what they were. Nobody is
@@ -28,6 +30,7 @@
  */
 #define _GNU_SOURCE
 #include "mixed_calls.h"
+#include "mixed_herd.h"
 
 /* ---- the process itself ---- */
 
@@ -169,6 +172,14 @@ static void any_call(void)
 	}
 }
 
+/* Also of one that is cancelled in the midst of a call: it is not stuck. */
+static void life_end(void *arg)
+{
+	(void)arg;
+	me->since = 0;
+	munmap(last_seen, LIVES * sizeof(*last_seen));
+}
+
 static void *thread_main(void *arg)
 {
 	int i, n;
@@ -177,10 +188,10 @@ static void *thread_main(void *arg)
 	if (!life_begin())
 		return NULL;
 	n = 20 + (int)rnd(2000);
+	pthread_cleanup_push(life_end, NULL);
 	for (i = 0; i < n; i++)
 		any_call();
-	me->since = 0;
-	munmap(last_seen, LIVES * sizeof(*last_seen));
+	pthread_cleanup_pop(1);
 	return NULL;
 }
 
@@ -226,6 +237,7 @@ static _Noreturn void worker(void)
 /* ---- the parent ---- */
 
 static pid_t workers[MAX_PROCS];
+static long n_killed;
 
 static void spawn(long i)
 {
@@ -246,6 +258,8 @@ static bool reap(pid_t pid, int flags)
 	int status;
 	pid_t got = waitpid(pid, &status, flags);
 
+	if (got > 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+		n_killed++;
 	/* SIGALRM and SIGUSR1: exec has put the handlers away. */
 	if (got > 0 && WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL &&
 		WTERMSIG(status) != SIGALRM && WTERMSIG(status) != SIGUSR1)
@@ -285,13 +299,14 @@ static void look_for_stuck(void)
 	}
 }
 
-static void storm(void)
+static void storm(long round)
 {
 	long k, i;
 
+	herd_start(round);
 	for (i = 0; i < n_procs; i++)
 		spawn(i);
-	for (k = 0; k < n_kills; k++) {
+	for (k = 0; k < n_round; k++) {
 		if (rnd(4))
 			storm_pause(&rng);
 		else
@@ -317,6 +332,7 @@ static void storm(void)
 		if (k % 64 == 0)
 			look_for_stuck();
 	}
+	herd->stop = 1;
 	/* All at once. */
 	for (i = 0; i < n_procs; i++)
 		kill(-workers[i], SIGKILL);
@@ -324,6 +340,17 @@ static void storm(void)
 		kill(workers[i], SIGKILL);
 	while (reap(-1, 0) || errno == EINTR)
 		;
+	n_killed += herd->kills;
+}
+
+/* What was sent in the last round is gone. */
+static void forget_lives(void)
+{
+	memset(sh->life, 0, atomic_load(&sh->lives) * sizeof(*sh->life));
+	memset(sh->disorder, 0, sizeof(sh->disorder));
+	atomic_store(&sh->lives, 1);
+	me->pid = (uint32_t)getpid();
+	me->born = birth_of(me->pid);
 }
 
 static void look_at_sems(void)
@@ -513,8 +540,8 @@ static void arena_map(void)
 }
 
 static const struct option_of options[] = {
-	{"rounds", .number = &n_rounds},
 	{"kills", .number = &n_kills},
+	{"round", .number = &n_round},
 	{"procs", .number = &n_procs},
 	{"seed", .number = &seed},
 	{"check", .text = &check_command},
@@ -524,6 +551,7 @@ static const struct option_of options[] = {
 int main(int argc, char **argv)
 {
 	long round;
+	uint64_t lives = 0;
 	double start = now_ms();
 	ssize_t n;
 
@@ -544,10 +572,10 @@ int main(int argc, char **argv)
 	if (!life_begin())
 		return 2;
 	make_objects();
-	for (round = 0; round < n_rounds && !sh->violations &&
-			atomic_load(&sh->lives) < LIVES / 2;
-		round++) {
-		storm();
+	for (round = 0; n_killed < n_kills && !sh->violations; round++) {
+		lives += atomic_load(&sh->lives);
+		forget_lives();
+		storm(round);
 		look_at_sems();
 		remove_private();
 		look_at_messages();
@@ -557,10 +585,11 @@ int main(int argc, char **argv)
 	}
 	if (!sh->violations || !getenv("STORM_KEEP"))
 		remove_objects();
-	printf("%s mixed_storm: %ld rounds of %ld kills, %u lives, %llu calls, "
-	       "seed %ld, %.1f s\n",
-		sh->violations ? "FAIL" : "ok", round, n_kills,
-		atomic_load(&sh->lives), (unsigned long long)sh->calls, seed,
+	lives += atomic_load(&sh->lives);
+	printf("%s mixed_storm: %ld rounds, %ld killed, %llu lives, "
+	       "%llu calls, seed %ld, %.1f s\n",
+		sh->violations ? "FAIL" : "ok", round, n_killed,
+		(unsigned long long)lives, (unsigned long long)sh->calls, seed,
 		(now_ms() - start) / 1e3);
 	return sh->violations != 0;
 }

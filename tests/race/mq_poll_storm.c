@@ -8,7 +8,7 @@
  * N times two senders and two receivers work at a queue that is polled, without
  * sleeping, and are killed at a random moment. Nobody has touched the queue
  * since when it is polled by an inlined system call, as by one that is asleep
- * in poll(2): it must be told of a message or of room that is there, though
+ * in poll(2): it must be told of a message or of space that is there, though
  * perhaps of one that is not. poll(2) by name must be right, and it must be in
  * step with mq_getattr(2) before and after that.
  *

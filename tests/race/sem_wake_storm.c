@@ -9,7 +9,7 @@
  *	sem	3 processes give units by semop(+1), 4 take them by semop(-1)
  *	msg	the same with msgsnd and msgrcv
  *	mq	and with mq_send and mq_receive
- *	many	24 sleep because a message queue is full, one makes room for all
+ *	many	24 sleep because a message queue is full, one makes space for all
  *		at once; it holds a robust mutex of its own and a unit with
  *		SEM_UNDO on another set
  *	group	one that gives and one that takes are killed together, on

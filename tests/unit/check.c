@@ -135,15 +135,15 @@ Test(check, message_queues)
 	m = msg_at(&me, q->types);
 	DAMAGE(m->node.left, 0, INV_MSG_TREE);
 	DAMAGE(m->node.up, m->node.up ^ 0x80000000u, INV_MSG_TREE);
-	ch = (struct msg_chunk *)msg_at(&me, q->class[1].room);
+	ch = (struct msg_chunk *)msg_at(&me, q->class[1].partial);
 	DAMAGE(ch->state, ch->state + (1 << 16), INV_MSG_CELL);
 	DAMAGE(ch->class, 2, INV_MSG_CHUNK);
 	DAMAGE(ch->prev, 5, INV_MSG_CHUNK);
 	DAMAGE(q->class[1].n_chunks, 2, INV_MSG_CHUNK);
-	DAMAGE(q->class[1].room, 0, INV_LEAK);
-	slab = (struct msg_slab *)msg_at(&me, all->room[2]);
-	DAMAGE(all->room[2], 0, INV_LEAK);
-	DAMAGE(all->idle[2], all->room[2], INV_MSG_SLAB);
+	DAMAGE(q->class[1].partial, 0, INV_LEAK);
+	slab = (struct msg_slab *)msg_at(&me, all->partial[2]);
+	DAMAGE(all->partial[2], 0, INV_LEAK);
+	DAMAGE(all->idle[2], all->partial[2], INV_MSG_SLAB);
 	DAMAGE(all->moving.off, 64, INV_MSG_SLAB);
 	DAMAGE(slab->used, slab->used | 1 << 10, INV_LEAK);
 	DAMAGE(slab->used, slab->used & ~1ULL, INV_BLOCK);
@@ -245,8 +245,8 @@ Test(check, segments)
 	DAMAGE(task_own(&me)->shm_free.off, seg->attach_all.off,
 		INV_SHM_RECORD);
 	DAMAGE(task_own(&me)->shm_head.off, 0, INV_LEAK);
-	DAMAGE(st->promised, st->promised + 1, INV_SHM_TOTAL);
-	DAMAGE(st->unpromised, 1, INV_SHM_TOTAL);
+	DAMAGE(st->reserved, st->reserved + 1, INV_SHM_TOTAL);
+	DAMAGE(st->overcommitted, 1, INV_SHM_TOTAL);
 	DAMAGE(st->pool, st->pool + 1, INV_SHM_POOL);
 	DAMAGE(st->n_kept, st->n_kept + 1, INV_SHM_POOL);
 	DAMAGE(st->near, st->near + SYS_PAGE, INV_SHM_RUN);

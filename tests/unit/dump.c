@@ -61,13 +61,13 @@ Test(dump, messages_small_and_large)
 	send(id, 9, 0, 'c');
 	cr_assert_eq(load_msgqueue(&me, id, &in), 0);
 	n = dump_messages(&me, id, &out, room, 0);
-	cr_assert_eq(n, (s64)(dump_message_room(3) + dump_message_room(8000) +
-				dump_message_room(0)));
+	cr_assert_eq(n, (s64)(dump_message_space(3) + dump_message_space(8000) +
+				dump_message_space(0)));
 	cr_assert_eq(dump_messages(&me, id, &out, room, sizeof(room)), n);
 	cr_expect_eq(memcmp(&in, &out, sizeof(in)), 0);
 	cr_expect(m->type == 9 && m->size == 3);
 	cr_expect_eq(memcmp(m + 1, "aaa\0\0\0\0", 8), 0, "padded with zeros");
-	m = (void *)((char *)m + dump_message_room(3));
+	m = (void *)((char *)m + dump_message_space(3));
 	cr_expect(m->type == 2 && m->size == 8000);
 	cr_expect_eq(((char *)(m + 1))[7999], 'b');
 	cr_assert_eq(msg_stat(&me, id, OBJECT_BY_ID, &st), 0);
@@ -104,7 +104,7 @@ Test(dump, posix_messages_in_the_order_of_receiving)
 			cr_assert_lt(i, 5);
 			cr_expect_eq(m->type, prios[order[i]]);
 			cr_expect_eq(*(char *)(m + 1), '0' + order[i]);
-			at += dump_message_room(m->size);
+			at += dump_message_space(m->size);
 		}
 		cr_expect_eq(i, 5);
 		close(d[k].fd);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The heap: classes, reuse, no overlap, and a file system without room.
+ * The heap: classes, reuse, no overlap, and a file system without space.
  */
 #include <stdio.h>
 #include <stdlib.h>

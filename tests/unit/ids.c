@@ -187,7 +187,7 @@ Test(ids_extended, the_round_is_4096_and_the_shift_24)
 	cr_assert_eq(id, 1 << 24);
 }
 
-Test(ids_extended, an_idx_near_the_end_can_be_wished)
+Test(ids_extended, an_idx_near_the_end_can_be_requested)
 {
 	s32 id;
 

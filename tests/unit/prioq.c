@@ -44,6 +44,18 @@ static void prepare(u32 new_cap)
 	prioq_init(q, cap, 64, sizeof(*q));
 }
 
+static void queue_insert(u32 idx, u32 prio, int front)
+{
+	prioq_insert_len(&me, q, idx, prioq_at(&me, q, idx)->len, prio, front);
+}
+
+static u32 queue_take(u32 *ret_prio)
+{
+	struct prio_place place;
+
+	return prioq_take_place(&me, q, ret_prio, &place);
+}
+
 static void nothing(struct caller *c, struct prio_block *block)
 {
 	(void)c, (void)block;
@@ -71,11 +83,11 @@ static u32 insert(u32 prio, u32 len, int front)
 {
 	u32 idx;
 
-	cr_assert_eq(prioq_room(&me, q, prio), 0);
+	cr_assert_eq(prioq_reserve(&me, q, prio), 0);
 	cr_assert_eq(me.journal->n, 0);
 	idx = prioq_item_alloc(&me, q);
 	prioq_at(&me, q, idx)->len = len;
-	prioq_insert(&me, q, idx, prio, front);
+	queue_insert(idx, prio, front);
 	return idx;
 }
 
@@ -93,7 +105,7 @@ static void put(u32 prio, u32 len, int front)
 
 static void take(void)
 {
-	u32 b = best(), prio = 0, idx = prioq_take(&me, q, &prio);
+	u32 b = best(), prio = 0, idx = queue_take(&prio);
 
 	cr_assert_eq(idx, held[b].idx);
 	cr_assert_eq(prio, held[b].prio);
@@ -109,14 +121,14 @@ static void take_and_put(u32 new_prio, u32 len)
 {
 	u32 b = best(), prio = 0, idx, in;
 
-	cr_assert_eq(prioq_room(&me, q, new_prio), 0);
-	idx = prioq_take(&me, q, &prio);
+	cr_assert_eq(prioq_reserve(&me, q, new_prio), 0);
+	idx = queue_take(&prio);
 	cr_assert_eq(idx, held[b].idx);
 	held[b] = held[--n_held];
 	in = prioq_item_alloc(&me, q);
 	cr_assert_neq(in, idx);
 	prioq_at(&me, q, in)->len = len;
-	prioq_insert(&me, q, in, new_prio, 0);
+	queue_insert(in, new_prio, 0);
 	prioq_item_free(&me, q, idx);
 	cr_assert_leq(me.journal->n, PRIOQ_ENTRIES);
 	journal_commit(&me);
@@ -149,6 +161,83 @@ static void check_walk(void)
 	cr_assert_eq(n, n_held);
 }
 
+/* ---- everything agrees: bits, leaves, FIFOs, free list, counts ---- */
+
+struct tally {
+	u64 n, bytes;
+};
+
+/* 0 if the FIFO is no chain of items from first to last. */
+static int fifo_add(const struct caller *c, const struct prioq *q, u64 ends,
+	struct tally *sum)
+{
+	u32 idx = (u32)ends;
+
+	for (;; idx = prioq_at(c, q, idx)->next) {
+		if (!idx || idx > q->made || ++sum->n > q->made)
+			return 0;
+		sum->bytes += prioq_at(c, q, idx)->len;
+		if (idx == (u32)(ends >> 32))
+			return 1;
+	}
+}
+
+/* Bits and leaves. */
+static int levels_valid(
+	const struct caller *c, const struct prioq *q, struct tally *sum)
+{
+	const struct prio_levels *lv = prioq_levels(c, q);
+	u32 g, b, n_leaves = 0;
+
+	for (g = 0; g < PRIO_LEAVES; g++) {
+		n_leaves += lv->leaf[g].off != 0;
+		if (!!(lv->top[g / 64] & (1ULL << g % 64)) !=
+				(lv->live[g] != 0) ||
+			(lv->live[g] && !lv->leaf[g].off))
+			return 0;
+		for (b = 0; b < 64; b++)
+			if ((lv->live[g] & (1ULL << b)) &&
+				(g * 64 + b >= q->first ||
+					!fifo_add(c, q,
+						((const u64 *)ref_must(
+							c, lv->leaf[g]))[b],
+						sum)))
+				return 0;
+	}
+	for (g = 0; g < PRIO_LEAVES / 64; g++)
+		if (!!(lv->any & (1ULL << g % 64)) != (lv->top[g] != 0))
+			return 0;
+	return n_leaves == q->n_leaves;
+}
+
+/* Each item once in the stack. Quadratic; queues of tests are small. */
+static int stack_valid(const struct prioq *q)
+{
+	u32 i, k, idx;
+
+	for (i = 0; i < q->n_free; i++) {
+		idx = *prioq_free_at(q, i);
+		if (!idx || idx > q->made)
+			return 0;
+		for (k = 0; k < i; k++)
+			if (*prioq_free_at(q, k) == idx)
+				return 0;
+	}
+	return 1;
+}
+
+static int is_valid(const struct caller *c, const struct prioq *q)
+{
+	struct tally sum = {0, 0};
+
+	if (prioq_count(q) ? !fifo_add(c, q, q->ends, &sum) : q->ends != 0)
+		return 0;
+	if (q->levels.off && !levels_valid(c, q, &sum))
+		return 0;
+	return sum.n == prioq_count(q) && sum.bytes == prioq_bytes(q) &&
+	       sum.n + q->n_free == q->made && stack_valid(q);
+}
+
 static void check(void)
 {
 	u64 bytes = 0;
@@ -158,7 +247,7 @@ static void check(void)
 		bytes += held[i].len;
 	cr_assert_eq(prioq_count(q), n_held);
 	cr_assert_eq(prioq_bytes(q), bytes);
-	cr_assert(prioq_valid(&me, q));
+	cr_assert(is_valid(&me, q));
 	check_walk();
 }
 
@@ -239,13 +328,12 @@ Test(prioq, every_change_can_be_undone)
 	prepare(60);
 	for (round = 0; round < 20000; round++) {
 		prio = priority(round / 997);
-		cr_assert_eq(prioq_room(&me, q, prio), 0);
+		cr_assert_eq(prioq_reserve(&me, q, prio), 0);
 		was = digest();
 		if (n_held && (n_held == 59 || unit_random() % 2)) {
-			idx = prioq_take(&me, q, &of_taken);
+			idx = queue_take(&of_taken);
 			if (unit_random() % 2)
-				prioq_insert(&me, q, prioq_item_alloc(&me, q),
-					prio, 0);
+				queue_insert(prioq_item_alloc(&me, q), prio, 0);
 			prioq_item_free(&me, q, idx);
 		} else {
 			insert(prio, 3, unit_random() % 4 == 0);

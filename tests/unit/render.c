@@ -115,7 +115,7 @@ static u32 list(size_t cap, s32 *ids, u32 most)
 }
 
 /* As the order example of doc/kernel-semantics.md §8, far ids included. */
-static void wish(s32 id)
+static void request_id(s32 id)
 {
 	caller_header(&me)->ids[FAC_SEM].next_id = id;
 	cr_assert_eq(sem_get(&me, 0, 1, 0600), id);
@@ -127,11 +127,11 @@ Test(render, rows_come_in_the_order_of_idx)
 	s32 got[8];
 	u32 i;
 
-	wish(32767);
-	wish(98805);
-	wish(0);
-	wish(2147450000);
-	wish(500);
+	request_id(32767);
+	request_id(98805);
+	request_id(0);
+	request_id(2147450000);
+	request_id(500);
 	cr_assert_eq(list(65536, got, 8), 5);
 	for (i = 0; i < 5; i++)
 		cr_expect_eq(got[i], want[i]);
@@ -157,8 +157,8 @@ Test(render_extended, a_far_id_costs_no_memory_between)
 	long before;
 	s32 got[4];
 
-	wish(1);
-	wish(15777204);
+	request_id(1);
+	request_id(15777204);
 	before = blocks();
 	cr_assert_eq(list(4096, got, 4), 2);
 	cr_expect_eq(got[0], 1);

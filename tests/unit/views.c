@@ -12,6 +12,7 @@
 #include "inspect/lockview.h"
 #include "inspect/mqview.h"
 #include "inspect/msgview.h"
+#include "inspect/semview.h"
 #include "shm/shmmap.h"
 #include "inspect/shmview.h"
 #include "inspect/taskview.h"
@@ -109,7 +110,7 @@ Test(views, who_sleeps_on_a_message_queue_and_what_for)
 	cr_expect_leq(s[0].since, sys_realtime_sec());
 	cr_expect_geq(s[0].since, sys_realtime_sec() - 50);
 	cr_expect_eq(s[1].pid, (u32)out);
-	cr_expect_eq(s[1].want, MSG_WANT_ROOM);
+	cr_expect_eq(s[1].want, MSG_WANT_SPACE);
 	cr_expect_eq(s[1].type, 9);
 	cr_expect_eq(s[1].size, 8002);
 	cr_assert_eq(wait_edges(&me, w, 4), 2);
@@ -117,12 +118,39 @@ Test(views, who_sleeps_on_a_message_queue_and_what_for)
 	cr_expect_eq(w[0].what, WAIT_FOR_MESSAGE);
 	cr_expect_eq(w[0].id, id);
 	cr_expect_eq(w[0].holder, 0);
-	cr_expect_eq(w[1].what, WAIT_FOR_ROOM);
+	cr_expect_eq(w[1].what, WAIT_FOR_SPACE);
 	cr_expect_eq(wait_circles(w, 2), 0);
 	end(in);
 	cr_expect_eq(msg_sleepers(&me, id, s, 4), 1, "the dead are left out");
 	end(out);
 	msg_remove(&me, id);
+}
+
+static void take_of_third(s32 id)
+{
+	struct sop op = {2, -4, 0};
+
+	sem_op(&me, id, &op, 1, NULL);
+}
+
+Test(views, who_sleeps_on_a_set)
+{
+	s32 id = sem_get(&me, 0, 3, 0600);
+	struct sem_sleeper s[2];
+	struct sem_value v[3];
+	pid_t in = unit_sleeper(take_of_third, id, 1);
+
+	cr_assert_eq(sem_sleepers(&me, id, s, 2), 1);
+	cr_expect_eq(s[0].pid, (u32)in);
+	cr_expect_eq(s[0].op.num, 2);
+	cr_expect_eq(s[0].op.op, -4);
+	cr_assert_eq(sem_values(&me, id, v, 2), 3, "asks for room for all");
+	cr_assert_eq(sem_values(&me, id, v, 3), 3);
+	cr_expect_eq(v[2].num, 2);
+	cr_expect_eq(v[2].ncnt, 1);
+	end(in);
+	cr_expect_eq(sem_sleepers(&me, id, s, 2), 0, "the dead are left out");
+	sem_remove(&me, id);
 }
 
 Test(views, attachments_of_a_segment)

@@ -156,40 +156,23 @@ dlopen:
 
 /*
  * RTLD_DEFAULT (0) and RTLD_NEXT (-1) are answered by who calls: these end in a
- * jump, so that the loader sees the application's return address.
+ * jump, so that the loader sees the application's return address. Any other
+ * handle goes to a function that gets that address as its last argument, in
+ * `from`. dlsym has two arguments and dlvsym three: %rdx is kept for both.
  */
-	.globl	dlsym
-	.type	dlsym, @function
-dlsym:
+	.macro	look_up name, by_handle, next, from
+	.globl	\name
+	.type	\name, @function
+\name:
 	leaq	1(%rdi), %rax
 	cmpq	$1, %rax
 	jbe	1f
-	movq	(%rsp), %rdx
-	jmp	next_by_handle
-1:	pushq	%rdi
-	pushq	%rsi
-	subq	$8, %rsp
-	call	next_dlsym
-	addq	$8, %rsp
-	popq	%rsi
-	popq	%rdi
-	testq	%rax, %rax
-	jz	2f
-	jmp	*%rax
-2:	ret
-	.size	dlsym, . - dlsym
-	.globl	dlvsym
-	.type	dlvsym, @function
-dlvsym:
-	leaq	1(%rdi), %rax
-	cmpq	$1, %rax
-	jbe	1f
-	movq	(%rsp), %rcx
-	jmp	next_by_version
+	movq	(%rsp), \from
+	jmp	\by_handle
 1:	pushq	%rdi
 	pushq	%rsi
 	pushq	%rdx
-	call	next_dlvsym
+	call	\next
 	popq	%rdx
 	popq	%rsi
 	popq	%rdi
@@ -197,6 +180,10 @@ dlvsym:
 	jz	2f
 	jmp	*%rax
 2:	ret
-	.size	dlvsym, . - dlvsym
+	.size	\name, . - \name
+	.endm
+
+	look_up	dlsym, next_by_handle, next_dlsym, %rdx
+	look_up	dlvsym, next_by_version, next_dlvsym, %rcx
 
 	.section .note.GNU-stack, "", @progbits

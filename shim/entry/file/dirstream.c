@@ -55,7 +55,7 @@ static struct listing *listing_make(struct caller *c)
 {
 	u32 most = (u32)caller_header(c)->ids[FAC_MQ].n_keys + 64;
 	size_t size = sizeof(struct listing) + most * sizeof(u64);
-	struct listing *l = sys_mmap(NULL, size, 3, 0x22, -1, 0);
+	struct listing *l = sys_mmap_private(size);
 
 	if ((unsigned long)l > -4096UL)
 		return NULL;

@@ -8,7 +8,7 @@
  * descriptor comes to be (mq_open, open, dup, fcntl) and cleared before a
  * number is closed or replaced, so a number that was closed and now names a
  * file is never taken for a queue; where the closing was not seen, by fstat(2)
- * in all calls but mq_send and mq_receive. A descriptor that came over exec or
+ * in all calls but mq_send, mq_receive and most closes. A descriptor that came over exec or
  * a socket is not in it: it is recognised by the inode of its FIFO at the first
  * mq_* call, or poll in a process that has used queues; in one that has not,
  * fdarrive.c sees it come.
@@ -25,6 +25,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include "entry/file/fd.h"
+#include "entry/world.h"
 #include "object/controlfile.h"
 #include "registry/cancel.h"
 
@@ -60,7 +61,7 @@ static struct fd_entry *entry_make(int fd)
 		return NULL;
 	at = &fd_table[fd / FD_CHUNK];
 	if (!__atomic_load_n(at, __ATOMIC_ACQUIRE)) {
-		chunk = sys_mmap(NULL, size, 3, 0x22, -1, 0);
+		chunk = sys_mmap_private(size);
 		if ((unsigned long)chunk > -4096UL)
 			return NULL;
 		if (!__atomic_compare_exchange_n(at, &seen, chunk, 0,
@@ -102,6 +103,10 @@ void fd_enter(struct caller *c, const struct mq_desc *d)
 	fd_used = 1;
 	if (c->pid != process_page.pid)
 		return;
+	if (unlikely(world_moved) && !d->nameless) {
+		fd_arrived(d->fd);
+		return;
+	}
 	e = entry_make(d->fd);
 	if (e)
 		entry_set(e, d->ident,
@@ -158,12 +163,25 @@ void fd_enter_dir(struct caller *c, int fd)
 		entry_set(e, 0, FD_DIR, 0);
 }
 
+void fd_ask_again(void)
+{
+	struct fd_entry *e;
+	u32 fd;
+
+	for (fd = 0; fd < fd_end(); fd++) {
+		e = fd_entry((int)fd);
+		if (e && (e->info & FD_MQ) && !(e->info & FD_NAMELESS))
+			entry_set(e, 0, FD_UNKNOWN, 0);
+	}
+}
+
 static int unknown_is_mq(struct caller *c, int fd)
 {
 	struct mq_desc d;
 
 	/* In a vfork child it is not noted. */
-	return c && !fd_lookup(c, fd, &d) && (fd_entry(fd)->info & FD_MQ);
+	return c && !fd_lookup(c, fd, &d) &&
+	       (world_moved || (fd_entry(fd)->info & FD_MQ));
 }
 
 int fd_still_mq(int fd)
@@ -207,7 +225,7 @@ int fd_lookup_slow(struct caller *c, int fd, struct mq_desc *ret)
 	fd_used = 1;
 	if (sys_call(__NR_fstat, fd, &st))
 		return -EBADF;
-	e = c->pid == process_page.pid ? entry_make(fd) : NULL;
+	e = c->pid == process_page.pid && !world_moved ? entry_make(fd) : NULL;
 	/* A signal handler or another thread uses what is being closed: noted
 	 * now, it would stay for the number's next owner. */
 	if (e && (atom_load_acquire(&e->info) & FD_CLOSING))
@@ -238,6 +256,19 @@ int fd_lookup_slow(struct caller *c, int fd, struct mq_desc *ret)
 	return 0;
 }
 
+int fd_is_elsewhere(struct caller *c, int fd)
+{
+	struct mq_desc d;
+	u32 at = 0;
+
+	while (process_enter_other(c, &at))
+		if (!fd_lookup(c, fd, &d))
+			return 1;
+	if (at)
+		process_home(0);
+	return 0;
+}
+
 /* ---- close, dup ---- */
 
 /* A served number that is going away. */
@@ -247,14 +278,39 @@ struct closing {
 	struct mq_desc mq;
 };
 
+/* A queue's, by the table, whose end concerns nobody: then nothing is lost if it
+ * is another file's by now, and no system call is made to find that out. */
+static int closes_unasked(int fd)
+{
+	const struct fd_entry *e = fd_entry(fd);
+	struct mq_desc d;
+	struct caller *c;
+
+	if (!e || (e->info & (FD_MQ | FD_NAMELESS)) != FD_MQ)
+		return 0;
+	c = fd_table_owner();
+	if (!c)
+		return 0;
+	fd_desc(c, fd, e, &d);
+	return !mq_closing_concerns(c, &d);
+}
+
 /* fd is about to be closed or replaced. */
 static void close_begin(int fd, struct closing *ret)
 {
 	struct caller *c;
 
 	ret->kind = 0;
+	if (unlikely(world_moved && fd_is_unknown(fd)) &&
+		(c = fd_table_owner()) && !fd_lookup(c, fd, &ret->mq)) {
+		ret->kind = FD_MQ;
+		atom_store_release(&fd_entry(fd)->info, FD_CLOSING);
+		mq_closing(c, &ret->mq);
+		return;
+	}
 	/* One that nobody has asked about goes as it came. */
-	if (likely(fd_is_unknown(fd) || !fd_is_served(fd))) {
+	if (likely(fd_is_unknown(fd) ||
+		    (!closes_unasked(fd) && !fd_is_served(fd)))) {
 		fd_forget(fd);
 		return;
 	}

@@ -104,6 +104,9 @@ static inline int fd_is_proc(int fd)
 	return unlikely(e && (e->info & FD_PROC));
 }
 
+/* Neither a result nor an error: the kernel's own answer is right. */
+#define FD_PASS (-0x7fffffffL)
+
 /* Of either kind: one load for the calls that serve both. */
 static inline int fd_is_served(int fd)
 {
@@ -136,6 +139,13 @@ static inline int fd_lookup(struct caller *c, int fd, struct mq_desc *ret)
 	fd_desc(c, fd, e, ret);
 	return 0;
 }
+
+/* After fd_lookup has said no: 1 if it is a queue of another IPC namespace that
+ * the process was in, whose the caller now is until process_home. */
+int fd_is_elsewhere(struct caller *c, int fd);
+/* The process is in another IPC namespace: what it has open is asked for at
+ * each use from now on. */
+void fd_ask_again(void);
 
 /* Above all numbers in the table. */
 u32 fd_end(void);

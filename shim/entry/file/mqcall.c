@@ -15,12 +15,32 @@
 #include <stdarg.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "entry/file/fdcall.h"
 #include "entry/file/mqcall.h"
 #include "entry/file/mqfile.h"
 #include "entry/file/mqpath.h"
 #include "registry/guard.h"
 
+#ifndef F_SETSIG
+#define F_SETSIG 10
+#define F_GETSIG 11
+#endif
+#ifndef F_SETLEASE
+#define F_SETLEASE 1024
+#endif
+#ifndef F_OFD_SETLK
+#define F_OFD_SETLK 37
+#define F_OFD_SETLKW 38
+#endif
+#ifndef F_SETPIPE_SZ
+#define F_SETPIPE_SZ 1031
+#define F_GETPIPE_SZ 1032
+#endif
+/* And O_LARGEFILE, O_NOFOLLOW. */
+#define HIDDEN_FLAGS (MQ_O_DIRECT | 0100000 | 0400000)
+#define O_ASYNC_FLAG 020000
+#define F_GET_RW_HINT_OF_FILE 1035
+#define F_SET_RW_HINT_OF_FILE 1036
+#define RW_HINT_MAX 5
 #define NR_COPY_FILE_RANGE 326
 #define NR_STATX 332
 #define IOCTL_FIONREAD 0x541b
@@ -117,6 +137,77 @@ static long on_write_at(int fd, s64 off)
 	return off < 0 ? -EINVAL : mqfile_write(fd);
 }
 
+/* ---- fcntl ---- */
+
+/* Of a regular file: of no effect here, and not kept. */
+static long rw_hint(struct caller *c, int cmd, void *user)
+{
+	u64 hint = 0;
+
+	if (cmd == F_GET_RW_HINT_OF_FILE)
+		return guard_write(c, user, &hint, sizeof(hint)) ? -EFAULT : 0;
+	if (guard_read(c, &hint, user, sizeof(hint)))
+		return -EFAULT;
+	return hint > RW_HINT_MAX ? -EINVAL : 0;
+}
+
+long entry_fcntl(int fd, int cmd, long arg)
+{
+	struct fd_entry *e = fd_entry(fd);
+	struct caller *c;
+	struct mq_desc d;
+	long ret;
+	int err;
+
+	switch (cmd) {
+	case F_GETFL:
+		ret = sys_call(__NR_fcntl, fd, cmd);
+		if (ret >= 0)
+			ret = (ret & ~(HIDDEN_FLAGS | MQ_O_ACCMODE)) |
+			      (e->info & FD_ACCESS) | mqfile_large(fd);
+		return ret;
+	case F_SETFL:
+		if (arg & MQ_O_DIRECT)
+			return -EINVAL;
+		/* A queue's file knows no O_ASYNC; a FIFO would signal. */
+		return sys_call(__NR_fcntl, fd, cmd,
+			(arg & ~(long)O_ASYNC_FLAG) |
+				(e->info & FD_NAMELESS ? 0 : MQ_O_DIRECT));
+	case F_GETSIG:
+	case F_SETSIG:
+		return 0;
+	case F_GETPIPE_SZ:
+	case F_SETPIPE_SZ:
+		return -EBADF;
+	case F_SETFD:
+		c = arg & FD_CLOEXEC ? NULL : fd_table_owner();
+		if (c) {
+			/* What is executed may poll it without us. */
+			fd_desc(c, fd, e, &d);
+			mq_watch(c, &d, MQ_POLLED_IN | MQ_POLLED_OUT);
+		}
+		break;
+	case F_GET_RW_HINT_OF_FILE:
+	case F_SET_RW_HINT_OF_FILE:
+		c = process_get(&err);
+		return c ? rw_hint(c, cmd, (void *)arg) : -err;
+	case F_SETLEASE:
+		/* Others have it open, or might. */
+		return arg >= F_RDLCK && arg <= F_UNLCK ? -EAGAIN : -EINVAL;
+	case F_SETLK:
+	case F_SETLKW:
+	case F_OFD_SETLK:
+	case F_OFD_SETLKW:
+		ret = mqfile_may_lock(fd, (const void *)arg);
+		if (ret)
+			return ret;
+		break;
+	default:
+		break;
+	}
+	return sys_call(__NR_fcntl, fd, cmd, arg);
+}
+
 /* ---- what is told ---- */
 
 static long on_ioctl(int fd, u32 request, long arg)
@@ -141,7 +232,7 @@ static long on_ioctl(int fd, u32 request, long arg)
 	case IOCTL_FIONCLEX:
 		return entry_fcntl(fd, F_SETFD, 0);
 	default:
-		return MQCALL_PASS;
+		return FD_PASS;
 	}
 }
 
@@ -219,7 +310,7 @@ static long on_fd(long nr, int fd, long b, long c, long d, long e)
 		if (is_itself((char *)b, (int)c))
 			return after_statx(
 				sys_call(nr, fd, b, c, d, e), fd, (void *)e);
-		return MQCALL_PASS;
+		return FD_PASS;
 	case __NR_fchmod:
 		return on_fchmod(fd, (u32)b);
 	case __NR_fchown:
@@ -228,9 +319,9 @@ static long on_fd(long nr, int fd, long b, long c, long d, long e)
 		if (is_itself((char *)b, (int)d))
 			return after_stat(
 				sys_call(nr, fd, b, c, d), fd, (void *)c);
-		return MQCALL_PASS;
+		return FD_PASS;
 	default:
-		return MQCALL_PASS;
+		return FD_PASS;
 	}
 }
 
@@ -242,12 +333,12 @@ long mqcall(long nr, long a, long b, long c, long d, long e, long f)
 	case __NR_sendfile:
 		if (in_first || fd_is_mq((int)b))
 			return on_sendfile((int)a, (int)b, (void *)c, d);
-		return MQCALL_PASS;
+		return FD_PASS;
 	case NR_COPY_FILE_RANGE:
 		if (in_first || fd_is_mq((int)c))
 			return on_copy_range((int)a, (void *)b, (int)c,
 				(void *)d, (unsigned)f);
-		return MQCALL_PASS;
+		return FD_PASS;
 	case __NR_readlink:
 		return mqpath_readlink(
 			(char *)a, (char *)b, c, sys_call(nr, a, b, c));
@@ -255,45 +346,15 @@ long mqcall(long nr, long a, long b, long c, long d, long e, long f)
 		return mqpath_readlink(
 			(char *)b, (char *)c, d, sys_call(nr, a, b, c, d));
 	default:
-		return in_first ? on_fd(nr, (int)a, b, c, d, e) : MQCALL_PASS;
+		return in_first ? on_fd(nr, (int)a, b, c, d, e) : FD_PASS;
 	}
 }
 
-/* ---- the names ---- */
+/* ---- the name ---- */
 
-#define ARGS6_(a, b, c, d, e, f, ...) \
-	(long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f)
-#define ARGS6(...) ARGS6_(__VA_ARGS__, 0, 0, 0, 0, 0, 0)
-
-/* Its own answer, or what libc or else the kernel says. */
-#define NAME(type, name, nr, params, ...)                               \
-	EXPORT type name params                                         \
-	{                                                               \
-		static void *next;                                      \
-		type(*real) params;                                     \
-		long ret = MQCALL_PASS;                                 \
-                                                                        \
-		if (unlikely(fd_used))                                  \
-			ret = mqcall(nr, ARGS6(__VA_ARGS__));           \
-		if (unlikely(ret != MQCALL_PASS))                       \
-			return (type)process_return(ret);               \
-		real = (type(*) params)process_next(&next, #name);      \
-		if (likely(real != NULL))                               \
-			return real(__VA_ARGS__);                       \
-		return (type)process_return(sys_call(nr, __VA_ARGS__)); \
-	}
-
-NAME(ssize_t, sendfile, __NR_sendfile,
-	(int out, int in, off_t *off, size_t len), out, in, off, len)
-NAME(ssize_t, sendfile64, __NR_sendfile,
-	(int out, int in, off64_t *off, size_t len), out, in, off, len)
-NAME(ssize_t, copy_file_range, NR_COPY_FILE_RANGE,
-	(int in, off64_t *in_off, int out, off64_t *out_off, size_t len,
-		unsigned flags),
-	in, in_off, out, out_off, len, flags)
 EXPORT int ioctl(int fd, unsigned long request, ...)
 {
-	long ret = MQCALL_PASS, arg;
+	long ret = FD_PASS, arg;
 	va_list ap;
 
 	va_start(ap, request);
@@ -302,7 +363,7 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 	if (unlikely(fd_is_mq(fd)))
 		/* musl's is an int. */
 		ret = on_ioctl(fd, (u32)request, arg);
-	if (likely(ret == MQCALL_PASS)) {
+	if (likely(ret == FD_PASS)) {
 		PROCESS_PASS_ON(int, ioctl, (int, unsigned long, ...), fd,
 			request, arg);
 		ret = sys_call(__NR_ioctl, fd, request, arg);

@@ -8,13 +8,13 @@
 
 #include "entry/file/fd.h"
 
-/* Neither a result nor an error: the kernel's own answer is right. */
-#define MQCALL_PASS (-0x7fffffffL)
-
 /*
  * The call if it is on a queue's descriptor (fd_used is set), -errno; or
- * MQCALL_PASS.
+ * FD_PASS.
  */
 long mqcall(long nr, long a, long b, long c, long d, long e, long f);
+
+/* fcntl on a queue's descriptor: -errno. */
+long entry_fcntl(int fd, int cmd, long arg);
 
 #endif

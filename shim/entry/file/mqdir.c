@@ -14,7 +14,7 @@
  * again after chdir and fchdir: at a plain name that the kernel did not find,
  * at "." as a directory, and before a file is made.
  *
- * Not served: links that lead here, system calls by number but open and access,
+ * Not served: links that lead here, system calls by number but opens and access,
  * libc's own listing (scandir, nftw, fts, glob), a relative path from without
  * (mqueue/NAME in /dev), times, and what the kernel refuses here with EPERM
  * (mkdir, rename, link), which says ENOENT. What libc writes by itself to a
@@ -26,6 +26,7 @@
 #include "entry/file/mqdir.h"
 #include "entry/file/mqfile.h"
 #include "object/perm.h"
+#include "registry/guard.h"
 
 #define F_PATH 010000000
 #define F_TMPFILE 020000000
@@ -136,6 +137,8 @@ static int can_read(const char *p)
 	static uintptr_t good;
 	uintptr_t page = (uintptr_t)p / SYS_PAGE;
 
+	if (unlikely((uintptr_t)p < GUARD_LOWEST))
+		return 0;
 	if (likely(__atomic_load_n(&good, __ATOMIC_RELAXED) == page))
 		return 1;
 	if (!sys_readable(p, 1))

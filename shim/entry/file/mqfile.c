@@ -283,9 +283,6 @@ void mqfile_statx(int fd, struct statx *to)
 
 /* ---- ftruncate ---- */
 
-#undef ftruncate
-#undef ftruncate64
-
 long mqfile_truncate(int fd, s64 size)
 {
 	struct mq_desc d;
@@ -298,26 +295,6 @@ long mqfile_truncate(int fd, s64 size)
 	if (size < 0 || size > 0x7fffffff || !may_write(&d))
 		return -EINVAL;
 	return mq_set_size(c, &d, size);
-}
-
-static long truncate_to(int fd, off_t size)
-{
-	return likely(!fd_is_mq(fd)) ? sys_call(__NR_ftruncate, fd, size)
-				     : mqfile_truncate(fd, size);
-}
-
-EXPORT int ftruncate(int fd, off_t size)
-{
-	if (likely(!fd_is_mq(fd)))
-		PROCESS_PASS_ON(int, ftruncate, (int, off_t), fd, size);
-	return (int)process_return(truncate_to(fd, size));
-}
-
-EXPORT int ftruncate64(int fd, off_t size)
-{
-	if (likely(!fd_is_mq(fd)))
-		PROCESS_PASS_ON(int, ftruncate64, (int, off_t), fd, size);
-	return (int)process_return(truncate_to(fd, size));
 }
 
 /* ---- pieces and locks ---- */

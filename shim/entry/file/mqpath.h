@@ -24,7 +24,7 @@ static inline int mqpath_maybe(const char *path)
 	       (path[1] == 'p' || path[1] == 'd');
 }
 /* readlink(2) of path, which the kernel has answered with ret, and has written
- * to buf, which has room for len: the queue's name is. */
+ * to buf, which has space for len: the queue's name is. */
 long mqpath_readlink(const char *path, char *buf, size_t len, long ret);
 
 #endif

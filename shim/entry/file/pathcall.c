@@ -127,17 +127,32 @@ EXPORT int statx(
 	return ret;
 }
 
-/* ---- unlink ---- */
+/* ---- what changes something ---- */
 
-EXPORT int unlink(const char *path)
-{
-	struct mqdir_at at;
+/* In /dev/mqueue `ours` is the answer, else libc's or the kernel's. */
+#define CHANGE(name, params, dir, ours, ...)                     \
+	EXPORT int name params                                   \
+	{                                                        \
+		struct mqdir_at at;                              \
+                                                                 \
+		if (unlikely(mqdir_is_before(dir, path, &at)))   \
+			return (int)process_return(ours);        \
+		PROCESS_PASS_ON(int, name, params, __VA_ARGS__); \
+		return (int)process_return(                      \
+			sys_call(__NR_##name, __VA_ARGS__));     \
+	}
 
-	if (unlikely(mqdir_is_before(AT_FDCWD, path, &at)))
-		return (int)process_return(mqdir_unlink(&at, 0));
-	PROCESS_PASS_ON(int, unlink, (const char *), path);
-	return (int)process_return(sys_call(__NR_unlink, path));
-}
+CHANGE(unlink, (const char *path), AT_FDCWD, mqdir_unlink(&at, 0), path)
+CHANGE(rmdir, (const char *path), AT_FDCWD, mqdir_unlink(&at, AT_REMOVEDIR),
+	path)
+CHANGE(chmod, (const char *path, mode_t mode), AT_FDCWD, mqdir_chmod(&at, mode),
+	path, mode)
+CHANGE(fchmodat, (int dir, const char *path, mode_t mode, int flags), dir,
+	mqdir_chmod(&at, mode), dir, path, mode, flags)
+CHANGE(chown, (const char *path, uid_t uid, gid_t gid), AT_FDCWD,
+	mqdir_chown(&at, uid, gid), path, uid, gid)
+CHANGE(lchown, (const char *path, uid_t uid, gid_t gid), AT_FDCWD,
+	mqdir_chown(&at, uid, gid), path, uid, gid)
 
 EXPORT int unlinkat(int dir, const char *path, int flags)
 {
@@ -151,16 +166,6 @@ EXPORT int unlinkat(int dir, const char *path, int flags)
 	return (int)process_return(sys_call(__NR_unlinkat, dir, path, flags));
 }
 
-EXPORT int rmdir(const char *path)
-{
-	struct mqdir_at at;
-
-	if (unlikely(mqdir_is_before(AT_FDCWD, path, &at)))
-		return (int)process_return(mqdir_unlink(&at, AT_REMOVEDIR));
-	PROCESS_PASS_ON(int, rmdir, (const char *), path);
-	return (int)process_return(sys_call(__NR_rmdir, path));
-}
-
 EXPORT int remove(const char *path)
 {
 	struct mqdir_at at;
@@ -172,46 +177,6 @@ EXPORT int remove(const char *path)
 	*__errno_location() = ENOSYS;
 	return -1;
 }
-
-/* ---- mode and owner ---- */
-
-EXPORT int chmod(const char *path, mode_t mode)
-{
-	struct mqdir_at at;
-
-	if (unlikely(mqdir_is_before(AT_FDCWD, path, &at)))
-		return (int)process_return(mqdir_chmod(&at, mode));
-	PROCESS_PASS_ON(int, chmod, (const char *, mode_t), path, mode);
-	return (int)process_return(sys_call(__NR_chmod, path, mode));
-}
-
-EXPORT int fchmodat(int dir, const char *path, mode_t mode, int flags)
-{
-	struct mqdir_at at;
-
-	if (unlikely(mqdir_is_before(dir, path, &at)))
-		return (int)process_return(mqdir_chmod(&at, mode));
-	PROCESS_PASS_ON(int, fchmodat, (int, const char *, mode_t, int), dir,
-		path, mode, flags);
-	return (int)process_return(sys_call(__NR_fchmodat, dir, path, mode));
-}
-
-#define CHOWN_LIKE(name)                                                       \
-	EXPORT int name(const char *path, uid_t uid, gid_t gid)                \
-	{                                                                      \
-		struct mqdir_at at;                                            \
-                                                                               \
-		if (unlikely(mqdir_is_before(AT_FDCWD, path, &at)))            \
-			return (int)process_return(                            \
-				mqdir_chown(&at, uid, gid));                   \
-		PROCESS_PASS_ON(int, name, (const char *, uid_t, gid_t), path, \
-			uid, gid);                                             \
-		return (int)process_return(                                    \
-			sys_call(__NR_##name, path, uid, gid));                \
-	}
-
-CHOWN_LIKE(chown)
-CHOWN_LIKE(lchown)
 
 /* ---- attributes ---- */
 

@@ -27,7 +27,7 @@ struct proc {
 	u64 size;
 };
 
-/* 0 with *ret; PROCFS_PASS if the number is another file by now; -errno. */
+/* 0 with *ret; FD_PASS if the number is another file by now; -errno. */
 static long proc_get(int fd, struct proc *ret)
 {
 	struct fd_entry *e = fd_entry(fd);
@@ -38,7 +38,7 @@ static long proc_get(int fd, struct proc *ret)
 	if (sys_call(__NR_fstat, fd, &st) || !S_ISREG(st.st_mode) ||
 		(u32)st.st_ino != ident >> 32) {
 		fd_forget_proc(fd);
-		return PROCFS_PASS;
+		return FD_PASS;
 	}
 	ret->c = process_get(&err);
 	ret->e = e;
@@ -92,7 +92,7 @@ long procfs_read(int fd, void *buf, size_t len)
 	if (p.which < PROC_SYSVIPC) {
 		bring_up(&p, fd, off);
 		p.e->pos = 1;
-		return PROCFS_PASS;
+		return FD_PASS;
 	}
 	n = read_control(&p, buf, len, off);
 	if (n > 0)
@@ -115,7 +115,7 @@ long procfs_pread(int fd, void *buf, size_t len, s64 off)
 		return read_control(&p, buf, len, off);
 	bring_up(&p, fd, off);
 	p.e->pos = 1;
-	return PROCFS_PASS;
+	return FD_PASS;
 }
 
 /* Bytes that the pieces have together, or -errno. */
@@ -187,7 +187,7 @@ long procfs_lseek(int fd, s64 off, int whence)
 	long err;
 
 	if (whence == SEEK_SET || whence == SEEK_CUR)
-		return PROCFS_PASS;
+		return FD_PASS;
 	err = proc_get(fd, &p);
 	if (err)
 		return err;
@@ -286,7 +286,7 @@ long procfs_writev(int fd, const void *iov, int n)
 	if (err)
 		return err;
 	/* Not on the stack, which may be small. */
-	text = sys_mmap(NULL, TEXT_MAX, 3, 0x22, -1, 0);
+	text = sys_mmap_private(TEXT_MAX);
 	if ((unsigned long)text > -4096UL)
 		return -ENOMEM;
 	total = gather(p.c, iov, n, text);

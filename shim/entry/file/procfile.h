@@ -8,10 +8,7 @@
 
 #include "entry/file/fd.h"
 
-/* Not ours: to be passed on as it is. */
-#define PROCFS_PASS (-0x7fffffffL)
-
-/* On a descriptor with FD_PROC; PROCFS_PASS: the kernel has the answer. */
+/* On a descriptor with FD_PROC; FD_PASS: the kernel has the answer. */
 long procfs_read(int fd, void *buf, size_t len);
 long procfs_pread(int fd, void *buf, size_t len, s64 off);
 long procfs_write(int fd, const void *buf, size_t len);

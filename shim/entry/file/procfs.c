@@ -68,11 +68,20 @@ static const char *last_of(const char *path)
 	return last;
 }
 
+/* /proc/self/fd/7: what is open there by O_PATH is the kernel's. */
+static int is_descriptor(const char *path, const char *name)
+{
+	return name - path > 3 && name[-2] == 'd' && name[-3] == 'f' &&
+	       name[-4] == '/';
+}
+
 int procfs_named(const char *path)
 {
 	const char *name = last_of(path);
 	u32 i;
 
+	if (unlikely(*name >= '0' && *name <= '9'))
+		return is_descriptor(path, name);
 	if (likely(*name != 's' && *name != 'm' && *name != 'a' &&
 		    *name != 'q'))
 		return 0;
@@ -264,40 +273,25 @@ static int opened(
 	return got == fd ? procfs_opened(path, flags, fd, before) : got;
 }
 
-/* libc's own, or the plain call where it has no such name. */
-static int open_on(void **next, const char *name, const char *path, int flags,
-	unsigned mode)
+/* libc's own, of openat's kind or of open's, or the plain call where it has no
+ * such name. */
+static int open_on(void **next, const char *name, int has_dir, int dir,
+	const char *path, int flags, unsigned mode)
 {
 	int before = *__errno_location(), fd;
-	open_fn real = (open_fn)process_next(next, name);
-	struct mqdir_at at;
-
-	if (unlikely(flags & (O_CREAT | O_TRUNC)) &&
-		mqdir_is_before(AT_FDCWD, path, &at))
-		return (int)process_return(mqdir_open(&at, flags, mode));
-	if (likely(real != NULL))
-		fd = real(path, flags, mode);
-	else
-		fd = (int)process_return(
-			sys_call(__NR_open, path, flags, mode));
-	return opened(AT_FDCWD, path, flags, mode, fd, before);
-}
-
-static int openat_on(void **next, const char *name, int dir, const char *path,
-	int flags, unsigned mode)
-{
-	int before = *__errno_location(), fd;
-	openat_fn real = (openat_fn)process_next(next, name);
+	void *real = process_next(next, name);
 	struct mqdir_at at;
 
 	if (unlikely(flags & (O_CREAT | O_TRUNC)) &&
 		mqdir_is_before(dir, path, &at))
 		return (int)process_return(mqdir_open(&at, flags, mode));
-	if (likely(real != NULL))
-		fd = real(dir, path, flags, mode);
-	else
+	if (unlikely(!real))
 		fd = (int)process_return(
 			sys_call(__NR_openat, dir, path, flags, mode));
+	else if (has_dir)
+		fd = ((openat_fn)real)(dir, path, flags, mode);
+	else
+		fd = ((open_fn)real)(path, flags, mode);
 	return opened(dir, path, flags, mode, fd, before);
 }
 
@@ -346,39 +340,39 @@ static int access_on(void **next, const char *name, const char *path, int mode)
 	return access_answer(AT_FDCWD, path, mode, ret, before);
 }
 
-#define OPEN_LIKE(name)                                          \
-	EXPORT int name(const char *path, int flags, ...)        \
-	{                                                        \
-		static void *next;                               \
-		MODE_ARGUMENT(flags, mode);                      \
-                                                                 \
-		return open_on(&next, #name, path, flags, mode); \
+#define OPEN_LIKE(name)                                                       \
+	EXPORT int name(const char *path, int flags, ...)                     \
+	{                                                                     \
+		static void *next;                                            \
+		MODE_ARGUMENT(flags, mode);                                   \
+                                                                              \
+		return open_on(&next, #name, 0, AT_FDCWD, path, flags, mode); \
 	}
 
-#define OPENAT_LIKE(name)                                               \
-	EXPORT int name(int dir, const char *path, int flags, ...)      \
-	{                                                               \
-		static void *next;                                      \
-		MODE_ARGUMENT(flags, mode);                             \
-                                                                        \
-		return openat_on(&next, #name, dir, path, flags, mode); \
+#define OPENAT_LIKE(name)                                                \
+	EXPORT int name(int dir, const char *path, int flags, ...)       \
+	{                                                                \
+		static void *next;                                       \
+		MODE_ARGUMENT(flags, mode);                              \
+                                                                         \
+		return open_on(&next, #name, 1, dir, path, flags, mode); \
 	}
 
 /* glibc's checked forms have no mode: they are called without O_CREAT. */
-#define OPEN_2_LIKE(name)                                     \
-	EXPORT int name(const char *path, int flags)          \
-	{                                                     \
-		static void *next;                            \
-                                                              \
-		return open_on(&next, #name, path, flags, 0); \
+#define OPEN_2_LIKE(name)                                                  \
+	EXPORT int name(const char *path, int flags)                       \
+	{                                                                  \
+		static void *next;                                         \
+                                                                           \
+		return open_on(&next, #name, 0, AT_FDCWD, path, flags, 0); \
 	}
 
-#define OPENAT_2_LIKE(name)                                          \
-	EXPORT int name(int dir, const char *path, int flags)        \
-	{                                                            \
-		static void *next;                                   \
-                                                                     \
-		return openat_on(&next, #name, dir, path, flags, 0); \
+#define OPENAT_2_LIKE(name)                                           \
+	EXPORT int name(int dir, const char *path, int flags)         \
+	{                                                             \
+		static void *next;                                    \
+                                                                      \
+		return open_on(&next, #name, 1, dir, path, flags, 0); \
 	}
 
 #define CREAT_LIKE(name)                                   \

@@ -31,7 +31,8 @@ static inline int procfs_prefix(const char *path)
 	       path[3] == 'o' && path[4] == 'c' && path[5] == '/' &&
 	       path[6] == 's' && path[7] == 'y' && path[8] == 's';
 }
-/* 1 if the last component is a name that one of ours has, too. */
+/* 1 if the last component is a name that one of ours has, too, or a number of
+ * a descriptor, which the path leads to. */
 int procfs_named(const char *path);
 static inline int procfs_maybe(const char *path)
 {

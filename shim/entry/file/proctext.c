@@ -56,7 +56,7 @@ enum facility proc_facility(int which)
 				    : proc_sysctl(which)->facility;
 }
 
-/* SIGXFSZ would kill a host that knows nothing of this file. */
+/* SIGXFSZ would kill an application that knows nothing of this file. */
 static u64 file_size_limit(void)
 {
 	u64 limit[2] = {~0ULL, 0};
@@ -86,7 +86,7 @@ static int append(int fd, const char *text, size_t n, u64 *size, u64 limit)
 static int append_rows(struct caller *c, int fd, enum facility f, u32 idx,
 	u64 *size, u64 limit)
 {
-	char *text = sys_mmap(NULL, TEXT_STEP, 3, 0x22, -1, 0);
+	char *text = sys_mmap_private(TEXT_STEP);
 	s64 n = 1;
 	int err = 0;
 

@@ -102,6 +102,17 @@ EXPORT FILE *fdopen(int fd, const char *mode)
 	return f;
 }
 
+/* fopen(3)'s ",ccs=": wide characters, which glibc has on none of
+ * fopencookie(3) and dies of. */
+static int is_wide(const char *mode)
+{
+	while (*mode && *mode != ',')
+		mode++;
+	return gnu_get_libc_version && *mode;
+}
+
+static FILE *reopened(int which, const char *mode, FILE *f, int before);
+
 /* fd is a served descriptor or -errno; errno was `before`. */
 static FILE *stream_or_close(long fd, const char *mode, int before)
 {
@@ -110,6 +121,11 @@ static FILE *stream_or_close(long fd, const char *mode, int before)
 	*__errno_location() = before;
 	if (process_return(fd) < 0)
 		return NULL;
+	if (unlikely(is_wide(mode))) {
+		entry_close((int)fd);
+		*__errno_location() = EINVAL;
+		return NULL;
+	}
 	f = stream_on((int)fd, mode);
 	if (!f)
 		entry_close((int)fd);
@@ -140,6 +156,8 @@ static FILE *opened(const char *path, const char *mode, FILE *f, int before)
 	which = procfs_find(path, f ? fileno(f) : -1);
 	if (which < 0)
 		return f;
+	if (unlikely(f && is_wide(mode)))
+		return reopened(which, mode, f, before);
 	if (f)
 		fclose(f);
 	return stream_or_close(

@@ -40,12 +40,12 @@ extern const char *gnu_get_libc_version(void) __attribute__((weak));
 static ssize_t stream_read(void *cookie, char *buf, size_t len)
 {
 	int fd = NUMBER(cookie);
-	long n = PROCFS_PASS;
+	long n = FD_PASS;
 
 	if (fd_is_served(fd))
 		n = fd_is_mq(fd) ? mqfile_read(fd, buf, len)
 				 : procfs_read(fd, buf, len);
-	if (n == PROCFS_PASS)
+	if (n == FD_PASS)
 		n = sys_call(__NR_read, fd, buf, len);
 	return process_return(n);
 }
@@ -59,12 +59,12 @@ static ssize_t stream_write(void *cookie, const char *buf, size_t len)
 	long n;
 
 	while (done < len) {
-		n = PROCFS_PASS;
+		n = FD_PASS;
 		if (fd_is_served(fd))
 			n = fd_is_mq(fd)
 				    ? mqfile_write(fd)
 				    : procfs_write(fd, buf + done, len - done);
-		if (n == PROCFS_PASS)
+		if (n == FD_PASS)
 			n = sys_call(__NR_write, fd, buf + done, len - done);
 		if (n < 0) {
 			process_return(n);
@@ -78,12 +78,12 @@ static ssize_t stream_write(void *cookie, const char *buf, size_t len)
 static int stream_seek(void *cookie, off64_t *off, int whence)
 {
 	int fd = NUMBER(cookie);
-	long at = PROCFS_PASS;
+	long at = FD_PASS;
 
 	if (fd_is_served(fd))
 		at = fd_is_mq(fd) ? mqfile_lseek(fd, *off, whence)
 				  : procfs_lseek(fd, *off, whence);
-	if (at == PROCFS_PASS)
+	if (at == FD_PASS)
 		at = sys_call(__NR_lseek, fd, *off, whence);
 	if (at < 0)
 		return (int)process_return(at);

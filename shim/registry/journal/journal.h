@@ -25,7 +25,7 @@
 
 #define JOURNAL_SIZE_SHIFT 56
 
-/* Entries that there is room for now. */
+/* Entries that there is space for now. */
 static inline s64 journal_left(const struct caller *c)
 {
 	return c->entries_end - c->entry_next;

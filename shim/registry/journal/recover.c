@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Rolling back a journal that its dead owner left; see recover.h.
+ *
+ * Keeps INV_JOURNAL (inspect/check.h).
  */
 #include "registry/journal/recover.h"
 #include "registry/journal/journal.h"

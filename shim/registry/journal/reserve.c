@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Growing a journal beyond its inline entries, and back; see reserve.h.
+ *
+ * Keeps INV_SPARE (inspect/check.h).
  */
 #include "registry/journal/reserve.h"
 #include "registry/heap.h"

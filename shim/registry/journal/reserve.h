@@ -8,7 +8,7 @@
 
 #include "registry/journal/journal.h"
 
-/* Room for n more entries, growing the journal if needed. Takes the heap lock
+/* Space for n more entries, growing the journal if needed. Takes the heap lock
  * if it has to grow, so call it before an operation's first change. 0 or
  * -ENOMEM. */
 int journal_reserve_slow(struct caller *c, u32 n);
@@ -29,7 +29,7 @@ static inline int journal_reserve(struct caller *c, u32 n)
 #define JOURNAL_KEPT 256u /* arbitrary */
 void journal_trim_slow(struct caller *c);
 /* The same, to no more than a new record has: not where anybody may have
- * reserved more. Needs no room. */
+ * reserved more. Needs no space. */
 void journal_drop(struct caller *c);
 static inline void journal_trim(struct caller *c)
 {

@@ -9,11 +9,9 @@
  * that is raised again goes to the end of the thread's queue, so those of its
  * number that came meanwhile are taken out first and follow it.
  */
+#include <linux/signal.h>
 #include "registry/event.h"
 
-#define SIG_SETMASK 2
-#define SIG_BLOCK 0
-#define SIG_UNBLOCK 1
 #define FIRST_REAL_TIME 32
 /* With which the libcs cancel: glibc 32, musl 33. */
 #define CANCEL_SIGNALS (1ULL << 31 | 1ULL << 32)
@@ -94,22 +92,23 @@ void section_raise(struct caller *c)
 {
 	/* A handler that runs now may defer signals of its own. */
 	struct deferred_signals d = c->deferred;
+	/* The mask was taken in a section: the shield is in it. */
+	const u64 mask = ~d.open & ~d.shielded;
 	u32 i;
 
 	c->deferred.n = 0;
 	c->deferred.pending = 0;
+	c->deferred.open = 0;
 	c->deferred.shielded = 0;
 	for (i = 0; i < d.n; i++)
 		if (sys_call(__NR_rt_tgsigqueueinfo, c->pid, c->tid,
 			    d.at[i].signo, d.at[i].info) &&
 			section_direct)
-			section_direct(d.at[i].signo, d.at[i].info, d.mask);
+			section_direct(d.at[i].signo, d.at[i].info, ~d.open);
 	if (d.pending & DEFERRED_LOG)
 		event_log_now(c);
-	/* The mask was taken in a section: the shield is in it. */
-	d.mask &= ~d.shielded;
 	if (d.pending & DEFERRED_MASK)
-		sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &d.mask, NULL, 8);
+		sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
 	else if (d.shielded)
 		sys_call(
 			__NR_rt_sigprocmask, SIG_UNBLOCK, &d.shielded, NULL, 8);

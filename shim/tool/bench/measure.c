@@ -278,7 +278,7 @@ static void take_locks(struct results *r, const struct row *row, long size,
 	json_object_array_add(r->locks, of);
 }
 
-static int has_room(struct results *r, const struct row *row, long size)
+static int has_space(struct results *r, const struct row *row, long size)
 {
 	struct statvfs st;
 
@@ -300,7 +300,7 @@ static int measure_size(struct results *r, const struct row *row,
 	struct args args;
 
 	args_make(&args, row, q, size);
-	for (round = 0; round < n && has_room(r, row, size); round++)
+	for (round = 0; round < n && has_space(r, row, size); round++)
 		for (i = 0; i < n_worlds; i++) {
 			progress_show("%s %s %ld, %s", row->table, row->work,
 				size, worlds[i].name);

@@ -251,7 +251,7 @@ static void write_picture(FILE *to, const struct picture *p, const char *type)
 	fputs("unset multiplot\nunset output\n", to);
 }
 
-/* All sizes of the table, and a little room. */
+/* All sizes of the table, and a little space. */
 static void write_range(FILE *to, const struct results *r, const char *table)
 {
 	double min = 0, max = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Means, medians and Student's t; see stats.h.
+ * Means, medians and Student's t; see stats.h. The library for this in C is the
+ * GSL, whose licence (GPL) a program under MIT that links it would come under.
  */
 #include "tool/bench/stats.h"
 

@@ -6,12 +6,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "inspect/rows.h"
 #include "render/eventtext.h"
 #include "object/limits.h"
 #include "tool/registry.h"
+#include "tool/view/choice.h"
 #include "tool/view/table.h"
 
-static int as_json;
+static int as_json, follow;
 static const char *since, *only;
 
 static const struct option_spec options[] = {
@@ -20,28 +22,14 @@ static const struct option_spec options[] = {
 		"of these kinds: limit (that stopped a call), death\n"
 		"(repaired, or its SEM_UNDO applied), room (there was\n"
 		"none), other"},
-	{"json", 0, NULL, &as_json, "as a JSON array"},
+	{"follow", 'f', NULL, &follow, "and then each as it comes"},
+	{"json", 0, NULL, &as_json,
+		"as a JSON array; with --follow a line each"},
 	{0},
 };
 
-static const char *const kinds[] = {"limit", "death", "room", "other"};
-#define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
-
-static size_t kind_of(const struct event *e)
-{
-	switch (e->code) {
-	case EVENT_LIMIT:
-		return 0;
-	case EVENT_RECOVERED:
-	case EVENT_REAPED:
-	case EVENT_DETACHED:
-		return 1;
-	case EVENT_NO_ROOM:
-		return 2;
-	default:
-		return 3;
-	}
-}
+/* Between two looks for new ones; arbitrary. */
+#define FOLLOW_NS 200000000
 
 /* Bits of the kinds in a list. 0, or EXIT_USAGE after a message. */
 static int parse_only(const char *list, unsigned *ret)
@@ -52,10 +40,11 @@ static int parse_only(const char *list, unsigned *ret)
 	*ret = 0;
 	do {
 		n = strcspn(at, ",");
-		for (i = 0; i < N_KINDS; i++)
-			if (strlen(kinds[i]) == n && !strncmp(kinds[i], at, n))
+		for (i = 0; i < N_EVENT_KINDS; i++)
+			if (strlen(event_kinds[i]) == n &&
+				!strncmp(event_kinds[i], at, n))
 				break;
-		if (i == N_KINDS)
+		if (i == N_EVENT_KINDS)
 			return usage_error("--only: '%.*s' is none of limit, "
 					   "death, room, other",
 				(int)n, at);
@@ -63,25 +52,6 @@ static int parse_only(const char *list, unsigned *ret)
 		at += n;
 	} while (*at++);
 	return 0;
-}
-
-static void add_text(struct caller *c, json_object *row, const struct event *e)
-{
-	const struct header *h = caller_header(c);
-	char text[EVENT_TEXT_MAX];
-
-	event_text(h, e, text, sizeof(text));
-	field_text(row, "event", "%s", text);
-	if (e->code != EVENT_LIMIT)
-		return;
-	limit_remedy(h, e, text, sizeof(text));
-	/* Shorter, for the table: the remedy must not be cut off. */
-	field_text(row, "event", "limit %s=%lld: %s", limit_name(e->arg[0]),
-		(long long)e->arg[1], text);
-	field_text(row, "limit", "%s", limit_name(e->arg[0]));
-	field_int(row, "value", (long long)e->arg[1]);
-	field_int(row, "asked", (long long)e->asked);
-	field_text(row, "remedy", "%s", text);
 }
 
 /* The same as the last one of the table, but for time and pid: it is counted
@@ -105,23 +75,86 @@ static int joined(json_object *rows, json_object *row, const char *const *same)
 	return 1;
 }
 
+static json_object *event_row(const struct event_view *v)
+{
+	const struct event *e = &v->event;
+	json_object *row = row_make(event_columns, v, 0);
+	char text[EVENT_TEXT_MAX];
+
+	if (e->code != EVENT_LIMIT)
+		return row;
+	limit_remedy(v->h, e, text, sizeof(text));
+	field_text(row, "limit", "%s", limit_name(e->arg[0]));
+	field_int(row, "value", (long long)e->arg[1]);
+	field_int(row, "asked", (long long)e->asked);
+	field_text(row, "remedy", "%s", text);
+	return row;
+}
+
+static int is_wanted(const struct event *e, s64 from, unsigned wanted)
+{
+	return (s64)e->time >= from && (wanted >> event_kind(e) & 1);
+}
+
+static const char *word(json_object *row, const char *field)
+{
+	const char *text =
+		json_object_get_string(json_object_object_get(row, field));
+
+	return text ? text : "-";
+}
+
+/* A line each, so that whoever reads them from a pipe has them at once. */
+static void print_event(json_object *row)
+{
+	if (as_json)
+		puts(json_object_to_json_string_ext(
+			row, JSON_C_TO_STRING_PLAIN |
+				     JSON_C_TO_STRING_NOSLASHESCAPE));
+	else
+		printf("%s  %7s  %-15s  %s\n", word(row, "time"),
+			word(row, "pid"), word(row, "command"),
+			word(row, "event"));
+	json_object_put(row);
+}
+
+/* What is there, and what comes, until a signal or the registry's end. */
+static int follow_events(struct caller *c, s64 from, unsigned wanted)
+{
+	const struct timespec nap = {0, FOLLOW_NS};
+	struct event_view v = {.h = caller_header(c)};
+	u64 seq = 0, next;
+
+	while (registry_glance_still()) {
+		while ((next = event_next(&c->region, seq))) {
+			/* The last one may be being written. */
+			if (!event_get(&c->region, next, &v.event) &&
+				next == v.h->event_seq)
+				break;
+			seq = next;
+			if (v.event.seq == seq &&
+				is_wanted(&v.event, from, wanted))
+				print_event(event_row(&v));
+		}
+		if (fflush(stdout))
+			return EXIT_FAILED;
+		nanosleep(&nap, NULL);
+	}
+	return failure("the registry was removed, or replaced by another");
+}
+
 static json_object *collect(struct caller *c, s64 from, unsigned wanted)
 {
 	static const char *const same[] = {"command", "event", NULL};
 	json_object *rows = json_object_new_array(), *row;
-	struct event e;
+	struct event_view v = {.h = caller_header(c)};
 	u64 seq = 0;
 
 	while ((seq = event_next(&c->region, seq))) {
-		if (!event_get(&c->region, seq, &e) || (s64)e.time < from ||
-			!(wanted >> kind_of(&e) & 1))
+		if (!event_get(&c->region, seq, &v.event) ||
+			!is_wanted(&v.event, from, wanted))
 			continue;
-		row = json_object_new_object();
-		field_time(row, "time", e.time);
-		field_int(row, "pid", e.pid);
-		field_text(row, "command", "%.16s", e.command);
-		field_text(row, "kind", "%s", kinds[kind_of(&e)]);
-		add_text(c, row, &e);
+		row = event_row(&v);
 		if (!as_json) {
 			field_int(row, "count", 1);
 			if (joined(rows, row, same))
@@ -134,27 +167,33 @@ static json_object *collect(struct caller *c, s64 from, unsigned wanted)
 
 static int events_main(int argc, char **argv)
 {
-	static const struct column columns[] = {{"TIME", "time", '<'},
-		{"PID", "pid", '>'}, {"COMMAND", "command", '<'},
-		{"TIMES", "count", '>'}, {"EVENT", "event", 'w'}, {0}};
 	const char *option, *value;
+	json_object *rows;
 	long long age = 0;
 	unsigned wanted = ~0u;
 	struct caller *c;
 	int err = no_words(argc, argv);
+	s64 from;
 
+	if (!err && follow && (choice_watch || choice_sort || choice_columns))
+		err = usage_error("--follow has columns and an order of its "
+				  "own");
 	if (!err && since)
 		err = parse_age("--since", since, &age);
 	if (!err && only)
 		err = parse_only(only, &wanted);
-	c = err ? NULL : registry_look(&err);
+	c = err ? NULL : follow ? registry_glance(&err) : registry_look(&err);
 	if (!c)
 		return err;
 	option = registry_option(&value);
 	if (option)
 		limit_remedy_for(option, value);
-	rows_print(columns,
-		collect(c, since ? (s64)time(NULL) - age : 0, wanted), as_json);
+	from = since ? (s64)time(NULL) - age : 0;
+	if (follow)
+		return follow_events(c, from, wanted);
+	rows = collect(c, from, wanted);
+	choice_order(event_columns, rows);
+	rows_print(event_columns, rows, as_json);
 	return EXIT_OK;
 }
 
@@ -175,6 +214,7 @@ const struct command events_command = {
 		"are no "
 		"events.",
 	.options = options,
-	.is = COMMAND_ON_REGISTRY,
+	.is = COMMAND_ON_REGISTRY | COMMAND_TABLE,
+	.columns = event_columns,
 	.main = events_main,
 };

@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "inspect/lockview.h"
+#include "inspect/rows.h"
 #include "tool/registry.h"
+#include "tool/view/choice.h"
 #include "tool/view/table.h"
 
 #define SHOWN 20 /* arbitrary: fits a screen */
@@ -60,30 +62,8 @@ static int compare(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static json_object *lock_row(const struct lock_view *v)
-{
-	json_object *row = json_object_new_object();
-
-	field_uint(row, "max", v->max_ns);
-	field_uint(row, "total", v->total_ns);
-	field_uint(row, "count", v->count);
-	field_uint(row, "avg", v->count ? v->total_ns / v->count : 0);
-	field_uint(row, "cnt_hold", v->cnt_hold);
-	field_uint(row, "cnt_lock", v->cnt_lock);
-	field_text(row, "name", "%s", v->name);
-	if (v->owner)
-		field_int(row, "owner", v->owner);
-	else
-		field_null(row, "owner");
-	return row;
-}
-
 static int print_locks(struct caller *c)
 {
-	static const struct column columns[] = {{"max", "max", '>'},
-		{"total", "total", '>'}, {"count", "count", '>'},
-		{"avg", "avg", '>'}, {"cnt_hold", "cnt_hold", '>'},
-		{"cnt_lock", "cnt_lock", '>'}, {"name", "name", '<'}, {0}};
 	json_object *rows = json_object_new_array();
 	struct list l = {0};
 	int timed = caller_header(c)->profiling != 0;
@@ -93,9 +73,12 @@ static int print_locks(struct caller *c)
 		return EXIT_FAILED;
 	if (l.n)
 		qsort(l.at, l.n, sizeof(*l.at), compare);
-	for (i = 0; i < l.n && (as_json || all || i < SHOWN); i++)
-		json_object_array_add(rows, lock_row(&l.at[i]));
-	rows_print(columns, rows, as_json);
+	for (i = 0; i < l.n && (as_json || all || choice_sort || i < SHOWN);
+		i++)
+		json_object_array_add(
+			rows, row_make(lock_columns, &l.at[i], (long long)i));
+	choice_order(lock_columns, rows);
+	rows_print(lock_columns, rows, as_json);
 	if (!as_json && i < l.n)
 		printf("and %zu locks more (--all)\n", l.n - i);
 	if (!as_json && !timed)
@@ -140,6 +123,7 @@ const struct command locks_command = {
 		"5: an\n"
 		"            object; sem #5: one that is gone; task PID; heap",
 	.options = options,
-	.is = COMMAND_ON_REGISTRY,
+	.is = COMMAND_ON_REGISTRY | COMMAND_TABLE,
+	.columns = lock_columns,
 	.main = locks_main,
 };

@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "inspect/rows.h"
 #include "render/render.h"
 #include "tool/view/objects.h"
 #include "tool/registry.h"
+#include "tool/view/choice.h"
 #include "tool/view/table.h"
 
 static int as_json, as_proc;
@@ -32,16 +34,39 @@ static int print_proc(struct caller *c, enum facility kind)
 	return n < 0 ? failure("%s", strerror((int)-n)) : EXIT_OK;
 }
 
+struct list {
+	json_object *rows;
+	struct glance glance;
+};
+
+/* For people: what it holds, and how many wait for that to change. */
+static void tell_waiting(json_object *row)
+{
+	int n = json_object_get_int(json_object_object_get(row, "waiting"));
+	json_object *holds = json_object_object_get(row, "holds");
+
+	if (n)
+		field_text(row, "holds", "%s, %d wait%s",
+			json_object_get_string(holds), n, n > 1 ? "" : "s");
+}
+
+/* But for a queue without name whose last user is dead: nobody can reach it, and
+ * somebody's next call frees it. */
 static int add_row(struct caller *c, const struct object *o, void *arg)
 {
-	json_object *row = object_row(o);
+	struct list *list = arg;
+	json_object *row;
 
-	(void)c;
+	if (o->kind == FAC_MQ && o->mq.unlinked && !mq_in_use(c, &o->mq.desc))
+		return 0;
+	row = object_row(c, o, &list->glance);
 	if (as_json) {
 		json_object_object_del(row, "label");
 		json_object_object_del(row, "holds");
+	} else {
+		tell_waiting(row);
 	}
-	json_object_array_add(arg, row);
+	json_object_array_add(list->rows, row);
 	return 0;
 }
 
@@ -67,12 +92,8 @@ static void shorten_times(json_object *rows)
 
 static int ls_main(int argc, char **argv)
 {
-	static const struct column columns[] = {{"KIND", "kind", '<'},
-		{"ID", "label", 's'}, {"KEY", "key", '<'},
-		{"OWNER", "owner", '<'}, {"PERMS", "perms", '>'},
-		{"USED", "used", '<'}, {"HOLDS", "holds", '<'}, {0}};
 	unsigned kinds = kinds_parse(argc, argv);
-	json_object *rows;
+	struct list list;
 	struct caller *c;
 	int err;
 
@@ -88,11 +109,14 @@ static int ls_main(int argc, char **argv)
 	if (as_proc)
 		return print_proc(
 			c, argc ? (enum facility)kind_parse(argv[0]) : FAC_SEM);
-	rows = json_object_new_array();
-	err = object_each(c, kinds, add_row, rows);
+	list.rows = json_object_new_array();
+	glance_take(c, &list.glance);
+	err = object_each(c, kinds, add_row, &list);
+	glance_deinit(&list.glance);
+	choice_order(object_columns, list.rows);
 	if (!as_json)
-		shorten_times(rows);
-	rows_print(columns, rows, as_json);
+		shorten_times(list.rows);
+	rows_print(object_columns, list.rows, as_json);
 	return err;
 }
 
@@ -104,6 +128,7 @@ const struct command ls_command = {
 		 "sem, msg,\n"
 		 "shm, mq. USED is when an operation was last done on it.",
 	.options = options,
-	.is = COMMAND_ON_REGISTRY,
+	.is = COMMAND_ON_REGISTRY | COMMAND_TABLE,
+	.columns = object_columns,
 	.main = ls_main,
 };

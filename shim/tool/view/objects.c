@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "inspect/semview.h"
 #include "shm/shmattach.h"
 #include "tool/registry.h"
 #include "tool/view/table.h"
@@ -247,19 +248,48 @@ static void add_perm(json_object *row, u32 uid, u32 mode)
 	field_text(row, "perms", "%03o", mode & 0777);
 }
 
-static void add_sem(json_object *row, const struct sem_stat *st)
+static void add_stat(json_object *row, const struct object_stat *st)
 {
 	add_perm(row, st->uid, st->mode);
-	field_int(row, "nsems", st->nsems);
-	field_text(row, "holds", "%u semaphore%s", st->nsems,
-		st->nsems > 1 ? "s" : "");
-	field_time(row, "used", st->otime);
+	field_user(row, "creator", st->cuid);
 	field_time(row, "changed", st->ctime);
+}
+
+/* Each with a blank before it; "..." for those that are more. */
+static const char *values_text(const struct sem_brief *b, u32 most, u32 of)
+{
+	static char text[SEM_BRIEF_VALUES * 6 + 8];
+	size_t used = 0;
+	u32 i;
+
+	for (i = 0; i < b->n && i < most; i++)
+		used += (size_t)sprintf(text + used, " %u", b->values[i]);
+	strcpy(text + used, i < of ? " ..." : "");
+	return text;
+}
+
+static void add_sem(
+	struct caller *c, json_object *row, const struct sem_stat *st)
+{
+	struct sem_brief b;
+	int known = !sem_brief(c, st->id, &b);
+
+	add_stat(row, &st->object);
+	field_int(row, "nsems", st->nsems);
+	field_text(row, "holds", "%u semaphore%s%s%s", st->nsems,
+		st->nsems > 1 ? "s" : "", known ? ":" : "",
+		known ? values_text(&b, 4, st->nsems) : "");
+	if (known) {
+		field_int(row, "lastpid", b.pid);
+		field_text(row, "semvals", "%s",
+			values_text(&b, SEM_BRIEF_VALUES, st->nsems) + 1);
+	}
+	field_time(row, "used", st->otime);
 }
 
 static void add_msg(json_object *row, const struct msg_stat *st)
 {
-	add_perm(row, st->uid, st->mode);
+	add_stat(row, &st->object);
 	field_uint(row, "messages", st->qnum);
 	field_uint(row, "bytes", st->cbytes);
 	field_uint(row, "qbytes", st->qbytes);
@@ -268,15 +298,16 @@ static void add_msg(json_object *row, const struct msg_stat *st)
 		human_bytes(st->qbytes));
 	field_int(row, "lspid", st->lspid);
 	field_int(row, "lrpid", st->lrpid);
+	field_int(
+		row, "lastpid", st->stime > st->rtime ? st->lspid : st->lrpid);
 	field_time(row, "used", st->stime > st->rtime ? st->stime : st->rtime);
-	field_time(row, "changed", st->ctime);
 }
 
 static void add_shm(json_object *row, const struct shm_stat *st)
 {
 	int dest = (st->mode & SHM_MODE_DEST) != 0;
 
-	add_perm(row, st->uid, st->mode);
+	add_stat(row, &st->object);
 	field_uint(row, "size", st->size);
 	field_uint(row, "nattch", st->nattch);
 	field_bool(row, "removed", dest);
@@ -285,8 +316,8 @@ static void add_shm(json_object *row, const struct shm_stat *st)
 		(unsigned long long)st->nattch, dest ? ", removed" : "");
 	field_int(row, "cpid", st->cpid);
 	field_int(row, "lpid", st->lpid);
+	field_int(row, "lastpid", st->lpid);
 	field_time(row, "used", st->atime > st->dtime ? st->atime : st->dtime);
-	field_time(row, "changed", st->ctime);
 }
 
 static void add_mq(json_object *row, const struct mq_view *v)
@@ -304,11 +335,17 @@ static void add_mq(json_object *row, const struct mq_view *v)
 	field_time(row, "changed", v->ctime / 1000000000);
 }
 
-json_object *object_row(const struct object *o)
+json_object *object_row(
+	struct caller *c, const struct object *o, const struct glance *g)
 {
 	json_object *row = json_object_new_object();
+	const struct glance_object *seen = glance_object_at(g, o->kind,
+		(u32)o->id & (o->kind == FAC_MQ ? ~0u : ids_mask(c)));
 
 	field_text(row, "kind", "%s", facility_names[o->kind]);
+	if (o->kind != FAC_SHM)
+		field_int(row, "waiting",
+			seen && seen->id == o->id ? seen->waiters : 0);
 	if (o->kind == FAC_MQ) {
 		field_text(row, "name", "/%s", o->mq.name);
 		field_text(row, "label", "/%s", o->mq.name);
@@ -320,7 +357,7 @@ json_object *object_row(const struct object *o)
 	field_text(row, "label", "%d", o->id);
 	field_text(row, "key", "0x%08x", (unsigned)o->key);
 	if (o->kind == FAC_SEM)
-		add_sem(row, &o->sem);
+		add_sem(c, row, &o->sem);
 	else if (o->kind == FAC_MSG)
 		add_msg(row, &o->msg);
 	else

@@ -8,6 +8,7 @@
 #include <json-c/json.h>
 
 #include "inspect/dump.h"
+#include "inspect/glance.h"
 #include "inspect/mqview.h"
 #include "msg/msg.h"
 #include "sem/sem.h"
@@ -56,7 +57,8 @@ const char *object_name(const struct object *o);
 /* IPC_RMID or mq_unlink: 0, or EXIT_FAILED after a message. */
 int object_destroy(struct caller *c, const struct object *o);
 
-/* What ls says of it. */
-json_object *object_row(const struct object *o);
+/* What ls says of it; who waits is of the glance. */
+json_object *object_row(
+	struct caller *c, const struct object *o, const struct glance *g);
 
 #endif

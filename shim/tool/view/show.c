@@ -8,13 +8,15 @@
 #include <string.h>
 
 #include "inspect/msgview.h"
+#include "inspect/rows.h"
 #include "inspect/semview.h"
 #include "inspect/shmview.h"
 #include "tool/view/objects.h"
 #include "tool/registry.h"
+#include "tool/view/choice.h"
 #include "tool/view/table.h"
 
-#define PARTS_MAX 4
+#define PARTS_MAX 4 /* with the end */
 
 static int as_json;
 
@@ -23,19 +25,24 @@ static const struct option_spec options[] = {
 	{0},
 };
 
-/* A part: rows in JSON under `field`. */
+typedef long ask_fn(
+	const struct object *o, struct caller *c, void *rows, unsigned n);
+
+/* A part: rows in JSON under `field`, each made of an element of the list that
+ * ask gives. */
 struct part {
 	const char *field, *title;
 	const struct column *columns;
+	ask_fn *ask;
+	size_t size; /* of an element */
 };
 
 /*
- * A list of unknown length, read whole: ask(arg, room, n) fills in at most n
+ * A list of unknown length, read whole: ask(arg, rows, n) fills in at most n
  * and says how many there are. *ret is malloced. The number, or -errno.
  */
-static long read_list(long (*ask)(const struct object *o, struct caller *c,
-			      void *room, unsigned n),
-	const struct object *o, struct caller *c, size_t size, void **ret)
+static long read_list(ask_fn *ask, const struct object *o, struct caller *c,
+	size_t size, void **ret)
 {
 	unsigned cap = 64;
 	long n;
@@ -51,12 +58,13 @@ static long read_list(long (*ask)(const struct object *o, struct caller *c,
 }
 
 #define LIST(name, type, call)                                                 \
-	static long name(const struct object *o, struct caller *c, void *room, \
+	static long name(const struct object *o, struct caller *c, void *rows, \
 		unsigned n)                                                    \
 	{                                                                      \
-		type *to = room;                                               \
+		type *to = rows;                                               \
 		return call;                                                   \
 	}
+LIST(ask_values, struct sem_value, sem_values(c, o->id, to, n))
 LIST(ask_holders, struct sem_holder, sem_holders(c, o->id, to, n))
 LIST(ask_sem, struct sem_sleeper, sem_sleepers(c, o->id, to, n))
 LIST(ask_messages, struct msg_entry, msg_entries(c, o->id, to, n))
@@ -65,204 +73,40 @@ LIST(ask_attachments, struct shm_attachment, shm_attachments(c, o->id, to, n))
 LIST(ask_entries, struct mq_entry, mq_entries(c, &o->mq.desc, to, n))
 LIST(ask_mq, struct mq_sleeper, mq_sleepers(c, &o->mq.desc, to, n))
 
-/* An array of rows made of each element of the list by fn. */
-static json_object *rows_of(long (*ask)(const struct object *o,
-				    struct caller *c, void *room, unsigned n),
-	const struct object *o, struct caller *c, size_t size,
-	void (*fn)(json_object *row, const void *element))
+static json_object *rows_of(
+	const struct part *part, const struct object *o, struct caller *c)
 {
-	json_object *rows = json_object_new_array(), *row;
+	json_object *rows = json_object_new_array();
 	void *list;
-	long n = read_list(ask, o, c, size, &list), i;
+	long n = read_list(part->ask, o, c, part->size, &list), i;
 
-	for (i = 0; i < n; i++) {
-		row = json_object_new_object();
-		fn(row, (char *)list + (size_t)i * size);
-		json_object_array_add(rows, row);
-	}
+	for (i = 0; i < n; i++)
+		json_object_array_add(rows,
+			row_make(part->columns,
+				(char *)list + (size_t)i * part->size, i));
 	free(list);
 	return rows;
 }
 
-/* ---- semaphores ---- */
-
-static json_object *values_of(struct caller *c, const struct object *o)
-{
-	json_object *rows = json_object_new_array();
-	u32 i;
-
-	for (i = 0; i < o->sem.nsems; i++) {
-		json_object *row = json_object_new_object();
-		int pid = sem_getpid(c, o->id, (s32)i);
-
-		field_int(row, "num", i);
-		field_int(row, "value", sem_getval(c, o->id, (s32)i));
-		field_int(row, "ncnt", sem_getncnt(c, o->id, (s32)i));
-		field_int(row, "zcnt", sem_getzcnt(c, o->id, (s32)i));
-		field_process(row, pid > 0 ? (unsigned)pid : 0);
-		json_object_array_add(rows, row);
-	}
-	return rows;
-}
-
-static void holder_row(json_object *row, const void *element)
-{
-	const struct sem_holder *h = element;
-
-	field_process(row, h->pid);
-	field_int(row, "num", h->num);
-	field_text(row, "undo", "%+d", h->adj);
-	field_time(row, "since", h->since);
-}
-
-static void sem_sleeper_row(json_object *row, const void *element)
-{
-	const struct sem_sleeper *s = element;
-
-	field_process(row, s->pid);
-	field_int(row, "tid", s->tid);
-	field_int(row, "num", s->op.num);
-	field_text(row, "op", "%+d", s->op.op);
-	field_time(row, "since", s->since);
-}
-
-static const struct part *show_sem(
-	struct caller *c, const struct object *o, json_object *about)
-{
-	static const struct column values[] = {{"NUM", "num", '>'},
-		{"VALUE", "value", '>'}, {"WAIT", "ncnt", '>'},
-		{"WAIT FOR 0", "zcnt", '>'}, {"LAST PID", "pid", '>'},
-		{"COMMAND", "command", '<'}, {0}};
-	static const struct column holders[] = {{"PID", "pid", '>'},
-		{"NUM", "num", '>'}, {"AT ITS DEATH", "undo", '>'},
-		{"SINCE", "since", '<'}, {"COMMAND", "command", '<'}, {0}};
-	static const struct column sleepers[] = {{"PID", "pid", '>'},
-		{"THREAD", "tid", '>'}, {"NUM", "num", '>'},
-		{"OPERATION", "op", '>'}, {"SINCE", "since", '<'},
-		{"COMMAND", "command", '<'}, {0}};
-	static const struct part parts[] = {{"values", NULL, values},
-		{"holders", "Who holds (SEM_UNDO):", holders},
-		{"waiters", "Who waits:", sleepers}, {0}};
-
-	json_object_object_add(about, "values", values_of(c, o));
-	json_object_object_add(about, "holders",
-		rows_of(ask_holders, o, c, sizeof(struct sem_holder),
-			holder_row));
-	json_object_object_add(about, "waiters",
-		rows_of(ask_sem, o, c, sizeof(struct sem_sleeper),
-			sem_sleeper_row));
-	return parts;
-}
-
-/* ---- message queues ---- */
-
-static void message_row(json_object *row, const void *element)
-{
-	const struct msg_entry *e = element;
-
-	field_int(row, "mtype", e->type);
-	field_uint(row, "size", e->size);
-}
-
-static void msg_sleeper_row(json_object *row, const void *element)
-{
-	static const char *const want[] = {[MSG_WANT_ANY] = "any message",
-		[MSG_WANT_TYPE] = "type",
-		[MSG_WANT_NOT_TYPE] = "not type",
-		[MSG_WANT_UP_TO] = "type <=",
-		[MSG_WANT_ROOM] = "room"};
-	const struct msg_sleeper *s = element;
-
-	field_process(row, s->pid);
-	field_int(row, "tid", s->tid);
-	field_text(row, "call", s->want == MSG_WANT_ROOM ? "msgsnd" : "msgrcv");
-	field_int(row, "mtype", s->type);
-	field_uint(row, "size", s->size);
-	if (s->want == MSG_WANT_ANY || s->want == MSG_WANT_ROOM)
-		field_text(row, "for", "%s", want[s->want]);
-	else
-		field_text(row, "for", "%s %lld",
-			s->want < 5 ? want[s->want] : "?", (long long)s->type);
-	field_time(row, "since", s->since);
-}
-
-static const struct part *show_msg(
-	struct caller *c, const struct object *o, json_object *about)
-{
-	static const struct column messages[] = {
-		{"MTYPE", "mtype", '>'}, {"SIZE", "size", 'b'}, {0}};
-	static const struct column sleepers[] = {{"PID", "pid", '>'},
-		{"THREAD", "tid", '>'}, {"IN", "call", '<'},
-		{"FOR", "for", 's'}, {"SIZE", "size", 'b'},
-		{"SINCE", "since", '<'}, {"COMMAND", "command", '<'}, {0}};
-	static const struct part parts[] = {
-		{"list", "Messages, oldest first:", messages},
-		{"waiters", "Who waits:", sleepers}, {0}};
-
-	json_object_object_add(about, "list",
-		rows_of(ask_messages, o, c, sizeof(struct msg_entry),
-			message_row));
-	json_object_object_add(about, "waiters",
-		rows_of(ask_msg, o, c, sizeof(struct msg_sleeper),
-			msg_sleeper_row));
-	return parts;
-}
-
-/* ---- segments ---- */
-
-static void attachment_row(json_object *row, const void *element)
-{
-	const struct shm_attachment *a = element;
-
-	field_process(row, a->pid);
-	field_text(row, "address", "0x%llx", (unsigned long long)a->addr);
-	field_int(row, "count", a->count);
-	field_text(row, "access", a->read_only ? "read" : "read, write");
-	field_time(row, "since", a->since);
-}
-
-static const struct part *show_shm(
-	struct caller *c, const struct object *o, json_object *about)
-{
-	static const struct column attachments[] = {{"PID", "pid", '>'},
-		{"ADDRESS", "address", '<'}, {"COUNT", "count", '>'},
-		{"ACCESS", "access", '<'}, {"SINCE", "since", '<'},
-		{"COMMAND", "command", '<'}, {0}};
-	static const struct part parts[] = {
-		{"attachments", "Who has it attached:", attachments}, {0}};
-
-	json_object_object_add(about, "attachments",
-		rows_of(ask_attachments, o, c, sizeof(struct shm_attachment),
-			attachment_row));
-	return parts;
-}
-
-/* ---- POSIX queues ---- */
-
-static void entry_row(json_object *row, const void *element)
-{
-	const struct mq_entry *e = element;
-
-	field_int(row, "priority", e->prio);
-	field_uint(row, "size", e->len);
-}
-
-static void mq_sleeper_row(json_object *row, const void *element)
-{
-	const struct mq_sleeper *s = element;
-
-	field_process(row, s->pid);
-	field_int(row, "tid", s->tid);
-	field_text(row, "call", s->sending ? "mq_send" : "mq_receive");
-	if (s->sending) {
-		field_int(row, "priority", s->prio);
-		field_uint(row, "size", s->len);
-	} else {
-		field_null(row, "priority");
-		field_null(row, "size");
-	}
-	field_time(row, "since", s->since);
-}
+static const struct part parts_of[][PARTS_MAX] = {
+	[FAC_SEM] = {{"values", NULL, sem_value_columns, ask_values,
+			     sizeof(struct sem_value)},
+		{"holders", "Who holds (SEM_UNDO):", sem_holder_columns,
+			ask_holders, sizeof(struct sem_holder)},
+		{"waiters", "Who waits:", sem_sleeper_columns, ask_sem,
+			sizeof(struct sem_sleeper)}},
+	[FAC_MSG] = {{"list", "Messages, oldest first:", msg_entry_columns,
+			     ask_messages, sizeof(struct msg_entry)},
+		{"waiters", "Who waits:", msg_sleeper_columns, ask_msg,
+			sizeof(struct msg_sleeper)}},
+	[FAC_SHM] = {{"attachments",
+		"Who has it attached:", shm_attachment_columns, ask_attachments,
+		sizeof(struct shm_attachment)}},
+	[FAC_MQ] = {{"list", "Messages, next first:", mq_entry_columns,
+			    ask_entries, sizeof(struct mq_entry)},
+		{"waiters", "Who waits:", mq_sleeper_columns, ask_mq,
+			sizeof(struct mq_sleeper)}},
+};
 
 static void add_notify(json_object *about, const struct mq_view *v)
 {
@@ -278,29 +122,6 @@ static void add_notify(json_object *about, const struct mq_view *v)
 	field_text(row, "how", "%s", how[v->notify_how]);
 	field_int(row, "signo", v->notify_signo);
 	json_object_object_add(about, "notify", row);
-}
-
-static const struct part *show_mq(
-	struct caller *c, const struct object *o, json_object *about)
-{
-	static const struct column messages[] = {
-		{"PRIORITY", "priority", '>'}, {"SIZE", "size", 'b'}, {0}};
-	static const struct column sleepers[] = {{"PID", "pid", '>'},
-		{"THREAD", "tid", '>'}, {"IN", "call", '<'},
-		{"PRIORITY", "priority", '>'}, {"SIZE", "size", 'b'},
-		{"SINCE", "since", '<'}, {"COMMAND", "command", '<'}, {0}};
-	static const struct part parts[] = {
-		{"list", "Messages, next first:", messages},
-		{"waiters", "Who waits:", sleepers}, {0}};
-
-	field_bool(about, "open", mq_in_use(c, &o->mq.desc));
-	add_notify(about, &o->mq);
-	json_object_object_add(about, "list",
-		rows_of(ask_entries, o, c, sizeof(struct mq_entry), entry_row));
-	json_object_object_add(about, "waiters",
-		rows_of(ask_mq, o, c, sizeof(struct mq_sleeper),
-			mq_sleeper_row));
-	return parts;
 }
 
 /* ---- all ---- */
@@ -345,30 +166,40 @@ static void print_parts(const struct part *parts, json_object *about)
 	for (; parts->field; parts++) {
 		json_object *rows = json_object_object_get(about, parts->field);
 
-		if (!json_object_array_length(rows))
+		if (!json_object_array_length(rows) ||
+			!choice_each(parts->columns, 0, NULL, NULL))
 			continue;
-		puts("");
-		if (parts->title)
-			puts(parts->title);
+		choice_order(parts->columns, rows);
+		if (!choice_bare && !choice_raw)
+			printf("\n%s%s", parts->title ? parts->title : "",
+				parts->title ? "\n" : "");
 		table_print(parts->columns, rows);
 	}
 }
 
+static int check_columns_of(int kind)
+{
+	const struct column *columns[PARTS_MAX] = {NULL};
+	int i;
+
+	for (i = 0; parts_of[kind][i].field; i++)
+		columns[i] = parts_of[kind][i].columns;
+	return choice_check_parts(columns);
+}
+
 static int show_main(int argc, char **argv)
 {
-	static const struct part *(*const show[])(struct caller * c,
-		const struct object *o,
-		json_object *about) = {show_sem, show_msg, show_shm, show_mq};
-	const struct part *parts;
+	const struct part *parts, *p;
 	json_object *about;
 	struct object o;
+	struct glance g;
 	struct caller *c;
 	int kind = argc ? kind_parse(argv[0]) : -1, err;
 
 	if (kind < 0 || argc != 2)
 		return usage_error("name one object: sem ID, msg ID, shm ID or "
 				   "mq NAME");
-	if (object_word((enum facility)kind, argv[1]))
+	if (object_word((enum facility)kind, argv[1]) || check_columns_of(kind))
 		return EXIT_USAGE;
 	c = registry_look(&err);
 	if (!c)
@@ -376,15 +207,24 @@ static int show_main(int argc, char **argv)
 	err = object_find(c, (enum facility)kind, argv[1], &o);
 	if (err)
 		return err;
-	about = object_row(&o);
-	parts = show[kind](c, &o, about);
+	glance_take(c, &g);
+	about = object_row(c, &o, &g);
+	glance_deinit(&g);
+	parts = parts_of[kind];
+	if (kind == FAC_MQ) {
+		field_bool(about, "open", mq_in_use(c, &o.mq.desc));
+		add_notify(about, &o.mq);
+	}
+	for (p = parts; p->field; p++)
+		json_object_object_add(about, p->field, rows_of(p, &o, c));
 	if (as_json) {
 		json_object_object_del(about, "label");
 		json_object_object_del(about, "holds");
 		json_print(about);
 		return EXIT_OK;
 	}
-	print_head(&o, about);
+	if (!choice_bare && !choice_raw)
+		print_head(&o, about);
 	print_parts(parts, about);
 	json_object_put(about);
 	return EXIT_OK;
@@ -402,6 +242,6 @@ const struct command show_command = {
 		 "  shm ID   who has it attached, where and since when\n"
 		 "  mq NAME  its messages, who sleeps, who is notified",
 	.options = options,
-	.is = COMMAND_ON_REGISTRY,
+	.is = COMMAND_ON_REGISTRY | COMMAND_TABLE,
 	.main = show_main,
 };

@@ -4,6 +4,8 @@
  */
 #include "tool/view/table.h"
 
+#include <ctype.h>
+#include <libsmartcols.h>
 #include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,10 +15,7 @@
 #include <unistd.h>
 
 #include "tool/registry.h"
-
-#define COLUMNS_MAX 12
-#define WIDTH 80
-#define CUT_LEAST 8 /* a column is not cut below that */
+#include "tool/view/choice.h"
 
 const char *colour(char which)
 {
@@ -62,76 +61,98 @@ const char *human_bytes(unsigned long long n)
 	return to;
 }
 
+const char *human_age(double v)
+{
+	static char text[32];
+
+	if (v < 100)
+		snprintf(text, sizeof(text), "%.0f s", v);
+	else if (v < 6000)
+		snprintf(text, sizeof(text), "%.0f min", v / 60);
+	else if (v < 360000)
+		snprintf(text, sizeof(text), "%.0f h", v / 3600);
+	else
+		snprintf(text, sizeof(text), "%.0f d", v / 86400);
+	return text;
+}
+
 static const char *cell(json_object *row, const struct column *c)
 {
 	json_object *value = json_object_object_get(row, c->field);
 
 	if (!value)
 		return "-";
-	if (c->side == 'b')
+	if (c->side == 'b' && !choice_raw)
 		return human_bytes(json_object_get_uint64(value));
+	if (c->side == 'a' && !choice_raw)
+		return human_age(json_object_get_double(value));
 	return json_object_get_string(value);
 }
 
-/* The line's end is the caller's. */
-static void print_cell(const char *text, int width, char side, int last)
+/* A field that no table has by itself has its name as heading. */
+static void add_column(const struct column *c, void *table)
 {
-	if (side == '>' || side == 'b')
-		printf("%*s", width, text);
-	else if (last)
-		printf("%.*s", width, text);
-	else
-		printf("%-*.*s", width, width, text);
-	if (!last)
-		fputs("  ", stdout);
+	char heading[32];
+	size_t i;
+	int right = c->side ? strchr(">ba", c->side) != NULL
+			    : c->kind == COLUMN_NUMBER;
+	struct libscols_cell *head;
+
+	snprintf(heading, sizeof(heading), "%s",
+		c->heading ? c->heading : c->field);
+	for (i = 0; !c->heading && heading[i]; i++)
+		heading[i] = (char)toupper((unsigned char)heading[i]);
+	head = scols_column_get_header(scols_table_new_column(table, heading, 0,
+		right		 ? SCOLS_FL_RIGHT
+		: c->side == 's' ? SCOLS_FL_TRUNC
+				 : 0));
+	scols_cell_set_userdata(head, (void *)(uintptr_t)c);
+	scols_cell_set_color(head, "bold");
 }
 
-/* What is too much for a line goes from the column that may be cut. */
-static void fit(const struct column *columns, int *width, int n)
+static void add_line(struct libscols_table *table, json_object *row)
 {
-	int i, cut = n - 1, used = -2;
+	struct libscols_line *line = scols_table_new_line(table, NULL);
+	struct libscols_column *c;
+	size_t i;
 
-	for (i = 0; i < n; i++) {
-		used += width[i] + 2;
-		if (columns[i].side == 's')
-			cut = i;
-	}
-	if (used <= WIDTH || columns[cut].side == '>' ||
-		columns[cut].side == 'w' || columns[cut].side == 'b')
-		return;
-	width[cut] -= used - WIDTH;
-	if (width[cut] < CUT_LEAST)
-		width[cut] = CUT_LEAST;
+	for (i = 0; (c = scols_table_get_column(table, i)); i++)
+		scols_line_set_data(line, i,
+			cell(row, scols_cell_get_userdata(
+					  scols_column_get_header(c))));
+}
+
+/* A table without lines is nothing to libsmartcols: the headings over one that
+ * is not printed. */
+static void print_headings(struct libscols_table *table)
+{
+	char *text = NULL;
+
+	scols_table_new_line(table, NULL);
+	if (!scols_print_table_to_string(table, &text))
+		printf("%.*s", (int)strcspn(text, "\n") + 1, text);
+	free(text);
 }
 
 void table_print(const struct column *columns, json_object *rows)
 {
-	int width[COLUMNS_MAX], n = 0, i, len;
-	size_t r, n_rows = json_object_array_length(rows);
+	struct libscols_table *table = scols_new_table();
+	size_t i;
 
-	for (; columns[n].heading && n < COLUMNS_MAX; n++) {
-		width[n] = (int)strlen(columns[n].heading);
-		for (r = 0; r < n_rows; r++) {
-			len = (int)strlen(
-				cell(json_object_array_get_idx(rows, r),
-					&columns[n]));
-			if (len > width[n])
-				width[n] = len;
-		}
-	}
-	fit(columns, width, n);
-	fputs(colour('b'), stdout);
-	for (i = 0; i < n; i++)
-		print_cell(columns[i].heading, width[i], columns[i].side,
-			i == n - 1);
-	puts(colour(0));
-	for (r = 0; r < n_rows; r++) {
-		for (i = 0; i < n; i++)
-			print_cell(cell(json_object_array_get_idx(rows, r),
-					   &columns[i]),
-				width[i], columns[i].side, i == n - 1);
-		putchar('\n');
-	}
+	choice_each(columns, isatty(1) ? scols_table_get_termwidth(table) : 0,
+		add_column, table);
+	for (i = 0; i < json_object_array_length(rows); i++)
+		add_line(table, json_object_array_get_idx(rows, i));
+	scols_table_enable_colors(table, *colour('b') != 0);
+	scols_table_enable_noheadings(table, choice_bare);
+	scols_table_enable_raw(table, choice_raw);
+	if (!choice_raw)
+		scols_table_set_column_separator(table, "  ");
+	if (i)
+		scols_print_table(table);
+	else if (!choice_bare)
+		print_headings(table);
+	scols_unref_table(table);
 }
 
 void json_print(json_object *value)
@@ -150,6 +171,67 @@ void rows_print(const struct column *columns, json_object *rows, int json)
 	}
 	table_print(columns, rows);
 	json_object_put(rows);
+}
+
+static void add_word(json_object *row, const char *field, const char *word)
+{
+	if (word)
+		field_text(row, field, "%s", word);
+	else
+		field_null(row, field);
+}
+
+static void add_value(
+	json_object *row, const struct column *f, const void *element, s64 i)
+{
+	long long v = column_number(f, element, i);
+
+	switch (f->kind) {
+	case COLUMN_WORD:
+		add_word(row, f->field, f->word(element, 0));
+		return;
+	case COLUMN_COMMAND:
+		add_word(row, f->field, v ? process_name((u32)v) : NULL);
+		return;
+	case COLUMN_U64:
+		field_uint(row, f->field, (unsigned long long)v);
+		return;
+	case COLUMN_SIGNED:
+	case COLUMN_SIGNED16:
+		field_text(row, f->field, "%+lld", v);
+		return;
+	case COLUMN_TIME:
+		field_time(row, f->field, v);
+		return;
+	case COLUMN_ADDRESS:
+		field_text(row, f->field, "0x%llx", (unsigned long long)v);
+		return;
+	case COLUMN_BOOL:
+		field_bool(row, f->field, (int)v);
+		return;
+	default:
+		break;
+	}
+	if (f->kind == COLUMN_OR_NULL ? v == ~0u
+				      : !v && (f->kind == COLUMN_PEER ||
+						      f->kind == COLUMN_AGE))
+		field_null(row, f->field);
+	else
+		field_int(row, f->field,
+			f->kind == COLUMN_AGE ? sys_realtime_sec() - v : v);
+}
+
+json_object *row_make(
+	const struct column *columns, const void *element, long long i)
+{
+	json_object *row = json_object_new_object();
+
+	/* Those before are for whoever makes the row to add. */
+	for (; columns->field; columns++)
+		if (columns->kind >= COLUMN_INDEX ||
+			columns->kind == COLUMN_BOOL)
+			add_value(row, columns, element, i);
+	return row;
 }
 
 void field_int(json_object *row, const char *field, long long value)

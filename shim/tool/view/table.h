@@ -9,19 +9,11 @@
 
 #include <json-c/json.h>
 
-/* One column: its heading, the name in JSON, and how it is shown: '<' or '>'
- * its side; 'w' left, and whole even where it is cut at; 'b' bytes ("1.5 KiB"),
- * right; 's' what a long table is cut at, left (at most one of these; else the
- * last column is). */
-struct column {
-	const char *heading;
-	const char *field;
-	char side;
-};
+#include "inspect/column.h"
 
 /* Rows are JSON objects in an array, with the columns' fields (other fields
- * are for JSON only). Prints on stdout, at most 80 columns wide if one can be
- * cut. */
+ * are for JSON only). Prints on stdout what the user has chosen; on a terminal
+ * no wider than that if something can be cut. */
 void table_print(const struct column *columns, json_object *rows);
 /* Pretty JSON on stdout, and drops it. */
 void json_print(json_object *value);
@@ -30,10 +22,16 @@ void rows_print(const struct column *columns, json_object *rows, int json);
 
 /* "1.5 KiB", "17 B". Four buffers in turn. */
 const char *human_bytes(unsigned long long n);
+/* "12 s", "3 min", "2 h", "5 d". One buffer. */
+const char *human_age(double seconds);
 
 /* Escape sequences around text on a terminal, else "": 'b' bold, 'r' red, 'y'
  * yellow, 'g' green, 0 back to normal. NO_COLOR turns them off. */
 const char *colour(char which);
+
+/* What the columns find at an element, the i-th of its list, as a row. */
+json_object *row_make(
+	const struct column *columns, const void *element, long long i);
 
 /* Fields of a row. */
 void field_int(json_object *row, const char *field, long long value);

@@ -3,13 +3,13 @@
  * ipclift tasks: the processes on a registry.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "inspect/rows.h"
 #include "inspect/taskview.h"
 #include "tool/registry.h"
+#include "tool/view/choice.h"
 #include "tool/view/table.h"
 
 static int as_json, all;
@@ -20,46 +20,8 @@ static const struct option_spec options[] = {
 	{0},
 };
 
-/* Clock ticks since boot as seconds since 1970; 0 if it is not known. */
-static long long start_time(u64 ticks)
-{
-	struct timespec boot, now;
-	long hz = sysconf(_SC_CLK_TCK);
-
-	if (!ticks || hz <= 0 || clock_gettime(CLOCK_BOOTTIME, &boot) ||
-		clock_gettime(CLOCK_REALTIME, &now))
-		return 0;
-	return now.tv_sec - boot.tv_sec + (long long)(ticks / (u64)hz);
-}
-
-static json_object *task_row(const struct task_view *t)
-{
-	static const char *const life[] = {"-", "linked", "fired"};
-	json_object *row = json_object_new_object();
-
-	field_process(row, t->pid);
-	field_time(row, "started", start_time(t->start));
-	field_int(row, "threads", t->n_threads);
-	field_int(row, "undo", t->n_undo);
-	field_int(row, "attached", t->n_attach);
-	field_text(row, "lifeline", "%s", life[t->life]);
-	field_int(row, "images", t->epoch);
-	if (t->state != TASK_PREFORK)
-		field_text(row, "state", "%s", t->gone ? "dead" : "alive");
-	else if (t->child)
-		field_text(row, "state", "child %u", t->child);
-	else
-		field_text(row, "state", "forking");
-	return row;
-}
-
 static int tasks_main(int argc, char **argv)
 {
-	static const struct column columns[] = {{"PID", "pid", '>'},
-		{"COMMAND", "command", 's'}, {"STARTED", "started", '<'},
-		{"THREADS", "threads", '>'}, {"UNDO", "undo", '>'},
-		{"ATTACHED", "attached", '>'}, {"LIFELINE", "lifeline", '<'},
-		{"STATE", "state", '<'}, {0}};
 	json_object *rows;
 	struct task_view t;
 	struct caller *c;
@@ -74,12 +36,14 @@ static int tasks_main(int argc, char **argv)
 		/* We are one of them only to look. */
 		if (t.pid != (u32)getpid() &&
 			(all || !t.gone || t.n_undo || t.n_attach))
-			json_object_array_add(rows, task_row(&t));
+			json_object_array_add(
+				rows, row_make(task_columns, &t, 0));
 	if (err < 0) {
 		json_object_put(rows);
 		return failure("%s", strerror(-err));
 	}
-	rows_print(columns, rows, as_json);
+	choice_order(task_columns, rows);
+	rows_print(task_columns, rows, as_json);
 	return EXIT_OK;
 }
 
@@ -95,12 +59,15 @@ const struct command tasks_command = {
 		"  ATTACHED  attachments of segments\n"
 		"  LIFELINE  linked: others notice its death at once; fired: "
 		"the thread\n"
-		"            that had it ended, or called exec; -: nothing "
-		"depends on it\n"
+		"            that had it ended, or called exec; none: nothing "
+		"depends\n"
+		"            on it; refused: robust lists are, others ask now "
+		"and then\n"
 		"  STATE     dead: nobody has met what it left yet; child PID: "
 		"what a\n"
 		"            process being forked inherits",
 	.options = options,
-	.is = COMMAND_ON_REGISTRY,
+	.is = COMMAND_ON_REGISTRY | COMMAND_TABLE,
+	.columns = task_columns,
 	.main = tasks_main,
 };

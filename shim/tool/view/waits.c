@@ -5,78 +5,39 @@
  * What waiting for somebody means is in inspect/waitview.h. A circle is shown
  * only if it is still there at a second look.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "inspect/graph.h"
+#include "inspect/rows.h"
 #include "tool/registry.h"
+#include "tool/view/choice.h"
 #include "tool/view/table.h"
 
 static int as_json, as_dot;
+static const char *svg;
 
 static const struct option_spec options[] = {
 	{"json", 0, NULL, &as_json, "as a JSON array"},
 	{"dot", 0, NULL, &as_dot, "as a graph for Graphviz: | dot -Tsvg"},
+	{"svg", 0, "FILE", &svg,
+		"draw that graph into FILE, by dot (Graphviz)"},
 	{0},
 };
 
-/* What it sleeps on: "sem 5.2", "msg 3", "mq 0". */
-static const char *object_of(const struct wait_edge *e)
-{
-	static char text[40];
-
-	if (e->facility == FAC_SEM)
-		snprintf(text, sizeof(text), "sem %d.%u", e->id, e->num);
-	else
-		snprintf(text, sizeof(text), "%s %d",
-			facility_names[e->facility], e->id);
-	return text;
-}
-
-static const char *what_of(const struct wait_edge *e)
-{
-	static char text[24];
-
-	switch (e->what) {
-	case WAIT_FOR_UNITS:
-		snprintf(text, sizeof(text), "%d", -e->op);
-		return text;
-	case WAIT_FOR_ZERO:
-		return "0";
-	case WAIT_FOR_MESSAGE:
-		return "message";
-	default:
-		return "room";
-	}
-}
-
-static json_object *edge_row(const struct wait_edge *e)
-{
-	json_object *row = json_object_new_object();
-
-	field_process(row, e->pid);
-	field_int(row, "tid", e->tid);
-	field_text(row, "on", "%s", object_of(e));
-	field_text(row, "for", "%s", what_of(e));
-	if (e->holder) {
-		field_int(row, "holder", e->holder);
-		field_text(
-			row, "holder_command", "%s", process_name(e->holder));
-	} else {
-		field_null(row, "holder");
-		field_null(row, "holder_command");
-	}
-	field_time(row, "since", e->since);
-	field_bool(row, "deadlock", (int)e->in_circle);
-	return row;
-}
-
 static void print_deadlocks(const struct graph *g)
 {
-	size_t i;
+	struct text t = {0};
+	u32 i;
 
 	printf("\n%sDeadlock%s: these wait for each other.\n", colour('r'),
 		colour(0));
+	graph_circles(g, &t);
+	fwrite(t.buf, 1, t.len, stdout);
+	text_deinit(&t);
 	for (i = 0; i < g->n; i++)
 		if (g->edges[i].in_circle)
 			printf("  %u waits for %u at semaphore %u of set %d\n",
@@ -94,21 +55,68 @@ static void print_dot(const struct graph *g)
 	text_deinit(&t);
 }
 
+/* Its exit status, or -1. Not started by a shell: a name may be anything. */
+static int wait_for(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -1;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static pid_t start_dot(int from)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	dup2(from, 0);
+	execlp("dot", "dot", "-Tsvg", "-o", svg, (char *)NULL);
+	_exit(errno == ENOENT ? 127 : 126);
+}
+
+/* A file that has no name any more holds the graph: dot reads it as it likes. */
+static int draw(const struct graph *g)
+{
+	struct text t = {0};
+	FILE *graph = tmpfile();
+	int status = -1, written;
+	pid_t pid;
+
+	graph_print(g, &t);
+	written = graph && !t.failed &&
+		  fwrite(t.buf, 1, t.len, graph) == t.len && !fflush(graph);
+	text_deinit(&t);
+	if (written) {
+		rewind(graph);
+		pid = start_dot(fileno(graph));
+		status = pid < 0 ? -1 : wait_for(pid);
+	}
+	if (graph)
+		fclose(graph);
+	if (!written)
+		return failure("--svg: no room for the graph");
+	if (status == 127)
+		return failure("--svg: there is no program dot here: install "
+			       "graphviz, or use --dot");
+	return status ? failure("--svg: dot has failed, %s is not drawn", svg)
+		      : EXIT_OK;
+}
+
 /* ---- the command ---- */
 
 static void print_table(const struct graph *g)
 {
-	static const struct column columns[] = {{"PID", "pid", '>'},
-		{"COMMAND", "command", 's'}, {"ON", "on", '<'},
-		{"FOR", "for", '<'}, {"HELD BY", "holder", '>'},
-		{"COMMAND", "holder_command", '<'}, {"SINCE", "since", '<'},
-		{0}};
 	json_object *rows = json_object_new_array();
 	u32 i;
 
 	for (i = 0; i < g->n; i++)
-		json_object_array_add(rows, edge_row(&g->edges[i]));
-	rows_print(columns, rows, as_json);
+		json_object_array_add(
+			rows, row_make(wait_columns, &g->edges[i], i));
+	choice_order(wait_columns, rows);
+	rows_print(wait_columns, rows, as_json);
 	if (g->n_circle && !as_json)
 		print_deadlocks(g);
 }
@@ -119,8 +127,8 @@ static int waits_main(int argc, char **argv)
 	struct caller *c;
 	int err = no_words(argc, argv), deadlock;
 
-	if (!err && as_json && as_dot)
-		err = usage_error("--json and --dot exclude each other");
+	if (!err && as_json + as_dot + !!svg > 1)
+		err = usage_error("--json, --dot and --svg exclude each other");
 	c = err ? NULL : registry_look(&err);
 	if (!c)
 		return err;
@@ -128,6 +136,8 @@ static int waits_main(int argc, char **argv)
 	deadlock = g.n_circle != 0;
 	if (err)
 		err = failure("%s", strerror(-err));
+	else if (svg)
+		err = draw(&g);
 	else if (as_dot)
 		print_dot(&g);
 	else
@@ -146,6 +156,7 @@ const struct command waits_command = {
 		 "it back\n"
 		 "(SEM_UNDO). Exit status 1 if some wait for each other.",
 	.options = options,
-	.is = COMMAND_ON_REGISTRY,
+	.is = COMMAND_ON_REGISTRY | COMMAND_TABLE,
+	.columns = wait_columns,
 	.main = waits_main,
 };

@@ -5,10 +5,10 @@
  * a timer; sleeper 1 came later and looks for itself now and then. The waker
  * and either sleeper may be killed anywhere, two of the three.
  *
- * Models: wait_alarm, wait_alarm_end, wait_grant, wait_flush (registry/wait.c);
- * sem_alarm, sem_pass, sem_lock_any (sem/); msgqueue_alarm, msgqueue_wake
+ * Models: wait_crash_guard, wait_crash_guard_end, wait_grant, wait_flush (registry/wait.c);
+ * sem_crash_guard, sem_pass, sem_lock_any (sem/); msgqueue_crash_guard, msgqueue_wake
  * (msg/msgqueue.c); is_pending, after_waker_death (object/sleep.c).
- * With REMOVAL: class_alarm, class_empty, finish_removal of an IPC_RMID.
+ * With REMOVAL: class_crash_guard, class_empty, finish_removal of an IPC_RMID.
  *
  * Properties:
  * - no living sleeper sleeps on after the commit, whoever was killed (Monitor);

@@ -35,7 +35,7 @@
 static int *ids; /* of the sets made, n_ids of them */
 static long n_ids;
 
-static void ids_room(long n)
+static void ids_space(long n)
 {
 	ids = share((size_t)n * sizeof(*ids));
 }
@@ -104,7 +104,7 @@ static void bench_keys(void)
 	double create = NEVER, lookup = NEVER, x = (double)n;
 	double create_max = NEVER, lookup_max = NEVER, max;
 
-	ids_room(n);
+	ids_space(n);
 	begin();
 	for (long i = 0; i < rounds; i++) {
 		keep_min(&create, keys_loop(n, NULL));
@@ -177,7 +177,7 @@ static void bench_keys_fork(void)
 	long n = work_arg("n", 100), n_churn = n < 1000 ? n : 1000;
 	double x = (double)n, max;
 
-	ids_room(n);
+	ids_space(n);
 	child_ns = share(sizeof(*child_ns));
 	figure("create", x, children_loop(child_semget, n, &max));
 	figure("create-longest", x, max);
@@ -300,7 +300,7 @@ static void bench_full(void)
 
 	int full;
 
-	ids_room(max);
+	ids_space(max);
 	full = fill(max);
 	for (int i = 0; i < 100; i++) {
 		find_ten(&mean, &longest);

@@ -199,10 +199,8 @@ static const struct trip_kind kinds[] = {
 
 static void bench_trip(void)
 {
-	const struct trip_kind *k = kinds;
+	const struct trip_kind *k = trip_kind_of(kinds, case_name);
 
-	while (strcmp(k->name, case_name) != 0)
-		k++;
 	/* On one CPU neither side lets the other have it. */
 	if (k->serve == line_serve)
 		cpu_pick(1);

@@ -358,23 +358,22 @@ static const struct trip_kind kinds[] = {
 	{0},
 };
 
-static const struct trip_kind *kind_of(const char *name)
+const struct trip_kind *trip_kind_of(
+	const struct trip_kind *of, const char *name)
 {
-	const struct trip_kind *k = kinds;
-
-	while (strcmp(k->name, name) != 0)
-		k++;
-	return k;
+	while (strcmp(of->name, name) != 0)
+		of++;
+	return of;
 }
 
 int trip_has_one_client(const char *name)
 {
-	return kind_of(name)->one_client;
+	return trip_kind_of(kinds, name)->one_client;
 }
 
 static void bench_trip(void)
 {
-	trip_run(kind_of(case_name));
+	trip_run(trip_kind_of(kinds, case_name));
 }
 
 const struct work trip_works[] = {

@@ -19,6 +19,10 @@ struct trip_kind {
 	int one_client;
 };
 
+/* The one of that name, which is there. */
+const struct trip_kind *trip_kind_of(
+	const struct trip_kind *kinds, const char *name);
+
 /* One of trip.c's own, by its name. */
 int trip_has_one_client(const char *name);
 

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A glance at a registry in use, for who looks again and again: objects, who
+ * waits, processes, locks, events. Nothing is stored in the registry, no lock is
+ * taken and nobody enrolled, so it works on a mapping that cannot be written
+ * (region_map_look), and the programs pay nothing but the cache lines that are
+ * read. The price: what is told of an object is not of one moment; what the
+ * dead have left is not taken back first.
+ *
+ * Rates are the difference of two glances' counters. They are those that the
+ * registry keeps anyway:
+ *   locks      how often the object's lock was taken: by an operation, a
+ *              semctl, a look by others' commands. Operations that need no lock
+ *              (one compare-and-swap on a semaphore; all on an object that is
+ *              biased to one thread) are not among them
+ *   held, slept    of those that found it held, and that had to sleep for it
+ *   sent       of System V queues: messages sent, however; may skip some where
+ *              a sender died
+ */
+#ifndef IPCLIFT_INSPECT_GLANCE_H
+#define IPCLIFT_INSPECT_GLANCE_H
+
+#include "inspect/lockview.h"
+#include "inspect/waitview.h"
+#include "mq/mqueue.h"
+
+struct glance_object {
+	u32 facility, idx;
+	u64 ident;
+	s32 id, key; /* id of a POSIX queue: its idx */
+	u32 uid, mode;
+	u32 lockless; /* operations may be going on that take no lock */
+	u32 waiters;
+	s64 oldest; /* since when the first of them waits, 0 = nobody does */
+	s64 used;   /* last operation, realtime seconds; 0 = never */
+	u64 locks, held, slept, sent;
+	/* sem: semaphores; queues: messages; shm: attachments */
+	u64 depth, depth_most; /* 0 = no such limit */
+	u64 bytes, bytes_most;
+	char name[MQ_NAME_MAX + 2]; /* of a POSIX queue, with the slash */
+};
+
+struct glance_task {
+	u32 idx, pid;
+	u32 n_threads, n_waiting;
+	s64 oldest;  /* since when its first sleeper waits, 0 = none does */
+	u32 n_holds; /* sets it has undo records for */
+	u32 gone;    /* it has ended; only what it left is there */
+};
+
+/* Counts of one class of locks (LOCK_*, and a facility of LOCK_OBJECT). */
+struct glance_locks {
+	u64 taken, held, slept;
+};
+
+struct glance {
+	struct caller *c;
+	u64 at_ns; /* monotonic */
+	s64 now;   /* realtime seconds */
+	struct glance_object *objects;
+	struct glance_task *tasks;
+	struct lock_view *locks;
+	struct wait_edge *edges;
+	u32 n_objects, n_tasks, n_locks, n_edges;
+	u32 n_circle; /* edges of deadlocks: see glance_confirm */
+	u32 failed;   /* out of memory: something is missing */
+};
+
+/* 0, or -ENOMEM: then it has what there was space for. glance_deinit
+ * follows. */
+int glance_take(struct caller *c, struct glance *ret);
+/* Edges on circles (in_circle) are a deadlock if an earlier glance had them so too:
+ * mark those. */
+#define GLANCE_DEADLOCK 2u
+void glance_confirm(struct glance *g, const struct glance *before);
+void glance_deinit(struct glance *g);
+
+/* What stands at an index, or NULL. */
+const struct glance_object *glance_object_at(
+	const struct glance *g, u32 facility, u32 idx);
+/* The same object or lock in another glance, or NULL. *hint: 0 at first, then as
+ * it was left, for locks asked for in their order. */
+const struct glance_object *glance_object_of(
+	const struct glance *g, const struct glance_object *o);
+const struct lock_view *glance_lock_of(
+	const struct glance *g, const struct lock_view *l, u32 *hint);
+
+/* Locks of a kind taken since the registry was made, those of objects that are
+ * gone among them. */
+void glance_count_locks(
+	struct caller *c, u32 class, u32 facility, struct glance_locks *ret);
+
+#endif

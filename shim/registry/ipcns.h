@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+/*
+ * IPC namespaces: which registry is a thread's.
+ *
+ * The kernel makes, keeps and ends the namespaces; here they have registries.
+ * PATH is that of every namespace without one of its own, so that containers
+ * share it that an engine has put into several. One that a served program has
+ * made (unshare, clone) has PATH.ns/N, where N is the namespace's number. That
+ * the file exists is what says so: it is made empty by whoever has made the
+ * namespace, before the call returns to the program, and becomes a registry at
+ * the first call of anybody in there (region.h).
+ *
+ * number   the kernel's for good (NS_GET_ID, Linux 6.18): no two namespaces of
+ *          a boot have the same; before 6.18 that of its inode, which another
+ *          may get when it has ended. Who has just made one knows that a file
+ *          of that number is an ended one's, and begins it anew.
+ * ended    no process of its task table lives, nobody has the file mapped,
+ *          no thread in /proc is in a namespace of that number, no mount that we
+ *          see keeps one (ipclift registries, gc). Who cannot be asked and may
+ *          open the file counts as being in it. Not the kernel's proof: one
+ *          that only a descriptor keeps looks ended.
+ * trusted  PATH.ns/N counts only if it is root's, the owner's of PATH, or our
+ *          own, or if PATH is shared for writing: see is_trusted.
+ *
+ * Whoever dies between the kernel's call and the file leaves an empty namespace
+ * or, if others have come into it meanwhile, one that shares PATH.
+ */
+#ifndef IPCLIFT_REGISTRY_IPCNS_H
+#define IPCLIFT_REGISTRY_IPCNS_H
+
+#include <stddef.h>
+#include "base/str.h"
+#include "base/types.h"
+
+/* As this thread's is named; of others /proc/PID/ns/ipc. */
+#define IPCNS_OWN "/proc/thread-self/ns/ipc"
+
+/* The number of the namespace that a file of nsfs is, into ret: 0 or the
+ * error of open(2). Four system calls. */
+int ipcns_number(const char *link, u64 *ret);
+
+/* PATH.ns (number 0), and PATH.ns/N of number N, into to: space for what
+ * IPCNS_PATH_SIZE says. */
+#define IPCNS_PATH_SIZE(path) (str_len(path) + sizeof(".ns/") + 20)
+void ipcns_path(const char *path, u64 number, char *to);
+
+/*
+ * The number if this thread's namespace has a registry of its own beside path,
+ * else 0. One system call where path has none beside it.
+ */
+int ipcns_of_thread(const char *path, u64 *ret);
+
+/* The namespace was just made: give it one. 0 or -errno. */
+int ipcns_make(const char *path, u64 number);
+
+#endif

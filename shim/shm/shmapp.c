@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The application's own changes to its mappings; see shmapp.h.
+ */
+#include "shm/shmattach.h"
+#include "shm/shmapp.h"
+
+#define NR_MLOCK2 325
+#define MLOCK_ONFAULT_FLAG 1
+
+static int unlike_by(struct shm_change change)
+{
+	return (change.clear | change.set) & SHM_ATTR_DONTDUMP ? SHM_UNLIKE_KEPT
+							       : SHM_UNLIKE_NOW;
+}
+
+/* One attachment, of whose range [from, to) pages changed. */
+static void changed(struct caller *c, struct shm_entry *e, u64 from, u64 to,
+	struct shm_change change)
+{
+	struct shm_process *p = c->shm;
+	struct shm_attach *rec = region_at(&c->region, e->rec);
+	u64 ident = e->ident;
+	u32 n;
+	int cut;
+
+	if (!ident) { /* the application's own mapping */
+		if (change.gone && from == 0 && to == e->pages)
+			shm_entry_remove(p, e);
+		return;
+	}
+	if ((change.clear | change.set) & ~SHM_ATTR_PROT)
+		shm_entry_unlike(p, e, unlike_by(change));
+	cut = shm_entry_cut(p, e, from, to, change);
+	if (cut >= 0)
+		shm_entry_judge(p, e);
+	else
+		shm_entry_unlike(p, e, SHM_UNLIKE_KEPT);
+	if (cut <= 0)
+		return;
+	n = shm_entry_count(p, e);
+	if (n) {
+		shm_record_recount(c, rec, n, n > rec->count, change.gone);
+		return;
+	}
+	shm_entry_remove(p, e);
+	if (rec->ident == ident &&
+		shm_record_unlink(c, task_own(c), rec, c->pid))
+		c->shm->last_gone = 1;
+}
+
+void shm_app_changed_locked(
+	struct caller *c, u64 addr, u64 len, struct shm_change change)
+{
+	struct shm_entry *e;
+	u64 end = addr + len, from, to, size;
+	u32 at = 0;
+
+	while ((e = shm_entry_each(c->shm, &at))) {
+		size = e->pages * SYS_PAGE;
+		if (e->state != SHM_USED || e->addr >= end ||
+			e->addr + size <= addr)
+			continue;
+		from = addr > e->addr ? addr - e->addr : 0;
+		to = end < e->addr + size ? end - e->addr : size;
+		changed(c, e, from / SYS_PAGE, (to + SYS_PAGE - 1) / SYS_PAGE,
+			change);
+	}
+}
+
+void shm_app_order(struct caller *c, u64 addr, u64 len)
+{
+	struct slot *slots[SHM_ORDER_MOST];
+	u64 idents[SHM_ORDER_MOST];
+	const struct shm_entry *e;
+	u32 at = 0, n = 0;
+
+	task_lock_own(c);
+	while (n < SHM_ORDER_MOST && (e = shm_entry_each(c->shm, &at)))
+		if (e->ident && e->addr < addr + len &&
+			e->addr + e->pages * SYS_PAGE > addr) {
+			slots[n] =
+				region_slot(&c->region, FAC_SHM, e->slot_idx);
+			idents[n++] = e->ident;
+		}
+	lock_release(c, &task_own(c)->lock);
+	while (n--) {
+		shm_order(c, slots[n], idents[n]);
+		shm_tidy(c, slots[n], idents[n]);
+	}
+}
+
+/* Begin and end of what the functions below do under the own task's lock. */
+static int begin(struct caller *c, u64 addr, u64 len)
+{
+	if (caller_enroll(c))
+		return 0;
+	shm_app_order(c, addr, len);
+	task_lock_own(c);
+	c->shm->last_gone = 0;
+	return 1;
+}
+
+static void end(struct caller *c)
+{
+	int sweep = c->shm->last_gone;
+
+	lock_release(c, &task_own(c)->lock);
+	if (sweep)
+		shm_sweep(c);
+}
+
+/* 1 if every page of the range that lies in a home mapping belongs to an
+ * attachment and is still there. */
+static int there(struct caller *c, u64 addr, u64 len)
+{
+	struct shm_process *p = c->shm;
+	struct shm_entry *e;
+	u64 covered = 0, inside = 0, end = addr + len;
+	u32 at = 0;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		u64 low = (u64)p->home[i], high = low + p->home_len[i];
+
+		if (low && addr < high && end > low)
+			inside += (end < high ? end : high) -
+				  (addr > low ? addr : low);
+	}
+	while (inside && (e = shm_entry_each(p, &at))) {
+		u64 low = e->addr, high = low + e->pages * SYS_PAGE;
+
+		if (e->kind == SHM_DUPLICATE || addr >= high || end <= low)
+			continue;
+		low = addr > low ? addr : low;
+		high = end < high ? end : high;
+		if (e->ident &&
+			!shm_entry_covers(p, e, (low - e->addr) / SYS_PAGE,
+				(high - e->addr) / SYS_PAGE))
+			return 0;
+		covered += high - low;
+	}
+	return covered >= inside;
+}
+
+long shm_app_protect(struct caller *c, u64 addr, u64 len, int prot)
+{
+	long err;
+
+	len = (len + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
+	if ((addr & (SYS_PAGE - 1)) || !len || addr + len < addr ||
+		!begin(c, addr, len))
+		return sys_call(__NR_mprotect, addr, len, prot);
+	err = there(c, addr, len) ? sys_call(__NR_mprotect, addr, len, prot)
+				  : -ENOMEM;
+	if (!err)
+		shm_app_changed_locked(c, addr, len,
+			(struct shm_change){
+				0, SHM_ATTR_PROT, (u32)prot & SHM_ATTR_PROT});
+	end(c);
+	return err;
+}
+
+/* mlock fills the pages after it has marked the mappings, and where that fails
+ * (no access) they stay marked: so the two are done one after the other. 1 if
+ * the mappings were marked. */
+static int lock_pages(long nr, u64 addr, u64 len, u64 arg, long *ret)
+{
+	*ret = sys_call(NR_MLOCK2, addr, len, MLOCK_ONFAULT_FLAG);
+	if (*ret && *ret != -ENOSYS)
+		return 0;
+	*ret = sys_call(nr, addr, len, arg);
+	return 1;
+}
+
+long shm_app_advise(struct caller *c, long nr, u64 addr, u64 len, u64 arg,
+	struct shm_change change)
+{
+	u64 first = addr & ~(SYS_PAGE - 1);
+	u64 size = (addr - first + len + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
+	long err = -ENOMEM;
+	int done = 0;
+
+	if (!size || first + size < first || !begin(c, first, size))
+		return sys_call(nr, addr, len, arg);
+	if (there(c, first, size)) {
+		if (change.set & SHM_ATTR_LOCKED) {
+			done = lock_pages(nr, addr, len, arg, &err);
+		} else {
+			err = sys_call(nr, addr, len, arg);
+			done = !err;
+		}
+	}
+	if (done)
+		shm_app_changed_locked(c, first, size, change);
+	end(c);
+	return err;
+}
+
+struct shm_change shm_app_advice(int advice)
+{
+	u32 order = SHM_ATTR_RANDOM | SHM_ATTR_SEQUENTIAL;
+	u32 huge = SHM_ATTR_HUGE | SHM_ATTR_NOHUGE;
+
+	switch (advice) {
+	case 0: /* MADV_NORMAL */
+		return (struct shm_change){0, order, 0};
+	case 1: /* MADV_RANDOM */
+		return (struct shm_change){0, order, SHM_ATTR_RANDOM};
+	case 2: /* MADV_SEQUENTIAL */
+		return (struct shm_change){0, order, SHM_ATTR_SEQUENTIAL};
+	case 10: /* MADV_DONTFORK */
+		return (struct shm_change){0, 0, SHM_ATTR_DONTFORK};
+	case 11: /* MADV_DOFORK */
+		return (struct shm_change){0, SHM_ATTR_DONTFORK, 0};
+	case 14: /* MADV_HUGEPAGE */
+		return (struct shm_change){0, huge, SHM_ATTR_HUGE};
+	case 15: /* MADV_NOHUGEPAGE */
+		return (struct shm_change){0, huge, SHM_ATTR_NOHUGE};
+	case 16: /* MADV_DONTDUMP */
+		return (struct shm_change){0, 0, SHM_ATTR_DONTDUMP};
+	case 17: /* MADV_DODUMP */
+		return (struct shm_change){0, SHM_ATTR_DONTDUMP, 0};
+	default:
+		return (struct shm_change){0, 0, 0};
+	}
+}
+
+/* Call f for the parts of the range within the home mappings. */
+static void in_homes(struct caller *c, u64 addr, u64 len,
+	void (*f)(struct caller *c, u64 addr, u64 len))
+{
+	struct shm_process *p = c->shm;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		u64 low = (u64)p->home[i], high = low + p->home_len[i];
+		u64 from = addr > low ? addr : low;
+		u64 to = addr + len < high ? addr + len : high;
+
+		if (low && from < to)
+			f(c, from, to - from);
+	}
+}
+
+static void add_foreign(struct caller *c, u64 addr, u64 len)
+{
+	struct shm_entry *e = shm_entry_new(c->shm);
+
+	if (!e)
+		return;
+	e->addr = addr;
+	e->pages = (len + SYS_PAGE - 1) / SYS_PAGE;
+	e->kind = SHM_FOREIGN;
+	shm_entry_insert(c->shm, e);
+}
+
+void shm_app_mapped(struct caller *c, u64 addr, u64 len)
+{
+	if (!begin(c, addr, len))
+		return;
+	shm_app_changed_locked(c, addr, len, SHM_GONE);
+	in_homes(c, addr, len, add_foreign);
+	end(c);
+}
+
+static void close_home(struct caller *c, u64 addr, u64 len)
+{
+	const struct shm_process *p = c->shm;
+	const struct shm_entry *e;
+	u32 at = 0;
+
+	while ((p->n_foreign || p->n_unlike) &&
+		(e = shm_entry_each(c->shm, &at)))
+		if ((e->kind == SHM_FOREIGN || e->unlike) &&
+			e->addr < addr + len &&
+			e->addr + e->pages * SYS_PAGE > addr) {
+			shm_restore_home(c, addr, len);
+			return;
+		}
+	if (sys_call(__NR_mprotect, addr, len, 0))
+		shm_restore_home(c, addr, len);
+}
+
+/* The parts of a range outside the home mappings. */
+static long unmap_outside(struct caller *c, u64 addr, u64 len)
+{
+	struct shm_process *p = c->shm;
+	u64 end_addr = addr + len;
+	long err = 0;
+	int i;
+
+	while (!err && addr < end_addr) {
+		u64 stop = end_addr, skip = 0;
+
+		for (i = 0; i < 2; i++) {
+			u64 low = (u64)p->home[i], high = low + p->home_len[i];
+
+			if (!low || high <= addr || low >= end_addr)
+				continue;
+			if (low <= addr)
+				skip = high;
+			else if (low < stop)
+				stop = low;
+		}
+		if (skip) {
+			addr = skip;
+			continue;
+		}
+		err = sys_call(__NR_munmap, addr, stop - addr);
+		addr = stop;
+	}
+	return err;
+}
+
+long shm_app_unmap(struct caller *c, u64 addr, u64 len)
+{
+	long err;
+
+	len = (len + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
+	if ((addr & (SYS_PAGE - 1)) || !len || addr + len < addr ||
+		!begin(c, addr, len))
+		return sys_call(__NR_munmap, addr, len);
+	err = unmap_outside(c, addr, len);
+	if (!err) {
+		in_homes(c, addr, len, close_home);
+		shm_app_changed_locked(c, addr, len, SHM_GONE);
+	}
+	end(c);
+	return err;
+}

@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# rt_tests.sh - rt-tests' pmqtest (queues, with and without a timeout that ends),
+# svsematest (sets among threads and processes) and ptsematest: each makes its
+# round trips on the kernel and under the shim, as root and as another user. What
+# they measure is not compared: no machine of a test is quiet.
+
+# shellcheck source=tests/preload/scenario.sh
+. "$(dirname "$0")/scenario.sh"
+command -v pmqtest >/dev/null || skip "no rt-tests"
+own_ipc_namespace "$@"
+
+mkdir -m 0777 "$dir/other"
+chmod 0755 "$dir"
+users=(root)
+[ "$(id -u)" != 0 ] || users+=(nobody)
+# They want to be real-time threads that lock their memory.
+as() { # USER COMMAND...
+	local user=$1
+
+	shift
+	if [ "$user" = root ]; then
+		"$@"
+	else
+		setpriv --reuid 65534 --regid 65534 --clear-groups \
+			--inh-caps +sys_nice,+ipc_lock \
+			--ambient-caps +sys_nice,+ipc_lock "$@"
+	fi
+}
+programs() {
+	local user=$1 line name
+
+	shift
+	# A timeout that ends is told of, and ends the program.
+	while read -r line; do
+		# shellcheck disable=SC2086 # words
+		as "$user" timeout 30 "$@" $line -i 500 >"$dir/out" 2>&1
+		echo "$line: $? $(grep -o 'Max\|timed out' "$dir/out" | sort -u)"
+	done <<-END
+	pmqtest -l 200
+	pmqtest -S -l 200
+	pmqtest -T 1 -l 200
+	svsematest -l 200
+	svsematest -S -l 200
+	svsematest -f -l 200
+	ptsematest -l 200
+	END
+}
+
+for user in "${users[@]}"; do
+	programs "$user" >"$dir/kernel"
+	programs "$user" env "LD_PRELOAD=$shim" \
+		"IPCLIFT_REGISTRY=$dir/other/$user" >"$dir/shim"
+	check "$user: round trips are made" \
+		[ "$(grep -c ': 0 Max$' "$dir/kernel")" = 6 ]
+	check "$user: the same under the shim" diff "$dir/kernel" "$dir/shim"
+	as "$user" env "LD_PRELOAD=$shim" "IPCLIFT_REGISTRY=$dir/other/$user" \
+		ipcs >"$dir/ipcs"
+	check "$user: nothing is left" [ "$(grep -c '^0x' "$dir/ipcs")" = 0 ]
+done
+check "nor in the kernel" [ "$(kernel_objects)" = 0 ]
+finish

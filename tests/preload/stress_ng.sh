@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# stress_ng.sh - stress-ng with --verify: each of its stressors of System V and
+# POSIX IPC ends well on the kernel and under the shim, as root and as another
+# user, and leaves nothing behind. sem, of POSIX, is libc's own and runs for its second.
+
+# shellcheck source=tests/preload/scenario.sh
+. "$(dirname "$0")/scenario.sh"
+command -v stress-ng >/dev/null || skip "no stress-ng"
+own_ipc_namespace "$@"
+
+tool=$dir/ipclift
+cp "${IPCLIFT_TOOL:?}" "$tool"
+mkdir -m 0777 "$dir/other"
+chmod 0755 "$dir"
+users=(root)
+[ "$(id -u)" != 0 ] || users+=(nobody)
+as() { # USER COMMAND...
+	local user=$1
+
+	shift
+	if [ "$user" = root ]; then
+		"$@"
+	else
+		setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
+	fi
+}
+stressors() {
+	local user=$1 name
+
+	shift
+	for name in sem sem-sysv msg mq shm-sysv shm; do
+		as "$user" timeout 60 "$@" stress-ng --verify --quiet \
+			--temp-path "$dir/other" --timeout $(limit $name) \
+			--"$name" 2 --"$name"-ops "$(ops $name)" \
+			>"$dir/out" 2>&1 && echo "$name good" ||
+			{ echo "$name $?"; cat "$dir/out"; }
+	done
+}
+limit() {
+	case $1 in
+	sem) echo 1s ;;
+	*) echo 20s ;;
+	esac
+}
+ops() {
+	case $1 in
+	shm*) echo 6 ;;
+	*) echo 5000 ;;
+	esac
+}
+
+for user in "${users[@]}"; do
+	stressors "$user" >"$dir/kernel"
+	stressors "$user" env "LD_PRELOAD=$shim" \
+		"IPCLIFT_REGISTRY=$dir/other/$user" >"$dir/shim"
+	check "$user: the kernel's are good" \
+		[ "$(grep -c ' good$' "$dir/kernel")" = 6 ]
+	check "$user: the same under the shim" diff "$dir/kernel" "$dir/shim"
+	as "$user" env "LD_PRELOAD=$shim" "IPCLIFT_REGISTRY=$dir/other/$user" \
+		ipcs >"$dir/ipcs"
+	check "$user: nothing is left" [ "$(grep -c '^0x' "$dir/ipcs")" = 0 ]
+	check "$user: the registry is whole" as "$user" env \
+		"IPCLIFT_REGISTRY=$dir/other/$user" "$tool" check
+done
+check "nor in the kernel" [ "$(kernel_objects)" = 0 ]
+finish
