@@ -44,14 +44,17 @@ s32 sem_holders(struct caller *c, s32 id, struct sem_holder *ret, u32 n)
 	struct undo *u;
 	struct slot *s;
 	struct walk w = {0};
-	u32 i, n_sems, found = 0;
+	u32 i, has, n_sems, found = 0;
 	int err = view_lock(c, id, &s, &set);
 
 	if (err)
 		return err;
+	/* A damaged record may say more than the set has. */
+	n_sems = sem_count(s);
 	for (u = undo_at(c, ref_long(set->undo_active));
 		u && undo_walk(c, &w, u); u = undo_at(c, u->active_next))
-		for (i = 0, n_sems = undo_n_sems(u); i < n_sems; i++) {
+		for (i = 0, has = undo_n_sems(u); i < has && i < n_sems;
+			i++) {
 			if (!u->adj[i])
 				continue;
 			if (found < n)

@@ -34,7 +34,7 @@ static void add_sem(struct caller *c, const struct slot *s,
 	const struct undo *u;
 	struct walk walk = {0};
 
-	if (!set || !sops || at >= n)
+	if (!set || !sops || at >= n || sops[at].num >= sem_count(s))
 		return;
 	e->num = sops[at].num;
 	e->op = sops[at].op;
