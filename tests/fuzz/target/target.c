@@ -286,12 +286,10 @@ size_t target_add_step(
 
 int target_run(void (*fn)(void *arg), void *arg)
 {
-	static long files;
-	long before = allocated, memory = resident();
+	/* A tmpfs has a page for each hole that was read: this input's alone. */
+	long before = allocated, memory = resident(), files = on_disk();
 	int left;
 
-	if (!files)
-		files = on_disk();
 	most_allocated = allocated;
 	left = setjmp(out);
 	if (!left)
