@@ -189,14 +189,17 @@ long entry_mq_setattr(int fd, const void *new, void *old)
 		return -EFAULT;
 	if (new && (set.mq_flags & ~(long)MQ_O_NONBLOCK))
 		return -EINVAL;
-	if (fd_lookup(c, fd, &d))
-		return fd_is_elsewhere(c, fd)
-			       ? process_home(entry_mq_setattr(fd, new, old))
-			       : -EBADF;
+	do {
+		if (fd_lookup(c, fd, &d))
+			return fd_is_elsewhere(c, fd)
+				       ? process_home(entry_mq_setattr(
+						 fd, new, old))
+				       : -EBADF;
+		flags = sys_call(__NR_fcntl, fd, 3 /* F_GETFL */);
+	} while (unlikely(mq_number_changed(c, &d)));
 	err = mq_numbers(c, &d, &is);
 	if (err)
 		return err;
-	flags = sys_call(__NR_fcntl, fd, 3 /* F_GETFL */);
 	if (flags < 0)
 		return flags;
 	if (new) {

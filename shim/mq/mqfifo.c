@@ -261,6 +261,24 @@ static int is_held(const struct mq_desc *d)
 			       at->ident == d->ident));
 }
 
+int mq_number_changed(const struct caller *c, const struct mq_desc *d)
+{
+	const struct mq_number *at = d->number;
+	const struct mqueue *q;
+
+	if (!at || d->fd < 0)
+		return 0;
+	if (atom_load_acquire(&at->changes) != d->changes)
+		return 1;
+	if (likely((atom_load_acquire(&at->info) & MQ_NUMBER_OURS) &&
+		    at->ident == d->ident))
+		return 0;
+	/* Being closed, or in a vfork child. */
+	q = mq_body(c, d->s);
+	return q && !(d->nameless ? mq_fifo_is_nameless(d->fd)
+				  : is_ours(q, d->fd));
+}
+
 /*
  * The FIFO to be used: the descriptor's, unless it is being closed, or was, and
  * its number is another file's by now. A call that we did not see closed it

@@ -80,6 +80,7 @@ static inline struct mq_thread *mq_thread(const struct caller *c)
 struct mq_number {
 	u64 ident;
 	u32 info;
+	u32 changes; /* counts what is stored, before the number changes */
 };
 #define MQ_NUMBER_OURS 4u
 
@@ -90,6 +91,7 @@ struct mq_desc {
 	int fd;
 	u32 access;   /* MQ_O_ACCMODE bits */
 	u32 nameless; /* 1: an eventfd of its own (mqfifo.c) */
+	u32 changes;  /* of number, when this was taken from it */
 	const struct mq_number *number; /* NULL: fd is nobody else's to close */
 };
 
@@ -205,6 +207,14 @@ struct mq_status {
 	u32 notify, signo, notify_pid;
 };
 int mq_status(struct caller *c, const struct mq_desc *d, struct mq_status *ret);
+/*
+ * Is fd another file by now, or may it have been between the taking of d and
+ * now? Then what fd was asked for in between is not the queue's, and the call is
+ * to begin again: it comes after the change. Changes that nobody sees (an
+ * inlined system call) are found only where d is not in the table. No system
+ * call as long as the number is the queue's; else one.
+ */
+int mq_number_changed(const struct caller *c, const struct mq_desc *d);
 /* Somebody polls: MQ_POLLED_*. From now on the FIFO is kept in step, and it is
  * so now. */
 void mq_watch(struct caller *c, const struct mq_desc *d, u32 bits);

@@ -258,12 +258,14 @@ static void note_look(struct mqueue *q, struct spin *spin, int found)
 }
 
 /* What a call that cannot go on returns instead of sleeping, or 0. */
-static int may_sleep(
-	const struct mq_desc *d, const struct sys_timespec *timeout)
+static int may_sleep(const struct caller *c, const struct mq_desc *d,
+	const struct sys_timespec *timeout)
 {
 	long flags = sys_call(__NR_fcntl, d->fd, F_GETFL);
 	s64 now;
 
+	if (unlikely(mq_number_changed(c, d)))
+		return -MQ_ERESTART;
 	if (flags < 0)
 		return -EBADF;
 	if (flags & MQ_O_NONBLOCK)
@@ -284,7 +286,7 @@ int mq_sleep_send(struct caller *c, const struct mq_desc *d,
 	struct mq_sleep ms = {.d = d};
 	struct mqueue *q = mq_body(c, d->s);
 	struct spin spin = {0};
-	int err = may_sleep(d, timeout);
+	int err = may_sleep(c, d, timeout);
 
 	if (!err)
 		err = mq_own_block(c, m->len);
@@ -317,7 +319,7 @@ int mq_sleep_receive(struct caller *c, const struct mq_desc *d,
 	struct mq_sleep ms = {.d = d, .msg = ret};
 	struct mqueue *q = mq_body(c, d->s);
 	struct spin spin = {0};
-	int may = may_sleep(d, timeout), err = 0;
+	int may = may_sleep(c, d, timeout), err = 0;
 
 	if (may && looked)
 		return may;

@@ -72,12 +72,36 @@ static struct fd_entry *entry_make(int fd)
 	return fd_entry(fd);
 }
 
+static u64 pack(u32 info, u32 changes)
+{
+	return (u64)changes << 32 | info;
+}
+
+/* What is known for certain, by who has made or ends the number. */
 static void entry_set(struct fd_entry *e, u64 ident, u32 info, u64 pos)
 {
-	__atomic_store_n(&e->info, 0, __ATOMIC_RELEASE);
-	e->ident = ident;
+	struct fd_entry is = fd_entry_read(e);
+	u64 lo = is.ident, hi = pack(is.info, is.changes);
+
 	e->pos = pos;
-	__atomic_store_n(&e->info, info, __ATOMIC_RELEASE);
+	while (!atom_cas16(e, &lo, &hi, ident,
+		pack(info, (u32)(hi >> 32) + 1)))
+		;
+}
+
+/* What was found out of a number that had so many changes before: 0 if it has
+ * more by now, and was left as it is. */
+static int entry_note(struct fd_entry *e, u32 changes, u64 ident, u32 info)
+{
+	struct fd_entry is = fd_entry_read(e);
+	u64 lo = is.ident, hi = pack(is.info, is.changes);
+
+	while ((u32)(hi >> 32) == changes)
+		if (atom_cas16(e, &lo, &hi, ident, pack(info, changes + 1))) {
+			e->pos = 0;
+			return 1;
+		}
+	return 0;
 }
 
 void fd_forget(int fd)
@@ -85,7 +109,7 @@ void fd_forget(int fd)
 	struct fd_entry *e = fd_entry(fd);
 
 	if (unlikely(e && e->info))
-		__atomic_store_n(&e->info, 0, __ATOMIC_RELEASE);
+		entry_set(e, 0, 0, 0);
 }
 
 struct caller *fd_table_owner(void)
@@ -128,7 +152,7 @@ void fd_enter_proc(struct caller *c, int fd, u64 ident, u32 access)
 
 u64 fd_forget_proc(int fd)
 {
-	u64 ident = fd_entry(fd)->ident;
+	u64 ident = fd_entry_read(fd_entry(fd)).ident;
 
 	fd_forget(fd);
 	return ident;
@@ -210,19 +234,20 @@ int fd_still_mq(int fd)
 			(st.st_ino == q->ino && st.st_dev == q->dev)))
 		return 1;
 	if (fd_table_owner())
-		fd_forget(fd);
+		entry_note(e, d.changes, 0, 0);
 	return 0;
 }
 
-int fd_lookup_slow(struct caller *c, int fd, struct mq_desc *ret)
+/* Another thread has changed the number since it was looked at. */
+#define CHANGED 1
+
+static int find(struct caller *c, int fd, struct mq_desc *ret)
 {
+	struct fd_entry *e = fd_entry(fd);
+	u32 changes = e ? fd_entry_read(e).changes : 0;
 	struct stat st;
-	struct fd_entry *e;
 	long sig;
 
-	if (fd_is_proc(fd))
-		return -EBADF;
-	fd_used = 1;
 	if (sys_call(__NR_fstat, fd, &st))
 		return -EBADF;
 	e = c->pid == process_page.pid && !world_moved ? entry_make(fd) : NULL;
@@ -232,8 +257,8 @@ int fd_lookup_slow(struct caller *c, int fd, struct mq_desc *ret)
 		e = NULL;
 	if (!S_ISFIFO(st.st_mode) ||
 		mq_find_inode(c, st.st_dev, st.st_ino, ret)) {
-		if (e)
-			entry_set(e, 0, FD_OTHER, 0);
+		if (e && !entry_note(e, changes, 0, FD_OTHER))
+			return CHANGED;
 		return -EBADF;
 	}
 	sig = sys_call(__NR_fcntl, fd, F_GETSIG);
@@ -242,18 +267,34 @@ int fd_lookup_slow(struct caller *c, int fd, struct mq_desc *ret)
 	if (sys_call(__NR_fcntl, fd, F_GETFL) % 4 != MQ_O_RDWR)
 		return -EBADF;
 	ret->fd = fd;
+	ret->changes = changes;
 	ret->number = (const struct mq_number *)(const void *)fd_entry(fd);
 	ret->access = sig >= MQ_FIFO_SIG && sig <= MQ_FIFO_SIG + MQ_FIFO_LAST
 			      ? (sig - MQ_FIFO_SIG) & MQ_O_ACCMODE
 			      : MQ_O_RDWR;
-	if (e)
-		entry_set(e, ret->ident, FD_MQ | ret->access, 0);
+	if (!e)
+		return 0;
+	if (!entry_note(e, changes, ret->ident, FD_MQ | ret->access))
+		return CHANGED;
+	ret->changes++;
 	/* Another thread may have put another file there meanwhile. */
-	if (e && !fd_still_mq(fd))
+	return fd_still_mq(fd) ? 0 : -EBADF;
+}
+
+int fd_lookup_slow(struct caller *c, int fd, struct mq_desc *ret)
+{
+	int err;
+
+	if (fd_is_proc(fd))
 		return -EBADF;
+	fd_used = 1;
+	do
+		err = find(c, fd, ret);
+	while (unlikely(err == CHANGED));
 	/* Where it came from somebody may poll it without us. */
-	mq_watch(c, ret, MQ_POLLED_IN | MQ_POLLED_OUT);
-	return 0;
+	if (!err)
+		mq_watch(c, ret, MQ_POLLED_IN | MQ_POLLED_OUT);
+	return err;
 }
 
 int fd_is_elsewhere(struct caller *c, int fd)
@@ -304,7 +345,7 @@ static void close_begin(int fd, struct closing *ret)
 	if (unlikely(world_moved && fd_is_unknown(fd)) &&
 		(c = fd_table_owner()) && !fd_lookup(c, fd, &ret->mq)) {
 		ret->kind = FD_MQ;
-		atom_store_release(&fd_entry(fd)->info, FD_CLOSING);
+		entry_set(fd_entry(fd), ret->mq.ident, FD_CLOSING, 0);
 		mq_closing(c, &ret->mq);
 		return;
 	}
@@ -323,7 +364,7 @@ static void close_begin(int fd, struct closing *ret)
 		return;
 	}
 	fd_desc(c, fd, fd_entry(fd), &ret->mq);
-	atom_store_release(&fd_entry(fd)->info, FD_CLOSING);
+	entry_set(fd_entry(fd), ret->mq.ident, FD_CLOSING, 0);
 	mq_closing(c, &ret->mq);
 }
 
@@ -357,17 +398,24 @@ long entry_close(int fd)
 
 void fd_copied(int fd, int to)
 {
-	struct fd_entry *from = fd_entry(fd), *e;
+	struct fd_entry *from = fd_entry(fd), *e, is;
 
-	if (likely(!fd_is_served(fd) && !(from && (from->info & FD_DIR)))) {
+	if (likely(!fd_is_served(fd) &&
+		    !(from && (from->info & (FD_DIR | FD_CLOSING))))) {
 		fd_forget(to);
 		return;
 	}
 	if (!fd_table_owner())
 		return;
 	e = entry_make(to);
-	if (e)
-		entry_set(e, from->ident, from->info, from->pos);
+	if (!e)
+		return;
+	is = fd_entry_read(from);
+	/* Another thread ends it: what its copy is will be asked. */
+	if (is.info & (FD_MQ | FD_PROC | FD_DIR))
+		entry_set(e, is.ident, is.info, from->pos);
+	else
+		entry_set(e, 0, FD_UNKNOWN, 0);
 }
 
 long entry_dup3(long nr, int fd, int to, int flags)

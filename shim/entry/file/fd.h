@@ -22,17 +22,24 @@
 #define FD_UNKNOWN 256u
 #define FD_DIR 512u /* alone: of /dev/mqueue (mqdir.h) */
 
-/* At its head a struct mq_number. */
+/*
+ * At its head a struct mq_number, which is stored as a whole: threads open,
+ * close and look at one number at once, and what one of them found out is not
+ * noted if another has changed the number since it began to look.
+ */
 struct fd_entry {
 	u64 ident;
-	u32 info; /* 0 = not known */
-	u32 pad;
-	u64 pos; /* of read(2); FD_PROC: 1 once it was read */
-};
+	u32 info;    /* 0 = not known */
+	u32 changes; /* how often it was stored */
+	u64 pos;     /* of read(2); FD_PROC: 1 once it was read */
+	u64 pad;
+} __attribute__((aligned(16)));
 _Static_assert(__builtin_offsetof(struct fd_entry, ident) ==
 			       __builtin_offsetof(struct mq_number, ident) &&
 		       __builtin_offsetof(struct fd_entry, info) ==
-			       __builtin_offsetof(struct mq_number, info),
+			       __builtin_offsetof(struct mq_number, info) &&
+		       __builtin_offsetof(struct fd_entry, changes) ==
+			       __builtin_offsetof(struct mq_number, changes),
 	"a number's entry");
 
 /* No file beside the registry: it was not opened for writing. */
@@ -116,14 +123,34 @@ static inline int fd_is_served(int fd)
 	       ((e->info & FD_PROC) || fd_still_mq(fd));
 }
 
+/* What it is at one moment; of pos nothing. */
+static inline struct fd_entry fd_entry_read(const struct fd_entry *e)
+{
+	struct fd_entry is;
+
+	do {
+		is.changes = e->changes;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		is.ident = e->ident;
+		is.info = e->info;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	} while (unlikely(__atomic_load_n(&e->changes, __ATOMIC_RELAXED) !=
+			  is.changes));
+	return is;
+}
+
 static inline void fd_desc(const struct caller *c, int fd,
 	const struct fd_entry *e, struct mq_desc *ret)
 {
-	ret->ident = e->ident;
-	ret->s = ids_slot(c, FAC_MQ, IDENT_ID(e->ident));
+	/* First: what is read after it may be of a change (mq_number_changed). */
+	const struct fd_entry is = fd_entry_read(e);
+
+	ret->changes = is.changes;
+	ret->ident = is.ident;
+	ret->s = ids_slot(c, FAC_MQ, IDENT_ID(is.ident));
 	ret->fd = fd;
-	ret->access = e->info & FD_ACCESS;
-	ret->nameless = !!(e->info & FD_NAMELESS);
+	ret->access = is.info & FD_ACCESS;
+	ret->nameless = !!(is.info & FD_NAMELESS);
 	ret->number = (const struct mq_number *)(const void *)e;
 }
 
