@@ -7,11 +7,8 @@
 #include "registry/journal/reserve.h"
 #include "registry/lock.h"
 
-/* Arbitrary: how long after a fork was begun whose parent died in it a child
- * of it may still turn up. */
-#define PREFORK_GRACE_NS 5000000000ULL
-
-/* A child that runs adopts its task at once (shm/shmfork.c). */
+/* A child that runs adopts its task at once (shm/shmfork.c); one that is stopped,
+ * or starved, does so later, and has all that is counted for it until then. */
 static int prefork_dead(struct caller *c, struct task *t)
 {
 	u32 pid = t->pid;
@@ -21,8 +18,7 @@ static int prefork_dead(struct caller *c, struct task *t)
 	if (pid == c->pid || !identity_process_gone(pid, t->start, 1))
 		return 0;
 	/* Who had found it died before he named it: 0. */
-	if (sys_boottime_ns() - t->use_seq > PREFORK_GRACE_NS ||
-		task_child_none(c, t))
+	if (!t->use_seq || task_child_none(c, t))
 		return 1;
 	if (task_may_have_child(c, t))
 		return 0;

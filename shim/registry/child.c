@@ -11,6 +11,10 @@
 /* That TASK_PROBES tasks in a row lie in, at most. */
 #define PROBE_PAGES (TASK_PROBES / TASKS_A_PAGE + 1)
 
+/* Arbitrary: how long after a fork was begun whose parent died in it a child of
+ * it may still turn up, where nobody can be asked for it. */
+#define PREFORK_GRACE_NS 5000000000ULL
+
 /* use_seq of a prefork task: when the fork began, in ns since boot; 0: the child
  * was found (shmfork.h). Start times are in 1/100 s. */
 #define TICK_NS 10000000ULL
@@ -68,6 +72,20 @@ int task_is_known(const struct caller *c, u32 pid)
 	return 0;
 }
 
+int task_child_named(const struct caller *c, u32 pid)
+{
+	u32 i = 1;
+
+	for (; (i = task_next(c, i)) < N_TASKS; i++) {
+		const struct task *t = region_task(&c->region, i);
+
+		if (t->state == TASK_PREFORK &&
+			(u32)atom_load_acquire(&t->prefork) == pid)
+			return 1;
+	}
+	return 0;
+}
+
 static int may_be_child(const struct caller *c, const struct task *t, u32 pid)
 {
 	u64 since = t->use_seq / TICK_NS;
@@ -75,7 +93,23 @@ static int may_be_child(const struct caller *c, const struct task *t, u32 pid)
 
 	return pid && sys_process_read(pid, 0, &p) && !p.ending &&
 	       p.stack == t->mm && p.start + 2 >= since &&
-	       !task_is_known(c, pid);
+	       !task_is_known(c, pid) && !task_child_named(c, pid) &&
+	       mapped_any(c, pid) != 0;
+}
+
+int task_child_expected(const struct caller *c, u32 pid)
+{
+	u32 i = 1;
+
+	for (; (i = task_next(c, i)) < N_TASKS; i++) {
+		const struct task *t = region_task(&c->region, i);
+
+		if (t->state == TASK_PREFORK && t->use_seq &&
+			!(u32)atom_load_acquire(&t->prefork) &&
+			may_be_child(c, t, pid))
+			return 1;
+	}
+	return 0;
 }
 
 int task_child_none(const struct caller *c, const struct task *t)
@@ -109,20 +143,6 @@ int task_child_gone(const struct caller *c, const struct task *t)
 	return !identity_stack_tells(t->mm) && mapped_any(c, pid) == 0;
 }
 
-int task_child_named(const struct caller *c, u32 pid)
-{
-	u32 i = 1;
-
-	for (; (i = task_next(c, i)) < N_TASKS; i++) {
-		const struct task *t = region_task(&c->region, i);
-
-		if (t->state == TASK_PREFORK &&
-			(u32)atom_load_acquire(&t->prefork) == pid)
-			return 1;
-	}
-	return 0;
-}
-
 /* Its pid, or 0 if there is none. */
 static u32 find_child(
 	const struct caller *c, const struct task *t, struct file_dir *proc)
@@ -140,12 +160,14 @@ static u32 find_child(
 
 int task_may_have_child(struct caller *c, struct task *t)
 {
+	u64 image = atom_load_acquire(&t->image);
 	struct file_dir proc;
 
-	if (t->mm <= 1 || may_be_child(c, t, t->candidate))
+	if (may_be_child(c, t, t->candidate))
 		return 1;
-	if (file_dir_open(&proc, "/proc"))
-		return 1;
+	if (t->mm <= 1 || file_dir_open(&proc, "/proc"))
+		return image > IMAGE_UNKNOWN ||
+		       sys_boottime_ns() - t->use_seq <= PREFORK_GRACE_NS;
 	atom_store_release(&t->candidate, find_child(c, t, &proc));
 	file_dir_close(&proc);
 	return t->candidate != 0;

@@ -157,6 +157,11 @@ int task_is_known(const struct caller *c, u32 pid);
 /* 1 if a prefork task is that of the child with this pid. Looks at all tasks. */
 int task_child_named(const struct caller *c, u32 pid);
 
+/* 1 if it may be the child of a prefork task whose parent has not said which it
+ * had (task_may_have_child): then that one counts for it. Likewise; and reads
+ * the process's /proc/PID/stat for each such task. */
+int task_child_expected(const struct caller *c, u32 pid);
+
 /* Of a prefork task whose child's number is known: 1 if that is gone, or in
  * another program image, so that it has nothing of what is counted for it. */
 int task_child_gone(const struct caller *c, const struct task *t);
@@ -165,11 +170,14 @@ int task_child_gone(const struct caller *c, const struct task *t);
 int task_child_none(const struct caller *c, const struct task *t);
 
 /*
- * Of a prefork task whose parent died before it said which child it had: 1 if
- * some process may be that child, that is, has the parent's stack, is not
- * older than the fork and has not made itself known. Reads all of /proc, but
- * not as long as the one that it found last time may still be it. t's lock is
- * held.
+ * Of a prefork task whose parent died before it said which child it had, where
+ * somebody holds its image lock or that cannot be asked: 1 if some process may
+ * be that child, that is, has the parent's stack and something of the registry
+ * mapped, is not older than the fork, has not made itself known and is nobody
+ * else's. Reads all of /proc, but not as long as the one that it found last
+ * time may still be it. Without /proc, or if the parent could not read its own:
+ * 1 if there is an image lock, else 1 for five seconds from the fork on. t's
+ * lock is held.
  */
 int task_may_have_child(struct caller *c, struct task *t);
 
