@@ -59,10 +59,12 @@ def ask():
         if not more:
             break
         data += more
-    print(data.replace(b"\0", b" ").decode("latin1").split("\r\n\r\n")[-1].split("\n")[0])
+    said.append(data.replace(b"\0", b" ").decode("latin1").split("\r\n\r\n")[-1].split("\n")[0])
+said = []
 t = [threading.Thread(target=ask) for i in range(n)]
 [x.start() for x in t]
 [x.join() for x in t]
+print(*said, sep="\n")
 END
 timeout 20 python3 "$dir/ask.py" "$dir/sock" "$dir/count.php" 8 >"$dir/said"
 check "all are counted, without an environment" \

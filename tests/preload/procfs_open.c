@@ -127,6 +127,17 @@ static void at_nothing(void)
 	}
 }
 
+/* A /dev that has a place for the queues, and what is used of the host's; in a
+ * mount namespace of our own. */
+static int make_dev(void)
+{
+	return !mount("none", "/mnt", "tmpfs", 0, NULL) &&
+	       !mkdir("/mnt/mqueue", 0755) && !mkdir("/mnt/shm", 0755) &&
+	       !symlink("/proc/self/fd", "/mnt/fd") &&
+	       !mount("/dev/shm", "/mnt/shm", NULL, MS_BIND, NULL) &&
+	       !mount("/mnt", "/dev", NULL, MS_MOVE, NULL);
+}
+
 /* The kernel's queues are to be seen in its directory. */
 static int mounted(void)
 {
@@ -135,6 +146,7 @@ static int mounted(void)
 		   (!unshare(CLONE_NEWNS) &&
 			   !mount("none", "/", NULL, MS_REC | MS_PRIVATE,
 				   NULL) &&
+			   (!access("/dev/mqueue", F_OK) || make_dev()) &&
 			   !mount("mqueue", "/dev/mqueue", "mqueue", 0, NULL));
 
 	errno = err;
