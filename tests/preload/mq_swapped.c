@@ -48,12 +48,16 @@ static void *calls(void *arg)
 	}
 }
 
-/* 'f': the file comes, 'q': the queue comes back, 'e': and is empty, 'c': is the
- * file as it was? */
+/* 'f': the file comes, 'q': the queue comes back, 'e': and is empty, 'p': does
+ * poll see a message in it? 'c': is the file as it was? */
 static char obey(char what)
 {
+	struct pollfd p = {.fd = number, .events = POLLIN};
 	char text[32];
 
+	if (what == 'p')
+		return !mq_send(queue, "x", 1, 0) && poll(&p, 1, 0) == 1 &&
+		       mq_receive(queue, text, 32, NULL) == 1;
 	if (what == 'f')
 		return dup2(file, number) == number;
 	if (what == 'q')
@@ -162,6 +166,25 @@ static int swap_at(long place, int wait, int sends, int *bad)
 	return !over;
 }
 
+/* The call begins with the file there, and the queue comes at this place. */
+static int queue_comes_at(long place, int *bad)
+{
+	long i;
+	int over;
+
+	*bad += !asked('f');
+	sh->sends = 0;
+	sh->done = 0;
+	sh->go = 1;
+	for (i = 0; i < place && step(); i++)
+		;
+	over = sh->done;
+	*bad += !asked('q');
+	finish();
+	*bad += !as_expected(0) || !asked('c') || !asked('p');
+	return !over;
+}
+
 static void story(const char *name, int sends)
 {
 	unsigned i, places = 0;
@@ -169,9 +192,11 @@ static void story(const char *name, int sends)
 	long at;
 
 	t_story(name);
-	for (i = 0; i < N_LATER; i++)
+	for (i = 0; sends >= 0 && i < N_LATER; i++)
 		for (at = 0; swap_at(at, later[i], sends, &bad); at += STRIDE)
 			places++;
+	for (at = 0; sends < 0 && queue_comes_at(at, &bad); at += STRIDE / 8)
+		places++;
 	t_true(places > 0);
 	t_eq(bad, 0);
 }
@@ -199,6 +224,7 @@ int main(void)
 	t_quiet(waitpid(sh->tid, &status, __WALL) == sh->tid);
 	story("mq_receive", 0);
 	story("mq_send", 1);
+	story("mq_receive where the queue comes", -1);
 	sh->go = -1;
 	ptrace(PTRACE_DETACH, sh->tid, 0, 0);
 	close(ask[1]);
