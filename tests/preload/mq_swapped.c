@@ -10,8 +10,7 @@
  * what the other had done with it.
  */
 #include "mq.h"
-#include <poll.h>
-#include <sys/ptrace.h>
+#include "stepped.h"
 
 /* Instructions from one place to the next; arbitrary, so that it takes seconds. */
 #define STRIDE 97
@@ -20,11 +19,10 @@ static const int later[] = {17, 400, 100000};
 #define N_LATER (sizeof(later) / sizeof(later[0]))
 
 static struct shared {
-	volatile pid_t tid;
-	volatile int go, done, sends;
+	volatile int sends;
 	volatile long result, error;
 } * sh;
-static int ask[2], answer[2], file = -1;
+static int file = -1;
 static mqd_t queue, number;
 
 /* The calls, each when it is told to. */
@@ -33,18 +31,18 @@ static void *calls(void *arg)
 	char text[32];
 
 	(void)arg;
-	sh->tid = (pid_t)syscall(SYS_gettid);
+	stepped->tid = (pid_t)syscall(SYS_gettid);
 	for (;;) {
-		while (!sh->go)
+		while (!stepped->go)
 			;
-		if (sh->go < 0)
+		if (stepped->go < 0)
 			return NULL;
 		errno = 0;
 		sh->result = sh->sends ? mq_send(number, "x", 1, 0)
 				       : mq_receive(number, text, 32, NULL);
 		sh->error = errno;
-		sh->go = 0;
-		sh->done = 1;
+		stepped->go = 0;
+		stepped->done = 1;
 	}
 }
 
@@ -75,10 +73,11 @@ static void program(void)
 {
 	struct pollfd p = {.events = POLLIN | POLLOUT};
 	pthread_t t;
-	char what, is;
+	char what;
+	int is;
 
 	alarm(5 * T_LIMIT);
-	close(ask[1]);
+	close(stepped_ask[1]);
 	file = memfd_create("file", 0);
 	queue = q_open(NAME, RW | NB, 2, 32);
 	p.fd = queue;
@@ -86,56 +85,18 @@ static void program(void)
 	if (write(file, "contents", 8) != 8 || lseek(file, 0, SEEK_SET) ||
 		poll(&p, 1, 0) != 1 || pthread_create(&t, NULL, calls, NULL))
 		_exit(1);
-	while (read(ask[0], &what, 1) == 1) {
+	while (read(stepped_ask[0], &what, 1) == 1) {
 		is = obey(what);
-		if (write(answer[1], &is, 1) != 1)
+		if (write(stepped_answer[1], &is, sizeof(is)) < 0)
 			_exit(1);
 	}
 	pthread_join(t, NULL);
 	_exit(mq_unlink(NAME) != 0);
 }
 
-/* One instruction of the call. 0: it is over. */
-static int step(void)
-{
-	int status;
-
-	return !sh->done && !ptrace(PTRACE_SINGLESTEP, sh->tid, 0, 0) &&
-	       waitpid(sh->tid, &status, __WALL) == sh->tid &&
-	       WIFSTOPPED(status);
-}
-
-/* The rest of the call, at full speed. */
-static void finish(void)
-{
-	int status;
-
-	if (sh->done)
-		return;
-	t_quiet(ptrace(PTRACE_CONT, sh->tid, 0, 0) == 0);
-	while (!sh->done) {
-		/* A signal stops it. */
-		if (waitpid(sh->tid, &status, __WALL | WNOHANG) == sh->tid)
-			ptrace(PTRACE_CONT, sh->tid, 0, 0);
-		poll(NULL, 0, 1);
-	}
-	t_quiet(ptrace(PTRACE_INTERRUPT, sh->tid, 0, 0) == 0);
-	t_quiet(waitpid(sh->tid, &status, __WALL) == sh->tid);
-}
-
-/* It may have to wait for a lock that the call holds, which then goes on. */
 static int asked(char what)
 {
-	struct pollfd told = {.fd = answer[0], .events = POLLIN};
-	char is = 0;
-	int i;
-
-	if (write(ask[1], &what, 1) != 1)
-		return 0;
-	while (poll(&told, 1, sh->done ? -1 : 20) == 0)
-		for (i = 0; i < STRIDE && step(); i++)
-			;
-	return read(answer[0], &is, 1) == 1 && is;
+	return stepped_asked(what, &(long){0}) == 1;
 }
 
 static int as_expected(int sends)
@@ -152,16 +113,13 @@ static int swap_at(long place, int wait, int sends, int *bad)
 	int over;
 
 	sh->sends = sends;
-	sh->done = 0;
-	sh->go = 1;
-	for (i = 0; i < place && step(); i++)
-		;
-	over = sh->done;
+	stepped_begin(1, place);
+	over = stepped->done;
 	*bad += !asked('f');
-	for (i = 0; i < wait && step(); i++)
+	for (i = 0; i < wait && stepped_step(); i++)
 		;
 	*bad += !asked('q');
-	finish();
+	stepped_finish();
 	*bad += !as_expected(sends) || !asked('c') || !asked('e');
 	return !over;
 }
@@ -169,18 +127,14 @@ static int swap_at(long place, int wait, int sends, int *bad)
 /* The call begins with the file there, and the queue comes at this place. */
 static int queue_comes_at(long place, int *bad)
 {
-	long i;
 	int over;
 
 	*bad += !asked('f');
 	sh->sends = 0;
-	sh->done = 0;
-	sh->go = 1;
-	for (i = 0; i < place && step(); i++)
-		;
-	over = sh->done;
+	stepped_begin(1, place);
+	over = stepped->done;
 	*bad += !asked('q');
-	finish();
+	stepped_finish();
 	*bad += !as_expected(0) || !asked('c') || !asked('p');
 	return !over;
 }
@@ -203,31 +157,22 @@ static void story(const char *name, int sends)
 
 int main(void)
 {
-	int status;
 	pid_t pid;
 
 	t_begin();
 	alarm(5 * T_LIMIT);
 	sh = mmap(NULL, sizeof(*sh), PROT_READ | PROT_WRITE,
 		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (sh == MAP_FAILED || pipe(ask) || pipe(answer))
+	if (sh == MAP_FAILED || !stepped_make())
 		return 1;
 	pid = t_fork();
 	if (!pid)
 		program();
-	close(ask[0]);
-	close(answer[1]);
-	while (!sh->tid)
-		sched_yield();
-	t_true(ptrace(PTRACE_SEIZE, sh->tid, 0, 0) == 0);
-	t_quiet(ptrace(PTRACE_INTERRUPT, sh->tid, 0, 0) == 0);
-	t_quiet(waitpid(sh->tid, &status, __WALL) == sh->tid);
+	stepped_trace();
 	story("mq_receive", 0);
 	story("mq_send", 1);
 	story("mq_receive where the queue comes", -1);
-	sh->go = -1;
-	ptrace(PTRACE_DETACH, sh->tid, 0, 0);
-	close(ask[1]);
-	t_true(waitpid(pid, &status, 0) == pid && status == 0);
+	stepped->go = -1;
+	stepped_end(pid);
 	return t_end();
 }

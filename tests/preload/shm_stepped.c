@@ -5,17 +5,15 @@
  * child has it, counted, until it detaches it or ends.
  */
 #include "shm.h"
-#include <poll.h>
-#include <sys/ptrace.h>
+#include "stepped.h"
 
 /* Instructions from one place to the next; arbitrary, so that it takes seconds. */
 #define STRIDE 97
 
 static struct shared {
-	volatile pid_t tid;
-	volatile int go, done, bad, forking;
+	volatile int bad, forking;
 } * sh;
-static int ask[2], answer[2], seg;
+static int seg;
 static char *own;
 
 static void attach(void)
@@ -80,16 +78,16 @@ static const struct {
 static void *calls(void *arg)
 {
 	(void)arg;
-	sh->tid = (pid_t)syscall(SYS_gettid);
+	stepped->tid = (pid_t)syscall(SYS_gettid);
 	own = s_at(seg);
 	for (;;) {
-		while (!sh->go)
+		while (!stepped->go)
 			;
-		if (sh->go > N_STORIES)
+		if (stepped->go > N_STORIES)
 			return NULL;
-		stories[sh->go - 1].f();
-		sh->go = 0;
-		sh->done = 1;
+		stories[stepped->go - 1].f();
+		stepped->go = 0;
+		stepped->done = 1;
 	}
 }
 
@@ -136,14 +134,14 @@ static void program(void)
 	char removed;
 
 	alarm(5 * T_LIMIT);
-	close(ask[1]);
+	close(stepped_ask[1]);
 	seg = s_seg(PAGE);
 	if (pthread_create(&t, NULL, calls, NULL))
 		_exit(1);
-	while (read(ask[0], &removed, 1) == 1) {
+	while (read(stepped_ask[0], &removed, 1) == 1) {
 		int is = forks_with_segment(removed, sh->forking != 0);
 
-		if (write(answer[1], &is, sizeof(is)) < 0)
+		if (write(stepped_answer[1], &is, sizeof(is)) < 0)
 			_exit(1);
 	}
 	pthread_join(t, NULL);
@@ -151,65 +149,19 @@ static void program(void)
 	_exit(0);
 }
 
-/* One instruction of the call. 0: it is over. */
-static int step(void)
-{
-	int status;
-
-	return !sh->done && !ptrace(PTRACE_SINGLESTEP, sh->tid, 0, 0) &&
-	       waitpid(sh->tid, &status, __WALL) == sh->tid &&
-	       WIFSTOPPED(status);
-}
-
-/* The rest of the call, at full speed. */
-static void finish(void)
-{
-	int status;
-
-	if (sh->done)
-		return;
-	t_quiet(ptrace(PTRACE_CONT, sh->tid, 0, 0) == 0);
-	while (!sh->done) {
-		/* A signal stops it. */
-		if (waitpid(sh->tid, &status, __WALL | WNOHANG) == sh->tid)
-			ptrace(PTRACE_CONT, sh->tid, 0, 0);
-		poll(NULL, 0, 1);
-	}
-	t_quiet(ptrace(PTRACE_INTERRUPT, sh->tid, 0, 0) == 0);
-	t_quiet(waitpid(sh->tid, &status, __WALL) == sh->tid);
-}
-
-/* It may have to wait for a lock that the call holds, which then goes on. */
-static int forks_here(char removed)
-{
-	struct pollfd told = {.fd = answer[0], .events = POLLIN};
-	int is = -1, i;
-
-	if (write(ask[1], &removed, 1) != 1)
-		return -1;
-	while (poll(&told, 1, sh->done ? -1 : 20) == 0)
-		for (i = 0; i < STRIDE && step(); i++)
-			;
-	return read(answer[0], &is, sizeof(is)) == sizeof(is) ? is : -1;
-}
-
 /* 0: the call was over before. */
 static int at_place(long place, int which, int *bad)
 {
 	int over, is;
-	long i;
 
-	sh->done = 0;
 	sh->forking = stories[which].f == fork_one;
-	sh->go = which + 1;
-	for (i = 0; i < place && step(); i++)
-		;
-	over = sh->done;
-	is = forks_here((char)(place / STRIDE % 2));
+	stepped_begin(which + 1, place);
+	over = stepped->done;
+	is = stepped_asked((char)(place / STRIDE % 2), &(long){0});
 	if (is && !(*bad)++)
 		fprintf(stderr, "%s, after %ld steps: %x\n",
 			stories[which].name, place, (unsigned)is);
-	finish();
+	stepped_finish();
 	return !over;
 }
 
@@ -228,30 +180,22 @@ static void story(int which)
 
 int main(void)
 {
-	int status, i;
+	int i;
 	pid_t pid;
 
 	t_begin();
 	alarm(5 * T_LIMIT);
 	sh = mmap(NULL, sizeof(*sh), PROT_READ | PROT_WRITE,
 		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (sh == MAP_FAILED || pipe(ask) || pipe(answer))
+	if (sh == MAP_FAILED || !stepped_make())
 		return 1;
 	pid = t_fork();
 	if (!pid)
 		program();
-	close(ask[0]);
-	close(answer[1]);
-	while (!sh->tid)
-		sched_yield();
-	t_true(ptrace(PTRACE_SEIZE, sh->tid, 0, 0) == 0);
-	t_quiet(ptrace(PTRACE_INTERRUPT, sh->tid, 0, 0) == 0);
-	t_quiet(waitpid(sh->tid, &status, __WALL) == sh->tid);
+	stepped_trace();
 	for (i = 0; i < N_STORIES; i++)
 		story(i);
-	sh->go = N_STORIES + 1;
-	ptrace(PTRACE_DETACH, sh->tid, 0, 0);
-	close(ask[1]);
-	t_true(waitpid(pid, &status, 0) == pid && status == 0);
+	stepped->go = N_STORIES + 1;
+	stepped_end(pid);
 	return s_end();
 }

@@ -142,7 +142,6 @@ static inline struct fd_entry fd_entry_read(const struct fd_entry *e)
 static inline void fd_desc(const struct caller *c, int fd,
 	const struct fd_entry *e, struct mq_desc *ret)
 {
-	/* First: what is read after it may be of a change (mq_number_changed). */
 	const struct fd_entry is = fd_entry_read(e);
 
 	ret->changes = is.changes;
