@@ -24,7 +24,8 @@ extern unsigned long getauxval(unsigned long) __attribute__((weak));
 #define HANDED_ON 8u
 
 static const char *const names[] = {"IPCLIFT_REGISTRY", "IPCLIFT_ROUTE",
-	"IPCLIFT_LIMITS", "IPCLIFT_IDS", "IPCLIFT_LOG", "IPCLIFT_EXEC"};
+	"IPCLIFT_LIMITS", "IPCLIFT_IDS", "IPCLIFT_LOG", "IPCLIFT_EXEC",
+	"IPCLIFT_LEASE"};
 static const char preload[] = "LD_PRELOAD";
 static const char own_file[] = "libipclift.so";
 

@@ -51,6 +51,7 @@ static struct {
 	struct cred cred;
 	u32 generations;
 	u32 routes;
+	u32 leasing; /* IPCLIFT_LEASE: facilities, a bit each */
 	int early; /* mapped, but no call was made yet */
 	int parsed;
 	int complained;
@@ -76,6 +77,8 @@ int process_routes(enum facility f)
 {
 	if (unlikely(!__atomic_load_n(&process.parsed, __ATOMIC_ACQUIRE))) {
 		process.routes = route_parse(environment_get("IPCLIFT_ROUTE"));
+		process.leasing =
+			route_named(environment_get("IPCLIFT_LEASE"));
 		__atomic_store_n(&process.parsed, 1, __ATOMIC_RELEASE);
 	}
 	return process.routes >> f & 1;
@@ -272,6 +275,7 @@ static void world_enter(struct caller *c, struct world *w)
 	c->region = w->region;
 	c->cred = process_apart ? cred_apart() : &process.cred;
 	c->shm = &w->shm;
+	c->leasing = process.leasing;
 	/* Not a vfork child's: it has a task of its own. */
 	c->new_image = process_vfork_depth() ? NULL : &w->new_image;
 	caller_refresh(c);

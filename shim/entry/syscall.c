@@ -7,6 +7,7 @@
  */
 #undef _FILE_OFFSET_BITS
 #include <fcntl.h>
+#include "entry/lease.h"
 #include "entry/notify_thread.h"
 #include "entry/process.h"
 #include "entry/file/fdarrive.h"
@@ -114,6 +115,10 @@ __attribute__((visibility("hidden"), used)) long syscall_watched(
 
 	if (nr == __NR_rt_sigaction)
 		return process_return(signal_raw(a, (void *)b, (void *)c, d));
+	if (nr == __NR_exit_group) {
+		lease_process_ends();
+		return sys_call(nr, a);
+	}
 	if (nr == __NR_exit) {
 		notify_thread_ends();
 		return sys_call(nr, a);
@@ -421,6 +426,7 @@ const unsigned char syscall_ways[SYSCALL_NUMBERS] = {
 	[__NR_pivot_root] = WAY_WATCHED,
 	[__NR_rt_sigaction] = WAY_WATCHED,
 	[__NR_exit] = WAY_WATCHED,
+	[__NR_exit_group] = WAY_WATCHED,
 	[__NR_fork] = WAY_MAPPING,
 	[__NR_mmap] = WAY_MAPPING,
 	[__NR_munmap] = WAY_MAPPING,

@@ -310,6 +310,22 @@ void prioq_insert_len(struct caller *c, struct prioq *q, u32 idx, u32 len,
 	journal_set64(c, &q->count, q->count + COUNT(len));
 }
 
+void prioq_insert_behind(struct caller *c, struct prioq *q, u32 idx, u32 len,
+	u32 prio, u32 before)
+{
+	struct prio_item *at = prioq_at(c, q, before);
+	u64 ends = prio == q->first ? q->ends
+				    : *fifo_at(c, prioq_levels(c, q), prio);
+
+	if (LAST(ends) == before) {
+		prioq_insert_len(c, q, idx, len, prio, 0);
+		return;
+	}
+	journal_set32(c, &prioq_at(c, q, idx)->next, at->next);
+	journal_set32(c, &at->next, idx);
+	journal_set64(c, &q->count, q->count + COUNT(len));
+}
+
 /*
  * Somebody who drains a queue is faster than memory, which here takes as long
  * as some calls. Where items stand side by side in memory the CPU sees what

@@ -15,7 +15,7 @@
  * Keeps INV_MQ_BLOCK (inspect/check.h).
  */
 #include "base/copy.h"
-#include "mq/mqueue.h"
+#include "mq/mqlease.h"
 #include "object/reap.h"
 #include "registry/guard.h"
 #include "registry/heap.h"
@@ -126,6 +126,36 @@ static inline void insert(struct caller *c, struct mqueue *q,
 	prioq_insert_len(c, &q->msgs, idx, m->len, m->prio, 0);
 }
 
+/* As hand_over's beginning, to one that leases what it gets: its record has the
+ * block of a large message, and a copy of a small one. 0 if there is none. */
+static __attribute__((noinline)) int hand_over_leased(struct caller *c,
+	struct mqueue *q, struct waiter *w, const struct mq_msg *m)
+{
+	const struct thread *th = region_thread(&c->region, wait_index(c, w));
+	struct waiter *own = wait_own(c);
+	struct lease *l = lease_at(c, w->lease_mq);
+	struct prio_block was;
+	struct mq_msg kept = *m;
+
+	if (!l || l->state != LEASE_READY || l->tid != th->tid ||
+		!ref_at(c, l->data))
+		return 0;
+	was = (struct prio_block){l->data, l->cap};
+	if (m->len > MQ_COPY_MAX) {
+		kept.small = NULL;
+		journal_set_ref(c, &l->data, own->sops_ext);
+		journal_set64(c, &l->cap, own->sops_ext_cap);
+		journal_set_ref(c, &own->sops_ext, was.data);
+		journal_set64(c, &own->sops_ext_cap, was.cap);
+	} else if (m->len) {
+		if (!kept.small)
+			kept.small = bytes_at(c, own->sops_ext);
+		copy_bytes(bytes_at(c, w->sops_ext), kept.small, m->len);
+	}
+	mqlease_hold(c, q, l, &kept);
+	return 1;
+}
+
 /* Give the message to a sleeping receiver; part of the operation. */
 static void hand_over(struct caller *c, struct mqueue *q, struct waiter *w,
 	const struct mq_msg *m)
@@ -133,7 +163,9 @@ static void hand_over(struct caller *c, struct mqueue *q, struct waiter *w,
 	struct waiter *own = wait_own(c);
 	u64 off = w->sops_ext.off, cap = w->sops_ext_cap;
 
-	if (m->len > MQ_COPY_MAX) {
+	if (unlikely(w->lease_mq.off) && hand_over_leased(c, q, w, m)) {
+		;
+	} else if (m->len > MQ_COPY_MAX) {
 		journal_set64(c, &w->sops_ext.off, own->sops_ext.off);
 		journal_set64(c, &w->sops_ext_cap, own->sops_ext_cap);
 		journal_set64(c, &own->sops_ext.off, off);
@@ -263,15 +295,78 @@ static inline u32 take_first(
 	return idx;
 }
 
+/* The same for one who leases it: of a large one the record has the block. */
+static __attribute__((noinline)) u32 take_leased(struct caller *c,
+	struct mqueue *q, struct mq_msg *ret, char *small, struct lease *l)
+{
+	struct prio_place at;
+	u32 idx = prioq_take_place(c, &q->msgs, &ret->prio, &at);
+	struct prio_block *block = (struct prio_block *)(void *)at.data;
+	struct prio_block was = {l->data, l->cap};
+
+	ret->len = at.item->len;
+	ret->small = small;
+	if (unlikely(ret->len > ret->capacity || ret->len > MQ_HARD_MSGSIZE)) {
+		damage_met(c);
+		ret->len = 0;
+	}
+	if (ret->len > MQ_COPY_MAX) {
+		ret->small = NULL;
+		ret->leased = 1;
+		journal_set_ref(c, &l->data, block->data);
+		journal_set64(c, &l->cap, block->cap);
+		journal_set_ref(c, &block->data, was.data);
+		journal_set64(c, &block->cap, was.cap);
+	} else if (ret->len) {
+		copy_bytes(small, place_bytes(c, q, &at), ret->len);
+	}
+	mqlease_hold(c, q, l, ret);
+	return idx;
+}
+
+/* Before a receiver takes: what it had, and what exited ones had. 0 with *ret, the
+ * record for what it gets, or NULL; -ENOMEM. */
+static __attribute__((noinline)) int lease_begin(struct caller *c,
+	const struct mq_desc *d, struct mqueue *q, struct lease **ret)
+{
+	struct waiter *w;
+
+	mqlease_begin(c, d, q);
+	if (!mqlease_wanted(c, q))
+		return 0;
+	*ret = mqlease_ready(c, q);
+	if (!*ret)
+		return -ENOMEM;
+	/* See take_from_sender: by way of the queue. */
+	w = prioq_count(&q->msgs) ? NULL : mq_next_waiter(c, &q->senders);
+	if (unlikely(w && w->msg_len <= q->msgsize &&
+		    !item_reserve(c, q, w->msg_len,
+			    w->msg_prio % MQ_N_PRIOS))) {
+		let_sender_in(c, q, w);
+		if (unlikely(c->damaged))
+			return damage_abort(c);
+		journal_commit(c);
+	}
+	return 0;
+}
+
 int mq_try_receive(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	struct mq_msg *ret, char *small)
 {
-	u32 n = prioq_count(&q->msgs), idx;
+	struct lease *l = NULL;
 	struct waiter *w = NULL;
+	u32 n, idx;
 
+	if (mqlease_concerns(c, q)) {
+		int err = lease_begin(c, d, q, &l);
+
+		if (err)
+			return err;
+	}
+	n = prioq_count(&q->msgs);
 	if (unlikely(q->senders.head))
 		w = mq_next_waiter(c, &q->senders);
-	if (unlikely(n == 0 && w && w->msg_len <= q->msgsize)) {
+	if (unlikely(n == 0 && w && !l && w->msg_len <= q->msgsize)) {
 		take_from_sender(c, q, w, ret, small);
 		if (unlikely(c->damaged))
 			return damage_abort(c);
@@ -287,7 +382,10 @@ int mq_try_receive(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 		w = NULL;
 	if (unlikely(w))
 		item_reserve(c, q, w->msg_len, w->msg_prio % MQ_N_PRIOS);
-	idx = take_first(c, q, ret, small);
+	idx = unlikely(l != NULL) ? take_leased(c, q, ret, small, l)
+				  : take_first(c, q, ret, small);
+	if (mqlease_concerns(c, q))
+		mqlease_taken(c, q, idx, l);
 	/* Without memory it stays asleep, until the next receive; the last
 	 * message's place needs less. */
 	if (unlikely(w && (c->damaged || !has_space(c, q, w->msg_len,
@@ -360,7 +458,9 @@ static inline int biased_receive(struct caller *c, const struct mq_desc *d,
 static inline void release(
 	struct caller *c, const struct mq_desc *d, struct mqueue *q)
 {
-	if (likely(!q->receivers.head && !q->senders.head))
+	/* One with leases is never biased. */
+	if (likely(!q->receivers.head && !q->senders.head &&
+		    !mqlease_concerns(c, q)))
 		users_bias_consider(c, d->s, &q->users);
 	lock_release(c, &d->s->lock);
 }
@@ -531,6 +631,8 @@ static inline int receive_once(struct caller *c, const struct mq_desc *d,
 	users_note(c, d->s, &q->users, USER_RECEIVER);
 	err = mq_try_receive(c, d, q, m, small);
 	release(c, d, q);
+	if (mqlease_concerns(c, q))
+		mqlease_settle(c);
 	return err;
 }
 
@@ -564,12 +666,16 @@ long mqueue_receive(struct caller *c, const struct mq_desc *d, void *user,
 	/* Until a large message is out of the own block, a handler must not
 	 * make a call that uses it. */
 	section_begin(c);
+	if (mqlease_concerns(c, q))
+		task_check_lifeline(c);
 	err = BLOCKED;
 	looked = !must_wait(c, q);
 	if (likely(looked))
 		err = receive_once(c, d, q, &m, small);
 	if (unlikely(err == BLOCKED))
 		err = mq_sleep_receive(c, d, &m, small, looked, timeout);
+	if (unlikely(!err && m.leased && !m.delivered))
+		err = mqlease_fetch(c, d, m.len);
 	if (unlikely(!err && !m.small)) {
 		if (!m.delivered)
 			mq_deliver(c, &m);

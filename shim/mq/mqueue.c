@@ -11,6 +11,7 @@
  * Keeps INV_MQ_NAME, INV_MQ_ORPHAN (inspect/check.h).
  */
 #include "mq/mqueue.h"
+#include "object/lease.h"
 #include "index/keyhash.h"
 #include "object/limits.h"
 #include "object/perm.h"
@@ -105,6 +106,8 @@ static void remove_rest(struct caller *c, struct slot *s)
 
 	if (q) {
 		prioq_free(c, &q->msgs, drop_block);
+		while (lease_dispose(c, &q->leases, NULL))
+			;
 		mq_fifo_unlink(c, q->token);
 	}
 	heap_acquire(c);

@@ -13,7 +13,7 @@
  */
 #include "base/copy.h"
 #include "base/usdt.h"
-#include "mq/mqueue.h"
+#include "mq/mqlease.h"
 #include "object/sleep.h"
 
 #define F_GETFL 3
@@ -146,6 +146,12 @@ static s32 class_finish(struct caller *c, struct sleeper *sl, s32 result)
 	m->len = result;
 	m->prio = wait_own(c)->msg_prio;
 	m->small = NULL;
+	if (unlikely(wait_own(c)->lease_mq.off && m->len > MQ_COPY_MAX)) {
+		s32 err = mqlease_fetch(c, ((struct mq_sleep *)sl)->d, m->len);
+
+		if (err)
+			return err;
+	}
 	mq_deliver(c, m);
 	return 0;
 }
@@ -154,14 +160,37 @@ static void class_abandon(struct caller *c, struct sleeper *sl, s32 result)
 {
 	struct mq_sleep *ms = (struct mq_sleep *)sl;
 
-	if (result >= 0 && ms->msg)
+	if (result >= 0 && ms->msg && unlikely(wait_own(c)->lease_mq.off))
+		mqlease_give_back(c, ms->d);
+	else if (result >= 0 && ms->msg)
 		mq_put_back(c, ms->d, result, wait_own(c)->msg_prio);
 	mq_own_trim(c, 0);
+}
+
+/* The slice is over. Of a queue with leases: has somebody exited with one, or left a
+ * message beside us, having been woken for it? */
+static void class_look_again(struct caller *c, struct sleeper *sl)
+{
+	const struct mq_sleep *ms = (const struct mq_sleep *)sl;
+	struct mqueue *q = mq_body(c, sl->slot);
+	struct waiter *w = wait_own(c);
+
+	if (!ms->msg || !q || !mqlease_concerns(c, q) || mq_lock(c, ms->d))
+		return;
+	mqlease_look(c, ms->d, q, TASK_LOOK);
+	if (w->state == WAIT_QUEUED && prioq_count(&q->msgs)) {
+		mq_waiter_remove(c, &q->receivers, w, -MQ_ERESTART);
+		journal_commit(c);
+		wait_left(c, w);
+	}
+	lock_release(c, &sl->slot->lock);
+	mqlease_settle(c);
 }
 
 static const struct sleep_class mq_class = {
 	.lock = mq_lock_any,
 	.remove = class_remove,
+	.look_again = class_look_again,
 	.finish = class_finish,
 	.abandon = class_abandon,
 	.restart = -MQ_ERESTART,
@@ -182,8 +211,10 @@ struct waiter *mq_next_waiter(struct caller *c, struct wait_queue *queue)
 
 /* Slot lock held and released. */
 static s32 sleep_in(struct caller *c, struct mqueue *q, struct mq_sleep *ms,
-	const struct sys_timespec *timeout)
+	const struct sys_timespec *timeout, const struct lease *l)
 {
+	u64 slice = sleep_slice(
+		!queue_of(q, ms->msg ? USER_RECEIVER : USER_SENDER)->head);
 	struct waiter *w = wait_own(c);
 	struct slot *s = ms->d->s;
 	s32 result;
@@ -200,7 +231,10 @@ static s32 sleep_in(struct caller *c, struct mqueue *q, struct mq_sleep *ms,
 	w->ident = ms->d->ident;
 	w->stamp = atom_add(&caller_header(c)->stamp, 1);
 	w->since = sys_realtime_sec();
-	sleep_slice_set(c, &ms->sl, sleep_slice(!queue_of(q, w->kind)->head));
+	w->lease_mq.off = l ? region_off(&c->region, l) : 0;
+	if (unlikely(q->leasing) && ms->msg)
+		slice = LEASE_SLICE_NS;
+	sleep_slice_set(c, &ms->sl, slice);
 	wait_begin(c, w);
 	queue_insert(c, queue_of(q, w->kind), w);
 	journal_commit(c);
@@ -309,7 +343,20 @@ int mq_sleep_send(struct caller *c, const struct mq_desc *d,
 	}
 	wait_own(c)->msg_len = m->len;
 	wait_own(c)->msg_prio = m->prio;
-	return sleep_in(c, q, &ms, timeout);
+	return sleep_in(c, q, &ms, timeout, NULL);
+}
+
+/* Nothing is there: has somebody exited with what was? BLOCKED with the record of
+ * one who may sleep; -MQ_ERESTART, -ENOMEM. */
+static int lease_look(struct caller *c, const struct mq_desc *d,
+	struct mqueue *q, int may, struct lease **ret)
+{
+	if (mqlease_look(c, d, q, may ? TASK_LOOK_NOW : TASK_LOOK))
+		return -MQ_ERESTART;
+	if (may || !mqlease_wanted(c, q))
+		return BLOCKED;
+	*ret = mqlease_ready(c, q);
+	return *ret ? BLOCKED : -ENOMEM;
 }
 
 int mq_sleep_receive(struct caller *c, const struct mq_desc *d,
@@ -317,6 +364,7 @@ int mq_sleep_receive(struct caller *c, const struct mq_desc *d,
 	const struct sys_timespec *timeout)
 {
 	struct mq_sleep ms = {.d = d, .msg = ret};
+	struct lease *l = NULL;
 	struct mqueue *q = mq_body(c, d->s);
 	struct spin spin = {0};
 	int may = may_sleep(c, d, timeout), err = 0;
@@ -337,12 +385,16 @@ int mq_sleep_receive(struct caller *c, const struct mq_desc *d,
 	 * there is nothing. */
 	err = mq_try_receive(c, d, q, ret, small);
 	note_look(q, &spin, err != BLOCKED);
+	if (err == BLOCKED && mqlease_concerns(c, q))
+		err = lease_look(c, d, q, may, &l);
 	if (err != BLOCKED || may) {
 		lock_release(c, &d->s->lock);
+		if (mqlease_concerns(c, q))
+			mqlease_settle(c);
 		return err == BLOCKED ? may : err;
 	}
 	/* Should it be cancelled with a message in its hands, there is an item
 	 * to put it back. */
 	prioq_reserve(c, &q->msgs, 0);
-	return sleep_in(c, q, &ms, timeout);
+	return sleep_in(c, q, &ms, timeout, l);
 }

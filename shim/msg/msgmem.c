@@ -19,7 +19,7 @@
  *
  * Keeps INV_MSG_CELL, INV_MSG_CHUNK, INV_MSG_BLOCK (inspect/check.h).
  */
-#include "msg/msgqueue.h"
+#include "msg/msglease.h"
 #include "msg/msgslab.h"
 #include "object/reap.h"
 #include "registry/heap.h"
@@ -469,11 +469,10 @@ int msgmem_much(const struct msgqueue *q)
 	for (t = 0; t < MSG_TIERS; t++)
 		warm += q->n_warm[t];
 	return q->n_large || MSG_NUM(q->count) + warm > FEW_MESSAGES ||
-	       MSG_BYTES(q->count) > FEW_BYTES;
+	       MSG_BYTES(q->count) > FEW_BYTES || q->leases.used.off;
 }
 
-/* 1 if a large one has become the thread's own. */
-static int free_block(struct caller *c, u64 size, struct msg_block *mb)
+int msgmem_free_block(struct caller *c, u64 size, struct msg_block *mb)
 {
 	u32 where = msgmem_where(size);
 
@@ -499,7 +498,8 @@ static int free_message(struct caller *c, struct msgqueue *q)
 	if (m && !c->damaged && MSG_NUM(q->count)) {
 		next = m->next;
 		if (m->size > MSG_INLINE && msg_block_of(m)->ref.off)
-			left = free_block(c, m->size, msg_block_of(m));
+			left = msgmem_free_block(
+				c, m->size, msg_block_of(m));
 	}
 	journal_set64(
 		c, &q->ends, next ? (q->ends & ~(u64)UINT32_MAX) | next : 0);
@@ -533,9 +533,17 @@ int msgmem_free_some(struct caller *c, struct msgqueue *q)
 	for (n = 0; (u32)q->ends && n < FEW_MESSAGES; n++)
 		if (free_message(c, q))
 			return 1;
-	if ((u32)q->ends)
+	/* Before the chunks, in which their messages stand. */
+	if ((u32)q->ends || msglease_dispose(c, q))
 		return 1;
 	return warm_trim(c, q, 0) || free_chunk(c, q);
+}
+
+/* In its chunks, also on lease. */
+static int has_messages(const struct msgqueue *q)
+{
+	return MSG_NUM(atom_load_relaxed(&q->count)) ||
+	       atom_load_relaxed(&q->leases.used.off);
 }
 
 int msgmem_has_spare(const struct msgqueue *q)
@@ -544,8 +552,7 @@ int msgmem_has_spare(const struct msgqueue *q)
 
 	for (i = 0; i < MSG_TIERS; i++)
 		any |= atom_load_relaxed(&q->n_warm[i]);
-	for (i = 0; !MSG_NUM(atom_load_relaxed(&q->count)) && i < MSG_CLASSES;
-		i++)
+	for (i = 0; !has_messages(q) && i < MSG_CLASSES; i++)
 		any |= atom_load_relaxed(&q->class[i].n_chunks);
 	return any != 0;
 }
@@ -560,7 +567,7 @@ int msgmem_spare_some(struct caller *c, struct msgqueue *q)
 		warm_trim(c, q, 0);
 		return 1;
 	}
-	return !MSG_NUM(q->count) && free_chunk(c, q);
+	return !has_messages(q) && free_chunk(c, q);
 }
 
 void msgmem_free_all(struct caller *c, struct msgqueue *q)

@@ -10,8 +10,7 @@
 #include "base/usdt.h"
 #include "object/controlfile.h"
 #include "object/limits.h"
-#include "msg/msg.h"
-#include "msg/msgqueue.h"
+#include "msg/msglease.h"
 #include "object/perm.h"
 #include "object/reap.h"
 #include "object/sleep.h"
@@ -115,8 +114,11 @@ static __attribute__((noinline)) void await_turn(
 static void enqueue(struct caller *c, struct slot *s, struct msgqueue *q,
 	u32 kind, const struct msg_wait *wait, struct sleeper *sl)
 {
-	sleep_slice_set(
-		c, sl, sleep_slice(!q->receivers.head && !q->senders.head));
+	u64 slice = sleep_slice(!q->receivers.head && !q->senders.head);
+
+	if (unlikely(q->leasing) && kind == MSG_Q_RECEIVER)
+		slice = LEASE_SLICE_NS;
+	sleep_slice_set(c, sl, slice);
 	msgqueue_enqueue(c, s, q, kind, wait);
 	sleep_arm(c, sl);
 }
@@ -188,10 +190,11 @@ static inline int biased_send(
 	return err;
 }
 
-/* q: NULL if it was removed in a wake pass. */
+/* q: NULL if it was removed in a wake pass. One with leases is never biased. */
 static inline void release(struct caller *c, struct slot *s, struct msgqueue *q)
 {
-	if (likely(q && !q->receivers.head && !q->senders.head && !q->pending))
+	if (likely(q && !q->receivers.head && !q->senders.head &&
+		    !q->pending && !msglease_concerns(c, q)))
 		users_bias_consider(c, s, &q->users);
 	lock_release(c, &s->lock);
 }
@@ -391,6 +394,22 @@ static void parcel_of_waiter(struct caller *c, struct parcel *p)
 		got->type, got->size, got->stamp, got->where, NULL};
 }
 
+/* A large message that was handed over on lease, into the own block: 0, or
+ * -errno. Without memory it goes back. */
+static s32 fetch_handed(struct caller *c, struct slot *s, struct parcel *p)
+{
+	u64 ident = wait_own(c)->ident;
+	s32 err;
+
+	p->where = msgmem_where(p->size);
+	err = msgmem_own_block(c, p->where, p->size);
+	if (err == -ENOMEM) {
+		msglease_give_back(c, s, ident, p->stamp);
+		return err;
+	}
+	return msglease_fetch(c, s, ident, p);
+}
+
 static s32 receiver_finish(struct caller *c, struct sleeper *sl, s32 result)
 {
 	struct receiver *rv = (struct receiver *)sl;
@@ -399,6 +418,11 @@ static s32 receiver_finish(struct caller *c, struct sleeper *sl, s32 result)
 	if (result < 0)
 		return result;
 	parcel_of_waiter(c, &p);
+	if (unlikely(p.where == MSG_IN_LEASE)) {
+		result = fetch_handed(c, sl->slot, &p);
+		if (result)
+			return result;
+	}
 	return copy_out(c, rv->r, &p);
 }
 
@@ -413,6 +437,10 @@ static void receiver_abandon(struct caller *c, struct sleeper *sl, s32 result)
 	if (result < 0)
 		return;
 	parcel_of_waiter(c, &p);
+	if (unlikely(wait_own(c)->msg.lease.off)) {
+		msglease_give_back(c, sl->slot, ident, p.stamp);
+		return;
+	}
 	p.text = payload(c, &p);
 	if (p.size <= MSG_INLINE)
 		p.where = MSG_IN_CELL;
@@ -427,9 +455,32 @@ static void receiver_abandon(struct caller *c, struct sleeper *sl, s32 result)
 	msgmem_drop_big(c);
 }
 
+/* The slice is over. Of a queue with leases: has somebody exited with one, or left a
+ * message beside us, having been woken for it? */
+static void receiver_look_again(struct caller *c, struct sleeper *sl)
+{
+	struct waiter *w = wait_own(c);
+	struct slot *s = sl->slot;
+	struct msgqueue *q = msg_body(c, s);
+
+	if (!q || !atom_load_relaxed(&q->leasing) || msg_lock(c, s, w->ident))
+		return;
+	q = msg_body(c, s);
+	if (!msglease_look(c, s, q, TASK_LOOK) && w->state == WAIT_QUEUED &&
+		msgqueue_select(c, q, w->msg.mode, w->msg.want)) {
+		msgqueue_dequeue(c, q, w, SLEEP_RETRY);
+		journal_commit(c);
+		wait_left(c, w);
+	}
+	if (unlikely(c->damaged))
+		damage_abort(c);
+	lock_release(c, &s->lock);
+}
+
 static const struct sleep_class receiver_class = {
 	.lock = msg_lock_any,
 	.remove = class_remove,
+	.look_again = receiver_look_again,
 	.finish_removal = msg_finish_removal,
 	.finish = receiver_finish,
 	.abandon = receiver_abandon,
@@ -449,7 +500,7 @@ static int prepare_sleep(struct caller *c)
 
 /* Nothing there; the lock is held and is released. */
 static s64 receive_wait(struct caller *c, struct slot *s, struct msgqueue *q,
-	const struct request *r)
+	const struct request *r, const struct lease *l)
 {
 	struct receiver rv = {
 		.sl = {&receiver_class, s, .cancellable = r->cancellable},
@@ -459,6 +510,7 @@ static s64 receive_wait(struct caller *c, struct slot *s, struct msgqueue *q,
 		.want = r->want, .max_size = r->size, .mode = r->mode};
 	s32 id = IDENT_ID(s->ident), result;
 
+	wait.lease.off = l ? region_off(&c->region, l) : 0;
 	enqueue(c, s, q, MSG_Q_RECEIVER, &wait, &rv.sl);
 	lock_release(c, &s->lock);
 	/* A handler may run from here on; see receive_section. */
@@ -518,7 +570,7 @@ static inline void look_first(struct caller *c, const struct slot *s,
 }
 
 /* Chunks of an empty queue go, one a hold; their pages without the lock. */
-static __attribute__((noinline)) void trim_rest(
+__attribute__((noinline)) void msglease_trim(
 	struct caller *c, struct slot *s, u64 ident)
 {
 	struct msgqueue *q;
@@ -557,8 +609,60 @@ static inline s64 receive_found(struct caller *c, struct slot *s, u64 ident,
 	}
 	release(c, s, q);
 	if (unlikely(msg_thread(c)->trim_left))
-		trim_rest(c, s, ident);
+		msglease_trim(c, s, ident);
 	return ret ? ret : copy_out(c, r, p);
+}
+
+/* The same where what is received is leased. */
+static __attribute__((noinline)) s64 receive_leased(struct caller *c,
+	struct slot *s, u64 ident, struct msgqueue *q, const struct request *r,
+	struct msg *m, struct parcel *p)
+{
+	u32 where = msgmem_where(m->size);
+	u64 size = m->size;
+	struct lease *l;
+	s64 ret;
+
+	if (size > r->size && !(r->mode & MSG_TAKE_CUT)) {
+		lock_release(c, &s->lock);
+		return -E2BIG;
+	}
+	if (where != MSG_IN_CELL &&
+		!msgmem_block(c, msg_own_blocks(c), where, size)) {
+		lock_release(c, &s->lock);
+		ret = msgmem_own_block(c, where, size);
+		return ret ? ret : SLEEP_RETRY;
+	}
+	l = msglease_ready(c, q);
+	ret = l ? msgqueue_take_leased(c, s, q, m, p, l) : -ENOMEM;
+	lock_release(c, &s->lock);
+	if (unlikely(msg_thread(c)->trim_left))
+		msglease_trim(c, s, ident);
+	if (!ret && where != MSG_IN_CELL)
+		ret = msglease_fetch(c, s, ident, p);
+	return ret ? ret : copy_out(c, r, p);
+}
+
+/* Before a message is looked for: 0, or SLEEP_RETRY with the lock released. */
+static __attribute__((noinline)) s64 lease_begin(
+	struct caller *c, struct slot *s, u64 ident, struct msgqueue *q)
+{
+	const struct task *t = task_own(c);
+	int found;
+
+	if (!atom_load_relaxed(&t->life) || task_suspect(t)) {
+		lock_release(c, &s->lock);
+		task_check_lifeline(c);
+		return SLEEP_RETRY;
+	}
+	msg_thread(c)->trim_left = 0;
+	msglease_acknowledge(c, q);
+	found = msglease_look(c, s, q, TASK_LOOK_NOT);
+	if (likely(!found && !msg_thread(c)->trim_left))
+		return 0;
+	lock_release(c, &s->lock);
+	msglease_trim(c, s, ident);
+	return SLEEP_RETRY;
 }
 
 /* Nothing there; the lock is held and is released. */
@@ -566,8 +670,15 @@ static inline s64 receive_none(struct caller *c, struct slot *s,
 	struct msgqueue *q, const struct request *r, struct tries *t)
 {
 	const struct msg_blocks *own = msg_own_blocks(c);
+	struct lease *l = NULL;
 	s64 ret;
 
+	if (msglease_concerns(c, q) &&
+		msglease_look(c, s, q,
+			r->flg & MSG_IPC_NOWAIT ? TASK_LOOK_NOW : TASK_LOOK)) {
+		lock_release(c, &s->lock);
+		return SLEEP_RETRY;
+	}
 	if (r->flg & MSG_IPC_NOWAIT) {
 		lock_release(c, &s->lock);
 		return -ENOMSG;
@@ -586,8 +697,12 @@ static inline s64 receive_none(struct caller *c, struct slot *s,
 		return SLEEP_RETRY;
 	}
 	spin_note(&q->users.spin, t->spin.result);
+	if (unlikely(msglease_wanted(c, q)) && !(l = msglease_ready(c, q))) {
+		lock_release(c, &s->lock);
+		return -ENOMEM;
+	}
 	*t = (struct tries){.slept = 1};
-	return receive_wait(c, s, q, r);
+	return receive_wait(c, s, q, r, l);
 }
 
 /* One try under the lock, which is released; in a section. A length, -errno, or
@@ -611,6 +726,11 @@ static s64 receive_once(struct caller *c, struct slot *s, u64 ident,
 	q = msg_body(c, s);
 	users_note(c, s, &q->users, USER_RECEIVER);
 	msg_thread(c)->sent_in_row = 0;
+	if (msglease_concerns(c, q)) {
+		ret = lease_begin(c, s, ident, q);
+		if (ret)
+			return ret;
+	}
 	m = msgqueue_select(c, q, r->mode, r->want);
 	if (unlikely(c->damaged)) {
 		ret = damage_abort(c);
@@ -622,6 +742,8 @@ static s64 receive_once(struct caller *c, struct slot *s, u64 ident,
 	spin_found(&t->spin);
 	spin_note(&q->users.spin, t->spin.result);
 	t->spin = (struct spin){0};
+	if (unlikely(msglease_wanted(c, q)))
+		return receive_leased(c, s, ident, q, r, m, &p);
 	return receive_found(c, s, ident, q, r, m, &p);
 }
 

@@ -20,7 +20,7 @@
  * Keeps INV_MSG_FIFO, INV_MSG_COUNT, INV_MSG_TREE, INV_MSG_TYPE,
  * INV_MSG_PENDING (inspect/check.h).
  */
-#include "msg/msgqueue.h"
+#include "msg/msglease.h"
 #include "object/sleep.h"
 
 /* ---- the lock ---- */
@@ -559,19 +559,13 @@ static int hand_payload(
 	return 0;
 }
 
-/* Give the message to w; an operation of its own. */
-static int hand_over(struct caller *c, struct msgqueue *q, struct waiter *w,
-	struct parcel *p, u32 pid)
+/* The rest of an operation that gives w its message. */
+static void hand_over_commit(struct caller *c, struct msgqueue *q,
+	struct waiter *w, const struct parcel *p, u32 pid)
 {
 	struct thread *th = region_thread(&c->region, wait_index(c, w));
 	u64 capacity = w->msg.max_size;
 
-	if (hand_payload(c, p, &th->blocks)) {
-		journal_abort(c);
-		return -ENOMEM;
-	}
-	atom_store_release(&w->msg.where,
-		p->where == MSG_IN_CELL ? (u32)MSG_IN_TIER0 : p->where);
 	atom_store_release(&w->msg.type, p->type);
 	atom_store_release(&w->msg.size, p->size);
 	atom_store_release(&w->msg.stamp, p->stamp);
@@ -582,6 +576,75 @@ static int hand_over(struct caller *c, struct msgqueue *q, struct waiter *w,
 		c, q, w, (s32)(p->size < capacity ? p->size : capacity));
 	wait_grant(c, w);
 	journal_commit(c);
+}
+
+/* The message in a cell of its own, in no order. NULL: no memory. Part of an
+ * operation, and the first. */
+static inline struct msg *make_msg(
+	struct caller *c, struct msgqueue *q, const struct parcel *p)
+{
+	struct msg *m = msgmem_take(
+		c, q, p->where == MSG_IN_CELL ? p->size : MSG_INLINE + 1);
+
+	if (unlikely(!m))
+		return NULL;
+	atom_store_release(&m->node.key, p->type);
+	atom_store_release(&m->size, (u32)p->size);
+	atom_store_release(&m->stamp, p->stamp);
+	if (likely(p->where == MSG_IN_CELL))
+		copy_bytes(m->text, p->text, p->size);
+	else
+		msgmem_block_in(c, q, m);
+	return m;
+}
+
+/* As hand_over, to a receiver that leases what it gets: the message is made, and is
+ * its record's from the first. */
+static __attribute__((noinline)) int hand_over_leased(struct caller *c,
+	struct msgqueue *q, struct waiter *w, const struct parcel *p, u32 pid)
+{
+	struct thread *th = region_thread(&c->region, wait_index(c, w));
+	struct lease *l = lease_at(c, w->msg.lease);
+	char *text = NULL;
+	struct msg *m;
+
+	if (!l || l->state != LEASE_READY || l->tid != th->tid)
+		return -ENOMEM;
+	if (p->where == MSG_IN_CELL) {
+		text = msgmem_block(c, &th->blocks, MSG_IN_TIER0, p->size);
+		if (!text)
+			return -ENOMEM;
+	}
+	m = make_msg(c, q, p);
+	if (!m)
+		return -ENOMEM;
+	if (text)
+		copy_bytes(text, p->text, p->size);
+	atom_store_release(&w->msg.where,
+		text ? (u32)MSG_IN_TIER0 : (u32)MSG_IN_LEASE);
+	journal_set32(c, &l->msg, rbtree_link(c, m));
+	lease_hold(c, l, p->stamp);
+	if (unlikely(c->damaged))
+		return damage_abort(c);
+	hand_over_commit(c, q, w, p, pid);
+	return 0;
+}
+
+/* Give the message to w; an operation of its own. */
+static int hand_over(struct caller *c, struct msgqueue *q, struct waiter *w,
+	struct parcel *p, u32 pid)
+{
+	struct thread *th = region_thread(&c->region, wait_index(c, w));
+
+	if (unlikely(w->msg.lease.off))
+		return hand_over_leased(c, q, w, p, pid);
+	if (hand_payload(c, p, &th->blocks)) {
+		journal_abort(c);
+		return -ENOMEM;
+	}
+	atom_store_release(&w->msg.where,
+		p->where == MSG_IN_CELL ? (u32)MSG_IN_TIER0 : p->where);
+	hand_over_commit(c, q, w, p, pid);
 	return 0;
 }
 
@@ -629,18 +692,10 @@ static __attribute__((noinline)) void let_go_before(struct caller *c,
 static inline int put(
 	struct caller *c, struct msgqueue *q, const struct parcel *p, u32 pid)
 {
-	struct msg *m = msgmem_take(
-		c, q, p->where == MSG_IN_CELL ? p->size : MSG_INLINE + 1);
+	struct msg *m = make_msg(c, q, p);
 
 	if (unlikely(!m))
 		return -ENOMEM;
-	atom_store_release(&m->node.key, p->type);
-	atom_store_release(&m->size, (u32)p->size);
-	atom_store_release(&m->stamp, p->stamp);
-	if (likely(p->where == MSG_IN_CELL))
-		copy_bytes(m->text, p->text, p->size);
-	else
-		msgmem_block_in(c, q, m);
 	if (likely(pid))
 		link_last(c, q, m);
 	else
@@ -738,10 +793,10 @@ int msgqueue_take_biased(
 	return 0;
 }
 
-int msgqueue_take(struct caller *c, struct slot *s, struct msgqueue *q,
-	struct msg *m, struct parcel *p)
+/* The rest of an operation by which m leaves the queue. */
+static inline int take_commit(
+	struct caller *c, struct slot *s, struct msgqueue *q, struct msg *m)
 {
-	take_out(c, q, m, p);
 	if (unlikely(c->damaged))
 		return damage_abort(c);
 	if (unlikely(q->senders.head)) {
@@ -753,4 +808,33 @@ int msgqueue_take(struct caller *c, struct slot *s, struct msgqueue *q,
 	if (unlikely(q->pending))
 		msgqueue_wake(c, s);
 	return 0;
+}
+
+int msgqueue_take(struct caller *c, struct slot *s, struct msgqueue *q,
+	struct msg *m, struct parcel *p)
+{
+	take_out(c, q, m, p);
+	return take_commit(c, s, q, m);
+}
+
+int msgqueue_take_leased(struct caller *c, struct slot *s, struct msgqueue *q,
+	struct msg *m, struct parcel *p, struct lease *l)
+{
+	p->type = m->node.key;
+	p->size = m->size;
+	p->stamp = m->stamp;
+	p->where = msgmem_where(p->size);
+	unlink_msg(c, q, m, p->size);
+	if (likely(p->where == MSG_IN_CELL))
+		copy_bytes(p->text, m->text, p->size);
+	journal_set32(c, &l->msg, rbtree_link(c, m));
+	lease_hold(c, l, p->stamp);
+	note_received(c, q, c->pid);
+	return take_commit(c, s, q, m);
+}
+
+void msgqueue_relink(struct caller *c, struct msgqueue *q, struct msg *m)
+{
+	link_by_stamp(c, q, m);
+	journal_set64(c, &q->count, q->count + COUNT(m->size));
 }

@@ -24,6 +24,7 @@ enum {
 	MSG_IN_TIER2,
 	MSG_IN_BIG,
 	MSG_IN_CELL,
+	MSG_IN_LEASE, /* handed over: in the receiver's record (msglease.h) */
 };
 
 /* msg_wait.mode: which messages, and whether longer ones are cut. */
@@ -143,6 +144,10 @@ int msgmem_free_some(struct caller *c, struct msgqueue *q);
 int msgmem_spare_some(struct caller *c, struct msgqueue *q);
 int msgmem_has_spare(const struct msgqueue *q);
 
+/* Free the block of a message that is in no queue. Operations of their own. 1 if a
+ * large one has become the thread's own. */
+int msgmem_free_block(struct caller *c, u64 size, struct msg_block *mb);
+
 static inline struct msg_block *msg_block_of(struct msg *m)
 {
 	return (struct msg_block *)m->text;
@@ -195,6 +200,13 @@ int msgqueue_send(struct caller *c, struct slot *s, struct msgqueue *q,
  * followed by waking senders: as after msgqueue_wake, the queue may be gone. */
 int msgqueue_take(struct caller *c, struct slot *s, struct msgqueue *q,
 	struct msg *m, struct parcel *p);
+/* A message out of the order, its cell and block still its own, for the caller, who
+ * leases it to l; and back to its place: parts of an operation. The rest of the
+ * first is as msgqueue_take's. p: as there, but without the text of a large
+ * one. */
+int msgqueue_take_leased(struct caller *c, struct slot *s, struct msgqueue *q,
+	struct msg *m, struct parcel *p, struct lease *l);
+void msgqueue_relink(struct caller *c, struct msgqueue *q, struct msg *m);
 /* Both on a queue that is biased to us, so that nobody sleeps there; space in
  * msgmem_has_space is known, and what msgmem_trim_due says is done by the
  * caller.

@@ -25,12 +25,13 @@ int route_find(const char *word, size_t n)
 	return -1;
 }
 
-u32 route_parse(const char *s)
+/* Those with, and those without a minus before them. */
+static void parse(const char *s, u32 *ret_plus, u32 *ret_minus)
 {
-	u32 plus = 0, minus = 0;
 	size_t n;
 	int f;
 
+	*ret_plus = *ret_minus = 0;
 	while (s && *s) {
 		int not = *s == '-';
 
@@ -39,8 +40,23 @@ u32 route_parse(const char *s)
 			;
 		f = route_find(s, n);
 		if (f >= 0)
-			*(not ? &minus : &plus) |= 1u << f;
+			*(not ? ret_minus : ret_plus) |= 1u << f;
 		s += n + (s[n] == ',');
 	}
+}
+
+u32 route_parse(const char *s)
+{
+	u32 plus, minus;
+
+	parse(s, &plus, &minus);
 	return (plus ? plus : 0xf) & ~minus;
+}
+
+u32 route_named(const char *s)
+{
+	u32 plus, minus;
+
+	parse(s, &plus, &minus);
+	return plus;
 }

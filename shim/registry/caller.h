@@ -169,6 +169,8 @@ struct caller {
 	u64 log_from, log_to; /* events to be logged (event.h); 0 = none */
 	u32 robust_refused;   /* no robust list is to be had: task.h */
 	u32 may_leave; /* sleepers that may yet be let through in this hold */
+	u32 leasing;   /* facilities of which it leases what it receives, a bit
+			* each: object/lease.h */
 };
 
 /* The count of an object, which begins anew if there is none. */

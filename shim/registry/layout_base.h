@@ -316,6 +316,7 @@ struct msg_wait {
 	s64 type;     /* handed over: type and size of the message */
 	u64 size;
 	u64 stamp; /* and its place in the order of sending */
+	struct ref lease; /* the receiver's record for it (struct lease), or 0 */
 };
 
 /*
@@ -367,6 +368,8 @@ struct waiter {
 			u32 msg_prio;
 			u32 msg_len;
 			u32 sched_prio; /* SCHED_*: see mqwait.c */
+			u32 pad_mq;
+			struct ref lease_mq; /* as msg_wait.lease */
 		};
 	};
 };

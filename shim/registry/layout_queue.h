@@ -29,6 +29,45 @@ struct users {
 };
 
 /*
+ * struct lease: a message that somebody has received and that stays in the
+ * registry until it is acknowledged (object/lease.h); or a record for one. Queue's
+ * lock, journaled; of a record in leases.free only next means anything.
+ */
+enum lease_state {
+	LEASE_FREE,
+	LEASE_READY, /* the holder's, without a message: it is about to receive */
+	LEASE_HELD,  /* the holder's, with a message */
+	LEASE_DONE,  /* acknowledged; its memory is being given back */
+	LEASE_BACK,  /* POSIX: the message is in the queue again, as `item` */
+};
+struct lease {
+	struct ref next;
+	u32 state;
+	u32 task, pid, tid; /* the holder: its task, that process, its thread */
+	u64 start;	    /* birth of the process (identity.h) */
+	u64 stamp;	    /* System V: of sending; POSIX: of receiving */
+	s64 since;
+	u32 msg; /* System V: link of its cell */
+	u32 item;
+	u32 prio, len;	 /* POSIX, and its bytes: */
+	struct ref data; /* a block of cap bytes, which stays with the record */
+	u64 cap;
+};
+
+/*
+ * struct leases: the records of one queue. Queue's lock, journaled; but stamp
+ * (gaps do no harm), and spare: heap.h. Beside it each body has `leasing`,
+ * journaled, also read without the lock.
+ */
+struct leases {
+	struct ref used, free;
+	struct ref spare; /* a record that is being made */
+	u64 stamp;	  /* POSIX: the last lease's */
+};
+#define LEASES_ON 1u   /* whoever receives is given a lease */
+#define LEASES_MADE 2u /* there are records, perhaps of exited processes */
+
+/*
  * struct prio_item: a message of a prioq. What a free one holds, and next of
  * the last one of a FIFO, mean nothing and are written plainly; else journaled.
  */
@@ -185,6 +224,9 @@ struct mqueue {
 	u64 dev, ino; /* of the FIFO */
 	u64 token[2]; /* its name */
 	u64 body_size;
+	struct leases leases;
+	u32 leasing; /* LEASES_* */
+	u32 pad1;
 	char name[MQ_NAME_MAX + 1];
 };
 _Static_assert(__builtin_offsetof(struct mqueue, notify) < 128, "mqueue lines");
@@ -279,11 +321,12 @@ struct msgqueue {
 	struct ref new_chunk; /* between heap_alloc and its use */
 	struct users users;
 	u32 n_large; /* chunks beyond the smallest size */
-	u32 pad;
+	u32 leasing; /* LEASES_* */
 	struct msg_class class[MSG_CLASSES];
 	struct ref warm[MSG_TIERS]; /* free payload blocks, linked */
 	u32 n_warm[MSG_TIERS];
 	u32 pad1;
+	struct leases leases;
 };
 #define MSG_BYTES(count) ((count) & ((1ULL << 35) - 1))
 #define MSG_NUM(count) ((count) >> 35)

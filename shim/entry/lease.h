@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the process has on lease, at its end (lease.c).
+ */
+#ifndef IPCLIFT_ENTRY_LEASE_H
+#define IPCLIFT_ENTRY_LEASE_H
+
+/* The process is about to end in order. One load where it has nothing on lease. */
+void lease_process_ends(void);
+
+#endif

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What is received from a POSIX queue and not acknowledged; see mqlease.h.
+ *
+ * A message that comes back is put before all of its priority but those that came
+ * back before it and are older: their records, in state LEASE_BACK, say which
+ * those are as long as they are in the queue.
+ *
+ * Keeps INV_LEASE (inspect/check.h).
+ */
+#include "mq/mqlease.h"
+#include "base/copy.h"
+#include "object/perm.h"
+#include "registry/thread.h"
+
+/* Bytes copied in one hold of the lock: some microseconds. Arbitrary. */
+#define FETCH_SLICE 32768u
+
+/* ---- the end of a lease ---- */
+
+/* It is acknowledged. An operation of its own; mqlease_settle follows. */
+static void end(struct caller *c, struct mqueue *q, struct ref *at)
+{
+	struct lease *l = lease_at(c, *at);
+
+	if (lease_is_own(c, l))
+		journal_set32(c, &l->state, LEASE_READY);
+	else
+		lease_free(c, &q->leases, at);
+	if (l->data.off && l->cap > HEAP_OWN_MOST)
+		heap_leave(c, l->cap, &l->data);
+	journal_commit(c);
+	/* The thread had one already. */
+	if (l->data.off && l->cap > HEAP_OWN_MOST)
+		heap_free_at(c, l->cap, &l->data);
+}
+
+/* The youngest of those in the queue again that are of its priority, and older;
+ * its item, or 0. */
+static u32 find_before(
+	struct caller *c, struct mqueue *q, const struct lease *l)
+{
+	struct ref *at = &q->leases.used;
+	const struct lease *o, *best = NULL;
+	struct walk w = {0};
+
+	for (; (o = lease_step(c, &w, *at)); at = (struct ref *)&o->next)
+		if (o->state == LEASE_BACK && o->prio == l->prio &&
+			o->stamp < l->stamp &&
+			(!best || o->stamp > best->stamp))
+			best = o;
+	return best ? best->item : 0;
+}
+
+static void bytes_in(struct caller *c, struct mqueue *q, struct lease *l,
+	struct prio_place *at)
+{
+	struct prio_block *block = (struct prio_block *)(void *)at->data;
+	struct prio_block was;
+
+	if (q->msgs.inline_data) {
+		if (l->len > q->msgs.inline_data)
+			damage_met(c);
+		else if (l->len)
+			copy_bytes(at->data, ref_must(c, l->data), l->len);
+		return;
+	}
+	was = *block;
+	journal_set64(c, &block->data.off, l->data.off);
+	journal_set64(c, &block->cap, l->cap);
+	journal_set64(c, &l->data.off, was.data.off);
+	journal_set64(c, &l->cap, was.cap);
+}
+
+/* The first sleeper begins its call again, and finds the message. Should it die
+ * instead the others find it in their next look (LEASE_SLICE_NS). */
+static void wake_one(struct caller *c, struct mqueue *q)
+{
+	struct waiter *w = mq_next_waiter(c, &q->receivers);
+
+	if (!w)
+		return;
+	mq_waiter_remove(c, &q->receivers, w, -MQ_ERESTART);
+	wait_grant(c, w);
+	journal_commit(c);
+}
+
+/* The message goes back into the queue. 1; 0 where there is no place for it yet:
+ * it stays. Operations of their own. */
+static int put_back(struct caller *c, const struct mq_desc *d, struct mqueue *q,
+	struct lease *l)
+{
+	u32 n = prioq_count(&q->msgs), prio = l->prio % MQ_N_PRIOS, idx, before;
+	struct prio_place at;
+	int tell = 0;
+
+	if (l->len > MQ_HARD_MSGSIZE || (l->len && !l->data.off) ||
+		prioq_reserve(c, &q->msgs, prio))
+		return 0;
+	idx = prioq_item_alloc(c, &q->msgs);
+	at = prioq_place(c, &q->msgs, idx);
+	bytes_in(c, q, l, &at);
+	atom_store_release(&at.item->len, l->len);
+	before = find_before(c, q, l);
+	if (before)
+		prioq_insert_behind(c, &q->msgs, idx, l->len, prio, before);
+	else
+		prioq_insert_len(c, &q->msgs, idx, l->len, prio, 1);
+	journal_set32(c, &l->item, idx);
+	journal_set32(c, &l->state, LEASE_BACK);
+	if (unlikely(c->damaged)) {
+		damage_abort(c);
+		return 0;
+	}
+	mq_raise(c, q, d, n + 1);
+	if (!n && q->notify.state == MQ_NOTIFY_ARMED)
+		tell = mq_notify_fire(c, q);
+	journal_commit(c);
+	mq_settle(c, q, d);
+	if (tell)
+		mq_notify_tell(c, q);
+	wake_one(c, q);
+	return 1;
+}
+
+/* ---- many at once ---- */
+
+enum ending { KEEP, END, PUT_BACK, FREE };
+typedef enum ending decide_fn(
+	struct caller *c, const struct lease *l, enum task_look look);
+
+static enum ending own_messages(
+	struct caller *c, const struct lease *l, enum task_look look)
+{
+	(void)look;
+	return l->state == LEASE_HELD && lease_is_own(c, l) ? END : KEEP;
+}
+
+static enum ending our_records(
+	struct caller *c, const struct lease *l, enum task_look look)
+{
+	(void)look;
+	if (!lease_is_ours(c, l) || l->state == LEASE_BACK)
+		return KEEP;
+	return l->state == LEASE_READY ? FREE : END;
+}
+
+static enum ending orphans(
+	struct caller *c, const struct lease *l, enum task_look look)
+{
+	if (l->state == LEASE_BACK)
+		return KEEP;
+	if (lease_is_ours(c, l))
+		/* One of a thread that is gone is the process's. */
+		return look && l->tid != c->tid && thread_gone(c, l->tid)
+			       ? our_records(c, l, look)
+			       : KEEP;
+	if (likely(!lease_orphaned(c, l, look)))
+		return KEEP;
+	return l->state == LEASE_HELD ? PUT_BACK : FREE;
+}
+
+/* The lock is held; operations of their own. The number that were put back. */
+static u32 walk(struct caller *c, const struct mq_desc *d, struct mqueue *q,
+	decide_fn *decide, enum task_look look)
+{
+	struct ref *at = &q->leases.used;
+	struct walk w = {0};
+	u32 n_back = 0;
+	struct lease *l;
+	u64 was;
+
+	while ((l = lease_step(c, &w, *at))) {
+		was = at->off;
+		switch (decide(c, l, look)) {
+		case END:
+			end(c, q, at);
+			break;
+		case PUT_BACK:
+			n_back += (u32)put_back(c, d, q, l);
+			break;
+		case FREE:
+			lease_free(c, &q->leases, at);
+			journal_commit(c);
+			break;
+		default:
+			break;
+		}
+		if (at->off == was)
+			at = &l->next;
+		else
+			w = (struct walk){0};
+	}
+	if (unlikely(c->damaged)) {
+		damage_abort(c);
+		atom_store_release(&q->leases.used.off, 0);
+	}
+	return n_back;
+}
+
+void mqlease_begin(struct caller *c, const struct mq_desc *d, struct mqueue *q)
+{
+	if (!q->leases.used.off)
+		return;
+	walk(c, d, q, own_messages, TASK_LOOK_NOT);
+	walk(c, d, q, orphans, TASK_LOOK_NOT);
+}
+
+u32 mqlease_look(struct caller *c, const struct mq_desc *d, struct mqueue *q,
+	enum task_look look)
+{
+	return q->leases.used.off ? walk(c, d, q, orphans, look) : 0;
+}
+
+/* ---- receiving ---- */
+
+struct lease *mqlease_ready(struct caller *c, struct mqueue *q)
+{
+	return lease_ready(c, &q->leases, &q->leasing, MQ_COPY_MAX);
+}
+
+void mqlease_taken(
+	struct caller *c, struct mqueue *q, u32 idx, struct lease *l)
+{
+	struct ref *at = &q->leases.used;
+	struct walk w = {0};
+	struct lease *o;
+
+	for (; (o = lease_step(c, &w, *at)); at = &o->next)
+		if (o->state == LEASE_BACK && o->item == idx) {
+			if (l)
+				journal_set64(c, &l->stamp, o->stamp);
+			lease_free(c, &q->leases, at);
+			return;
+		}
+}
+
+void mqlease_hold(struct caller *c, struct mqueue *q, struct lease *l,
+	const struct mq_msg *m)
+{
+	if (m->small && m->len)
+		copy_bytes(ref_must(c, l->data), m->small, m->len);
+	journal_set32(c, &l->len, m->len);
+	journal_set32(c, &l->prio, m->prio);
+	lease_hold(c, l, ++q->leases.stamp);
+}
+
+static struct lease *find_held(struct caller *c, struct mqueue *q)
+{
+	struct ref *at = &q->leases.used;
+	struct walk w = {0};
+	struct lease *l;
+
+	for (; (l = lease_step(c, &w, *at)); at = &l->next)
+		if (l->state == LEASE_HELD && lease_is_own(c, l))
+			return l;
+	return NULL;
+}
+
+int mqlease_fetch(struct caller *c, const struct mq_desc *d, u32 len)
+{
+	int err = mq_own_block(c, len);
+	const struct lease *l;
+	const char *from;
+	u32 done = 0, n;
+
+	if (err) {
+		mqlease_give_back(c, d);
+		return err;
+	}
+	for (; !err && done < len; done += n) {
+		err = mq_lock(c, d);
+		if (err)
+			return err;
+		l = find_held(c, mq_body(c, d->s));
+		from = l && l->len == len
+			       ? region_span(&c->region, l->data, len)
+			       : NULL;
+		n = len - done < FETCH_SLICE ? len - done : FETCH_SLICE;
+		if (likely(from != NULL))
+			copy_bytes(mq_own_bytes(c) + done, from + done, n);
+		else
+			err = -EIO;
+		if (unlikely(c->damaged))
+			err = damage_abort(c);
+		lock_release(c, &d->s->lock);
+	}
+	return err;
+}
+
+void mqlease_give_back(struct caller *c, const struct mq_desc *d)
+{
+	struct mqueue *q;
+	struct lease *l;
+
+	if (mq_lock(c, d))
+		return;
+	q = mq_body(c, d->s);
+	l = find_held(c, q);
+	if (l)
+		put_back(c, d, q, l);
+	lock_release(c, &d->s->lock);
+	mqlease_settle(c);
+}
+
+/* ---- from outside ---- */
+
+static int settle(struct caller *c, const struct mq_desc *d, decide_fn *decide)
+{
+	int err = mq_enter(c);
+
+	section_begin(c);
+	if (!err)
+		err = mq_lock(c, d);
+	if (!err) {
+		walk(c, d, mq_body(c, d->s), decide, TASK_LOOK_NOW);
+		lock_release(c, &d->s->lock);
+		mqlease_settle(c);
+	}
+	section_end(c);
+	return err;
+}
+
+int mq_acknowledge(struct caller *c, const struct mq_desc *d)
+{
+	return settle(c, d, own_messages);
+}
+
+static void each_queue(struct caller *c, decide_fn *decide)
+{
+	u32 idx = 0;
+
+	for (; (idx = ids_next(c, FAC_MQ, idx)) < IDX_MAX; idx++) {
+		struct mq_desc d = {.fd = -1};
+		const struct mqueue *q;
+
+		d.s = region_slot(&c->region, FAC_MQ, idx);
+		d.ident = atom_load_acquire(&d.s->ident);
+		q = d.ident & IDENT_LIVE ? mq_body(c, d.s) : NULL;
+		if (q && atom_load_relaxed(&q->leases.used.off))
+			settle(c, &d, decide);
+	}
+}
+
+void mq_acknowledge_all(struct caller *c)
+{
+	each_queue(c, our_records);
+}
+
+void mq_leases_look(struct caller *c)
+{
+	each_queue(c, orphans);
+}
+
+int mq_set_leasing(struct caller *c, const struct mq_desc *d, int on)
+{
+	struct mqueue *q;
+	int err = perm_owner_file(c, d->s) ? mq_enter(c) : -EPERM;
+
+	if (!err)
+		err = mq_lock(c, d);
+	if (err)
+		return err;
+	q = mq_body(c, d->s);
+	journal_set32(c, &q->leasing,
+		on ? q->leasing | LEASES_ON : q->leasing & ~LEASES_ON);
+	journal_commit(c);
+	lock_release(c, &d->s->lock);
+	return 0;
+}

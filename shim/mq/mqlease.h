@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Leases of POSIX queues (object/lease.h): the record keeps a copy of the message,
+ * or its block, so its place in the queue is free for others.
+ */
+#ifndef IPCLIFT_MQ_MQLEASE_H
+#define IPCLIFT_MQ_MQLEASE_H
+
+#include "mq/mqueue.h"
+#include "object/lease.h"
+
+/* Does this call lease what it gets? And has it to look at the leases of others,
+ * or of its own? */
+static inline int mqlease_wanted(const struct caller *c, const struct mqueue *q)
+{
+	return lease_wanted(c, q->leasing, FAC_MQ);
+}
+static inline int mqlease_concerns(
+	const struct caller *c, const struct mqueue *q)
+{
+	return unlikely(q->leasing | (c->leasing >> FAC_MQ & 1));
+}
+
+/*
+ * With the queue's lock, nothing journaled; operations of their own.
+ * Begin: the thread receives again, so what it has is acknowledged, and what
+ * exited processes had goes back into the queue. Look: only that, as far as `look`
+ * goes; the number of messages. Then mqlease_settle, when the lock is given back.
+ */
+void mqlease_begin(struct caller *c, const struct mq_desc *d, struct mqueue *q);
+u32 mqlease_look(struct caller *c, const struct mq_desc *d, struct mqueue *q,
+	enum task_look look);
+static inline void mqlease_settle(struct caller *c)
+{
+	mq_notify_end(c);
+	heap_settle(c);
+}
+/* The own record for what comes next, with space for a small message; NULL: no
+ * memory. */
+struct lease *mqlease_ready(struct caller *c, struct mqueue *q);
+
+/* Parts of an operation. Taken: the item leaves the queue, and l, unless that is
+ * NULL, is its lease now: its place in the order stays. Hold: l is now the lease
+ * of m, whose small bytes are at m->small, or whose block is l's already. */
+void mqlease_taken(
+	struct caller *c, struct mqueue *q, u32 idx, struct lease *l);
+void mqlease_hold(struct caller *c, struct mqueue *q, struct lease *l,
+	const struct mq_msg *m);
+
+/* A large message that this thread has on lease, into its own block: 0; -ENOMEM,
+ * and it is in the queue again; -EBADF, -EIO. No lock is held. */
+int mqlease_fetch(struct caller *c, const struct mq_desc *d, u32 len);
+/* What this thread has on lease goes back, for it is cancelled. No lock is held. */
+void mqlease_give_back(struct caller *c, const struct mq_desc *d);
+
+/* As those of msg/msg.h. */
+int mq_set_leasing(struct caller *c, const struct mq_desc *d, int on);
+int mq_acknowledge(struct caller *c, const struct mq_desc *d);
+void mq_acknowledge_all(struct caller *c);
+void mq_leases_look(struct caller *c);
+
+#endif

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Leases of System V queues (object/lease.h): the message stays in its cell, out
+ * of the order of its queue, with its block if it has one. The receiver has a
+ * copy.
+ *
+ * Keeps INV_LEASE, INV_MSG_CELL (inspect/check.h).
+ */
+#include "msg/msglease.h"
+#include "registry/heap.h"
+#include "registry/thread.h"
+
+/* Bytes copied in one hold of the lock: some microseconds. Arbitrary. */
+#define FETCH_SLICE 32768u
+
+/* The record's message; the sink if it leads nowhere. */
+static struct msg *msg_of(const struct caller *c, const struct lease *l)
+{
+	return link_must(c, l->msg);
+}
+
+/* ---- the end of a lease ---- */
+
+/* A block too large to be kept goes first. From then on the message does not come
+ * back. 1 if it has become the thread's own (heap_leave). */
+static u32 drop_block(struct caller *c, struct lease *l, struct msg *m)
+{
+	struct msg_block *mb = msg_block_of(m);
+
+	if (l->state == LEASE_HELD) {
+		journal_set32(c, &l->state, LEASE_DONE);
+		journal_commit(c);
+	}
+	if (!mb->ref.off)
+		return 0;
+	if (heap_leave(c, mb->cap, &mb->ref)) {
+		journal_commit(c);
+		return 1;
+	}
+	heap_free_at(c, mb->cap, &mb->ref);
+	return 0;
+}
+
+/*
+ * The message is acknowledged: its memory goes. The record stays with this
+ * thread, if it is its own. at: where it stands. 1; 0 if it was damaged, and is
+ * gone with what hung on it.
+ */
+static int end(struct caller *c, struct msgqueue *q, struct ref *at)
+{
+	struct lease *l = lease_at(c, *at);
+	struct msg *m = msg_of(c, l);
+	u32 where = msgmem_where(m->size), left = 0;
+
+	if (where == MSG_IN_BIG && !c->damaged)
+		left = drop_block(c, l, m);
+	if (where != MSG_IN_BIG && where != MSG_IN_CELL)
+		msgmem_block_out(c, q, m, where);
+	msgmem_give(c, q, m);
+	if (lease_is_own(c, l))
+		journal_set32(c, &l->state, LEASE_READY);
+	else
+		lease_free(c, &q->leases, at);
+	if (unlikely(c->damaged)) {
+		damage_abort(c);
+		lease_free(c, &q->leases, at);
+		journal_commit(c);
+		return 0;
+	}
+	journal_commit(c);
+	msgmem_trim(c, q, m);
+	msg_thread(c)->trim_left |= left;
+	return 1;
+}
+
+/* The message goes back to its place; msgqueue_wake follows. As end. */
+static int put_back(struct caller *c, struct msgqueue *q, struct ref *at)
+{
+	struct msg *m = msg_of(c, lease_at(c, *at));
+
+	journal_set32(c, &q->pending, q->pending | MSG_PEND_RECEIVERS);
+	msgqueue_crash_guard(c, q);
+	msgqueue_relink(c, q, m);
+	lease_free(c, &q->leases, at);
+	if (unlikely(c->damaged)) {
+		damage_abort(c);
+		lease_free(c, &q->leases, at);
+		journal_commit(c);
+		return 0;
+	}
+	journal_commit(c);
+	return 1;
+}
+
+/* ---- many at once ---- */
+
+/* What is to be done with a record in a walk. */
+enum ending { KEEP, END, PUT_BACK, FREE };
+typedef enum ending decide_fn(
+	struct caller *c, const struct lease *l, enum task_look look);
+
+static enum ending own_messages(
+	struct caller *c, const struct lease *l, enum task_look look)
+{
+	(void)look;
+	return l->state != LEASE_READY && lease_is_own(c, l) ? END : KEEP;
+}
+
+static enum ending our_records(
+	struct caller *c, const struct lease *l, enum task_look look)
+{
+	(void)look;
+	if (!lease_is_ours(c, l))
+		return KEEP;
+	return l->state == LEASE_READY ? FREE : END;
+}
+
+static enum ending orphans(
+	struct caller *c, const struct lease *l, enum task_look look)
+{
+	if (lease_is_ours(c, l))
+		/* One of a thread that is gone is the process's. */
+		return look && l->tid != c->tid && thread_gone(c, l->tid)
+			       ? our_records(c, l, look)
+			       : KEEP;
+	if (likely(!lease_orphaned(c, l, look)))
+		return KEEP;
+	return l->state == LEASE_HELD	? PUT_BACK
+	       : l->state == LEASE_DONE ? END
+					: FREE;
+}
+
+/* The lock is held; operations of their own. The number that were put back: then
+ * msgqueue_wake follows. */
+static u32 walk(struct caller *c, struct msgqueue *q, decide_fn *decide,
+	enum task_look look)
+{
+	struct ref *at = &q->leases.used;
+	struct walk w = {0};
+	u32 n_back = 0;
+	struct lease *l;
+	u64 was;
+
+	while ((l = lease_step(c, &w, *at))) {
+		was = at->off;
+		switch (decide(c, l, look)) {
+		case END:
+			end(c, q, at);
+			break;
+		case PUT_BACK:
+			n_back += put_back(c, q, at);
+			break;
+		case FREE:
+			lease_free(c, &q->leases, at);
+			journal_commit(c);
+			break;
+		default:
+			break;
+		}
+		if (at->off == was)
+			at = &l->next;
+		else
+			w = (struct walk){0};
+	}
+	if (unlikely(c->damaged)) {
+		damage_abort(c);
+		atom_store_release(&q->leases.used.off, 0);
+	}
+	return n_back;
+}
+
+void msglease_acknowledge(struct caller *c, struct msgqueue *q)
+{
+	walk(c, q, own_messages, TASK_LOOK_NOT);
+}
+
+int msglease_look(
+	struct caller *c, struct slot *s, struct msgqueue *q, enum task_look look)
+{
+	if (likely(!q->leases.used.off) || !walk(c, q, orphans, look))
+		return 0;
+	msgqueue_wake(c, s);
+	return 1;
+}
+
+/* ---- receiving ---- */
+
+struct lease *msglease_ready(struct caller *c, struct msgqueue *q)
+{
+	return lease_ready(c, &q->leases, &q->leasing, 0);
+}
+
+/* The own record of the message with this stamp. */
+static struct ref *find(struct caller *c, struct msgqueue *q, u64 stamp)
+{
+	struct ref *at = &q->leases.used;
+	struct walk w = {0};
+	struct lease *l;
+
+	for (; (l = lease_step(c, &w, *at)); at = &l->next)
+		if (l->state == LEASE_HELD && l->stamp == stamp &&
+			lease_is_own(c, l))
+			return at;
+	return NULL;
+}
+
+int msglease_fetch(struct caller *c, struct slot *s, u64 ident,
+	const struct parcel *p)
+{
+	char *to = msgmem_block(c, msg_own_blocks(c), p->where, p->size);
+	u64 done = 0, n;
+	const char *from;
+	struct ref *at;
+	int err = 0;
+
+	for (; !err && done < p->size; done += n) {
+		err = msg_lock(c, s, ident);
+		if (err)
+			return err;
+		at = find(c, msg_body(c, s), p->stamp);
+		from = at ? region_span(&c->region,
+				    msg_block_of(msg_of(c, lease_at(c, *at)))
+					    ->ref,
+				    p->size)
+			  : NULL;
+		n = p->size - done < FETCH_SLICE ? p->size - done : FETCH_SLICE;
+		if (likely(to && from))
+			copy_bytes(to + done, from + done, n);
+		else
+			err = -EIO;
+		if (unlikely(c->damaged))
+			err = damage_abort(c);
+		lock_release(c, &s->lock);
+	}
+	return err;
+}
+
+void msglease_give_back(
+	struct caller *c, struct slot *s, u64 ident, u64 stamp)
+{
+	struct msgqueue *q;
+	struct ref *at;
+
+	if (msg_lock(c, s, ident))
+		return;
+	q = msg_body(c, s);
+	at = find(c, q, stamp);
+	if (at && put_back(c, q, at))
+		msgqueue_wake(c, s);
+	lock_release(c, &s->lock);
+}
+
+/* ---- from outside ---- */
+
+/* One queue's records by `decide`; 0, or what msg_lock says. */
+static int settle(
+	struct caller *c, struct slot *s, u64 ident, decide_fn *decide)
+{
+	struct msgqueue *q;
+	int err;
+
+	section_begin(c);
+	err = msg_lock(c, s, ident);
+	if (!err) {
+		q = msg_body(c, s);
+		if (walk(c, q, decide, TASK_LOOK_NOW))
+			msgqueue_wake(c, s);
+		lock_release(c, &s->lock);
+		msglease_trim(c, s, ident);
+	}
+	section_end(c);
+	return err;
+}
+
+int msg_acknowledge(struct caller *c, s32 id)
+{
+	struct slot *s;
+	u64 ident;
+	int err;
+
+	s = ids_find(c, FAC_MSG, id, &ident);
+	if (!s)
+		return -EINVAL;
+	err = caller_enroll(c);
+	if (!err)
+		err = journal_reserve(c, MSG_ENTRIES);
+	return err ? err : settle(c, s, ident, own_messages);
+}
+
+static u32 each_queue(struct caller *c, decide_fn *decide)
+{
+	u32 idx = 0, n = 0;
+
+	if (caller_enroll(c) || journal_reserve(c, MSG_ENTRIES))
+		return 0;
+	for (; (idx = ids_next(c, FAC_MSG, idx)) < IDX_MAX; idx++) {
+		struct slot *s;
+		struct msgqueue *q;
+		u64 ident;
+
+		s = ids_find_idx(c, FAC_MSG, (s32)idx, &ident);
+		q = s ? msg_body(c, s) : NULL;
+		if (q && atom_load_relaxed(&q->leases.used.off))
+			n += !settle(c, s, ident, decide);
+	}
+	return n;
+}
+
+void msg_acknowledge_all(struct caller *c)
+{
+	each_queue(c, our_records);
+}
+
+void msg_leases_look(struct caller *c)
+{
+	each_queue(c, orphans);
+}
+
+int msg_set_leasing(struct caller *c, s32 id, int on)
+{
+	struct msgqueue *q;
+	struct slot *s;
+	u64 ident;
+	int err;
+
+	s = ids_find(c, FAC_MSG, id, &ident);
+	if (!s)
+		return -EINVAL;
+	err = perm_owner_of(c, s, ident);
+	if (!err)
+		err = caller_enroll(c);
+	/* Ends its bias; users_bias_consider is not asked again. */
+	if (!err)
+		err = msg_lock(c, s, ident);
+	if (err)
+		return err;
+	q = msg_body(c, s);
+	journal_set32(c, &q->leasing,
+		on ? q->leasing | LEASES_ON : q->leasing & ~LEASES_ON);
+	journal_commit(c);
+	lock_release(c, &s->lock);
+	return 0;
+}
+
+/* ---- the queue's end ---- */
+
+static void drop(struct caller *c, struct lease *l)
+{
+	struct msg *m = l->state == LEASE_HELD || l->state == LEASE_DONE
+				? msg_of(c, l)
+				: NULL;
+
+	if (m && !c->damaged && m->size > MSG_INLINE && msg_block_of(m)->ref.off)
+		msgmem_free_block(c, m->size, msg_block_of(m));
+}
+
+int msglease_dispose(struct caller *c, struct msgqueue *q)
+{
+	return lease_dispose(c, &q->leases, drop);
+}

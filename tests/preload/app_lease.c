@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: MIT
+/*
+ * app_lease KIND: what a receiver from a queue with leases has is lost neither with
+ * it nor by it. For leases.sh, under the shim with IPCLIFT_LEASE=KIND (msg or mq).
+ *
+ * A line a check, "ok TEXT" or "FAIL TEXT"; exit status 1 if one failed.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <mqueue.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/msg.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LARGEST 60000
+/* Less than this it takes to notice a death: LEASE_SLICE_NS and a busy machine. */
+#define SOON_MS 5000
+
+static int by_mq, failed;
+static int id = -1; /* msqid or mqd_t */
+static int (*ack)(int kind, int id);
+
+static struct text {
+	long type;
+	char bytes[LARGEST];
+} text;
+
+static void check(const char *what, int is)
+{
+	printf("%s %s\n", is ? "ok" : "FAIL", what);
+	fflush(stdout);
+	failed |= !is;
+}
+
+static void make(void)
+{
+	struct mq_attr attr = {.mq_maxmsg = 10, .mq_msgsize = LARGEST};
+
+	if (!by_mq) {
+		id = msgget(IPC_PRIVATE, 0600);
+	} else {
+		mq_unlink("/lease");
+		id = mq_open("/lease", O_RDWR | O_CREAT | O_EXCL, 0600, &attr);
+	}
+	if (id < 0) {
+		perror("make");
+		exit(2);
+	}
+}
+
+static void drop(void)
+{
+	if (!by_mq) {
+		msgctl(id, IPC_RMID, NULL);
+	} else {
+		mq_close(id);
+		mq_unlink("/lease");
+	}
+}
+
+/* Message n, of so many bytes, each of which says which it is. */
+static int put(int n, size_t size, int type)
+{
+	static struct text t;
+
+	t.type = type;
+	memset(t.bytes, n, size);
+	return by_mq ? mq_send(id, t.bytes, size, (unsigned)type)
+		     : msgsnd(id, &t, size, 0);
+}
+
+/* The number of the message that is received, -1 without one, -2 if it is not
+ * whole. */
+static int get(int block)
+{
+	struct timespec now = {0};
+	ssize_t size, i;
+
+	if (by_mq)
+		size = block ? mq_receive(id, text.bytes, LARGEST, NULL)
+			     : mq_timedreceive(
+				       id, text.bytes, LARGEST, NULL, &now);
+	else
+		size = msgrcv(
+			id, &text, LARGEST, 0, block ? 0 : IPC_NOWAIT);
+	if (size < 1)
+		return -1;
+	for (i = 1; i < size; i++)
+		if (text.bytes[i] != text.bytes[0])
+			return -2;
+	return text.bytes[0];
+}
+
+static int count(void)
+{
+	struct msqid_ds ds;
+	struct mq_attr attr;
+
+	if (by_mq)
+		return mq_getattr(id, &attr) ? -1 : (int)attr.mq_curmsgs;
+	return msgctl(id, IPC_STAT, &ds) ? -1 : (int)ds.msg_qnum;
+}
+
+/* ---- a child that receives, and then does as it is told ---- */
+
+static struct shared {
+	volatile int got, n;
+} * sh;
+
+static void nap(void)
+{
+	const struct timespec ms = {0, 1000000};
+
+	nanosleep(&ms, NULL);
+}
+
+/* It receives `n` messages, then does what `then` says. */
+static pid_t child(int n, void (*then)(void))
+{
+	pid_t pid;
+
+	sh->n = 0;
+	pid = fork();
+	if (pid)
+		return pid;
+	for (; n; n--) {
+		sh->got = get(1);
+		sh->n++;
+	}
+	if (then)
+		then();
+	for (;;)
+		pause();
+}
+
+/* Until it has received n. */
+static int has(int n)
+{
+	int ms;
+
+	for (ms = 0; sh->n < n && ms < SOON_MS; ms++)
+		nap();
+	return sh->n >= n ? sh->got : -1;
+}
+
+static int end(pid_t pid, int sig)
+{
+	int status = 0;
+
+	if (sig)
+		kill(pid, sig);
+	waitpid(pid, &status, 0);
+	return status;
+}
+
+static void exits(void)
+{
+	exit(0);
+}
+static void exits_at_once(void)
+{
+	_exit(0);
+}
+static void exits_by_number(void)
+{
+	syscall(SYS_exit_group, 0);
+}
+static void quick(void)
+{
+	quick_exit(0);
+}
+static void aborts(void)
+{
+	abort();
+}
+static void acknowledges(void)
+{
+	sh->got = ack(by_mq ? 3 : 1, id);
+	sh->n++;
+}
+static void forks(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		exit(0);
+	waitpid(pid, NULL, 0);
+	sh->n++;
+}
+static void vforks(void)
+{
+	pid_t pid = vfork();
+
+	if (!pid)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+	sh->n++;
+}
+static void executes(void)
+{
+	execlp("sleep", "sleep", "100", NULL);
+}
+
+/* ---- the cases ---- */
+
+static void killed(void)
+{
+	pid_t pid;
+
+	make();
+	put(1, 10, 1);
+	put(2, 10, 1);
+	pid = child(1, NULL);
+	check("the first message is received", has(1) == 1);
+	check("it counts no more", count() == 1);
+	end(pid, SIGKILL);
+	check("its receiver is killed: it is first again", get(0) == 1);
+	check("then the second comes", get(0) == 2);
+	check("and no other", get(0) == -1 && count() == 0);
+	drop();
+}
+
+static void receives_again(void)
+{
+	pid_t pid;
+
+	make();
+	put(1, 10, 1);
+	put(2, 10, 1);
+	pid = child(2, NULL);
+	has(2);
+	end(pid, SIGKILL);
+	check("who receives again keeps the last only",
+		get(0) == 2 && get(0) == -1);
+	put(3, 10, 1);
+	pid = child(1, acknowledges);
+	has(2);
+	check("ipclift_ack says 0", sh->got == 0);
+	end(pid, SIGKILL);
+	check("what is acknowledged is gone", get(0) == -1);
+	drop();
+}
+
+/* then: how it ends; back: whether the message comes back. */
+static void ends(const char *how, void (*then)(void), int sig, int back)
+{
+	char what[80];
+	pid_t pid;
+
+	make();
+	put(1, 10, 1);
+	pid = child(1, then);
+	has(1);
+	end(pid, sig);
+	snprintf(what, sizeof(what), "%s: it %s", how,
+		back ? "comes back" : "is acknowledged");
+	check(what, get(0) == (back ? 1 : -1));
+	drop();
+}
+
+static void of_others(void)
+{
+	pid_t pid;
+
+	make();
+	put(1, 10, 1);
+	pid = child(1, forks);
+	has(2);
+	check("a child's exit acknowledges nothing of its parent's",
+		get(0) == -1);
+	end(pid, SIGKILL);
+	check("nor takes it from it", get(0) == 1);
+	put(2, 10, 1);
+	pid = child(1, vforks);
+	has(2);
+	end(pid, SIGKILL);
+	check("nor a vfork child's", get(0) == 2);
+	put(3, 10, 1);
+	pid = child(1, executes);
+	has(1);
+	usleep(200000);
+	check("over exec it stays", get(0) == -1);
+	end(pid, SIGKILL);
+	check("and comes back afterwards", get(0) == 3);
+	drop();
+}
+
+static void sleepers(size_t size)
+{
+	char what[80];
+	pid_t a, b;
+
+	make();
+	a = child(1, NULL);
+	usleep(100000);
+	put(1, size, 1);
+	snprintf(what, sizeof(what), "%zu bytes handed to a sleeper", size);
+	check(what, has(1) == 1);
+	check("they count nowhere", count() == 0);
+	b = child(1, NULL);
+	usleep(100000);
+	end(a, SIGKILL);
+	snprintf(what, sizeof(what), "%zu bytes reach the next sleeper", size);
+	check(what, has(1) == 1);
+	end(b, SIGKILL);
+	check("and the next receiver", get(0) == 1 && get(0) == -1);
+	drop();
+}
+
+/* A call that receives, and finds nothing that it may take. */
+static void a_look(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		/* Of a POSIX queue it takes the first, and dies with it. */
+		if (by_mq)
+			get(0);
+		else
+			msgrcv(id, &text, LARGEST, 99, IPC_NOWAIT);
+		raise(SIGKILL);
+	}
+	waitpid(pid, NULL, 0);
+}
+
+/* Taken in order by four that are killed in the order that `order` says, one of
+ * them after some of them have come back. */
+static void order(const char *which, size_t size)
+{
+	pid_t pid[4];
+	char what[80];
+	int i, n, good = 1;
+
+	make();
+	for (i = 0; i < 6; i++)
+		put(i + 1, size, 1);
+	for (i = 0; i < 4; i++) {
+		pid[i] = child(1, NULL);
+		good &= has(1) == i + 1;
+	}
+	for (i = 0; which[i]; i++) {
+		if (which[i] == '.') {
+			a_look();
+			continue;
+		}
+		end(pid[which[i] - '1'], SIGKILL);
+	}
+	for (i = 0; i < 6; i++) {
+		n = get(0);
+		good &= n == i + 1;
+	}
+	snprintf(what, sizeof(what), "killed as %s, of %zu bytes: in order",
+		which, size);
+	check(what, good && get(0) == -1);
+	drop();
+}
+
+int main(int argc, char **argv)
+{
+	by_mq = argc > 1 && !strcmp(argv[1], "mq");
+	ack = (int (*)(int, int))dlsym(RTLD_DEFAULT, "ipclift_ack");
+	sh = mmap(NULL, sizeof(*sh), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (!ack || sh == MAP_FAILED) {
+		puts("FAIL no ipclift_ack");
+		return 1;
+	}
+	killed();
+	receives_again();
+	ends("exit", exits, 0, 0);
+	ends("_exit", exits_at_once, 0, 0);
+	ends("quick_exit", quick, 0, 0);
+	ends("exit_group by number", exits_by_number, 0, 0);
+	ends("abort", aborts, 0, 1);
+	ends("SIGTERM", NULL, SIGTERM, 1);
+	of_others();
+	sleepers(10);
+	sleepers(2000);
+	sleepers(7000);
+	sleepers(50000);
+	order("1234", 10);
+	order("4321", 10);
+	order("2.1.43", 10);
+	order("3.4.2.1", 600);
+	order("2.41.3", 30000);
+	return failed;
+}
