@@ -4,6 +4,7 @@
  */
 #include "inspect/dump.h"
 #include "msg/msgqueue.h"
+#include "object/lease.h"
 #include "registry/journal/reserve.h"
 #include "sem/sem.h"
 #include "sem/semop.h"
@@ -195,9 +196,26 @@ static void put_msg(struct caller *c, struct msg *m, struct sink *k)
 		damage_met(c);
 }
 
+/* The oldest that is on lease and younger than that: who loads the registry is not
+ * who has it. */
+static const struct lease *next_leased(
+	const struct caller *c, const struct leases *ls, u64 stamp)
+{
+	const struct lease *l, *best = NULL;
+	struct ref at = ls->used;
+	struct walk w = {0};
+
+	for (; (l = lease_step(c, &w, at)); at = l->next)
+		if (l->state == LEASE_HELD && l->stamp > stamp &&
+			(!best || l->stamp < best->stamp))
+			best = l;
+	return best;
+}
+
 s64 dump_messages(
 	struct caller *c, s32 id, struct dump_msgqueue *ret, void *to, u64 cap)
 {
+	const struct lease *l;
 	struct sink k = {to, cap, 0};
 	struct walk w = {0};
 	struct msgqueue *q;
@@ -212,10 +230,17 @@ s64 dump_messages(
 	if (q) {
 		*ret = (struct dump_msgqueue){
 			q->qbytes, q->stime, q->rtime, q->lspid, q->lrpid};
+		l = next_leased(c, &q->leases, 0);
 		for (m = msg_at(c, (u32)q->ends);
 			m && walk_goes_on(c, &w, rbtree_link(c, m));
-			m = msg_at(c, m->next))
+			m = msg_at(c, m->next)) {
+			for (; l && l->stamp < m->stamp;
+				l = next_leased(c, &q->leases, l->stamp))
+				put_msg(c, msg_must(c, l->msg), &k);
 			put_msg(c, m, &k);
+		}
+		for (; l; l = next_leased(c, &q->leases, l->stamp))
+			put_msg(c, msg_must(c, l->msg), &k);
 		err = c->damaged ? damage_abort(c) : 0;
 	}
 	lock_release(c, &s->lock);
@@ -302,6 +327,21 @@ static void put_item(struct caller *c, const struct mqueue *q,
 		put_message(k, walk->prio, len, len ? bytes : "");
 }
 
+/* Those on lease were first in their priority. */
+static void put_leased(struct caller *c, const struct mqueue *q, struct sink *k)
+{
+	const struct lease *l = next_leased(c, &q->leases, 0);
+	const void *bytes;
+
+	for (; l; l = next_leased(c, &q->leases, l->stamp)) {
+		bytes = l->len ? ref_look(c, l->data, l->len) : "";
+		if (!bytes || l->len > q->msgsize || l->prio >= MQ_N_PRIOS)
+			damage_met(c);
+		else
+			put_message(k, l->prio, l->len, bytes);
+	}
+}
+
 s64 dump_mq_messages(struct caller *c, const struct mq_desc *d,
 	struct dump_mqueue *ret, void *to, u64 cap)
 {
@@ -318,12 +358,29 @@ s64 dump_mq_messages(struct caller *c, const struct mq_desc *d,
 	if (q) {
 		*ret = (struct dump_mqueue){
 			q->atime, q->mtime, q->ctime, q->ruid, 0};
+		put_leased(c, q, &k);
 		while (prioq_walk_next(c, &q->msgs, &walk))
 			put_item(c, q, &walk, &k);
 		err = c->damaged ? damage_abort(c) : 0;
 	}
 	lock_release(c, &d->s->lock);
 	return err ? err : q ? (s64)k.used : -EBADF;
+}
+
+int load_mq_room(struct caller *c, const struct mq_desc *d, u32 maxmsg)
+{
+	struct mqueue *q;
+	int err = mq_enter(c);
+
+	if (!err)
+		err = mq_lock(c, d);
+	if (err)
+		return err;
+	q = mq_body(c, d->s);
+	journal_set32(c, &q->maxmsg, maxmsg);
+	journal_commit(c);
+	lock_release(c, &d->s->lock);
+	return 0;
 }
 
 int load_mqueue(struct caller *c, const struct mq_desc *d,

@@ -102,6 +102,9 @@ int load_perm(
 int load_sems(struct caller *c, s32 id, const struct dump_sem *sems, u32 n);
 int load_msgqueue(struct caller *c, s32 id, const struct dump_msgqueue *m);
 int load_segment(struct caller *c, s32 id, const struct dump_segment *p);
+/* For the time of filling: how many messages go into the queue, which may be more
+ * than it was made for by what came back from leases (MQ_SPARE_ITEMS). */
+int load_mq_room(struct caller *c, const struct mq_desc *d, u32 maxmsg);
 int load_mqueue(struct caller *c, const struct mq_desc *d,
 	const struct dump_perm *p, const struct dump_mqueue *m);
 /* The facility's lock is taken; cursors out of range are -EINVAL. */

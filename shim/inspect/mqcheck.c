@@ -9,10 +9,9 @@
 #include "inspect/check.h"
 #include "mq/mqueue.h"
 
-#define SPARE_ITEMS 64u /* beyond maxmsg: mqueue.c */
 #define CHUNK_SIZE 32768u
 #define SHIFT_MAX 8u
-#define ITEMS_MOST (MQ_HARD_MAXMSG + SPARE_ITEMS)
+#define ITEMS_MOST (MQ_HARD_MAXMSG + MQ_SPARE_ITEMS)
 /* waiter.kind: mqwait.c */
 #define SENDER 0u
 #define RECEIVER 1u
@@ -89,7 +88,7 @@ static int has_geometry(const struct mqueue *q)
 	return p->inline_data == (q->msgsize <= MQ_COPY_MAX
 						 ? (q->msgsize + 7) & ~7u
 						 : 0) &&
-	       p->cap == q->maxmsg + SPARE_ITEMS && p->made <= p->cap &&
+	       p->cap == q->maxmsg + MQ_SPARE_ITEMS && p->made <= p->cap &&
 	       p->n_free <= p->made && p->shift == shift &&
 	       p->table_off == sizeof(*q) &&
 	       p->free_off == p->table_off + table &&
@@ -307,6 +306,21 @@ static void check_notify(struct look *l)
 		failed(l, INV_MQ_NOTIFY, "its thread, idx", n->thread);
 }
 
+static void check_lease(void *arg, struct lease *lease)
+{
+	struct look *l = arg;
+	u32 i = lease->item;
+
+	if (lease->state == LEASE_DONE || lease->prio >= MQ_N_PRIOS ||
+		(lease->state == LEASE_HELD &&
+			(lease->len > l->q->msgsize ||
+				(lease->len && lease->cap < lease->len))))
+		failed(l, INV_LEASE, "its message, idx, stamp", lease->stamp);
+	if (lease->state == LEASE_BACK &&
+		(i >= ITEMS_MOST || !(l->items[i / 64] >> i % 64 & 1)))
+		failed(l, INV_LEASE, "its item, idx, item", lease->item);
+}
+
 /* What poll(2) says: under the lock, which settles what exited tasks left.
  * Somebody who cannot reach the FIFO (nameless) leaves it behind the queue. */
 static void check_ready(struct look *l)
@@ -350,6 +364,7 @@ void check_mqueue(struct check *k, u32 idx, struct slot *s)
 	if (check_waiters(l, s, &q->receivers, RECEIVER) && l->n)
 		failed(l, INV_MQ_COUNT, "asleep beside messages, idx", l->n);
 	check_waiters(l, s, &q->senders, SENDER);
+	check_leases(k, idx, &q->leases, q->leasing, check_lease, l);
 	check_notify(l);
 	check_ready(l);
 }

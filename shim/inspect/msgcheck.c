@@ -25,6 +25,7 @@ struct look {
 	u32 idx;
 	u64 n; /* messages it says it has */
 	u64 live, large;
+	u64 n_leased;
 };
 
 static void failed(
@@ -133,8 +134,6 @@ static void check_classes(struct look *l)
 	}
 	if (l->large != l->q->n_large)
 		failed(l, INV_MSG_CHUNK, "n_large, idx, should be", l->large);
-	if (l->live != l->n)
-		failed(l, INV_MSG_CELL, "cells in use, idx", l->live);
 }
 
 /* ---- messages ---- */
@@ -170,6 +169,26 @@ static int in_cell(struct look *l, const struct msg *m)
 	return ch && ch->class < MSG_CLASSES && cell_of(ch, m) != ~0u &&
 	       cell <= class_units[ch->class] * UNIT &&
 	       (ch->class == 0 || cell > class_units[ch->class - 1] * UNIT);
+}
+
+/* On lease: in a cell, and with its block until that is given back. */
+static void check_lease(void *arg, struct lease *lease)
+{
+	struct look *l = arg;
+	struct msg *m;
+
+	if (lease->state != LEASE_HELD && lease->state != LEASE_DONE)
+		return;
+	l->n_leased++;
+	m = at(l, lease->msg, sizeof(*m));
+	if (!m || !in_cell(l, m) || lease->stamp != m->stamp ||
+		m->node.key < 1) {
+		failed(l, INV_LEASE, "its message, idx, link", lease->msg);
+		return;
+	}
+	if (lease->state == LEASE_HELD ||
+		(m->size > MSG_INLINE && msg_block_of(m)->ref.off))
+		check_payload(l, m);
 }
 
 /* The FIFO over all; 0 if what hangs on it cannot be looked at. */
@@ -341,6 +360,9 @@ void check_msgqueue(struct check *k, u32 idx, struct slot *s)
 	if (l.q->pending || l.q->new_chunk.off)
 		failed(&l, INV_MSG_PENDING, "idx", l.q->pending);
 	check_classes(&l);
+	check_leases(k, idx, &l.q->leases, l.q->leasing, check_lease, &l);
+	if (l.live != l.n + l.n_leased)
+		failed(&l, INV_MSG_CELL, "cells in use, idx", l.live);
 	if (check_fifo(&l))
 		check_types(&l);
 	check_warm(&l);
@@ -352,6 +374,16 @@ void check_msgqueue(struct check *k, u32 idx, struct slot *s)
 
 #define REMAINS_MOST (1u << 16) /* arbitrary: as many as there are removers */
 
+static void check_lease_left(void *arg, struct lease *lease)
+{
+	struct look *l = arg;
+	struct msg *m = at(l, lease->msg, sizeof(*m));
+
+	if ((lease->state == LEASE_HELD || lease->state == LEASE_DONE) && m &&
+		m->size > MSG_INLINE && msg_block_of(m)->ref.off)
+		check_payload(l, m);
+}
+
 /* Their messages count no more, but their memory is still theirs. */
 static void check_remainder(struct look *l)
 {
@@ -362,6 +394,8 @@ static void check_remainder(struct look *l)
 		check_chunks(l, i, l->q->class[i].partial, 0);
 		check_chunks(l, i, l->q->class[i].full, 1);
 	}
+	check_leases(l->k, l->idx, &l->q->leases, l->q->leasing,
+		check_lease_left, l);
 	for (n = 0; link && n < l->n; n++) {
 		struct msg *m = at(l, link, sizeof(*m));
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "inspect/leaseview.h"
 #include "inspect/lockview.h"
 #include "inspect/mqview.h"
 #include "inspect/msgview.h"
@@ -215,6 +216,13 @@ const struct column msg_sleeper_columns[] = {PID(msg_sleeper),
 	SINCE(msg_sleeper, "when it fell asleep"), COMMAND(msg_sleeper, pid),
 	{0}};
 
+const struct column lease_columns[] = {PID(lease_view), THREAD(lease_view),
+	{"TYPE", "type", '>', "the message's type; mq: its priority", COLUMN_S64,
+		AT(lease_view, type)},
+	{"SIZE", "size", 'b', "bytes", COLUMN_U64, AT(lease_view, size)},
+	SINCE(lease_view, "when it was received"), COMMAND(lease_view, pid),
+	{0}};
+
 const struct column msg_stat_columns[] = {STAT,
 	STAT_FIELD("cbytes", COLUMN_U64, msg_stat, cbytes),
 	STAT_FIELD("qnum", COLUMN_U64, msg_stat, qnum),
@@ -231,6 +239,8 @@ const struct column show_msg_columns[] = {
 		.of = msg_entry_columns},
 	{NULL, "waiters", 0, "who sleeps", COLUMN_ROWS,
 		.of = msg_sleeper_columns},
+	{NULL, "leases", 0, "received, and not acknowledged", COLUMN_ROWS,
+		.of = lease_columns},
 	{0}};
 
 /* ---- segments ---- */
@@ -309,6 +319,8 @@ const struct column show_mq_columns[] = {
 		.of = mq_entry_columns},
 	{NULL, "waiters", 0, "who sleeps", COLUMN_ROWS,
 		.of = mq_sleeper_columns},
+	{NULL, "leases", 0, "received, and not acknowledged", COLUMN_ROWS,
+		.of = lease_columns},
 	{0}};
 
 /* ---- the whole registry ---- */

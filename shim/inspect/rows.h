@@ -21,6 +21,7 @@ extern const struct column sem_stat_columns[], msg_stat_columns[],
 extern const struct column sem_value_columns[], sem_holder_columns[],
 	sem_sleeper_columns[];
 extern const struct column msg_entry_columns[], msg_sleeper_columns[];
+extern const struct column lease_columns[];
 extern const struct column shm_attachment_columns[];
 extern const struct column mq_entry_columns[], mq_sleeper_columns[];
 extern const struct column wait_columns[], lock_columns[], task_columns[],

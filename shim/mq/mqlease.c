@@ -52,11 +52,20 @@ static u32 find_before(
 	return best ? best->item : 0;
 }
 
+static void swap_data(struct caller *c, struct lease *l, struct ref *data, u64 *cap)
+{
+	struct prio_block was = {*data, *cap};
+
+	journal_set_ref(c, data, l->data);
+	journal_set64(c, cap, l->cap);
+	journal_set_ref(c, &l->data, was.data);
+	journal_set64(c, &l->cap, was.cap);
+}
+
 static void bytes_in(struct caller *c, struct mqueue *q, struct lease *l,
 	struct prio_place *at)
 {
 	struct prio_block *block = (struct prio_block *)(void *)at->data;
-	struct prio_block was;
 
 	if (q->msgs.inline_data) {
 		if (l->len > q->msgs.inline_data)
@@ -65,37 +74,62 @@ static void bytes_in(struct caller *c, struct mqueue *q, struct lease *l,
 			copy_bytes(at->data, ref_must(c, l->data), l->len);
 		return;
 	}
-	was = *block;
-	journal_set64(c, &block->data.off, l->data.off);
-	journal_set64(c, &block->cap, l->cap);
-	journal_set64(c, &l->data.off, was.data.off);
-	journal_set64(c, &l->cap, was.cap);
+	swap_data(c, l, &block->data, &block->cap);
 }
 
-/* The first sleeper begins its call again, and finds the message. Should it die
- * instead the others find it in their next look (LEASE_SLICE_NS). */
-static void wake_one(struct caller *c, struct mqueue *q)
+/* The record of a sleeper that leases what it gets, or NULL. */
+static struct lease *lease_of_waiter(struct caller *c, const struct waiter *w)
 {
-	struct waiter *w = mq_next_waiter(c, &q->receivers);
+	const struct thread *th = region_thread(&c->region, wait_index(c, w));
+	struct lease *l = lease_at(c, w->lease_mq);
 
-	if (!w)
-		return;
-	mq_waiter_remove(c, &q->receivers, w, -MQ_ERESTART);
+	return l && l->state == LEASE_READY && l->tid == th->tid ? l : NULL;
+}
+
+/* To a sleeper, whose own it is from then on, in its old place in the order. An
+ * operation of its own. */
+static void give_on(struct caller *c, struct mqueue *q, struct ref *at,
+	struct waiter *w)
+{
+	struct lease *l = lease_at(c, *at), *to = lease_of_waiter(c, w);
+
+	if (l->len && l->len <= MQ_COPY_MAX)
+		copy_bytes(ref_must(c, w->sops_ext), ref_must(c, l->data),
+			l->len);
+	else if (l->len && !to)
+		swap_data(c, l, &w->sops_ext, &w->sops_ext_cap);
+	if (to) {
+		swap_data(c, l, &to->data, &to->cap);
+		journal_set32(c, &to->len, l->len);
+		journal_set32(c, &to->prio, l->prio);
+		lease_hold(c, to, l->stamp);
+	}
+	atom_store_release(&w->msg_prio, l->prio % MQ_N_PRIOS);
+	mq_waiter_remove(c, &q->receivers, w, (s32)l->len);
+	lease_free(c, &q->leases, at);
 	wait_grant(c, w);
 	journal_commit(c);
 }
 
-/* The message goes back into the queue. 1; 0 where there is no place for it yet:
- * it stays. Operations of their own. */
+/* The message goes to who sleeps for one, or back into the queue. 1; 0 where there
+ * is no place for it yet: it stays. Operations of their own. */
 static int put_back(struct caller *c, const struct mq_desc *d, struct mqueue *q,
-	struct lease *l)
+	struct ref *ref)
 {
+	struct lease *l = lease_at(c, *ref);
 	u32 n = prioq_count(&q->msgs), prio = l->prio % MQ_N_PRIOS, idx, before;
+	struct waiter *w = mq_next_waiter(c, &q->receivers);
 	struct prio_place at;
 	int tell = 0;
 
-	if (l->len > MQ_HARD_MSGSIZE || (l->len && !l->data.off) ||
-		prioq_reserve(c, &q->msgs, prio))
+	if (l->len > q->msgsize || l->len > MQ_HARD_MSGSIZE ||
+		(l->len && (l->cap < l->len || !ref_at(c, l->data))))
+		return 0;
+	if (w) {
+		give_on(c, q, ref, w);
+		return 1;
+	}
+	if (prioq_reserve(c, &q->msgs, prio))
 		return 0;
 	idx = prioq_item_alloc(c, &q->msgs);
 	at = prioq_place(c, &q->msgs, idx);
@@ -119,7 +153,6 @@ static int put_back(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	mq_settle(c, q, d);
 	if (tell)
 		mq_notify_tell(c, q);
-	wake_one(c, q);
 	return 1;
 }
 
@@ -177,7 +210,7 @@ static u32 walk(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 			end(c, q, at);
 			break;
 		case PUT_BACK:
-			n_back += (u32)put_back(c, d, q, l);
+			n_back += (u32)put_back(c, d, q, at);
 			break;
 		case FREE:
 			lease_free(c, &q->leases, at);
@@ -245,7 +278,8 @@ void mqlease_hold(struct caller *c, struct mqueue *q, struct lease *l,
 	lease_hold(c, l, ++q->leases.stamp);
 }
 
-static struct lease *find_held(struct caller *c, struct mqueue *q)
+/* Where the record of what this thread has stands, or NULL. */
+static struct ref *find_held(struct caller *c, struct mqueue *q)
 {
 	struct ref *at = &q->leases.used;
 	struct walk w = {0};
@@ -253,7 +287,7 @@ static struct lease *find_held(struct caller *c, struct mqueue *q)
 
 	for (; (l = lease_step(c, &w, *at)); at = &l->next)
 		if (l->state == LEASE_HELD && lease_is_own(c, l))
-			return l;
+			return at;
 	return NULL;
 }
 
@@ -261,6 +295,7 @@ int mqlease_fetch(struct caller *c, const struct mq_desc *d, u32 len)
 {
 	int err = mq_own_block(c, len);
 	const struct lease *l;
+	const struct ref *at;
 	const char *from;
 	u32 done = 0, n;
 
@@ -272,7 +307,8 @@ int mqlease_fetch(struct caller *c, const struct mq_desc *d, u32 len)
 		err = mq_lock(c, d);
 		if (err)
 			return err;
-		l = find_held(c, mq_body(c, d->s));
+		at = find_held(c, mq_body(c, d->s));
+		l = at ? lease_at(c, *at) : NULL;
 		from = l && l->len == len
 			       ? region_span(&c->region, l->data, len)
 			       : NULL;
@@ -291,14 +327,14 @@ int mqlease_fetch(struct caller *c, const struct mq_desc *d, u32 len)
 void mqlease_give_back(struct caller *c, const struct mq_desc *d)
 {
 	struct mqueue *q;
-	struct lease *l;
+	struct ref *at;
 
 	if (mq_lock(c, d))
 		return;
 	q = mq_body(c, d->s);
-	l = find_held(c, q);
-	if (l)
-		put_back(c, d, q, l);
+	at = find_held(c, q);
+	if (at)
+		put_back(c, d, q, at);
 	lock_release(c, &d->s->lock);
 	mqlease_settle(c);
 }

@@ -25,9 +25,6 @@
 /* What the kernel charges a message and a tree node (64-bit). */
 #define CHARGE_MSG 48
 #define CHARGE_NODE 48
-/* Items beyond maxmsg: the one that replaces another in a receive, and those
- * that cancelled receivers gave back. The latter is arbitrary. */
-#define SPARE_ITEMS 64
 /* Orphans looked at in each mq_open(O_CREAT) and mq_unlink. */
 #define SWEEP_FEW 2
 
@@ -489,7 +486,7 @@ static u32 inline_data(const struct creation *n)
 static u64 body_size(const struct creation *n)
 {
 	return sizeof(struct mqueue) +
-	       prioq_table_size(n->maxmsg + SPARE_ITEMS, inline_data(n));
+	       prioq_table_size(n->maxmsg + MQ_SPARE_ITEMS, inline_data(n));
 }
 
 /* Nobody can reach them yet. */
@@ -522,7 +519,7 @@ static void fill(struct caller *c, struct slot *s, const struct creation *n,
 	for (i = 0; i < n->name_len; i++)
 		q->name[i] = n->name[i];
 	prioq_init(
-		&q->msgs, n->maxmsg + SPARE_ITEMS, inline_data(n), sizeof(*q));
+		&q->msgs, n->maxmsg + MQ_SPARE_ITEMS, inline_data(n), sizeof(*q));
 	atom_store_release(&s->key, name_key(n->name, n->name_len));
 	atom_store_release(&s->mode, n->mode & 07777 & ~fifo->umask);
 	atom_store_release(&s->uid, cred->euid);

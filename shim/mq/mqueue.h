@@ -30,6 +30,9 @@
 #define MQ_N_PRIOS 32768u
 #define MQ_HARD_MAXMSG 65536
 #define MQ_HARD_MSGSIZE 16777216
+/* Items beyond maxmsg: the one that replaces another in a receive, and those that
+ * cancelled receivers gave back, or exited ones (leases). Arbitrary. */
+#define MQ_SPARE_ITEMS 64u
 #define MQ_STATUS_SIZE 80 /* first st_size, and space for the status line */
 
 #define MQ_O_ACCMODE 3

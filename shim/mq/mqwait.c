@@ -167,22 +167,15 @@ static void class_abandon(struct caller *c, struct sleeper *sl, s32 result)
 	mq_own_trim(c, 0);
 }
 
-/* The slice is over. Of a queue with leases: has somebody exited with one, or left a
- * message beside us, having been woken for it? */
+/* The slice is over. Of a queue with leases: has somebody exited with one? */
 static void class_look_again(struct caller *c, struct sleeper *sl)
 {
 	const struct mq_sleep *ms = (const struct mq_sleep *)sl;
 	struct mqueue *q = mq_body(c, sl->slot);
-	struct waiter *w = wait_own(c);
 
 	if (!ms->msg || !q || !mqlease_concerns(c, q) || mq_lock(c, ms->d))
 		return;
 	mqlease_look(c, ms->d, q, TASK_LOOK);
-	if (w->state == WAIT_QUEUED && prioq_count(&q->msgs)) {
-		mq_waiter_remove(c, &q->receivers, w, -MQ_ERESTART);
-		journal_commit(c);
-		wait_left(c, w);
-	}
 	lock_release(c, &sl->slot->lock);
 	mqlease_settle(c);
 }

@@ -455,8 +455,7 @@ static void receiver_abandon(struct caller *c, struct sleeper *sl, s32 result)
 	msgmem_drop_big(c);
 }
 
-/* The slice is over. Of a queue with leases: has somebody exited with one, or left a
- * message beside us, having been woken for it? */
+/* The slice is over. Of a queue with leases: has somebody exited with one? */
 static void receiver_look_again(struct caller *c, struct sleeper *sl)
 {
 	struct waiter *w = wait_own(c);
@@ -465,15 +464,7 @@ static void receiver_look_again(struct caller *c, struct sleeper *sl)
 
 	if (!q || !atom_load_relaxed(&q->leasing) || msg_lock(c, s, w->ident))
 		return;
-	q = msg_body(c, s);
-	if (!msglease_look(c, s, q, TASK_LOOK) && w->state == WAIT_QUEUED &&
-		msgqueue_select(c, q, w->msg.mode, w->msg.want)) {
-		msgqueue_dequeue(c, q, w, SLEEP_RETRY);
-		journal_commit(c);
-		wait_left(c, w);
-	}
-	if (unlikely(c->damaged))
-		damage_abort(c);
+	msglease_look(c, s, msg_body(c, s), TASK_LOOK);
 	lock_release(c, &s->lock);
 }
 

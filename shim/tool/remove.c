@@ -10,6 +10,7 @@
 #include "inspect/semview.h"
 #include "inspect/msgview.h"
 #include "inspect/shmview.h"
+#include "mq/mqlease.h"
 #include "object/reap.h"
 #include "tool/home.h"
 #include "tool/namespaces.h"
@@ -266,6 +267,10 @@ static int gc_main(int argc, char **argv)
 	c = registry_open(&err);
 	if (!c)
 		return err;
+	if (!gc_dry_run) {
+		msg_leases_look(c);
+		mq_leases_look(c);
+	}
 	err = object_each(c, kinds, gc_each, &gc);
 	if (!err && !gc.n)
 		puts("nothing to remove");
@@ -300,7 +305,9 @@ const struct command gc_command = {
 		"  mq   no process has it open\n"
 		"If no process is on the registry at all: every object. Memory "
 		"that threads\n"
-		"which are gone had for their calls goes back, too, and so do "
+		"which are gone had for their calls goes back, too, what they "
+		"had on lease\n"
+		"(libipclift(7)) is in its queue again, and so go "
 		"registries of\n"
 		"IPC namespaces (PATH.ns/N) that have ended. A set or "
 		"queue that nobody\n"

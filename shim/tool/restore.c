@@ -343,12 +343,22 @@ static int fill_mq(struct reader *r, const struct save_object *o,
 	const struct dump_message *m;
 	u64 at = 0;
 	int got, err = 0;
+	u32 n = 0;
 
+	/* More than it was made for: some had come back from leases. */
+	while (next_message(from, size, &at, &m) > 0)
+		n++;
+	if (n > o->n)
+		err = load_mq_room(r->c, d, o->n + MQ_SPARE_ITEMS);
+	at = 0;
+	got = 0;
 	while (!err && (got = next_message(from, size, &at, &m)) > 0)
 		err = (u64)m->type < MQ_N_PRIOS
 			      ? mqueue_send(r->c, d, m + 1, m->size,
 					(u32)m->type, &past)
 			      : -EINVAL;
+	if (!err && n > o->n)
+		err = load_mq_room(r->c, d, o->n);
 	return err ? lost(o, strerror(-err)) : got < 0 ? lost(o, "damaged") : 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "object/control.h"
 #include "object/controlfile.h"
+#include "tool/lease.h"
 #include "tool/registry.h"
 #include "tool/view/table.h"
 
@@ -38,6 +39,19 @@ static void add_control(
 		field_int(all, k->name, (s64)control_get(c, k));
 }
 
+static int get_lease(struct caller *c, json_object *all, const char *word)
+{
+	int on, err = lease_get(c, word, &on);
+
+	if (err)
+		return err;
+	field_text(all, word, "%s", on ? "on" : "off");
+	if (!as_json)
+		printf("%-16s %20s  what is received is leased\n", word,
+			on ? "on" : "off");
+	return 0;
+}
+
 static int get_main(int argc, char **argv)
 {
 	json_object *all;
@@ -45,8 +59,13 @@ static int get_main(int argc, char **argv)
 	int err, i;
 
 	for (i = 0; i < argc; i++)
-		if (!control_find(argv[i]))
+		if (lease_is_word(argv[i])) {
+			err = lease_check_word(argv[i], 0);
+			if (err)
+				return err;
+		} else if (!control_find(argv[i])) {
 			return usage_error("no limit '%s'", argv[i]);
+		}
 	c = registry_look(&err);
 	if (!c)
 		return err;
@@ -57,15 +76,21 @@ static int get_main(int argc, char **argv)
 		const struct control *k =
 			argc ? control_find(argv[i]) : &controls[i];
 
+		if (!k) {
+			err = get_lease(c, all, argv[i]);
+			if (err)
+				break;
+			continue;
+		}
 		add_control(all, c, k);
 		if (!as_json)
 			print_control(c, k);
 	}
-	if (as_json)
+	if (as_json && !err)
 		json_print(all);
 	else
 		json_object_put(all);
-	return EXIT_OK;
+	return err;
 }
 
 const struct command get_command = {
@@ -76,7 +101,10 @@ const struct command get_command = {
 		 "those of\n"
 		 "/proc/sys/kernel and /proc/sys/fs/mqueue, and semmsl, "
 		 "semmns, semopm,\n"
-		 "semmni for the four values of kernel/sem.",
+		 "semmni for the four values of kernel/sem; lease:msg/ID and "
+		 "lease:mq/NAME\n"
+		 "say whether what is received from that queue is leased "
+		 "(libipclift(7)).",
 	.options = get_options,
 	.is = COMMAND_ON_REGISTRY,
 	.main = get_main,
@@ -132,12 +160,18 @@ static int set_main(int argc, char **argv)
 		return usage_error("which limit? NAME=VALUE");
 	/* All words first: a mistake changes nothing. */
 	for (i = 0; i < argc; i++) {
-		err = parse_assignment(argv[i], &k, &v);
+		err = lease_is_word(argv[i])
+			      ? lease_check_word(argv[i], 1)
+			      : parse_assignment(argv[i], &k, &v);
 		if (err)
 			return err;
 	}
 	c = registry_open(&err);
 	for (i = 0; c && !err && i < argc; i++) {
+		if (lease_is_word(argv[i])) {
+			err = lease_set(c, argv[i]);
+			continue;
+		}
 		parse_assignment(argv[i], &k, &v);
 		if (control_set(c, k, v))
 			err = failure("%s: %s is not from %lld to %llu",
@@ -154,7 +188,14 @@ const struct command set_command = {
 	.usage = "[OPTIONS] NAME=VALUE...",
 	.about = "Change limits of a registry; ipclift get lists them. A "
 		 "change counts from\n"
-		 "the next call on. Objects beyond a lowered limit stay.",
+		 "the next call on. Objects beyond a lowered limit stay. "
+		 "lease:msg/ID=on and\n"
+		 "lease:mq/NAME=on, by the queue's owner: a message that was "
+		 "received stays\n"
+		 "until it is acknowledged, and comes back if its receiver is "
+		 "killed\n"
+		 "(libipclift(7)); =off ends that for what is received from "
+		 "then on.",
 	.is = COMMAND_ON_REGISTRY,
 	.main = set_main,
 };

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inspect/leaseview.h"
 #include "inspect/msgview.h"
 #include "inspect/rows.h"
 #include "inspect/semview.h"
@@ -72,6 +73,8 @@ LIST(ask_msg, struct msg_sleeper, msg_sleepers(c, o->id, to, n))
 LIST(ask_attachments, struct shm_attachment, shm_attachments(c, o->id, to, n))
 LIST(ask_entries, struct mq_entry, mq_entries(c, &o->mq.desc, to, n))
 LIST(ask_mq, struct mq_sleeper, mq_sleepers(c, &o->mq.desc, to, n))
+LIST(ask_msg_leases, struct lease_view, msg_leases(c, o->id, to, n))
+LIST(ask_mq_leases, struct lease_view, mq_leases(c, &o->mq.desc, to, n))
 
 static json_object *rows_of(
 	const struct part *part, const struct object *o, struct caller *c)
@@ -98,14 +101,18 @@ static const struct part parts_of[][PARTS_MAX] = {
 	[FAC_MSG] = {{"list", "Messages, oldest first:", msg_entry_columns,
 			     ask_messages, sizeof(struct msg_entry)},
 		{"waiters", "Who waits:", msg_sleeper_columns, ask_msg,
-			sizeof(struct msg_sleeper)}},
+			sizeof(struct msg_sleeper)},
+		{"leases", "Received, not acknowledged:", lease_columns,
+			ask_msg_leases, sizeof(struct lease_view)}},
 	[FAC_SHM] = {{"attachments",
 		"Who has it attached:", shm_attachment_columns, ask_attachments,
 		sizeof(struct shm_attachment)}},
 	[FAC_MQ] = {{"list", "Messages, next first:", mq_entry_columns,
 			    ask_entries, sizeof(struct mq_entry)},
 		{"waiters", "Who waits:", mq_sleeper_columns, ask_mq,
-			sizeof(struct mq_sleeper)}},
+			sizeof(struct mq_sleeper)},
+		{"leases", "Received, not acknowledged:", lease_columns,
+			ask_mq_leases, sizeof(struct lease_view)}},
 };
 
 static void add_notify(json_object *about, const struct mq_view *v)
@@ -238,9 +245,11 @@ const struct command show_command = {
 		 "  sem ID   its semaphores, the processes whose death would "
 		 "give something\n"
 		 "           back (SEM_UNDO), those that sleep on it\n"
-		 "  msg ID   its messages, senders and receivers asleep\n"
+		 "  msg ID   its messages, senders and receivers asleep, what was "
+		 "received and\n"
+		 "           not acknowledged\n"
 		 "  shm ID   who has it attached, where and since when\n"
-		 "  mq NAME  its messages, who sleeps, who is notified",
+		 "  mq NAME  the same, and who is notified",
 	.options = options,
 	.is = COMMAND_ON_REGISTRY | COMMAND_TABLE,
 	.main = show_main,
