@@ -564,13 +564,14 @@ suite_explore() {
 
 # storm NAME SECONDS PROGRAM ARGS
 storm() {
-    local name=$1 seconds=$2 program=$tests/race/$3
+    local name=$1 seconds=$2 program=$tests/race/$3 leases=()
     shift 3
     [[ -x $program ]] || return
     mkdir -p "$work/storm"
+    [[ $name != lease_storm ]] || leases=(IPCLIFT_LEASE=msg,mq)
     check "race/$name" "$seconds" unshare --ipc --mount -- env \
         "LD_PRELOAD=$shim" "IPCLIFT_REGISTRY=$work/storm/registry" \
-        "$program" "$@"
+        "${leases[@]}" "$program" "$@"
     # What it leaves of the registry is whole.
     check "race/$name-left" 60 "$tool" check --registry "$work/storm/registry"
     "${as_root[@]}" rm -rf "$work/storm"

@@ -81,6 +81,9 @@ s64 call_make(struct caller *c, const struct call *k, s64 *out)
 	}
 	case CALL_MSGSET:
 		return msg_set(c, id, 0, 0, 0600, (u64)k->arg[0]);
+	case CALL_MSGACK:
+		return msg_acknowledge(c, id);
+	case CALL_MQACK:
 	case CALL_MQSEND:
 	case CALL_MQRECV:
 	case CALL_MQNOTIFY:

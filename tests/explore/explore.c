@@ -54,6 +54,7 @@ static const struct scenario *const all[] = {
 	mq_scenarios,
 	shm_scenarios,
 	key_scenarios,
+	lease_scenarios,
 };
 static const struct scenario *scenarios[512];
 static u32 n_scenarios;

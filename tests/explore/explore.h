@@ -44,6 +44,7 @@ enum call_op {
 	CALL_MSGGET,
 	CALL_MSGSTAT,
 	CALL_MSGSET,
+	CALL_MSGACK,
 	CALL_MQSEND,
 	CALL_MQRECV,
 	CALL_MQNOTIFY,
@@ -52,6 +53,7 @@ enum call_op {
 	CALL_MQCLOSE,
 	CALL_MQATTR,
 	CALL_MQPOLL, /* arg: 1 = stays in poll */
+	CALL_MQACK,
 	CALL_SHMGET,
 	CALL_SHMAT,
 	CALL_SHMDT,
@@ -130,7 +132,12 @@ struct scenario {
 };
 
 extern const struct scenario sem_scenarios[], msg_scenarios[], mq_scenarios[],
-	shm_scenarios[], key_scenarios[];
+	shm_scenarios[], key_scenarios[], lease_scenarios[];
+
+/* mq.c's queue, with n messages of priority 1, names 1 to n; its descriptor. */
+struct mq_desc;
+void mq_queue_make(struct caller *c, u32 n, u32 max);
+struct mq_desc mq_queue(const struct caller *c);
 
 /* In the actor: make one call. */
 s64 call_make(struct caller *c, const struct call *k, s64 *out);

@@ -14,7 +14,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include "explore.h"
-#include "mq/mqueue.h"
+#include "mq/mqlease.h"
 
 #define MOST 8u
 
@@ -68,6 +68,8 @@ s64 mq_call_make(struct caller *c, const struct call *k, s64 *out)
 		return ret;
 	case CALL_MQNOTIFY:
 		return mq_set_notify(c, &d, &event);
+	case CALL_MQACK:
+		return mq_acknowledge(c, &d);
 	case CALL_MQUNLINK:
 		return mqueue_unlink(c, "q", 1);
 	case CALL_MQATTR:
@@ -311,6 +313,16 @@ static void make(struct caller *c, u32 n, u32 max, int is_polled)
 		fcntl(queue.fd, F_SETFL, flags | O_DIRECT);
 		ioctl(queue.fd, FIONREAD, &fifo_bytes);
 	}
+}
+
+void mq_queue_make(struct caller *c, u32 n, u32 max)
+{
+	make(c, n, max, 0);
+}
+
+struct mq_desc mq_queue(const struct caller *c)
+{
+	return here(c);
 }
 
 static void empty(struct caller *c)

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Leases (object/lease.h): the model, and the scenarios, for both kinds of queues.
+ * A message is named; what an actor has received is its until it receives again,
+ * or acknowledges, and when it is killed the message is back in its old place.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "explore.h"
+#include "mq/mqlease.h"
+#include "msg/msg.h"
+#include "msg/msgqueue.h"
+
+#define NOWAIT MSG_IPC_NOWAIT
+#define MOST 8u
+
+/* kind: the type, or the priority. place: in the order of sending. */
+struct message_of {
+	s64 kind, size, name;
+	u32 place;
+};
+struct lease_model {
+	int exists;
+	u32 n, places;
+	struct message_of at[MOST];
+	struct message_of held[MAX_ACTORS]; /* name 0: nothing */
+};
+static struct lease_model start;
+static struct {
+	int exists;
+	u32 n, n_read;
+	struct message_of at[MOST];
+} shown;
+static int by_mq;
+
+/* ---- what the registry shows ---- */
+
+static void look_msg(struct caller *c)
+{
+	struct slot *s = region_slot(
+		&c->region, FAC_MSG, (u32)object_id[0] & ids_mask(c));
+	struct msg_stat st;
+
+	msg_lock_any(c, s);
+	lock_release(c, &s->lock);
+	msg_leases_look(c);
+	shown.exists = msg_stat(c, object_id[0], OBJECT_BY_ID, &st) == 0;
+	msg_finish_removal(c);
+	shown.n = shown.exists ? (u32)st.qnum : 0;
+}
+
+static void look_mq(struct caller *c)
+{
+	struct mq_desc d = mq_queue(c);
+	struct mq_stat st;
+
+	mq_lock_any(c, d.s);
+	lock_release(c, &d.s->lock);
+	mq_leases_look(c);
+	shown.exists = 1;
+	shown.n = mq_stat(c, &d, &st) ? 0 : st.curmsgs;
+}
+
+static void look(struct caller *c)
+{
+	if (by_mq)
+		look_mq(c);
+	else
+		look_msg(c);
+}
+
+static void drain(struct caller *c)
+{
+	struct call k = {
+		by_mq ? CALL_MQRECV : CALL_MSGRCV, 0, {0}, NOWAIT, {{0}}};
+	s64 out[CALL_OUT], ret;
+
+	for (shown.n_read = 0; shown.n_read < shown.n && shown.n_read < MOST;
+		shown.n_read++) {
+		ret = call_make(c, &k, out);
+		if (ret < 0) {
+			snprintf(ctl->failure, sizeof(ctl->failure),
+				"the next user receives %u messages of %u: %ld",
+				shown.n_read, shown.n, (long)ret);
+			return;
+		}
+		shown.at[shown.n_read] = (struct message_of){
+			out[1], ret, out[0], shown.n_read};
+	}
+}
+
+/* ---- the model ---- */
+
+static void init(void *m)
+{
+	memcpy(m, &start, sizeof(start));
+}
+
+/* Does a come before b? */
+static int before(const struct message_of *a, const struct message_of *b)
+{
+	if (by_mq && a->kind != b->kind)
+		return a->kind > b->kind;
+	return a->place < b->place;
+}
+
+static void put(struct lease_model *q, struct message_of m)
+{
+	u32 i = q->n++;
+
+	for (; i > 0 && before(&m, &q->at[i - 1]); i--)
+		q->at[i] = q->at[i - 1];
+	q->at[i] = m;
+}
+
+static int receive(struct lease_model *q, u32 actor, const struct call *k,
+	int known, s64 result, const s64 *out)
+{
+	s64 type = by_mq ? 0 : k->arg[0];
+	u32 i = 0;
+
+	q->held[actor].name = 0;
+	while (i < q->n && type && q->at[i].kind != type)
+		i++;
+	if (i == q->n)
+		return (k->n & NOWAIT) && (!known || result == -ENOMSG);
+	if (known && (result != q->at[i].size || out[0] != q->at[i].name ||
+			     out[1] != q->at[i].kind))
+		return 0;
+	q->held[actor] = q->at[i];
+	memmove(&q->at[i], &q->at[i + 1], (q->n - i - 1) * sizeof(q->at[0]));
+	q->n--;
+	return 1;
+}
+
+static int apply(void *m, u32 actor, const struct call *k, int known,
+	s64 result, const s64 *out)
+{
+	struct lease_model *q = m;
+
+	if (!q->exists)
+		return !known || result == -EINVAL || result == -EIDRM;
+	switch (k->op) {
+	case CALL_MSGSND:
+	case CALL_MQSEND:
+		put(q, (struct message_of){k->arg[0], k->arg[1], k->arg[2],
+			       q->places++});
+		return !known || result == 0;
+	case CALL_MSGRCV:
+	case CALL_MQRECV:
+		return receive(q, actor, k, known, result, out);
+	case CALL_MSGACK:
+	case CALL_MQACK:
+		q->held[actor].name = 0;
+		return !known || result == 0;
+	case CALL_MSGRM:
+		q->exists = 0;
+		return !known || result == 0;
+	default:
+		return 1;
+	}
+}
+
+static void death(void *m, u32 actor)
+{
+	struct lease_model *q = m;
+
+	if (q->exists && q->held[actor].name)
+		put(q, q->held[actor]);
+	q->held[actor].name = 0;
+}
+
+static int final(const void *m, char *why, u32 cap)
+{
+	const struct lease_model *q = m;
+	u32 i, n = (u32)snprintf(why, cap, "the registry has");
+
+	for (i = 0; i < shown.n_read; i++)
+		n += (u32)snprintf(
+			why + n, cap - n, " %ld", (long)shown.at[i].name);
+	n += (u32)snprintf(why + n, cap - n, "; the model");
+	for (i = 0; i < q->n; i++)
+		n += (u32)snprintf(
+			why + n, cap - n, " %ld", (long)q->at[i].name);
+	if (q->exists != shown.exists)
+		return 0;
+	if (!q->exists)
+		return 1;
+	if (q->n != shown.n || q->n != shown.n_read)
+		return 0;
+	for (i = 0; i < q->n; i++)
+		if (q->at[i].name != shown.at[i].name ||
+			q->at[i].kind != shown.at[i].kind ||
+			q->at[i].size != shown.at[i].size)
+			return 0;
+	return 1;
+}
+
+static const struct facility_model model = {
+	sizeof(struct lease_model), init, apply, death, final};
+
+/* ---- setups ---- */
+
+static void make_msg(struct caller *c, u32 n, s64 size)
+{
+	s64 out[CALL_OUT];
+	u32 i;
+
+	by_mq = 0;
+	memset(&start, 0, sizeof(start));
+	start.exists = 1;
+	object_id[0] = msg_get(c, 1, 0600 | 01000);
+	if (object_id[0] < 0 || msg_set_leasing(c, object_id[0], 1))
+		abort();
+	for (i = 0; i < n; i++) {
+		struct call k = {
+			CALL_MSGSND, 0, {1 + i, size, 1 + i}, 0, {{0}}};
+
+		if (call_make(c, &k, out))
+			abort();
+		put(&start,
+			(struct message_of){1 + i, size, 1 + i, start.places++});
+	}
+}
+
+static void make_mq(struct caller *c, u32 n)
+{
+	struct mq_desc d;
+	u32 i;
+
+	by_mq = 1;
+	memset(&start, 0, sizeof(start));
+	start.exists = 1;
+	mq_queue_make(c, n, 3);
+	d = mq_queue(c);
+	if (mq_set_leasing(c, &d, 1))
+		abort();
+	for (i = 0; i < n; i++)
+		put(&start,
+			(struct message_of){1, 8, 1 + i, start.places++});
+}
+
+static void empty(struct caller *c)
+{
+	make_msg(c, 0, 8);
+}
+static void one(struct caller *c)
+{
+	make_msg(c, 1, 8);
+}
+static void three(struct caller *c)
+{
+	make_msg(c, 3, 8);
+}
+static void large(struct caller *c)
+{
+	make_msg(c, 2, 3000);
+}
+static void mq_empty(struct caller *c)
+{
+	make_mq(c, 0);
+}
+static void mq_one(struct caller *c)
+{
+	make_mq(c, 1);
+}
+static void mq_three(struct caller *c)
+{
+	make_mq(c, 3);
+}
+
+/* ---- scenarios ---- */
+
+#define CALL(op_, a, b, name, flags) \
+	{                            \
+		.op = op_, .arg = {a, b, name}, .n = flags \
+	}
+#define SEND(type, size, name) CALL(CALL_MSGSND, type, size, name, 0)
+#define RECEIVE(type) CALL(CALL_MSGRCV, type, 0, 0, 0)
+#define RECEIVE_NOWAIT(type) CALL(CALL_MSGRCV, type, 0, 0, NOWAIT)
+#define ACK CALL(CALL_MSGACK, 0, 0, 0, 0)
+#define RMID CALL(CALL_MSGRM, 0, 0, 0, 0)
+#define MQSEND(prio, size, name) CALL(CALL_MQSEND, prio, size, name, 0)
+#define MQRECEIVE CALL(CALL_MQRECV, 0, 0, 0, 0)
+#define MQACK CALL(CALL_MQACK, 0, 0, 0, 0)
+#define SLEEPER (ACTOR_FIRST | ACTOR_IMMORTAL)
+
+#define SCENARIO(n, s)                                                 \
+	.name = "lease." n, .model = &model, .setup = s, .look = look, \
+	.drain = drain
+
+const struct scenario lease_scenarios[] = {
+	{SCENARIO("receive-receive", one),
+		.actors = {{.calls = {RECEIVE_NOWAIT(0)}},
+			{.calls = {RECEIVE_NOWAIT(0)}}}},
+	{SCENARIO("again", three),
+		.actors = {{.calls = {RECEIVE_NOWAIT(2), RECEIVE_NOWAIT(0)}},
+			{.calls = {RECEIVE_NOWAIT(0), RECEIVE_NOWAIT(0)}}}},
+	{SCENARIO("three-receivers", three), .preemptions = 1,
+		.actors = {{.calls = {RECEIVE_NOWAIT(0)}},
+			{.calls = {RECEIVE_NOWAIT(0)}},
+			{ACTOR_IMMORTAL, NULL,
+				{RECEIVE_NOWAIT(0), RECEIVE_NOWAIT(0)}}}},
+	{SCENARIO("ack", one),
+		.actors = {{.calls = {RECEIVE_NOWAIT(0), ACK}},
+			{.calls = {RECEIVE_NOWAIT(0)}}}},
+	{SCENARIO("large", large),
+		.actors = {{.calls = {RECEIVE_NOWAIT(0), RECEIVE_NOWAIT(0)}},
+			{.calls = {RECEIVE_NOWAIT(0)}}}},
+	{SCENARIO("send-receive", empty),
+		.actors = {{.calls = {SEND(1, 8, 11), SEND(2, 8, 12)}},
+			{.calls = {RECEIVE(0), RECEIVE(0)}}}},
+	{SCENARIO("sleeper", empty),
+		.actors = {{ACTOR_FIRST, NULL, {RECEIVE(0)}},
+			{.calls = {SEND(1, 8, 11)}},
+			{ACTOR_IMMORTAL, NULL, {RECEIVE_NOWAIT(0)}}}},
+	{SCENARIO("sleeper-large", empty),
+		.actors = {{ACTOR_FIRST, NULL, {RECEIVE(0)}},
+			{.calls = {SEND(1, 3000, 11)}}}},
+	{SCENARIO("two-sleepers", empty),
+		.actors = {{ACTOR_FIRST, NULL, {RECEIVE(0)}},
+			{SLEEPER, NULL, {RECEIVE(0)}},
+			{.calls = {SEND(2, 8, 11)}}}},
+	{SCENARIO("holder-dies", one),
+		.actors = {{.calls = {RECEIVE(0)}},
+			{ACTOR_IMMORTAL, NULL, {RECEIVE(0)}}}},
+	{SCENARIO("rmid", three),
+		.actors = {{.calls = {RECEIVE_NOWAIT(0), RECEIVE_NOWAIT(0)}},
+			{.calls = {RMID}}}},
+	{SCENARIO("rmid-large", large),
+		.actors = {{.calls = {RECEIVE_NOWAIT(0), RECEIVE_NOWAIT(0)}},
+			{.calls = {RMID}}}},
+	{SCENARIO("mq-receive-receive", mq_one),
+		.actors = {{.calls = {MQRECEIVE}},
+			{ACTOR_IMMORTAL, NULL, {MQRECEIVE}}}},
+	{SCENARIO("mq-again", mq_three),
+		.actors = {{.calls = {MQRECEIVE, MQRECEIVE}},
+			{.calls = {MQRECEIVE}}}},
+	{SCENARIO("mq-three-receivers", mq_three), .preemptions = 1,
+		.actors = {{.calls = {MQRECEIVE}}, {.calls = {MQRECEIVE}},
+			{ACTOR_IMMORTAL, NULL, {MQRECEIVE, MQRECEIVE}}}},
+	{SCENARIO("mq-ack", mq_one),
+		.actors = {{.calls = {MQRECEIVE, MQACK}},
+			{.calls = {MQSEND(1, 8, 11)}}}},
+	{SCENARIO("mq-sleeper", mq_empty),
+		.actors = {{ACTOR_FIRST, NULL, {MQRECEIVE}},
+			{.calls = {MQSEND(1, 8, 11)}},
+			{ACTOR_IMMORTAL, NULL, {MQSEND(2, 8, 12)}}}},
+	{SCENARIO("mq-sleeper-large", mq_empty),
+		.actors = {{ACTOR_FIRST, NULL, {MQRECEIVE}},
+			{.calls = {MQSEND(1, 3000, 11)}}}},
+	{SCENARIO("mq-two-sleepers", mq_empty),
+		.actors = {{ACTOR_FIRST, NULL, {MQRECEIVE}},
+			{SLEEPER, NULL, {MQRECEIVE}},
+			{.calls = {MQSEND(2, 8, 11)}}}},
+	{0}};
