@@ -357,6 +357,14 @@ static int settle(struct caller *c, const struct mq_desc *d, decide_fn *decide)
 	return err;
 }
 
+void mqlease_polled(struct caller *c, const struct mq_desc *d)
+{
+	const struct mqueue *q = mq_body(c, d->s);
+
+	if (q && unlikely(atom_load_relaxed(&q->leases.used.off)))
+		settle(c, d, orphans);
+}
+
 int mq_acknowledge(struct caller *c, const struct mq_desc *d)
 {
 	return settle(c, d, own_messages);

@@ -53,6 +53,9 @@ int mqlease_fetch(struct caller *c, const struct mq_desc *d, u32 len);
 /* What this thread has on lease goes back, for it is cancelled. No lock is held. */
 void mqlease_give_back(struct caller *c, const struct mq_desc *d);
 
+/* Who polls the queue looks first. No lock is held. */
+void mqlease_polled(struct caller *c, const struct mq_desc *d);
+
 /* As those of msg/msg.h. */
 int mq_set_leasing(struct caller *c, const struct mq_desc *d, int on);
 int mq_acknowledge(struct caller *c, const struct mq_desc *d);

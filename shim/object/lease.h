@@ -28,8 +28,10 @@
  * has received it reads under the lock, or has copied.
  *
  * Who looks for exited holders: every call that receives from the queue, before it
- * takes a message; who sleeps there, each LEASE_SLICE_NS; `ipclift gc`. Cost: one
- * look at each record of the queue in a call that receives.
+ * takes a message; who sleeps there, each LEASE_SLICE_NS; poll and select, before
+ * they sleep; `ipclift gc`. Who is asleep in them already, or in epoll_wait, is told
+ * when somebody looks. Cost: one look at each record of the queue in a call that
+ * receives.
  *
  * What is on lease counts neither as a message of the queue nor against its size;
  * one that comes back may go beyond the size.

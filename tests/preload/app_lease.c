@@ -366,6 +366,24 @@ static void order(const char *which, size_t size)
 	drop();
 }
 
+static void polls(void)
+{
+	struct pollfd p = {.events = POLLIN};
+	pid_t pid;
+
+	make();
+	p.fd = id;
+	put(1, 10, 1);
+	check("poll: it is there", poll(&p, 1, 0) == 1);
+	pid = child(1, NULL);
+	has(1);
+	check("poll: it is received", poll(&p, 1, 0) == 0);
+	end(pid, SIGKILL);
+	check("poll: it is there again", poll(&p, 1, 0) == 1);
+	check("and is received", get(0) == 1);
+	drop();
+}
+
 int main(int argc, char **argv)
 {
 	by_mq = argc > 1 && !strcmp(argv[1], "mq");
@@ -389,6 +407,8 @@ int main(int argc, char **argv)
 	sleepers(2000);
 	sleepers(7000);
 	sleepers(50000);
+	if (by_mq)
+		polls();
 	order("1234", 10);
 	order("4321", 10);
 	order("2.1.43", 10);

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include "entry/file/fd.h"
 #include "entry/file/fdpoll.h"
+#include "mq/mqlease.h"
 #include "registry/guard.h"
 
 /* The queues in the poll under way; beyond so many (arbitrary) they are kept in
@@ -41,6 +42,7 @@ static void watch(struct polled *p, int fd, u32 bits)
 	c = process_get(&err);
 	if (!c || fd_lookup(c, fd, &d))
 		return;
+	mqlease_polled(c, &d);
 	if (!p || p->n == POLLED_MOST || process_in_vfork()) {
 		mq_watch(c, &d, bits);
 	} else if (mq_poll_begin(c, &d, bits)) {
