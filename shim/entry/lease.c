@@ -15,6 +15,7 @@
 #include "entry/process.h"
 #include "mq/mqlease.h"
 #include "msg/msg.h"
+#include "msg/msglease.h"
 
 /* In a vfork child the memory is its parent's, so the number is asked for. */
 void lease_process_ends(void)

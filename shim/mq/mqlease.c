@@ -11,7 +11,6 @@
 #include "mq/mqlease.h"
 #include "base/copy.h"
 #include "object/perm.h"
-#include "registry/thread.h"
 
 /* Bytes copied in one hold of the lock: some microseconds. Arbitrary. */
 #define FETCH_SLICE 32768u
@@ -156,93 +155,44 @@ static int put_back(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	return 1;
 }
 
-/* ---- many at once ---- */
+struct ends_of {
+	const struct mq_desc *d;
+	struct mqueue *q;
+};
 
-enum ending { KEEP, END, PUT_BACK, FREE };
-typedef enum ending decide_fn(
-	struct caller *c, const struct lease *l, enum task_look look);
-
-static enum ending own_messages(
-	struct caller *c, const struct lease *l, enum task_look look)
+static void end_one(struct caller *c, void *arg, struct ref *at)
 {
-	(void)look;
-	return l->state == LEASE_HELD && lease_is_own(c, l) ? END : KEEP;
+	end(c, ((struct ends_of *)arg)->q, at);
 }
 
-static enum ending our_records(
-	struct caller *c, const struct lease *l, enum task_look look)
+static int put_one_back(struct caller *c, void *arg, struct ref *at)
 {
-	(void)look;
-	if (!lease_is_ours(c, l) || l->state == LEASE_BACK)
-		return KEEP;
-	return l->state == LEASE_READY ? FREE : END;
+	const struct ends_of *of = arg;
+
+	return put_back(c, of->d, of->q, at);
 }
 
-static enum ending orphans(
-	struct caller *c, const struct lease *l, enum task_look look)
-{
-	if (l->state == LEASE_BACK)
-		return KEEP;
-	if (lease_is_ours(c, l))
-		/* One of a thread that is gone is the process's. */
-		return look && l->tid != c->tid && thread_gone(c, l->tid)
-			       ? our_records(c, l, look)
-			       : KEEP;
-	if (likely(!lease_orphaned(c, l, look)))
-		return KEEP;
-	return l->state == LEASE_HELD ? PUT_BACK : FREE;
-}
-
-/* The lock is held; operations of their own. The number that were put back. */
 static u32 walk(struct caller *c, const struct mq_desc *d, struct mqueue *q,
-	decide_fn *decide, enum task_look look)
+	lease_decide *decide, enum task_look look)
 {
-	struct ref *at = &q->leases.used;
-	struct walk w = {0};
-	u32 n_back = 0;
-	struct lease *l;
-	u64 was;
+	static const struct lease_ends ends = {end_one, put_one_back};
+	struct ends_of of = {d, q};
 
-	while ((l = lease_step(c, &w, *at))) {
-		was = at->off;
-		switch (decide(c, l, look)) {
-		case END:
-			end(c, q, at);
-			break;
-		case PUT_BACK:
-			n_back += (u32)put_back(c, d, q, at);
-			break;
-		case FREE:
-			lease_free(c, &q->leases, at);
-			journal_commit(c);
-			break;
-		default:
-			break;
-		}
-		if (at->off == was)
-			at = &l->next;
-		else
-			w = (struct walk){0};
-	}
-	if (unlikely(c->damaged)) {
-		damage_abort(c);
-		atom_store_release(&q->leases.used.off, 0);
-	}
-	return n_back;
+	return lease_walk(c, &q->leases, decide, look, &ends, &of);
 }
 
 void mqlease_begin(struct caller *c, const struct mq_desc *d, struct mqueue *q)
 {
 	if (!q->leases.used.off)
 		return;
-	walk(c, d, q, own_messages, TASK_LOOK_NOT);
-	walk(c, d, q, orphans, TASK_LOOK_NOT);
+	walk(c, d, q, lease_own, TASK_LOOK_NOT);
+	walk(c, d, q, lease_orphans, TASK_LOOK_NOT);
 }
 
 u32 mqlease_look(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	enum task_look look)
 {
-	return q->leases.used.off ? walk(c, d, q, orphans, look) : 0;
+	return q->leases.used.off ? walk(c, d, q, lease_orphans, look) : 0;
 }
 
 /* ---- receiving ---- */
@@ -341,7 +291,7 @@ void mqlease_give_back(struct caller *c, const struct mq_desc *d)
 
 /* ---- from outside ---- */
 
-static int settle(struct caller *c, const struct mq_desc *d, decide_fn *decide)
+static int settle(struct caller *c, const struct mq_desc *d, lease_decide *decide)
 {
 	int err = mq_enter(c);
 
@@ -362,15 +312,15 @@ void mqlease_polled(struct caller *c, const struct mq_desc *d)
 	const struct mqueue *q = mq_body(c, d->s);
 
 	if (q && unlikely(atom_load_relaxed(&q->leases.used.off)))
-		settle(c, d, orphans);
+		settle(c, d, lease_orphans);
 }
 
 int mq_acknowledge(struct caller *c, const struct mq_desc *d)
 {
-	return settle(c, d, own_messages);
+	return settle(c, d, lease_own);
 }
 
-static void each_queue(struct caller *c, decide_fn *decide)
+static void each_queue(struct caller *c, lease_decide *decide)
 {
 	u32 idx = 0;
 
@@ -388,12 +338,12 @@ static void each_queue(struct caller *c, decide_fn *decide)
 
 void mq_acknowledge_all(struct caller *c)
 {
-	each_queue(c, our_records);
+	each_queue(c, lease_ours);
 }
 
 void mq_leases_look(struct caller *c)
 {
-	each_queue(c, orphans);
+	each_queue(c, lease_orphans);
 }
 
 int mq_set_leasing(struct caller *c, const struct mq_desc *d, int on)

@@ -4,7 +4,7 @@
  * count, an id or 0, or -errno.
  *
  * msg.c       finding, creating, removing, msgctl's commands
- * msgop.c     msgsnd and msgrcv
+ * msgsend.c, msgrecv.c  msgsnd and msgrcv
  * msgqueue.c  the order of messages, hand-over, waking
  * msglease.c  what is received and not acknowledged
  * msgmem.c    cells, chunks and payload blocks
@@ -53,16 +53,5 @@ int msg_set(struct caller *c, s32 id, u32 uid, u32 gid, u32 mode, u64 qbytes);
 int msg_remove(struct caller *c, s32 id);
 /* totals: MSG_INFO instead of IPC_INFO. Returns the highest index in use. */
 int msg_info(struct caller *c, int totals, struct msg_info *ret);
-
-/*
- * Leases (object/lease.h). Of one queue on or off: its owner, or root. 0, -EINVAL,
- * -EPERM. Acknowledge what this thread has received from it: 0, -EINVAL, -EIDRM.
- * All: what this process has of any queue, at its end in order. Look: give back what
- * exited processes had, of any queue. No lock may be held.
- */
-int msg_set_leasing(struct caller *c, s32 id, int on);
-int msg_acknowledge(struct caller *c, s32 id);
-void msg_acknowledge_all(struct caller *c);
-void msg_leases_look(struct caller *c);
 
 #endif

@@ -8,7 +8,6 @@
  */
 #include "msg/msglease.h"
 #include "registry/heap.h"
-#include "registry/thread.h"
 
 /* Bytes copied in one hold of the lock: some microseconds. Arbitrary. */
 #define FETCH_SLICE 32768u
@@ -43,11 +42,12 @@ static u32 drop_block(struct caller *c, struct lease *l, struct msg *m)
 
 /*
  * The message is acknowledged: its memory goes. The record stays with this
- * thread, if it is its own. at: where it stands. 1; 0 if it was damaged, and is
- * gone with what hung on it.
+ * thread, if it is its own. at: where it stands. One that is damaged goes, with what
+ * hangs on it.
  */
-static int end(struct caller *c, struct msgqueue *q, struct ref *at)
+static void end(struct caller *c, void *arg, struct ref *at)
 {
+	struct msgqueue *q = arg;
 	struct lease *l = lease_at(c, *at);
 	struct msg *m = msg_of(c, l);
 	u32 where = msgmem_where(m->size), left = 0;
@@ -65,17 +65,18 @@ static int end(struct caller *c, struct msgqueue *q, struct ref *at)
 		damage_abort(c);
 		lease_free(c, &q->leases, at);
 		journal_commit(c);
-		return 0;
+		return;
 	}
 	journal_commit(c);
 	msgmem_trim(c, q, m);
 	msg_thread(c)->trim_left |= left;
-	return 1;
 }
 
-/* The message goes back to its place; msgqueue_wake follows. As end. */
-static int put_back(struct caller *c, struct msgqueue *q, struct ref *at)
+/* The message goes back to its place; msgqueue_wake follows. 0 if it was damaged: as
+ * end. */
+static int put_back(struct caller *c, void *arg, struct ref *at)
 {
+	struct msgqueue *q = arg;
 	struct msg *m = msg_of(c, lease_at(c, *at));
 
 	journal_set32(c, &q->pending, q->pending | MSG_PEND_RECEIVERS);
@@ -92,92 +93,23 @@ static int put_back(struct caller *c, struct msgqueue *q, struct ref *at)
 	return 1;
 }
 
-/* ---- many at once ---- */
+static const struct lease_ends ends = {end, put_back};
 
-/* What is to be done with a record in a walk. */
-enum ending { KEEP, END, PUT_BACK, FREE };
-typedef enum ending decide_fn(
-	struct caller *c, const struct lease *l, enum task_look look);
-
-static enum ending own_messages(
-	struct caller *c, const struct lease *l, enum task_look look)
-{
-	(void)look;
-	return l->state != LEASE_READY && lease_is_own(c, l) ? END : KEEP;
-}
-
-static enum ending our_records(
-	struct caller *c, const struct lease *l, enum task_look look)
-{
-	(void)look;
-	if (!lease_is_ours(c, l))
-		return KEEP;
-	return l->state == LEASE_READY ? FREE : END;
-}
-
-static enum ending orphans(
-	struct caller *c, const struct lease *l, enum task_look look)
-{
-	if (lease_is_ours(c, l))
-		/* One of a thread that is gone is the process's. */
-		return look && l->tid != c->tid && thread_gone(c, l->tid)
-			       ? our_records(c, l, look)
-			       : KEEP;
-	if (likely(!lease_orphaned(c, l, look)))
-		return KEEP;
-	return l->state == LEASE_HELD	? PUT_BACK
-	       : l->state == LEASE_DONE ? END
-					: FREE;
-}
-
-/* The lock is held; operations of their own. The number that were put back: then
- * msgqueue_wake follows. */
-static u32 walk(struct caller *c, struct msgqueue *q, decide_fn *decide,
+static u32 walk(struct caller *c, struct msgqueue *q, lease_decide *decide,
 	enum task_look look)
 {
-	struct ref *at = &q->leases.used;
-	struct walk w = {0};
-	u32 n_back = 0;
-	struct lease *l;
-	u64 was;
-
-	while ((l = lease_step(c, &w, *at))) {
-		was = at->off;
-		switch (decide(c, l, look)) {
-		case END:
-			end(c, q, at);
-			break;
-		case PUT_BACK:
-			n_back += put_back(c, q, at);
-			break;
-		case FREE:
-			lease_free(c, &q->leases, at);
-			journal_commit(c);
-			break;
-		default:
-			break;
-		}
-		if (at->off == was)
-			at = &l->next;
-		else
-			w = (struct walk){0};
-	}
-	if (unlikely(c->damaged)) {
-		damage_abort(c);
-		atom_store_release(&q->leases.used.off, 0);
-	}
-	return n_back;
+	return lease_walk(c, &q->leases, decide, look, &ends, q);
 }
 
 void msglease_acknowledge(struct caller *c, struct msgqueue *q)
 {
-	walk(c, q, own_messages, TASK_LOOK_NOT);
+	walk(c, q, lease_own, TASK_LOOK_NOT);
 }
 
 int msglease_look(
 	struct caller *c, struct slot *s, struct msgqueue *q, enum task_look look)
 {
-	if (likely(!q->leases.used.off) || !walk(c, q, orphans, look))
+	if (likely(!q->leases.used.off) || !walk(c, q, lease_orphans, look))
 		return 0;
 	msgqueue_wake(c, s);
 	return 1;
@@ -254,7 +186,7 @@ void msglease_give_back(
 
 /* One queue's records by `decide`; 0, or what msg_lock says. */
 static int settle(
-	struct caller *c, struct slot *s, u64 ident, decide_fn *decide)
+	struct caller *c, struct slot *s, u64 ident, lease_decide *decide)
 {
 	struct msgqueue *q;
 	int err;
@@ -284,10 +216,10 @@ int msg_acknowledge(struct caller *c, s32 id)
 	err = caller_enroll(c);
 	if (!err)
 		err = journal_reserve(c, MSG_ENTRIES);
-	return err ? err : settle(c, s, ident, own_messages);
+	return err ? err : settle(c, s, ident, lease_own);
 }
 
-static u32 each_queue(struct caller *c, decide_fn *decide)
+static u32 each_queue(struct caller *c, lease_decide *decide)
 {
 	u32 idx = 0, n = 0;
 
@@ -308,12 +240,12 @@ static u32 each_queue(struct caller *c, decide_fn *decide)
 
 void msg_acknowledge_all(struct caller *c)
 {
-	each_queue(c, our_records);
+	each_queue(c, lease_ours);
 }
 
 void msg_leases_look(struct caller *c)
 {
-	each_queue(c, orphans);
+	each_queue(c, lease_orphans);
 }
 
 int msg_set_leasing(struct caller *c, s32 id, int on)

@@ -6,7 +6,6 @@
 #ifndef IPCLIFT_MSG_MSGLEASE_H
 #define IPCLIFT_MSG_MSGLEASE_H
 
-#include "msg/msg.h"
 #include "msg/msgqueue.h"
 #include "object/lease.h"
 #include "object/perm.h"
@@ -52,7 +51,20 @@ void msglease_give_back(
  * was none. */
 int msglease_dispose(struct caller *c, struct msgqueue *q);
 
-/* msgop.c: what msgmem_trim has left to do, without the lock. */
+/* msgrecv.c: what msgmem_trim has left to do, without the lock. */
 void msglease_trim(struct caller *c, struct slot *s, u64 ident);
+
+/* ---- for others ---- */
+
+/*
+ * Leases (object/lease.h). Of one queue on or off: its owner, or root. 0, -EINVAL,
+ * -EPERM. Acknowledge what this thread has received from it: 0, -EINVAL, -EIDRM.
+ * All: what this process has of any queue, at its end in order. Look: give back what
+ * exited processes had, of any queue. No lock may be held.
+ */
+int msg_set_leasing(struct caller *c, s32 id, int on);
+int msg_acknowledge(struct caller *c, s32 id);
+void msg_acknowledge_all(struct caller *c);
+void msg_leases_look(struct caller *c);
 
 #endif

@@ -20,7 +20,8 @@
  * Keeps INV_MSG_FIFO, INV_MSG_COUNT, INV_MSG_TREE, INV_MSG_TYPE,
  * INV_MSG_PENDING (inspect/check.h).
  */
-#include "msg/msglease.h"
+#include "msg/msgqueue.h"
+#include "object/lease.h"
 #include "object/sleep.h"
 
 /* ---- the lock ---- */

@@ -6,6 +6,7 @@
  */
 #include "object/lease.h"
 #include "registry/heap.h"
+#include "registry/thread.h"
 
 u32 lease_holder;
 
@@ -104,6 +105,80 @@ void lease_free(struct caller *c, struct leases *ls, struct ref *at)
 	journal_set_ref(c, &l->next, ls->free);
 	journal_set64(c, &ls->free.off, off);
 	journal_set32(c, &l->state, LEASE_FREE);
+}
+
+/* ---- many at once ---- */
+
+enum lease_ending lease_own(
+	struct caller *c, const struct lease *l, enum task_look look)
+{
+	(void)look;
+	return (l->state == LEASE_HELD || l->state == LEASE_DONE) &&
+			       lease_is_own(c, l)
+		       ? LEASE_END
+		       : LEASE_KEEP;
+}
+
+enum lease_ending lease_ours(
+	struct caller *c, const struct lease *l, enum task_look look)
+{
+	(void)look;
+	if (!lease_is_ours(c, l) || l->state == LEASE_BACK)
+		return LEASE_KEEP;
+	return l->state == LEASE_READY ? LEASE_DROP : LEASE_END;
+}
+
+enum lease_ending lease_orphans(
+	struct caller *c, const struct lease *l, enum task_look look)
+{
+	if (l->state == LEASE_BACK)
+		return LEASE_KEEP;
+	if (lease_is_ours(c, l))
+		return look && l->tid != c->tid && thread_gone(c, l->tid)
+			       ? lease_ours(c, l, look)
+			       : LEASE_KEEP;
+	if (likely(!lease_orphaned(c, l, look)))
+		return LEASE_KEEP;
+	return l->state == LEASE_HELD	? LEASE_PUT_BACK
+	       : l->state == LEASE_DONE ? LEASE_END
+					: LEASE_DROP;
+}
+
+u32 lease_walk(struct caller *c, struct leases *ls, lease_decide *decide,
+	enum task_look look, const struct lease_ends *ends, void *arg)
+{
+	struct ref *at = &ls->used;
+	struct walk w = {0};
+	u32 n_back = 0;
+	struct lease *l;
+	u64 was;
+
+	while ((l = lease_step(c, &w, *at))) {
+		was = at->off;
+		switch (decide(c, l, look)) {
+		case LEASE_END:
+			ends->end(c, arg, at);
+			break;
+		case LEASE_PUT_BACK:
+			n_back += ends->put_back(c, arg, at) != 0;
+			break;
+		case LEASE_DROP:
+			lease_free(c, ls, at);
+			journal_commit(c);
+			break;
+		default:
+			break;
+		}
+		if (at->off == was)
+			at = &l->next;
+		else
+			w = (struct walk){0};
+	}
+	if (unlikely(c->damaged)) {
+		damage_abort(c);
+		atom_store_release(&ls->used.off, 0);
+	}
+	return n_back;
 }
 
 int lease_dispose(struct caller *c, struct leases *ls,

@@ -101,6 +101,32 @@ void lease_hold(struct caller *c, struct lease *l, u64 stamp);
 /* at: where the record stands in the list of used ones. */
 void lease_free(struct caller *c, struct leases *ls, struct ref *at);
 
+/*
+ * Many at once: what `decide` says of each record is done, by operations of their
+ * own; the queue's lock is held. The number of messages that are back.
+ *   lease_own      what this thread has is acknowledged
+ *   lease_ours     what this process has, at its end
+ *   lease_orphans  what processes had that are gone, as far as `look` goes, goes back;
+ *                  what threads of ours had that are gone is ours
+ */
+enum lease_ending {
+	LEASE_KEEP,
+	LEASE_END,	/* acknowledged */
+	LEASE_PUT_BACK, /* into the queue */
+	LEASE_DROP,	/* a record without a message */
+};
+typedef enum lease_ending lease_decide(
+	struct caller *c, const struct lease *l, enum task_look look);
+lease_decide lease_own, lease_ours, lease_orphans;
+
+/* What a kind of queue does, with its own `arg`; at: where the record stands. */
+struct lease_ends {
+	void (*end)(struct caller *c, void *arg, struct ref *at);
+	int (*put_back)(struct caller *c, void *arg, struct ref *at);
+};
+u32 lease_walk(struct caller *c, struct leases *ls, lease_decide *decide,
+	enum task_look look, const struct lease_ends *ends, void *arg);
+
 /* Of a queue that nobody finds any more: free one record, with its data. 0 if
  * there was none. `drop` first, for what else it has. Operations of their own. */
 int lease_dispose(struct caller *c, struct leases *ls,

@@ -10,6 +10,7 @@
 
 #include "mq/mqlease.h"
 #include "msg/msg.h"
+#include "msg/msglease.h"
 #include "msg/msgqueue.h"
 #include "tool/view/objects.h"
 #include "tool/message.h"

@@ -11,6 +11,7 @@
 #include "inspect/msgview.h"
 #include "inspect/shmview.h"
 #include "mq/mqlease.h"
+#include "msg/msglease.h"
 #include "object/reap.h"
 #include "tool/home.h"
 #include "tool/namespaces.h"

@@ -4,6 +4,7 @@
  */
 #include "explore.h"
 #include "msg/msg.h"
+#include "msg/msglease.h"
 
 /* A message says who sent it, and in which call. */
 struct message {

@@ -9,6 +9,7 @@
 #include "explore.h"
 #include "mq/mqlease.h"
 #include "msg/msg.h"
+#include "msg/msglease.h"
 #include "msg/msgqueue.h"
 
 #define NOWAIT MSG_IPC_NOWAIT

@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * msgsnd and msgrcv (doc/kernel-semantics.md §5.2-5.4).
- *
- * The caller's memory is read before and written after the queue's lock, never
- * under it: small payloads go through a buffer on the stack, large ones from
- * and to a block that the thread owns (msgmem.c). From the choice of a message
- * until it is in the caller's buffer no signal handler runs, as in the kernel.
+ * msgrcv (doc/kernel-semantics.md §5.3, §5.4). From the choice of a message until it
+ * is in the caller's buffer no signal handler runs, as in the kernel.
  */
 #include "base/usdt.h"
-#include "object/controlfile.h"
-#include "object/limits.h"
-#include "msg/msglease.h"
-#include "object/perm.h"
+#include "msg/msg.h"
+#include "msg/msgcall.h"
 #include "object/reap.h"
-#include "object/sleep.h"
 #include "registry/guard.h"
 #include "registry/heap.h"
-#include "registry/journal/reserve.h"
 
 /* A lock is not held for a longer copy than this. */
 #define COPY_SLICE 4096u
@@ -27,46 +19,17 @@
 #define BACK_TRIES 200
 #define BACK_NS 10000000
 
-#define TYPE_SIZE 8u
-
-/* mtype, wherever the caller's buffer begins. */
-typedef s64 __attribute__((aligned(1), may_alias)) user_type;
-
-/* ---- what both calls do with a sleeper ---- */
-
-static void class_remove(
-	struct caller *c, struct slot *s, struct waiter *w, s32 result)
-{
-	struct msgqueue *q = msg_body(c, s);
-
-	if (q)
-		msgqueue_dequeue(c, q, w, result);
-}
-
-/* ---- what both calls look for before they sleep ---- */
-
-/*
- * Two that work at one queue without pause, each on its CPU, would take its
- * lines from each other at every message. A sender that streams (so many in a
- * row, and nothing received) and its receiver take turns instead: the receiver
- * waits while the queue fills, the sender while it runs dry, and each then has
- * the queue for some dozens of messages. The arbitrary bounds of a turn are
- * eighths of the queue; it also ends where nothing moves between two looks.
- */
-#define STREAM_FROM 8u
+/* ---- looking before the sleep ---- */
 
 static int look_any(u64 count, u64 arg)
 {
 	(void)count, (void)arg;
 	return 1;
 }
+
 static int look_filled(u64 count, u64 arg)
 {
 	return MSG_BYTES(count) >= arg;
-}
-static int look_space(u64 count, u64 arg)
-{
-	return MSG_BYTES(count) <= arg;
 }
 
 static void await_message(struct spin *spin, const struct msgqueue *q, u64 seen)
@@ -81,269 +44,7 @@ static void await_message(struct spin *spin, const struct msgqueue *q, u64 seen)
 	sleep_spin(spin, &look);
 }
 
-static void await_space(struct caller *c, struct spin *spin,
-	const struct msgqueue *q, u64 seen, u64 size)
-{
-	struct sleep_look look = {&q->count, seen, look_space,
-		size < q->qbytes ? q->qbytes - size : 0, 0};
-
-	if (msg_thread(c)->sent_in_row >= STREAM_FROM) {
-		look.arg = q->qbytes / 8;
-		look.batch = 1;
-	}
-	sleep_spin(spin, &look);
-}
-
-/* The receiver has begun to drain what we stream. No lock is held. */
-static __attribute__((noinline)) void await_turn(
-	struct caller *c, const struct slot *s)
-{
-	const struct msgqueue *q = msg_body(c, s);
-	const struct users *u = &q->users;
-	u32 last = atom_load_relaxed(&s->lock.journal);
-
-	if (!q || last == c->thread ||
-		last != atom_load_relaxed(&u->thread[USER_RECEIVER]) ||
-		atom_load_relaxed(&u->recent.cpu) ==
-			atom_load_relaxed(&u->other.cpu))
-		return;
-	sleep_batch(&(struct sleep_look){
-		&q->count, 0, look_space, q->qbytes / 8, 1});
-}
-
-static void enqueue(struct caller *c, struct slot *s, struct msgqueue *q,
-	u32 kind, const struct msg_wait *wait, struct sleeper *sl)
-{
-	u64 slice = sleep_slice(!q->receivers.head && !q->senders.head);
-
-	if (unlikely(q->leasing) && kind == MSG_Q_RECEIVER)
-		slice = LEASE_SLICE_NS;
-	sleep_slice_set(c, sl, slice);
-	msgqueue_enqueue(c, s, q, kind, wait);
-	sleep_arm(c, sl);
-}
-
-/* ---- msgsnd ---- */
-
-static s32 sender_finish(struct caller *c, struct sleeper *sl, s32 result)
-{
-	(void)c, (void)sl;
-	return result;
-}
-
-/* Whoever fits has been woken, not only us: nothing to pass on. */
-static void sender_abandon(struct caller *c, struct sleeper *sl, s32 result)
-{
-	(void)sl, (void)result;
-	msgmem_drop_big(c);
-}
-
-static const struct sleep_class sender_class = {
-	.lock = msg_lock_any,
-	.remove = class_remove,
-	.finish_removal = msg_finish_removal,
-	.finish = sender_finish,
-	.abandon = sender_abandon,
-};
-
-/* The queue is full; the lock is held and is released. */
-static s32 send_wait(struct caller *c, struct slot *s, struct msgqueue *q,
-	const struct parcel *p, int cancellable)
-{
-	struct sleeper sl = {&sender_class, s, .cancellable = cancellable};
-	struct msg_wait wait = {.want = p->type, .max_size = p->size};
-	s32 id = IDENT_ID(s->ident), result;
-
-	/* The block must be untouched when we try again: see send_large. */
-	sl.stay = p->where != MSG_IN_CELL;
-	enqueue(c, s, q, MSG_Q_SENDER, &wait, &sl);
-	lock_release(c, &s->lock);
-	if (sl.stay)
-		section_end(c);
-	USDT3(msg_wait, id, 1, p->type);
-	result = sleep_run(c, &sl);
-	USDT2(msg_granted, id, result);
-	return result;
-}
-
-/* ---- on a queue that is biased to us (users.h) ---- */
-
-#define NOT_BIASED 2
-
-/* Nobody sleeps there. What needs the heap, or has to be refused, takes the
- * lock. */
-static inline int biased_send(
-	struct caller *c, struct slot *s, u64 ident, const struct parcel *p)
-{
-	struct msgqueue *q;
-	int fits, err = NOT_BIASED;
-
-	if (!users_bias_enter(c, s, ident))
-		return NOT_BIASED;
-	q = msg_body(c, s);
-	fits = q && msg_fits(q, p->size) &&
-	       msgmem_has_space(
-		       q, p->where == MSG_IN_CELL ? p->size : MSG_INLINE + 1);
-	if (likely(fits))
-		err = msgqueue_put_biased(c, q, p);
-	users_bias_leave(c, s);
-	return err;
-}
-
-/* q: NULL if it was removed in a wake pass. One with leases is never biased. */
-static inline void release(struct caller *c, struct slot *s, struct msgqueue *q)
-{
-	if (likely(q && !q->receivers.head && !q->senders.head &&
-		    !q->pending && !msglease_concerns(c, q)))
-		users_bias_consider(c, s, &q->users);
-	lock_release(c, &s->lock);
-}
-
-/* Lock held, with a send. */
-static inline void note_streaming(struct caller *c, struct msgqueue *q)
-{
-	u32 streaming = msg_thread(c)->sent_in_row >= STREAM_FROM;
-
-	if (!streaming)
-		msg_thread(c)->sent_in_row++;
-	if (unlikely(q->users.streaming != streaming))
-		atom_store_release(&q->users.streaming, streaming);
-}
-
-static int send_parcel(
-	struct caller *c, s32 id, struct parcel *p, s32 flg, int cancellable)
-{
-	struct msgqueue *q;
-	struct slot *s;
-	struct spin spin = {0};
-	u64 ident, seen;
-	int err;
-
-	s = ids_find(c, FAC_MSG, id, &ident);
-	if (unlikely(!s))
-		return -EINVAL;
-	for (;;) {
-		err = perm_check_of(c, s, ident, PERM_W);
-		if (unlikely(err))
-			return err;
-		err = biased_send(c, s, ident, p);
-		if (likely(err != NOT_BIASED))
-			return err;
-		if (unlikely(msg_thread(c)->sent_in_row >= STREAM_FROM))
-			await_turn(c, s);
-		err = msg_lock(c, s, ident);
-		if (unlikely(err))
-			return err;
-		q = msg_body(c, s);
-		users_note(c, s, &q->users, USER_SENDER);
-		if (likely(msg_fits(q, p->size))) {
-			spin_found(&spin);
-			break;
-		}
-		if (flg & MSG_IPC_NOWAIT) {
-			lock_release(c, &s->lock);
-			return -EAGAIN;
-		}
-		if (users_elsewhere(c, &q->users) &&
-			spin_begin(&spin, q->users.spin)) {
-			seen = q->count;
-			lock_release(c, &s->lock);
-			await_space(c, &spin, q, seen, p->size);
-			continue;
-		}
-		spin_note(&q->users.spin, spin.result);
-		spin = (struct spin){0};
-		err = send_wait(c, s, q, p, cancellable);
-		if (err != SLEEP_RETRY)
-			return err;
-		if (atom_load_acquire(&s->ident) != ident)
-			return -EIDRM;
-	}
-	spin_note(&q->users.spin, spin.result);
-	note_streaming(c, q);
-	err = msgqueue_send(c, s, q, p, c->pid);
-	release(c, s, likely(s->ident == ident) ? q : NULL);
-	return err;
-}
-
-static __attribute__((noinline)) int send_small(struct caller *c, s32 id,
-	const char *user, struct parcel *p, s32 flg, int cancellable)
-{
-	char text[MSG_INLINE];
-
-	copy_bytes(text, user, p->size);
-	p->text = text;
-	return send_parcel(c, id, p, flg, cancellable);
-}
-
-/* The thread's block is in use until the message is in the queue, so a handler
- * that sends too must wait. A sleep ends the section for its time: a handler
- * that runs then has ended the call. */
-static __attribute__((noinline)) int send_large(struct caller *c, s32 id,
-	const char *user, struct parcel *p, s32 flg, int cancellable)
-{
-	char *text;
-	int err;
-
-	section_begin(c);
-	err = msgmem_own_block(c, p->where, p->size);
-	if (!err) {
-		text = msgmem_block(c, msg_own_blocks(c), p->where, p->size);
-		if (likely(text)) {
-			copy_bytes(text, user, p->size);
-			err = send_parcel(c, id, p, flg, cancellable);
-		} else {
-			err = -EIO;
-		}
-		if (p->where == MSG_IN_BIG)
-			msgmem_drop_big(c);
-	}
-	section_end(c);
-	return err;
-}
-
-/* Always -EINVAL. */
-static int bad_size(struct caller *c, s32 id, u64 size)
-{
-	if ((s64)size < 0 || id < 0)
-		return -EINVAL;
-	return limit_hit(c, LIMIT_MSGMAX, (u64)caller_header(c)->limits.msgmax,
-		size, -EINVAL);
-}
-
-int msg_send(struct caller *c, s32 id, const void *user, u64 size, s32 flg,
-	int cancellable)
-{
-	const char *text = (const char *)user + TYPE_SIZE;
-	struct parcel p = {.size = size};
-	int err, tries = 0;
-
-	if (unlikely(guard_source(c, user, TYPE_SIZE)))
-		return -EFAULT;
-	p.type = *(const user_type *)user;
-	controlfile_drain(c);
-	if (unlikely((s64)size < 0 ||
-		     size > (u64)caller_header(c)->limits.msgmax || id < 0))
-		return bad_size(c, id, size);
-	if (unlikely(p.type < 1))
-		return -EINVAL;
-	if (unlikely(guard_source(c, text, size)))
-		return -EFAULT;
-	err = caller_enroll(c);
-	if (!err)
-		err = journal_reserve(c, MSG_ENTRIES);
-	if (unlikely(err))
-		return err;
-	p.where = msgmem_where(size);
-	do
-		err = likely(p.where == MSG_IN_CELL)
-			      ? send_small(c, id, text, &p, flg, cancellable)
-			      : send_large(c, id, text, &p, flg, cancellable);
-	while (unlikely(err == -ENOMEM) && !tries++ && msg_spare(c));
-	return err;
-}
-
-/* ---- msgrcv ---- */
+/* ---- the sleep ---- */
 
 struct request {
 	char *user;
@@ -470,7 +171,7 @@ static void receiver_look_again(struct caller *c, struct sleeper *sl)
 
 static const struct sleep_class receiver_class = {
 	.lock = msg_lock_any,
-	.remove = class_remove,
+	.remove = msgcall_remove,
 	.look_again = receiver_look_again,
 	.finish_removal = msg_finish_removal,
 	.finish = receiver_finish,
@@ -502,7 +203,7 @@ static s64 receive_wait(struct caller *c, struct slot *s, struct msgqueue *q,
 	s32 id = IDENT_ID(s->ident), result;
 
 	wait.lease.off = l ? region_off(&c->region, l) : 0;
-	enqueue(c, s, q, MSG_Q_RECEIVER, &wait, &rv.sl);
+	msgcall_enqueue(c, s, q, MSG_Q_RECEIVER, &wait, &rv.sl);
 	lock_release(c, &s->lock);
 	/* A handler may run from here on; see receive_section. */
 	section_end(c);
@@ -598,7 +299,7 @@ static inline s64 receive_found(struct caller *c, struct slot *s, u64 ident,
 		if (unlikely(s->ident != ident))
 			q = NULL;
 	}
-	release(c, s, q);
+	msgcall_release(c, s, q);
 	if (unlikely(msg_thread(c)->trim_left))
 		msglease_trim(c, s, ident);
 	return ret ? ret : copy_out(c, r, p);
