@@ -5,6 +5,7 @@
  * attachments each is libc's own, behind one load.
  */
 #include <sys/types.h>
+#include "entry/lease.h"
 #include "entry/process.h"
 #include "entry/sysv.h"
 #include "entry/world.h"
@@ -245,15 +246,17 @@ EXPORT int daemon(int keep_directory, int keep_output)
 	long fd;
 	pid_t pid;
 
-	if (likely(!process_shm()->n_used)) {
+	if (likely(!process_shm()->n_used && !lease_holder)) {
 		real = (int (*)(int, int))process_next(&next, "daemon");
 		return real ? real(keep_directory, keep_output) : -1;
 	}
 	pid = fork();
 	if (pid < 0)
 		return -1;
-	if (pid)
+	if (pid) {
+		lease_process_ends();
 		sys_call(__NR_exit_group, 0);
+	}
 	if (sys_call(__NR_setsid) < 0)
 		return process_return(-EPERM);
 	if (!keep_directory)

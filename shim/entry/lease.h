@@ -5,6 +5,8 @@
 #ifndef IPCLIFT_ENTRY_LEASE_H
 #define IPCLIFT_ENTRY_LEASE_H
 
+#include "object/lease.h"
+
 /* The process is about to end in order. One load where it has nothing on lease. */
 void lease_process_ends(void);
 

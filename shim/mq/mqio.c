@@ -127,20 +127,15 @@ static inline void insert(struct caller *c, struct mqueue *q,
 }
 
 /* As hand_over's beginning, to one that leases what it gets: its record has the
- * block of a large message, and a copy of a small one. 0 if there is none. */
-static __attribute__((noinline)) int hand_over_leased(struct caller *c,
+ * block of a large message, and a copy of a small one. */
+static __attribute__((noinline)) void hand_over_leased(struct caller *c,
 	struct mqueue *q, struct waiter *w, const struct mq_msg *m)
 {
-	const struct thread *th = region_thread(&c->region, wait_index(c, w));
 	struct waiter *own = wait_own(c);
-	struct lease *l = lease_at(c, w->lease_mq);
-	struct prio_block was;
+	struct lease *l = ref_must(c, w->lease_mq);
+	struct prio_block was = {l->data, l->cap};
 	struct mq_msg kept = *m;
 
-	if (!l || l->state != LEASE_READY || l->tid != th->tid ||
-		!ref_at(c, l->data))
-		return 0;
-	was = (struct prio_block){l->data, l->cap};
 	if (m->len > MQ_COPY_MAX) {
 		kept.small = NULL;
 		journal_set_ref(c, &l->data, own->sops_ext);
@@ -153,7 +148,6 @@ static __attribute__((noinline)) int hand_over_leased(struct caller *c,
 		copy_bytes(bytes_at(c, w->sops_ext), kept.small, m->len);
 	}
 	mqlease_hold(c, q, l, &kept);
-	return 1;
 }
 
 /* Give the message to a sleeping receiver; part of the operation. */
@@ -163,8 +157,8 @@ static void hand_over(struct caller *c, struct mqueue *q, struct waiter *w,
 	struct waiter *own = wait_own(c);
 	u64 off = w->sops_ext.off, cap = w->sops_ext_cap;
 
-	if (unlikely(w->lease_mq.off) && hand_over_leased(c, q, w, m)) {
-		;
+	if (unlikely(w->lease_mq.off)) {
+		hand_over_leased(c, q, w, m);
 	} else if (m->len > MQ_COPY_MAX) {
 		journal_set64(c, &w->sops_ext.off, own->sops_ext.off);
 		journal_set64(c, &w->sops_ext_cap, own->sops_ext_cap);
@@ -200,8 +194,7 @@ static inline void stamp(struct mqueue *q)
 int mq_try_send(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	const struct mq_msg *m)
 {
-	struct waiter *w =
-		q->receivers.head ? mq_next_waiter(c, &q->receivers) : NULL;
+	struct waiter *w = q->receivers.head ? mqlease_next_waiter(c, q) : NULL;
 	u32 n = prioq_count(&q->msgs);
 	int err, tell = 0;
 
@@ -312,7 +305,7 @@ static __attribute__((noinline)) u32 take_leased(struct caller *c,
 	}
 	if (ret->len > MQ_COPY_MAX) {
 		ret->small = NULL;
-		ret->leased = 1;
+		ret->leased = region_off(&c->region, l);
 		journal_set_ref(c, &l->data, block->data);
 		journal_set64(c, &l->cap, block->cap);
 		journal_set_ref(c, &block->data, was.data);
@@ -345,7 +338,9 @@ static __attribute__((noinline)) int lease_begin(struct caller *c,
 		let_sender_in(c, q, w);
 		if (unlikely(c->damaged))
 			return damage_abort(c);
+		mq_raise(c, q, d, 1);
 		journal_commit(c);
+		mq_settle(c, q, d);
 	}
 	return 0;
 }
@@ -474,7 +469,7 @@ static inline void release(
 static int put_back(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	const struct mq_msg *m)
 {
-	struct waiter *w = mq_next_waiter(c, &q->receivers);
+	struct waiter *w = mqlease_next_waiter(c, q);
 	struct prio_place at;
 	u32 idx;
 
@@ -647,7 +642,7 @@ static inline int must_wait(const struct caller *c, const struct mqueue *q)
 	       users_elsewhere(c, u);
 }
 
-long mqueue_receive(struct caller *c, const struct mq_desc *d, void *user,
+static long receive(struct caller *c, const struct mq_desc *d, void *user,
 	u64 len, u32 *user_prio, const struct sys_timespec *timeout)
 {
 	struct mqueue *q = mq_body(c, d->s);
@@ -675,7 +670,7 @@ long mqueue_receive(struct caller *c, const struct mq_desc *d, void *user,
 	if (unlikely(err == BLOCKED))
 		err = mq_sleep_receive(c, d, &m, small, looked, timeout);
 	if (unlikely(!err && m.leased && !m.delivered))
-		err = mqlease_fetch(c, d, m.len);
+		err = mqlease_fetch(c, d, m.leased, m.len);
 	if (unlikely(!err && !m.small)) {
 		if (!m.delivered)
 			mq_deliver(c, &m);
@@ -687,4 +682,15 @@ long mqueue_receive(struct caller *c, const struct mq_desc *d, void *user,
 	if (likely(!m.delivered))
 		mq_deliver(c, &m);
 	return m.ret;
+}
+
+long mqueue_receive(struct caller *c, const struct mq_desc *d, void *user,
+	u64 len, u32 *user_prio, const struct sys_timespec *timeout)
+{
+	long ret = receive(c, d, user, len, user_prio, timeout);
+
+	/* Only a lease needs memory. */
+	if (unlikely(ret == -ENOMEM) && msg_spare(c))
+		ret = receive(c, d, user, len, user_prio, timeout);
+	return ret;
 }

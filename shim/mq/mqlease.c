@@ -82,7 +82,23 @@ static struct lease *lease_of_waiter(struct caller *c, const struct waiter *w)
 	const struct thread *th = region_thread(&c->region, wait_index(c, w));
 	struct lease *l = lease_at(c, w->lease_mq);
 
-	return l && l->state == LEASE_READY && l->tid == th->tid ? l : NULL;
+	return l && l->state == LEASE_READY && l->tid == th->tid &&
+			       ref_at(c, l->data)
+		       ? l
+		       : NULL;
+}
+
+struct waiter *mqlease_next_waiter(struct caller *c, struct mqueue *q)
+{
+	struct waiter *w;
+
+	while ((w = mq_next_waiter(c, &q->receivers)) &&
+		unlikely(w->lease_mq.off) && !lease_of_waiter(c, w)) {
+		mq_waiter_remove(c, &q->receivers, w, -MQ_ERESTART);
+		wait_grant(c, w);
+		journal_commit(c);
+	}
+	return w;
 }
 
 /* To a sleeper, whose own it is from then on, in its old place in the order. An
@@ -117,7 +133,7 @@ static int put_back(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 {
 	struct lease *l = lease_at(c, *ref);
 	u32 n = prioq_count(&q->msgs), prio = l->prio % MQ_N_PRIOS, idx, before;
-	struct waiter *w = mq_next_waiter(c, &q->receivers);
+	struct waiter *w = mqlease_next_waiter(c, q);
 	struct prio_place at;
 	int tell = 0;
 
@@ -228,20 +244,23 @@ void mqlease_hold(struct caller *c, struct mqueue *q, struct lease *l,
 	lease_hold(c, l, ++q->leases.stamp);
 }
 
-/* Where the record of what this thread has stands, or NULL. */
-static struct ref *find_held(struct caller *c, struct mqueue *q)
+/* Where the record stands, if it is what this thread has; or NULL. */
+static struct ref *find_held(struct caller *c, struct mqueue *q, u64 record)
 {
 	struct ref *at = &q->leases.used;
 	struct walk w = {0};
 	struct lease *l;
 
 	for (; (l = lease_step(c, &w, *at)); at = &l->next)
-		if (l->state == LEASE_HELD && lease_is_own(c, l))
-			return at;
+		if (at->off == record)
+			return l->state == LEASE_HELD && lease_is_own(c, l)
+				       ? at
+				       : NULL;
 	return NULL;
 }
 
-int mqlease_fetch(struct caller *c, const struct mq_desc *d, u32 len)
+int mqlease_fetch(
+	struct caller *c, const struct mq_desc *d, u64 record, u32 len)
 {
 	int err = mq_own_block(c, len);
 	const struct lease *l;
@@ -250,14 +269,14 @@ int mqlease_fetch(struct caller *c, const struct mq_desc *d, u32 len)
 	u32 done = 0, n;
 
 	if (err) {
-		mqlease_give_back(c, d);
+		mqlease_give_back(c, d, record);
 		return err;
 	}
 	for (; !err && done < len; done += n) {
 		err = mq_lock(c, d);
 		if (err)
 			return err;
-		at = find_held(c, mq_body(c, d->s));
+		at = find_held(c, mq_body(c, d->s), record);
 		l = at ? lease_at(c, *at) : NULL;
 		from = l && l->len == len
 			       ? region_span(&c->region, l->data, len)
@@ -274,7 +293,8 @@ int mqlease_fetch(struct caller *c, const struct mq_desc *d, u32 len)
 	return err;
 }
 
-void mqlease_give_back(struct caller *c, const struct mq_desc *d)
+void mqlease_give_back(
+	struct caller *c, const struct mq_desc *d, u64 record)
 {
 	struct mqueue *q;
 	struct ref *at;
@@ -282,7 +302,7 @@ void mqlease_give_back(struct caller *c, const struct mq_desc *d)
 	if (mq_lock(c, d))
 		return;
 	q = mq_body(c, d->s);
-	at = find_held(c, q);
+	at = find_held(c, q, record);
 	if (at)
 		put_back(c, d, q, at);
 	lock_release(c, &d->s->lock);
@@ -348,6 +368,7 @@ void mq_leases_look(struct caller *c)
 
 int mq_set_leasing(struct caller *c, const struct mq_desc *d, int on)
 {
+	struct waiter *w;
 	struct mqueue *q;
 	int err = perm_owner_file(c, d->s) ? mq_enter(c) : -EPERM;
 
@@ -359,6 +380,12 @@ int mq_set_leasing(struct caller *c, const struct mq_desc *d, int on)
 	journal_set32(c, &q->leasing,
 		on ? q->leasing | LEASES_ON : q->leasing & ~LEASES_ON);
 	journal_commit(c);
+	/* Who sleeps has no record, or one too many, and begins its call again. */
+	while ((w = mq_next_waiter(c, &q->receivers))) {
+		mq_waiter_remove(c, &q->receivers, w, -MQ_ERESTART);
+		wait_grant(c, w);
+		journal_commit(c);
+	}
 	lock_release(c, &d->s->lock);
 	return 0;
 }

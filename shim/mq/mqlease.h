@@ -39,6 +39,10 @@ static inline void mqlease_settle(struct caller *c)
  * memory. */
 struct lease *mqlease_ready(struct caller *c, struct mqueue *q);
 
+/* mq_next_waiter of the receivers; one that leases what it gets, but whose record is
+ * not to be had, begins its call again. */
+struct waiter *mqlease_next_waiter(struct caller *c, struct mqueue *q);
+
 /* Parts of an operation. Taken: the item leaves the queue, and l, unless that is
  * NULL, is its lease now: its place in the order stays. Hold: l is now the lease
  * of m, whose small bytes are at m->small, or whose block is l's already. */
@@ -47,11 +51,14 @@ void mqlease_taken(
 void mqlease_hold(struct caller *c, struct mqueue *q, struct lease *l,
 	const struct mq_msg *m);
 
-/* A large message that this thread has on lease, into its own block: 0; -ENOMEM,
+/* A large message that this thread has on lease by that record (its offset), into its
+ * own block: 0; -ENOMEM,
  * and it is in the queue again; -EBADF, -EIO. No lock is held. */
-int mqlease_fetch(struct caller *c, const struct mq_desc *d, u32 len);
+int mqlease_fetch(
+	struct caller *c, const struct mq_desc *d, u64 record, u32 len);
 /* What this thread has on lease goes back, for it is cancelled. No lock is held. */
-void mqlease_give_back(struct caller *c, const struct mq_desc *d);
+void mqlease_give_back(
+	struct caller *c, const struct mq_desc *d, u64 record);
 
 /* Who polls the queue looks first. No lock is held. */
 void mqlease_polled(struct caller *c, const struct mq_desc *d);

@@ -275,7 +275,7 @@ struct mq_msg {
 	u32 *user_prio;
 	long ret;
 	int delivered;
-	int leased; /* 1: the record has its bytes (mqlease_fetch) */
+	u64 leased; /* offset of the record that has its bytes (mqlease_fetch) */
 };
 /* Copy a received message out. Its block may be used again then. */
 void mq_deliver(struct caller *c, struct mq_msg *m);

@@ -147,7 +147,8 @@ static s32 class_finish(struct caller *c, struct sleeper *sl, s32 result)
 	m->prio = wait_own(c)->msg_prio;
 	m->small = NULL;
 	if (unlikely(wait_own(c)->lease_mq.off && m->len > MQ_COPY_MAX)) {
-		s32 err = mqlease_fetch(c, ((struct mq_sleep *)sl)->d, m->len);
+		s32 err = mqlease_fetch(c, ((struct mq_sleep *)sl)->d,
+			wait_own(c)->lease_mq.off, m->len);
 
 		if (err)
 			return err;
@@ -161,7 +162,7 @@ static void class_abandon(struct caller *c, struct sleeper *sl, s32 result)
 	struct mq_sleep *ms = (struct mq_sleep *)sl;
 
 	if (result >= 0 && ms->msg && unlikely(wait_own(c)->lease_mq.off))
-		mqlease_give_back(c, ms->d);
+		mqlease_give_back(c, ms->d, wait_own(c)->lease_mq.off);
 	else if (result >= 0 && ms->msg)
 		mq_put_back(c, ms->d, result, wait_own(c)->msg_prio);
 	mq_own_trim(c, 0);
@@ -173,7 +174,10 @@ static void class_look_again(struct caller *c, struct sleeper *sl)
 	const struct mq_sleep *ms = (const struct mq_sleep *)sl;
 	struct mqueue *q = mq_body(c, sl->slot);
 
-	if (!ms->msg || !q || !mqlease_concerns(c, q) || mq_lock(c, ms->d))
+	if (!ms->msg || !q || !mqlease_concerns(c, q))
+		return;
+	task_check_lifeline(c);
+	if (mq_lock(c, ms->d))
 		return;
 	mqlease_look(c, ms->d, q, TASK_LOOK);
 	lock_release(c, &sl->slot->lock);
@@ -237,6 +241,8 @@ static s32 sleep_in(struct caller *c, struct mqueue *q, struct mq_sleep *ms,
 	USDT2(mq_wait, w->slot_idx, !ms->msg);
 	result = sleep_run(c, &ms->sl);
 	USDT2(mq_granted, w->slot_idx, result);
+	/* It is delivered: lease_undelivered. */
+	atom_store_release(&wait_own(c)->lease_mq.off, 0);
 	/* The queue's last descriptor was closed, and only we kept it. */
 	if (unlikely(atom_load_relaxed(&q->unlinked)))
 		mq_closed(c, ms->d);
@@ -362,7 +368,7 @@ int mq_sleep_receive(struct caller *c, const struct mq_desc *d,
 	struct spin spin = {0};
 	int may = may_sleep(c, d, timeout), err = 0;
 
-	if (may && looked)
+	if (may && looked && !mqlease_concerns(c, q))
 		return may;
 	if (!may)
 		err = mq_own_block(c, MQ_COPY_MAX);

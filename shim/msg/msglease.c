@@ -50,10 +50,10 @@ static void end(struct caller *c, void *arg, struct ref *at)
 	struct msgqueue *q = arg;
 	struct lease *l = lease_at(c, *at);
 	struct msg *m = msg_of(c, l);
-	u32 where = msgmem_where(m->size), left = 0;
+	u32 where = msgmem_where(m->size), left = msg_thread(c)->trim_left;
 
 	if (where == MSG_IN_BIG && !c->damaged)
-		left = drop_block(c, l, m);
+		left |= drop_block(c, l, m);
 	if (where != MSG_IN_BIG && where != MSG_IN_CELL)
 		msgmem_block_out(c, q, m, where);
 	msgmem_give(c, q, m);
@@ -80,7 +80,9 @@ static int put_back(struct caller *c, void *arg, struct ref *at)
 	struct msg *m = msg_of(c, lease_at(c, *at));
 
 	journal_set32(c, &q->pending, q->pending | MSG_PEND_RECEIVERS);
-	msgqueue_crash_guard(c, q);
+	/* Once for all that go back before msgqueue_wake. */
+	if (!c->crash_guard)
+		msgqueue_crash_guard(c, q);
 	msgqueue_relink(c, q, m);
 	lease_free(c, &q->leases, at);
 	if (unlikely(c->damaged)) {
@@ -101,18 +103,24 @@ static u32 walk(struct caller *c, struct msgqueue *q, lease_decide *decide,
 	return lease_walk(c, &q->leases, decide, look, &ends, q);
 }
 
-void msglease_acknowledge(struct caller *c, struct msgqueue *q)
+static int walk_and_wake(struct caller *c, struct slot *s, struct msgqueue *q,
+	lease_decide *decide, enum task_look look)
 {
-	walk(c, q, lease_own, TASK_LOOK_NOT);
+	if (likely(!q->leases.used.off) || !walk(c, q, decide, look))
+		return 0;
+	msgqueue_wake(c, s);
+	return 1;
+}
+
+int msglease_acknowledge(struct caller *c, struct slot *s, struct msgqueue *q)
+{
+	return walk_and_wake(c, s, q, lease_own, TASK_LOOK_NOT);
 }
 
 int msglease_look(
 	struct caller *c, struct slot *s, struct msgqueue *q, enum task_look look)
 {
-	if (likely(!q->leases.used.off) || !walk(c, q, lease_orphans, look))
-		return 0;
-	msgqueue_wake(c, s);
-	return 1;
+	return walk_and_wake(c, s, q, lease_orphans, look);
 }
 
 /* ---- receiving ---- */
@@ -261,6 +269,8 @@ int msg_set_leasing(struct caller *c, s32 id, int on)
 	err = perm_owner_of(c, s, ident);
 	if (!err)
 		err = caller_enroll(c);
+	if (!err)
+		err = journal_reserve(c, MSG_ENTRIES);
 	/* Ends its bias; users_bias_consider is not asked again. */
 	if (!err)
 		err = msg_lock(c, s, ident);
@@ -269,7 +279,11 @@ int msg_set_leasing(struct caller *c, s32 id, int on)
 	q = msg_body(c, s);
 	journal_set32(c, &q->leasing,
 		on ? q->leasing | LEASES_ON : q->leasing & ~LEASES_ON);
+	/* Who sleeps has no record, or one too many. */
+	journal_set32(c, &q->pending, q->pending | MSG_PEND_RECEIVERS);
+	msgqueue_crash_guard(c, q);
 	journal_commit(c);
+	msgqueue_wake(c, s);
 	lock_release(c, &s->lock);
 	return 0;
 }

@@ -25,8 +25,10 @@ static inline int msglease_concerns(
 }
 
 /* The thread receives again: what it has on lease is acknowledged. Operations of
- * their own. Then msglease_trim. */
-void msglease_acknowledge(struct caller *c, struct msgqueue *q);
+ * their own. As msglease_look, for a thread of ours that is gone. Then
+ * msglease_trim. */
+int msglease_acknowledge(
+	struct caller *c, struct slot *s, struct msgqueue *q);
 
 /* What exited processes had on lease goes back into the queue, as far as `look`
  * goes. 1 if there was any: the caller begins again, for the queue may be gone

@@ -163,7 +163,10 @@ static void receiver_look_again(struct caller *c, struct sleeper *sl)
 	struct slot *s = sl->slot;
 	struct msgqueue *q = msg_body(c, s);
 
-	if (!q || !atom_load_relaxed(&q->leasing) || msg_lock(c, s, w->ident))
+	if (!q || !atom_load_relaxed(&q->leasing))
+		return;
+	task_check_lifeline(c);
+	if (msg_lock(c, s, w->ident))
 		return;
 	msglease_look(c, s, msg_body(c, s), TASK_LOOK);
 	lock_release(c, &s->lock);
@@ -210,6 +213,8 @@ static s64 receive_wait(struct caller *c, struct slot *s, struct msgqueue *q,
 	USDT3(msg_wait, id, 0, r->want);
 	result = sleep_run(c, &rv.sl);
 	USDT2(msg_granted, id, result);
+	/* It is delivered: lease_undelivered. */
+	atom_store_release(&wait_own(c)->msg.lease.off, 0);
 	return result;
 }
 
@@ -339,17 +344,11 @@ static __attribute__((noinline)) s64 receive_leased(struct caller *c,
 static __attribute__((noinline)) s64 lease_begin(
 	struct caller *c, struct slot *s, u64 ident, struct msgqueue *q)
 {
-	const struct task *t = task_own(c);
 	int found;
 
-	if (!atom_load_relaxed(&t->life) || task_suspect(t)) {
-		lock_release(c, &s->lock);
-		task_check_lifeline(c);
-		return SLEEP_RETRY;
-	}
 	msg_thread(c)->trim_left = 0;
-	msglease_acknowledge(c, q);
-	found = msglease_look(c, s, q, TASK_LOOK_NOT);
+	found = msglease_acknowledge(c, s, q) ||
+		msglease_look(c, s, q, TASK_LOOK_NOT);
 	if (likely(!found && !msg_thread(c)->trim_left))
 		return 0;
 	lock_release(c, &s->lock);
@@ -439,6 +438,15 @@ static s64 receive_once(struct caller *c, struct slot *s, u64 ident,
 	return receive_found(c, s, ident, q, r, m, &p);
 }
 
+/* By which others notice our end, once: who has none is asked for (task.h). */
+static inline void link_lifeline(struct caller *c, const struct slot *s)
+{
+	const struct msgqueue *q = msg_body(c, s);
+
+	if (q && msglease_concerns(c, q))
+		task_check_lifeline(c);
+}
+
 static s64 receive(struct caller *c, s32 id, const struct request *r)
 {
 	struct slot *s;
@@ -449,6 +457,7 @@ static s64 receive(struct caller *c, s32 id, const struct request *r)
 	s = ids_find(c, FAC_MSG, id, &ident);
 	if (unlikely(!s))
 		return -EINVAL;
+	link_lifeline(c, s);
 	for (;;) {
 		ret = perm_check_of(c, s, ident, PERM_R);
 		if (unlikely(ret))
@@ -601,6 +610,7 @@ s64 msg_receive(struct caller *c, s32 id, void *user, u64 size, s64 type,
 	s32 flg, int cancellable)
 {
 	struct request r = {.user = user, .size = size, .flg = flg};
+	s64 ret;
 	int err;
 
 	if (unlikely(id < 0 || (s64)size < 0))
@@ -618,5 +628,9 @@ s64 msg_receive(struct caller *c, s32 id, void *user, u64 size, s64 type,
 		return err;
 	if (unlikely(flg & MSG_FLG_COPY))
 		return receive_copy(c, id, &r);
-	return receive(c, id, &r);
+	ret = receive(c, id, &r);
+	/* Only a lease needs memory, or a long message. */
+	if (unlikely(ret == -ENOMEM) && msg_spare(c))
+		ret = receive(c, id, &r);
+	return ret;
 }

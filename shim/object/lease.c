@@ -6,9 +6,19 @@
  */
 #include "object/lease.h"
 #include "registry/heap.h"
-#include "registry/thread.h"
 
 u32 lease_holder;
+
+int lease_undelivered(const struct caller *c, const struct lease *l)
+{
+	const struct waiter *w =
+		&region_thread(&c->region, l->thread)->waiter;
+	u64 off = region_off(&c->region, l);
+
+	return l->state == LEASE_HELD &&
+	       ((w->facility == FAC_MSG && w->msg.lease.off == off) ||
+		       (w->facility == FAC_MQ && w->lease_mq.off == off));
+}
 
 int lease_orphaned(
 	const struct caller *c, const struct lease *l, enum task_look look)
@@ -71,6 +81,8 @@ struct lease *lease_ready(
 		atom_store_release(&l->task, c->task);
 		atom_store_release(&l->pid, c->pid);
 		atom_store_release(&l->tid, c->tid);
+		atom_store_release(&l->thread, c->thread);
+		atom_store_release(&l->prio, 0);
 		atom_store_release(&l->start, task_own(c)->start);
 		journal_set_ref(c, &ls->free, l->next);
 		journal_set_ref(c, &l->next, ls->used);
@@ -109,58 +121,82 @@ void lease_free(struct caller *c, struct leases *ls, struct ref *at)
 
 /* ---- many at once ---- */
 
-enum lease_ending lease_own(
-	struct caller *c, const struct lease *l, enum task_look look)
+/* Whose turn it is to be asked for, of the other threads of this process that have
+ * something of a queue. Any value is right. */
+static u32 turn;
+
+static int others_turn(struct caller *c, const struct lease *l, u32 *n)
 {
-	(void)look;
-	return (l->state == LEASE_HELD || l->state == LEASE_DONE) &&
-			       lease_is_own(c, l)
-		       ? LEASE_END
-		       : LEASE_KEEP;
+	return l->state == LEASE_HELD && lease_is_ours(c, l) &&
+	       (*n)++ == turn &&
+	       sys_call(__NR_tgkill, c->pid, l->tid, 0) == -ESRCH;
 }
 
-enum lease_ending lease_ours(
-	struct caller *c, const struct lease *l, enum task_look look)
+static enum lease_ending ended(struct caller *c, const struct lease *l)
 {
-	(void)look;
-	if (!lease_is_ours(c, l) || l->state == LEASE_BACK)
-		return LEASE_KEEP;
-	return l->state == LEASE_READY ? LEASE_DROP : LEASE_END;
+	return lease_undelivered(c, l) ? LEASE_PUT_BACK : LEASE_END;
 }
 
-enum lease_ending lease_orphans(
-	struct caller *c, const struct lease *l, enum task_look look)
+enum lease_ending lease_own(struct caller *c, const struct lease *l,
+	enum task_look look, u32 *n)
 {
-	if (l->state == LEASE_BACK)
+	(void)look;
+	if (!lease_is_own(c, l))
+		return unlikely(others_turn(c, l, n)) ? ended(c, l) : LEASE_KEEP;
+	if (l->state != LEASE_HELD && l->state != LEASE_DONE)
 		return LEASE_KEEP;
-	if (lease_is_ours(c, l))
-		return look && l->tid != c->tid && thread_gone(c, l->tid)
-			       ? lease_ours(c, l, look)
-			       : LEASE_KEEP;
-	if (likely(!lease_orphaned(c, l, look)))
+	return unlikely(lease_undelivered(c, l)) ? LEASE_KEEP : LEASE_END;
+}
+
+enum lease_ending lease_ours(struct caller *c, const struct lease *l,
+	enum task_look look, u32 *n)
+{
+	(void)look, (void)n;
+	/* One that is READY may be a sleeping thread's. */
+	if (!lease_is_ours(c, l) || l->state == LEASE_BACK ||
+		l->state == LEASE_READY)
+		return LEASE_KEEP;
+	return ended(c, l);
+}
+
+enum lease_ending lease_orphans(struct caller *c, const struct lease *l,
+	enum task_look look, u32 *n)
+{
+	(void)n;
+	if (l->state == LEASE_BACK || lease_is_ours(c, l) ||
+		likely(!lease_orphaned(c, l, look)))
 		return LEASE_KEEP;
 	return l->state == LEASE_HELD	? LEASE_PUT_BACK
 	       : l->state == LEASE_DONE ? LEASE_END
 					: LEASE_DROP;
 }
 
-u32 lease_walk(struct caller *c, struct leases *ls, lease_decide *decide,
-	enum task_look look, const struct lease_ends *ends, void *arg)
+/* Is a received before b? System V queues have no priority here. */
+static int before(const struct lease *a, const struct lease *b)
 {
-	struct ref *at = &ls->used;
+	return a->prio != b->prio ? a->prio > b->prio : a->stamp < b->stamp;
+}
+
+/* All but what is to be put back: of that the first, or NULL. */
+static struct ref *walk_once(struct caller *c, struct leases *ls,
+	lease_decide *decide, enum task_look look,
+	const struct lease_ends *ends, void *arg)
+{
+	struct ref *at = &ls->used, *first = NULL;
 	struct walk w = {0};
-	u32 n_back = 0;
 	struct lease *l;
+	u32 n = 0;
 	u64 was;
 
 	while ((l = lease_step(c, &w, *at))) {
 		was = at->off;
-		switch (decide(c, l, look)) {
+		switch (decide(c, l, look, &n)) {
 		case LEASE_END:
 			ends->end(c, arg, at);
 			break;
 		case LEASE_PUT_BACK:
-			n_back += ends->put_back(c, arg, at) != 0;
+			if (!first || before(l, lease_at(c, *first)))
+				first = at;
 			break;
 		case LEASE_DROP:
 			lease_free(c, ls, at);
@@ -169,11 +205,29 @@ u32 lease_walk(struct caller *c, struct leases *ls, lease_decide *decide,
 		default:
 			break;
 		}
-		if (at->off == was)
+		if (at->off == was) {
 			at = &l->next;
-		else
-			w = (struct walk){0};
+			continue;
+		}
+		/* What was found stood in the record that went. */
+		at = &ls->used;
+		first = NULL;
+		w = (struct walk){0};
+		n = 0;
 	}
+	__atomic_store_n(&turn, turn < n ? turn + 1 : 0, __ATOMIC_RELAXED);
+	return first;
+}
+
+u32 lease_walk(struct caller *c, struct leases *ls, lease_decide *decide,
+	enum task_look look, const struct lease_ends *ends, void *arg)
+{
+	struct ref *first;
+	u32 n_back = 0;
+
+	while ((first = walk_once(c, ls, decide, look, ends, arg)) &&
+		ends->put_back(c, arg, first) && !c->damaged)
+		n_back++;
 	if (unlikely(c->damaged)) {
 		damage_abort(c);
 		atom_store_release(&ls->used.off, 0);

@@ -10,20 +10,21 @@
  *   FREE    READY   a receiver, before it takes or sleeps
  *   READY   HELD    the operation by which it gets the message: its own, or the
  *                   sender's that hands it over
- *   HELD    READY   acknowledged: it receives again, or ipclift_ack
+ *   HELD    READY   acknowledged: it receives again, or ipclift_ack; not by a handler
+ *                   that interrupted the very call which is about to return it
  *   HELD    DONE    the same, of a message with a large block; the block goes
  *   DONE    READY   next, as operations of their own
- *   any     FREE    the holder ended in order (HELD, DONE), or is gone (READY,
- *                   DONE), or the queue is removed
+ *   any     FREE    the holder's process ended in order (HELD, DONE), or is gone
+ *                   (READY, DONE), or the queue is removed
  *   HELD    FREE    the holder is gone: the message is in the queue again
  *   HELD    BACK    the same of POSIX queues, where the record tells later ones
  *                   the message's place in the order
  *   BACK    FREE    the message is received
  *
  * Each is a journaled operation under the queue's lock; whoever dies beside it is
- * rolled back or has done it. Only the holder's thread, or the process's end in
- * order, acknowledges; anybody gives a message back, once the holder's process is
- * gone by task.h's rules, never because a thread is. So no store of the living is
+ * rolled back or has done it. Only the holder's thread, its process once the thread is
+ * gone, or the process's end in order acknowledges; anybody gives a message back, once
+ * the holder's process is gone by task.h's rules. So no store of the living is
  * raced: the holder itself does nothing to its record without the lock, and what it
  * has received it reads under the lock, or has copied.
  *
@@ -85,6 +86,10 @@ static inline int lease_is_ours(const struct caller *c, const struct lease *l)
 	return l->pid == c->pid && l->task == c->task;
 }
 
+/* 1 if it was handed to a sleeper whose call has not returned: the waiter names the
+ * record until then. */
+int lease_undelivered(const struct caller *c, const struct lease *l);
+
 /* 1 if the holder's process is gone, as far as `look` goes. */
 int lease_orphaned(
 	const struct caller *c, const struct lease *l, enum task_look look);
@@ -103,11 +108,14 @@ void lease_free(struct caller *c, struct leases *ls, struct ref *at);
 
 /*
  * Many at once: what `decide` says of each record is done, by operations of their
- * own; the queue's lock is held. The number of messages that are back.
- *   lease_own      what this thread has is acknowledged
+ * own; the queue's lock is held. The number of messages that are back, of which the
+ * first to be received went first.
+ *   lease_own      what this thread has is acknowledged; and of one other thread of
+ *                  ours, by turns, if that is gone
  *   lease_ours     what this process has, at its end
- *   lease_orphans  what processes had that are gone, as far as `look` goes, goes back;
- *                  what threads of ours had that are gone is ours
+ *   lease_orphans  what processes had that are gone, as far as `look` goes, goes back
+ * What is lease_undelivered is not acknowledged, but kept by its own thread, and else
+ * put back.
  */
 enum lease_ending {
 	LEASE_KEEP,
@@ -115,8 +123,9 @@ enum lease_ending {
 	LEASE_PUT_BACK, /* into the queue */
 	LEASE_DROP,	/* a record without a message */
 };
-typedef enum lease_ending lease_decide(
-	struct caller *c, const struct lease *l, enum task_look look);
+/* n: counts, from 0 in each walk. */
+typedef enum lease_ending lease_decide(struct caller *c, const struct lease *l,
+	enum task_look look, u32 *n);
 lease_decide lease_own, lease_ours, lease_orphans;
 
 /* What a kind of queue does, with its own `arg`; at: where the record stands. */

@@ -44,12 +44,14 @@ struct lease {
 	struct ref next;
 	u32 state;
 	u32 task, pid, tid; /* the holder: its task, that process, its thread */
+	u32 thread;	    /* index of that thread's record */
 	u64 start;	    /* birth of the process (identity.h) */
 	u64 stamp;	    /* System V: of sending; POSIX: of receiving */
 	s64 since;
 	u32 msg; /* System V: link of its cell */
 	u32 item;
-	u32 prio, len;	 /* POSIX, and its bytes: */
+	u32 prio, len; /* POSIX, and its bytes: */
+	u32 pad;
 	struct ref data; /* a block of cap bytes, which stays with the record */
 	u64 cap;
 };

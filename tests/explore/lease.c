@@ -249,6 +249,10 @@ static void one(struct caller *c)
 {
 	make_msg(c, 1, 8);
 }
+static void two(struct caller *c)
+{
+	make_msg(c, 2, 8);
+}
 static void three(struct caller *c)
 {
 	make_msg(c, 3, 8);
@@ -302,6 +306,11 @@ const struct scenario lease_scenarios[] = {
 			{.calls = {RECEIVE_NOWAIT(0)}},
 			{ACTOR_IMMORTAL, NULL,
 				{RECEIVE_NOWAIT(0), RECEIVE_NOWAIT(0)}}}},
+	{SCENARIO("two-die-beside-a-sleeper", two), .preemptions = 1,
+		.actors = {{.calls = {RECEIVE_NOWAIT(0)}},
+			{.calls = {RECEIVE_NOWAIT(0)}},
+			{SLEEPER, NULL, {RECEIVE(3)}},
+			{ACTOR_IMMORTAL, NULL, {SEND(3, 8, 11)}}}},
 	{SCENARIO("ack", one),
 		.actors = {{.calls = {RECEIVE_NOWAIT(0), ACK}},
 			{.calls = {RECEIVE_NOWAIT(0)}}}},

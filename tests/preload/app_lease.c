@@ -11,6 +11,7 @@
 #include <mqueue.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -384,6 +385,113 @@ static void polls(void)
 	drop();
 }
 
+/* A handler that interrupts the sleep receives, too. */
+static void on_usr1(int sig)
+{
+	(void)sig;
+	sh->got = get(0);
+	sh->n++;
+	for (;;)
+		pause();
+}
+
+static void handlers(void)
+{
+	pid_t pid;
+
+	make();
+	signal(SIGUSR1, on_usr1);
+	pid = child(1, NULL);
+	usleep(100000);
+	/* Both are pending when it goes on: it was handed the first, and the
+	 * handler runs before its call returns. */
+	kill(pid, SIGSTOP);
+	waitpid(pid, NULL, WUNTRACED);
+	kill(pid, SIGUSR1);
+	put(1, 10, 1);
+	put(2, 10, 1);
+	kill(pid, SIGCONT);
+	check("a handler receives", has(1) > 0);
+	end(pid, SIGKILL);
+	check("what its call had not returned is not lost", get(0) == 1);
+	check("nor what it had itself", get(0) == 2 && get(0) == -1);
+	signal(SIGUSR1, SIG_DFL);
+	drop();
+}
+
+static void *receives(void *arg)
+{
+	(void)arg;
+	sh->got = get(1);
+	sh->n++;
+	for (;;)
+		pause();
+	return NULL;
+}
+
+/* The process ends in order while a thread of it has been handed a message, and not
+ * run since: with one CPU for all, it does not before the end. */
+static void ends_beside_a_thread(void)
+{
+	cpu_set_t one;
+	pthread_t t;
+
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	pthread_create(&t, NULL, receives, NULL);
+	usleep(100000);
+	put(1, 10, 1);
+	_exit(sh->n ? 1 : 0);
+}
+
+static void threads(void)
+{
+	int status, n, i;
+	pid_t pid;
+
+	for (i = n = 0; i < 20; i++) {
+		make();
+		pid = child(0, ends_beside_a_thread);
+		status = end(pid, 0);
+		/* Received, or still there. */
+		n += (WIFEXITED(status) && WEXITSTATUS(status)) ||
+		     sh->n || get(0) == 1;
+		drop();
+	}
+	check("an end in order loses nothing of a thread that slept", n == 20);
+}
+
+/* Two messages of one process, the first of which an asleep receiver gets first. */
+static void holds_two(void)
+{
+	pthread_t t;
+
+	pthread_create(&t, NULL, receives, NULL);
+	while (sh->n < 1)
+		nap();
+	sh->got = get(1);
+	sh->n++;
+}
+
+static void two_threads(void)
+{
+	pid_t a, b;
+
+	make();
+	put(1, 10, 1);
+	put(2, 10, 1);
+	a = child(0, holds_two);
+	check("two threads have one each", has(2) == 2);
+	b = child(1, NULL);
+	usleep(100000);
+	end(a, SIGKILL);
+	check("the first comes first to a sleeper", has(1) == 1);
+	end(b, SIGKILL);
+	check("and is first again", get(0) == 1 && get(0) == 2);
+	drop();
+}
+
 int main(int argc, char **argv)
 {
 	by_mq = argc > 1 && !strcmp(argv[1], "mq");
@@ -409,6 +517,9 @@ int main(int argc, char **argv)
 	sleepers(50000);
 	if (by_mq)
 		polls();
+	handlers();
+	threads();
+	two_threads();
 	order("1234", 10);
 	order("4321", 10);
 	order("2.1.43", 10);
