@@ -17,7 +17,7 @@ version=$(sed -n "s/^  version: '\(.*\)',/\1/p" "$root/meson.build")
 is "APKBUILD" "$(. "$root/packaging/alpine/APKBUILD" &&
     echo "$pkgname $pkgver $(type -t build package fuse | paste -sd ' ')")" \
     "ipclift ${version/'~dev'/_pre} function function function"
-for f in _bindir}/ipclift ipclift-fuse libipclift.so ipclift.pc ipclift.1 libipclift.7 \
+for f in _bindir}/ipclift ipclift-fuse libipclift.so ipclift.pc ipclift.h ipclift.1 libipclift.7 \
     ipclift-json.5 ipclift-fuse.1 'ipclift-save@.*' ipclift-view@.service completions/ipclift ipclift.fish \
     _ipclift; do
     is "the spec has $f" "$(grep -cE "^%.*[{/]${f//./\\.}\\*?$" "$spec")" 1
