@@ -21,7 +21,7 @@ extern unsigned long getauxval(unsigned long) __attribute__((weak));
 /* Two paths and some words; what does not fit is as if it were not set, and
  * the kernel takes no longer path either. */
 #define COPY_CAP 9216u
-#define HANDED_ON 8u
+#define HANDED_ON 9u
 
 static const char *const names[] = {"IPCLIFT_REGISTRY", "IPCLIFT_ROUTE",
 	"IPCLIFT_LIMITS", "IPCLIFT_IDS", "IPCLIFT_LOG", "IPCLIFT_EXEC",

@@ -4,8 +4,9 @@
  * process in order, which acknowledges all that it has received.
  *
  * In order is exit(3), a return from main, _exit(2), _Exit, quick_exit and
- * exit_group by number. A signal that ends the process is not, nor abort(3), nor a
- * system call that does not go through libc. exec keeps what the process has.
+ * exit_group by number. A signal that ends the process is not, nor abort(3),
+ * nor a system call that does not go through libc. exec keeps what the process
+ * has.
  */
 #include <errno.h>
 #include <mqueue.h>

@@ -7,7 +7,8 @@
 
 #include "object/lease.h"
 
-/* The process is about to end in order. One load where it has nothing on lease. */
+/* The process is about to end in order. One load where it has nothing on lease.
+ */
 void lease_process_ends(void);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * What is received from a POSIX queue and not acknowledged; see mqlease.h.
  *
- * A message that comes back is put before all of its priority but those that came
- * back before it and are older: their records, in state LEASE_BACK, say which
- * those are as long as they are in the queue.
+ * A message that comes back is put before all of its priority but those that
+ * came back before it and are older: their records, in state LEASE_BACK, say
+ * which those are as long as they are in the queue.
  *
  * Keeps INV_LEASE (inspect/check.h).
  */
@@ -51,7 +51,8 @@ static u32 find_before(
 	return best ? best->item : 0;
 }
 
-static void swap_data(struct caller *c, struct lease *l, struct ref *data, u64 *cap)
+static void swap_data(
+	struct caller *c, struct lease *l, struct ref *data, u64 *cap)
 {
 	struct prio_block was = {*data, *cap};
 
@@ -126,8 +127,8 @@ static void give_on(struct caller *c, struct mqueue *q, struct ref *at,
 	journal_commit(c);
 }
 
-/* The message goes to who sleeps for one, or back into the queue. 1; 0 where there
- * is no place for it yet: it stays. Operations of their own. */
+/* The message goes to who sleeps for one, or back into the queue. 1; 0 where
+ * there is no place for it yet: it stays. Operations of their own. */
 static int put_back(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	struct ref *ref)
 {
@@ -311,7 +312,8 @@ void mqlease_give_back(
 
 /* ---- from outside ---- */
 
-static int settle(struct caller *c, const struct mq_desc *d, lease_decide *decide)
+static int settle(
+	struct caller *c, const struct mq_desc *d, lease_decide *decide)
 {
 	int err = mq_enter(c);
 

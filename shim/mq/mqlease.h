@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Leases of POSIX queues (object/lease.h): the record keeps a copy of the message,
- * or its block, so its place in the queue is free for others.
+ * Leases of POSIX queues (object/lease.h): the record keeps a copy of the
+ * message, or its block, so its place in the queue is free for others.
  */
 #ifndef IPCLIFT_MQ_MQLEASE_H
 #define IPCLIFT_MQ_MQLEASE_H
@@ -9,8 +9,8 @@
 #include "mq/mqueue.h"
 #include "object/lease.h"
 
-/* Does this call lease what it gets? And has it to look at the leases of others,
- * or of its own? */
+/* Does this call lease what it gets? And has it to look at the leases of
+ * others, or of its own? */
 static inline int mqlease_wanted(const struct caller *c, const struct mqueue *q)
 {
 	return lease_wanted(c, q->leasing, FAC_MQ);
@@ -22,10 +22,11 @@ static inline int mqlease_concerns(
 }
 
 /*
- * With the queue's lock, nothing journaled; operations of their own.
- * Begin: the thread receives again, so what it has is acknowledged, and what
- * exited processes had goes back into the queue. Look: only that, as far as `look`
- * goes; the number of messages. Then mqlease_settle, when the lock is given back.
+ * With the queue's lock, nothing journaled; operations of their own. Begin: the
+ * thread receives again, so what it has is acknowledged, and what exited
+ * processes had goes back into the queue. Look: only that, as far as `look`
+ * goes; the number of messages. Then mqlease_settle, when the lock is given
+ * back.
  */
 void mqlease_begin(struct caller *c, const struct mq_desc *d, struct mqueue *q);
 u32 mqlease_look(struct caller *c, const struct mq_desc *d, struct mqueue *q,
@@ -39,24 +40,26 @@ static inline void mqlease_settle(struct caller *c)
  * memory. */
 struct lease *mqlease_ready(struct caller *c, struct mqueue *q);
 
-/* mq_next_waiter of the receivers; one that leases what it gets, but whose record is
- * not to be had, begins its call again. */
+/* mq_next_waiter of the receivers; one that leases what it gets, but whose
+ * record is not to be had, begins its call again. */
 struct waiter *mqlease_next_waiter(struct caller *c, struct mqueue *q);
 
-/* Parts of an operation. Taken: the item leaves the queue, and l, unless that is
- * NULL, is its lease now: its place in the order stays. Hold: l is now the lease
- * of m, whose small bytes are at m->small, or whose block is l's already. */
+/* Parts of an operation. Taken: the item leaves the queue, and l, unless that
+ * is NULL, is its lease now: its place in the order stays. Hold: l is now the
+ * lease of m, whose small bytes are at m->small, or whose block is l's already.
+ */
 void mqlease_taken(
 	struct caller *c, struct mqueue *q, u32 idx, struct lease *l);
 void mqlease_hold(struct caller *c, struct mqueue *q, struct lease *l,
 	const struct mq_msg *m);
 
-/* A large message that this thread has on lease by that record (its offset), into its
- * own block: 0; -ENOMEM,
- * and it is in the queue again; -EBADF, -EIO. No lock is held. */
+/* A large message that this thread has on lease by that record (its offset),
+ * into its own block: 0; -ENOMEM, and it is in the queue again; -EBADF, -EIO.
+ * No lock is held. */
 int mqlease_fetch(
 	struct caller *c, const struct mq_desc *d, u64 record, u32 len);
-/* What this thread has on lease goes back, for it is cancelled. No lock is held. */
+/* What this thread has on lease goes back, for it is cancelled. No lock is
+ * held. */
 void mqlease_give_back(
 	struct caller *c, const struct mq_desc *d, u64 record);
 

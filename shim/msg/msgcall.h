@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * What msgsnd and msgrcv have in common. In both the caller's memory is read before
- * and written after the queue's lock, never under it: small payloads go through a
- * buffer on the stack, large ones from and to a block that the thread owns
- * (msgmem.c).
+ * What msgsnd and msgrcv have in common. In both the caller's memory is read
+ * before and written after the queue's lock, never under it: small payloads go
+ * through a buffer on the stack, large ones from and to a block that the thread
+ * owns (msgmem.c).
  */
 #ifndef IPCLIFT_MSG_MSGCALL_H
 #define IPCLIFT_MSG_MSGCALL_H
@@ -40,8 +40,9 @@ static inline void msgcall_remove(
 }
 
 /* Queue the own waiter and arm the sleep; the lock is held. */
-static inline void msgcall_enqueue(struct caller *c, struct slot *s, struct msgqueue *q,
-	u32 kind, const struct msg_wait *wait, struct sleeper *sl)
+static inline void msgcall_enqueue(struct caller *c, struct slot *s,
+	struct msgqueue *q, u32 kind, const struct msg_wait *wait,
+	struct sleeper *sl)
 {
 	u64 slice = sleep_slice(!q->receivers.head && !q->senders.head);
 
@@ -53,7 +54,8 @@ static inline void msgcall_enqueue(struct caller *c, struct slot *s, struct msgq
 }
 
 /* q: NULL if it was removed in a wake pass. One with leases is never biased. */
-static inline void msgcall_release(struct caller *c, struct slot *s, struct msgqueue *q)
+static inline void msgcall_release(
+	struct caller *c, struct slot *s, struct msgqueue *q)
 {
 	if (likely(q && !q->receivers.head && !q->senders.head &&
 		    !q->pending && !msglease_concerns(c, q)))

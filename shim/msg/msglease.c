@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Leases of System V queues (object/lease.h): the message stays in its cell, out
- * of the order of its queue, with its block if it has one. The receiver has a
- * copy.
+ * Leases of System V queues (object/lease.h): the message stays in its cell,
+ * out of the order of its queue, with its block if it has one. The receiver has
+ * a copy.
  *
  * Keeps INV_LEASE, INV_MSG_CELL (inspect/check.h).
  */
@@ -20,8 +20,8 @@ static struct msg *msg_of(const struct caller *c, const struct lease *l)
 
 /* ---- the end of a lease ---- */
 
-/* A block too large to be kept goes first. From then on the message does not come
- * back. 1 if it has become the thread's own (heap_leave). */
+/* A block too large to be kept goes first. From then on the message does not
+ * come back. 1 if it has become the thread's own (heap_leave). */
 static u32 drop_block(struct caller *c, struct lease *l, struct msg *m)
 {
 	struct msg_block *mb = msg_block_of(m);
@@ -42,8 +42,8 @@ static u32 drop_block(struct caller *c, struct lease *l, struct msg *m)
 
 /*
  * The message is acknowledged: its memory goes. The record stays with this
- * thread, if it is its own. at: where it stands. One that is damaged goes, with what
- * hangs on it.
+ * thread, if it is its own. at: where it stands. One that is damaged goes, with
+ * what hangs on it.
  */
 static void end(struct caller *c, void *arg, struct ref *at)
 {
@@ -72,8 +72,8 @@ static void end(struct caller *c, void *arg, struct ref *at)
 	msg_thread(c)->trim_left |= left;
 }
 
-/* The message goes back to its place; msgqueue_wake follows. 0 if it was damaged: as
- * end. */
+/* The message goes back to its place; msgqueue_wake follows. 0 if it was
+ * damaged: as end. */
 static int put_back(struct caller *c, void *arg, struct ref *at)
 {
 	struct msgqueue *q = arg;

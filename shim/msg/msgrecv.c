@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * msgrcv (doc/kernel-semantics.md §5.3, §5.4). From the choice of a message until it
- * is in the caller's buffer no signal handler runs, as in the kernel.
+ * msgrcv (doc/kernel-semantics.md §5.3, §5.4). From the choice of a message
+ * until it is in the caller's buffer no signal handler runs, as in the kernel.
  */
 #include "base/usdt.h"
 #include "msg/msg.h"

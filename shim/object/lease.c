@@ -121,8 +121,8 @@ void lease_free(struct caller *c, struct leases *ls, struct ref *at)
 
 /* ---- many at once ---- */
 
-/* Whose turn it is to be asked for, of the other threads of this process that have
- * something of a queue. Any value is right. */
+/* Whose turn it is to be asked for, of the other threads of this process that
+ * have something of a queue. Any value is right. */
 static u32 turn;
 
 static int others_turn(struct caller *c, const struct lease *l, u32 *n)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Leases: what somebody has received from a queue stays in the registry until it
- * is acknowledged. Opt-in, by queue (`ipclift set lease:KIND/NAME=on`) or by
+ * Leases: what somebody has received from a queue stays in the registry until
+ * it is acknowledged. Opt-in, by queue (`ipclift set lease:KIND/NAME=on`) or by
  * receiver (IPCLIFT_LEASE); both kinds of queue have them, by these rules.
  *
  * A record (struct lease) is one message of one receiver, which is a thread:
@@ -21,21 +21,22 @@
  *                   the message's place in the order
  *   BACK    FREE    the message is received
  *
- * Each is a journaled operation under the queue's lock; whoever dies beside it is
- * rolled back or has done it. Only the holder's thread, its process once the thread is
- * gone, or the process's end in order acknowledges; anybody gives a message back, once
- * the holder's process is gone by task.h's rules. So no store of the living is
- * raced: the holder itself does nothing to its record without the lock, and what it
- * has received it reads under the lock, or has copied.
+ * Each is a journaled operation under the queue's lock; whoever dies beside it
+ * is rolled back or has done it. Only the holder's thread, its process once the
+ * thread is gone, or the process's end in order acknowledges; anybody gives a
+ * message back, once the holder's process is gone by task.h's rules. So no
+ * store of the living is raced: the holder itself does nothing to its record
+ * without the lock, and what it has received it reads under the lock, or has
+ * copied.
  *
- * Who looks for exited holders: every call that receives from the queue, before it
- * takes a message; who sleeps there, each LEASE_SLICE_NS; poll and select, before
- * they sleep; `ipclift gc`. Who is asleep in them already, or in epoll_wait, is told
- * when somebody looks. Cost: one look at each record of the queue in a call that
- * receives.
+ * Who looks for exited holders: every call that receives from the queue, before
+ * it takes a message; who sleeps there, each LEASE_SLICE_NS; poll and select,
+ * before they sleep; `ipclift gc`. Who is asleep in them already, or in
+ * epoll_wait, is told when somebody looks. Cost: one look at each record of the
+ * queue in a call that receives.
  *
- * What is on lease counts neither as a message of the queue nor against its size;
- * one that comes back may go beyond the size.
+ * What is on lease counts neither as a message of the queue nor against its
+ * size; one that comes back may go beyond the size.
  */
 #ifndef IPCLIFT_OBJECT_LEASE_H
 #define IPCLIFT_OBJECT_LEASE_H
@@ -43,20 +44,17 @@
 #include "registry/damage.h"
 #include "registry/task.h"
 
-/* How long a message of a receiver that was killed may lie while all others sleep.
- * Arbitrary: a look is some microseconds. */
+/* How long a message of a receiver that was killed may lie while all others
+ * sleep. Arbitrary: a look is some microseconds. */
 #define LEASE_SLICE_NS 100000000ULL
-
-/* Journal entries that a change of a record takes at most. */
-#define LEASE_ENTRIES 12u
 
 static inline struct lease *lease_at(const struct caller *c, struct ref ref)
 {
 	return ref_at(c, ref);
 }
 
-/* The process that has a record, or had: its pid, 0 = none. A fork child finds its
- * parent's. */
+/* The process that has a record, or had: its pid, 0 = none. A fork child finds
+ * its parent's. */
 extern u32 lease_holder;
 
 /* A walk along records: for (at = &leases->used; (l = lease_step(c, &w, *at));
@@ -69,7 +67,8 @@ static inline struct lease *lease_step(
 	return l && walk_goes_on(c, w, ref.off) ? l : NULL;
 }
 
-/* Does this thread lease what it receives from a queue whose `leasing` says so? */
+/* Does this thread lease what it receives from a queue whose `leasing` says so?
+ */
 static inline int lease_wanted(
 	const struct caller *c, u32 leasing, enum facility f)
 {
@@ -86,8 +85,8 @@ static inline int lease_is_ours(const struct caller *c, const struct lease *l)
 	return l->pid == c->pid && l->task == c->task;
 }
 
-/* 1 if it was handed to a sleeper whose call has not returned: the waiter names the
- * record until then. */
+/* 1 if it was handed to a sleeper whose call has not returned: the waiter names
+ * the record until then. */
 int lease_undelivered(const struct caller *c, const struct lease *l);
 
 /* 1 if the holder's process is gone, as far as `look` goes. */
@@ -107,15 +106,15 @@ void lease_hold(struct caller *c, struct lease *l, u64 stamp);
 void lease_free(struct caller *c, struct leases *ls, struct ref *at);
 
 /*
- * Many at once: what `decide` says of each record is done, by operations of their
- * own; the queue's lock is held. The number of messages that are back, of which the
- * first to be received went first.
+ * Many at once: what `decide` says of each record is done, by operations of
+ * their own; the queue's lock is held. The number of messages that are back, of
+ * which the first to be received went first.
  *   lease_own      what this thread has is acknowledged; and of one other thread of
  *                  ours, by turns, if that is gone
  *   lease_ours     what this process has, at its end
  *   lease_orphans  what processes had that are gone, as far as `look` goes, goes back
- * What is lease_undelivered is not acknowledged, but kept by its own thread, and else
- * put back.
+ * What is lease_undelivered is not acknowledged, but kept by its own thread,
+ * and else put back.
  */
 enum lease_ending {
 	LEASE_KEEP,
@@ -128,7 +127,8 @@ typedef enum lease_ending lease_decide(struct caller *c, const struct lease *l,
 	enum task_look look, u32 *n);
 lease_decide lease_own, lease_ours, lease_orphans;
 
-/* What a kind of queue does, with its own `arg`; at: where the record stands. */
+/* What a kind of queue does, with its own `arg`; at: where the record stands.
+ */
 struct lease_ends {
 	void (*end)(struct caller *c, void *arg, struct ref *at);
 	int (*put_back)(struct caller *c, void *arg, struct ref *at);
@@ -137,7 +137,8 @@ u32 lease_walk(struct caller *c, struct leases *ls, lease_decide *decide,
 	enum task_look look, const struct lease_ends *ends, void *arg);
 
 /* Of a queue that nobody finds any more: free one record, with its data. 0 if
- * there was none. `drop` first, for what else it has. Operations of their own. */
+ * there was none. `drop` first, for what else it has. Operations of their own.
+ */
 int lease_dispose(struct caller *c, struct leases *ls,
 	void (*drop)(struct caller *c, struct lease *l));
 

@@ -5,14 +5,14 @@
  *
  * Run under a shim that was built with -DIPCLIFT_CRASH and exports crash_arm
  * (msg_points.sh makes one): crash_arm(n) kills the process at its n-th store
- * from there. For every operation and n = 1, 2, ... until it is not reached:
- * a queue is prepared, a child does the operation and dies, and then the queue
+ * from there. For every operation and n = 1, 2, ... until it is not reached: a
+ * queue is prepared, a child does the operation and dies, and then the queue
  * must be as before the operation or as after it, give out every message once
  * and whole, by type and in order, end with 0 messages and 0 bytes, and be of
- * use; sleepers must get what is theirs. With --leases (IPCLIFT_LEASE) nothing goes
- * with a receiver that was killed. Where there are several, more than one
- * hold lets through (HOLD_LEAVES), nobody calls anything before the operation is
- * judged to have happened: they must have found it by themselves.
+ * use; sleepers must get what is theirs. With --leases (IPCLIFT_LEASE) nothing
+ * goes with a receiver that was killed. Where there are several, more than one
+ * hold lets through (HOLD_LEAVES), nobody calls anything before the operation
+ * is judged to have happened: they must have found it by themselves.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Leases (object/lease.h): the model, and the scenarios, for both kinds of queues.
- * A message is named; what an actor has received is its until it receives again,
- * or acknowledges, and when it is killed the message is back in its old place.
+ * Leases (object/lease.h): the model, and the scenarios, for both kinds of
+ * queues. A message is named; what an actor has received is its until it
+ * receives again, or acknowledges, and when it is killed the message is back in
+ * its old place.
  */
 #include <stdlib.h>
 #include <string.h>

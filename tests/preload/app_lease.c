@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * app_lease KIND: what a receiver from a queue with leases has is lost neither with
- * it nor by it. For leases.sh, under the shim with IPCLIFT_LEASE=KIND (msg or mq).
+ * app_lease KIND: what a receiver from a queue with leases has is lost neither
+ * with it nor by it. For leases.sh, under the shim with IPCLIFT_LEASE=KIND (msg
+ * or mq).
  *
  * A line a check, "ok TEXT" or "FAIL TEXT"; exit status 1 if one failed.
  */
@@ -25,7 +26,8 @@
 #include <unistd.h>
 
 #define LARGEST 60000
-/* Less than this it takes to notice a death: LEASE_SLICE_NS and a busy machine. */
+/* Less than this it takes to notice a death: LEASE_SLICE_NS and a busy machine.
+ */
 #define SOON_MS 5000
 
 static int by_mq, failed;
@@ -429,8 +431,8 @@ static void *receives(void *arg)
 	return NULL;
 }
 
-/* The process ends in order while a thread of it has been handed a message, and not
- * run since: with one CPU for all, it does not before the end. */
+/* The process ends in order while a thread of it has been handed a message, and
+ * not run since: with one CPU for all, it does not before the end. */
 static void ends_beside_a_thread(void)
 {
 	cpu_set_t one;
@@ -462,7 +464,8 @@ static void threads(void)
 	check("an end in order loses nothing of a thread that slept", n == 20);
 }
 
-/* Two messages of one process, the first of which an asleep receiver gets first. */
+/* Two messages of one process, the first of which an asleep receiver gets
+ * first. */
 static void holds_two(void)
 {
 	pthread_t t;

@@ -2,13 +2,14 @@
 /*
  * lease_storm: no message is lost with its receiver from a queue with leases.
  *
- *	lease_storm [--kills N] [--receivers R] [--seed S]
+ * 	lease_storm [--kills N] [--receivers R] [--seed S]
  *
- * Under the shim with IPCLIFT_LEASE=msg,mq. R receivers work on a System V and R on
- * a POSIX queue; the parent sends numbered messages to both, a few ahead of what was
- * done, and SIGKILLs a receiver at a random moment and starts another in its place,
- * N times. A receiver does a message by counting it in shared memory; now and then it
- * acknowledges at once, or ends in order and is started again. What is looked at:
+ * Under the shim with IPCLIFT_LEASE=msg,mq. R receivers work on a System V and
+ * R on a POSIX queue; the parent sends numbered messages to both, a few ahead
+ * of what was done, and SIGKILLs a receiver at a random moment and starts
+ * another in its place, N times. A receiver does a message by counting it in
+ * shared memory; now and then it acknowledges at once, or ends in order and is
+ * started again. What is looked at:
  *
  * - Each message is done; more than once only where a receiver was killed: there are
  *   no more doubles than kills.
@@ -74,7 +75,8 @@ static unsigned char byte_at(uint32_t number, uint32_t i)
 	return (unsigned char)(number * 31 + i * 7);
 }
 
-/* Messages of several types and priorities, so that they are not taken in order. */
+/* Messages of several types and priorities, so that they are not taken in
+ * order. */
 static int give(int kind, uint32_t n)
 {
 	static struct packet p;
