@@ -12,6 +12,7 @@ trap 'rm -rf "$root"' EXIT
 
 expected='bin/ipclift
 bin/ipclift-fuse
+include/ipclift.h
 lib/libipclift.so
 lib/pkgconfig/ipclift.pc
 share/bash-completion/completions/ipclift

@@ -687,10 +687,12 @@ static long receive(struct caller *c, const struct mq_desc *d, void *user,
 long mqueue_receive(struct caller *c, const struct mq_desc *d, void *user,
 	u64 len, u32 *user_prio, const struct sys_timespec *timeout)
 {
-	long ret = receive(c, d, user, len, user_prio, timeout);
+	int tries = 0;
+	long ret;
 
 	/* Only a lease needs memory. */
-	if (unlikely(ret == -ENOMEM) && msg_spare(c))
+	do
 		ret = receive(c, d, user, len, user_prio, timeout);
+	while (unlikely(ret == -ENOMEM) && !tries++ && msg_spare(c));
 	return ret;
 }

@@ -611,7 +611,7 @@ s64 msg_receive(struct caller *c, s32 id, void *user, u64 size, s64 type,
 {
 	struct request r = {.user = user, .size = size, .flg = flg};
 	s64 ret;
-	int err;
+	int err, tries = 0;
 
 	if (unlikely(id < 0 || (s64)size < 0))
 		return -EINVAL;
@@ -628,9 +628,9 @@ s64 msg_receive(struct caller *c, s32 id, void *user, u64 size, s64 type,
 		return err;
 	if (unlikely(flg & MSG_FLG_COPY))
 		return receive_copy(c, id, &r);
-	ret = receive(c, id, &r);
 	/* Only a lease needs memory, or a long message. */
-	if (unlikely(ret == -ENOMEM) && msg_spare(c))
+	do
 		ret = receive(c, id, &r);
+	while (unlikely(ret == -ENOMEM) && !tries++ && msg_spare(c));
 	return ret;
 }
