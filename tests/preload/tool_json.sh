@@ -33,9 +33,32 @@ int main(void)
 	return pause();
 }
 C
-"$ipclift" run -- bash -c '"$1" use & "$2" & perl -e "semop(0, pack(q(s6), 1, -32000,
-    0, 2, 1, 0))"; wait' \
-    bash "$work/objects" "$work/told" &
+# And who has received what is leased.
+gcc -O1 -o "$work/holds" -xc - <<'C' || exit 1
+#include <fcntl.h>
+#include <mqueue.h>
+#include <sys/msg.h>
+#include <unistd.h>
+int main(void)
+{
+	struct mq_attr attr = {.mq_maxmsg = 1, .mq_msgsize = 16};
+	struct {
+		long type;
+		char text[16];
+	} m = {1, ""};
+	int id = msgget(0x99, IPC_CREAT | 0600);
+	mqd_t q = mq_open("/held", O_RDWR | O_CREAT, 0600, &attr);
+
+	if (msgsnd(id, &m, 8, 0) || msgrcv(id, &m, 16, 0, 0) != 8 ||
+		mq_send(q, m.text, 8, 0) ||
+		mq_receive(q, m.text, 16, NULL) != 8)
+		return 1;
+	return pause();
+}
+C
+"$ipclift" run -- bash -c '"$1" use & "$2" & IPCLIFT_LEASE=msg,mq "$3" &
+    perl -e "semop(0, pack(q(s6), 1, -32000, 0, 2, 1, 0))"; wait' \
+    bash "$work/objects" "$work/told" "$work/holds" &
 user=$!
 for ((i = 0; i < 500; i++)); do
     [[ $("$ipclift" waits --json | grep -c '"tid"') == 3 ]] && break
@@ -51,6 +74,12 @@ for what in "sem 0" "msg 0" "shm 0" "mq jobs"; do
     "$ipclift" show --json $what >"$work/out/show ${what% *}"
 done
 "$ipclift" show --json mq empty >"$work/out/show mq.2"
+for ((i = 0; i < 500; i++)); do
+    "$ipclift" show --json msg 1 >"$work/out/show msg.2"
+    "$ipclift" show --json mq held >"$work/out/show mq.3" &&
+        grep -q '"tid"' "$work/out/show mq.3" && break
+    sleep 0.02
+done
 "$ipclift" create "$listed" >/dev/null
 "$ipclift" doctor --quick --json >"$work/out/doctor"
 for command in waits locks tasks events get registries; do
