@@ -620,6 +620,8 @@ static inline int receive_once(struct caller *c, const struct mq_desc *d,
 
 	if (likely(err != NOT_BIASED))
 		return err;
+	if (mqlease_concerns(c, q))
+		task_check_lifeline(c);
 	err = mq_lock(c, d);
 	if (unlikely(err))
 		return err;
@@ -661,8 +663,6 @@ static long receive(struct caller *c, const struct mq_desc *d, void *user,
 	/* Until a large message is out of the own block, a handler must not
 	 * make a call that uses it. */
 	section_begin(c);
-	if (mqlease_concerns(c, q))
-		task_check_lifeline(c);
 	err = BLOCKED;
 	looked = !must_wait(c, q);
 	if (likely(looked))

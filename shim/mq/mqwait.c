@@ -372,6 +372,8 @@ int mq_sleep_receive(struct caller *c, const struct mq_desc *d,
 		return may;
 	if (!may)
 		err = mq_own_block(c, MQ_COPY_MAX);
+	if (mqlease_concerns(c, q))
+		task_check_lifeline(c);
 	if (!may && !err)
 		look(c, &spin, q, USER_RECEIVER);
 	if (!err)

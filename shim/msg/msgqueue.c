@@ -172,7 +172,7 @@ static void link_by_stamp(struct caller *c, struct msgqueue *q, struct msg *m)
 }
 
 /* m is the oldest of its type. size: as m has it. */
-static void unlink_msg(
+static inline void unlink_msg(
 	struct caller *c, struct msgqueue *q, struct msg *m, u64 size)
 {
 	struct msg *successor = msg_at(c, m->type_next);
@@ -767,7 +767,7 @@ int msgqueue_put_biased(
 /* ---- receiving ---- */
 
 /* Part of an operation. */
-static inline void take_out(
+static inline __attribute__((flatten)) void take_out(
 	struct caller *c, struct msgqueue *q, struct msg *m, struct parcel *p)
 {
 	p->type = m->node.key;

@@ -222,7 +222,8 @@ static s64 receive_wait(struct caller *c, struct slot *s, struct msgqueue *q,
 
 /* What one try tells the next. */
 struct tries {
-	int slept; /* the section has ended */
+	int slept;  /* the section has ended */
+	int linked; /* the lifeline is, if it can be: only once */
 	struct spin spin;
 };
 
@@ -342,10 +343,19 @@ static __attribute__((noinline)) s64 receive_leased(struct caller *c,
 
 /* Before a message is looked for: 0, or SLEEP_RETRY with the lock released. */
 static __attribute__((noinline)) s64 lease_begin(
-	struct caller *c, struct slot *s, u64 ident, struct msgqueue *q)
+	struct caller *c, struct slot *s, u64 ident, struct msgqueue *q,
+	struct tries *t)
 {
+	const struct task *own = task_own(c);
 	int found;
 
+	/* By which others notice our end. */
+	if (!t->linked && (!atom_load_relaxed(&own->life) || task_suspect(own))) {
+		lock_release(c, &s->lock);
+		t->linked = 1;
+		task_check_lifeline(c);
+		return SLEEP_RETRY;
+	}
 	msg_thread(c)->trim_left = 0;
 	found = msglease_acknowledge(c, s, q) ||
 		msglease_look(c, s, q, TASK_LOOK_NOT);
@@ -418,7 +428,7 @@ static s64 receive_once(struct caller *c, struct slot *s, u64 ident,
 	users_note(c, s, &q->users, USER_RECEIVER);
 	msg_thread(c)->sent_in_row = 0;
 	if (msglease_concerns(c, q)) {
-		ret = lease_begin(c, s, ident, q);
+		ret = lease_begin(c, s, ident, q, t);
 		if (ret)
 			return ret;
 	}
@@ -438,15 +448,6 @@ static s64 receive_once(struct caller *c, struct slot *s, u64 ident,
 	return receive_found(c, s, ident, q, r, m, &p);
 }
 
-/* By which others notice our end, once: who has none is asked for (task.h). */
-static inline void link_lifeline(struct caller *c, const struct slot *s)
-{
-	const struct msgqueue *q = msg_body(c, s);
-
-	if (q && msglease_concerns(c, q))
-		task_check_lifeline(c);
-}
-
 static s64 receive(struct caller *c, s32 id, const struct request *r)
 {
 	struct slot *s;
@@ -457,7 +458,6 @@ static s64 receive(struct caller *c, s32 id, const struct request *r)
 	s = ids_find(c, FAC_MSG, id, &ident);
 	if (unlikely(!s))
 		return -EINVAL;
-	link_lifeline(c, s);
 	for (;;) {
 		ret = perm_check_of(c, s, ident, PERM_R);
 		if (unlikely(ret))
