@@ -342,41 +342,52 @@ static void put_leased(struct caller *c, const struct mqueue *q, struct sink *k)
 	}
 }
 
+/* The queue with its lock held; NULL with *ret_err. `enter`: caller_enroll, or
+ * mq_enter of those who store. */
+static struct mqueue *begin_mq(struct caller *c, const struct mq_desc *d,
+	int (*enter)(struct caller *c), int *ret_err)
+{
+	struct mqueue *q;
+
+	*ret_err = enter(c);
+	if (!*ret_err)
+		*ret_err = mq_lock(c, d);
+	if (*ret_err)
+		return NULL;
+	q = mq_body(c, d->s);
+	if (q)
+		return q;
+	lock_release(c, &d->s->lock);
+	*ret_err = -EBADF;
+	return NULL;
+}
+
 s64 dump_mq_messages(struct caller *c, const struct mq_desc *d,
 	struct dump_mqueue *ret, void *to, u64 cap)
 {
 	struct sink k = {to, cap, 0};
 	struct prioq_walk walk = {0, 0, 0};
-	struct mqueue *q;
-	int err = caller_enroll(c);
+	int err;
+	struct mqueue *q = begin_mq(c, d, caller_enroll, &err);
 
-	if (!err)
-		err = mq_lock(c, d);
-	if (err)
+	if (!q)
 		return err;
-	q = mq_body(c, d->s);
-	if (q) {
-		*ret = (struct dump_mqueue){
-			q->atime, q->mtime, q->ctime, q->ruid, 0};
-		put_leased(c, q, &k);
-		while (prioq_walk_next(c, &q->msgs, &walk))
-			put_item(c, q, &walk, &k);
-		err = c->damaged ? damage_abort(c) : 0;
-	}
+	*ret = (struct dump_mqueue){q->atime, q->mtime, q->ctime, q->ruid, 0};
+	put_leased(c, q, &k);
+	while (prioq_walk_next(c, &q->msgs, &walk))
+		put_item(c, q, &walk, &k);
+	err = c->damaged ? damage_abort(c) : 0;
 	lock_release(c, &d->s->lock);
-	return err ? err : q ? (s64)k.used : -EBADF;
+	return err ? err : (s64)k.used;
 }
 
 int load_mq_room(struct caller *c, const struct mq_desc *d, u32 maxmsg)
 {
-	struct mqueue *q;
-	int err = mq_enter(c);
+	int err;
+	struct mqueue *q = begin_mq(c, d, mq_enter, &err);
 
-	if (!err)
-		err = mq_lock(c, d);
-	if (err)
+	if (!q)
 		return err;
-	q = mq_body(c, d->s);
 	journal_set32(c, &q->maxmsg, maxmsg);
 	journal_commit(c);
 	lock_release(c, &d->s->lock);
@@ -386,24 +397,19 @@ int load_mq_room(struct caller *c, const struct mq_desc *d, u32 maxmsg)
 int load_mqueue(struct caller *c, const struct mq_desc *d,
 	const struct dump_perm *p, const struct dump_mqueue *m)
 {
-	struct mqueue *q;
-	int err = mq_enter(c);
+	int err;
+	struct mqueue *q = begin_mq(c, d, mq_enter, &err);
 
-	if (!err)
-		err = mq_lock(c, d);
-	if (err)
+	if (!q)
 		return err;
-	q = mq_body(c, d->s);
-	if (q) {
-		set_perm(c, d->s, p);
-		journal_set32(c, &q->ruid, m->ruid);
-		journal_commit(c);
-		atom_store_release(&q->atime, m->atime);
-		atom_store_release(&q->mtime, m->mtime);
-		atom_store_release(&q->ctime, m->ctime);
-	}
+	set_perm(c, d->s, p);
+	journal_set32(c, &q->ruid, m->ruid);
+	journal_commit(c);
+	atom_store_release(&q->atime, m->atime);
+	atom_store_release(&q->mtime, m->mtime);
+	atom_store_release(&q->ctime, m->ctime);
 	lock_release(c, &d->s->lock);
-	return q ? 0 : -EBADF;
+	return 0;
 }
 
 /* ---- ids ---- */

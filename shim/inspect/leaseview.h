@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
  * What has been received from a queue and not acknowledged (object/lease.h):
- * for the command.
+ * shared by msgview.h and mqview.h.
  */
 #ifndef IPCLIFT_INSPECT_LEASEVIEW_H
 #define IPCLIFT_INSPECT_LEASEVIEW_H
 
-#include "mq/mqueue.h"
 #include "registry/caller.h"
 
 /* A message on lease. */
@@ -17,11 +16,9 @@ struct lease_view {
 	s64 since;    /* realtime seconds */
 };
 
-/* At most n into ret, the last received first; the number there are. -EINVAL,
- * -EACCES, -EIDRM, -EBADF, and -ENOMEM of enrolling. One hold of the queue's lock.
- */
-s32 msg_leases(struct caller *c, s32 id, struct lease_view *ret, u32 n);
-s32 mq_leases(struct caller *c, const struct mq_desc *d, struct lease_view *ret,
-	u32 n);
+/* At most n into ret, the last received first; the number there are. by_msg: of
+ * a System V queue. The queue's lock is held; the caller looks at `damaged`. */
+u32 lease_views(struct caller *c, const struct leases *ls, int by_msg,
+	struct lease_view *ret, u32 n);
 
 #endif

@@ -191,6 +191,22 @@ s32 mq_sleepers(struct caller *c, const struct mq_desc *d,
 	return err ? err : (s32)found;
 }
 
+s32 mq_leases(struct caller *c, const struct mq_desc *d, struct lease_view *ret,
+	u32 n)
+{
+	struct mqueue *q;
+	u32 found;
+	int err = view_lock(c, d, &q);
+
+	if (err)
+		return err;
+	found = lease_views(c, &q->leases, 0, ret, n);
+	if (c->damaged)
+		err = damage_abort(c);
+	lock_release(c, &d->s->lock);
+	return err ? err : (s32)found;
+}
+
 int mq_in_use(struct caller *c, const struct mq_desc *d)
 {
 	const struct mqueue *q = mq_body(c, d->s);

@@ -9,6 +9,7 @@
 #ifndef IPCLIFT_INSPECT_MQVIEW_H
 #define IPCLIFT_INSPECT_MQVIEW_H
 
+#include "inspect/leaseview.h"
 #include "mq/mqueue.h"
 
 /* A queue. `desc` names it for mq_stat, mq_status, and the functions below; it
@@ -59,12 +60,14 @@ struct mq_sleeper {
 	s64 since;     /* realtime seconds */
 };
 
-/* At most n into ret; the number there are, or for many one above n. -EBADF if the queue is gone, and
- * -ENOMEM of enrolling. */
+/* At most n into ret; the number there are, or for many one above n. -EBADF if
+ * the queue is gone, and -ENOMEM of enrolling. Leases: the last received first. */
 s32 mq_entries(
 	struct caller *c, const struct mq_desc *d, struct mq_entry *ret, u32 n);
 s32 mq_sleepers(struct caller *c, const struct mq_desc *d,
 	struct mq_sleeper *ret, u32 n);
+s32 mq_leases(struct caller *c, const struct mq_desc *d, struct lease_view *ret,
+	u32 n);
 
 /* Which process holds descriptors of the queue is known to the kernel alone
  * (/proc/PID/fd: dev and ino of mqueue). 1 if any does, 0 if none; always 1 for

@@ -105,3 +105,19 @@ s32 msg_sleepers(struct caller *c, s32 id, struct msg_sleeper *ret, u32 n)
 	lock_release(c, &s->lock);
 	return err ? err : (s32)found;
 }
+
+s32 msg_leases(struct caller *c, s32 id, struct lease_view *ret, u32 n)
+{
+	struct msgqueue *q;
+	struct slot *s;
+	u32 found;
+	int err = view_lock(c, id, &s, &q);
+
+	if (err)
+		return err;
+	found = lease_views(c, &q->leases, 1, ret, n);
+	if (c->damaged)
+		err = damage_abort(c);
+	lock_release(c, &s->lock);
+	return err ? err : (s32)found;
+}

@@ -8,6 +8,7 @@
 #ifndef IPCLIFT_INSPECT_MSGVIEW_H
 #define IPCLIFT_INSPECT_MSGVIEW_H
 
+#include "inspect/leaseview.h"
 #include "msg/msg.h"
 
 /* A message, in the order of sending. */
@@ -36,8 +37,9 @@ struct msg_sleeper {
 
 /* At most n into ret; the number there are, or for many entries one above n.
  * -EINVAL, -EACCES, -EIDRM, and -ENOMEM of enrolling. Sleepers: receivers first,
- * each in its order. */
+ * each in its order; leases: the last received first. */
 s64 msg_entries(struct caller *c, s32 id, struct msg_entry *ret, u64 n);
 s32 msg_sleepers(struct caller *c, s32 id, struct msg_sleeper *ret, u32 n);
+s32 msg_leases(struct caller *c, s32 id, struct lease_view *ret, u32 n);
 
 #endif

@@ -312,20 +312,26 @@ void mqlease_give_back(
 
 /* ---- from outside ---- */
 
+/* One queue's records by `decide`, LEASE_MOST that go back in a hold of the
+ * lock; 0, or what mq_enter or mq_lock says. */
 static int settle(
 	struct caller *c, const struct mq_desc *d, lease_decide *decide)
 {
 	int err = mq_enter(c);
+	u32 n_back = 0;
 
-	section_begin(c);
-	if (!err)
-		err = mq_lock(c, d);
-	if (!err) {
-		walk(c, d, mq_body(c, d->s), decide, TASK_LOOK_NOW);
-		lock_release(c, &d->s->lock);
-		mqlease_settle(c);
-	}
-	section_end(c);
+	do {
+		section_begin(c);
+		if (!err)
+			err = mq_lock(c, d);
+		if (!err) {
+			n_back = walk(c, d, mq_body(c, d->s), decide,
+				TASK_LOOK_NOW);
+			lock_release(c, &d->s->lock);
+			mqlease_settle(c);
+		}
+		section_end(c);
+	} while (!err && n_back == LEASE_MOST);
 	return err;
 }
 

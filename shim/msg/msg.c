@@ -332,10 +332,8 @@ int msg_set(struct caller *c, s32 id, u32 uid, u32 gid, u32 mode, u64 qbytes)
 	q = msg_body(c, s);
 	object_set_locked(c, s, uid, gid, mode);
 	journal_set64(c, &q->qbytes, (u32)qbytes);
-	journal_set32(c, &q->pending, MSG_PEND_RECEIVERS | MSG_PEND_SENDERS);
-	msgqueue_crash_guard(c, q);
-	journal_commit(c);
-	msgqueue_wake(c, s);
+	msgqueue_commit_and_wake(
+		c, s, q, MSG_PEND_RECEIVERS | MSG_PEND_SENDERS);
 	lock_release(c, &s->lock);
 	return 0;
 }

@@ -192,23 +192,28 @@ void msglease_give_back(
 
 /* ---- from outside ---- */
 
-/* One queue's records by `decide`; 0, or what msg_lock says. */
+/* One queue's records by `decide`, LEASE_MOST that go back in a hold of the
+ * lock; 0, or what msg_lock says. */
 static int settle(
 	struct caller *c, struct slot *s, u64 ident, lease_decide *decide)
 {
-	struct msgqueue *q;
+	u32 n_back;
 	int err;
 
-	section_begin(c);
-	err = msg_lock(c, s, ident);
-	if (!err) {
-		q = msg_body(c, s);
-		if (walk(c, q, decide, TASK_LOOK_NOW))
-			msgqueue_wake(c, s);
-		lock_release(c, &s->lock);
-		msglease_trim(c, s, ident);
-	}
-	section_end(c);
+	do {
+		section_begin(c);
+		n_back = 0;
+		err = msg_lock(c, s, ident);
+		if (!err) {
+			n_back = walk(
+				c, msg_body(c, s), decide, TASK_LOOK_NOW);
+			if (n_back)
+				msgqueue_wake(c, s);
+			lock_release(c, &s->lock);
+			msglease_trim(c, s, ident);
+		}
+		section_end(c);
+	} while (n_back == LEASE_MOST);
 	return err;
 }
 
@@ -280,10 +285,7 @@ int msg_set_leasing(struct caller *c, s32 id, int on)
 	journal_set32(c, &q->leasing,
 		on ? q->leasing | LEASES_ON : q->leasing & ~LEASES_ON);
 	/* Who sleeps has no record, or one too many. */
-	journal_set32(c, &q->pending, q->pending | MSG_PEND_RECEIVERS);
-	msgqueue_crash_guard(c, q);
-	journal_commit(c);
-	msgqueue_wake(c, s);
+	msgqueue_commit_and_wake(c, s, q, MSG_PEND_RECEIVERS);
 	lock_release(c, &s->lock);
 	return 0;
 }

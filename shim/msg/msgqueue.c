@@ -507,6 +507,15 @@ void msgqueue_wake(struct caller *c, struct slot *s)
 	wait_crash_guard_end(c);
 }
 
+void msgqueue_commit_and_wake(
+	struct caller *c, struct slot *s, struct msgqueue *q, u32 pending)
+{
+	journal_set32(c, &q->pending, q->pending | pending);
+	msgqueue_crash_guard(c, q);
+	journal_commit(c);
+	msgqueue_wake(c, s);
+}
+
 /* ---- sending ---- */
 
 static void note_sent(struct caller *c, struct msgqueue *q, u32 pid)

@@ -235,6 +235,9 @@ void msgqueue_dequeue(
  */
 void msgqueue_crash_guard(struct caller *c, struct msgqueue *q);
 void msgqueue_wake(struct caller *c, struct slot *s);
+/* All of that: the operation is committed, with these as pending. */
+void msgqueue_commit_and_wake(
+	struct caller *c, struct slot *s, struct msgqueue *q, u32 pending);
 /* End every sleeper with a result (RMID), or HOLD_LEAVES of them: then 1. */
 int msgqueue_cancel_some(struct caller *c, struct msgqueue *q, s32 result);
 

@@ -225,7 +225,8 @@ u32 lease_walk(struct caller *c, struct leases *ls, lease_decide *decide,
 	struct ref *first;
 	u32 n_back = 0;
 
-	while ((first = walk_once(c, ls, decide, look, ends, arg)) &&
+	while (n_back < LEASE_MOST &&
+		(first = walk_once(c, ls, decide, look, ends, arg)) &&
 		ends->put_back(c, arg, first) && !c->damaged)
 		n_back++;
 	if (unlikely(c->damaged)) {
