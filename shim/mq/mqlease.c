@@ -202,7 +202,8 @@ void mqlease_begin(struct caller *c, const struct mq_desc *d, struct mqueue *q)
 {
 	if (!q->leases.used.off)
 		return;
-	walk(c, d, q, lease_own, TASK_LOOK_NOT);
+	if (!c->lease_batch)
+		walk(c, d, q, lease_own, TASK_LOOK_NOT);
 	walk(c, d, q, lease_orphans, TASK_LOOK_NOT);
 }
 
@@ -231,8 +232,10 @@ void mqlease_taken(
 			if (l)
 				journal_set64(c, &l->stamp, o->stamp);
 			lease_free(c, &q->leases, at);
-			return;
+			break;
 		}
+	if (l)
+		c->lease_stamp = l->stamp;
 }
 
 void mqlease_hold(struct caller *c, struct mqueue *q, struct lease *l,
@@ -346,6 +349,11 @@ void mqlease_polled(struct caller *c, const struct mq_desc *d)
 int mq_acknowledge(struct caller *c, const struct mq_desc *d)
 {
 	return settle(c, d, lease_own);
+}
+
+int mq_give_back(struct caller *c, const struct mq_desc *d)
+{
+	return settle(c, d, lease_return);
 }
 
 static void each_queue(struct caller *c, lease_decide *decide)

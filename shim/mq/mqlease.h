@@ -58,6 +58,16 @@ void mqlease_hold(struct caller *c, struct mqueue *q, struct lease *l,
  * No lock is held. */
 int mqlease_fetch(
 	struct caller *c, const struct mq_desc *d, u64 record, u32 len);
+/* What a sleeper was handed on lease by that record: as mqlease_fetch if it is
+ * large. */
+static inline int mqlease_handed(
+	struct caller *c, const struct mq_desc *d, struct ref record, u32 len)
+{
+	const struct lease *l = lease_at(c, record);
+
+	c->lease_stamp = l ? l->stamp : 0;
+	return len > MQ_COPY_MAX ? mqlease_fetch(c, d, record.off, len) : 0;
+}
 /* What this thread has on lease goes back, for it is cancelled. No lock is
  * held. */
 void mqlease_give_back(
@@ -69,6 +79,7 @@ void mqlease_polled(struct caller *c, const struct mq_desc *d);
 /* As those of msg/msg.h. */
 int mq_set_leasing(struct caller *c, const struct mq_desc *d, int on);
 int mq_acknowledge(struct caller *c, const struct mq_desc *d);
+int mq_give_back(struct caller *c, const struct mq_desc *d);
 void mq_acknowledge_all(struct caller *c);
 void mq_leases_look(struct caller *c);
 

@@ -146,9 +146,9 @@ static s32 class_finish(struct caller *c, struct sleeper *sl, s32 result)
 	m->len = result;
 	m->prio = wait_own(c)->msg_prio;
 	m->small = NULL;
-	if (unlikely(wait_own(c)->lease_mq.off && m->len > MQ_COPY_MAX)) {
-		s32 err = mqlease_fetch(c, ((struct mq_sleep *)sl)->d,
-			wait_own(c)->lease_mq.off, m->len);
+	if (unlikely(wait_own(c)->lease_mq.off)) {
+		s32 err = mqlease_handed(c, ((struct mq_sleep *)sl)->d,
+			wait_own(c)->lease_mq, m->len);
 
 		if (err)
 			return err;

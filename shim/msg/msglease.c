@@ -114,7 +114,8 @@ static int walk_and_wake(struct caller *c, struct slot *s, struct msgqueue *q,
 
 int msglease_acknowledge(struct caller *c, struct slot *s, struct msgqueue *q)
 {
-	return walk_and_wake(c, s, q, lease_own, TASK_LOOK_NOT);
+	return !c->lease_batch &&
+	       walk_and_wake(c, s, q, lease_own, TASK_LOOK_NOT);
 }
 
 int msglease_look(
@@ -217,7 +218,7 @@ static int settle(
 	return err;
 }
 
-int msg_acknowledge(struct caller *c, s32 id)
+static int settle_id(struct caller *c, s32 id, lease_decide *decide)
 {
 	struct slot *s;
 	u64 ident;
@@ -229,7 +230,17 @@ int msg_acknowledge(struct caller *c, s32 id)
 	err = caller_enroll(c);
 	if (!err)
 		err = journal_reserve(c, MSG_ENTRIES);
-	return err ? err : settle(c, s, ident, lease_own);
+	return err ? err : settle(c, s, ident, decide);
+}
+
+int msg_acknowledge(struct caller *c, s32 id)
+{
+	return settle_id(c, id, lease_own);
+}
+
+int msg_give_back(struct caller *c, s32 id)
+{
+	return settle_id(c, id, lease_return);
 }
 
 static u32 each_queue(struct caller *c, lease_decide *decide)

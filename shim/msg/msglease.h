@@ -60,13 +60,14 @@ void msglease_trim(struct caller *c, struct slot *s, u64 ident);
 
 /*
  * Leases (object/lease.h). Of one queue on or off: its owner, or root. 0,
- * -EINVAL,
- * -EPERM. Acknowledge what this thread has received from it: 0, -EINVAL, -EIDRM.
- * All: what this process has of any queue, at its end in order. Look: give back
- * what exited processes had, of any queue. No lock may be held.
+ * -EINVAL, -EPERM. Acknowledge, or give back, what this thread has received from
+ * it: 0, -EINVAL, -EIDRM. All: what this process has of any queue, at its end in
+ * order. Look: give back what exited processes had, of any queue. No lock may be
+ * held.
  */
 int msg_set_leasing(struct caller *c, s32 id, int on);
 int msg_acknowledge(struct caller *c, s32 id);
+int msg_give_back(struct caller *c, s32 id);
 void msg_acknowledge_all(struct caller *c);
 void msg_leases_look(struct caller *c);
 

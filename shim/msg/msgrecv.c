@@ -119,6 +119,7 @@ static s32 receiver_finish(struct caller *c, struct sleeper *sl, s32 result)
 	if (result < 0)
 		return result;
 	parcel_of_waiter(c, &p);
+	c->lease_stamp = p.stamp;
 	if (unlikely(p.where == MSG_IN_LEASE)) {
 		result = fetch_handed(c, sl->slot, &p);
 		if (result)
@@ -336,6 +337,7 @@ static __attribute__((noinline)) s64 receive_leased(struct caller *c,
 	lock_release(c, &s->lock);
 	if (unlikely(msg_thread(c)->trim_left))
 		msglease_trim(c, s, ident);
+	c->lease_stamp = p->stamp;
 	if (!ret && where != MSG_IN_CELL)
 		ret = msglease_fetch(c, s, ident, p);
 	return ret ? ret : copy_out(c, r, p);

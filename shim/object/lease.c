@@ -171,6 +171,16 @@ enum lease_ending lease_orphans(struct caller *c, const struct lease *l,
 					: LEASE_DROP;
 }
 
+enum lease_ending lease_return(struct caller *c, const struct lease *l,
+	enum task_look look, u32 *n)
+{
+	(void)look, (void)n;
+	return lease_is_own(c, l) && l->state == LEASE_HELD &&
+			       !lease_undelivered(c, l)
+		       ? LEASE_PUT_BACK
+		       : LEASE_KEEP;
+}
+
 /* Is a received before b? System V queues have no priority here. */
 static int before(const struct lease *a, const struct lease *b)
 {

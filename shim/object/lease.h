@@ -10,8 +10,9 @@
  *   FREE    READY   a receiver, before it takes or sleeps
  *   READY   HELD    the operation by which it gets the message: its own, or the
  *                   sender's that hands it over
- *   HELD    READY   acknowledged: it receives again, or ipclift_ack; not by a handler
- *                   that interrupted the very call which is about to return it
+ *   HELD    READY   acknowledged: it receives again (unless caller.lease_batch), or
+ *                   ipclift_ack; not by a handler that interrupted the very call
+ *                   which is about to return it
  *   HELD    DONE    the same, of a message with a large block; the block goes
  *   DONE    READY   next, as operations of their own
  *   any     FREE    the holder's process ended in order (HELD, DONE), or is gone
@@ -113,6 +114,7 @@ void lease_free(struct caller *c, struct leases *ls, struct ref *at);
  *                  ours, by turns, if that is gone
  *   lease_ours     what this process has, at its end
  *   lease_orphans  what processes had that are gone, as far as `look` goes, goes back
+ *   lease_return   what this thread has goes back
  * What is lease_undelivered is not acknowledged, but kept by its own thread,
  * and else put back.
  */
@@ -125,7 +127,7 @@ enum lease_ending {
 /* n: counts, from 0 in each walk. */
 typedef enum lease_ending lease_decide(struct caller *c, const struct lease *l,
 	enum task_look look, u32 *n);
-lease_decide lease_own, lease_ours, lease_orphans;
+lease_decide lease_own, lease_ours, lease_orphans, lease_return;
 
 /* What a kind of queue does, with its own `arg`; at: where the record stands.
  */

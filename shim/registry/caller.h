@@ -171,6 +171,8 @@ struct caller {
 	u32 may_leave; /* sleepers that may yet be let through in this hold */
 	u32 leasing;   /* facilities of which it leases what it receives, a bit
 			* each: object/lease.h */
+	u32 lease_batch; /* 1: its next receive acknowledges nothing */
+	u64 lease_stamp; /* of what it received last, on lease */
 };
 
 /* The count of an object, which begins anew if there is none. */

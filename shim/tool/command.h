@@ -34,6 +34,6 @@ extern const struct command run_command, ls_command, show_command, rm_command,
 	locks_command, tasks_command, events_command, save_command,
 	restore_command, bench_command, doctor_command, mount_command,
 	create_command, registries_command, destroy_command, top_command,
-	metrics_command;
+	metrics_command, bridge_command;
 
 #endif

@@ -43,6 +43,9 @@ static const struct command *const commands[] = {
 	&save_command,
 	&restore_command,
 	&mount_command,
+#ifdef IPCLIFT_HIREDIS
+	&bridge_command,
+#endif
 	&bench_command,
 	&doctor_command,
 };

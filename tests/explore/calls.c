@@ -84,7 +84,13 @@ s64 call_make(struct caller *c, const struct call *k, s64 *out)
 		return msg_set(c, id, 0, 0, 0600, (u64)k->arg[0]);
 	case CALL_MSGACK:
 		return msg_acknowledge(c, id);
+	case CALL_MSGBACK:
+		return msg_give_back(c, id);
+	case CALL_BATCH:
+		c->lease_batch = 1;
+		return 0;
 	case CALL_MQACK:
+	case CALL_MQBACK:
 	case CALL_MQSEND:
 	case CALL_MQRECV:
 	case CALL_MQNOTIFY:

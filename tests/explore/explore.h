@@ -45,6 +45,8 @@ enum call_op {
 	CALL_MSGSTAT,
 	CALL_MSGSET,
 	CALL_MSGACK,
+	CALL_MSGBACK, /* give back what is on lease */
+	CALL_BATCH,   /* from now on a receive acknowledges nothing */
 	CALL_MQSEND,
 	CALL_MQRECV,
 	CALL_MQNOTIFY,
@@ -54,6 +56,7 @@ enum call_op {
 	CALL_MQATTR,
 	CALL_MQPOLL, /* arg: 1 = stays in poll */
 	CALL_MQACK,
+	CALL_MQBACK,
 	CALL_SHMGET,
 	CALL_SHMAT,
 	CALL_SHMDT,

@@ -70,6 +70,8 @@ s64 mq_call_make(struct caller *c, const struct call *k, s64 *out)
 		return mq_set_notify(c, &d, &event);
 	case CALL_MQACK:
 		return mq_acknowledge(c, &d);
+	case CALL_MQBACK:
+		return mq_give_back(c, &d);
 	case CALL_MQUNLINK:
 		return mqueue_unlink(c, "q", 1);
 	case CALL_MQATTR:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * ipclift metrics --listen: GET /metrics, by libmicrohttpd with one thread; the
- * main one waits for a signal. See metrics.h.
+ * GET /metrics, by libmicrohttpd with one thread; the main one waits for a
+ * signal. See metrics.h.
  */
 #include "tool/view/metrics.h"
 
@@ -11,7 +11,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <microhttpd.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -20,9 +19,10 @@
 #define CONNECTIONS 16u
 #define CONNECTION_SECONDS 10u
 
-struct served {
-	struct caller *c;
-	const char *path;
+struct http {
+	struct MHD_Daemon *daemon;
+	metrics_fill *fill;
+	void *arg;
 };
 
 static enum MHD_Result reply(struct MHD_Connection *connection, unsigned status,
@@ -48,14 +48,12 @@ static enum MHD_Result refuse(
 		strlen(line), MHD_RESPMEM_PERSISTENT);
 }
 
-/* A registry that has gone, or is another one now, is looked for again. */
 static enum MHD_Result answer(void *arg, struct MHD_Connection *connection,
 	const char *url, const char *method, const char *version,
 	const char *data, size_t *data_size, void **state)
 {
-	struct served *s = arg;
+	const struct http *h = arg;
 	struct text t = {0};
-	int there;
 
 	(void)version;
 	(void)data;
@@ -66,8 +64,7 @@ static enum MHD_Result answer(void *arg, struct MHD_Connection *connection,
 			connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
 	if (strcmp(url, "/metrics") != 0)
 		return refuse(connection, MHD_HTTP_NOT_FOUND, "see /metrics\n");
-	there = registry_glance_still() || !registry_glance_again();
-	metrics_text(there ? s->c : NULL, s->path, &t);
+	h->fill(h->arg, &t);
 	if (t.failed) {
 		text_deinit(&t);
 		return refuse(connection, MHD_HTTP_INTERNAL_SERVER_ERROR,
@@ -110,52 +107,68 @@ static int parse_where(const char *where, struct sockaddr_storage *ret)
 	return 0;
 }
 
-int metrics_listen(struct caller *c, const char *path, const char *where)
+struct http *http_start(const char *where, metrics_fill *fill, void *arg,
+	int *ret)
 {
-	struct served served = {c, path};
+	static struct http http;
 	struct sockaddr_storage at;
 	const union MHD_DaemonInfo *info;
-	struct MHD_Daemon *d;
-	sigset_t ends;
-	int signo;
 
-	if (parse_where(where, &at))
-		return usage_error(
+	*ret = EXIT_OK;
+	if (parse_where(where, &at)) {
+		*ret = usage_error(
 			"--listen: '%.80s' is no ADDRESS:PORT", where);
-	sigemptyset(&ends);
-	sigaddset(&ends, SIGINT);
-	sigaddset(&ends, SIGTERM);
-	sigaddset(&ends, SIGHUP);
-	/* Before there is a thread, which would get them. */
-	sigprocmask(SIG_BLOCK, &ends, NULL);
+		return NULL;
+	}
+	http = (struct http){.fill = fill, .arg = arg};
 	signal(SIGPIPE, SIG_IGN);
 	errno = 0;
-	d = MHD_start_daemon(
+	http.daemon = MHD_start_daemon(
 		MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD |
 			(at.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0),
-		0, NULL, NULL, answer, &served, MHD_OPTION_SOCK_ADDR, &at,
+		0, NULL, NULL, answer, &http, MHD_OPTION_SOCK_ADDR, &at,
 		MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
 		MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_SECONDS,
 		MHD_OPTION_END);
-	if (!d)
-		return failure("--listen: %.80s: %s", where,
+	if (!http.daemon) {
+		*ret = failure("--listen: %.80s: %s", where,
 			errno ? strerror(errno) : "cannot listen there");
+		return NULL;
+	}
 	/* Port 0 is any. */
-	info = MHD_get_daemon_info(d, MHD_DAEMON_INFO_BIND_PORT);
+	info = MHD_get_daemon_info(http.daemon, MHD_DAEMON_INFO_BIND_PORT);
 	printf("listening on port %u\n", info ? info->port : 0u);
 	fflush(stdout);
-	sigwait(&ends, &signo);
-	MHD_stop_daemon(d);
-	return EXIT_OK;
+	return &http;
+}
+
+void http_stop(struct http *h)
+{
+	MHD_stop_daemon(h->daemon);
 }
 #else
-int metrics_listen(struct caller *c, const char *path, const char *where)
+struct http *http_start(const char *where, metrics_fill *fill, void *arg,
+	int *ret)
 {
-	(void)c;
-	(void)path;
 	(void)where;
-	return failure(
-		"built without libmicrohttpd: --output, or build it with "
-		"libmicrohttpd-dev");
+	(void)fill;
+	(void)arg;
+	*ret = failure("built without libmicrohttpd: write to a file, or build "
+		       "it with libmicrohttpd-dev");
+	return NULL;
+}
+
+void http_stop(struct http *h)
+{
+	(void)h;
 }
 #endif
+
+int http_ends(sigset_t *ret)
+{
+	sigemptyset(ret);
+	sigaddset(ret, SIGINT);
+	sigaddset(ret, SIGTERM);
+	sigaddset(ret, SIGHUP);
+	return sigprocmask(SIG_BLOCK, ret, NULL);
+}

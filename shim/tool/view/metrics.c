@@ -31,14 +31,14 @@ static const struct option_spec options[] = {
 
 /* ---- the format ---- */
 
-static void head(
+void metrics_head(
 	struct text *t, const char *name, const char *type, const char *help)
 {
 	text_print(t, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
 /* A label's value, as the format wants it. */
-static void label(struct text *t, const char *name, const char *value)
+void metrics_label(struct text *t, const char *name, const char *value)
 {
 	text_print(t, "%s=\"", name);
 	for (; *value; value++) {
@@ -52,7 +52,7 @@ static void label(struct text *t, const char *name, const char *value)
 	text_add(t, "\"", 1);
 }
 
-static void value(struct text *t, u64 v)
+void metrics_value(struct text *t, u64 v)
 {
 	text_print(t, " %llu\n", (unsigned long long)v);
 }
@@ -61,7 +61,7 @@ static void value(struct text *t, u64 v)
 static void by_kind(struct text *t, const char *name, u32 f, u64 v)
 {
 	text_print(t, "%s{kind=\"%s\"}", name, facility_names[f]);
-	value(t, v);
+	metrics_value(t, v);
 }
 
 static void by_object(
@@ -71,29 +71,29 @@ static void by_object(
 
 	snprintf(id, sizeof(id), "%d", o->id);
 	text_print(t, "%s{kind=\"%s\",", name, facility_names[o->facility]);
-	label(t, "id", o->facility == FAC_MQ ? o->name : id);
+	metrics_label(t, "id", o->facility == FAC_MQ ? o->name : id);
 	if (o->facility != FAC_MQ)
 		text_print(t, ",key=\"0x%08x\"", (unsigned)o->key);
 	text_print(t, "}");
-	value(t, v);
+	metrics_value(t, v);
 }
 
 static void single(struct text *t, const char *name, const char *type,
 	const char *help, u64 v)
 {
-	head(t, name, type, help);
+	metrics_head(t, name, type, help);
 	text_print(t, "%s", name);
-	value(t, v);
+	metrics_value(t, v);
 }
 
 /* ---- what is told ---- */
 
 static void print_up(struct text *t, const char *path, int up)
 {
-	head(t, "ipclift_up", "gauge",
+	metrics_head(t, "ipclift_up", "gauge",
 		"Whether the registry is there and can be read.");
 	text_print(t, "ipclift_up{");
-	label(t, "registry", path);
+	metrics_label(t, "registry", path);
 	text_print(t, "} %d\n", up);
 }
 
@@ -104,11 +104,11 @@ static void print_objects(struct text *t, const struct glance *g)
 	const struct control *k;
 	u32 f;
 
-	head(t, "ipclift_objects", "gauge", "Objects of a kind.");
+	metrics_head(t, "ipclift_objects", "gauge", "Objects of a kind.");
 	for (f = 0; f < N_FAC; f++)
 		by_kind(t, "ipclift_objects", f,
 			caller_header(g->c)->ids[f].in_use);
-	head(t, "ipclift_objects_limit", "gauge",
+	metrics_head(t, "ipclift_objects_limit", "gauge",
 		"Objects of a kind that there may be; none: no limit.");
 	for (f = 0; f < N_FAC; f++) {
 		k = control_find(limits[f]);
@@ -116,7 +116,7 @@ static void print_objects(struct text *t, const struct glance *g)
 			by_kind(t, "ipclift_objects_limit", f,
 				control_get(g->c, k));
 	}
-	head(t, "ipclift_limit", "gauge",
+	metrics_head(t, "ipclift_limit", "gauge",
 		"Limits, by the names of ipclift get.");
 	for (f = 0; f < n_controls; f++) {
 		/* The requested id, which is no limit. */
@@ -124,7 +124,7 @@ static void print_objects(struct text *t, const struct glance *g)
 			continue;
 		text_print(t, "ipclift_limit{name=\"%s\"}", controls[f].name);
 		if (controls[f].size == 8)
-			value(t, control_get(g->c, &controls[f]));
+			metrics_value(t, control_get(g->c, &controls[f]));
 		else
 			text_print(t, " %lld\n",
 				(long long)control_get(g->c, &controls[f]));
@@ -147,23 +147,23 @@ static void print_queues(struct text *t, const struct glance *g)
 {
 	u32 i;
 
-	head(t, "ipclift_queue_messages", "gauge", "Messages in a queue.");
+	metrics_head(t, "ipclift_queue_messages", "gauge", "Messages in a queue.");
 	for (i = 0; i < g->n_objects; i++)
 		if (is_queue(&g->objects[i]))
 			by_object(t, "ipclift_queue_messages", &g->objects[i],
 				g->objects[i].depth);
-	head(t, "ipclift_queue_bytes", "gauge", "Bytes in a queue.");
+	metrics_head(t, "ipclift_queue_bytes", "gauge", "Bytes in a queue.");
 	for (i = 0; i < g->n_objects; i++)
 		if (is_queue(&g->objects[i]))
 			by_object(t, "ipclift_queue_bytes", &g->objects[i],
 				g->objects[i].bytes);
-	head(t, "ipclift_queue_limit_bytes", "gauge",
+	metrics_head(t, "ipclift_queue_limit_bytes", "gauge",
 		"Bytes that a queue may have.");
 	for (i = 0; i < g->n_objects; i++)
 		if (is_queue(&g->objects[i]))
 			by_object(t, "ipclift_queue_limit_bytes",
 				&g->objects[i], g->objects[i].bytes_most);
-	head(t, "ipclift_queue_sent_total", "counter",
+	metrics_head(t, "ipclift_queue_sent_total", "counter",
 		"Messages sent to a System V queue.");
 	for (i = 0; i < g->n_objects; i++)
 		if (g->objects[i].facility == FAC_MSG)
@@ -190,24 +190,24 @@ static void print_waiters(struct text *t, const struct glance *g)
 		if (o->waiters && (!*first || o->oldest < *first))
 			*first = o->oldest;
 	}
-	head(t, "ipclift_waiters", "gauge", "Threads asleep in a call.");
+	metrics_head(t, "ipclift_waiters", "gauge", "Threads asleep in a call.");
 	for (i = 0; i < N_FAC; i++)
 		if (i != FAC_SHM)
 			by_kind(t, "ipclift_waiters", i, n[i]);
-	head(t, "ipclift_oldest_waiter_seconds", "gauge",
+	metrics_head(t, "ipclift_oldest_waiter_seconds", "gauge",
 		"How long the one has slept that has slept longest; 0: nobody "
 		"does.");
 	for (i = 0; i < N_FAC; i++)
 		if (i != FAC_SHM)
 			by_kind(t, "ipclift_oldest_waiter_seconds", i,
 				seconds_since(g, oldest[i]));
-	head(t, "ipclift_object_waiters", "gauge",
+	metrics_head(t, "ipclift_object_waiters", "gauge",
 		"Threads asleep on an object; only of those that have some.");
 	for (i = 0; i < g->n_objects; i++)
 		if (g->objects[i].waiters)
 			by_object(t, "ipclift_object_waiters", &g->objects[i],
 				g->objects[i].waiters);
-	head(t, "ipclift_object_oldest_waiter_seconds", "gauge",
+	metrics_head(t, "ipclift_object_oldest_waiter_seconds", "gauge",
 		"The same of one object; only of those that have some.");
 	for (i = 0; i < g->n_objects; i++)
 		if (g->objects[i].waiters)
@@ -258,7 +258,7 @@ static void print_lock_row(struct text *t, const char *name, u32 row, u64 v)
 			facility_names[row % N_FAC]);
 	else
 		text_print(t, "%s{lock=\"%s\"}", name, others[row - 2 * N_FAC]);
-	value(t, v);
+	metrics_value(t, v);
 }
 
 static void print_locks(struct text *t, struct caller *c)
@@ -267,18 +267,18 @@ static void print_locks(struct text *t, struct caller *c)
 	u32 i;
 
 	lock_rows(c, rows);
-	head(t, "ipclift_locks_taken_total", "counter",
+	metrics_head(t, "ipclift_locks_taken_total", "counter",
 		"How often locks were taken. Calls that need none are not "
 		"counted.");
 	for (i = 0; i < LOCK_ROWS; i++)
 		print_lock_row(
 			t, "ipclift_locks_taken_total", i, rows[i].taken);
-	head(t, "ipclift_locks_found_held_total", "counter",
+	metrics_head(t, "ipclift_locks_found_held_total", "counter",
 		"How often a lock was found held.");
 	for (i = 0; i < LOCK_ROWS; i++)
 		print_lock_row(
 			t, "ipclift_locks_found_held_total", i, rows[i].held);
-	head(t, "ipclift_locks_slept_for_total", "counter",
+	metrics_head(t, "ipclift_locks_slept_for_total", "counter",
 		"How often a lock was slept for.");
 	for (i = 0; i < LOCK_ROWS; i++)
 		print_lock_row(
@@ -347,23 +347,22 @@ static int write_all(int fd, const struct text *t)
 	return 0;
 }
 
-/* Beside the file, and then in its place: nobody ever reads a half. */
-static int write_file(const struct text *t)
+int metrics_write(const char *path, const struct text *t)
 {
 	char beside[4096];
 	int fd, bad;
 
-	if (snprintf(beside, sizeof(beside), "%s.XXXXXX", output) >=
+	if (snprintf(beside, sizeof(beside), "%s.XXXXXX", path) >=
 		(int)sizeof(beside))
-		return failure("--output: the name is too long");
+		return failure("%s: the name is too long", path);
 	fd = mkostemp(beside, O_CLOEXEC);
 	if (fd < 0)
 		return failure("%s: %s", beside, strerror(errno));
 	bad = fchmod(fd, 0644) || write_all(fd, t);
 	bad = close(fd) || bad;
-	if (!bad && !rename(beside, output))
+	if (!bad && !rename(beside, path))
 		return EXIT_OK;
-	bad = failure("%s: %s", output, strerror(errno));
+	bad = failure("%s: %s", path, strerror(errno));
 	unlink(beside);
 	return bad;
 }
@@ -377,11 +376,34 @@ static int print_once(struct caller *c)
 	if (t.failed)
 		err = failure("out of memory");
 	else if (output)
-		err = write_file(&t);
+		err = metrics_write(output, &t);
 	else
 		fwrite(t.buf, 1, t.len, stdout);
 	text_deinit(&t);
 	return err;
+}
+
+/* A registry that has gone, or is another one now, is looked for again. */
+static void fill(void *c, struct text *t)
+{
+	int there = registry_glance_still() || !registry_glance_again();
+
+	metrics_text(there ? c : NULL, registry_path(), t);
+}
+
+static int listen_at(struct caller *c)
+{
+	struct http *h;
+	sigset_t ends;
+	int err, signo;
+
+	http_ends(&ends);
+	h = http_start(where, fill, c, &err);
+	if (!h)
+		return err;
+	sigwait(&ends, &signo);
+	http_stop(h);
+	return EXIT_OK;
 }
 
 static int metrics_main(int argc, char **argv)
@@ -394,8 +416,7 @@ static int metrics_main(int argc, char **argv)
 	c = err ? NULL : registry_glance(&err);
 	if (!c)
 		return err;
-	return where ? metrics_listen(c, registry_path(), where)
-		     : print_once(c);
+	return where ? listen_at(c) : print_once(c);
 }
 
 const struct command metrics_command = {

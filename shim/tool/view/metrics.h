@@ -5,6 +5,8 @@
 #ifndef IPCLIFT_TOOL_VIEW_METRICS_H
 #define IPCLIFT_TOOL_VIEW_METRICS_H
 
+#include <signal.h>
+
 #include "inspect/text.h"
 #include "registry/caller.h"
 
@@ -12,8 +14,28 @@
  * at path is not to be had. */
 void metrics_text(struct caller *c, const char *path, struct text *t);
 
-/* Answer GET /metrics at ADDRESS:PORT until a signal comes: an exit status.
- * EXIT_FAILED or EXIT_USAGE after a message. (listen.c) */
-int metrics_listen(struct caller *c, const char *path, const char *where);
+/* Into the file at path: beside it first, so that nobody ever reads a half. An
+ * exit status, after a message that begins with it. */
+int metrics_write(const char *path, const struct text *t);
+
+/* Parts of the format: "# HELP" and "# TYPE"; NAME="VALUE" with VALUE as the
+ * format wants it; a blank, the value and the line's end. */
+void metrics_head(
+	struct text *t, const char *name, const char *type, const char *help);
+void metrics_label(struct text *t, const char *name, const char *value);
+void metrics_value(struct text *t, u64 v);
+
+/* What GET /metrics is answered with, by another thread. */
+typedef void metrics_fill(void *arg, struct text *t);
+struct http;
+/* Answer at ADDRESS:PORT until http_stop; says which port it is. One at a time.
+ * NULL after a message: *ret is the exit status. The signals that end the
+ * command are blocked before, by http_ends, or its thread would get them.
+ * (listen.c) */
+struct http *http_start(const char *where, metrics_fill *fill, void *arg,
+	int *ret);
+void http_stop(struct http *h);
+/* Block SIGINT, SIGTERM and SIGHUP, which *ret names then. */
+int http_ends(sigset_t *ret);
 
 #endif

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The queue's end of a bridge; see queue.h.
+ */
+#include "tool/bridge/queue.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+
+#include "msg/msg.h"
+#include "msg/msglease.h"
+#include "mq/mqlease.h"
+#include "tool/registry.h"
+#include "tool/view/objects.h"
+
+/* Of a System V message before its text. */
+#define TYPE_BYTES 8u
+/* First space for a text of unknown length. */
+#define FIRST_TEXT 8192u
+
+char *carried_text(struct carried *m, size_t n)
+{
+	char *more;
+
+	if (m->cap < n + TYPE_BYTES) {
+		more = realloc(m->data, n + TYPE_BYTES);
+		if (!more)
+			return NULL;
+		m->data = more;
+		m->cap = n + TYPE_BYTES;
+	}
+	return m->data + TYPE_BYTES;
+}
+
+/* ---- opening ---- */
+
+static int open_msg(struct queue *q, const char *word)
+{
+	struct msg_stat st;
+	unsigned long long n;
+	u64 ident;
+
+	if (!strncmp(word, "key:", 4)) {
+		if (parse_number(word + 4, -0x80000000LL, 0xffffffffu, &n))
+			return -EINVAL;
+		q->id = msg_get(q->c, (s32)n, 0);
+		if (q->id < 0)
+			return q->id;
+	} else {
+		if (parse_number(word, 0, 0x7fffffff, &n))
+			return -EINVAL;
+		q->id = (s32)n;
+	}
+	if (!ids_find(q->c, FAC_MSG, q->id, &ident))
+		return -ENOENT;
+	q->ident = ident;
+	return msg_stat(q->c, q->id, OBJECT_BY_ID, &st);
+}
+
+static int open_mq(struct queue *q, const char *word)
+{
+	const char *name = word + (*word == '/');
+	u32 access = q->link->in ? MQ_O_WRONLY : MQ_O_RDONLY;
+	int err;
+
+	err = mqueue_open(q->c, name, strlen(name), access | MQ_O_CLOEXEC, 0,
+		NULL, &q->wait);
+	if (err >= 0)
+		err = mqueue_open(q->c, name, strlen(name),
+			access | MQ_O_CLOEXEC | MQ_O_NONBLOCK, 0, NULL,
+			&q->now);
+	q->ident = q->wait.ident;
+	return err < 0 ? err : 0;
+}
+
+enum outcome queue_open(struct queue *q, struct link *l, struct caller *c)
+{
+	const struct header *h = caller_header(c);
+	int err;
+
+	*q = (struct queue){.link = l, .c = c};
+	q->registry = (h->boot_id[0] ^ (h->boot_id[1] << 1)) +
+		      (uint64_t)h->created * 0x9e3779b97f4a7c15ULL;
+	err = l->kind == FAC_MSG ? open_msg(q, l->queue) : open_mq(q, l->queue);
+	if (err)
+		return link_failed(l, "%s",
+			err == -ENOENT || err == -EINVAL ? "no such queue"
+							 : strerror(-err));
+	c->leasing |= 1u << l->kind;
+	c->lease_batch = 1;
+	return DONE;
+}
+
+/* The name is gone: descriptors alone keep the queue. */
+static int is_gone(struct queue *q)
+{
+	struct msg_stat st;
+	struct mq_stat mst;
+	int err;
+
+	if (q->link->kind == FAC_MQ)
+		return mq_stat(q->c, &q->wait, &mst) || !mst.nlink;
+	err = msg_stat(q->c, q->id, OBJECT_BY_ID, &st);
+	return err == -EINVAL || err == -EIDRM;
+}
+
+/* ---- waiting ---- */
+
+static void nothing(int signo)
+{
+	(void)signo;
+}
+
+/* A call that sleeps ends with EINTR after a second, and each second from then
+ * on: a signal that came just before it began is noticed as well. */
+static void ticks(int on)
+{
+	struct itimerval every = {{on, 0}, {on, 0}};
+	struct sigaction sa = {.sa_handler = nothing};
+
+	if (on)
+		sigaction(SIGALRM, &sa, NULL);
+	setitimer(ITIMER_REAL, &every, NULL);
+}
+
+/* One call that may wait, and what came of it. */
+static int result_of(struct queue *q, long ret, int waited)
+{
+	if (waited)
+		ticks(0);
+	if (ret >= 0)
+		return 0;
+	if (ret == -ENOMSG || ret == -EINTR || ret == -ETIMEDOUT ||
+		ret == -MQ_ERESTART || ret == -EAGAIN)
+		return waited && is_gone(q) ? -EIDRM : -EAGAIN;
+	if (ret == -EIDRM || ((ret == -EINVAL || ret == -EBADF) && is_gone(q)))
+		return -EIDRM;
+	return (int)ret;
+}
+
+/* ---- messages ---- */
+
+static long take_msg(struct queue *q, struct carried *m, int wait)
+{
+	s64 n = -E2BIG;
+
+	while (n == -E2BIG) {
+		n = msg_receive(q->c, q->id, m->data, m->cap - TYPE_BYTES, 0,
+			wait ? 0 : MSG_IPC_NOWAIT, 0);
+		if (n == -E2BIG && !carried_text(m, m->cap * 2))
+			return -ENOMEM;
+	}
+	if (n >= 0)
+		memcpy(&m->type, m->data, TYPE_BYTES);
+	return n;
+}
+
+static long take_mq(struct queue *q, struct carried *m, int wait)
+{
+	const struct mqueue *mq = mq_body(q->c, q->wait.s);
+	size_t most = mq ? mq->msgsize : 0;
+	u32 prio = 0;
+	long n;
+
+	if (!mq || !carried_text(m, most))
+		return mq ? -ENOMEM : -EIDRM;
+	n = mqueue_receive(q->c, wait ? &q->wait : &q->now,
+		m->data + TYPE_BYTES, most, &prio, NULL);
+	m->type = prio;
+	return n;
+}
+
+int queue_take(struct queue *q, struct carried *m, int wait)
+{
+	long n;
+
+	if (!m->data && !carried_text(m, FIRST_TEXT))
+		return -ENOMEM;
+	if (wait)
+		ticks(1);
+	n = q->link->kind == FAC_MSG ? take_msg(q, m, wait)
+				     : take_mq(q, m, wait);
+	if (n >= 0) {
+		m->len = (size_t)n;
+		m->stamp = q->c->lease_stamp;
+	}
+	return result_of(q, n, wait);
+}
+
+int queue_put(struct queue *q, struct carried *m, int wait)
+{
+	long err;
+
+	if (wait)
+		ticks(1);
+	if (q->link->kind == FAC_MSG) {
+		memcpy(m->data, &m->type, TYPE_BYTES);
+		err = msg_send(q->c, q->id, m->data, m->len,
+			wait ? 0 : MSG_IPC_NOWAIT, 0);
+	} else {
+		err = mqueue_send(q->c, wait ? &q->wait : &q->now,
+			m->data + TYPE_BYTES, m->len, (u32)m->type, NULL);
+	}
+	return result_of(q, err, wait);
+}
+
+int queue_acknowledge(struct queue *q)
+{
+	return q->link->kind == FAC_MSG ? msg_acknowledge(q->c, q->id)
+					: mq_acknowledge(q->c, &q->wait);
+}
+
+void queue_give_back(struct queue *q)
+{
+	if (q->link->kind == FAC_MSG)
+		msg_give_back(q->c, q->id);
+	else
+		mq_give_back(q->c, &q->wait);
+}
