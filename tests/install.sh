@@ -13,6 +13,7 @@ trap 'rm -rf "$root"' EXIT
 expected='bin/ipclift
 bin/ipclift-fuse
 include/ipclift.h
+lib/ipclift-tls.so
 lib/libipclift.so
 lib/pkgconfig/ipclift.pc
 share/bash-completion/completions/ipclift

@@ -4,8 +4,9 @@
  */
 #include "tool/bridge/redis.h"
 
+#include <dlfcn.h>
 #include <errno.h>
-#include <stdarg.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 
 #include "tool/message.h"
 #include "tool/registry.h"
+#include "tool/run.h"
 
 /* Silence after which a connection is given up. */
 #define SILENCE_S 5
@@ -323,6 +325,42 @@ static enum outcome log_in(struct redis *r)
 	return o;
 }
 
+/* Beside the library, or, in a build directory, beside the command. */
+static void *open_module(void)
+{
+	const char *shim = run_find_shim(), *slash;
+	char path[PATH_MAX + 32];
+	void *module = NULL;
+
+	slash = shim ? strrchr(shim, '/') : NULL;
+	if (slash) {
+		snprintf(path, sizeof(path), "%.*s/" TLS_MODULE,
+			(int)(slash - shim), shim);
+		module = dlopen(path, RTLD_NOW);
+	}
+	if (slash && !module) {
+		snprintf(path, sizeof(path), "%.*s/tool/" TLS_MODULE,
+			(int)(slash - shim), shim);
+		module = dlopen(path, RTLD_NOW);
+	}
+	return module;
+}
+
+static int over_tls(int fd, const struct redis_url *u, char *why, size_t cap)
+{
+	static int (*over)(int fd, const struct redis_url *u, char *why,
+		size_t cap);
+	void *module = over ? NULL : open_module();
+
+	if (module)
+		*(void **)&over = dlsym(module, "tls_over");
+	if (over)
+		return over(fd, u, why, cap);
+	snprintf(why, cap, "there is no " TLS_MODULE ": built without OpenSSL");
+	close(fd);
+	return -1;
+}
+
 static redisContext *dial(const struct redis_url *u, char *why, size_t cap)
 {
 	const struct timeval most = {SILENCE_S, 0};
@@ -332,7 +370,7 @@ static redisContext *dial(const struct redis_url *u, char *why, size_t cap)
 	int fd;
 
 	if (at && !at->err && u->tls) {
-		fd = tls_over(redisFreeKeepFd(at), u, why, cap);
+		fd = over_tls(redisFreeKeepFd(at), u, why, cap);
 		if (fd < 0)
 			return NULL;
 		at = redisConnectFd(fd);

@@ -54,8 +54,9 @@ void redis_close(struct redis *r);
 /* What was to be done is done: if there was trouble it is over. */
 void redis_fine(struct redis *r);
 
-/* tls.c: take over a connected socket and give another, whose bytes it encrypts by
- * a thread of its own; -1 with why. */
+/* tls.c, in the module TLS_MODULE: take over a connected socket and give another,
+ * whose bytes it encrypts by a thread of its own; -1 with why. */
+#define TLS_MODULE "ipclift-tls.so"
 int tls_over(int fd, const struct redis_url *url, char *why, size_t cap);
 
 #endif

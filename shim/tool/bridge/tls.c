@@ -2,7 +2,8 @@
 /*
  * TLS for a library that knows none (libhiredis before 1.0): a socket pair, and a
  * thread that carries bytes between its other end and an OpenSSL connection.
- * Verified are the chain of signatures and the host's name.
+ * Verified are the chain of signatures and the host's name. A module, which
+ * redis.c opens when it is needed.
  */
 #include "tool/bridge/redis.h"
 
@@ -14,7 +15,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#ifdef IPCLIFT_OPENSSL
 #include <arpa/inet.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -251,12 +251,3 @@ int tls_over(int fd, const struct redis_url *u, char *why, size_t cap)
 	SSL_CTX_free(ctx);
 	return ret;
 }
-#else
-int tls_over(int fd, const struct redis_url *u, char *why, size_t cap)
-{
-	(void)u;
-	close(fd);
-	snprintf(why, cap, "built without OpenSSL: no rediss://");
-	return -1;
-}
-#endif
