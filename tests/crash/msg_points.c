@@ -383,7 +383,8 @@ int main(int argc, char **argv)
 {
 	struct msginfo info;
 
-	leases = argc > 1 && !strcmp(argv[1], "--leases");
+	for (int k = 1; k < argc; k++)
+		leases |= !strcmp(argv[k], "--leases");
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (!crash_arm) {
 		fprintf(stderr,

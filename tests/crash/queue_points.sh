@@ -3,7 +3,7 @@
 #
 # queue_points.sh - build the shim with a crash point before each store to
 # shared memory, and run msg_points and mq_points under it, each with a registry
-# of its own, which must be whole afterwards; and msg_points on queues with leases.
+# of its own, which must be whole afterwards; and both on queues with leases.
 #
 #	CC=gcc queue_points.sh [-q]		-q: fewer runs with two deaths
 
@@ -46,6 +46,8 @@ for program in msg_points mq_points; do
 		timeout 600 "$dir/$program" "$@"
 	"$tool" check --registry "$dir/$program.registry"
 done
-LD_PRELOAD=$dir/shim.so IPCLIFT_REGISTRY=$dir/leases.registry IPCLIFT_LEASE=msg \
-	timeout 600 "$dir/msg_points" --leases
-"$tool" check --registry "$dir/leases.registry"
+for program in msg_points mq_points; do
+	LD_PRELOAD=$dir/shim.so IPCLIFT_REGISTRY=$dir/leases.registry \
+		IPCLIFT_LEASE=msg,mq timeout 600 "$dir/$program" "$@" --leases
+	"$tool" check --registry "$dir/leases.registry"
+done
