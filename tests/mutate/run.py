@@ -90,7 +90,7 @@ def programs(where, tests):
         if suite == "model":
             for source in (where / "tests/model").glob("*.c"):
                 yield f"tests/model/{source.stem}"
-        else:
+        elif suite != "scenario":
             yield f"tests/{suite}/{name}"
 
 
