@@ -128,8 +128,8 @@ static void build_index(struct idset *s)
 	}
 }
 
-/* The bytes of an earlier file, which free() ends; NULL with *ret_size 0 if there
- * are none, or with EXIT_FAILED in *err. */
+/* The bytes of an earlier file, which free() ends; NULL with *ret_size 0 if
+ * there are none, or with EXIT_FAILED in *err. */
 static struct head *read_old(const char *file, int fd, off_t size, int *err)
 {
 	struct head *old = NULL;

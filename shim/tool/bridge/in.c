@@ -357,7 +357,8 @@ static void keep_ours(struct in *in, const redisReply *entries)
 		freeReplyObject(reply);
 }
 
-/* To the dead letters, and then acknowledged: killed in between it comes twice. */
+/* To the dead letters, and then acknowledged: killed in between it comes twice.
+ */
 static enum outcome bury(struct in *in, const struct entry *e, const char *why)
 {
 	enum outcome o;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Queue to stream. A batch is received on lease, appended, and acknowledged when
- * Redis has answered; see doc/bridge.md.
+ * Queue to stream. A batch is received on lease, appended, and acknowledged
+ * when Redis has answered; see doc/bridge.md.
  */
 #include <errno.h>
 #include <stdio.h>

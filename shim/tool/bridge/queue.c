@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
+#include <time.h>
 
 #include "msg/msg.h"
 #include "msg/msglease.h"
@@ -128,13 +129,30 @@ static void ticks(int on)
 	setitimer(ITIMER_REAL, &every, NULL);
 }
 
+/* The registry is full: that may pass. */
+static int no_memory(struct queue *q, int waited)
+{
+	const struct timespec nap = {0, 200000000};
+
+	if (!q->short_of)
+		link_says(q->link, "there is no memory; it is tried again");
+	q->short_of = 1;
+	if (waited && !link_stops)
+		nanosleep(&nap, NULL);
+	return waited && is_gone(q) ? -EIDRM : -EAGAIN;
+}
+
 /* One call that may wait, and what came of it. */
 static int result_of(struct queue *q, long ret, int waited)
 {
 	if (waited)
 		ticks(0);
-	if (ret >= 0)
+	if (ret == -ENOMEM || ret == -ENOSPC)
+		return no_memory(q, waited);
+	if (ret >= 0) {
+		q->short_of = 0;
 		return 0;
+	}
 	if (ret == -ENOMSG || ret == -EINTR || ret == -ETIMEDOUT ||
 		ret == -MQ_ERESTART || ret == -EAGAIN)
 		return waited && is_gone(q) ? -EIDRM : -EAGAIN;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A queue of either kind as a bridge uses it: received with leases that are kept
- * until they are acknowledged together (caller.lease_batch).
+ * A queue of either kind as a bridge uses it: received with leases that are
+ * kept until they are acknowledged together (caller.lease_batch).
  */
 #ifndef IPCLIFT_TOOL_BRIDGE_QUEUE_H
 #define IPCLIFT_TOOL_BRIDGE_QUEUE_H
@@ -25,13 +25,15 @@ struct queue {
 	struct mq_desc wait, now;
 	uint64_t ident; /* which queue of the registry it is, for ever */
 	uint64_t registry;
+	int short_of; /* memory: it was said */
 };
 
 /* DONE or FAILED. */
 enum outcome queue_open(struct queue *q, struct link *l, struct caller *c);
 
-/* The next message on lease. 0; -EAGAIN: there is none, wait or not (with wait it
- * was waited for about a second); -EIDRM: the queue is gone; or another -errno. */
+/* The next message on lease. 0; -EAGAIN: there is none, wait or not (with wait
+ * it was waited for about a second); -EIDRM: the queue is gone; or another
+ * -errno. */
 int queue_take(struct queue *q, struct carried *m, int wait);
 /* Into the queue, as queue_take; -EAGAIN: it is full. -EMSGSIZE, -EINVAL: it
  * never takes this. */

@@ -31,8 +31,8 @@ struct redis {
 	unsigned pause_ms;
 };
 
-/* A URL into its parts: 0, or EXIT_USAGE after a message that does not repeat it.
- * From the command line no password may be in it. */
+/* A URL into its parts: 0, or EXIT_USAGE after a message that does not repeat
+ * it. From the command line no password may be in it. */
 int redis_parse(const char *text, int on_command_line, struct redis_url *ret);
 
 /* Connected, logged in. Waits as long as it takes. DONE, STOP, FAILED. */
@@ -41,8 +41,9 @@ enum outcome redis_ready(struct redis *r);
 /* Send what `words` says; redis_answer has its answers in order. AGAIN: the
  * connection is lost, and with it all that was sent. */
 enum outcome redis_send(struct redis *r);
-/* The next answer, which freeReplyObject ends. An answer that is an error becomes
- * an outcome, and is NULL; so do errors in an EXEC. `what`: for the message. */
+/* The next answer, which freeReplyObject ends. An answer that is an error
+ * becomes an outcome, and is NULL; so do errors in an EXEC. `what`: for the
+ * message. */
 enum outcome redis_answer(struct redis *r, const char *what, redisReply **ret);
 /* One command and its answer. */
 enum outcome redis_ask(struct redis *r, const char *what, redisReply **ret);
@@ -54,8 +55,8 @@ void redis_close(struct redis *r);
 /* What was to be done is done: if there was trouble it is over. */
 void redis_fine(struct redis *r);
 
-/* tls.c, in the module TLS_MODULE: take over a connected socket and give another,
- * whose bytes it encrypts by a thread of its own; -1 with why. */
+/* tls.c, in the module TLS_MODULE: take over a connected socket and give
+ * another, whose bytes it encrypts by a thread of its own; -1 with why. */
 #define TLS_MODULE "ipclift-tls.so"
 int tls_over(int fd, const struct redis_url *url, char *why, size_t cap);
 

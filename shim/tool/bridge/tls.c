@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * TLS for a library that knows none (libhiredis before 1.0): a socket pair, and a
- * thread that carries bytes between its other end and an OpenSSL connection.
+ * TLS for a library that knows none (libhiredis before 1.0): a socket pair, and
+ * a thread that carries bytes between its other end and an OpenSSL connection.
  * Verified are the chain of signatures and the host's name. A module, which
  * redis.c opens when it is needed.
  */
