@@ -55,7 +55,8 @@ static int print_rows(
 	return n < 0 ? (int)n : 0;
 }
 
-/* content_NAME, a file of rows of a type that a function of inspect/ fills in. */
+/* content_NAME, a file of rows of a type that a function of inspect/ fills in.
+ */
 #define ROWS_FILE(name, type, function, columns)                           \
 	static s64 ask_##name(struct caller *c, s32 id, void *rows, u32 n) \
 	{                                                                  \

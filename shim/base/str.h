@@ -15,8 +15,8 @@ int str_equal(const char *a, const char *b);
 size_t str_add(char *buf, size_t cap, size_t len, const char *s);
 size_t str_add_u64(char *buf, size_t cap, size_t len, uint64_t v);
 
-/* What an error number (positive) means, in the words of strerror(3): those that
- * opening and mapping files give, "error" for others. */
+/* What an error number (positive) means, in the words of strerror(3): those
+ * that opening and mapping files give, "error" for others. */
 const char *str_error(int error);
 
 #endif

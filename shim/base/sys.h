@@ -17,8 +17,9 @@
 		(long)(e), (long)(f))
 #define sys_call(...) SYS_ARGS_(__VA_ARGS__, 0, 0, 0, 0, 0, 0)
 
-/* The sixth argument of the kernel's own IPC calls that the library makes: none of
- * them has that many, and run --strict lets them through (tool/filter.h). "IPCL" */
+/* The sixth argument of the kernel's own IPC calls that the library makes: none
+ * of them has that many, and run --strict lets them through (tool/filter.h).
+ * "IPCL" */
 #define SYS_OF_LIBRARY 0x4c435049
 
 struct sys_timespec {
@@ -60,8 +61,8 @@ static inline int sys_futex_wake(uint32_t *word, int n)
 	return sys_call(__NR_futex, word, SYS_FUTEX_WAKE, n);
 }
 
-/* While *from == val: whoever sleeps on it sleeps on `to` from now on, and nobody
- * is woken. How many, or -errno; -EAGAIN: another value. */
+/* While *from == val: whoever sleeps on it sleeps on `to` from now on, and
+ * nobody is woken. How many, or -errno; -EAGAIN: another value. */
 static inline int sys_futex_requeue(uint32_t *from, uint32_t val, uint32_t *to)
 {
 	return sys_call(__NR_futex, from, SYS_FUTEX_CMP_REQUEUE, 0, 0x7fffffff,
@@ -163,7 +164,8 @@ struct sys_process {
 	int stopped; /* by a signal, or a tracer */
 	int ending;  /* a zombie or on its way out (PF_EXITING) */
 };
-/* Of this process, whatever pid namespace /proc shows. 1 if it could be read. */
+/* Of this process, whatever pid namespace /proc shows. 1 if it could be read.
+ */
 int sys_process_read_self(struct sys_process *ret);
 /* tid 0: of the process. 1 if it could be read. */
 int sys_process_read(uint32_t pid, uint32_t tid, struct sys_process *ret);

@@ -13,9 +13,9 @@
  * A program that is left a queue's descriptor gets FD_ARRIVE_MARK besides, if
  * it is served.
  *
- * IPCLIFT_EXEC=keep turns all this off. Not reached: system calls without libc's
- * names, and system(3) and popen(3), which call these from within libc, where
- * the program has cleared `environ` itself.
+ * IPCLIFT_EXEC=keep turns all this off. Not reached: system calls without
+ * libc's names, and system(3) and popen(3), which call these from within libc,
+ * where the program has cleared `environ` itself.
  *
  * Nothing is allocated, so that it can be done in a vfork child and in a signal
  * handler: the new list stands on the stack, as execl's argument list does in

@@ -15,9 +15,9 @@ extern "C" {
 
 /*
  * Acknowledge what the calling thread has received from a queue with leases: it
- * does not come back if the process is killed. As the thread's next receive from
- * that queue does. 0, also if there is nothing; or -1 with errno: EINVAL (no such
- * kind or id), EIDRM, EBADF.
+ * does not come back if the process is killed. As the thread's next receive
+ * from that queue does. 0, also if there is nothing; or -1 with errno: EINVAL
+ * (no such kind or id), EIDRM, EBADF.
  */
 int ipclift_ack(int kind, int id);
 

@@ -92,10 +92,10 @@ static void undo_reset(int sig, void (*mine)(int, siginfo_t *, void *))
  * Where the kernel cannot queue it (RLIMIT_SIGPENDING, in a storm of them) it
  * is kept in a slot.
  *
- * A signal may come while the trampoline of another one is here, before it, in its
- * midst or behind it, and then finds that one blocked as well. What the section
- * itself did not block is what any of them finds open: one instruction adds it, so
- * that their order does not matter.
+ * A signal may come while the trampoline of another one is here, before it, in
+ * its midst or behind it, and then finds that one blocked as well. What the
+ * section itself did not block is what any of them finds open: one instruction
+ * adds it, so that their order does not matter.
  */
 static void defer(struct caller *c, int sig, const siginfo_t *info, void *uc)
 {

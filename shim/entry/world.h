@@ -52,8 +52,8 @@ struct world *world_each(struct world *first, u32 *at);
 void world_inherit(struct world *first);
 
 /*
- * Before and after the caller becomes one of another world, or anew of the same:
- * what was is put away, a record of before is taken up. generation: the
+ * Before and after the caller becomes one of another world, or anew of the
+ * same: what was is put away, a record of before is taken up. generation: the
  * process's; 0: keep nothing (a vfork child). init lock held.
  */
 void world_leave(struct caller *c, u32 generation);
@@ -62,10 +62,10 @@ void world_return(struct caller *c, struct world *w);
 #define CLONE_NEWIPC_FLAG 0x08000000
 
 /*
- * Supplied by entry/namespace.c. Around a call that may take this thread, or the
- * child that it makes, into another IPC namespace. before: what world_before
- * returned. world_made: into one that it has just made; called in the child
- * where that is a child's.
+ * Supplied by entry/namespace.c. Around a call that may take this thread, or
+ * the child that it makes, into another IPC namespace. before: what
+ * world_before returned. world_made: into one that it has just made; called in
+ * the child where that is a child's.
  */
 u64 world_before(int may_move);
 void world_made(void);

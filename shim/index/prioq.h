@@ -203,7 +203,8 @@ static inline void prioq_item_free(struct caller *c, struct prioq *q, u32 idx)
  * for which there is space. */
 void prioq_insert_len(struct caller *c, struct prioq *q, u32 idx, u32 len,
 	u32 prio, int front);
-/* The same, behind the item `before`, which is in the queue and of that priority. */
+/* The same, behind the item `before`, which is in the queue and of that
+ * priority. */
 void prioq_insert_behind(struct caller *c, struct prioq *q, u32 idx, u32 len,
 	u32 prio, u32 before);
 /* Take the first item of the highest priority out; count must not be 0. Its

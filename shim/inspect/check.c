@@ -740,8 +740,9 @@ int check_live(
 	stamp_take(&before);
 	look(&k);
 	stamp_take(&after);
-	/* The counts of an object that went are gone with it, so those of others
-	 * may make up for it. The heap's end was read before the stamp. */
+	/* The counts of an object that went are gone with it, so those of
+	 * others may make up for it. The heap's end was read before the stamp.
+	 */
 	*ret_quiet = !before.busy && !after.busy &&
 		     after.count - before.count == k.n_taken &&
 		     after.idents == before.idents &&

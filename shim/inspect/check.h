@@ -99,7 +99,8 @@ enum invariant {
 	INV_MQ_READY = 78,  /* polled: count, level and FIFO say the same */
 	/* leases, of both kinds of queues */
 	INV_LEASE = 80, /* records in the list of their state, each once, with a
-			 * message that is nowhere else, or (back) in the queue */
+			 * message that is nowhere else, or (back) in the queue
+			 */
 };
 
 struct check;
@@ -172,8 +173,8 @@ void check_sleepers(struct check *k, struct check_sleepers *w);
 /* One live object: counts its blocks, queues and records. */
 void check_semset(struct check *k, u32 idx, struct slot *s);
 void check_msgqueue(struct check *k, u32 idx, struct slot *s);
-/* A queue's leases: counts their blocks; `each` then looks at every one that is in
- * use, if that is not NULL. */
+/* A queue's leases: counts their blocks; `each` then looks at every one that is
+ * in use, if that is not NULL. */
 void check_leases(struct check *k, u32 idx, const struct leases *ls, u32 leasing,
 	void (*each)(void *arg, struct lease *l), void *arg);
 /* What of the slabs is in no queue's and no thread's hands. Heap lock held. */

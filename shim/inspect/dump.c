@@ -196,8 +196,8 @@ static void put_msg(struct caller *c, struct msg *m, struct sink *k)
 		damage_met(c);
 }
 
-/* The oldest that is on lease and younger than that: who loads the registry is not
- * who has it. */
+/* The oldest that is on lease and younger than that: who loads the registry is
+ * not who has it. */
 static const struct lease *next_leased(
 	const struct caller *c, const struct leases *ls, u64 stamp)
 {

@@ -88,8 +88,8 @@ s64 dump_mq_messages(struct caller *c, const struct mq_desc *d,
  * An object that stands in the list and is there later was there all the time
  * between, so what is taken of those that still are is a part of that moment:
  * no key twice, and everything that was not removed meanwhile. (A set or queue
- * so large that its memory is made ready first takes its generation then: it may
- * be listed although it came a little later.)
+ * so large that its memory is made ready first takes its generation then: it
+ * may be listed although it came a little later.)
  */
 s64 dump_list(struct caller *c, enum facility f, struct dump_name *ret, u64 cap,
 	struct dump_ids *ret_ids);
@@ -102,8 +102,8 @@ int load_perm(
 int load_sems(struct caller *c, s32 id, const struct dump_sem *sems, u32 n);
 int load_msgqueue(struct caller *c, s32 id, const struct dump_msgqueue *m);
 int load_segment(struct caller *c, s32 id, const struct dump_segment *p);
-/* For the time of filling: how many messages go into the queue, which may be more
- * than it was made for by what came back from leases (MQ_SPARE_ITEMS). */
+/* For the time of filling: how many messages go into the queue, which may be
+ * more than it was made for by what came back from leases (MQ_SPARE_ITEMS). */
 int load_mq_room(struct caller *c, const struct mq_desc *d, u32 maxmsg);
 int load_mqueue(struct caller *c, const struct mq_desc *d,
 	const struct dump_perm *p, const struct dump_mqueue *m);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * A glance at a registry in use, for who looks again and again: objects, who
- * waits, processes, locks, events. Nothing is stored in the registry, no lock is
- * taken and nobody enrolled, so it works on a mapping that cannot be written
+ * waits, processes, locks, events. Nothing is stored in the registry, no lock
+ * is taken and nobody enrolled, so it works on a mapping that cannot be written
  * (region_map_look), and the programs pay nothing but the cache lines that are
  * read. The price: what is told of an object is not of one moment; what the
  * dead have left is not taken back first.
@@ -69,8 +69,8 @@ struct glance {
 /* 0, or -ENOMEM: then it has what there was space for. glance_deinit
  * follows. */
 int glance_take(struct caller *c, struct glance *ret);
-/* Edges on circles (in_circle) are a deadlock if an earlier glance had them so too:
- * mark those. */
+/* Edges on circles (in_circle) are a deadlock if an earlier glance had them so
+ * too: mark those. */
 #define GLANCE_DEADLOCK 2u
 void glance_confirm(struct glance *g, const struct glance *before);
 void glance_deinit(struct glance *g);
@@ -78,8 +78,8 @@ void glance_deinit(struct glance *g);
 /* What stands at an index, or NULL. */
 const struct glance_object *glance_object_at(
 	const struct glance *g, u32 facility, u32 idx);
-/* The same object or lock in another glance, or NULL. *hint: 0 at first, then as
- * it was left, for locks asked for in their order. */
+/* The same object or lock in another glance, or NULL. *hint: 0 at first, then
+ * as it was left, for locks asked for in their order. */
 const struct glance_object *glance_object_of(
 	const struct glance *g, const struct glance_object *o);
 const struct lock_view *glance_lock_of(

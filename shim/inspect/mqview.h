@@ -61,7 +61,8 @@ struct mq_sleeper {
 };
 
 /* At most n into ret; the number there are, or for many one above n. -EBADF if
- * the queue is gone, and -ENOMEM of enrolling. Leases: the last received first. */
+ * the queue is gone, and -ENOMEM of enrolling. Leases: the last received first.
+ */
 s32 mq_entries(
 	struct caller *c, const struct mq_desc *d, struct mq_entry *ret, u32 n);
 s32 mq_sleepers(struct caller *c, const struct mq_desc *d,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The row types; see rows.h. A line a field: heading of the table, name in JSON,
- * side, meaning; then where the value is; then name and width in the mount.
+ * The row types; see rows.h. A line a field: heading of the table, name in
+ * JSON, side, meaning; then where the value is; then name and width in the
+ * mount.
  */
 #include "inspect/rows.h"
 
@@ -325,7 +326,8 @@ const struct column show_mq_columns[] = {
 
 /* ---- the whole registry ---- */
 
-/* "sem 5", "mq /name", "task 12"; brief: as in the mount's tree, sem/5, mq/name. */
+/* "sem 5", "mq /name", "task 12"; brief: as in the mount's tree, sem/5,
+ * mq/name. */
 static const char *lock_name(const void *row, int brief)
 {
 	const struct lock_view *l = row;

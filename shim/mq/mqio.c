@@ -317,8 +317,8 @@ static __attribute__((noinline)) u32 take_leased(struct caller *c,
 	return idx;
 }
 
-/* Before a receiver takes: what it had, and what exited ones had. 0 with *ret, the
- * record for what it gets, or NULL; -ENOMEM. */
+/* Before a receiver takes: what it had, and what exited ones had. 0 with *ret,
+ * the record for what it gets, or NULL; -ENOMEM. */
 static __attribute__((noinline)) int lease_begin(struct caller *c,
 	const struct mq_desc *d, struct mqueue *q, struct lease **ret)
 {

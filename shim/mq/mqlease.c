@@ -396,7 +396,8 @@ int mq_set_leasing(struct caller *c, const struct mq_desc *d, int on)
 	journal_set32(c, &q->leasing,
 		on ? q->leasing | LEASES_ON : q->leasing & ~LEASES_ON);
 	journal_commit(c);
-	/* Who sleeps has no record, or one too many, and begins its call again. */
+	/* Who sleeps has no record, or one too many, and begins its call again.
+	 */
 	while ((w = mq_next_waiter(c, &q->receivers))) {
 		mq_waiter_remove(c, &q->receivers, w, -MQ_ERESTART);
 		wait_grant(c, w);

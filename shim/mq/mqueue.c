@@ -192,8 +192,8 @@ static void orphan_remove(struct caller *c, u32 idx, struct mqueue *q)
 #define FEW_MESSAGES 16
 
 /*
- * Of a queue that nobody can reach any more some messages go, up to a large one,
- * whose block becomes the thread's own: to give its pages back takes
+ * Of a queue that nobody can reach any more some messages go, up to a large
+ * one, whose block becomes the thread's own: to give its pages back takes
  * milliseconds and needs no lock. 1: there may be others. Slot lock held.
  */
 static int leave_messages(struct caller *c, struct mqueue *q)
@@ -229,8 +229,9 @@ enum removal {
 #define REMOVED 1
 #define REMOVED_SOME 2
 
-/* Free an unlinked queue unless it is in use. Facility lock held. By steps: call
- * it again, after fac_unlock, while it says so; if that one dies, a sweep does. */
+/* Free an unlinked queue unless it is in use. Facility lock held. By steps:
+ * call it again, after fac_unlock, while it says so; if that one dies, a sweep
+ * does. */
 static int remove_unused(struct caller *c, u32 idx, enum removal how)
 {
 	struct header *h = caller_header(c);

@@ -30,8 +30,8 @@
 #define MQ_N_PRIOS 32768u
 #define MQ_HARD_MAXMSG 65536
 #define MQ_HARD_MSGSIZE 16777216
-/* Items beyond maxmsg: the one that replaces another in a receive, and those that
- * cancelled receivers gave back, or exited ones (leases). Arbitrary. */
+/* Items beyond maxmsg: the one that replaces another in a receive, and those
+ * that cancelled receivers gave back, or exited ones (leases). Arbitrary. */
 #define MQ_SPARE_ITEMS 64u
 #define MQ_STATUS_SIZE 80 /* first st_size, and space for the status line */
 
@@ -57,7 +57,8 @@
 /* Internal result: a handler with SA_RESTART ran, begin again. */
 #define MQ_ERESTART 512
 
-/* What POSIX queues keep of a thread from call to call, in its private memory. */
+/* What POSIX queues keep of a thread from call to call, in its private memory.
+ */
 struct mq_thread {
 	/* What the last call used, bytes, item and place in the stack: to be
 	 * fetched with the lock of its queue. */
@@ -77,8 +78,8 @@ static inline struct mq_thread *mq_thread(const struct caller *c)
 
 /*
  * What is known of a descriptor's number, at the head of its entry in the
- * process's table (entry/file/fd.h). Without MQ_NUMBER_OURS, or with another ident,
- * it is not the queue's any more.
+ * process's table (entry/file/fd.h). Without MQ_NUMBER_OURS, or with another
+ * ident, it is not the queue's any more.
  */
 struct mq_number {
 	u64 ident;
@@ -153,9 +154,9 @@ struct mq_event {
  * -EBADF. */
 int mq_set_notify(
 	struct caller *c, const struct mq_desc *d, const struct mq_event *ev);
-/* This process is about to call exec, which closes one of its descriptors of the
- * queue, or (0) none: with one its registration ends. Two loads where it has
- * none. */
+/* This process is about to call exec, which closes one of its descriptors of
+ * the queue, or (0) none: with one its registration ends. Two loads where it
+ * has none. */
 void mq_notify_executing(struct caller *c, const struct mq_desc *d, u32 closes);
 /* A registration that this process made before exec, which closed the queue:
  * all its descriptors were opened since. Two loads where there is none. */
@@ -212,8 +213,8 @@ struct mq_status {
 int mq_status(struct caller *c, const struct mq_desc *d, struct mq_status *ret);
 /*
  * Is fd another file by now, or may it have been between the taking of d and
- * now? Then what fd was asked for in between is not the queue's, and the call is
- * to begin again: it comes after the change. Changes that nobody sees (an
+ * now? Then what fd was asked for in between is not the queue's, and the call
+ * is to begin again: it comes after the change. Changes that nobody sees (an
  * inlined system call) are found only where d is not in the table. No system
  * call as long as the number is the queue's; else one.
  */
@@ -316,8 +317,8 @@ void mq_put_back(struct caller *c, const struct mq_desc *d, u32 len, u32 prio);
 /* mqwait.c */
 /* The first live sleeper of a queue, or NULL; exited tasks are cancelled. */
 struct waiter *mq_first_waiter(struct caller *c, struct wait_queue *queue);
-/* The same for who is about to be given something: one that is stopped begins its
- * call again. An operation of its own. */
+/* The same for who is about to be given something: one that is stopped begins
+ * its call again. An operation of its own. */
 struct waiter *mq_next_waiter(struct caller *c, struct wait_queue *queue);
 /* Take a sleeper out with a result, as part of the current operation. */
 void mq_waiter_remove(struct caller *c, struct wait_queue *queue,

@@ -345,8 +345,8 @@ int mq_sleep_send(struct caller *c, const struct mq_desc *d,
 	return sleep_in(c, q, &ms, timeout, NULL);
 }
 
-/* Nothing is there: has somebody exited with what was? BLOCKED with the record of
- * one who may sleep; -MQ_ERESTART, -ENOMEM. */
+/* Nothing is there: has somebody exited with what was? BLOCKED with the record
+ * of one who may sleep; -MQ_ERESTART, -ENOMEM. */
 static int lease_look(struct caller *c, const struct mq_desc *d,
 	struct mqueue *q, int may, struct lease **ret)
 {

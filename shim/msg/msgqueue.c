@@ -608,8 +608,8 @@ static inline struct msg *make_msg(
 	return m;
 }
 
-/* As hand_over, to a receiver that leases what it gets: the message is made, and is
- * its record's from the first. */
+/* As hand_over, to a receiver that leases what it gets: the message is made,
+ * and is its record's from the first. */
 static __attribute__((noinline)) int hand_over_leased(struct caller *c,
 	struct msgqueue *q, struct waiter *w, const struct parcel *p, u32 pid)
 {

@@ -38,7 +38,8 @@ enum {
 };
 #define MSG_TAKE_HOW(mode) ((mode)&0xff)
 
-/* What message queues keep of a thread from call to call, in its private memory. */
+/* What message queues keep of a thread from call to call, in its private
+ * memory. */
 struct msg_thread {
 	/* What the last call used, cell and chunk: to be fetched with the lock
 	 * of its queue. */
@@ -123,16 +124,16 @@ void msgmem_block_out(
 void msgmem_block_in(struct caller *c, struct msgqueue *q, struct msg *m);
 /* After the commit of an operation that gave the cell m back: return memory
  * that is not needed. Operations of their own. Pages are not given back under
- * the queue's lock: with msg_thread.trim_left a block of them is the thread's own,
- * heap_settle follows without a lock, and then, locked again, trim_rest, until
- * that says 0. */
+ * the queue's lock: with msg_thread.trim_left a block of them is the thread's
+ * own, heap_settle follows without a lock, and then, locked again, trim_rest,
+ * until that says 0. */
 void msgmem_trim(struct caller *c, struct msgqueue *q, struct msg *m);
 int msgmem_trim_rest(struct caller *c, struct msgqueue *q);
 /* 0 if it would find nothing to do after m, still in the queue, has left. */
 int msgmem_trim_due(
 	const struct caller *c, const struct msgqueue *q, const struct msg *m);
-/* Of a queue that nobody finds any more: 1 if to return what it has takes longer
- * than a lock should be held. */
+/* Of a queue that nobody finds any more: 1 if to return what it has takes
+ * longer than a lock should be held. */
 int msgmem_much(const struct msgqueue *q);
 /* Return everything, or some of it: 1 if there is more. May be cut off and run
  * again. A large block becomes the thread's own: heap_settle follows. */
@@ -144,8 +145,8 @@ int msgmem_free_some(struct caller *c, struct msgqueue *q);
 int msgmem_spare_some(struct caller *c, struct msgqueue *q);
 int msgmem_has_spare(const struct msgqueue *q);
 
-/* Free the block of a message that is in no queue. Operations of their own. 1 if a
- * large one has become the thread's own. */
+/* Free the block of a message that is in no queue. Operations of their own. 1
+ * if a large one has become the thread's own. */
 int msgmem_free_block(struct caller *c, u64 size, struct msg_block *mb);
 
 static inline struct msg_block *msg_block_of(struct msg *m)
@@ -189,20 +190,20 @@ struct msg_seek {
 int msgqueue_seek(const struct caller *c, const struct slot *s,
 	struct msgqueue *q, u64 position, struct msg_seek *at, int whole);
 
-/* Send: to the first waiting receiver that takes it, else into the queue.
- * pid 0: a message put back. 0, -ENOMEM or, as all here, -EIO (damage.h).
+/* Send: to the first waiting receiver that takes it, else into the queue. pid
+ * 0: a message put back. 0, -ENOMEM or, as all here, -EIO (damage.h).
  * Operations of their own. Where receivers whose buffers are too small are more
- * than HOLD_LEAVES, others have the lock in between: as after msgqueue_wake, the
- * queue may be gone. */
+ * than HOLD_LEAVES, others have the lock in between: as after msgqueue_wake,
+ * the queue may be gone. */
 int msgqueue_send(struct caller *c, struct slot *s, struct msgqueue *q,
 	struct parcel *p, u32 pid);
 /* Take m out for the caller; its payload ends in p. An operation of its own,
  * followed by waking senders: as after msgqueue_wake, the queue may be gone. */
 int msgqueue_take(struct caller *c, struct slot *s, struct msgqueue *q,
 	struct msg *m, struct parcel *p);
-/* A message out of the order, its cell and block still its own, for the caller, who
- * leases it to l; and back to its place: parts of an operation. The rest of the
- * first is as msgqueue_take's. p: as there, but without the text of a large
+/* A message out of the order, its cell and block still its own, for the caller,
+ * who leases it to l; and back to its place: parts of an operation. The rest of
+ * the first is as msgqueue_take's. p: as there, but without the text of a large
  * one. */
 int msgqueue_take_leased(struct caller *c, struct slot *s, struct msgqueue *q,
 	struct msg *m, struct parcel *p, struct lease *l);
@@ -228,10 +229,10 @@ void msgqueue_dequeue(
  * removal; dismiss_some ends it.
  *
  * Then msgqueue_wake wakes what pending says, and clears it. After HOLD_LEAVES
- * sleepers others may have the lock (lock_pause): whoever takes it finds pending
- * and goes on with that (msg_lock_any) before he does anything else, so whoever
- * was woken cannot queue again before all are. The queue may be removed meanwhile,
- * which slot.ident tells; the lock is held all the same.
+ * sleepers others may have the lock (lock_pause): whoever takes it finds
+ * pending and goes on with that (msg_lock_any) before he does anything else, so
+ * whoever was woken cannot queue again before all are. The queue may be removed
+ * meanwhile, which slot.ident tells; the lock is held all the same.
  */
 void msgqueue_crash_guard(struct caller *c, struct msgqueue *q);
 void msgqueue_wake(struct caller *c, struct slot *s);

@@ -135,8 +135,9 @@ struct lease_ends {
 	void (*end)(struct caller *c, void *arg, struct ref *at);
 	int (*put_back)(struct caller *c, void *arg, struct ref *at);
 };
-/* So many go back in one hold; if LEASE_MOST did there may be others, which come
- * after these in the order. Arbitrary: each takes a walk along the records. */
+/* So many go back in one hold; if LEASE_MOST did there may be others, which
+ * come after these in the order. Arbitrary: each takes a walk along the
+ * records. */
 #define LEASE_MOST 16u
 u32 lease_walk(struct caller *c, struct leases *ls, lease_decide *decide,
 	enum task_look look, const struct lease_ends *ends, void *arg);

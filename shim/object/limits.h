@@ -56,9 +56,9 @@ void limits_choose(
 int limit_hit(
 	struct caller *c, enum limit which, u64 value, u64 asked, int error);
 
-/* The words after "ipclift set" that lead to this registry, " --name X", from now
- * on: for who reads limit_remedy where nothing else says which one it is. Cut to
- * nothing if they are too long. */
+/* The words after "ipclift set" that lead to this registry, " --name X", from
+ * now on: for who reads limit_remedy where nothing else says which one it is.
+ * Cut to nothing if they are too long. */
 void limit_remedy_for(const char *option, const char *value);
 
 /* What raises a limit that stopped a call, a command if there is one, into buf

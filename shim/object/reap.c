@@ -7,8 +7,9 @@
 #include "registry/journal/reserve.h"
 #include "registry/lock.h"
 
-/* A child that runs adopts its task at once (shm/shmfork.c); one that is stopped,
- * or starved, does so later, and has all that is counted for it until then. */
+/* A child that runs adopts its task at once (shm/shmfork.c); one that is
+ * stopped, or starved, does so later, and has all that is counted for it until
+ * then. */
 static int prefork_dead(struct caller *c, struct task *t)
 {
 	u32 pid = t->pid;

@@ -11,8 +11,8 @@
 /* The facility that n letters name, or -1. */
 int route_find(const char *word, size_t n);
 
-/* A bit for each facility that is served: "sem,mq" serves just these, "-shm" all
- * but that, NULL and "" all. Words that name none are skipped. */
+/* A bit for each facility that is served: "sem,mq" serves just these, "-shm"
+ * all but that, NULL and "" all. Words that name none are skipped. */
 u32 route_parse(const char *list);
 /* A bit for each that is named, NULL none: the list of IPCLIFT_LEASE. */
 u32 route_named(const char *list);

@@ -39,8 +39,8 @@
  * 0 = none. */
 u64 sleep_slice(int first);
 
-/* The slice is over: did somebody die with the object's lock, or before all were
- * told of its removal? */
+/* The slice is over: did somebody die with the object's lock, or before all
+ * were told of its removal? */
 int sleep_pending(const struct caller *c, const struct slot *s, u64 ident);
 
 /* Result of a sleeper that was only woken to try again; no error's number. */

@@ -2,8 +2,9 @@
 /*
  * The files below /proc/sys that steer System V IPC and POSIX queues, as files:
  * what a read gives, what a write takes, byte for byte and error for error as
- * Linux does it (doc/kernel-semantics.md §2.3, §3). Here their names, rights and
- * texts; the values themselves are control.h's, the reads and writes sysctl.h's.
+ * Linux does it (doc/kernel-semantics.md §2.3, §3). Here their names, rights
+ * and texts; the values themselves are control.h's, the reads and writes
+ * sysctl.h's.
  *
  * The owner of the registry plays the owner of the user namespace: it may
  * write. So may root, whose file it could be anyway. The three *_next_id want a

@@ -17,9 +17,9 @@
 #define MAX_HELD JOURNAL_LOCKS
 /* Words of sleepers on the robust list, of which the kernel looks at 2,048
  * entries: the lifeline and the application's mutexes stand behind them. And
- * sleepers that are let through in one hold of their object's lock (lock_pause):
- * arbitrary, each takes some tenths of a microsecond. tests/crash and
- * tests/explore have few sleepers. */
+ * sleepers that are let through in one hold of their object's lock
+ * (lock_pause): arbitrary, each takes some tenths of a microsecond. tests/crash
+ * and tests/explore have few sleepers. */
 #if defined(IPCLIFT_CRASH) || defined(IPCLIFT_EXPLORE)
 #define MAX_GRANTS 4u
 #define HOLD_LEAVES 2u

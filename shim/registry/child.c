@@ -15,8 +15,8 @@
  * it may still turn up, where nobody can be asked for it. */
 #define PREFORK_GRACE_NS 5000000000ULL
 
-/* use_seq of a prefork task: when the fork began, in ns since boot; 0: the child
- * was found (shmfork.h). Start times are in 1/100 s. */
+/* use_seq of a prefork task: when the fork began, in ns since boot; 0: the
+ * child was found (shmfork.h). Start times are in 1/100 s. */
 #define TICK_NS 10000000ULL
 
 u32 task_claim_prefork(struct caller *c)

@@ -153,9 +153,9 @@ static int none_runs(u32 pid)
 }
 
 /*
- * The leader is ending: are all the others, too? Of a killed process they end one
- * by one, and the last one may take long to give its memory back. Twice, for one
- * that was listed may have made another before it ended.
+ * The leader is ending: are all the others, too? Of a killed process they end
+ * one by one, and the last one may take long to give its memory back. Twice,
+ * for one that was listed may have made another before it ended.
  */
 static int all_end(u32 pid, const struct sys_process *leader)
 {

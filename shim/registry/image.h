@@ -4,10 +4,10 @@
  *
  * Before a process attaches its first segment it maps one page of the
  * registry's file through an open file of its own, on which it has locked one
- * byte (fcntl(2), F_OFD_SETLK), and closes the descriptor. The mapping keeps the
- * open file, and that its lock. Whoever can open the registry, of whatever user,
- * can ask for it. It ends when nobody has the mapping any more: neither the
- * process, in the program image that made it, nor a child with its memory.
+ * byte (fcntl(2), F_OFD_SETLK), and closes the descriptor. The mapping keeps
+ * the open file, and that its lock. Whoever can open the registry, of whatever
+ * user, can ask for it. It ends when nobody has the mapping any more: neither
+ * the process, in the program image that made it, nor a child with its memory.
  * A child that was seen to be made gives the mapping up and makes one of its
  * own. So
  *
@@ -42,7 +42,8 @@ void image_make(struct caller *c);
  * counted; generation: the caller's, 0 in a child that has made no call. */
 void image_leave_slow(u32 generation);
 /* Has this process, or one whose memory it has, ever mapped a page of it? A
- * fork child of one that has not is spared the two pages that it would touch. */
+ * fork child of one that has not is spared the two pages that it would touch.
+ */
 extern u32 image_mapped;
 static inline void image_leave(u32 generation)
 {

@@ -56,9 +56,9 @@ static struct file_stat stat_of(const char *path)
 }
 
 /*
- * Numbers can be guessed, so in a directory that all may write (/dev/shm) another
- * user could put a file there before us. It counts if it is its maker's who could
- * as well have written PATH.
+ * Numbers can be guessed, so in a directory that all may write (/dev/shm)
+ * another user could put a file there before us. It counts if it is its maker's
+ * who could as well have written PATH.
  */
 static int is_trusted(const char *path, const char *name)
 {

@@ -217,7 +217,8 @@ struct task {
 	u32 life; /* tid | WAITERS while linked; OWNER_DIED once it fired, or
 		   * because its thread can have no list: then life_tid is 0 */
 	u32 life_waiters;
-	/* Birth of life_tid; of a prefork task: of the child, if that is known */
+	/* Birth of life_tid; of a prefork task: of the child, if that is known
+	 */
 	u64 life_birth;
 	u64 asked_ns;  /* when it was last found alive: task_look; a hint */
 	u64 life_prev; /* +24 */
@@ -254,8 +255,8 @@ struct task {
 _Static_assert(sizeof(struct task) == 256, "task size");
 #define N_TASKS 65536u
 
-/* One old value: off carries the size (2, 4 or 8 bytes) in its top byte. Written
- * before journal.n covers it. */
+/* One old value: off carries the size (2, 4 or 8 bytes) in its top byte.
+ * Written before journal.n covers it. */
 struct journal_entry {
 	u64 off;
 	u64 old;
@@ -287,7 +288,8 @@ struct journal {
 };
 
 /* A larger entry array. The store of journal.ext puts it in force; old is what
- * it took the place of and is to be freed (journal_adopt). Written before that. */
+ * it took the place of and is to be freed (journal_adopt). Written before that.
+ */
 struct journal_ext {
 	u64 cap;
 	struct ref old;
@@ -305,8 +307,8 @@ struct sop {
 };
 #define WAITER_SOPS_INLINE 16u
 
-/* What a sleeper in msgsnd or msgrcv waits for, and where what it got is: written
- * as the rest of its waiter. */
+/* What a sleeper in msgsnd or msgrcv waits for, and where what it got is:
+ * written as the rest of its waiter. */
 struct msg_wait {
 	s64 want;     /* msgtyp; of a sender, its type */
 	u64 max_size; /* space in the receiver's buffer; of a sender, its

@@ -30,8 +30,8 @@ struct users {
 
 /*
  * struct lease: a message that somebody has received and that stays in the
- * registry until it is acknowledged (object/lease.h); or a record for one. Queue's
- * lock, journaled; of a record in leases.free only next means anything.
+ * registry until it is acknowledged (object/lease.h); or a record for one.
+ * Queue's lock, journaled; of a record in leases.free only next means anything.
  */
 enum lease_state {
 	LEASE_FREE,

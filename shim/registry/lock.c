@@ -300,11 +300,12 @@ static void check_order(const struct caller *c, const struct lock *lock)
 
 /*
  * What the next owner of a dead owner's lock does first, the same for every
- * class of lock: roll its journal back. lock->journal names the journal of the last thread that
- * finished acquiring. It is the dead owner's, or that of a thread before it
- * if the owner died between taking the word and storing its name; then that
- * journal does not list this lock and there is nothing to do. If it lists its
- * bias_busy, that thread may be alive and inside: that is for the revocation.
+ * class of lock: roll its journal back. lock->journal names the journal of the
+ * last thread that finished acquiring. It is the dead owner's, or that of a
+ * thread before it if the owner died between taking the word and storing its
+ * name; then that journal does not list this lock and there is nothing to do.
+ * If it lists its bias_busy, that thread may be alive and inside: that is for
+ * the revocation.
  *
  * A thread that died under several locks left one journal for all of them. Two
  * survivors may come to it through two of the locks at once; the repair lock

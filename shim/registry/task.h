@@ -100,15 +100,15 @@ static inline int task_looked_lately(const struct task *t, u64 now)
  * that what it holds can be given back: 1, or 0 if it is not to be had.
  * Return: free for anybody; the caller's own, which was `own`, is it again.
  *
- * It is claimed as by a new thread: by compare-and-swap of its tid, once nothing
- * of the dead one is under way (no journal to be rolled back, in no queue, no
- * waker's name in its word, and the lock of the object that it last slept at
- * was had, so that no waker's rollback comes to it any more). From then on
- * nobody else stores to it. What is freed is freed by its own journal and under
- * the heap's lock, in which that journal is named: if the borrower dies there,
- * the heap's next owner rolls it back, and until then the record, which has the
- * borrower's tid, is not to be had; after that it is that of a dead thread
- * again. The borrower's own record has nothing under way meanwhile.
+ * It is claimed as by a new thread: by compare-and-swap of its tid, once
+ * nothing of the dead one is under way (no journal to be rolled back, in no
+ * queue, no waker's name in its word, and the lock of the object that it last
+ * slept at was had, so that no waker's rollback comes to it any more). From
+ * then on nobody else stores to it. What is freed is freed by its own journal
+ * and under the heap's lock, in which that journal is named: if the borrower
+ * dies there, the heap's next owner rolls it back, and until then the record,
+ * which has the borrower's tid, is not to be had; after that it is that of a
+ * dead thread again. The borrower's own record has nothing under way meanwhile.
  *
  * In a section, with no lock held and nothing reserved beyond what is so for
  * every operation; between the two nothing but freeing is allowed.
@@ -133,8 +133,8 @@ void task_return_record(struct caller *c, u32 own);
  */
 int task_changed_image(const struct caller *c, const struct task *t);
 
-/* Which pages of tasks were ever used, as far as was asked: others, in a full file
- * system, cannot even be read. first and n are 0 in the beginning. */
+/* Which pages of tasks were ever used, as far as was asked: others, in a full
+ * file system, cannot even be read. first and n are 0 in the beginning. */
 struct task_pages {
 	u32 first, n;
 	unsigned char there[TASK_PAGES_AHEAD];
@@ -154,7 +154,8 @@ u32 task_claim_prefork(struct caller *c);
 /* 1 if a process has a task of its own. */
 int task_is_known(const struct caller *c, u32 pid);
 
-/* 1 if a prefork task is that of the child with this pid. Looks at all tasks. */
+/* 1 if a prefork task is that of the child with this pid. Looks at all tasks.
+ */
 int task_child_named(const struct caller *c, u32 pid);
 
 /* 1 if it may be the child of a prefork task whose parent has not said which it

@@ -250,9 +250,9 @@ HOT static __attribute__((noinline)) void wake_next(struct caller *c)
 }
 
 /*
- * It may be done, sleep again and be done again before we move it: then it is its
- * later sleep that is moved. So it sleeps with a timer as long as moving is not 0;
- * a waker that dies here leaves it so for good.
+ * It may be done, sleep again and be done again before we move it: then it is
+ * its later sleep that is moved. So it sleeps with a timer as long as moving is
+ * not 0; a waker that dies here leaves it so for good.
  */
 static void move_to(struct caller *c, struct waiter *w, struct waiter *first)
 {

@@ -164,11 +164,11 @@ static inline struct waiter *wait_first_alive(
 
 /*
  * Is the queued w stopped (SIGSTOP, a debugger)? In the kernel it would have
- * left its queue, with EINTR or to begin its call again; so who is about to give
- * it something takes it out instead, with that result and a grant as any other.
- * Under the object's lock. Not asked of one that went to sleep just now, and of
- * a few a hold, since it costs a system call (a second one, and a file of /proc,
- * where nobody is in the futex). 0 if that cannot be told.
+ * left its queue, with EINTR or to begin its call again; so who is about to
+ * give it something takes it out instead, with that result and a grant as any
+ * other. Under the object's lock. Not asked of one that went to sleep just now,
+ * and of a few a hold, since it costs a system call (a second one, and a file
+ * of /proc, where nobody is in the futex). 0 if that cannot be told.
  */
 int wait_stopped(struct caller *c, struct waiter *w);
 

@@ -423,8 +423,8 @@ static s64 otime(struct semset *set, u32 nsems)
 	return latest;
 }
 
-/* A thread that the set is biased to changes none of these fields but the times,
- * one store each. */
+/* A thread that the set is biased to changes none of these fields but the
+ * times, one store each. */
 static int stat_fill(struct caller *c, const struct slot *s, u64 ident,
 	int locked, void *ret)
 {

@@ -78,9 +78,9 @@ out:
 
 /*
  * The same with all that op_fast looks up known since the bias was given
- * (sem_thread.biased): an operation on a biased set is what most calls of a program
- * that keeps its semaphores to itself are. No section can be open here, so
- * its bracket is two plain stores.
+ * (sem_thread.biased): an operation on a biased set is what most calls of a
+ * program that keeps its semaphores to itself are. No section can be open here,
+ * so its bracket is two plain stores.
  */
 static inline __attribute__((always_inline)) int one_biased_set(
 	struct caller *c, const struct biased *l, s32 id,

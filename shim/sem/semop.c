@@ -42,8 +42,8 @@
  * all are watched, it may double so often.
  *
  * A lifeline tells of one thread: of a killed process the others end after it,
- * and nothing tells when they have. So once it has fired and the process is there
- * the slices begin anew, at 20 ms / 2^7. Arbitrary, all of them.
+ * and nothing tells when they have. So once it has fired and the process is
+ * there the slices begin anew, at 20 ms / 2^7. Arbitrary, all of them.
  */
 #define UNDO_SLICE_NS 20000000ULL
 #define FIRED_HALVED 7
@@ -424,9 +424,9 @@ static inline int must_pass(
 /*
  * One was let through that will most likely do the same for the next in a
  * moment. That one is woken now, so that it looks for its turn instead of
- * sleeping until it is there: a queue of sleepers, each of whom is woken when it
- * has what it waits for, stays as slow as a wake-up for ever. It does not pay
- * where those that were let through have other things to do first; so it is
+ * sleeping until it is there: a queue of sleepers, each of whom is woken when
+ * it has what it waits for, stays as slow as a wake-up for ever. It does not
+ * pay where those that were let through have other things to do first; so it is
  * done for a burst of holds now and then, and in every other burst while looks
  * find what they look for; not where all have run on one CPU lately.
  */
@@ -515,8 +515,8 @@ HOT static __attribute__((noinline)) int sleep_for(struct caller *c,
 	return result;
 }
 
-/* The set's lock, with what the operation needs at hand and exited holders looked
- * after: 0 with *ret_set and the lock held. */
+/* The set's lock, with what the operation needs at hand and exited holders
+ * looked after: 0 with *ret_set and the lock held. */
 static inline int op_begin(struct caller *c, struct slot *s, u64 ident,
 	struct request *r, struct semset **ret_set)
 {

@@ -137,8 +137,8 @@ int sem_pass(struct caller *c, struct slot *s, struct semset *set,
  */
 void sem_crash_guard(struct caller *c, struct slot *s, struct semset *set,
 	const u16 *nums, u32 n);
-/* The same if it does not matter who: sleeper is a thread's index that may be one
- * of them, or 0. The set has a sleeper. */
+/* The same if it does not matter who: sleeper is a thread's index that may be
+ * one of them, or 0. The set has a sleeper. */
 void sem_crash_guard_any(
 	struct caller *c, struct slot *s, struct semset *set, u32 sleeper);
 /* The owner of the lock died in the midst of a SETALL: store the rest of its

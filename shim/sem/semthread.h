@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What semaphores keep of a thread from call to call, in its private memory: the
- * sets biased to it, its undo records used lately.
+ * What semaphores keep of a thread from call to call, in its private memory:
+ * the sets biased to it, its undo records used lately.
  */
 #ifndef IPCLIFT_SEM_SEMTHREAD_H
 #define IPCLIFT_SEM_SEMTHREAD_H

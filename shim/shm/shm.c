@@ -211,8 +211,8 @@ static int ready(struct caller *c)
 	return err;
 }
 
-/* Who finds a segment, or none, need not be enrolled: that is most of a process's
- * first call. */
+/* Who finds a segment, or none, need not be enrolled: that is most of a
+ * process's first call. */
 int shm_get(struct caller *c, s32 key, u64 size, s32 flg)
 {
 	int err;

@@ -188,8 +188,8 @@ static void free_records(struct caller *c, struct task *t)
 	}
 }
 
-/* It may have made children: not one that has adopted nothing yet, unless it was
- * found. */
+/* It may have made children: not one that has adopted nothing yet, unless it
+ * was found. */
 static int has_run(const struct task *t)
 {
 	return t->state == TASK_LIVE || !t->use_seq;

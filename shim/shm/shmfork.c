@@ -502,7 +502,8 @@ static void say_who(struct caller *c, const struct shm_fork *f)
 	u64 seen = (u64)f->nonce << 32, birth;
 
 	atom_cas(&t->prefork, &seen, seen | c->pid);
-	/* Its parent may have asked already (note_child): three system calls. */
+	/* Its parent may have asked already (note_child): three system calls.
+	 */
 	birth = atom_load_acquire(&t->life_birth);
 	if ((birth & BIRTH_INODE) && is_mine(t, f) &&
 		(u32)atom_load_acquire(&t->prefork) == c->pid)

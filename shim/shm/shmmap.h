@@ -204,9 +204,9 @@ int shm_entry_covers(const struct shm_process *p, const struct shm_entry *e,
 /* ---- shmmap.c ---- */
 
 /*
- * Have the mapping that attachments with SHM_RDONLY are duplicated from: made by
- * the first of them, and before the process becomes one that may not open the
- * registry. No lock; six system calls, once.
+ * Have the mapping that attachments with SHM_RDONLY are duplicated from: made
+ * by the first of them, and before the process becomes one that may not open
+ * the registry. No lock; six system calls, once.
  */
 void shm_map_read_only(struct shm_process *p, const struct region *region);
 /*

@@ -55,8 +55,8 @@ int home_share(void);
  * descriptor whose lock keeps it. Or -errno; path is then the directory's. */
 int home_make_private(char *path);
 
-/* How many processes use it: those that live and stand in the file's task table,
- * and those that have it mapped, as far as we may see that. */
+/* How many processes use it: those that live and stand in the file's task
+ * table, and those that have it mapped, as far as we may see that. */
 unsigned home_count_users(const char *path);
 
 /* Those alone that have it mapped: of a registry of another version, whose task
@@ -68,12 +68,12 @@ unsigned home_count_mapped(const char *path);
 int home_in_use(const char *path, int or_may);
 
 /* Remove a registry's file, the directory PATH.mq with the FIFOs of its message
- * queues, and PATH.ns with the registries of IPC namespaces. 0, or -errno of the
- * file. */
+ * queues, and PATH.ns with the registries of IPC namespaces. 0, or -errno of
+ * the file. */
 int home_remove(const char *path);
 
-/* A directory beside a registry, named from the descriptor at; NULL also if it is
- * a link: in a place that all may write it could lead anywhere. */
+/* A directory beside a registry, named from the descriptor at; NULL also if it
+ * is a link: in a place that all may write it could lead anywhere. */
 DIR *home_open_beside(int at, const char *dir);
 
 /* Call fn with the path of each regular file in dir, in the order of the names:

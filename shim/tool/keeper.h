@@ -21,8 +21,8 @@
 #ifndef IPCLIFT_TOOL_KEEPER_H
 #define IPCLIFT_TOOL_KEEPER_H
 
-/* Run argv, by exec (run_exec: it returns only on failure, an exit status), on a
- * fresh private registry, which prepare makes of the empty file
+/* Run argv, by exec (run_exec: it returns only on failure, an exit status), on
+ * a fresh private registry, which prepare makes of the empty file
  * (run_make_registry); returns the exit status, which is `ours` if the registry
  * cannot be made. The environment is set but for IPCLIFT_REGISTRY. */
 int keeper_run(

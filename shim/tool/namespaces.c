@@ -50,8 +50,8 @@ struct question {
 	struct stat file; /* of its registry */
 };
 
-/* One that we may not look at: could it open the file? Root's could any, and are
- * everywhere; those that use it stand in its task table. */
+/* One that we may not look at: could it open the file? Root's could any, and
+ * are everywhere; those that use it stand in its task table. */
 static int could_use(const char *dir, const struct stat *file)
 {
 	char name[PATH_MAX], line[256];

@@ -11,9 +11,9 @@ void namespaces_each(const char *path,
 	void (*fn)(const char *file, unsigned long long number, void *arg),
 	void *arg);
 
-/* 1 if nobody is in the namespace whose registry file is, beside path: "ended" of
- * registry/ipcns.h. 0 also where /proc does not tell of the processes that path
- * serves. */
+/* 1 if nobody is in the namespace whose registry file is, beside path: "ended"
+ * of registry/ipcns.h. 0 also where /proc does not tell of the processes that
+ * path serves. */
 int namespace_ended(
 	const char *path, const char *file, unsigned long long number);
 

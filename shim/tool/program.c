@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A program as the dynamic loader sees it: will it preload the shim? For doctor,
- * who tells all, and for run, who has one line for what will not be served.
+ * A program as the dynamic loader sees it: will it preload the shim? For
+ * doctor, who tells all, and for run, who has one line for what will not be
+ * served.
  */
 #include <elf.h>
 #include <fcntl.h>

@@ -44,8 +44,8 @@ int registry_glance_still(void);
 /* If it is not, map the one that is there now. EXIT_OK, or EXIT_FAILED after a
  * message: then the old one is still mapped. */
 int registry_glance_again(void);
-/* Called before the message of a damaged or truncated registry ends the command;
- * may be NULL. */
+/* Called before the message of a damaged or truncated registry ends the
+ * command; may be NULL. */
 extern void (*registry_on_fault)(void);
 /* The same for any file, made with these limits if it does not exist and
  * options is not NULL. */

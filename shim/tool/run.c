@@ -292,8 +292,8 @@ static int set_environment(const struct run_options *o)
 }
 
 /* A daemon of fakeroot that was started outside speaks through the kernel's
- * queues, and its library in CMD would wait for it on ours, for good. (The other
- * fakeroot, by TCP, has a port in that variable, and no queue.) */
+ * queues, and its library in CMD would wait for it on ours, for good. (The
+ * other fakeroot, by TCP, has a port in that variable, and no queue.) */
 static int is_cut_off_fakeroot(void)
 {
 	const char *key = getenv("FAKEROOTKEY");

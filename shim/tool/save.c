@@ -2,9 +2,9 @@
 /*
  * ipclift save: the registry into a file; see savefile.h.
  *
- * The file has no name until it is whole, so that nothing is left of a save that
- * is killed; but in the moment in which it takes another one's place. What is
- * left then the next save to that path removes.
+ * The file has no name until it is whole, so that nothing is left of a save
+ * that is killed; but in the moment in which it takes another one's place. What
+ * is left then the next save to that path removes.
  *
  * What there is of each kind is listed first, at one moment, then each object
  * that is still there is written (inspect/dump.h); one that goes meanwhile is

@@ -8,8 +8,8 @@
  * (client.c) under the shim, maps it as they do, and writes for two seconds
  * where it hurts (mutate.h) or anywhere on the pages that are in use, but for
  * the header's identity. Commands look at it meanwhile. They all may be told of
- * errors; none may be ended by a signal, SIGALRM among them, which comes where a
- * call takes ten seconds.
+ * errors; none may be ended by a signal, SIGALRM among them, which comes where
+ * a call takes ten seconds.
  *
  * No word is made to name a thread that lives and has the registry open: that
  * keeps a lock, which whoever may write the file can do (SECURITY.md).

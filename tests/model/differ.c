@@ -8,9 +8,9 @@
  *	differ --follow FILE				runs what another run wrote
  *
  * What it writes is a script again: results are indented, and not read. Run on
- * the kernel, and with --follow under a shim, it shows by `cmp` whether the shim
- * is the kernel; differ.sh does that and makes small what differs. FILE may be
- * `-`. It wants fresh IPC and process namespaces.
+ * the kernel, and with --follow under a shim, it shows by `cmp` whether the
+ * shim is the kernel; differ.sh does that and makes small what differs. FILE
+ * may be `-`. It wants fresh IPC and process namespaces.
  *
  * A controller commands up to six actors (differ_actor.h), one step at a time,
  * and waits after each until all are asleep (differ_world.h). `= N` begins an
@@ -333,7 +333,8 @@ static bool step_take(const struct step *s, const struct expected *expected)
 	return false;
 }
 
-/* --- episodes -------------------------------------------------------------- */
+/* --- episodes --------------------------------------------------------------
+ */
 
 static void episode_clear(void)
 {
@@ -435,7 +436,8 @@ static void script_run(const char *name, bool follow)
 	}
 }
 
-/* --- the command ------------------------------------------------------------ */
+/* --- the command ------------------------------------------------------------
+ */
 
 static void shared_make(void)
 {

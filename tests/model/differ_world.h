@@ -6,8 +6,8 @@
  *
  * That all sleep is seen without a fixed time: the state and the number of
  * voluntary switches of each are read in two rounds. Who was asleep in both and
- * did not switch in between slept all the time, so at the end of the first round
- * all slept at once, and nobody was left to wake another. Who sleeps in a
+ * did not switch in between slept all the time, so at the end of the first
+ * round all slept at once, and nobody was left to wake another. Who sleeps in a
  * call that ends by itself (nanosleep, membarrier) is still on its way.
  */
 #ifndef DIFFER_WORLD_H
@@ -412,8 +412,9 @@ static int n_stopped(int process)
 
 /*
  * Did the scheduler decide, and not the order of sleepers? Senders that are let
- * go at once compete; receivers that msgctl(IPC_SET) wakes queue again, and calls
- * that a stop interrupts begin again, in the order in which they happen to run.
+ * go at once compete; receivers that msgctl(IPC_SET) wakes queue again, and
+ * calls that a stop interrupts begin again, in the order in which they happen
+ * to run.
  */
 static bool kernel_was_free(const struct step *s)
 {

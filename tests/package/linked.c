@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * linked.c - a program as its author writes it; linked with libipclift (linked.sh)
- * it is served without LD_PRELOAD. Makes one object of each kind.
+ * linked.c - a program as its author writes it; linked with libipclift
+ * (linked.sh) it is served without LD_PRELOAD. Makes one object of each kind.
  */
 #include <fcntl.h>
 #include <mqueue.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * app_mpi: two ranks of MPI sum up and send to each other; says how many segments
- * of System V rank 0 has mapped by then. For openmpi.sh.
+ * app_mpi: two ranks of MPI sum up and send to each other; says how many
+ * segments of System V rank 0 has mapped by then. For openmpi.sh.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -549,8 +549,8 @@ static void first_calls(void)
 	CHECK(waitpid(pid, &status, 0) == pid && !status);
 }
 
-/* Who only looks for a key, of any facility, does no more in its first call than
- * map the registry. */
+/* Who only looks for a key, of any facility, does no more in its first call
+ * than map the registry. */
 static void finders(void)
 {
 	prctl(PR_SET_NAME, "begin");

@@ -56,7 +56,8 @@ static int refuse(char *list, int err)
 	return prctl(PR_SET_SECCOMP, 2, &program);
 }
 
-/* At the exec's end argc, argv, envp and the auxiliary vector are on its stack. */
+/* At the exec's end argc, argv, envp and the auxiliary vector are on its stack.
+ */
 static int hide_vdso(pid_t pid)
 {
 	struct user_regs_struct regs;

@@ -232,8 +232,8 @@ static void removal(void)
 	close(pipes[1]);
 }
 
-/* A program that executes itself twice; with `keep` the descriptor stays, with 2
- * another one does not. */
+/* A program that executes itself twice; with `keep` the descriptor stays, with
+ * 2 another one does not. */
 static int executed(const char *self, int image, int keep)
 {
 	char arg[2][16];

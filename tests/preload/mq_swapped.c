@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * mq_swapped: while a thread is in the midst of a call on a queue, at many places
- * of it, another one puts a file where the queue's descriptor was, and at a later
- * place the queue back. The call acts on the queue or finds none; it does not
- * sleep, for the queue does not block, and leaves the file as it is.
+ * mq_swapped: while a thread is in the midst of a call on a queue, at many
+ * places of it, another one puts a file where the queue's descriptor was, and
+ * at a later place the queue back. The call acts on the queue or finds none; it
+ * does not sleep, for the queue does not block, and leaves the file as it is.
  *
  * The bug: whether the call may sleep was asked of the number, which was the
  * file's by then; and what one thread found out of the number was noted over
@@ -12,7 +12,8 @@
 #include "mq.h"
 #include "stepped.h"
 
-/* Instructions from one place to the next; arbitrary, so that it takes seconds. */
+/* Instructions from one place to the next; arbitrary, so that it takes seconds.
+ */
 #define STRIDE 97
 /* From the file's coming to the queue's coming back. */
 static const int later[] = {17, 400, 100000};

@@ -2,12 +2,12 @@
 /*
  * sem_paths: every rule of a semaphore operation by every way that one may go.
  *
- * A rule says what an operation on semaphore 0 makes of a value; a path, how the
- * set is used so that this operation is served one way or the other: alone in
- * its call or at the end of an array, on a set that its caller has had to itself
- * for long, beside others, beside sleepers, or asleep itself until another
- * process lets it on. The operation is a child's, so that its pid and otime tell
- * whether it has happened.
+ * A rule says what an operation on semaphore 0 makes of a value; a path, how
+ * the set is used so that this operation is served one way or the other: alone
+ * in its call or at the end of an array, on a set that its caller has had to
+ * itself for long, beside others, beside sleepers, or asleep itself until
+ * another process lets it on. The operation is a child's, so that its pid and
+ * otime tell whether it has happened.
  */
 #include "t.h"
 

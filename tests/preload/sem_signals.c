@@ -5,10 +5,10 @@
  * A handler that runs ends the sleep with EINTR, SA_RESTART or not; so does
  * stop and continue (under the shim once it sleeps: who is stopped between the
  * queue and the sleep sleeps on); a signal that is ignored or blocked does not.
- * A handler may leave by siglongjmp or call semop itself; either way the sleeper
- * is out of the queue before the handler's first instruction. What a waker has
- * given is kept, whatever signals come later.
- * While it is stopped it is in no queue (stopped_sleepers.c has the rest).
+ * A handler may leave by siglongjmp or call semop itself; either way the
+ * sleeper is out of the queue before the handler's first instruction. What a
+ * waker has given is kept, whatever signals come later. While it is stopped it
+ * is in no queue (stopped_sleepers.c has the rest).
  */
 #include "mq.h"
 

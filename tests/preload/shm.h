@@ -53,7 +53,8 @@ static inline void s_rm(int id)
 	t_eq(shmctl(id, IPC_RMID, NULL), 0);
 }
 
-/* A new segment, attached: nobody has written to its page; now text is there. */
+/* A new segment, attached: nobody has written to its page; now text is there.
+ */
 static inline char *s_fresh(int *ret_seg, const char *text)
 {
 	char *p;

@@ -2,8 +2,8 @@
 /*
  * shm_orphan: a child made by an instruction of the program's own has what its
  * parent had attached, also when that is gone, has executed something else, or
- * has detached it: it is counted, at the latest when the segment is removed, and
- * what it writes reaches nobody else.
+ * has detached it: it is counted, at the latest when the segment is removed,
+ * and what it writes reaches nobody else.
  *
  * The bug: only children of who removed the segment were looked for. One whose
  * parent had ended wrote into the next segment that somebody made.

@@ -4,8 +4,8 @@
  * has run anything of the program's, and its number is another process's, at
  * once or later, who lives long. The child does not have the segment.
  *
- * The bugs: of such a child the number was known, and nothing else: it was taken
- * to be there as long as anybody had that. Then the time was, to 1/100 s.
+ * The bugs: of such a child the number was known, and nothing else: it was
+ * taken to be there as long as anybody had that. Then the time was, to 1/100 s.
  */
 #include "shm.h"
 #include "pidns.h"

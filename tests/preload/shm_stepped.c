@@ -7,7 +7,8 @@
 #include "shm.h"
 #include "stepped.h"
 
-/* Instructions from one place to the next; arbitrary, so that it takes seconds. */
+/* Instructions from one place to the next; arbitrary, so that it takes seconds.
+ */
 #define STRIDE 97
 
 static struct shared {

@@ -4,8 +4,8 @@
  * instruction at a time, while the rest of its process is told what to do at
  * chosen places.
  *
- * The traced process's thread sets `tid`, waits for `go` and sets `done` when its
- * call is over; another thread of it reads requests from stepped_ask[0] and
+ * The traced process's thread sets `tid`, waits for `go` and sets `done` when
+ * its call is over; another thread of it reads requests from stepped_ask[0] and
  * writes an answer to each into stepped_answer[1]. The tracer calls the rest.
  */
 #ifndef STEPPED_H
@@ -85,8 +85,8 @@ static inline void stepped_finish(void)
 	t_quiet(waitpid(stepped->tid, &status, __WALL) == stepped->tid);
 }
 
-/* The answer to a request of one byte, or -1. It may have to wait for a lock that
- * the call holds, which then goes on: the steps that took. */
+/* The answer to a request of one byte, or -1. It may have to wait for a lock
+ * that the call holds, which then goes on: the steps that took. */
 static inline int stepped_asked(char what, long *ret_steps)
 {
 	struct pollfd told = {.fd = stepped_answer[0], .events = POLLIN};

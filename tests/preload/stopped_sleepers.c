@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * stopped_sleepers: who is stopped in its sleep (Ctrl-Z, docker pause's kin) is
- * no sleeper any more: what it waits for goes to the next one, or stays; when it
- * is continued semop says EINTR, and a call on a message queue begins again,
+ * no sleeper any more: what it waits for goes to the next one, or stays; when
+ * it is continued semop says EINTR, and a call on a message queue begins again,
  * behind the others.
  *
  * Two sleepers of each kind, the first one stopped; then a sleeper alone.

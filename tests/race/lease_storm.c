@@ -11,7 +11,8 @@
  * shared memory; now and then it acknowledges at once, or ends in order and is
  * started again. What is looked at:
  *
- * - Each message is done; more than once only where a receiver was killed: there are
+ * - Each message is done; more than once only where a receiver was killed:
+ * there are
  *   no more doubles than kills.
  * - Each is whole: its length and bytes follow from its number.
  * - Nobody hangs, and both queues are empty at the end.

@@ -15,8 +15,8 @@
  * still wait; else they stay away, and help nobody by that.
  *
  * After each: within five seconds all are asleep or have been let through, and
- * nothing is left beside a sleeper; what was taken is what was given or nothing,
- * and after a removal all have EIDRM.
+ * nothing is left beside a sleeper; what was taken is what was given or
+ * nothing, and after a removal all have EIDRM.
  */
 #define _GNU_SOURCE
 #include "../option.h"

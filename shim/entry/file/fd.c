@@ -8,10 +8,10 @@
  * descriptor comes to be (mq_open, open, dup, fcntl) and cleared before a
  * number is closed or replaced, so a number that was closed and now names a
  * file is never taken for a queue; where the closing was not seen, by fstat(2)
- * in all calls but mq_send, mq_receive and most closes. A descriptor that came over exec or
- * a socket is not in it: it is recognised by the inode of its FIFO at the first
- * mq_* call, or poll in a process that has used queues; in one that has not,
- * fdarrive.c sees it come.
+ * in all calls but mq_send, mq_receive and most closes. A descriptor that came
+ * over exec or a socket is not in it: it is recognised by the inode of its FIFO
+ * at the first mq_* call, or poll in a process that has used queues; in one
+ * that has not, fdarrive.c sees it come.
  *
  * In a vfork child the table is the parent's: it is used but not changed.
  *
@@ -319,8 +319,8 @@ struct closing {
 	struct mq_desc mq;
 };
 
-/* A queue's, by the table, whose end concerns nobody: then nothing is lost if it
- * is another file's by now, and no system call is made to find that out. */
+/* A queue's, by the table, whose end concerns nobody: then nothing is lost if
+ * it is another file's by now, and no system call is made to find that out. */
 static int closes_unasked(int fd)
 {
 	const struct fd_entry *e = fd_entry(fd);

@@ -45,9 +45,9 @@ _Static_assert(__builtin_offsetof(struct fd_entry, ident) ==
 /* No file beside the registry: it was not opened for writing. */
 #define PROC_NO_FILE 0xffu
 
-/* fd_entry.ident with FD_PROC: the low half of the inode, so that a number which libc closed
- * and gave away behind our back is not taken for ours; the file's number
- * (proctext.h); the place of its control file. */
+/* fd_entry.ident with FD_PROC: the low half of the inode, so that a number
+ * which libc closed and gave away behind our back is not taken for ours; the
+ * file's number (proctext.h); the place of its control file. */
 static inline u64 proc_ident(u64 ino, int which, u32 at)
 {
 	return ino << 32 | at << 8 | (u32)which;

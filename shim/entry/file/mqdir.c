@@ -14,11 +14,11 @@
  * again after chdir and fchdir: at a plain name that the kernel did not find,
  * at "." as a directory, and before a file is made.
  *
- * Not served: links that lead here, system calls by number but opens and access,
- * libc's own listing (scandir, nftw, fts, glob), a relative path from without
- * (mqueue/NAME in /dev), times, and what the kernel refuses here with EPERM
- * (mkdir, rename, link), which says ENOENT. What libc writes by itself to a
- * stream whose descriptor a shell has put there is not refused.
+ * Not served: links that lead here, system calls by number but opens and
+ * access, libc's own listing (scandir, nftw, fts, glob), a relative path from
+ * without (mqueue/NAME in /dev), times, and what the kernel refuses here with
+ * EPERM (mkdir, rename, link), which says ENOENT. What libc writes by itself to
+ * a stream whose descriptor a shell has put there is not refused.
  */
 #undef _FILE_OFFSET_BITS
 #include <errno.h>

@@ -30,7 +30,8 @@ static int is_itself(int fd, const char *path, int flags)
 
 static const struct mqdir_at root = {.kind = MQDIR_ROOT};
 
-/* libc or the kernel has answered ret by libc's convention, errno was before. */
+/* libc or the kernel has answered ret by libc's convention, errno was before.
+ */
 static int stat_answer(int fd, const char *path, struct stat *to, int flags,
 	int ret, int before)
 {

@@ -3,10 +3,10 @@
  * Making, checking and mapping the registry file.
  *
  * Creation is decided under flock: a file of size 0, or one that a creator left
- * who died before the last store (regionfile_unfinished), is initialised by the process
- * that holds the lock. The magic is the commit point. Everything else in the
- * file starts as zeros, so there is little to write. Where the magic is, no
- * lock is asked for: whoever may read the file may hold it for as long as he
+ * who died before the last store (regionfile_unfinished), is initialised by the
+ * process that holds the lock. The magic is the commit point. Everything else
+ * in the file starts as zeros, so there is little to write. Where the magic is,
+ * no lock is asked for: whoever may read the file may hold it for as long as he
  * likes.
  *
  * A program's first call waits for this, so it makes as few system calls as it
@@ -175,7 +175,8 @@ static void write_header(struct header *h, u64 file_size,
 {
 	unsigned f;
 
-	/* First, and what tells one that is not finished (regionfile_unfinished). */
+	/* First, and what tells one that is not finished
+	 * (regionfile_unfinished). */
 	atom_store_release(&h->version, LAYOUT_VERSION);
 	h->word_size = sizeof(void *);
 	h->file_size = file_size;
@@ -551,8 +552,8 @@ static int map_once(struct region *region, const char *path,
 	return err;
 }
 
-/* Another thread may fork at any moment, and the child takes a region that has a
- * base for whole: the base is stored last. */
+/* Another thread may fork at any moment, and the child takes a region that has
+ * a base for whole: the base is stored last. */
 static void publish(struct region *region, const struct region *made)
 {
 	char *base = made->base;

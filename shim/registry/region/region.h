@@ -139,8 +139,9 @@ static inline void *region_span(
 	return r->base + off;
 }
 
-/* Was the page ever used? If not, to read it would take a page of the file system.
- * A system call. region_there: several in a row, bit 0 of a byte each. */
+/* Was the page ever used? If not, to read it would take a page of the file
+ * system. A system call. region_there: several in a row, bit 0 of a byte each.
+ */
 static inline void region_there(const void *p, u32 pages, unsigned char *ret)
 {
 	uintptr_t at = (uintptr_t)p & ~(uintptr_t)(SYS_PAGE - 1);

@@ -75,8 +75,8 @@ double figure_value(const struct figure *f, const char *world);
 const char *field_of(json_object *o, const char *field);
 
 json_object *results_to_json(const struct results *r);
-/* Into what was initialized. 0, or EXIT_FAILED after a message; also if it is no
- * such file. */
+/* Into what was initialized. 0, or EXIT_FAILED after a message; also if it is
+ * no such file. */
 int results_read(struct results *r, const char *path);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the user chooses of a table: its columns, their order, how bare it is, and
- * that it is printed again and again. The columns are those of inspect/rows.h, by the
- * heading of the table or the name in JSON.
+ * What the user chooses of a table: its columns, their order, how bare it is,
+ * and that it is printed again and again. The columns are those of
+ * inspect/rows.h, by the heading of the table or the name in JSON.
  */
 #ifndef IPCLIFT_TOOL_VIEW_CHOICE_H
 #define IPCLIFT_TOOL_VIEW_CHOICE_H
@@ -25,13 +25,14 @@ int choice_check(const struct column *columns);
 int choice_check_parts(const struct column *const *parts);
 /* Rows in the chosen order; those without a value last. */
 void choice_order(const struct column *columns, json_object *rows);
-/* Call fn (unless NULL) for the chosen ones of these columns, or for those of a table on a
- * terminal so many letters wide (0: no terminal): 1, or 0 if there is none. */
+/* Call fn (unless NULL) for the chosen ones of these columns, or for those of a
+ * table on a terminal so many letters wide (0: no terminal): 1, or 0 if there
+ * is none. */
 int choice_each(const struct column *columns, size_t width,
 	void (*fn)(const struct column *c, void *arg), void *arg);
 
-/* With --watch: call once, in a child each, until it is a usage error or a signal
- * comes; its exit status. Without: just call it. */
+/* With --watch: call once, in a child each, until it is a usage error or a
+ * signal comes; its exit status. Without: just call it. */
 int choice_repeat(int (*once)(int argc, char **argv), int argc, char **argv);
 
 #endif

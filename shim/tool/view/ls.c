@@ -50,8 +50,8 @@ static void tell_waiting(json_object *row)
 			json_object_get_string(holds), n, n > 1 ? "" : "s");
 }
 
-/* But for a queue without name whose last user is dead: nobody can reach it, and
- * somebody's next call frees it. */
+/* But for a queue without name whose last user is dead: nobody can reach it,
+ * and somebody's next call frees it. */
 static int add_row(struct caller *c, const struct object *o, void *arg)
 {
 	struct list *list = arg;

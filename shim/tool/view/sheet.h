@@ -34,8 +34,8 @@ struct sheet {
 int sheet_n_columns(const struct sheet *s);
 /* A column by heading, any case, or field; -1: there is none. */
 int sheet_column(const struct column *columns, const char *name);
-/* One more, its numbers NAN, its words empty. Never NULL: one that cannot be had
- * is a row that nobody sees. */
+/* One more, its numbers NAN, its words empty. Never NULL: one that cannot be
+ * had is a row that nobody sees. */
 struct sheet_row *sheet_add(struct sheet *s);
 void sheet_deinit(struct sheet *s);
 
@@ -48,7 +48,8 @@ void sheet_filter(struct sheet *s, const char *text);
  * width): the headings if row is NULL. */
 void sheet_line(const struct sheet *s, const struct sheet_row *row, int width,
 	char *buf, size_t cap);
-/* Where a column begins in such a line, and its width in *ret; -1: not shown. */
+/* Where a column begins in such a line, and its width in *ret; -1: not shown.
+ */
 int sheet_place(const struct sheet *s, int width, int column, int *ret);
 json_object *sheet_json(const struct sheet *s);
 

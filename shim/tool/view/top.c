@@ -2,8 +2,8 @@
 /*
  * ipclift top: objects with their rates, processes, locks, deadlocks.
  *
- * All of it is of inspect/glance.h: the programs are not kept from anything, and
- * nothing is written. Two glances make a rate.
+ * All of it is of inspect/glance.h: the programs are not kept from anything,
+ * and nothing is written. Two glances make a rate.
  */
 #include "tool/view/top.h"
 

@@ -77,7 +77,8 @@ static pid_t start_dot(int from)
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
-/* A file that has no name any more holds the graph: dot reads it as it likes. */
+/* A file that has no name any more holds the graph: dot reads it as it likes.
+ */
 static int draw(const struct graph *g)
 {
 	struct text t = {0};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * mount: what those who use the mount hand it (inode numbers, names, texts
- * written to its files), on a damaged registry, of which each file is then made.
+ * written to its files), on a damaged registry, of which each file is then
+ * made.
  *
  * Input: struct asked, so many bytes of name or text, and steps behind them.
  */

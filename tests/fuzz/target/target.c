@@ -286,7 +286,8 @@ size_t target_add_step(
 
 int target_run(void (*fn)(void *arg), void *arg)
 {
-	/* A tmpfs has a page for each hole that was read: this input's alone. */
+	/* A tmpfs has a page for each hole that was read: this input's alone.
+	 */
 	long before = allocated, memory = resident(), files = on_disk();
 	int left;
 

@@ -55,8 +55,8 @@ void target_damage(const uint8_t *data, size_t size);
 size_t target_add_step(
 	uint8_t *data, size_t size, size_t max_size, unsigned seed);
 
-/* The same for an input that has a head of so many bytes before its steps (0: it
- * is too short): every other time libFuzzer's own mutation of all of it. */
+/* The same for an input that has a head of so many bytes before its steps (0:
+ * it is too short): every other time libFuzzer's own mutation of all of it. */
 size_t target_mutate(uint8_t *data, size_t size, size_t max_size, unsigned seed,
 	size_t head);
 
