@@ -404,7 +404,7 @@ int parse_number(const char *text, long long min, unsigned long long max,
 		if (min >= 0 || v > -(unsigned long long)min)
 			return -1;
 		v = -v;
-	} else if (v > max) {
+	} else if (v > max || (min > 0 && v < (unsigned long long)min)) {
 		return -1;
 	}
 	*ret = v;

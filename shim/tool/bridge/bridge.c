@@ -56,6 +56,12 @@ enum outcome link_failed(const struct link *l, const char *fmt, ...)
 	return FAILED;
 }
 
+enum outcome link_gone(const struct link *l)
+{
+	link_says(l, "the queue was removed%s", l->wait ? "; it is waited for" : "");
+	return l->wait ? GONE : FAILED;
+}
+
 static __attribute__((noreturn)) void child(
 	struct link *l, const sigset_t *ends, pid_t parent)
 {
@@ -73,7 +79,7 @@ static __attribute__((noreturn)) void child(
 	sigprocmask(SIG_UNBLOCK, ends, NULL);
 	c = registry_open(&status);
 	/* Behind a change of user, which clears it. */
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(EXIT_OK);
 	if (c)
@@ -91,6 +97,7 @@ struct line {
 
 static struct line *lines;
 static int status;
+static int stopping; /* signals that asked for the end */
 
 static time_t seconds(void)
 {
@@ -120,14 +127,16 @@ static void ended(unsigned i, int how)
 	lines[i] = (struct line){0};
 	links[i].counters->connected = 0;
 	links[i].counters->waits = WAITS_NOT;
-	if (WIFEXITED(how)) {
+	if (WIFEXITED(how) && WEXITSTATUS(how) != EXIT_AGAIN) {
 		if (WEXITSTATUS(how))
 			status = EXIT_FAILED;
 		return;
 	}
-	failure("%s: its process was ended by signal %d; it is started again",
-		links[i].name, WTERMSIG(how));
 	lines[i].again = seconds() + AGAIN_AFTER;
+	if (WIFSIGNALED(how))
+		failure("%s: its process was ended by signal %d%s",
+			links[i].name, WTERMSIG(how),
+			stopping ? "" : "; it is started again");
 }
 
 static void reap(void)
@@ -143,7 +152,7 @@ static void reap(void)
 }
 
 /* Start again what is due; 1 while there is anything. */
-static int keep(const sigset_t *ends, int stopping)
+static int keep(const sigset_t *ends)
 {
 	unsigned i;
 	int any = 0;
@@ -200,9 +209,9 @@ static void watch(const sigset_t *ends, const sigset_t *all)
 	const int shows = !bridge_of.quiet && isatty(2);
 	const struct timespec second = {1, 0};
 	time_t written = 0, shown = 0, t;
-	int signo, stopping = 0;
+	int signo;
 
-	while (keep(ends, stopping)) {
+	while (keep(ends)) {
 		signo = sigtimedwait(all, NULL, &second);
 		if (signo > 0 && signo != SIGCHLD)
 			signal_all(stopping++ ? SIGKILL : SIGTERM);

@@ -84,9 +84,9 @@ static enum outcome make_group(struct in *in)
 	e = redis_send(&in->redis);
 	if (e != DONE)
 		return e;
-	if (redisGetReply(in->redis.at, &got) != REDIS_OK || !got)
-		return redis_lost(&in->redis, in->redis.at->errstr);
-	in->redis.n_sent--;
+	e = redis_reply(&in->redis, &got);
+	if (e != DONE)
+		return e;
 	r = got;
 	if (is_error(r, "ERR The XGROUP subcommand requires the key"))
 		e = link_failed(l, "there is no such stream (--create)");
@@ -458,7 +458,7 @@ static enum outcome one(
 	if (err == -EMSGSIZE || err == -EINVAL)
 		return reject(in, &e, "it is larger than the queue takes");
 	if (err == -EIDRM)
-		return link_failed(in->link, "the queue was removed");
+		return link_gone(in->link);
 	if (err)
 		return link_failed(in->link, "%s", strerror(-err));
 	idset_add(&in->seen, name, len);
@@ -542,5 +542,5 @@ int link_in(struct link *l, struct caller *c)
 	while (e == DONE && !is_enough(l))
 		e = carry(&in);
 	redis_close(&in.redis);
-	return e == FAILED ? EXIT_FAILED : EXIT_OK;
+	return link_status(e);
 }

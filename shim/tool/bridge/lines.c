@@ -32,7 +32,7 @@ struct given {
 	const char *redis, *redis_file, *cacert, *cert, *key, *batch, *maxlen,
 		*group, *consumer, *claim, *dedup, *dedup_file, *dead_letter,
 		*count;
-	int create;
+	int create, wait;
 };
 static struct given given;
 struct bridge_of bridge_of;
@@ -54,6 +54,8 @@ struct bridge_of bridge_of;
 			"messages at a time, 1 to 1000 (64)"},                \
 		{"count", 0, "N", &given.count,                               \
 			"end after N messages"},                              \
+		{"wait", 0, NULL, &given.wait,                                \
+			"wait for a queue that is not there, or removed"},    \
 		{"maxlen", 0, "N", &given.maxlen,                             \
 			"out: keep about N entries in the stream"},           \
 		{"group", 0, "NAME", &given.group,                            \
@@ -128,8 +130,8 @@ static int read_url(const char *path, char *line, size_t cap)
 		n = failure("--redis-file: %s: others may read or write it "
 			    "(chmod 600)",
 			path);
-	else
-		n = -read(fd, line, cap - 1);
+	else if ((n = -read(fd, line, cap - 1)) > 0)
+		n = failure("--redis-file: %s: %s", path, strerror(errno));
 	if (fd >= 0)
 		close(fd);
 	if (n > 0)
@@ -262,6 +264,7 @@ static int parse_link(struct link *l, int argc, char **argv)
 	l->dedup_file = copy(given.dedup_file);
 	l->dead_letter = copy(given.dead_letter);
 	l->create = given.create;
+	l->wait = given.wait;
 	return 0;
 }
 

@@ -23,6 +23,7 @@ enum outcome {
 	DONE,
 	AGAIN,	/* Redis had trouble: redis_ready, then once more */
 	STOP,	/* a signal asked for the end */
+	GONE,	/* the queue was removed; with --wait */
 	FAILED, /* trying again mends nothing; a message was printed */
 };
 
@@ -31,6 +32,7 @@ enum waits_for {
 	WAITS_MESSAGE,
 	WAITS_REDIS,
 	WAITS_SPACE, /* in a full queue */
+	WAITS_QUEUE, /* that is not there */
 };
 
 /* Memory that the line's process writes and the command reads: plain counters,
@@ -57,6 +59,7 @@ struct link {
 	struct redis_url url;
 	unsigned batch;
 	uint64_t maxlen, count; /* 0: no end */
+	int wait; /* for a queue that is not there, or not any more */
 	/* of `in` */
 	char *group, *consumer, *dedup_file, *dead_letter;
 	int create;
@@ -66,7 +69,8 @@ struct link {
 	char name[400]; /* "out msg 5 jobs", for messages */
 };
 
-/* Carry until the end: an exit status. */
+/* Carry until the end: an exit status, or EXIT_AGAIN to be started again. */
+#define EXIT_AGAIN 3
 int link_out(struct link *l, struct caller *c);
 int link_in(struct link *l, struct caller *c);
 
@@ -76,6 +80,12 @@ extern volatile int link_stops;
 /* "ipclift bridge: LINE: MESSAGE"; FAILED. */
 __attribute__((format(printf, 2, 3))) enum outcome link_failed(
 	const struct link *l, const char *fmt, ...);
+/* The queue was removed: GONE or FAILED. */
+enum outcome link_gone(const struct link *l);
+static inline int link_status(enum outcome e)
+{
+	return e == FAILED ? 1 : e == GONE ? EXIT_AGAIN : 0;
+}
 /* The same, for what goes on. */
 __attribute__((format(printf, 2, 3))) void link_says(
 	const struct link *l, const char *fmt, ...);

@@ -56,7 +56,7 @@ static enum outcome collect(struct out *o)
 		if (err == -EAGAIN)
 			break;
 		if (err == -EIDRM)
-			return link_failed(l, "the queue was removed");
+			return link_gone(l);
 		if (err)
 			return link_failed(l, "%s", strerror(-err));
 		o->bytes += o->batch[o->n++].len;
@@ -153,7 +153,7 @@ static enum outcome carry(struct out *o)
 	link_adds(&n->messages, o->n);
 	link_adds(&n->bytes, o->bytes);
 	if (err == -EIDRM || err == -EINVAL)
-		return link_failed(o->link, "the queue was removed");
+		return link_gone(o->link);
 	return err ? link_failed(o->link, "%s", strerror(-err)) : DONE;
 }
 
@@ -174,5 +174,5 @@ int link_out(struct link *l, struct caller *c)
 	while (e == DONE && !(l->count && l->counters->messages >= l->count))
 		e = carry(&o);
 	redis_close(&o.redis);
-	return e == FAILED ? EXIT_FAILED : EXIT_OK;
+	return link_status(e);
 }

@@ -79,6 +79,23 @@ static int open_mq(struct queue *q, const char *word)
 	return err < 0 ? err : 0;
 }
 
+static int is_missing(int err)
+{
+	return err == -ENOENT || err == -EINVAL || err == -EIDRM;
+}
+
+/* With --wait, a second: 1 to look again. */
+static int await_queue(struct link *l)
+{
+	const struct timespec nap = {1, 0};
+
+	if (!l->wait || link_stops)
+		return 0;
+	link_waits(l, WAITS_QUEUE);
+	nanosleep(&nap, NULL);
+	return !link_stops;
+}
+
 enum outcome queue_open(struct queue *q, struct link *l, struct caller *c)
 {
 	const struct header *h = caller_header(c);
@@ -87,11 +104,15 @@ enum outcome queue_open(struct queue *q, struct link *l, struct caller *c)
 	*q = (struct queue){.link = l, .c = c};
 	q->registry = (h->boot_id[0] ^ (h->boot_id[1] << 1)) +
 		      (uint64_t)h->created * 0x9e3779b97f4a7c15ULL;
-	err = l->kind == FAC_MSG ? open_msg(q, l->queue) : open_mq(q, l->queue);
+	do
+		err = l->kind == FAC_MSG ? open_msg(q, l->queue)
+					 : open_mq(q, l->queue);
+	while (err && is_missing(err) && await_queue(l));
+	if (err && link_stops)
+		return STOP;
 	if (err)
 		return link_failed(l, "%s",
-			err == -ENOENT || err == -EINVAL ? "no such queue"
-							 : strerror(-err));
+			is_missing(err) ? "no such queue" : strerror(-err));
 	c->leasing |= 1u << l->kind;
 	c->lease_batch = 1;
 	return DONE;

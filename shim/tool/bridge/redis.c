@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,9 @@
 
 /* Silence after which a connection is given up. */
 #define SILENCE_S 5
+/* The same, once the end is asked for; and how often that is looked for. */
+#define STOP_MS 1000
+#define LOOK_MS 200
 #define PAUSE_FIRST_MS 100u
 #define PAUSE_MOST_MS 5000u
 #define DEFAULT_PORT 6379
@@ -260,6 +264,52 @@ static const redisReply *fault_of(const redisReply *reply)
 	return reply->type == REDIS_REPLY_ERROR ? reply : NULL;
 }
 
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* Bytes from Redis, or none for now. redisGetReply would go on after a signal. */
+static enum outcome read_more(struct redis *r, uint64_t until)
+{
+	struct pollfd at = {r->at->fd, POLLIN, 0};
+	int sent = 0, n;
+
+	while (!sent)
+		if (redisBufferWrite(r->at, &sent) != REDIS_OK)
+			return redis_lost(r, r->at->errstr);
+	n = poll(&at, 1, LOOK_MS);
+	if (n > 0 && redisBufferRead(r->at) != REDIS_OK)
+		return redis_lost(r, r->at->errstr);
+	if (n <= 0 && now_ms() >= until)
+		return redis_lost(r, "no answer");
+	return DONE;
+}
+
+enum outcome redis_reply(struct redis *r, void **ret)
+{
+	uint64_t until = now_ms() + SILENCE_S * 1000;
+	enum outcome o = DONE;
+	int stops = 0;
+
+	*ret = NULL;
+	while (o == DONE) {
+		if (redisReaderGetReply(r->at->reader, ret) != REDIS_OK)
+			return redis_lost(r, r->at->reader->errstr);
+		if (*ret) {
+			r->n_sent--;
+			return DONE;
+		}
+		o = read_more(r, until);
+		if (link_stops && !stops++ && until > now_ms() + STOP_MS)
+			until = now_ms() + STOP_MS;
+	}
+	return o;
+}
+
 enum outcome redis_answer(struct redis *r, const char *what, redisReply **ret)
 {
 	enum outcome o = DONE;
@@ -269,12 +319,9 @@ enum outcome redis_answer(struct redis *r, const char *what, redisReply **ret)
 	*ret = NULL;
 	if (!r->at)
 		return AGAIN;
-	if (redisGetReply(r->at, &got) != REDIS_OK || !got)
-		return redis_lost(r,
-			r->at->err == REDIS_ERR_IO && errno == EAGAIN
-				? "no answer"
-				: r->at->errstr);
-	r->n_sent--;
+	o = redis_reply(r, &got);
+	if (o != DONE)
+		return o;
 	bad = fault_of(got);
 	if (bad) {
 		o = redis_error(r, what, bad->str);

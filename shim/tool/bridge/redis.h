@@ -41,6 +41,8 @@ enum outcome redis_ready(struct redis *r);
 /* Send what `words` says; redis_answer has its answers in order. AGAIN: the
  * connection is lost, and with it all that was sent. */
 enum outcome redis_send(struct redis *r);
+/* The next answer as it is, an error too. DONE, AGAIN. */
+enum outcome redis_reply(struct redis *r, void **ret);
 /* The next answer, which freeReplyObject ends. An answer that is an error
  * becomes an outcome, and is NULL; so do errors in an EXEC. `what`: for the
  * message. */

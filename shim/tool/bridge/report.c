@@ -87,7 +87,8 @@ static struct counters sum(const char **ret_waits, const struct link **ret_who)
 {
 	static const char *const what[] = {[WAITS_NOT] = "",
 		[WAITS_MESSAGE] = "", [WAITS_REDIS] = "waits for Redis",
-		[WAITS_SPACE] = "the queue is full"};
+		[WAITS_SPACE] = "the queue is full",
+		[WAITS_QUEUE] = "waits for the queue"};
 	struct counters all = {0};
 	const struct counters *n;
 	unsigned i;
@@ -100,7 +101,7 @@ static struct counters sum(const char **ret_waits, const struct link **ret_who)
 		all.bytes += n->bytes;
 		all.duplicates += n->duplicates;
 		all.rejected += n->rejected;
-		if (n->waits <= WAITS_SPACE && *what[n->waits]) {
+		if (n->waits <= WAITS_QUEUE && *what[n->waits]) {
 			*ret_waits = what[n->waits];
 			*ret_who = &links[i];
 		}
