@@ -38,7 +38,7 @@ stop() {
 
 build() {
     packages="gcc libc6-dev pkg-config meson ninja-build libjson-c-dev libsmartcols-dev libfuse3-dev
-        fuse3 libjemalloc-dev perl util-linux fakeroot dpkg"
+        fuse3 libhiredis-dev libjemalloc-dev libssl-dev perl util-linux fakeroot dpkg"
     missing=
     for p in $packages; do
         dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null |

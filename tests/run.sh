@@ -169,6 +169,9 @@ apps=(
     binutils systemtap-sdt-dev # probes are built, and seen in the file
     bpftrace         # attaches to them where the kernel lets it
     libncurses-dev libmicrohttpd-dev # ipclift top, metrics --listen
+    libhiredis-dev libssl-dev # ipclift bridge
+    redis-server redis-tools iproute2 # what it carries to, and over which cable
+    python3-redis    # the loop beside it, in tests/bench/bridge
     python3-pyte     # the terminal that top is looked at on
     graphviz         # draws waits --svg
     prometheus       # promtool reads what metrics tells
@@ -210,7 +213,7 @@ allow_starts() {
     ! grep -qs 'made by tests/run.sh' $policy || "${as_root[@]}" rm -f $policy
 }
 servers() {
-    printf '%s\n' /etc/init.d/{apache,php,postgresql,prometheus,squid}* \
+    printf '%s\n' /etc/init.d/{apache,php,postgresql,prometheus,redis,squid}* \
         /lib/systemd/system/podman*
 }
 # What was not there before is not started at boot.

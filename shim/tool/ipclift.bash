@@ -42,8 +42,22 @@ _ipclift_columns() {
         sed -n 's/.*, but \(.*\) (see.*/\1/p' | tr -d ,
 }
 
+# What there is of the kind.
+_ipclift_objects() {
+    _ipclift_words "$(ipclift ls "${where[@]}" --json "$kind" 2>/dev/null |
+        sed -n 's/^ *"\(id\|name\)": "\{0,1\}\([^",]*\).*/\2/p')"
+}
+
 # The value of the option before: 0 if that has one.
 _ipclift_value() {
+    case $command$prev in
+    bridge--redis) _ipclift_words "redis:// rediss:// unix:///" && return ;;
+    bridge--*file | bridge--cacert | bridge--cert | bridge--key | bridge--metrics)
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+        return
+        ;;
+    bridge--group) return ;;
+    esac
     case $prev in
     --registry | --output | --svg | --compare | --peer | --plot)
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
@@ -64,6 +78,8 @@ _ipclift_value() {
     --older | --since) _ipclift_words "10m 1h 1d" ;;
     --route) _ipclift_list "sem msg shm mq -sem -msg -shm -mq" ;;
     --key | --watch | -w | --interval | -d | --filter | --options) ;;
+    --batch | --count | --maxlen | --consumer | --claim | --dedup) ;;
+    --dead-letter) ;;
     *) return 1 ;;
     esac
 }
@@ -117,11 +133,18 @@ _ipclift() {
     show | rm)
         # After a kind what there is of it; rm takes several.
         if [[ " $kinds " == *" $prev "* || ($command == rm && $kind) ]]; then
-            _ipclift_words "$(ipclift ls "${where[@]}" --json "$kind" \
-                2>/dev/null | sed -n 's/^ *"\(id\|name\)": "\{0,1\}\([^",]*\).*/\2/p')"
+            _ipclift_objects
         else
             _ipclift_words "$kinds"
         fi
+        ;;
+    bridge)
+        # out|in KIND NAME STREAM
+        case $prev in
+        out | in) _ipclift_words "msg mq" ;;
+        msg | mq) _ipclift_objects ;;
+        *) [[ $kind ]] || _ipclift_words "out in" ;;
+        esac
         ;;
     destroy) _ipclift_words "$(_ipclift_names)" ;;
     get | set)

@@ -74,6 +74,18 @@ function __ipclift_objects -a command
     end
 end
 
+# out|in KIND NAME STREAM
+function __ipclift_bridge
+    switch (__ipclift_words)[-1]
+        case out in
+            printf '%s\n' msg mq
+        case msg mq
+            __ipclift_objects show
+        case '*'
+            test -n "$(__ipclift_kind)"; or printf '%s\n' out in
+    end
+end
+
 function __ipclift_limits
     ipclift get (__ipclift_where) --json 2>/dev/null | sed -n 's/^ *"\(.*\)":.*/\1/p'
 end
@@ -89,7 +101,7 @@ complete -c ipclift -l name -x -a '(__ipclift_names)'
 complete -c ipclift -l limits -x -a 'kernel roomy'
 complete -c ipclift -l ids -x -a 'normal extended'
 complete -c ipclift -l mode -x -a '600 660 666'
-complete -c ipclift -l group -x -a '(__fish_complete_groups)'
+complete -c ipclift -n 'not __ipclift_at bridge' -l group -x -a '(__fish_complete_groups)'
 complete -c ipclift -l route -x -a 'sem msg shm mq -sem -msg -shm -mq'
 complete -c ipclift -l older -x -a '10m 1h 1d'
 complete -c ipclift -l since -x -a '10m 1h 1d'
@@ -106,6 +118,14 @@ end
 for c in show rm
     complete -c ipclift -n "__ipclift_at $c" -a "(__ipclift_objects $c)"
 end
+for o in file redis-file cacert cert key dedup-file metrics
+    complete -c ipclift -n '__ipclift_at bridge' -l $o -rF
+end
+for o in group consumer batch count maxlen claim dedup dead-letter
+    complete -c ipclift -n '__ipclift_at bridge' -l $o -x
+end
+complete -c ipclift -n '__ipclift_at bridge' -l redis -x -a 'redis:// rediss:// unix:///'
+complete -c ipclift -n '__ipclift_at bridge' -a '(__ipclift_bridge)'
 complete -c ipclift -n '__ipclift_at destroy' -a '(__ipclift_names)'
 for c in get set
     complete -c ipclift -n "__ipclift_at $c" -a '(__ipclift_limits)'

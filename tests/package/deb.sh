@@ -104,7 +104,8 @@ is "manual pages" "$(inside sh -c 'for p in ipclift.1 ipclift-fuse.1 libipclift.
     do ls /usr/share/man/man${p#*.}/$p.gz; done' | wc -l)" 3
 if command -v systemd-analyze >/dev/null; then
     is "units" "$(inside systemd-analyze verify ipclift-save@x.timer \
-        ipclift-save@x.service ipclift-view@x.service 2>&1 | grep ipclift)" ""
+        ipclift-save@x.service ipclift-view@x.service \
+        ipclift-bridge@x.service 2>&1 | grep ipclift)" ""
 fi
 # What the unit does, by hand.
 is "the save's unit" "$(inside sh -c 'mkdir -p /var/lib/ipclift/default &&

@@ -18,7 +18,8 @@ is "APKBUILD" "$(. "$root/packaging/alpine/APKBUILD" &&
     echo "$pkgname $pkgver $(type -t build package fuse | paste -sd ' ')")" \
     "ipclift ${version/'~dev'/_pre} function function function"
 for f in _bindir}/ipclift ipclift-fuse libipclift.so ipclift.pc ipclift.h ipclift.1 libipclift.7 \
-    ipclift-json.5 ipclift-fuse.1 'ipclift-save@.*' ipclift-view@.service completions/ipclift ipclift.fish \
+    ipclift-json.5 ipclift-fuse.1 'ipclift-save@.*' ipclift-view@.service \
+    ipclift-bridge@.service ipclift-tls.so completions/ipclift ipclift.fish \
     _ipclift; do
     is "the spec has $f" "$(grep -cE "^%.*[{/]${f//./\\.}\\*?$" "$spec")" 1
 done

@@ -44,6 +44,16 @@ same_for_all() {
     is "$1: limits" "$(asked get --name other semmn)" "semmni semmns"
     is "$1: to destroy" "$(asked destroy o)" other
     is "$1: help" "$(asked help metr)" metrics
+    is "$1: bridge's options" "$(asked bridge --dedup-)" --dedup-file
+    is "$1: bridge's directions" "$(asked bridge '')" "in out"
+    is "$1: after an option" "$(asked bridge --batch 8 o)" out
+    is "$1: kinds of queues" "$(asked bridge in m)" "mq msg"
+    is "$1: ids of queues" "$(asked bridge out msg '')" 0
+    is "$1: names of queues to carry" "$(asked bridge --name other in mq '')" /jobs
+    is "$1: a stream is not known" "$(asked bridge out msg 0 '')" ""
+    is "$1: a consumer group is none of users" "$(asked bridge --group roo)" ""
+    is "$1: bridge's file" "$(cd "$files" && asked bridge --file ipclift.b)" \
+        ipclift.bash
 }
 
 # ---- bash
