@@ -1,0 +1,1239 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# bridge.sh - `ipclift bridge`, with servers of its own (redis-server): what
+# doc/bridge.md says, sentence by sentence. bridge_kills.sh has the storms.
+#
+# In a network of its own: any port is free, and the cable can be pulled.
+
+if [ -z "${SCENARIO_INSIDE-}" ]; then
+	unshare --ipc --mount --net true 2>/dev/null ||
+		{ echo "skip: unshare needs root"; exit 77; }
+	SCENARIO_INSIDE=1 exec unshare --ipc --mount --net "$BASH" "$0" "$@"
+fi
+. "$(dirname "$0")/scenario.sh"
+tool=${IPCLIFT_TOOL:?}
+for program in redis-server redis-cli ip; do
+	command -v "$program" >/dev/null || skip "no $program here"
+done
+unset IPCLIFT_REDIS_URL
+declare -A pids=() servers=()
+
+# shellcheck disable=SC2329 # called by trap
+at_end() {
+	local pid
+
+	for pid in "${pids[@]}"; do
+		kill -9 -- "-$pid" 2>/dev/null
+	done
+	# shellcheck disable=SC2046 # each
+	kill -9 $(jobs -p) 2>/dev/null
+	wait 2>/dev/null
+	scenario_cleanup
+}
+trap at_end EXIT
+ip link set lo up || skip "no loopback in a namespace"
+app=$(helper bridge) || skip "no compiler"
+
+# ---- what the checks are made of --------------------------------------------
+
+# same TEXT GOT WANTED
+same() {
+	if [ "$2" = "$3" ]; then
+		ok "$1"
+	else
+		fail "$1: '$2' instead of '$3'"
+	fi
+}
+# within SECONDS COMMAND...: it succeeds so soon
+within() {
+	local end=$((${EPOCHREALTIME/./} + $1 * 1000000))
+
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ "${EPOCHREALTIME/./}" -lt "$end" ] || {
+			echo "not in time: $*"
+			return 1
+		}
+		sleep 0.02
+	done
+}
+q() {
+	LD_PRELOAD=$shim "$app" "$@"
+}
+holds() { # holds KIND QUEUE N: so many are in it
+	[ "$(q count "$1" "$2")" = "$3" ]
+}
+at() {
+	"$tool" "$1" --registry "$IPCLIFT_REGISTRY" "${@:2}"
+}
+# texts TYPE FROM TO: lines for `put`: numbers in hexadecimal of three digits
+texts() {
+	local i
+
+	for ((i = $2; i <= $3; i++)); do
+		printf '%d 3%d3%d3%d\n' "$1" $((i / 100)) $((i / 10 % 10)) \
+			$((i % 10))
+	done
+}
+
+# server NAME [ARGS...]: a Redis in $dir/NAME, answering
+server() {
+	local name=$1
+
+	shift
+	mkdir -p "$dir/$name"
+	redis-server --dir "$dir/$name" --unixsocket "$dir/$name/s" --port 0 \
+		--save '' --loglevel warning --bind 127.0.0.1 "$@" \
+		>>"$dir/$name/log" 2>&1 &
+	servers[$name]=$!
+	within 10 answers "$name" || fail "redis-server $*" "$dir/$name/log"
+}
+answers() {
+	cli "$1" ping | grep -q 'PONG\|NOAUTH'
+}
+server_gone() { # server_gone NAME [SIGNAL]
+	kill "-${2:-9}" "${servers[$1]}"
+	wait "${servers[$1]}" 2>/dev/null
+	unset "servers[$1]"
+}
+cli() { # cli NAME COMMAND...
+	redis-cli -s "$dir/$1/s" "${@:2}"
+}
+r() {
+	cli main "$@"
+}
+
+# entries STREAM [SERVER]: a line each, FIELD=VALUE... as they come, the data in
+# hexadecimal
+entries() {
+	cli "${2:-main}" EVAL "
+		local out = {}
+		for _, e in ipairs(redis.call('XRANGE', KEYS[1], '-', '+')) do
+			local line = {}
+			for i = 1, #e[2], 2 do
+				local v = e[2][i + 1]
+				if e[2][i] == 'data' then
+					v = v:gsub('.', function(c)
+						return string.format('%02x',
+							c:byte())
+					end)
+				end
+				line[#line + 1] = e[2][i] .. '=' .. v
+			end
+			out[#out + 1] = table.concat(line, ' ')
+		end
+		return out" 1 "$1"
+}
+# fields FIELD STREAM: its values
+fields() {
+	entries "${@:2}" | tr ' ' '\n' | sed -n "s/^$1=//p"
+}
+# as_lines FIELD STREAM: entries as `put` reads them
+as_lines() {
+	paste -d ' ' <(fields "$1" "${@:2}") <(fields data "${@:2}")
+}
+# of_group STREAM GROUP FIELD [SERVER]: what XINFO GROUPS says
+of_group() {
+	cli "${4:-main}" XINFO GROUPS "$1" | paste - - - - - - - - - - - - |
+		awk -F '\t' -v g="$2" -v f="$3" '$2 == g {
+			for (i = 1; i < NF; i += 2)
+				if ($i == f) print $(i + 1) }'
+}
+# drained STREAM GROUP [SERVER]: all of it is delivered and acknowledged
+drained() {
+	[ "$(of_group "$1" "$2" last-delivered-id "${3:-main}")" = \
+		"$(cli "${3:-main}" XINFO STREAM "$1" |
+			sed -n '/^last-generated-id/{n;p}')" ] &&
+		[ "$(of_group "$1" "$2" pending "${3:-main}")" = 0 ]
+}
+length() { # length STREAM N [SERVER]
+	[ "$(cli "${3:-main}" XLEN "$1")" = "$2" ]
+}
+
+# run ARGS...: the bridge until its end; the exit status is in $status
+run() {
+	timeout -s KILL 20 "$tool" bridge "$@" >"$dir/out" 2>"$dir/err" \
+		</dev/null
+	status=$?
+}
+# runs TEXT WANTED ARGS...: its exit status
+runs() {
+	run "${@:3}"
+	if [ "$status" = "$2" ]; then
+		ok "$1"
+	else
+		fail "$1: exit status $status instead of $2" "$dir/err"
+	fi
+}
+# start NAME ARGS...: in the background, a process group of its own
+start() {
+	local name=$1
+
+	shift
+	[ -z "${pids[$name]-}" ] || crash "$name"
+	setsid "$tool" bridge "$@" >"$dir/$name.out" 2>"$dir/$name.err" \
+		</dev/null &
+	pids[$name]=$!
+}
+gone() {
+	! kill -0 "${pids[$1]}" 2>/dev/null
+}
+group_gone() {
+	! kill -0 -- "-${pids[$1]}" 2>/dev/null
+}
+# ends NAME SECONDS: it ends by itself, and leaves none behind; $status
+ends() {
+	status=late
+	within "$2" gone "$1" || return 1
+	wait "${pids[$1]}"
+	status=$?
+	within 1 group_gone "$1" || fail "$1: a process of it is left"
+	unset "pids[$1]"
+}
+# stop NAME [SIGNAL [SECONDS]]: it ends with 0 within 2 seconds
+stop() {
+	kill "-${2:-TERM}" "${pids[$1]}"
+	ends "$1" "${3:-2}"
+	[ "$status" != 0 ] || return 0
+	[ "$status" != late ] || crash "$1"
+	fail "$1: exit status $status after SIG${2:-TERM}" "$dir/$1.err"
+	return 1
+}
+crash() {
+	kill -9 -- "-${pids[$1]}" 2>/dev/null
+	wait "${pids[$1]}" 2>/dev/null
+	within 2 group_gone "$1"
+	unset "pids[$1]"
+}
+said() { # said NAME LINES: so many are on stderr
+	[ "$(grep -c . "$dir/$1.err")" = "$2" ]
+}
+# value FILE METRIC [LABEL]: of a metrics file
+value() {
+	awk -v m="$2{" -v l="${3-}" 'index($0, m) == 1 && index($0, l) {
+		print $NF }' "$1"
+}
+http() { # http PORT [PATH]
+	timeout 5 bash -c 'exec 3<>/dev/tcp/127.0.0.1/$1 || exit
+		printf "GET %s HTTP/1.0\r\nHost: x\r\n\r\n" "$2" >&3
+		cat <&3' http "$1" "${2:-/metrics}" 2>/dev/null | tr -d '\r'
+}
+# tells PORT METRIC VALUE [LABEL]: now, by --listen
+tells() {
+	[ "$(value <(http "$1") "ipclift_bridge_$2" "${4-}")" = "$3" ]
+}
+
+new_registry
+"$tool" create "$IPCLIFT_REGISTRY" >/dev/null
+at set msgmax=1000000 msgmnb=4000000
+server main --port 6379
+
+# ---- usage ------------------------------------------------------------------
+
+usage() {
+	runs "usage: $*" 2 "$@"
+}
+"$tool" bridge --help >"$dir/help" 2>&1
+same "--help" "$?" 0
+for option in redis redis-file cacert cert key batch maxlen group consumer \
+	create claim dedup dedup-file dead-letter metrics listen count quiet \
+	file registry name; do
+	grep -q -e "--$option\b" "$dir/help" ||
+		fail "--help tells of --$option" "$dir/help"
+done
+usage
+usage out
+usage out msg 0
+usage out sem 0 s
+usage through msg 0 s
+usage out msg 0 s more
+usage --nonsense out msg 0 s
+usage --batch 0 out msg 0 s
+usage --batch 1001 out msg 0 s
+usage --batch x out msg 0 s
+usage --count x out msg 0 s
+usage --redis http://localhost out msg 0 s
+usage out msg zero s
+usage out msg key:zero s
+usage --file "$dir/nowhere" out msg 0 s
+listens=1
+run --listen 127.0.0.1:9911 out msg 4711 s
+if grep -qi libmicrohttpd "$dir/err"; then
+	echo "skip: --listen, built without libmicrohttpd"
+	listens=
+fi
+
+# ---- out and in: all that a message can be ----------------------------------
+
+hex() { # hex N: so many bytes
+	head -c "$1" /dev/urandom | od -An -v -tx1 | tr -d ' \n'
+}
+{
+	echo "1 "
+	echo "5 00"
+	echo "2147483647 6100620a0d0a"
+	echo "9223372036854775807 fffe0025647324"
+	echo "3 $(hex 4096)"
+	echo "7 $(hex 4097)"
+	echo "7 $(hex 70000)"
+	echo "2 $(hex 1000000)"
+	echo "1 6c617374"
+} >"$dir/sent"
+first=$(q make msg 0x1234 4000000)
+second=$(q make msg 0x5678 4000000)
+q put msg "$first" <"$dir/sent"
+runs "out msg, redis://127.0.0.1:6379 if nothing is said" 0 \
+	--count 9 out msg "$first" types
+same "an entry each" "$(r XLEN types)" 9
+as_lines type types >"$dir/got"
+check "type and data, in the order of the queue" cmp "$dir/sent" "$dir/got"
+same "id: none twice" "$(fields id types | sort -u | wc -l)" 9
+same "no other fields" "$(entries types | tr ' ' '\n' | cut -d= -f1 | sort -u |
+	tr '\n' ' ')" "data id type "
+check "the queue is empty" holds msg "$first" 0
+runs "in msg" 0 --count 9 in msg "$second" types
+q get msg "$second" 9 100 >"$dir/got"
+check "a reader gets what a writer sent" cmp "$dir/sent" "$dir/got"
+check "and no more" holds msg "$second" 0
+same "group ipclift, all is acknowledged" \
+	"$(of_group types ipclift pending)" 0
+same "consumer HOST-KIND-NAME" \
+	"$(r XINFO CONSUMERS types ipclift | sed -n 2p)" \
+	"$(uname -n)-msg-$second"
+
+{
+	echo "0 "
+	echo "5 00"
+	echo "32767 6100620a0d0a"
+	echo "5 0001"
+	echo "0 $(hex 4096)"
+	echo "5 $(hex 4097)"
+	echo "1 $(hex 70000)"
+	echo "2 $(hex 100000)"
+	echo "32767 6c617374"
+} >"$dir/sent"
+sort -s -k1,1nr "$dir/sent" >"$dir/wanted"
+q make mq /first 20 100000
+q make mq /second 20 100000
+q put mq /first <"$dir/sent"
+runs "out mq" 0 --count 9 out mq /first prios
+as_lines prio prios >"$dir/got"
+check "prio and data, the highest first" cmp "$dir/wanted" "$dir/got"
+same "no other fields" "$(entries prios | tr ' ' '\n' | cut -d= -f1 | sort -u |
+	tr '\n' ' ')" "data id prio "
+runs "in mq" 0 --count 9 in mq /second prios
+q get mq /second 9 100 >"$dir/got"
+check "a reader gets what a writer sent" cmp "$dir/wanted" "$dir/got"
+
+# From one kind to the other.
+runs "mq to msg" 0 --group other --count 9 in msg "$second" prios
+q get msg "$second" 9 100 >"$dir/got"
+awk '{ $1 = $1 + 1; print $1 " " $2 }' "$dir/wanted" >"$dir/wanted.types"
+check "the type is prio + 1" cmp "$dir/wanted.types" "$dir/got"
+texts 77 1 3 | q put msg "$first"
+run --count 3 out msg "$first" plain
+runs "msg to mq" 0 --count 3 in mq /second plain
+same "the priority is 0" "$(q get mq /second 3 100)" "$(texts 0 1 3)"
+
+# By key, and another queue of that key.
+runs "key:KEY" 0 --group bykey --count 3 in msg key:0x5678 plain
+check "is that queue" holds msg "$second" 3
+q drop msg "$second"
+second=$(q make msg 0x5678 4000000)
+runs "key:KEY after a queue of another id came" 0 --group bykey2 --count 3 \
+	in msg key:0x5678 plain
+same "key: the messages are there" "$(q get msg "$second" 3 100)" \
+	"$(texts 77 1 3)"
+texts 1 1 3 | q put msg "$first"
+runs "out key: in decimal" 0 --count 3 out msg key:4660 plain
+check "has carried" length plain 6
+
+# Order and batches.
+texts 3 1 500 >"$dir/sent"
+multis() {
+	r INFO commandstats |
+		sed -n 's/^cmdstat_multi:calls=\([0-9]*\).*/\1/p'
+}
+for batch in 1 7 1000; do
+	q put msg "$first" <"$dir/sent"
+	before=$(multis)
+	runs "out --batch $batch" 0 --batch $batch --count 500 \
+		out msg "$first" "batch$batch"
+	after=$(multis)
+	if [ "$batch" != 1 ]; then
+		check "by MULTI" [ "${after:-0}" -gt "${before:-0}" ]
+	else
+		same "one by one without MULTI" "$after" "$before"
+	fi
+	runs "in --batch $batch" 0 --batch $batch --count 500 \
+		in msg "$second" "batch$batch"
+	q get msg "$second" 500 100 >"$dir/got"
+	check "500 in their order" cmp "$dir/sent" "$dir/got"
+done
+
+# ---- --count ----------------------------------------------------------------
+
+texts 4 1 10 | q put msg "$first"
+runs "out --count 4" 0 --count 4 out msg "$first" counted
+same "4 are in the stream" "$(r XLEN counted)" 4
+same "6 are left, in their order" "$(q get msg "$first" 6 100)" \
+	"$(texts 4 5 10)"
+runs "in --count 3" 0 --count 3 in msg "$second" counted
+check "3 are in the queue" holds msg "$second" 3
+runs "in --count 1" 0 --count 1 in msg "$second" counted
+same "none was lost between" "$(q get msg "$second" 4 100)" "$(texts 4 1 4)"
+
+# ---- --maxlen ---------------------------------------------------------------
+
+texts 1 1 999 | q put msg "$first"
+runs "--maxlen 100" 0 --maxlen 100 --batch 10 --count 999 \
+	out msg "$first" trimmed
+length=$(r XLEN trimmed)
+check "about 100 are left ($length)" [ "$length" -ge 100 -a "$length" -le 300 ]
+same "the last ones" "$(fields data trimmed | tail -n 1)" 393939
+
+# ---- --group, --create ------------------------------------------------------
+
+r XGROUP CREATE plain late '$' >/dev/null
+r XADD plain '*' type 9 data new >/dev/null
+runs "a group that is there begins where it stands" 0 --group late \
+	--consumer me --count 1 in msg "$second" plain
+same "with what came since" "$(q get msg "$second" 1 100)" "9 6e6577"
+same "--consumer" "$(r XINFO CONSUMERS plain late | sed -n 2p)" me
+runs "a missing stream" 1 in msg "$second" none
+same "one line says so" "$(grep -c . "$dir/err")" 1
+check "which" grep -q none "$dir/err"
+same "it was not made" "$(r EXISTS none)" 0
+start create --create in msg "$second" none
+exists() {
+	[ "$(r EXISTS "$1")" = 1 ]
+}
+check "--create" within 5 exists none
+r XADD none '*' data x >/dev/null
+check "and it is read" within 5 holds msg "$second" 1
+stop create
+q get msg "$second" 1 100 >/dev/null
+
+# ---- entries of others ------------------------------------------------------
+
+# into TEXT KIND WANTED FIELD VALUE...: what a queue gets of an entry
+into() {
+	local text=$1 queue=$second
+
+	[ "$2" = msg ] || queue=/second
+	r DEL byhand >/dev/null
+	r XADD byhand '*' "${@:4}" >/dev/null
+	run --count 1 in "$2" "$queue" byhand
+	same "$text" "$(q get "$2" "$queue" 1 100)" "$3"
+}
+into "only data, msg" msg "1 6162" data ab
+into "only data, mq" mq "0 6162" data ab
+into "prio for msg" msg "5 6162" prio 4 data ab
+into "type for mq" mq "0 6162" type 4 data ab
+into "both, msg" msg "9 6162" prio 4 type 9 data ab
+into "both, mq" mq "4 6162" prio 4 type 9 data ab
+into "others are ignored" msg "1 6162" x y data ab "" z
+into "empty data" msg "1 " data ""
+
+# What the queue can never take.
+small=$(q make msg 0x99 2000)
+q make mq /small 10 100
+r XADD wrong '*' type 0 data a >/dev/null
+r XADD wrong '*' type -5 data b >/dev/null
+r XADD wrong '*' other c >/dev/null
+r XADD wrong '*' type 2 data good >/dev/null
+head -c 1000001 /dev/zero | r -x XADD wrong '*' type 6 data >/dev/null
+r XADD wrong '*' type 3 data better >/dev/null
+start wrong --metrics "$dir/wrong.prom" --consumer me in msg "$small" wrong
+check "the others go on" within 5 holds msg "$small" 2
+same "these" "$(q get msg "$small" 2 100)" "2 676f6f64
+3 626574746572"
+pending() { # pending STREAM N [GROUP]
+	[ "$(of_group "$1" "${3:-ipclift}" pending)" = "$2" ]
+}
+check "4 stay pending" within 5 pending wrong 4
+check "one line each" within 5 said wrong 4
+stop wrong
+same "ipclift_bridge_rejected_total" \
+	"$(value "$dir/wrong.prom" ipclift_bridge_rejected_total)" 4
+# They are met again, and stop nobody.
+r XADD wrong '*' type 4 data best >/dev/null
+start wrong --consumer me in msg "$small" wrong
+check "after a restart, too" within 5 holds msg "$small" 1
+stop wrong
+q get msg "$small" 1 100 >/dev/null
+pending wrong 4 || fail "4 stay pending after a restart"
+start wrong --consumer me --dead-letter letters in msg "$small" wrong
+check "--dead-letter" within 5 length letters 4
+check "is acknowledged" within 5 pending wrong 0
+r XADD wrong '*' type -1 prio 7 id mine data d >/dev/null
+check "a new one, too" within 5 length letters 5
+check "of each one line" within 5 said wrong 5
+stop wrong
+entries letters | tail -n 1 >"$dir/letter"
+same "stream, entry and reason before its own fields" \
+	"$(tr ' ' '\n' <"$dir/letter" | grep "=" | cut -d= -f1 | tr '\n' ' ')" \
+	"stream entry reason type prio id data "
+check "which stream, and what it had" \
+	grep -q "^stream=wrong .* type=-1 prio=7 id=mine data=64$" "$dir/letter"
+same "which entry" "$(tr ' ' '\n' <"$dir/letter" | sed -n 's/^entry=//p')" \
+	"$(r XREVRANGE wrong + - COUNT 1 | head -n 1)"
+r XADD wrongmq '*' prio 32768 data a >/dev/null
+r XADD wrongmq '*' prio -1 data a >/dev/null
+r XADD wrongmq '*' prio 5 data "$(printf '%0101d' 0)" >/dev/null
+r XADD wrongmq '*' prio 5 >/dev/null
+r XADD wrongmq '*' prio 32767 data good >/dev/null
+start wrong --dead-letter lettersmq in mq /small wrongmq
+check "mq: the good one" within 5 holds mq /small 1
+check "mq: priority, size, no data" within 5 length lettersmq 4
+check "mq: acknowledged" within 5 drained wrongmq ipclift
+stop wrong
+# What is its own and pending was deleted by somebody.
+r XADD deleted '*' data a >/dev/null
+r XGROUP CREATE deleted ipclift 0 >/dev/null
+r XREADGROUP GROUP ipclift me STREAMS deleted '>' >/dev/null
+r XDEL deleted "$(r XRANGE deleted - + | head -n 1)" >/dev/null
+r XADD deleted '*' data b >/dev/null
+start deleted --consumer me in msg "$second" deleted
+check "a pending entry that was deleted stops nobody" \
+	within 5 holds msg "$second" 1
+stop deleted
+q get msg "$second" 1 100 >/dev/null
+
+# ---- --claim ----------------------------------------------------------------
+
+for group in never soon; do
+	r XGROUP CREATE plain $group 0 >/dev/null
+	r XREADGROUP GROUP $group dead COUNT 4 STREAMS plain '>' >/dev/null
+	r XGROUP SETID plain $group '$' >/dev/null
+done
+start never --claim 0 --group never in mq /second plain
+start soon --claim 1 --group soon --metrics "$dir/claim.prom" \
+	in msg "$second" plain
+check "--claim 1: what a dead consumer had" within 10 holds msg "$second" 4
+check "is acknowledged" within 5 pending plain 0 soon
+same "in their order" "$(q get msg "$second" 4 100)" "$(texts 77 1 3
+	texts 1 1 1)"
+stop soon
+same "ipclift_bridge_claimed_total" \
+	"$(value "$dir/claim.prom" ipclift_bridge_claimed_total)" 4
+check "--claim 0: never" pending plain 4 never
+stop never
+check "nothing came" holds mq /second 0
+
+# Of a consumer that is only blocked nothing is taken.
+small2=$(q make msg 0x9a 30)
+texts 1 1 30 | q put msg "$first"
+run --count 30 out msg "$first" held
+start full --claim 1 --consumer a in msg "$small2" held
+check "full" within 5 holds msg "$small2" 10
+within 5 pending held 20 || pending held 21 || echo "pending: $(r XPENDING \
+	held ipclift)"
+start other --claim 1 --consumer b in msg "$second" held
+has=$(r XPENDING held ipclift - + 100 a | grep -c ^a$)
+end=$((SECONDS + 4))
+while [ $SECONDS -lt $end ]; do
+	r XPENDING held ipclift - + 100 | grep -q "^b$" && break
+	sleep 0.1
+done
+same "a full queue's bridge keeps its entries" \
+	"$(r XPENDING held ipclift - + 100 a | grep -c ^a$)" "$has"
+stop other
+got=$(q get msg "$small2" $((10 + has)) 2000)
+same "and sends them when there is room" "$got" \
+	"$(texts 1 1 $((10 + has)))"
+stop full
+q count msg "$second" >"$dir/n"
+q get msg "$second" "$(<"$dir/n")" 100 >/dev/null
+same "none is lost" $(($(<"$dir/n") + 10 + has)) 30
+
+# ---- --dedup ----------------------------------------------------------------
+
+for id in x1 x2 x1 x3 x2 x1; do
+	r XADD twice '*' id $id data $id >/dev/null
+done
+r XADD twice '*' data none >/dev/null
+r XADD twice '*' data none >/dev/null
+# names: what the queue has
+names() {
+	q get msg "$second" "$(q count msg "$second")" 100 | cut -d' ' -f2 |
+		xxd -r -p
+}
+# twice OPTIONS...: a group of their own
+twice() {
+	start twice --metrics "$dir/twice.prom" "$@" in msg "$second" twice
+	check "${*:-nothing asked}: all are acknowledged" \
+		within 5 drained twice "${group:-ipclift}"
+	stop twice
+}
+dropped() {
+	value "$dir/twice.prom" ipclift_bridge_duplicates_total
+}
+group=d0
+twice --group d0
+same "without --dedup all" "$(names)" "x1x2x1x3x2x1nonenone"
+group=d1
+twice --group d1 --dedup 10
+same "--dedup 10: once each; those without an id are others" "$(names)" \
+	"x1x2x3nonenone"
+same "ipclift_bridge_duplicates_total" "$(dropped)" 3
+r XADD twice '*' id x1 data x1 >/dev/null
+twice --group d1 --dedup 10
+same "without a file a restart forgets" "$(names)" "x1"
+group=d2
+twice --group d2 --dedup 10 --dedup-file "$dir/ids"
+names >/dev/null
+r XADD twice '*' id x2 data x2 >/dev/null
+twice --group d2 --dedup 10 --dedup-file "$dir/ids"
+same "--dedup-file: not" "$(q count msg "$second") $(dropped)" "0 1"
+for id in y1 y2 y3 y1; do
+	r XADD few '*' id $id data $id >/dev/null
+done
+start few --dedup 2 in msg "$second" few
+within 5 drained few ipclift
+stop few
+same "--dedup 2: the last two" "$(names)" "y1y2y3y1"
+
+# ---- metrics ----------------------------------------------------------------
+
+texts 1 1 7 | q put msg "$first"
+run --metrics "$dir/m.prom" --count 7 out msg "$first" measured
+names="messages_total bytes_total duplicates_total rejected_total claimed_total
+reconnects_total connected blocked"
+for name in $names; do
+	check "ipclift_bridge_$name" [ "$(value "$dir/m.prom" \
+		"ipclift_bridge_$name" 'direction="out"' | wc -l)" = 1 ]
+	grep "^ipclift_bridge_$name{" "$dir/m.prom" | grep -F 'kind="msg"' |
+		grep -F 'stream="measured"' | grep -qF 'queue="' ||
+		fail "$name: direction, kind, queue, stream" "$dir/m.prom"
+done
+same "7 messages" "$(value "$dir/m.prom" ipclift_bridge_messages_total)" 7
+same "of 21 bytes" "$(value "$dir/m.prom" ipclift_bridge_bytes_total)" 21
+same "for others to read" "$(stat -c %a "$dir/m.prom")" 644
+if command -v promtool >/dev/null; then
+	same "promtool" "$(promtool check metrics <"$dir/m.prom" 2>&1)" ""
+else
+	echo "skip: no promtool (prometheus)"
+fi
+same "nothing beside it" "$(find "$dir" -name 'm.prom?*')" ""
+start five --metrics "$dir/five.prom" out msg "$first" measured
+check "a file within 5 seconds" within 8 test -s "$dir/five.prom"
+texts 1 1 1 | q put msg "$first"
+carried() {
+	[ "$(value "$dir/five.prom" ipclift_bridge_messages_total)" = 1 ]
+}
+check "again after 5" within 8 carried
+same "connected" "$(value "$dir/five.prom" ipclift_bridge_connected)" 1
+stop five
+
+# ---- --listen ---------------------------------------------------------------
+
+if [ "$listens" ]; then
+	start listen --listen 127.0.0.1:9911 out msg "$first" measured
+	check "--listen" within 5 tells 9911 connected 1
+	http 9911 >"$dir/said"
+	same "200" "$(head -n 1 "$dir/said" | cut -d' ' -f2)" 200
+	check "text" grep -qi '^content-type: text/plain' "$dir/said"
+	same "the metrics of the file" \
+		"$(grep -c '^ipclift_bridge' "$dir/said")" \
+		"$(grep -c '^ipclift_bridge' "$dir/m.prom")"
+	same "elsewhere" "$(http 9911 / | head -n 1 | cut -d' ' -f2)" 404
+	runs "a port that is taken" 1 --listen 127.0.0.1:9911 --count 1 \
+		out msg "$first" measured
+	stop listen
+fi
+
+# ---- --file -----------------------------------------------------------------
+
+third=$(q make msg 0x77 100000)
+fourth=$(q make msg 0x78 100000)
+cat >"$dir/lines" <<LINES
+# two queues
+
+  # and a comment behind blanks
+--maxlen 5000 out msg 'key:0x77' "a \\"stream\\""
+	in  msg $fourth   a\\ '"stream"'
+LINES
+texts 1 1 20 | q put msg "$third"
+start lines --create --file "$dir/lines" --metrics "$dir/lines.prom" \
+	${listens:+--listen 127.0.0.1:9911}
+check "--file: a queue into a queue" within 5 holds msg "$fourth" 20
+same "in order" "$(q get msg "$fourth" 20 100)" "$(texts 1 1 20)"
+same "quotes, a backslash" "$(r EXISTS 'a "stream"')" 1
+children() {
+	pgrep -P "${pids[lines]}"
+}
+two() {
+	[ "$(children | wc -l)" = 2 ]
+}
+check "a process each" two
+if [ "$listens" ]; then
+	check "metrics of one line" within 8 \
+		tells 9911 messages_total 20 'direction="out"'
+	check "and of the other" within 8 \
+		tells 9911 messages_total 20 'direction="in"'
+fi
+# One is killed, and later the other.
+for child in $(children); do
+	kill -9 "$child"
+	texts 1 1 3 | q put msg "$third"
+	check "a line that is killed is started again" \
+		within 8 holds msg "$fourth" 3
+	same "in order" "$(q get msg "$fourth" 3 100)" "$(texts 1 1 3)"
+	check "two again" within 5 two
+done
+old=$(children)
+stop lines
+none_left() {
+	local child
+
+	for child in $old; do
+		! kill -0 "$child" 2>/dev/null || return 1
+	done
+}
+check "none is left of it" within 2 none_left
+if command -v promtool >/dev/null; then
+	same "promtool" "$(promtool check metrics <"$dir/lines.prom" 2>&1)" ""
+fi
+for direction in in out; do
+	for name in $names; do
+		same "$direction: ipclift_bridge_$name" \
+			"$(value "$dir/lines.prom" "ipclift_bridge_$name" \
+				"direction=\"$direction\"" | wc -l)" 1
+	done
+done
+# Options of the command hold where the line has none.
+printf '%s\n' "out msg $third common" "--count 5 out msg $fourth own" \
+	>"$dir/lines"
+texts 1 1 9 | q put msg "$third"
+texts 1 1 9 | q put msg "$fourth"
+runs "all have ended by --count" 0 --count 3 --file "$dir/lines"
+same "the command's and the line's own" \
+	"$(r XLEN common) $(r XLEN own)" "3 5"
+q get msg "$third" 6 100 >/dev/null
+q get msg "$fourth" 4 100 >/dev/null
+for line in "in msg" "--nonsense in msg $third x" "in sem 1 x" "'in msg 1 x" \
+	"--metrics $dir/x in msg $third x" "--quiet in msg $third x" \
+	"--listen 127.0.0.1:9 in msg $third x" "--file x in msg $third x" \
+	"--redis redis://:secret@localhost in msg $third x"; do
+	printf '%s\n' "--count 1 out msg $third bad" "$line" >"$dir/lines"
+	texts 1 1 1 | q put msg "$third"
+	runs "a bad line: $line" 2 --file "$dir/lines"
+	check "nothing is started" holds msg "$third" 1
+	q get msg "$third" 1 100 >/dev/null
+done
+printf '%s\n' "in msg $fourth nowhere" "out msg $third goes" >"$dir/lines"
+start lines --file "$dir/lines"
+check "a line fails" within 5 grep -q nowhere "$dir/lines.err"
+texts 1 1 5 | q put msg "$third"
+check "the other goes on" within 5 length goes 5
+gone lines && fail "it goes on" "$dir/lines.err"
+kill -TERM "${pids[lines]}"
+ends lines 2
+same "and the status is 1" "$status" 1
+
+# ---- a full queue -----------------------------------------------------------
+
+tight=$(q make msg 0x88 30)
+q make mq /tight 5 100
+texts 2 1 100 | q put msg "$first"
+run --count 100 out msg "$first" pressed
+start msg ${listens:+--listen 127.0.0.1:9911} in msg "$tight" pressed
+check "a full queue of System V" within 5 holds msg "$tight" 10
+[ -z "$listens" ] || check "ipclift_bridge_blocked 1" \
+	within 5 tells 9911 blocked 1
+q get msg "$tight" 100 3000 >"$dir/got"
+check "none is lost" cmp "$dir/got" <(texts 2 1 100)
+[ -z "$listens" ] || check "ipclift_bridge_blocked 0" \
+	within 5 tells 9911 blocked 0
+check "all are acknowledged" within 5 drained pressed ipclift
+stop msg
+start mq ${listens:+--listen 127.0.0.1:9912} --group mq in mq /tight pressed
+check "a full POSIX queue" within 5 holds mq /tight 5
+[ -z "$listens" ] || check "ipclift_bridge_blocked 1" \
+	within 5 tells 9912 blocked 1
+q get mq /tight 100 3000 >"$dir/got"
+check "none is lost" cmp "$dir/got" <(texts 0 1 100)
+[ -z "$listens" ] || check "ipclift_bridge_blocked 0" \
+	within 5 tells 9912 blocked 0
+stop mq
+# Killed while it is blocked: the rest comes after the next start.
+start msg --group again in msg "$tight" pressed
+within 5 holds msg "$tight" 10
+crash msg
+q get msg "$tight" 10 100 >"$dir/got"
+start msg --group again in msg "$tight" pressed
+within 5 holds msg "$tight" 10
+q get msg "$tight" 90 3000 >>"$dir/got"
+within 5 drained pressed again
+q get msg "$tight" "$(q count msg "$tight")" 100 >>"$dir/got"
+check "killed while blocked: none is lost" cmp \
+	<(sort -u "$dir/got") <(texts 2 1 100)
+stop msg
+
+# ---- Redis that is away -----------------------------------------------------
+
+persistent=(--appendonly yes --appendfsync everysec)
+start out --redis "unix://$dir/second/s" \
+	${listens:+--listen 127.0.0.1:9911} out msg "$first" away
+start in --redis "unix://$dir/second/s" --create --dedup 1000 \
+	in msg "$second" away
+texts 1 1 50 | q put msg "$first"
+check "Redis is not there: a line" within 5 said out 1
+check "and of the other" within 5 said in 1
+[ -z "$listens" ] || check "ipclift_bridge_connected 0" \
+	within 5 tells 9911 connected 0
+server second "${persistent[@]}"
+check "it comes: all is carried" within 12 holds msg "$second" 50
+[ -z "$listens" ] || check "ipclift_bridge_connected 1" \
+	within 5 tells 9911 connected 1
+same "in their order" "$(q get msg "$second" 50 100)" "$(texts 1 1 50)"
+said_out=$(grep -c . "$dir/out.err") said_in=$(grep -c . "$dir/in.err")
+texts 1 51 400 | q put msg "$first" &
+writer=$!
+server_gone second
+wait $writer
+both_noticed() {
+	[ "$(grep -c . "$dir/out.err")" -gt "$said_out" ] &&
+		[ "$(grep -c . "$dir/in.err")" -gt "$said_in" ]
+}
+check "killed: both tell" within 10 both_noticed
+server second "${persistent[@]}"
+q get msg "$second" 350 12000 >"$dir/got"
+check "and come again: all is carried, once" cmp \
+	<(sort "$dir/got") <(texts 1 51 400)
+for half in out in; do
+	lines=$(grep -c . "$dir/$half.err")
+	check "$half: few lines about it ($lines)" [ "$lines" -le 6 ]
+done
+[ -z "$listens" ] || check "ipclift_bridge_reconnects_total" [ "$(value \
+	<(http 9911) ipclift_bridge_reconnects_total)" -ge 1 ]
+
+# until_mended TEXT COMMAND...: what makes it well again
+until_mended() {
+	local text=$1 lines
+
+	shift
+	lines=$(grep -c . "$dir/out.err")
+	texts 1 1 5 | q put msg "$first"
+	more() {
+		[ "$(grep -c . "$dir/out.err")" -gt "$lines" ]
+	}
+	check "$text: a line" within 8 more
+	gone out && fail "$text: it ended" "$dir/out.err"
+	"$@" >/dev/null
+	same "$text: and then all is carried" "$(q get msg "$second" 5 12000)" \
+		"$(texts 1 1 5)"
+}
+cli second CONFIG SET maxmemory 1 >/dev/null
+until_mended "out of memory" cli second CONFIG SET maxmemory 0
+cli second REPLICAOF 127.0.0.1 1 >/dev/null
+until_mended "a read-only replica" cli second REPLICAOF NO ONE
+stop out
+stop in
+
+# ---- passwords --------------------------------------------------------------
+
+server locked --port 6390 --requirepass secret
+export REDISCLI_AUTH=secret
+cli locked ACL SETUSER bob on '>hidden' '~*' '&*' +@all >/dev/null
+url() { # url FILE MODE URL
+	rm -f "${dir:?}/$1"
+	echo "$3" >"$dir/$1"
+	echo "this is no URL" >>"$dir/$1"
+	chmod "$2" "$dir/$1"
+}
+one() { # one TEXT STATUS ARGS...: carry a message to $stream
+	texts 1 1 1 | q put msg "$first"
+	runs "$1" "$2" --count 1 "${@:3}" out msg "$first" "$stream"
+	if [ "$2" = 0 ]; then
+		holds msg "$first" 0 || fail "$1: still in the queue"
+	else
+		same "$1: the message is in the queue" \
+			"$(q get msg "$first" 1 100)" "$(texts 1 1 1)"
+	fi
+}
+stream=locked
+url good 600 redis://:secret@127.0.0.1:6390
+url bob 400 redis://bob:hidden@127.0.0.1:6390/0
+url wrong 600 redis://:wrong@127.0.0.1:6390
+url none 600 redis://127.0.0.1:6390
+url readable 644 redis://:secret@127.0.0.1:6390
+url writable 602 redis://:secret@127.0.0.1:6390
+one "--redis-file" 0 --redis-file "$dir/good"
+one "a user of the ACL" 0 --redis-file "$dir/bob"
+IPCLIFT_REDIS_URL=redis://:secret@127.0.0.1:6390 one "IPCLIFT_REDIS_URL" 0
+check "three were carried" length locked 3 locked
+one "a password on the command line" 2 --redis redis://:secret@127.0.0.1:6390
+grep -q secret "$dir/err" && fail "and says it" "$dir/err"
+one "a user and a password" 2 --redis redis://bob:hidden@127.0.0.1:6390
+one "a wrong password" 1 --redis-file "$dir/wrong"
+same "one line" "$(grep -c . "$dir/err")" 1
+grep -q wrong@ "$dir/err" && fail "which has it" "$dir/err"
+one "none where one is needed" 1 --redis-file "$dir/none"
+same "one line" "$(grep -c . "$dir/err")" 1
+for file in readable writable nowhere; do
+	run --count 1 --redis-file "$dir/$file" out msg "$first" locked
+	check "a file that is $file is refused" \
+		[ "$status" = 1 -o "$status" = 2 ]
+	grep -q "$file" "$dir/err" || fail "and says which" "$dir/err"
+done
+one "--redis-file before --redis" 0 --redis redis://127.0.0.1:1 \
+	--redis-file "$dir/good"
+IPCLIFT_REDIS_URL=redis://127.0.0.1:1 one "--redis before the environment" 0 \
+	--redis redis://127.0.0.1:6379
+check "the first of them" length locked 4 locked
+check "the second" length locked 1
+# The password is changed while it runs, and its connection is cut.
+start out --redis-file "$dir/good" out msg "$first" locked
+texts 1 1 1 | q put msg "$first"
+within 5 length locked 5 locked
+cli locked CONFIG SET requirepass other >/dev/null
+REDISCLI_AUTH=other cli locked CLIENT KILL TYPE normal >/dev/null
+texts 1 1 1 | q put msg "$first"
+if ends out 8; then
+	same "a password that was changed ends it" "$status" 1
+else
+	fail "a password that was changed does not end it" "$dir/out.err"
+	crash out
+fi
+same "the message is in the queue" "$(q get msg "$first" 1 300)" \
+	"$(texts 1 1 1)"
+server_gone locked
+unset REDISCLI_AUTH
+
+# ---- unix:// and numbers of databases ---------------------------------------
+
+stream=numbered
+one "unix://" 0 --redis "unix://$dir/main/s"
+one "?db=3" 0 --redis "unix://$dir/main/s?db=3"
+one "/2" 0 --redis redis://127.0.0.1/2
+same "each in its database" "$(for db in 0 2 3; do
+	r -n $db XLEN numbered; done | xargs)" "1 1 1"
+one "a host's name" 0 --redis redis://localhost:6379/2
+same "in the other" "$(r -n 2 XLEN numbered)" 2
+
+# ---- TLS --------------------------------------------------------------------
+
+make_ca() { # make_ca NAME
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes \
+		-days 2 -subj "/CN=$1" -keyout "${dir:?}/$1.key" \
+		-out "$dir/$1.crt" 2>/dev/null
+}
+signed() { # signed NAME CA EXTENSION: its certificate
+	openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes \
+		-subj "/CN=$1" -keyout "${dir:?}/$1.key" -out "$dir/$1.csr" \
+		2>/dev/null &&
+		openssl x509 -req -days 2 -in "$dir/$1.csr" \
+			-CA "$dir/$2.crt" -CAkey "$dir/$2.key" \
+			-CAcreateserial -out "$dir/$1.crt" \
+			-extfile <(echo "$3") 2>/dev/null
+}
+# refused TEXT ARGS...: it says that the certificate is not good, and carries
+# nothing, whether it goes on trying or not
+refused() {
+	texts 1 1 1 | q put msg "$first"
+	start refused "${@:2}" out msg "$first" tls
+	check "$1: it says so" within 8 grep -qi \
+		'certificate\|tls\|verif\|handshake' "$dir/refused.err"
+	if within 1 gone refused >/dev/null; then
+		ends refused 1
+		same "$1: it ends with 1" "$status" 1
+	else
+		stop refused
+	fi
+	same "$1: the message is in the queue" \
+		"$(q get msg "$first" 1 100)" "$(texts 1 1 1)"
+	check "$1: nothing is carried" length tls "$carried" tls
+}
+if ! command -v openssl >/dev/null; then
+	echo "skip: no openssl, no TLS"
+elif make_ca ca && make_ca otherca &&
+	signed name ca "subjectAltName=DNS:localhost" &&
+	signed address ca "subjectAltName=IP:127.0.0.1" &&
+	signed client ca "extendedKeyUsage=clientAuth"; then
+	server tls --tls-port 6391 --tls-cert-file "$dir/name.crt" \
+		--tls-key-file "$dir/name.key" \
+		--tls-ca-cert-file "$dir/ca.crt" --tls-auth-clients no
+	stream=tls
+	one "rediss://, the name of the certificate" 0 \
+		--redis rediss://localhost:6391 --cacert "$dir/ca.crt"
+	same "it is carried" "$(cli tls XLEN tls)" 1
+	run --cacert "$dir/ca.crt" --redis rediss://localhost:6391 --count 1 \
+		in msg "$second" tls
+	same "and back" "$(q get msg "$second" 1 100)" "$(texts 1 1 1)"
+	carried=1
+	refused "another CA" --redis rediss://localhost:6391 \
+		--cacert "$dir/otherca.crt"
+	refused "the system's CAs" --redis rediss://localhost:6391
+	refused "another name" --redis rediss://127.0.0.1:6391 \
+		--cacert "$dir/ca.crt"
+	refused "no TLS at the other end" --redis rediss://localhost:6379 \
+		--cacert "$dir/ca.crt"
+	cli tls CONFIG SET tls-cert-file "$dir/address.crt" tls-key-file \
+		"$dir/address.key" >/dev/null
+	one "an address in the certificate" 0 \
+		--redis rediss://127.0.0.1:6391 --cacert "$dir/ca.crt"
+	carried=2
+	refused "an address instead of the name" \
+		--redis rediss://localhost:6391 --cacert "$dir/ca.crt"
+	cli tls CONFIG SET tls-auth-clients yes >/dev/null
+	one "--cert and --key" 0 --redis rediss://127.0.0.1:6391 \
+		--cacert "$dir/ca.crt" --cert "$dir/client.crt" \
+		--key "$dir/client.key"
+	carried=3
+	refused "a server that wants them" --redis rediss://127.0.0.1:6391 \
+		--cacert "$dir/ca.crt"
+	server_gone tls
+else
+	fail "no certificates by openssl"
+fi
+
+# ---- what trying again does not mend ----------------------------------------
+
+r SET string x >/dev/null
+texts 6 1 3 | q put msg "$first"
+runs "WRONGTYPE" 1 out msg "$first" string
+same "one line" "$(grep -c . "$dir/err")" 1
+check "which says what" grep -q 'string\|WRONGTYPE' "$dir/err"
+same "the messages are in the queue" "$(q get msg "$first" 3 100)" \
+	"$(texts 6 1 3)"
+texts 6 1 1 | q put mq /first
+runs "WRONGTYPE, mq" 1 --batch 1 out mq /first string
+same "the message is in the queue" "$(q get mq /first 1 100)" \
+	"$(texts 6 1 1)"
+runs "WRONGTYPE, in" 1 --create in msg "$first" string
+runs "no queue of that id, out" 1 out msg 4711 s
+runs "no queue of that id, in" 1 in msg 4711 plain
+runs "no queue of that key" 1 out msg key:0x4711 s
+runs "no queue of that name, out" 1 out mq /nowhere s
+runs "no queue of that name, in" 1 in mq /nowhere plain
+
+# Removed while it runs: idle, and with a message on its way.
+removed=$(q make msg 0x55 1000)
+start out out msg "$removed" s
+texts 1 1 1 | q put msg "$removed"
+check "it runs" within 5 length s 1
+r XADD lively '*' data x >/dev/null
+start in in msg "$removed" lively
+check "both" within 5 drained lively ipclift
+q drop msg "$removed"
+check "removed: out ends" ends out 5
+same "out: with 1" "$status" 1
+r XADD lively '*' data y >/dev/null
+check "removed: in ends" ends in 5
+same "in: with 1" "$status" 1
+left=$(of_group lively ipclift pending)$(of_group lively ipclift lag)
+check "what it did not send stays pending, or new" [ "$left" != 00 ]
+removed=$(q make msg 0x55 3)
+r XADD lively '*' data zzz >/dev/null
+start in --group blocked in msg "$removed" lively
+check "full" within 5 holds msg "$removed" 2
+q drop msg "$removed"
+check "removed while it was full: in ends" ends in 5
+same "in: with 1" "$status" 1
+
+# ---- signals ----------------------------------------------------------------
+
+for signal in TERM INT HUP; do
+	start out out msg "$first" s
+	start in in msg "$second" types
+	start mqout out mq /first s
+	start full --group full$signal in msg "$small2" held
+	within 5 holds msg "$small2" 10
+	for half in out in mqout full; do
+		stop $half $signal && ok "SIG$signal: $half ends with 0"
+	done
+	q get msg "$small2" 10 100 >/dev/null
+	start away --redis "unix://$dir/nowhere" out msg "$first" s
+	texts 1 1 3 | q put msg "$first"
+	within 5 said away 1
+	stop away $signal && ok "SIG$signal: ends while Redis is away"
+	same "what was not carried stays" "$(q get msg "$first" 3 100)" \
+		"$(texts 1 1 3)"
+done
+# ---- ended and killed while Redis does not answer, or is down ---------------
+
+less() { # less KIND QUEUE N
+	[ "$(q count "$1" "$2")" -lt "$3" ]
+}
+start silent out msg "$first" silent
+start killed out msg "$third" silent
+start killedmq out mq /first silent
+for queue in "msg $first" "msg $third" "mq /first"; do
+	# shellcheck disable=SC2086 # two words
+	texts 1 1 1 | q put $queue
+done
+check "three are connected" within 5 length silent 3
+kill -STOP "${servers[main]}"
+texts 1 1 20 >"$dir/sent"
+sed '1,6s/^1/3/; 15,$s/^1/8/' "$dir/sent" >"$dir/sent.mq"
+sort -s -k1,1nr "$dir/sent.mq" >"$dir/wanted.mq"
+q put msg "$first" <"$dir/sent"
+q put msg "$third" <"$dir/sent"
+q put mq /first <"$dir/sent.mq"
+check "they have received" within 4 less msg "$first" 20
+check "they have received" within 4 less msg "$third" 20
+check "they have received" within 4 less mq /first 20
+# A connection is given up after 5 seconds.
+stop silent TERM 7 && ok "ends while Redis does not answer"
+crash killed
+crash killedmq
+same "SIGTERM: what was not carried stays" "$(q get msg "$first" 20 300)" \
+	"$(<"$dir/sent")"
+same "killed: the messages are in the queue, in their old order" \
+	"$(q get msg "$third" 20 300)" "$(<"$dir/sent")"
+same "mq: by priority, in their old order" \
+	"$(q get mq /first 20 300)" "$(<"$dir/wanted.mq")"
+kill -CONT "${servers[main]}"
+# With the messages back in the queue, what Redis had comes twice.
+start doubles out msg "$first" doubles
+texts 1 1 1 | q put msg "$first"
+within 5 length doubles 1
+kill -STOP "${servers[main]}"
+q put msg "$first" <"$dir/sent"
+check "it has some" within 4 less msg "$first" 20
+crash doubles
+kill -CONT "${servers[main]}"
+start doubles out msg "$first" doubles
+unique() {
+	# The first of them has the text of the one before.
+	[ "$(fields id doubles | sort -u | wc -l)" = 21 ] &&
+		holds msg "$first" 0
+}
+check "all are carried" within 10 unique
+stop doubles
+echo "$(r XLEN doubles) entries of 21 messages"
+same "what comes twice has the same id" \
+	"$(as_lines id doubles | sort -u | wc -l)" 21
+expected=0
+for batch in 1 64; do
+	start down --batch $batch --redis "unix://$dir/third/s" \
+		out msg "$first" down
+	start downmq --batch $batch --redis "unix://$dir/third/s" \
+		out mq /first down
+	server third "${persistent[@]}"
+	texts 1 1 1 | q put msg "$first"
+	texts 1 1 1 | q put mq /first
+	expected=$((expected + 2))
+	check "connected" within 12 length down $expected third
+	server_gone third
+	q put msg "$first" <"$dir/sent"
+	q put mq /first <"$dir/sent.mq"
+	check "both tell that it is down" within 8 \
+		grep -q . "$dir/down.err" "$dir/downmq.err"
+	crash down
+	crash downmq
+	same "--batch $batch, Redis is down, killed: as they were" \
+		"$(q get msg "$first" 20 300)" "$(<"$dir/sent")"
+	same "mq: as they were" "$(q get mq /first 20 300)" \
+		"$(<"$dir/wanted.mq")"
+done
+
+# ---- killed before each thing that it says to Redis -------------------------
+
+# killed_at N ARGS...: at the Nth write, if it comes to that
+killed_at() {
+	rm -f "${dir:?}/trace"
+	setsid strace -f -o "$dir/trace" -e trace=write \
+		-e "inject=write:signal=KILL:when=$1" \
+		"$tool" bridge --count 5 --batch 2 "${@:2}" >/dev/null 2>&1 \
+		</dev/null &
+	pids[traced]=$!
+	within 10 grep -q '^[0-9 ]*+++ ' "$dir/trace"
+	! grep -q 'killed by SIGKILL' "$dir/trace" || kills=$((kills + 1))
+	crash traced
+}
+# rest ARGS...: what is left, and one more, which has text 999
+rest() {
+	start rest "$@"
+	within 5 "$until" || fail "killed before write $n: the rest" \
+		"$dir/rest.err"
+	stop rest
+}
+out_done() {
+	entries "killed$n" | grep -q data=393939
+}
+in_done() {
+	drained "killed$n" ipclift
+}
+texts 1 1 5 >"$dir/sent"
+if command -v strace >/dev/null &&
+	strace -o /dev/null -e inject=write:signal=KILL:when=9 true; then
+	came=0 kills=0 missing=''
+	texts 1 999 999 >>"$dir/sent"
+	for ((n = 1; n <= 9; n++)); do
+		head -n 5 "$dir/sent" | q put msg "$third"
+		killed_at $n out msg "$third" "killed$n"
+		texts 1 999 999 | q put msg "$third"
+		until=out_done
+		rest out msg "$third" "killed$n"
+		as_lines type "killed$n" | sort -u | cmp -s - "$dir/sent" ||
+			missing+=" out at $n;"
+		[ "$(fields id "killed$n" | sort -u | wc -l)" = 6 ] ||
+			missing+=" out at $n: ids;"
+		killed_at $n --dedup 100 --dedup-file "$dir/ids$n" \
+			in msg "$fourth" "killed$n"
+		until=in_done
+		rest --dedup 100 --dedup-file "$dir/ids$n" \
+			in msg "$fourth" "killed$n"
+		q get msg "$fourth" "$(q count msg "$fourth")" 100 >"$dir/got"
+		sort -u "$dir/got" | cmp -s - "$dir/sent" ||
+			missing+=" in at $n;"
+		came=$((came + $(grep -c . "$dir/got")))
+	done
+	check "killed before a write: $kills times" [ "$kills" -ge 6 ]
+	same "nothing is missing" "$missing" ""
+	echo "$((came - 54)) of 54 came twice"
+else
+	echo "skip: no strace that kills"
+fi
+
+# ---- the network is cut -----------------------------------------------------
+
+start out --metrics "$dir/out.prom" out msg "$first" cable
+start in --create --metrics "$dir/in.prom" --dedup 1000 in msg "$second" cable
+texts 1 1 100 | q put msg "$first"
+check "before" within 10 holds msg "$second" 100
+ip link set lo down
+texts 1 101 300 | q put msg "$first"
+cut() {
+	[ "$(value "$dir/$1.prom" ipclift_bridge_connected)" = 0 ]
+}
+check "out gives its connection up" within 20 cut out
+check "and in, which is idle" within 20 cut in
+ip link set lo up
+q get msg "$second" 300 15000 >"$dir/got"
+check "the cable is in again: none is lost or double" \
+	cmp <(sort "$dir/got") <(texts 1 1 300)
+stop out
+stop in
+
+# ---- a terminal -------------------------------------------------------------
+
+# by_terminal ARGS...: what a person sees in more than a second
+by_terminal() {
+	rm -f "${dir:?}/typed"
+	setsid script -qfec "exec '$tool' bridge $* out msg $first seen" \
+		"$dir/typed" >/dev/null 2>&1 </dev/null &
+	pids[typed]=$!
+	texts 1 1 9 | q put msg "$first"
+	within 5 holds msg "$first" 0
+}
+seen() { # what it wrote, without script's own lines
+	sed '/^Script /d' "$dir/typed" | tr -d '\r' | grep -c .
+}
+shown() {
+	[ "$(seen)" -ge 1 ]
+}
+if command -v script >/dev/null; then
+	by_terminal
+	check "progress on a terminal" within 4 shown
+	crash typed
+	by_terminal --quiet --count 9
+	ends typed 5
+	same "none with --quiet" "$(seen)" 0
+fi
+check "the registry is whole" at check
+finish
