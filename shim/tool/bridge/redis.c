@@ -27,6 +27,8 @@
 #define PAUSE_FIRST_MS 100u
 #define PAUSE_MOST_MS 5000u
 #define DEFAULT_PORT 6379
+/* Bytes of a sentence about what went wrong, cut off beyond. */
+#define SENTENCE_MOST 300
 
 /* ---- words ---- */
 
@@ -212,7 +214,7 @@ static enum outcome trouble(struct redis *r, const char *what, const char *why)
 
 enum outcome redis_lost(struct redis *r, const char *why)
 {
-	char text[256];
+	char text[SENTENCE_MOST];
 
 	/* why may be the connection's own. */
 	snprintf(text, sizeof(text), "%s", why);
@@ -226,7 +228,7 @@ enum outcome redis_error(struct redis *r, const char *what, const char *error)
 	static const char *const passing[] = {"LOADING", "OOM", "READONLY",
 		"MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "BUSY ", "NOREPLICAS",
 		"MISCONF", "UNBLOCKED", "NOGROUP"};
-	char text[300];
+	char text[SENTENCE_MOST];
 	size_t i;
 
 	snprintf(text, sizeof(text), "%s: %.200s", what, error);
