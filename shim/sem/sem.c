@@ -506,7 +506,7 @@ int sem_info(struct caller *c, int totals, struct sem_info *ret)
 		.semume = 500,
 		.semusz = totals ? (s32)t->in_use : 20,
 		.semvmx = SEMVMX,
-		.semaem = totals ? (s32)t->total : 32767,
+		.semaem = totals ? (s32)t->total : SEMAEM,
 	};
 	highest = t->in_use ? ids_highest_locked(c, FAC_SEM) : 0;
 	object_fac_unlock(c, &sem_class);

@@ -36,26 +36,23 @@ static inline int plan_make(
 	for (i = 0; i < a->n; i++) {
 		const struct sop *op = &a->sops[i];
 		s32 k = plan_before(a, i, 0), value;
+		int err;
 
 		*ret_op = i;
 		p->lo[i] =
 			k < 0 ? atom_load_relaxed(&sems[op->num].lo) : p->lo[k];
 		value = SEM_VALUE(p->lo[i]);
-		if (op->op == 0 && value)
-			return BLOCKED;
-		value += op->op;
-		if (value < 0)
-			return BLOCKED;
-		if (value > SEMVMX)
-			return -ERANGE;
+		err = sem_value_step(&value, op->op);
+		if (err)
+			return err;
 		p->lo[i] = lo_make(p->lo[i], value, a->pid);
 		if (!(op->flg & SEM_FLG_UNDO))
 			continue;
 		k = plan_before(a, i, 1);
-		p->adj[i] =
-			(k < 0 ? a->undo->adj[op->num] : p->adj[k]) - op->op;
-		if (p->adj[i] < -32768 || p->adj[i] > 32767)
-			return -ERANGE;
+		p->adj[i] = k < 0 ? a->undo->adj[op->num] : p->adj[k];
+		err = sem_adj_step(&p->adj[i], op->op);
+		if (err)
+			return err;
 	}
 	return 0;
 }
@@ -148,21 +145,11 @@ static int array_try_long(struct caller *c, struct semset *set,
 
 		sem = &sems[op->num];
 		value = SEM_VALUE(sem->lo);
-		err = BLOCKED;
-		if (op->op == 0 && value)
+		err = sem_value_step(&value, op->op);
+		if (!err && (op->flg & SEM_FLG_UNDO))
+			err = undo_adjust(c, set, a->undo, op->num, op->op);
+		if (err)
 			break;
-		value += op->op;
-		if (value < 0)
-			break;
-		err = -ERANGE;
-		if (value > SEMVMX)
-			break;
-		if (op->flg & SEM_FLG_UNDO) {
-			err = undo_adjust(c, set, a->undo, op->num, -op->op);
-			if (err)
-				break;
-		}
-		err = 0;
 		journal_set64(c, &sem->lo, lo_make(sem->lo, value, a->pid));
 	}
 	if (err) {
@@ -180,16 +167,12 @@ HOT static inline int one_try(
 	struct caller *c, struct semset *set, const struct array *a)
 {
 	struct sem *sem = &sem_array(set)[a->sops->num];
-	s32 op = a->sops->op, value = SEM_VALUE(sem->lo);
+	s32 value = SEM_VALUE(sem->lo);
+	int err = sem_value_step(&value, a->sops->op);
 	s64 now;
 
-	if (op == 0 && value)
-		return BLOCKED;
-	value += op;
-	if (value < 0)
-		return BLOCKED;
-	if (value > SEMVMX)
-		return -ERANGE;
+	if (err)
+		return err;
 	now = sys_realtime_sec();
 	if (unlikely(SEM_OTIME(sem->hi) != now))
 		journal_set64(c, &sem->hi, hi_stamp(sem->hi, now));

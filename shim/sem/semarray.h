@@ -8,8 +8,6 @@
 
 #include "sem/undo.h"
 
-#define BLOCKED 1
-
 /* What an array needs to know of the one for whom it is executed. */
 struct array {
 	const struct sop *sops;

@@ -25,12 +25,19 @@
 #include "registry/task.h"
 #include "sem/semthread.h"
 
-/* BLOCKED is 1. */
+/* Neither 0, an error nor BLOCKED. */
 #define FALLBACK 2
 /* Longest array that takes a short way; below JOURNAL_INLINE. */
 #define BIAS_SOPS 8u
 /* The most semaphores of a set whose records an array counts anew. */
 #define BIAS_RECOUNT 64u
+
+/* What a call returns whose operation was refused (sem_value_step). */
+static inline int refused(int err, const struct sop *op)
+{
+	return err == BLOCKED && (op->flg & SEM_IPC_NOWAIT) ? -EAGAIN
+							    : FALLBACK;
+}
 
 /* The word and its time; once a second. */
 static __attribute__((noinline)) void one_stamped(
@@ -56,13 +63,12 @@ HOT static inline int one_biased(struct caller *c, struct slot *s, u64 ident,
 		return FALLBACK;
 	if (unlikely(atom_load_relaxed(&s->ident) != ident))
 		goto out;
-	value = SEM_VALUE(sem->lo) + op->op;
-	if (unlikely(value < 0 || value > SEMVMX || (!op->op && value))) {
-		if (value <= SEMVMX && (op->flg & SEM_IPC_NOWAIT))
-			ret = -EAGAIN;
+	value = SEM_VALUE(sem->lo);
+	ret = sem_value_step(&value, op->op);
+	if (unlikely(ret)) {
+		ret = refused(ret, op);
 		goto out;
 	}
-	ret = 0;
 	lo = lo_add(sem->lo, op->op, c->pid);
 	now = sys_realtime_sec();
 	if (likely(SEM_OTIME(sem->hi) == now)) {
@@ -114,8 +120,8 @@ static inline __attribute__((always_inline)) int one_biased_set(
 	atom_store_release(&lock->bias_busy, c->tid);
 	atom_compiler_barrier();
 	if (likely(atom_load_relaxed(&l->slot->bias) == c->bias_id)) {
-		value = SEM_VALUE(sem->lo) + op.op;
-		if (likely((u32)value <= SEMVMX && (op.op || !value) &&
+		value = SEM_VALUE(sem->lo);
+		if (likely(!sem_value_step(&value, op.op) &&
 			    SEM_OTIME(sem->hi) == sys_realtime_sec())) {
 			/* One store: the commit point. */
 			atom_store_release(
@@ -171,11 +177,12 @@ static __attribute__((noinline)) int undo_biased(struct caller *c,
 
 	if (unlikely(!u) || !bias_enter(c, s))
 		return FALLBACK;
-	value = SEM_VALUE(sem->lo) + op->op;
-	adj = u->adj[op->num] - op->op;
-	if (unlikely(atom_load_relaxed(&s->ident) != ident || value < 0 ||
-		     value > SEMVMX || (!op->op && value) || adj < -32768 ||
-		     adj > 32767 || SEM_OTIME(sem->hi) != sys_realtime_sec()))
+	value = SEM_VALUE(sem->lo);
+	adj = u->adj[op->num];
+	if (unlikely(atom_load_relaxed(&s->ident) != ident ||
+		     sem_value_step(&value, op->op) ||
+		     sem_adj_step(&adj, op->op) ||
+		     SEM_OTIME(sem->hi) != sys_realtime_sec()))
 		goto out;
 	bias_journal_begin(c, s);
 	entry_put(c, 0, &sem->lo, sem->lo, 8);
@@ -227,8 +234,8 @@ static __attribute__((noinline)) int array_biased(
 			goto out;
 		seen |= 1ULL << op.num % 64;
 		nums[i] = op.num;
-		value = SEM_VALUE(sems[op.num].lo) + op.op;
-		if (unlikely(value < 0 || value > SEMVMX || (!op.op && value)))
+		value = SEM_VALUE(sems[op.num].lo);
+		if (unlikely(sem_value_step(&value, op.op)))
 			goto out;
 		values[i] = (u32)value;
 	}
@@ -295,9 +302,7 @@ static __attribute__((noinline)) int any_biased(
 		bias_journal_end(c);
 	}
 	bias_leave(c, s);
-	if (err == BLOCKED)
-		return buf[op].flg & SEM_IPC_NOWAIT ? -EAGAIN : FALLBACK;
-	return err;
+	return err == BLOCKED ? refused(err, &buf[op]) : err;
 }
 
 /* A word that nobody owns: one compare-and-swap. */
@@ -306,6 +311,7 @@ HOT static inline int one_cas(struct caller *c, u64 ident, struct slot *s,
 {
 	u64 lo, hi;
 	s32 value;
+	int err;
 
 	do {
 		lo = atom_load_relaxed(&sem->lo);
@@ -316,11 +322,10 @@ HOT static inline int one_cas(struct caller *c, u64 ident, struct slot *s,
 		if (unlikely(atom_load_acquire(&s->ident) != ident ||
 			     (lo & SEM_OWNED)))
 			return FALLBACK;
-		value = SEM_VALUE(lo) + op->op;
-		if (unlikely(value < 0 || (!op->op && value)))
-			return op->flg & SEM_IPC_NOWAIT ? -EAGAIN : FALLBACK;
-		if (unlikely(value > SEMVMX))
-			return FALLBACK;
+		value = SEM_VALUE(lo);
+		err = sem_value_step(&value, op->op);
+		if (unlikely(err))
+			return refused(err, op);
 	} while (unlikely(
 		!atom_cas16(&sem->lo, &lo, &hi, lo_add(lo, op->op, c->pid),
 			(hi & ~SEM_OTIME_MASK) | (u64)sys_realtime_sec())));

@@ -14,8 +14,8 @@
 #include "object/object.h"
 #include "index/ids.h"
 #include "registry/lock.h"
+#include "sem/semvalue.h"
 
-#define SEMVMX 32767
 #define SEM_IPC_CREAT 01000
 #define SEM_IPC_EXCL 02000
 #define SEM_IPC_NOWAIT 04000

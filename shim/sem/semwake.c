@@ -612,16 +612,17 @@ HOT int sem_hand_over(
 {
 	struct sem *sem = &sem_array(set)[op->num];
 	struct waiter *w = sole_taker(c, set, sem);
-	s32 value = SEM_VALUE(sem->lo) + op->op;
+	s32 value = SEM_VALUE(sem->lo);
 	s64 now;
 
-	if (!w || op->op <= 0 || value > SEMVMX || value + w->sops[0].op < 0)
+	if (!w || op->op <= 0 || sem_value_step(&value, op->op) ||
+		sem_value_step(&value, w->sops[0].op))
 		return 0;
 	now = sys_realtime_sec();
 	if (unlikely(SEM_OTIME(sem->hi) != now))
 		journal_set64(c, &sem->hi, hi_stamp(sem->hi, now));
 	journal_set64(
-		c, &sem->lo, lo_make(sem->lo, value + w->sops[0].op, w->pid));
+		c, &sem->lo, lo_make(sem->lo, value, w->pid));
 	queue_remove(c, set, w, 0);
 	wait_grant(c, w);
 	journal_commit(c);

@@ -112,15 +112,14 @@ static void set_adj(
 }
 
 int undo_adjust(struct caller *c, struct semset *set, struct undo *u, u32 num,
-	s32 delta)
+	s32 op)
 {
-	s32 adj = u->adj[num] + delta;
+	s32 adj = u->adj[num];
+	int err = sem_adj_step(&adj, op);
 
-	if (adj < -32768 || adj > 32767)
-		return -ERANGE;
-	if (delta)
+	if (!err && op)
 		set_adj(c, set, u, num, adj);
-	return 0;
+	return err;
 }
 
 /* A set that is biased has one holder at most, and few semaphores. */
@@ -465,8 +464,7 @@ static void apply_one(
 	s32 value;
 
 	sem_own(sem);
-	value = (s32)SEM_VALUE(sem->lo) + u->adj[num];
-	value = value < 0 ? 0 : value > SEMVMX ? SEMVMX : value;
+	value = sem_value_undone(SEM_VALUE(sem->lo), u->adj[num]);
 	journal_set64(c, &sem->lo, lo_make(sem->lo, (u32)value, pid));
 	journal_set16(c, (u16 *)&u->adj[num], 0);
 }

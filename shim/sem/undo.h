@@ -79,10 +79,9 @@ static inline struct undo *undo_used_lately(const struct caller *c, u64 ident)
 	return undo_at_place(c, p + OLDER, ident);
 }
 
-/* adj[num] += delta as part of the current operation. -ERANGE if it leaves
- * -32768..32767, with nothing changed. Slot lock held. */
+/* sem_adj_step on adj[num] as part of the current operation. Slot lock held. */
 int undo_adjust(struct caller *c, struct semset *set, struct undo *u, u32 num,
-	s32 delta);
+	s32 op);
 #define UNDO_ENTRIES 8u
 
 /* Bring n_nonzero of the records and n_adj of the set in line with adj[]: the
