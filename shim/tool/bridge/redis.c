@@ -205,7 +205,8 @@ void redis_close(struct redis *r)
 static enum outcome trouble(struct redis *r, const char *what, const char *why)
 {
 	if (!r->trouble)
-		link_says(r->link, "%s%s; it is tried again", what, why);
+		link_says(r->link, "%s%s%s", what, why,
+			link_stops ? "" : "; it is tried again");
 	if (!r->trouble)
 		r->pause_ms = PAUSE_FIRST_MS;
 	r->trouble = 1;
