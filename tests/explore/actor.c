@@ -26,21 +26,21 @@ char *explore_base;
 sigjmp_buf probe_end;
 char probe_text[128];
 
-static struct actor *self; /* NULL: not armed */
-static u32 self_idx;
+static __thread struct actor *self; /* NULL: not armed */
+static __thread u32 self_idx;
 static char *base;
-static u64 robust;
+static __thread u64 robust;
 
-static struct {
+static __thread struct {
 	u64 off, old;
 	u32 size;
 } pending; /* a plain store about to happen */
-static struct {
+static __thread struct {
 	u64 off, value;
 	u32 paused, times;
 } last;
 
-static unsigned long cycles;
+static __thread unsigned long cycles;
 static int probing;
 static u32 probe_steps, probe_sleeps;
 
@@ -98,6 +98,30 @@ static void touch(u64 off, u32 size, int write, u32 who)
 	}
 }
 
+/* ---- what several see ---- */
+
+extern char __data_start[], _end[];
+
+static char *address_of(u64 off)
+{
+	return off < REGION_SIZE ? base + off
+				 : __data_start + (off & 0xffffffff);
+}
+
+/* 1 if it lies in the registry, or in what threads of this process share. */
+static int is_shared(const void *p, u64 *ret_off)
+{
+	*ret_off = (const char *)p - base;
+	if (*ret_off < REGION_SIZE)
+		return !(*ret_off >= EVENTS_OFF && *ret_off < FAC_OFF);
+	if (!self || !self->threaded || (const char *)p < __data_start ||
+		(const char *)p >= _end)
+		return 0;
+	*ret_off = PRIVATE_OFF(self->leader) +
+		   (u64)((const char *)p - __data_start);
+	return 1;
+}
+
 /* ---- the state's hash ---- */
 
 static void changed(u64 off, u64 old, u64 new)
@@ -111,7 +135,7 @@ static void fold(void)
 	if (!pending.size)
 		return;
 	changed(pending.off, pending.old,
-		value_at(base + pending.off, pending.size));
+		value_at(address_of(pending.off), pending.size));
 	pending.size = 0;
 }
 
@@ -155,10 +179,12 @@ void actor_born(void)
 
 void actor_leave(void)
 {
+	long how = self->threaded ? __NR_exit : __NR_exit_group;
+
 	self->state = ACTOR_LEAVING;
 	pass_baton();
 	for (;;)
-		raw_syscall(__NR_exit_group, 0, 0, 0, 0, 0, 0);
+		raw_syscall(how, 0, 0, 0, 0, 0, 0);
 }
 
 void actor_arm(u32 me)
@@ -218,19 +244,11 @@ static void record(u32 kind, u64 off, u32 size, void *pc)
 	}
 }
 
-/* 1 if it lies in the registry. */
-static int in_registry(const void *p, u64 *ret_off)
-{
-	*ret_off = (const char *)p - base;
-	return *ret_off < REGION_SIZE &&
-	       !(*ret_off >= EVENTS_OFF && *ret_off < FAC_OFF);
-}
-
 static void probe_point(const void *p, u32 size, int write)
 {
 	u64 off;
 
-	if (!in_registry(p, &off))
+	if (!is_shared(p, &off))
 		return;
 	touch(off, size, write, PROBE);
 	if (++probe_steps > PROBE_MOST)
@@ -268,7 +286,7 @@ static void read_point(const void *p, u32 size, void *pc)
 		return;
 	}
 	fold();
-	if (!in_registry(p, &off))
+	if (!is_shared(p, &off))
 		return;
 	if (last.paused && seen_before(off, value_at(p, size)))
 		return;
@@ -289,7 +307,7 @@ static void write_point(void *p, u32 size, void *pc)
 		return;
 	}
 	fold();
-	if (!in_registry(p, &off)) {
+	if (!is_shared(p, &off)) {
 		if ((u64)(uintptr_t)p - robust < sizeof(struct sys_robust_head))
 			record(POINT_ROBUST, (uintptr_t)p - robust, 8, pc);
 		return;
@@ -328,7 +346,7 @@ static void plain_write(void *p, u32 size, void *pc)
 {
 	u64 off;
 
-	if (self && self->n_buffer && in_registry(p, &off))
+	if (self && self->n_buffer && is_shared(p, &off))
 		buffer_flush(self);
 	write_point(p, size, pc);
 }
@@ -406,7 +424,7 @@ static int buffered(void *p, u64 value, u32 size)
 {
 	u64 off;
 
-	if (!self || !self->tso || !in_registry(p, &off))
+	if (!self || !self->tso || !is_shared(p, &off))
 		return 0;
 	if (self->n_buffer == MAX_BUFFER)
 		buffer_flush(self);
@@ -443,7 +461,7 @@ static void rmw_point(void *p, u32 size, void *pc)
 	if (self) {
 		fold();
 		buffer_flush(self);
-		if (in_registry(p, &off)) {
+		if (is_shared(p, &off)) {
 			record(POINT_RMW, off, size, pc);
 			touch(off, size, 0, self_idx);
 			touch(off, size, 1, self_idx);
@@ -534,7 +552,7 @@ int explore_cas16(
 
 	rmw_point(p, 16, PC);
 	pending.size = 0;
-	if (!self || !in_registry(p, &off))
+	if (!self || !is_shared(p, &off))
 		return arch_cas16(p, lo, hi, new_lo, new_hi);
 	old_lo = ((u64 *)p)[0];
 	old_hi = ((u64 *)p)[1];
@@ -605,7 +623,7 @@ static long futex_wait(
 {
 	u64 off = ~0ULL;
 
-	if (!in_registry(word, &off))
+	if (!is_shared(word, &off))
 		off = ~0ULL;
 	record(POINT_WAIT, off, 4, pc);
 	touch(off, 4, 0, self_idx);
@@ -646,7 +664,7 @@ static long futex_wake(u32 *word, u32 n, void *pc)
 	u64 off;
 	long ret;
 
-	if (!in_registry(word, &off))
+	if (!is_shared(word, &off))
 		off = ~0ULL;
 	record(POINT_WAKE, off, 4, pc);
 	touch(off, 4, 1, self_idx);
@@ -843,32 +861,60 @@ unsigned __wrap_sys_cpu(void)
 	return self ? (self_idx + self->n_calls) % 2 : 0;
 }
 
+/* Threads of its process that have not been waited for: a first thread that
+ * has ended is a zombie as long as there are others. */
+static u32 count_threads(const struct actor *a)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < ctl->n_actors; i++)
+		n += ctl->actors[i].leader == a->leader &&
+		     ctl->actors[i].state &&
+		     ctl->actors[i].state != ACTOR_DEAD;
+	return n;
+}
+
+/* Is somebody in /proc by its number? A zombie is; or who has the number now.
+ */
+static int is_listed(const struct actor *a)
+{
+	if (!a->state)
+		return 0;
+	if (a->state != ACTOR_DEAD || a->succeeded)
+		return 1;
+	return &ctl->actors[a->leader] == a && count_threads(a);
+}
+
 int __wrap_sys_process_read(uint32_t pid, uint32_t tid, struct sys_process *ret)
 {
-	u32 i;
+	u32 i, number = tid ? tid : pid;
 
 	*ret = (struct sys_process){.stack = STACK_START, .n_threads = 1};
-	if (tid && tid != pid)
-		return 0;
-	if (pid == (u32)raw_syscall(__NR_getpid, 0, 0, 0, 0, 0, 0) && !self) {
+	if (number == (u32)raw_syscall(__NR_getpid, 0, 0, 0, 0, 0, 0) &&
+		!self) {
 		for (i = 0; i < ctl->n_actors; i++)
-			if (ctl->actors[i].pid == pid)
+			if (ctl->actors[i].pid == number)
 				ret->start = ctl->actors[i].start;
 		if (!ret->start)
 			ret->start = 50;
 		return 1;
 	}
 	for (i = 0; i < ctl->n_actors; i++) {
-		if (ctl->actors[i].pid != pid || !ctl->actors[i].state ||
-			(ctl->actors[i].state == ACTOR_DEAD &&
-				!ctl->actors[i].succeeded))
+		const struct actor *a = &ctl->actors[i];
+
+		if (a->pid != number || !is_listed(a))
 			continue;
-		ret->start = ctl->actors[i].start;
-		ret->stack = ctl->actors[i].stack;
+		if (tid && pid != tid && ctl->actors[a->leader].pid != pid)
+			return 0;
+		ret->start = a->start;
+		ret->stack = a->stack;
+		ret->n_threads = count_threads(a);
+		ret->n_threads += a->state == ACTOR_DEAD;
+		ret->ending = a->state == ACTOR_DEAD && !a->succeeded;
 		return 1;
 	}
 	ret->start = 50;
-	return pid == 1;
+	return number == 1;
 }
 
 int __wrap_sys_process_read_self(struct sys_process *ret)

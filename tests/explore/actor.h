@@ -40,8 +40,12 @@ enum point_kind {
 	POINT_KERNEL,  /* a step of the kernel's walk of the robust list */
 };
 
+/* Offsets from here on are of private memory that the threads of one process
+ * share: the data segment of the process that actor n leads. */
+#define PRIVATE_OFF(n) (REGION_SIZE + ((u64)(n) << 32))
+
 struct point {
-	u64 off;  /* in the registry */
+	u64 off;  /* in the registry, or as above */
 	u64 hash; /* of the state before it */
 	void *pc;
 	u16 buffered; /* stores in the actor's buffer */
@@ -63,7 +67,9 @@ enum actor_state {
 struct actor {
 	u32 go; /* futex: the baton comes */
 	u32 state;
-	u32 pid;
+	u32 pid;    /* its own number: of a thread, its tid */
+	u32 leader; /* the actor that is its process's first thread */
+	u32 threaded; /* its process has more threads than one */
 	u32 steps;
 	u32 stop_at;	/* steps before which it stops */
 	u32 keep;	/* and then keeps its store buffer */
@@ -135,7 +141,7 @@ void actor_arm(u32 me);
 void actor_disarm(void);
 /* Pass the baton, in the given state; returns when it comes back. */
 void actor_park(u32 state);
-/* Pass the baton and end. */
+/* Pass the baton and end: the process, or one thread of several. */
 void actor_leave(void) __attribute__((noreturn));
 /* In one that another actor has made: until the baton comes. */
 void actor_born(void);

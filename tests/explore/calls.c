@@ -46,7 +46,7 @@ s64 call_make(struct caller *c, const struct call *k, s64 *out)
 	case CALL_NCNT:
 		return sem_getncnt(c, id, (s32)k->arg[0]);
 	case CALL_MSGSND: {
-		static struct message m;
+		static __thread struct message m;
 
 		m.type = k->arg[0];
 		m.name = (u64)k->arg[2];
@@ -55,7 +55,7 @@ s64 call_make(struct caller *c, const struct call *k, s64 *out)
 		return msg_send(c, id, &m, (u64)k->arg[1], (s32)k->n, 0);
 	}
 	case CALL_MSGRCV: {
-		static struct message m;
+		static __thread struct message m;
 
 		m.name = 0;
 		ret = msg_receive(c, id, &m,

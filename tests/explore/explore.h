@@ -89,6 +89,11 @@ struct call {
 #define ACTOR_EXECS 256u
 /* Is there from another actor's CALL_FORK on. */
 #define ACTOR_CHILD 512u
+/* A thread of the process of the actor before it. ACTOR_EXITS then ends the
+ * thread, of the actor before it, too; whoever kills one kills both. */
+#define ACTOR_THREAD 1024u
+/* Has no records in the registry before its first call. */
+#define ACTOR_NEW 2048u
 
 struct actor_def {
 	u32 flags;

@@ -80,8 +80,10 @@ static void go_on(struct caller *c)
 		struct actor *a = &ctl->actors[i];
 		struct task *t = region_task(&c->region, a->pid);
 
+		if (a->leader != i)
+			continue;
 		take(c, &t->lock);
-		if (a->state == ACTOR_DEAD)
+		if (a->died)
 			reap_task(c, a->pid);
 		/* Where one that is being made for a child begins. */
 		k = (a->pid + N_TASKS / 2) % N_TASKS;

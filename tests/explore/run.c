@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -65,7 +66,33 @@ static void fail(enum verdict v, const char *format, ...)
 
 /* ---- the baton ---- */
 
-static u32 own_idx; /* of the actor that this process is */
+static __thread u32 own_idx; /* of the actor that this thread is */
+
+static pid_t process_of(const struct actor *a)
+{
+	return (pid_t)ctl->actors[a->leader].pid;
+}
+
+static void actor_kill(const struct actor *a, int sig)
+{
+	raw_syscall(SYS_tgkill, process_of(a), (long)a->pid, sig, 0, 0, 0);
+}
+
+static void wait_for_process(pid_t pid)
+{
+	while (waitpid(pid, NULL, 0) < 0)
+		;
+}
+
+static u32 of_process(u32 leader)
+{
+	u32 i, mask = 0;
+
+	for (i = 0; i < run.n_actors; i++)
+		if (ctl->actors[i].leader == leader)
+			mask |= 1u << i;
+	return mask;
+}
 
 /* SIGUSR1 ends a sleep, or asks whether all signals before it have come;
  * SIGUSR2 is the scenario's, and is counted. */
@@ -91,7 +118,7 @@ void signals_settle(void)
 		if (a->state != ACTOR_DONE || a->endless)
 			continue;
 		was = a->answers;
-		kill((pid_t)a->pid, SIGUSR1);
+		actor_kill(a, SIGUSR1);
 		for (k = 0; k < 2000 && __atomic_load_n(&a->answers,
 						__ATOMIC_SEQ_CST) == was;
 			k++)
@@ -222,47 +249,87 @@ static void succeed(u32 i)
 		a->stack -= 0x10000;
 }
 
+/* Of its process, with all that are threads of it. */
 static void note_death(u32 i)
 {
-	struct actor *a = &ctl->actors[i];
+	u32 k, mask = of_process(ctl->actors[i].leader);
 
 	end_child();
-	succeed(i);
-	a->state = ACTOR_DEAD;
-	a->died = 2 * ctl->n_points + 2;
-	a->local = mix(a->local, 99);
+	for (k = 0; k < run.n_actors; k++) {
+		struct actor *a = &ctl->actors[k];
+
+		if (!(mask & 1u << k))
+			continue;
+		succeed(k);
+		a->state = ACTOR_DEAD;
+		a->died = 2 * ctl->n_points + 2;
+		a->local = mix(a->local, 99);
+	}
 }
 
 static void kill_actor(u32 i)
 {
-	struct actor *a = &ctl->actors[i];
+	pid_t pid = process_of(&ctl->actors[i]);
+	u32 k, mask = of_process(ctl->actors[i].leader);
 
-	buffer_flush(a);
-	kill((pid_t)a->pid, SIGKILL);
-	while (waitpid((pid_t)a->pid, NULL, 0) < 0)
-		;
+	for (k = 0; k < run.n_actors; k++)
+		if (mask & 1u << k)
+			buffer_flush(&ctl->actors[k]);
+	kill(pid, SIGKILL);
+	wait_for_process(pid);
 	note_death(i);
 	settle();
+}
+
+/* What /proc says that a thread is doing; 0: it is not there any more. */
+static char state_in_proc(const struct actor *a)
+{
+	char path[64], line[256] = "";
+	const char *p;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%u/stat", process_of(a),
+		a->pid);
+	f = fopen(path, "r");
+	if (f && !fgets(line, sizeof(line), f))
+		line[0] = 0;
+	if (f)
+		fclose(f);
+	p = strrchr(line, ')');
+	return p ? p[2] : 0;
+}
+
+/* It is about to end by itself, with its process or before the others. */
+static void see_it_end(u32 i)
+{
+	struct actor *a = &ctl->actors[i];
+	u32 k, others = 0;
+	char state;
+
+	for (k = 0; k < run.n_actors; k++)
+		others |= k != i && ctl->actors[k].leader == a->leader &&
+			  ctl->actors[k].state &&
+			  ctl->actors[k].state != ACTOR_DEAD;
+	if (!others) {
+		wait_for_process(process_of(a));
+		note_death(i);
+		return;
+	}
+	do {
+		sched_yield();
+		state = state_in_proc(a);
+	} while (state && state != 'Z');
+	a->state = ACTOR_DEAD;
+	a->local = mix(a->local, 97);
 }
 
 /* In a system call that does not end: /proc says what it does. */
 static int sleeps_elsewhere(const struct actor *a)
 {
-	char path[64], line[256] = "";
-	FILE *f;
 	int i;
 
 	for (i = 0; i < 5; i++) {
-		const char *p;
-
-		snprintf(path, sizeof(path), "/proc/%u/stat", a->pid);
-		f = fopen(path, "r");
-		if (f && !fgets(line, sizeof(line), f))
-			line[0] = 0;
-		if (f)
-			fclose(f);
-		p = strrchr(line, ')');
-		if (!p || p[2] != 'S' ||
+		if (state_in_proc(a) != 'S' ||
 			__atomic_load_n(&ctl->baton, __ATOMIC_SEQ_CST))
 			return 0;
 		usleep(5000);
@@ -291,7 +358,7 @@ static void give(u32 i)
 	while (!__atomic_load_n(&ctl->baton, __ATOMIC_SEQ_CST)) {
 		if (raw_futex(&ctl->baton, 0, 0, &slice) != -ETIMEDOUT)
 			continue;
-		if (waitpid((pid_t)a->pid, &status, WNOHANG) > 0) {
+		if (waitpid(process_of(a), &status, WNOHANG) > 0) {
 			note_death(i);
 			fail(CRASHED, "%c died by signal %d", letter(i),
 				WIFSIGNALED(status) ? WTERMSIG(status) : 0);
@@ -309,9 +376,7 @@ static void give(u32 i)
 		}
 	}
 	if (a->state == ACTOR_LEAVING) {
-		while (waitpid((pid_t)a->pid, NULL, 0) < 0)
-			;
-		note_death(i);
+		see_it_end(i);
 		ctl->woke = 1;
 	}
 	if (a->endless)
@@ -331,7 +396,7 @@ static void fire(u32 i)
 		ctl->now = a->deadline;
 	if (a->state == ACTOR_BLOCKED) {
 		a->fired = 1;
-		kill((pid_t)a->pid, SIGUSR1);
+		actor_kill(a, SIGUSR1);
 		while (__atomic_load_n(&a->state, __ATOMIC_SEQ_CST) ==
 			ACTOR_BLOCKED) {
 			u32 was = ctl->announce;
@@ -388,9 +453,98 @@ static __attribute__((noreturn)) void play_and_stay(u32 i, struct caller *c)
 	}
 }
 
-static __attribute__((noreturn)) void actor_main(u32 i)
+/* Make the running thread an actor that is ready for its first call. */
+static void prepare(u32 i, struct caller *c)
 {
 	const struct actor_def *def = &run.scn->actors[i];
+
+	c->task = c->thread = 0;
+	caller_refresh(c);
+	if (!(def->flags & ACTOR_NEW) && caller_enroll(c))
+		_exit(3);
+	if (def->prelude)
+		def->prelude(c);
+}
+
+/* ---- threads ---- */
+
+/* The thread that is made last, of actor thread_ready - 1, is ready; or it has
+ * got another number than that. */
+#define OTHER_NUMBER 99u
+static u32 thread_ready;
+
+static void tell_ready(u32 what)
+{
+	__atomic_store_n(&thread_ready, what, __ATOMIC_SEQ_CST);
+	raw_futex(&thread_ready, 1, 1, NULL);
+}
+
+static void *thread_main(void *arg)
+{
+	u32 i = (u32)(uintptr_t)arg;
+	struct caller c = driver;
+
+	if (raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0) != ctl->actors[i].pid) {
+		tell_ready(OTHER_NUMBER);
+		return NULL;
+	}
+	own_idx = i;
+	/* Its list is its libc's, which has registered it. */
+	prepare(i, &c);
+	ctl->actors[i].robust = (uintptr_t)c.robust;
+	actor_arm(i);
+	tell_ready(i + 1);
+	actor_born();
+	actor_disarm();
+	play_and_stay(i, &c);
+}
+
+/* The next number that the kernel gives in this pid namespace. */
+static void choose_next_number(u32 number)
+{
+	FILE *f = fopen("/proc/sys/kernel/ns_last_pid", "w");
+
+	if (!f || fprintf(f, "%u", number - 1) < 0 || fclose(f))
+		_exit(4);
+}
+
+/* 0 if it has got another number: the kernel frees a thread's a moment after
+ * the last run's process could be waited for. */
+static int start_thread(u32 k)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 1 << 20);
+	thread_ready = 0;
+	choose_next_number(ctl->actors[k].pid);
+	if (pthread_create(&thread, &attr, thread_main, (void *)(uintptr_t)k))
+		_exit(5);
+	while (!__atomic_load_n(&thread_ready, __ATOMIC_SEQ_CST))
+		raw_futex(&thread_ready, 0, 0, NULL);
+	if (thread_ready == k + 1)
+		return 1;
+	pthread_join(thread, NULL);
+	return 0;
+}
+
+/* Those that are threads of actor i's process. */
+static void start_threads(u32 i)
+{
+	u32 k;
+
+	for (k = i + 1;
+		k < run.n_actors && (run.scn->actors[k].flags & ACTOR_THREAD);
+		k++) {
+		ctl->actors[k].state = ACTOR_READY;
+		while (!start_thread(k))
+			sched_yield();
+	}
+}
+
+static __attribute__((noreturn)) void actor_main(u32 i)
+{
 	struct actor *a = &ctl->actors[i];
 	struct sigaction sa = {.sa_handler = actor_signal};
 	struct caller c = driver;
@@ -402,12 +556,8 @@ static __attribute__((noreturn)) void actor_main(u32 i)
 	/* No answer from within the handler of a signal that came before. */
 	sigaddset(&sa.sa_mask, SIGUSR1);
 	sigaction(SIGUSR2, &sa, NULL);
-	c.task = c.thread = 0;
-	caller_refresh(&c);
-	if (caller_enroll(&c))
-		_exit(3);
-	if (def->prelude)
-		def->prelude(&c);
+	prepare(i, &c);
+	start_threads(i);
 	actor_arm(i);
 	actor_park(ACTOR_READY);
 	actor_disarm();
@@ -464,24 +614,12 @@ s64 run_fork(struct caller *c, u32 i)
 static void start(u32 i)
 {
 	struct actor *a = &ctl->actors[i];
-	const struct actor_def *def = &run.scn->actors[i];
 	struct sys_timespec slice = {1, 0};
 	pid_t pid;
 	int status;
 
-	memset(a, 0, sizeof(*a));
-	a->pid = FIRST_PID + i;
-	a->start = 100 + i;
-	a->stack = STACK_START;
-	a->stop_at = ~0u;
-	a->no_barrier = (def->flags & ACTOR_NO_BARRIER) != 0;
-	a->tso = (def->flags & ACTOR_TSO) != 0;
-	a->robust = (uintptr_t)parent_robust;
-	if (def->flags & ACTOR_CHILD) {
-		/* In ticks of 10 ms: not before its parent's fork. */
-		a->start += CLOCK_START / 10000000;
+	if (run.scn->actors[i].flags & (ACTOR_CHILD | ACTOR_THREAD))
 		return;
-	}
 	ctl->baton = 0;
 	pid = clone_as(a->pid, 0);
 	if (pid == 0)
@@ -502,10 +640,35 @@ static void start(u32 i)
 	}
 }
 
-/* It, or who has its number. */
-static int is_there(const struct actor *a)
+static void begin(u32 i)
 {
-	return a->state && (a->state != ACTOR_DEAD || a->succeeded);
+	struct actor *a = &ctl->actors[i];
+	const struct actor_def *def = &run.scn->actors[i];
+
+	memset(a, 0, sizeof(*a));
+	a->pid = FIRST_PID + i;
+	a->leader = i;
+	if (def->flags & ACTOR_THREAD) {
+		a->leader = ctl->actors[i - 1].leader;
+		a->threaded = ctl->actors[a->leader].threaded = 1;
+	}
+	a->start = 100 + i;
+	a->stack = STACK_START;
+	a->stop_at = ~0u;
+	a->no_barrier = (def->flags & ACTOR_NO_BARRIER) != 0;
+	a->tso = (def->flags & ACTOR_TSO) != 0;
+	a->robust = (uintptr_t)parent_robust;
+	/* In ticks of 10 ms: not before its parent's fork. */
+	if (def->flags & ACTOR_CHILD)
+		a->start += CLOCK_START / 10000000;
+}
+
+/* The process that actor i leads, or who has its number. */
+static int is_there(u32 i)
+{
+	const struct actor *a = &ctl->actors[i];
+
+	return a->leader == i && a->state && (!a->died || a->succeeded);
 }
 
 static void end_all(void)
@@ -513,12 +676,11 @@ static void end_all(void)
 	u32 i;
 
 	for (i = 0; i < run.n_actors; i++)
-		if (is_there(&ctl->actors[i]))
+		if (is_there(i))
 			kill((pid_t)ctl->actors[i].pid, SIGKILL);
 	for (i = 0; i < run.n_actors; i++)
-		if (is_there(&ctl->actors[i]))
-			while (waitpid((pid_t)ctl->actors[i].pid, NULL, 0) < 0)
-				;
+		if (is_there(i))
+			wait_for_process((pid_t)ctl->actors[i].pid);
 	end_child();
 }
 
@@ -596,8 +758,7 @@ static void walk_on(u32 i, u32 n)
 		process_vm_writev((pid_t)ctl->actors[i].pid, &l, 1, &r, 1, 0);
 	}
 	kill((pid_t)ctl->actors[i].pid, SIGKILL);
-	while (waitpid((pid_t)ctl->actors[i].pid, NULL, 0) < 0)
-		;
+	wait_for_process((pid_t)ctl->actors[i].pid);
 	note_death(i);
 	settle();
 }
@@ -796,6 +957,8 @@ void run_schedule(
 	run.done.n = 0;
 	run.verdict = FINE;
 	run.text[0] = 0;
+	for (i = 0; i < run.n_actors; i++)
+		begin(i);
 	for (i = 0; i < run.n_actors; i++)
 		start(i);
 	ctl->memory = 0;

@@ -43,7 +43,7 @@ static void look(struct caller *c)
 struct sem_model {
 	int exists;
 	s32 values[SEMS];
-	s32 adj[MAX_ACTORS][SEMS];
+	s32 adj[MAX_ACTORS][SEMS]; /* of a process, by its first thread */
 };
 
 static void init(void *m)
@@ -60,7 +60,7 @@ static void init(void *m)
 static s64 operate(struct sem_model *s, u32 actor, const struct call *k)
 {
 	struct sem_model was = *s;
-	u32 i;
+	u32 i, process = ctl->actors[actor].leader;
 
 	for (i = 0; i < k->n; i++) {
 		const struct sop *op = &k->sops[i];
@@ -72,7 +72,7 @@ static s64 operate(struct sem_model *s, u32 actor, const struct call *k)
 		}
 		*v += op->op;
 		if (op->flg & UNDO)
-			s->adj[actor][op->num] -= op->op;
+			s->adj[process][op->num] -= op->op;
 		if (*v > SEMVMX) {
 			*s = was;
 			return -ERANGE;
@@ -147,6 +147,7 @@ static void death(void *m, u32 actor)
 	struct sem_model *s = m;
 	u32 i;
 
+	actor = ctl->actors[actor].leader;
 	/* exec keeps what is to be undone. */
 	if (!s->exists || (run.scn->actors[actor].flags & ACTOR_EXECS))
 		return;
@@ -471,6 +472,45 @@ const struct scenario sem_scenarios[] = {
 			{ACTOR_EXECS, NULL, {INC}}}},
 	{SCENARIO("exec-biased", fives),
 		.actors = {{ACTOR_EXECS, biased, {DEC}}, {.calls = {DEC}}}},
+	/* B is a thread of A's process: their SEM_UNDO is one. */
+	{SCENARIO("thread-undo", ones),
+		.actors = {{0, with_undo, {DEC_UNDO}},
+			{ACTOR_THREAD, with_undo, {INC_UNDO}},
+			{.calls = {DEC}}}},
+	{SCENARIO("thread-ends", ones),
+		.actors = {{0, NULL, {GETVAL(0), INC_UNDO}},
+			{ACTOR_THREAD | ACTOR_EXITS, with_undo, {DEC_UNDO}},
+			{ACTOR_FIRST, NULL, {SEMOP1(0, -2, 0)}}}},
+	{SCENARIO("leader-ends", ones),
+		.actors = {{ACTOR_EXITS, with_undo, {DEC_UNDO}},
+			{ACTOR_THREAD, NULL, {INC, INC_UNDO}},
+			{ACTOR_FIRST, NULL, {SEMOP1(0, -3, 0)}}}},
+	{SCENARIO("threads-end", ones),
+		.actors = {{ACTOR_EXITS, with_undo, {DEC_UNDO}},
+			{ACTOR_THREAD | ACTOR_EXITS, NULL, {DEC_UNDO}},
+			{0, NULL, {DEC, INC}}}},
+	{SCENARIO("threads-new", ones),
+		.actors = {{ACTOR_NEW, NULL, {DEC_UNDO}},
+			{ACTOR_THREAD | ACTOR_NEW, NULL, {INC_UNDO}},
+			{.calls = {DEC}}}},
+	{SCENARIO("thread-sleepers", zeros),
+		.actors = {{ACTOR_FIRST, NULL, {DEC}},
+			{ACTOR_THREAD | ACTOR_FIRST, NULL, {DEC_UNDO}},
+			{.calls = {INC}}}},
+	{SCENARIO("thread-waker", zeros),
+		.actors = {{ACTOR_FIRST, NULL, {DEC, INC}},
+			{ACTOR_THREAD | ACTOR_EXITS, NULL, {INC}},
+			{ACTOR_FIRST, NULL, {DEC}}}},
+	{SCENARIO("thread-biased", fives),
+		.actors = {{0, biased, {MOVE}}, {ACTOR_THREAD, NULL, {MOVE_BACK}},
+			{.calls = {GETALL}}}},
+	{SCENARIO("thread-biased-ends", fives),
+		.actors = {{0, NULL, {DEC}},
+			{ACTOR_THREAD | ACTOR_EXITS, biased, {DEC_UNDO}},
+			{.calls = {DEC}}}},
+	{SCENARIO("thread-rmid", zeros),
+		.actors = {{ACTOR_FIRST, NULL, {DEC}},
+			{ACTOR_THREAD, NULL, {RMID}}, {.calls = {INC}}}},
 	/* B is A's child: A's SEM_UNDO is not its own. */
 	{SCENARIO("child-undo", ones), .kills = 1,
 		.actors = {{ACTOR_EXITS, with_undo, {DEC_UNDO, MAKE_CHILD(1)}},
