@@ -590,14 +590,14 @@ static void alter_pass(struct caller *c, struct slot *s, struct semset *set,
 }
 
 /* The set's only sleeper, if it waits in this semaphore's queue for a single
- * decrement without undo and neither exited nor is stopped; else NULL. */
+ * decrement without undo and has not exited; else NULL. */
 HOT static struct waiter *sole_taker(
 	struct caller *c, struct semset *set, struct sem *sem)
 {
 	struct waiter *w = wait_at(c, sem->alter.head);
 
 	if (set->n_waiters != 1 || !w || w->n_sops != 1 || w->undo.off ||
-		wait_dead(w) || wait_stopped(c, w))
+		wait_dead(w))
 		return NULL;
 	return w;
 }
@@ -616,7 +616,9 @@ HOT int sem_hand_over(
 	s64 now;
 
 	if (!w || op->op <= 0 || sem_value_step(&value, op->op) ||
-		sem_value_step(&value, w->sops[0].op))
+		sem_value_step(&value, w->sops[0].op) ||
+		/* A system call, so only of one that would go on. */
+		wait_stopped(c, w))
 		return 0;
 	now = sys_realtime_sec();
 	if (unlikely(SEM_OTIME(sem->hi) != now))
