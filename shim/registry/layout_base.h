@@ -330,7 +330,8 @@ struct msg_wait {
  * granted_next  waker, while granted  any value: read by that waker only
  * wants_wake   sleeper, lock held    any value: a late look
  * timed         sleeper, lock held    any value: nobody sleeps by it
- * slept         sleeper, no lock      any value: one question more, or less
+ * slept         sleeper, no lock;     any value: one question more, or less
+ *               who asked, lock held
  * moving        wakers, atomic        more than 0: it sleeps with a timer
  * state..   lock holder            journaled
  */
@@ -346,7 +347,8 @@ struct waiter {
 	u32 timed;	  /* its sleep ends by itself, too */
 	u32 granted_next; /* thread index << 1 | 1 if that one sleeps */
 	u32 wants_wake;	  /* its next look is far */
-	u32 slept;	  /* when it last announced a sleep: cycles / 4,096 */
+	u32 slept; /* when it announced its sleep, later from time to time
+		    * after that (wait_stopped): cycles / 4,096 */
 	u32 moving; /* wakers that may move who sleeps on word (wake_herd) */
 	u64 alive_prev; /* +24 */
 	u64 alive_next; /* +32 / +28 */

@@ -163,6 +163,31 @@ static void while_stopped(void)
 	t_eq(semop(set, OPS({0, -1, NW})), 0);
 }
 
+/* The shim holds an answer "asleep" for a few microseconds (wait_stopped). */
+static void stopped_after_a_count(void)
+{
+	int status, wrong = 0;
+
+	t_story("stopped at once behind a count that found it asleep, 100 times");
+	for (int i = 0; i < 100; i++) {
+		pid_t w = sleeper_with(doing_nothing, 1, -1);
+
+		t_asleep(w);
+		for (int j = 0; j < 100; j++)
+			wrong += semctl(set, 0, GETNCNT) != 1;
+		kill(w, SIGSTOP);
+		waitpid(w, &status, WUNTRACED);
+		if (i & 1)
+			wrong += semctl(set, 0, GETNCNT) != 0;
+		wrong += semop(set, OPS({0, 1, 0})) != 0;
+		wrong += semctl(set, 0, GETVAL) != 1;
+		kill(w, SIGCONT);
+		wrong += t_join(w) != EINTR;
+		wrong += semop(set, OPS({0, -1, NW})) != 0;
+	}
+	t_eq(wrong, 0);
+}
+
 static void jump(int sig)
 {
 	(void)sig;
@@ -397,6 +422,7 @@ int main(void)
 	ignored();
 	stop_and_continue();
 	while_stopped();
+	stopped_after_a_count();
 	jump_out();
 	post_in_handler();
 	race();

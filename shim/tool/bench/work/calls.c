@@ -226,6 +226,34 @@ static void bench_beside(void)
 	partners_kill();
 }
 
+/* sleeping-CALL-N: a call on a semaphore on which N processes sleep, for more
+ * units than it ever has: each call sees to it that they sleep on. */
+static void sem_pair(long n)
+{
+	for (; n > 0; n--)
+		must(!semop(set, &(struct sembuf){0, 1, 0}, 1) &&
+				!semop(set, &(struct sembuf){0, -1, 0}, 1),
+			"semop");
+}
+TURNS(getncnt_all, semctl(set, 0, GETNCNT) == size)
+
+static void bench_sleeping(void)
+{
+	int n = atoi(strrchr(case_name, '-') + 1);
+
+	set_of(1);
+	for (int i = 0; i < n; i++)
+		if (!partner_fork()) {
+			semop(set, &(struct sembuf){0, -5, 0}, 1);
+			partner_exit();
+		}
+	sleepers_wait(0, GETNCNT, n);
+	sleep_ms(1); /* asleep in fact, not on the way there */
+	size = n;
+	timed(strstr(case_name, "getncnt") ? getncnt_all : sem_pair);
+	partners_kill();
+}
+
 /* held-CALL-N: a call on a semaphore of which N processes hold a unit with
  * SEM_UNDO: each call sees to it that all of them are alive. */
 static void bench_held(void)
@@ -635,6 +663,10 @@ const struct work call_works[] = {
 	{"beside-10", bench_beside},
 	{"beside-100", bench_beside},
 	{"beside-300", bench_beside},
+	{"sleeping-semop-1", bench_sleeping},
+	{"sleeping-semop-10", bench_sleeping},
+	{"sleeping-getncnt-1", bench_sleeping},
+	{"sleeping-getncnt-10", bench_sleeping},
 	{"held-semop-100", bench_held},
 	{"held-semop-1000", bench_held},
 	{"held-getval-100", bench_held},
