@@ -40,9 +40,9 @@
 /* Who has slept for less, in units of 4,096 cycles, is not asked for whether it
  * is stopped: some 25 microseconds, half of what it takes to wake somebody on
  * another CPU. How many are asked for in one hold: a system call each. And for
- * how long the answer "asleep" holds, some 3 microseconds: less than a stop and
- * the wait for it take, so that nobody can know of a stop that is missed; and
- * who asks for GETNCNT in a loop makes one call of ten. All arbitrary. */
+ * how long the answer "asleep" holds: 3 to 5 microseconds, while a parent knows
+ * of a stop after 6.6 at the earliest (kill and waitpid, measured); who asks for
+ * GETNCNT in a loop then makes one such call in some ten. All arbitrary. */
 #define SLEPT_LONG 16u
 #define ASLEEP_HOLDS 2u
 #define STOPPED_ASKED 4u
