@@ -132,6 +132,12 @@ void mq_notify_drop_dead(struct caller *c, struct mqueue *q)
 		drop(c, q);
 }
 
+void mq_notify_drop(struct caller *c, struct mqueue *q)
+{
+	if (q->notify.state == MQ_NOTIFY_ARMED)
+		drop(c, q);
+}
+
 struct sys_siginfo {
 	s32 signo, error, code, pad0;
 	u32 pid, uid;

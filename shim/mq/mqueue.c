@@ -250,6 +250,7 @@ static int remove_unused(struct caller *c, u32 idx, enum removal how)
 		lock_release(c, &s->lock);
 		return REMOVED_SOME;
 	}
+	mq_notify_drop(c, q);
 	atom_store_release(&h->removing[FAC_MQ], (u64)idx + 1);
 	orphan_remove(c, idx, q);
 	journal_publish(c, &s->ident, 0);

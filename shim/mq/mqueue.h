@@ -396,5 +396,9 @@ static inline void mq_notify_end(struct caller *c)
 /* Remove the registration of a process that is gone or has closed the queue by
  * exec. */
 void mq_notify_drop_dead(struct caller *c, struct mqueue *q);
+/* The queue is about to be removed, which nobody has open: end a registration
+ * that is left, whoever's it is, so that the record of a thread that waits for
+ * it (SIGEV_THREAD) is free again. Slot lock held; an operation of its own. */
+void mq_notify_drop(struct caller *c, struct mqueue *q);
 
 #endif

@@ -2,9 +2,10 @@
 /*
  * app_notified: one side of a notification between two users. `wait` makes a
  * queue, registers for a signal, says "ready", waits for it and says what it
- * was told and how many threads it had; `send` sends to the queue.
+ * was told and how many threads it had; `send` sends to the queue. `thread`
+ * registers for a thread, says "ready" and waits to be killed; `unlink` removes
+ * the queue's name.
  */
-#define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
 #include <mqueue.h>
@@ -57,6 +58,28 @@ static int wait_for_it(mqd_t q)
 	return 0;
 }
 
+static void nothing(union sigval value)
+{
+	(void)value;
+}
+
+static int wait_by_thread(mqd_t q)
+{
+	struct sigevent ev;
+
+	memset(&ev, 0, sizeof(ev));
+	ev.sigev_notify = SIGEV_THREAD;
+	ev.sigev_notify_function = nothing;
+	if (mq_notify(q, &ev)) {
+		perror("mq_notify");
+		return 1;
+	}
+	puts("ready");
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+
 int main(int argc, char **argv)
 {
 	struct mq_attr attr = {.mq_maxmsg = 4, .mq_msgsize = 32};
@@ -74,6 +97,12 @@ int main(int argc, char **argv)
 		if (ret)
 			perror("mq_send");
 		return ret != 0;
+	}
+	if (!strcmp(argv[1], "thread"))
+		return wait_by_thread(q);
+	if (!strcmp(argv[1], "unlink")) {
+		mq_close(q);
+		return mq_unlink("/notified") != 0;
 	}
 	ret = wait_for_it(q);
 	mq_unlink("/notified");
