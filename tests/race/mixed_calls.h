@@ -15,6 +15,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/epoll.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
 #include <sys/sem.h>
@@ -278,6 +279,35 @@ static void private_set(void)
 	op_end();
 }
 
+/* More operations than a sleeper's record and a journal have places for, on
+ * a set of one's own; with SEM_UNDO, so that what is left of it is undone. */
+#define LONG_SOPS 70
+
+static void long_array(void)
+{
+	int id = semget(IPC_PRIVATE, LONG_SOPS, 0600), i;
+	struct sembuf ops[LONG_SOPS];
+	struct timespec t = some_ms(1);
+	short flags = rnd(2) ? SEM_UNDO : 0;
+
+	if (id < 0)
+		return;
+	for (i = 0; i < LONG_SOPS; i++)
+		ops[i] = (struct sembuf){(unsigned short)i, 1, flags};
+	op_begin(15);
+	if (semop(id, ops, LONG_SOPS))
+		violation("long array", errno, 0);
+	/* The last one blocks: nothing of it has happened. */
+	for (i = 0; i < LONG_SOPS; i++)
+		ops[i].sem_op = (short)(i == LONG_SOPS - 1 ? -2 : -1);
+	if (!semtimedop(id, ops, LONG_SOPS, &t))
+		violation("long array went on", 0, 0);
+	if (semctl(id, 0, GETVAL) != 1)
+		violation("a part of a long array", semctl(id, 0, GETVAL), 0);
+	semctl(id, 0, IPC_RMID);
+	op_end();
+}
+
 /* ---- messages ---- */
 
 static uint32_t body_sum(const struct body *b)
@@ -392,6 +422,44 @@ static void private_queue(void)
 	op_end();
 }
 
+/* Messages of many sizes, whole at the other end, on a queue of one's own. */
+#define LARGE_MOST 40000
+
+static void large_messages(void)
+{
+	struct {
+		long type;
+		unsigned char text[LARGE_MOST];
+	} *m = malloc(sizeof(*m));
+	int id = m ? msgget(IPC_PRIVATE, 0600) : -1;
+	size_t size, i;
+	int n;
+
+	op_begin(16);
+	for (n = 1 + (int)rnd(4); n > 0 && id >= 0; n--) {
+		size = rnd(5) ? rnd(LARGE_MOST) : rnd(200);
+		m->type = 1 + (long)rnd(3);
+		memset(m->text, (int)size, size);
+		/* More than the queue takes at once, elsewhere. */
+		if (msgsnd(id, m, size, IPC_NOWAIT))
+			continue;
+		memset(m->text, 0, size);
+		if (msgrcv(id, m, sizeof(m->text), 0, IPC_NOWAIT) !=
+			(ssize_t)size)
+			violation("a large message's size", (long)size, errno);
+		for (i = 0; i < size; i++)
+			if (m->text[i] != (unsigned char)size)
+				break;
+		if (i < size)
+			violation("a large message's text", (long)size,
+				(long)i);
+	}
+	if (id >= 0)
+		msgctl(id, IPC_RMID, NULL);
+	op_end();
+	free(m);
+}
+
 static mqd_t shared_mq(int flags)
 {
 	struct mq_attr a = {.mq_maxmsg = 8, .mq_msgsize = sizeof(struct body)};
@@ -412,12 +480,97 @@ static struct timespec mq_deadline(void)
 	return t;
 }
 
+static void notified(union sigval value)
+{
+	(void)value;
+}
+
+/* A registration of any kind. */
+static struct sigevent any_event(void)
+{
+	static const int how[] = {SIGEV_SIGNAL, SIGEV_THREAD, SIGEV_NONE};
+	struct sigevent ev = {.sigev_signo = SIGUSR1};
+
+	ev.sigev_notify = how[rnd(3)];
+	if (ev.sigev_notify == SIGEV_THREAD)
+		ev.sigev_notify_function = notified;
+	return ev;
+}
+
+/* A queue of one's own, small or large messages, with a registration, somebody
+ * who polls, a child that sleeps on it; its name goes before, after or while
+ * the last descriptor does, or stays when its maker is killed. */
+static void private_mq(void)
+{
+	struct mq_attr a = {.mq_maxmsg = 1 + (long)rnd(4),
+		.mq_msgsize = rnd(2) ? 24 : 5000};
+	char name[96], text[5000] = {0};
+	struct sigevent ev = any_event();
+	int status, ep = -1, dup_of = -1;
+	struct epoll_event e = {.events = EPOLLIN};
+	struct timespec t;
+	pid_t pid;
+	mqd_t q;
+
+	snprintf(name, sizeof(name), "%s-%u-%u", sh->mq_name,
+		(unsigned)(me - sh->life), rnd(1000000));
+	op_begin(17);
+	q = mq_open(name, O_RDWR | O_CREAT | O_EXCL | O_NONBLOCK, 0600, &a);
+	if (q == (mqd_t)-1) {
+		op_end();
+		return;
+	}
+	if (rnd(2))
+		mq_notify(q, &ev);
+	if (!rnd(3)) {
+		ep = epoll_create1(EPOLL_CLOEXEC);
+		epoll_ctl(ep, EPOLL_CTL_ADD, (int)q, &e);
+	}
+	if (!rnd(3))
+		dup_of = dup((int)q);
+	op_end();
+	pid = rnd(2) ? -1 : fork();
+	if (!pid) {
+		/* The description is its maker's, too, whose calls have limits
+		 * of their own. */
+		struct mq_attr block = {0};
+
+		mq_setattr(q, &block, NULL);
+		if (rnd(2))
+			mq_send(q, text, 1, 0);
+		for (;;)
+			mq_receive(q, text, sizeof(text), NULL);
+	}
+	op_begin(18);
+	if (!rnd(3))
+		mq_unlink(name);
+	t = mq_deadline();
+	if (!mq_timedsend(q, text, (size_t)a.mq_msgsize, rnd(3), &t) && ep >= 0)
+		epoll_wait(ep, &e, 1, 0);
+	if (rnd(2))
+		mq_timedreceive(q, text, sizeof(text), NULL, &t);
+	if (!rnd(3))
+		mq_notify(q, rnd(2) ? NULL : &ev);
+	op_end();
+	if (pid > 0)
+		kill(pid, SIGKILL);
+	if (pid > 0)
+		waitpid(pid, &status, 0);
+	op_begin(19);
+	mq_close(q);
+	if (dup_of >= 0)
+		close(dup_of);
+	if (ep >= 0)
+		close(ep);
+	mq_unlink(name);
+	op_end();
+}
+
 static void use_mq(void)
 {
 	mqd_t q = shared_mq(rnd(3) ? 0 : O_NONBLOCK);
 	struct timespec t;
-	struct sigevent ev = {
-		.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
+	struct sigevent ev = any_event();
 	struct packet p;
 	unsigned prio;
 	int i, n = 1 + (int)rnd(12);

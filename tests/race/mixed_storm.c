@@ -32,6 +32,8 @@
 #include "mixed_calls.h"
 #include "mixed_herd.h"
 
+#include <dirent.h>
+
 /* ---- the process itself ---- */
 
 static void read_files(void)
@@ -155,7 +157,16 @@ static void any_call(void)
 	case 15:
 		count_up();
 		break;
-	case 16 ... 23:
+	case 16:
+		private_mq();
+		break;
+	case 17:
+		if (rnd(2))
+			large_messages();
+		else
+			long_array();
+		break;
+	case 18 ... 23:
 		wait_and_post();
 		break;
 	case 24 ... 31:
@@ -426,6 +437,26 @@ static void look_at_messages(void)
 				missing[via], allowed[via]);
 }
 
+/* POSIX queues whose makers died before they removed them. */
+static void remove_queues(void)
+{
+	DIR *dir = opendir("/dev/mqueue");
+	const char *prefix = sh->mq_name + 1;
+	char name[300];
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir))) {
+		if (strncmp(e->d_name, prefix, strlen(prefix)) ||
+			e->d_name[strlen(prefix)] != '-')
+			continue;
+		snprintf(name, sizeof(name), "/%s", e->d_name);
+		if (mq_unlink(name) && errno != ENOENT)
+			violation("mq_unlink at the end", errno, 0);
+	}
+	if (dir)
+		closedir(dir);
+}
+
 /* Remove what workers made and left. */
 static void remove_private(void)
 {
@@ -462,6 +493,7 @@ static void remove_private(void)
 		if (id != sh->counted)
 			shmctl(id, IPC_RMID, NULL);
 	}
+	remove_queues();
 	semctl(0, 0, SEM_INFO, &si);
 	msgctl(0, MSG_INFO, (struct msqid_ds *)&mi);
 	shmctl(0, SHM_INFO, (struct shmid_ds *)&hi);
