@@ -243,8 +243,11 @@ static s32 sleep_in(struct caller *c, struct mqueue *q, struct mq_sleep *ms,
 	USDT2(mq_granted, w->slot_idx, result);
 	/* It is delivered: lease_undelivered. */
 	atom_store_release(&wait_own(c)->lease_mq.off, 0);
-	/* The queue's last descriptor was closed, and only we kept it. */
-	if (unlikely(atom_load_relaxed(&q->unlinked)))
+	/* Who closed the last descriptor meanwhile found us asleep here, and
+	 * left the removal to us. While our number is the queue's there is
+	 * none: to look for others takes the facility's lock. */
+	if (unlikely(atom_load_relaxed(&q->unlinked)) &&
+		mq_number_changed(c, ms->d))
 		mq_closed(c, ms->d);
 	return result;
 }

@@ -5,13 +5,19 @@
  *	app_memory mq N	N processes send and receive a message of 16 MiB
  *	app_memory setall N	N processes SETALL of 32,000
  *	app_memory full N	N processes asleep in mq_send, of 16 MiB
+ *	app_memory closed N	N processes in which a thread was asleep so when
+ *				another closed the last descriptor of the
+ *				queue, which held 16 MiB; its time ran out
  *
  * All are alive when "done" is printed, and nothing is left but them; they end
  * when standard input does.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <mqueue.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +25,7 @@
 #include <sys/prctl.h>
 #include <sys/sem.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SIZE (16L << 20)
@@ -84,6 +91,60 @@ static void full(int i, int told)
 	mq_send(q, text, SIZE, 0);
 }
 
+struct late {
+	mqd_t q;
+	char *text;
+	_Atomic int tid;
+	int err;
+};
+
+static void *send_late(void *arg)
+{
+	struct late *l = arg;
+	struct timespec limit;
+
+	clock_gettime(CLOCK_REALTIME, &limit);
+	limit.tv_sec++;
+	l->tid = gettid();
+	l->err = mq_timedsend(l->q, l->text, SIZE, 0, &limit) ? errno : 0;
+	return NULL;
+}
+
+static int is_asleep(int tid)
+{
+	char path[64], text[512], *end;
+	int fd;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	fd = open(path, O_RDONLY);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		die(path);
+	close(fd);
+	text[n] = 0;
+	end = strrchr(text, ')');
+	return end && end[2] == 'S';
+}
+
+static void closed(int i)
+{
+	struct late l = {.q = open_queue(i), .text = calloc(1, SIZE)};
+	pthread_t t;
+
+	memset(l.text, 1, SIZE);
+	if (mq_send(l.q, l.text, SIZE, 0))
+		die("mq_send");
+	if (pthread_create(&t, NULL, send_late, &l))
+		die("pthread_create");
+	while (!l.tid || !is_asleep(l.tid))
+		sched_yield();
+	mq_close(l.q);
+	pthread_join(t, NULL);
+	if (l.err != ETIMEDOUT)
+		die("mq_timedsend ended otherwise");
+}
+
 int main(int argc, char **argv)
 {
 	int n = argc > 2 ? atoi(argv[2]) : 0, i, told[2], end[2];
@@ -100,6 +161,8 @@ int main(int argc, char **argv)
 			mq(i);
 		else if (!strcmp(argv[1], "setall"))
 			setall();
+		else if (!strcmp(argv[1], "closed"))
+			closed(i);
 		else
 			full(i, told[1]);
 		write(told[1], "d", 1);

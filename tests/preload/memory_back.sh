@@ -3,7 +3,8 @@
 #
 # memory_back.sh - what a thread needs for one large call it does not keep: not
 # while it is idle, not when it has ended, and what it is killed with goes back
-# by gc, or when another thread takes its place.
+# by gc, or when another thread takes its place. A queue without a name goes when
+# the last call on it ends, its descriptor being closed.
 
 set -u
 ipclift=${IPCLIFT_TOOL:?the command}
@@ -12,7 +13,7 @@ work=$(mktemp -d -p "${IPCLIFT_TEST_DIR:-/dev/shm}" memory.XXXXXX) || exit 1
 trap 'rm -rf "$work"' EXIT
 # shellcheck source=tests/preload/checks.sh
 . "$(dirname "$0")/checks.sh"
-gcc -O1 -o "$work/app" "$here/app_memory.c" || exit 1
+gcc -O1 -o "$work/app" "$here/app_memory.c" -pthread || exit 1
 
 used() { # MiB
     du --block-size=1M "$IPCLIFT_REGISTRY" | cut -f1
@@ -32,7 +33,7 @@ end() {
     wait $pid
 }
 
-for what in "mq 10" "setall 20"; do
+for what in "mq 10" "setall 20" "closed 3"; do
     # shellcheck disable=SC2086 # words
     begin $what
     is "$what: while they are idle" "$(few "$(used)")" few
