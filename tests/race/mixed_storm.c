@@ -292,6 +292,17 @@ static void reap_orphans(void)
 		;
 }
 
+/* After exec: the threads that were in a call are gone, not stuck in it. */
+static void end_other_threads(void)
+{
+	uint32_t n = atomic_load(&sh->lives), pid = (uint32_t)getpid(), i;
+	uint64_t born = birth_of(pid);
+
+	for (i = 0; i < n && i < LIVES; i++)
+		if (sh->life[i].pid == pid && sh->life[i].born == born)
+			sh->life[i].since = 0;
+}
+
 static void look_for_stuck(void)
 {
 	uint32_t n = atomic_load(&sh->lives), i;
@@ -590,6 +601,7 @@ int main(int argc, char **argv)
 	if (argc == 3 && !strcmp(argv[1], "--worker")) {
 		seed = atol(argv[2]);
 		arena_map();
+		end_other_threads();
 		worker();
 	}
 	options_only(argc, argv, options);
