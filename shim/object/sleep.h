@@ -84,7 +84,7 @@ struct sleeper {
 	/* As wait_sleep's, only where it has not; look: at the first sleep. */
 	u64 deadline_ns;
 	enum wait_look look;
-	const struct wait_watch *watch;
+	struct wait_watch *watch;
 	int cancellable;
 	int stay; /* sleep_run returns in a section, to be ended by the caller
 		   */

@@ -210,10 +210,16 @@ void wait_flush(struct caller *c);
 void wait_pause_begin(struct caller *c);
 void wait_pause_end(struct caller *c, int wanted);
 
-/* What else wakes a sleeper. */
+/*
+ * What else wakes a sleeper. If `late` is set, only after some milliseconds of
+ * sleep (BRIEF_NS), for most sleeps are over by then, and a futex call on
+ * several words costs more than one on the own word alone. A word that changed
+ * meanwhile is told when the watch begins. wait_sleep clears it.
+ */
 #define WAIT_WATCHED 8u
 struct wait_watch {
 	u32 n;
+	u32 late;
 	u32 *word[WAIT_WATCHED]; /* lifelines */
 	u32 seen[WAIT_WATCHED];
 };
@@ -237,7 +243,7 @@ enum wait_look {
  *   -EAGAIN      a watched word changed or the slice is over: look again
  */
 int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
-	u64 slice_ns, enum wait_look look, const struct wait_watch *watch);
+	u64 slice_ns, enum wait_look look, struct wait_watch *watch);
 
 /*
  * The same for calls that SA_RESTART restarts (mq_*): deadline is an absolute

@@ -506,6 +506,7 @@ HOT static __attribute__((noinline)) int sleep_for(struct caller *c,
 	ss.doubled = 0;
 	enqueue(c, s, set, &r->a, op, r->alter);
 	watch_holders(c, set, &ss);
+	ss.watch.late = 1;
 	ss.sl.look = look_for_partner(c, set, wait_own(c)->ident);
 	sleep_arm(c, &ss.sl);
 	sem_unlock(c, s);
