@@ -176,7 +176,8 @@ static int parse_stat(char *buf, struct sys_process *ret)
 		if (field == 29)
 			break;
 	}
-	ret->stopped = state == 'T' || state == 't';
+	ret->stopped = state == 'T';
+	ret->traced = state == 't';
 	ret->ending = state == 'Z' || state == 'X' || (flags & PF_EXITING);
 	return field >= 22;
 }

@@ -161,7 +161,8 @@ struct sys_process {
 			 * 1 if we may not know */
 	uint64_t n_threads;
 	uint32_t pid;
-	int stopped; /* by a signal, or a tracer */
+	int stopped; /* by a signal */
+	int traced;  /* by a tracer, be it for the moment of a system call */
 	int ending;  /* a zombie or on its way out (PF_EXITING) */
 };
 /* Of this process, whatever pid namespace /proc shows. 1 if it could be read.

@@ -331,7 +331,9 @@ struct msg_wait {
  * wants_wake   sleeper, lock held    any value: a late look
  * timed         sleeper, lock held    any value: nobody sleeps by it
  * slept         sleeper, no lock;     any value: one question more, or less
- *               who asked, lock held
+ *               who asked, lock held;
+ *               who wakes it early, no
+ *               lock
  * moving        wakers, atomic        more than 0: it sleeps with a timer
  * state..   lock holder            journaled
  */
@@ -347,7 +349,7 @@ struct waiter {
 	u32 timed;	  /* its sleep ends by itself, too */
 	u32 granted_next; /* thread index << 1 | 1 if that one sleeps */
 	u32 wants_wake;	  /* its next look is far */
-	u32 slept; /* when it announced its sleep, later from time to time
+	u32 slept; /* when it went into its futex, later from time to time
 		    * after that (wait_stopped): cycles / 4,096 */
 	u32 moving; /* wakers that may move who sleeps on word (wake_herd) */
 	u64 alive_prev; /* +24 */

@@ -44,6 +44,12 @@
  * of a stop after 6.6 at the earliest (kill and waitpid, measured); who asks for
  * GETNCNT in a loop then makes one such call in some ten. All arbitrary. */
 #define SLEPT_LONG 16u
+/* A tracer that shows system calls (strace) stops who makes one before and after
+ * it, for as long as it takes to print; one that looks around (gdb), for longer.
+ * /proc says "tracing stop" of both. So a sleeper of whom it says so is taken to
+ * be on its way into its futex for this long after it began: half a second to a
+ * second. Arbitrary: a printing tracer may have to wait for a CPU. */
+#define TRACED_LONG (1u << 19)
 #define ASLEEP_HOLDS 2u
 #define STOPPED_ASKED 4u
 /* wait_watch.late: what is watched tells so late at most. Arbitrary, but more
@@ -94,6 +100,7 @@ HOT static u32 slept_now(void)
 static __attribute__((noinline)) int is_stopped(
 	struct caller *c, struct waiter *w)
 {
+	u32 slept = slept_now() - atom_load_relaxed(&w->slept);
 	struct sys_process p;
 
 	if (!c->n_grants)
@@ -108,7 +115,7 @@ static __attribute__((noinline)) int is_stopped(
 	}
 	return sys_process_read(w->pid,
 		       region_thread(&c->region, wait_index(c, w))->tid, &p) &&
-	       p.stopped;
+	       (p.stopped || (p.traced && slept > TRACED_LONG));
 }
 
 HOT int wait_stopped(struct caller *c, struct waiter *w)
@@ -338,8 +345,11 @@ static __attribute__((noinline)) void wake_early(struct caller *c)
 	struct waiter *w = c->early;
 
 	c->early = NULL;
-	if (atom_load_relaxed(&w->word) == SYS_WAITERS)
-		sys_futex_wake(&w->word, 1);
+	if (atom_load_relaxed(&w->word) != SYS_WAITERS)
+		return;
+	/* It leaves its futex for a moment. */
+	atom_store_release(&w->slept, slept_now());
+	sys_futex_wake(&w->word, 1);
 }
 
 HOT void wait_flush(struct caller *c)
@@ -716,6 +726,7 @@ HOT int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 				until += timer_slack();
 		}
 		start = arch_cycles();
+		atom_store_release(&w->slept, (u32)(start >> 12));
 		cs = rseq_cs_begin();
 		err = futex_sleep(w, until, brief ? NULL : watch, cs);
 		own_rseq_end();
@@ -830,6 +841,7 @@ int wait_sleep_restart(struct caller *c, struct waiter *w,
 			return -EOWNERDEAD;
 		if (seen != SYS_WAITERS)
 			continue;
+		atom_store_release(&w->slept, slept_now());
 		err = restart_slice(w, deadline, slice_ns, scope);
 		if (err && atom_load_acquire(&w->word) == SYS_WAITERS)
 			return err;
