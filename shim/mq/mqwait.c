@@ -7,10 +7,12 @@
  * cancelled thread gives back what it was handed meanwhile.
  *
  * Order: by scheduling priority at the time of falling asleep, then arrival.
- * To ask for it costs two system calls, and it matters only to the second
- * sleeper; so the first leaves its own open (SCHED_UNKNOWN), and who comes
- * behind it asks for both.
+ * To ask for it costs a system call, and it matters only to the second sleeper;
+ * so the first leaves its own open (SCHED_UNKNOWN), and who comes behind it asks
+ * for both.
  */
+#include <linux/sched.h>
+#include <linux/sched/types.h>
 #include "base/copy.h"
 #include "base/usdt.h"
 #include "mq/mqlease.h"
@@ -20,7 +22,7 @@
 #define SCHED_UNKNOWN 0u
 /* sched_prio: 1 deadline, 2..100 real-time 99..1, 101..140 nice -20..19. */
 #define SCHED_RT_BASE 101u
-#define SCHED_NICE_BASE 121
+#define SCHED_NICE_BASE 121u
 
 /* ---- queues ---- */
 
@@ -60,19 +62,17 @@ struct waiter *mq_first_waiter(struct caller *c, struct wait_queue *queue)
 	return w;
 }
 
+/* All zero, an ordinary thread's, where it cannot be told. */
 static u32 sched_prio_of(u32 tid)
 {
-	int policy = sys_call(__NR_sched_getscheduler, tid), rt = 0;
-	int nice;
+	struct sched_attr a = {0};
 
-	if (policy == 6)
+	sys_call(__NR_sched_getattr, tid, &a, sizeof(a), 0);
+	if (a.sched_policy == SCHED_DEADLINE)
 		return 1;
-	if (policy == 1 || policy == 2) {
-		sys_call(__NR_sched_getparam, tid, &rt);
-		return SCHED_RT_BASE - rt;
-	}
-	nice = 20 - (int)sys_call(__NR_getpriority, 0, tid);
-	return SCHED_NICE_BASE + nice;
+	if (a.sched_policy == SCHED_FIFO || a.sched_policy == SCHED_RR)
+		return SCHED_RT_BASE - a.sched_priority;
+	return SCHED_NICE_BASE + (u32)a.sched_nice;
 }
 
 static u32 sched_prio_at(struct caller *c, u32 idx)
