@@ -349,6 +349,21 @@ texts 1 1 3 | q put msg "$first"
 runs "out key: in decimal" 0 --count 3 out msg key:4660 plain
 check "has carried" length plain 6
 
+# Two registries of one second: no id of the one is an id of the other.
+for n in 1 2; do
+	"$tool" create "$dir/twin$n" >/dev/null
+	twin[n]=$(IPCLIFT_REGISTRY=$dir/twin$n q make msg 5 1000)
+	texts 1 1 3 | IPCLIFT_REGISTRY=$dir/twin$n q put msg "${twin[n]}"
+done
+for n in 1 2; do
+	run --registry "$dir/twin$n" --count 3 out msg "${twin[n]}" twins
+done
+same "two registries made at once: ids" \
+	"$(fields id twins | sort -u | wc -l)" 6
+runs "none is taken for the other's" 0 --dedup 100 --count 6 \
+	in msg "$second" twins
+q get msg "$second" 6 100 >/dev/null
+
 # Order and batches.
 texts 3 1 500 >"$dir/sent"
 multis() {

@@ -96,14 +96,31 @@ static int await_queue(struct link *l)
 	return !link_stops;
 }
 
-enum outcome queue_open(struct queue *q, struct link *l, struct caller *c)
+/* Which registry it is, of all there ever were: its boot, and its second, file
+ * and random number there. Many are made in one second, and the first queue of
+ * each has the same ident. */
+static uint64_t registry_number(const struct caller *c)
 {
 	const struct header *h = caller_header(c);
+	const uint64_t parts[] = {h->boot_id[0], h->boot_id[1],
+		(uint64_t)h->created, c->region.dev, c->region.ino,
+		h->shm.home};
+	uint64_t n = 0;
+	size_t i;
+
+	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		n = (n ^ parts[i]) * 0x9e3779b97f4a7c15ULL;
+		n ^= n >> 32;
+	}
+	return n;
+}
+
+enum outcome queue_open(struct queue *q, struct link *l, struct caller *c)
+{
 	int err;
 
 	*q = (struct queue){.link = l, .c = c};
-	q->registry = (h->boot_id[0] ^ (h->boot_id[1] << 1)) +
-		      (uint64_t)h->created * 0x9e3779b97f4a7c15ULL;
+	q->registry = registry_number(c);
 	do
 		err = l->kind == FAC_MSG ? open_msg(q, l->queue)
 					 : open_mq(q, l->queue);
