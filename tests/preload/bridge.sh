@@ -524,8 +524,9 @@ for group in never soon; do
 	r XGROUP SETID plain $group '$' >/dev/null
 done
 start never --claim 0 --group never in mq /second plain
-start soon --claim 1 --group soon --metrics "$dir/claim.prom" \
-	in msg "$second" plain
+# What is used after it was freed shows.
+MALLOC_PERTURB_=90 start soon --claim 1 --group soon \
+	--metrics "$dir/claim.prom" in msg "$second" plain
 check "--claim 1: what a dead consumer had" within 10 holds msg "$second" 4
 check "is acknowledged" within 5 pending plain 0 soon
 same "in their order" "$(q get msg "$second" 4 100)" "$(texts 77 1 3

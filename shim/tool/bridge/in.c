@@ -204,6 +204,8 @@ static enum outcome ask(struct in *in, const redisReply **ret)
 		e = claim(in, ret);
 		if (e != DONE || (*ret)->elements)
 			return e;
+		/* It ends with the next answer. */
+		*ret = NULL;
 	}
 	link_waits(in->link, WAITS_MESSAGE);
 	e = read_group(in, ret);
