@@ -1050,6 +1050,24 @@ q drop msg "$removed"
 check "removed while it was full: in ends" ends in 5
 same "in: with 1" "$status" 1
 
+# ---- an answer that is lost -------------------------------------------------
+
+# Redis gives an entry to a connection that was given up meanwhile: it is ours,
+# and others are not asked.
+server slow --enable-debug-command yes
+cli slow XADD reply '*' data a >/dev/null
+start in --claim 0 --redis "unix://$dir/slow/s" in msg "$second" reply
+check "it runs" within 5 drained reply ipclift slow
+q get msg "$second" 1 100 >/dev/null
+printf '%s\n' MULTI "DEBUG SLEEP 6" "XADD reply * data b" EXEC |
+	cli slow >/dev/null
+check "an entry of a lost answer comes" within 8 holds msg "$second" 1
+check "it is acknowledged" within 5 drained reply ipclift slow
+stop in
+q get msg "$second" 1 100 >/dev/null
+
+server_gone slow
+
 # ---- signals ----------------------------------------------------------------
 
 for signal in TERM INT HUP; do

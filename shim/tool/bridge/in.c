@@ -104,9 +104,13 @@ static enum outcome ready(struct in *in)
 	enum outcome e;
 
 	do {
-		/* Redis may have been started without what it had. */
-		if (!in->redis.at)
+		/* Redis may have been started without what it had, and may have
+		 * given us entries in an answer that was lost: they are ours,
+		 * pending, and ">" does not give them again. */
+		if (!in->redis.at) {
 			in->grouped = 0;
+			snprintf(in->after, sizeof(in->after), "0");
+		}
 		e = redis_ready(&in->redis);
 		if (e == DONE && !in->grouped)
 			e = make_group(in);
