@@ -504,6 +504,16 @@ check "mq: the good one" within 5 holds mq /small 1
 check "mq: priority, size, no data" within 5 length lettersmq 4
 check "mq: acknowledged" within 5 drained wrongmq ipclift
 stop wrong
+# Larger than the whole queue, which a sender would wait for, for ever.
+r XADD larger '*' type 2 data "$(printf '%03000d' 0)" >/dev/null
+r XADD larger '*' type 2 data good >/dev/null
+start wrong in msg "$small" larger
+check "larger than the queue: the others go on" within 5 holds msg "$small" 1
+check "a line" within 5 said wrong 1
+check "it stays pending" within 5 pending larger 1
+stop wrong
+q get msg "$small" 1 100 >/dev/null
+
 # What is its own and pending was deleted by somebody.
 r XADD deleted '*' data a >/dev/null
 r XGROUP CREATE deleted ipclift 0 >/dev/null
@@ -1049,6 +1059,30 @@ check "full" within 5 holds msg "$removed" 2
 q drop msg "$removed"
 check "removed while it was full: in ends" ends in 5
 same "in: with 1" "$status" 1
+
+# A POSIX queue that has no name any more still takes what is sent to it.
+unnamed() {
+	"$tool" rm --registry "$IPCLIFT_REGISTRY" mq /unnamed
+	q make mq /unnamed 10 100
+	texts 0 1 3 >"$dir/sent"
+	for data in 001 002 003; do
+		r XADD unnamed '*' data $data >/dev/null
+	done
+}
+q make mq /unnamed 10 100
+r XADD unnamed '*' data x >/dev/null
+start in in mq /unnamed unnamed
+check "it runs" within 5 drained unnamed ipclift
+unnamed
+check "removed, and another of its name: in ends" ends in 5
+same "in: with 1" "$status" 1
+start in --wait in mq /unnamed unnamed
+check "the other one has all" within 5 holds mq /unnamed 3
+unnamed
+check "with --wait: goes on with the new one" within 5 holds mq /unnamed 3
+same "with all" "$(q get mq /unnamed 3 100)" "$(<"$dir/sent")"
+check "all are acknowledged" within 5 drained unnamed ipclift
+stop in
 
 # ---- an answer that is lost -------------------------------------------------
 

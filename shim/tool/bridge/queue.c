@@ -42,7 +42,6 @@ char *carried_text(struct carried *m, size_t n)
 
 static int open_msg(struct queue *q, const char *word)
 {
-	struct msg_stat st;
 	unsigned long long n;
 	u64 ident;
 
@@ -60,7 +59,7 @@ static int open_msg(struct queue *q, const char *word)
 	if (!ids_find(q->c, FAC_MSG, q->id, &ident))
 		return -ENOENT;
 	q->ident = ident;
-	return msg_stat(q->c, q->id, OBJECT_BY_ID, &st);
+	return 0;
 }
 
 static int open_mq(struct queue *q, const char *word)
@@ -135,17 +134,35 @@ enum outcome queue_open(struct queue *q, struct link *l, struct caller *c)
 	return DONE;
 }
 
+/* Of System V, whoever may read it: 1 if it is there. */
+static int stat_msg(struct queue *q, struct msg_stat *ret)
+{
+	u64 ident;
+	struct slot *s = ids_find(q->c, FAC_MSG, q->id, &ident);
+
+	return s && ident == q->ident &&
+	       msg_stat(q->c, (s32)region_slot_idx(&q->c->region, FAC_MSG, s),
+		       OBJECT_BY_IDX_ANY, ret) == q->id;
+}
+
 /* The name is gone: descriptors alone keep the queue. */
 static int is_gone(struct queue *q)
 {
 	struct msg_stat st;
 	struct mq_stat mst;
-	int err;
 
 	if (q->link->kind == FAC_MQ)
 		return mq_stat(q->c, &q->wait, &mst) || !mst.nlink;
-	err = msg_stat(q->c, q->id, OBJECT_BY_ID, &st);
-	return err == -EINVAL || err == -EIDRM;
+	return !stat_msg(q, &st);
+}
+
+/* More than the whole of a System V queue: who sends it sleeps until somebody
+ * makes the queue larger. */
+static int is_too_large(struct queue *q, size_t len)
+{
+	struct msg_stat st;
+
+	return q->link->kind == FAC_MSG && stat_msg(q, &st) && len > st.qbytes;
 }
 
 /* ---- waiting ---- */
@@ -251,6 +268,7 @@ int queue_take(struct queue *q, struct carried *m, int wait)
 int queue_put(struct queue *q, struct carried *m, int wait)
 {
 	long err;
+	int ret;
 
 	if (wait)
 		ticks(1);
@@ -262,7 +280,14 @@ int queue_put(struct queue *q, struct carried *m, int wait)
 		err = mqueue_send(q->c, wait ? &q->wait : &q->now,
 			m->data + TYPE_BYTES, m->len, (u32)m->type, NULL);
 	}
-	return result_of(q, err, wait);
+	ret = result_of(q, err, wait);
+	if (ret == -EAGAIN && is_too_large(q, m->len))
+		return -EMSGSIZE;
+	/* Into a POSIX queue without a name it can be put, but who opens the
+	 * name anew does not find it there. */
+	if (!ret && q->link->kind == FAC_MQ && is_gone(q))
+		return -EIDRM;
+	return ret;
 }
 
 int queue_acknowledge(struct queue *q)

@@ -36,7 +36,7 @@ enum outcome queue_open(struct queue *q, struct link *l, struct caller *c);
  * -errno. */
 int queue_take(struct queue *q, struct carried *m, int wait);
 /* Into the queue, as queue_take; -EAGAIN: it is full. -EMSGSIZE, -EINVAL: it
- * never takes this. */
+ * never takes this. -EIDRM of a POSIX queue: it may have it all the same. */
 int queue_put(struct queue *q, struct carried *m, int wait);
 
 /* What was taken: out of the queue for good, or back in it. 0 or -errno. */
