@@ -1100,6 +1100,18 @@ check "it is acknowledged" within 5 drained reply ipclift slow
 stop in
 q get msg "$second" 1 100 >/dev/null
 
+# No place for one more connection.
+coproc only { cli slow; }
+printf '%s\n' "CONFIG SET maxclients 1" >&"${only[1]}"
+read -r line <&"${only[0]}"
+same "maxclients" "$line" OK
+texts 1 1 1 | q put msg "$first"
+start out --redis "unix://$dir/slow/s" out msg "$first" places
+check "no place: a line" within 5 said out 1
+gone out && fail "no place: it ended" "$dir/out.err"
+printf '%s\n' "CONFIG SET maxclients 100" >&"${only[1]}"
+check "a place: it is carried" within 8 length places 1 slow
+stop out
 server_gone slow
 
 # ---- signals ----------------------------------------------------------------

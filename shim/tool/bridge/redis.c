@@ -76,7 +76,7 @@ static int hex(char c)
 	return at ? (int)(at - digits) : -1;
 }
 
-/* n bytes with their %XX undone; NULL: no memory, or %00. */
+/* n bytes with their %XX undone; NULL: no memory. */
 static char *decode(const char *from, size_t n)
 {
 	char *ret = malloc(n + 1), *to = ret;
@@ -228,7 +228,8 @@ enum outcome redis_error(struct redis *r, const char *what, const char *error)
 {
 	static const char *const passing[] = {"LOADING", "OOM", "READONLY",
 		"MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "BUSY ", "NOREPLICAS",
-		"MISCONF", "UNBLOCKED", "NOGROUP"};
+		"MISCONF", "UNBLOCKED", "NOGROUP",
+		"ERR max number of clients"};
 	char text[SENTENCE_MOST];
 	size_t i;
 
