@@ -504,6 +504,18 @@ check "mq: the good one" within 5 holds mq /small 1
 check "mq: priority, size, no data" within 5 length lettersmq 4
 check "mq: acknowledged" within 5 drained wrongmq ipclift
 stop wrong
+# Redis does not know any more what it was told: once more.
+r XGROUP SETID wrongmq ipclift 0 >/dev/null
+start wrong --dead-letter lettersmq in mq /small wrongmq
+check "met again, to the dead letters again" within 5 length lettersmq 8
+check "mq: acknowledged" within 5 drained wrongmq ipclift
+r XADD wrongmq 9999999999999-1 prio -1 data a >/dev/null
+within 5 length lettersmq 9
+r XGROUP SETID wrongmq ipclift 9999999999999-0 >/dev/null
+r XADD wrongmq 9999999999999-2 prio 1 data a >/dev/null
+check "by the same process, too" within 5 length lettersmq 10
+stop wrong
+q get mq /small "$(q count mq /small)" 100 >/dev/null
 # Larger than the whole queue, which a sender would wait for, for ever.
 r XADD larger '*' type 2 data "$(printf '%03000d' 0)" >/dev/null
 r XADD larger '*' type 2 data good >/dev/null
@@ -1114,6 +1126,17 @@ check "a place: it is carried" within 8 length places 1 slow
 stop out
 server_gone slow
 
+# Whoever reads what it tells ends, and a line of it is killed.
+texts 1 1 1 | q put msg "$first"
+(exec setsid "$tool" bridge out msg "$first" piped 2> >(exec cat >/dev/null)) &
+pids[piped]=$!
+check "it runs" within 5 length piped 1
+pkill -g "${pids[piped]}" -x cat
+pkill -9 -P "${pids[piped]}" -x ipclift
+texts 1 1 1 | q put msg "$first"
+check "nobody reads what it tells: it goes on" within 5 length piped 2
+stop piped
+
 # ---- signals ----------------------------------------------------------------
 
 for signal in TERM INT HUP; do
@@ -1187,6 +1210,10 @@ stop doubles
 echo "$(r XLEN doubles) entries of 21 messages"
 same "what comes twice has the same id" \
 	"$(as_lines id doubles | sort -u | wc -l)" 21
+# settled: what was carried is acknowledged by those that carried it
+settled() {
+	! { at show msg "$first"; at show mq /first; } | grep -q '^Received'
+}
 expected=0
 for batch in 1 64; do
 	start down --batch $batch --redis "unix://$dir/third/s" \
@@ -1198,6 +1225,7 @@ for batch in 1 64; do
 	texts 1 1 1 | q put mq /first
 	expected=$((expected + 2))
 	check "connected" within 12 length down $expected third
+	check "acknowledged" within 5 settled
 	server_gone third
 	q put msg "$first" <"$dir/sent"
 	q put mq /first <"$dir/sent.mq"

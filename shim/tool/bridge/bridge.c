@@ -74,7 +74,6 @@ static __attribute__((noreturn)) void child(
 	close_range(3, ~0u, 0);
 	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		sigaction(signals[i], &sa, NULL);
-	signal(SIGPIPE, SIG_IGN);
 	signal(SIGCHLD, SIG_DFL);
 	sigprocmask(SIG_UNBLOCK, ends, NULL);
 	c = registry_open(&status);
@@ -244,6 +243,8 @@ static int bridge_main(int argc, char **argv)
 		err = make_counters();
 	if (err)
 		return err;
+	/* Who reads what is told may go; the messages still come. */
+	signal(SIGPIPE, SIG_IGN);
 	http_ends(&ends);
 	all = ends;
 	sigaddset(&all, SIGCHLD);

@@ -394,7 +394,9 @@ static enum outcome reject(struct in *in, const struct entry *e, const char *why
 {
 	struct counters *n = in->link->counters;
 
-	if (idset_has(&in->unfit, e->id, e->id_len))
+	/* With dead letters it is met again only if Redis lost that it went
+	 * there, or is another one of the same ID. */
+	if (!in->link->dead_letter && idset_has(&in->unfit, e->id, e->id_len))
 		return DONE;
 	idset_add(&in->unfit, e->id, e->id_len);
 	link_adds(&n->rejected, 1);
