@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "msg/msgqueue.h"
+#include "object/lease.h"
 #include "registry/bias.h"
 #include "registry/task.h"
 #include "sem/semset.h"
@@ -278,6 +279,90 @@ static void take_tasks(struct glance *g)
 	}
 }
 
+/* ---- what is on lease ---- */
+
+/* Looks at a queue's leases, in the hope of one at which nobody has its lock.
+ * Arbitrary: what the last of them saw may miss some or have one twice. */
+#define LEASE_LOOKS 4
+
+struct on_lease {
+	u32 task, pid;
+	s64 since;
+};
+
+static const struct leases *leases_of(
+	struct caller *c, const struct slot *s, u32 f)
+{
+	const struct msgqueue *msg = f == FAC_MSG ? msg_body(c, s) : NULL;
+	const struct mqueue *mq = f == FAC_MQ ? mq_body(c, s) : NULL;
+
+	return msg ? &msg->leases : mq ? &mq->leases : NULL;
+}
+
+static u32 look_at_leases(
+	struct glance *g, const struct leases *ls, struct on_lease **found)
+{
+	struct ref at = {atom_load_relaxed(&ls->used.off)};
+	const struct lease *l;
+	struct walk w = {0};
+	struct on_lease *to;
+	u32 n = 0;
+
+	while ((l = lease_at(g->c, at)) && walk_is_new(&w, at.off)) {
+		at.off = atom_load_relaxed(&l->next.off);
+		if (atom_load_relaxed(&l->state) != LEASE_HELD)
+			continue;
+		to = grow(g, found, &n, sizeof(*to));
+		if (!to)
+			break;
+		to->task = atom_load_relaxed(&l->task);
+		to->pid = atom_load_relaxed(&l->pid);
+		to->since = atom_load_relaxed(&l->since);
+	}
+	return n;
+}
+
+static void take_leases_of(struct glance *g, struct glance_object *o,
+	const struct slot *s, const struct leases *ls)
+{
+	struct on_lease *found = NULL;
+	struct glance_task *t;
+	int tries = 0, still;
+	u32 n, i;
+	u64 count;
+
+	do {
+		still = lock_peek_begin(&s->lock, &count);
+		n = look_at_leases(g, ls, &found);
+	} while ((!still || !lock_peek_valid(&s->lock, count)) &&
+		 ++tries < LEASE_LOOKS);
+	for (i = 0; i < n && atom_load_acquire(&s->ident) == o->ident; i++) {
+		note_since(&o->leased, &o->leased_since, found[i].since);
+		t = find_task(g, found[i].task);
+		if (t && t->pid == found[i].pid)
+			t->n_leased++;
+	}
+	free(found);
+}
+
+static void take_leases(struct glance *g)
+{
+	const struct leases *ls;
+	const struct slot *s;
+	u32 i, f;
+
+	for (i = 0; i < g->n_objects; i++) {
+		f = g->objects[i].facility;
+		if (f != FAC_MSG && f != FAC_MQ)
+			continue;
+		s = region_slot(
+			&g->c->region, (enum facility)f, g->objects[i].idx);
+		ls = leases_of(g->c, s, f);
+		if (ls && atom_load_relaxed(&ls->used.off))
+			take_leases_of(g, &g->objects[i], s, ls);
+	}
+}
+
 static void take_locks(struct glance *g)
 {
 	struct lock_cursor at = {0};
@@ -299,6 +384,7 @@ int glance_take(struct caller *c, struct glance *ret)
 		.c = c, .at_ns = sys_monotonic_ns(), .now = sys_realtime_sec()};
 	take_objects(ret);
 	take_tasks(ret);
+	take_leases(ret);
 	for (; (i = thread_next(&c->region, i)) < N_THREADS; i++)
 		take_thread(ret, region_thread(&c->region, i));
 	take_edges(ret);

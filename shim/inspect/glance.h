@@ -37,6 +37,8 @@ struct glance_object {
 	/* sem: semaphores; queues: messages; shm: attachments */
 	u64 depth, depth_most; /* 0 = no such limit */
 	u64 bytes, bytes_most;
+	u32 leased; /* queues: messages received and not acknowledged */
+	s64 leased_since; /* the first of them; 0 = none is */
 	char name[MQ_NAME_MAX + 2]; /* of a POSIX queue, with the slash */
 };
 
@@ -45,6 +47,7 @@ struct glance_task {
 	u32 n_threads, n_waiting;
 	s64 oldest;  /* since when its first sleeper waits, 0 = none does */
 	u32 n_holds; /* sets it has undo records for */
+	u32 n_leased; /* messages it has received and not acknowledged */
 	u32 gone;    /* it has ended; only what it left is there */
 };
 

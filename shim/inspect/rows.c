@@ -626,6 +626,7 @@ const struct column bench_columns[] = {
 /* ---- top: live, and with --once ---- */
 
 #define TOP_WIDE 110
+#define TOP_WIDER 120
 
 const struct column top_object_columns[] = {
 	{"KIND", "kind", '<', "sem, msg, shm or mq", .width = 4},
@@ -639,6 +640,7 @@ const struct column top_object_columns[] = {
 	{"DEPTH", "depth", '>', "semaphores, messages or attachments", COLUMN_NUMBER, .width = 6},
 	{"BYTES", "bytes", 'b', "of messages or the segment", COLUMN_NUMBER, .width = 10},
 	{"FULL%", "full_percent", '%', "of its own limit", COLUMN_NUMBER, .width = 5, .wide = TOP_WIDE},
+	{"LEASED", "leased", '>', "messages received and not acknowledged", COLUMN_NUMBER, .width = 6, .wide = TOP_WIDER},
 	{"WAIT", "waiters", '>', "threads asleep on it", COLUMN_NUMBER, .width = 4},
 	{"OLDEST", "oldest_waiter_seconds", 'a', "for how long the first", COLUMN_NUMBER, .width = 7},
 	{"USED", "used_seconds_ago", 'a', "the last operation", COLUMN_NUMBER, .width = 7, .wide = TOP_WIDE},
@@ -651,6 +653,7 @@ const struct column top_process_columns[] = {
 	{"WAITING", "waiting", '>', "of these asleep", COLUMN_NUMBER, .width = 7},
 	{"OLDEST", "oldest_wait_seconds", 'a', "for how long the first", COLUMN_NUMBER, .width = 7},
 	{"HOLDS", "holds", '>', "sets that its death would change", COLUMN_NUMBER, .width = 5},
+	{"LEASED", "leased", '>', "messages it has not acknowledged", COLUMN_NUMBER, .width = 6, .wide = TOP_WIDE},
 	{"ON", "on", '<', "what it waits for", .width = 14},
 	{"HELD BY", "holder", '<', "the process that has it", .width = 8},
 	{"STATE", "state", '<', "alive, or dead: it left something", .width = 5},

@@ -62,6 +62,29 @@ is "the registry is there" "$(metric "ipclift_up{registry=\"$IPCLIFT_REGISTRY\"}
 is "deaths are counted" "$(metric ipclift_undo_applied_total)" 101
 "$ipclift" rm --all >/dev/null
 
+# ---- what is on lease
+IPCLIFT_LEASE=msg "$ipclift" run perl "$here/look_lease.pl" >"$work/leases.said" &
+load=$!
+for ((i = 0; i < 1000; i++)); do
+    grep -q ready "$work/leases.said" && break
+    sleep 0.02
+done
+id=$("$ipclift" ls --json msg | sed -n 's/.*"id": *\([0-9]*\).*/\1/p')
+queue="kind=\"msg\",id=\"$id\",key=\"0x00000001\""
+is "on lease" "$(metric "ipclift_queue_leased{$queue}")" 2
+sleep 1.1
+age=$(metric "ipclift_queue_oldest_lease_seconds{$queue}")
+is "since when" "$((age >= 1 && age < 60))" 1
+kill "$load"
+wait "$load"
+load=
+# The killed child's is back when somebody receives.
+"$ipclift" run perl -e 'my $m; msgrcv(msgget(1, 0), $m, 100, 0, 0)'
+is "messages" "$(metric "ipclift_queue_messages{$queue}")" 3
+is "not any more" "$(metric "ipclift_queue_leased{$queue}")" 0
+is "nor since" "$(metric "ipclift_queue_oldest_lease_seconds{$queue}")" 0
+"$ipclift" rm --all >/dev/null
+
 # ---- the format
 "$ipclift" run perl "$here/look_load.pl" >/dev/null &
 load=$!

@@ -75,14 +75,56 @@ is "says what to do" "$(grep -c -e '--once' "$work/err")" 1
 "$ipclift" locks --all --json >"$work/locks2"
 "$ipclift" run -- ipcs -s -i 0 >/dev/null
 "$ipclift" locks --all --json >"$work/locks3"
-counts() {
+counts() { # counts FILE LOCK...
     python3 -c 'import json, sys
 print([(l["name"], l["count"]) for l in json.load(sys.stdin)
-    if l["name"] in ("sem", "shm", "msg", "sem 0", "shm 0")])' <"$1"
+    if l["name"] in sys.argv])' "${@:2}" <"$1"
 }
-is "no lock taken" "$(counts "$work/locks2")" "$(counts "$work/locks1")"
-is "one that is taken shows" "$([[ $(counts "$work/locks3") != "$(
-    counts "$work/locks2")" ]]; echo $?)" 0
+# Not "sem 0": who is in a deadlock looks for the dead once a second.
+is "no lock taken" "$(counts "$work/locks2" sem shm msg "shm 0")" \
+    "$(counts "$work/locks1" sem shm msg "shm 0")"
+is "one that is taken shows" "$([[ $(counts "$work/locks3" "sem 0") != "$(
+    counts "$work/locks2" "sem 0")" ]]; echo $?)" 0
+
+# ---- what is on lease
+export IPCLIFT_REGISTRY=$work/leases
+IPCLIFT_LEASE=msg "$ipclift" run perl "$here/look_lease.pl" >"$work/leases.said" &
+leases=$!
+for ((i = 0; i < 1000; i++)); do
+    grep -q ready "$work/leases.said" && break
+    sleep 0.02
+done
+"$ipclift" locks --all --json >"$work/locks1"
+"$ipclift" top --once --json -d 0.1 >"$work/json"
+"$ipclift" locks --all --json >"$work/locks2"
+is "no lock taken, of a queue with leases" "$(counts "$work/locks2" msg "msg 0")" \
+    "$(counts "$work/locks1" msg "msg 0")"
+is "which counts" "$(counts "$work/locks1" "msg 0" | grep -c '[1-9]')" 1
+cat >"$work/judge.py" <<'END'
+import json, sys
+all = json.load(sys.stdin)
+print([(o["leased"], o["depth"]) for o in all["objects"]],
+      sorted(p["leased"] for p in all["processes"]))
+END
+is "of the queue, of the processes" "$(python3 "$work/judge.py" <"$work/json")" \
+    "[(2, 3)] [1, 1]"
+is "head, 80 columns" "$("$ipclift" top --once -d 0.1 |
+    grep -c 'waiting, 2 on lease$')" 1
+COLUMNS=140 "$ipclift" top --once -d 0.1 >"$work/out"
+is "column, 140" "$(awk '/^KIND/ { at = index($0, "LEASED") }
+    /^msg  0/ { print substr($0, at, 6) + 0; exit }' "$work/out")" 2
+kill -9 "$(sed -n 's/^ready [0-9]* //p' "$work/leases.said")"
+for ((i = 0; i < 500; i++)); do
+    "$ipclift" gc --dry-run msg >/dev/null
+    "$ipclift" gc msg >/dev/null
+    [[ $("$ipclift" top --once -d 0.1) == *', 1 on lease'* ]] && break
+done
+is "killed: it is back" "$("$ipclift" top --once --json -d 0.1 |
+    python3 "$work/judge.py")" "[(1, 4)] [1]"
+kill "$leases"
+wait "$leases"
+is "nobody has any" "$("$ipclift" top --once -d 0.1 | grep -c 'on lease')" 0
+export IPCLIFT_REGISTRY=$work/registry
 
 # ---- drawn by dot
 is "--svg and --dot" "$(status "$ipclift" waits --svg x --dot)" 2

@@ -176,6 +176,26 @@ static u64 seconds_since(const struct glance *g, s64 since)
 	return since && g->now > since ? (u64)(g->now - since) : 0;
 }
 
+static void print_leases(struct text *t, const struct glance *g)
+{
+	u32 i;
+
+	metrics_head(t, "ipclift_queue_leased", "gauge",
+		"Messages received on lease and not acknowledged.");
+	for (i = 0; i < g->n_objects; i++)
+		if (is_queue(&g->objects[i]))
+			by_object(t, "ipclift_queue_leased", &g->objects[i],
+				g->objects[i].leased);
+	metrics_head(t, "ipclift_queue_oldest_lease_seconds", "gauge",
+		"How long ago the first of them was received; 0: none is on "
+		"lease.");
+	for (i = 0; i < g->n_objects; i++)
+		if (is_queue(&g->objects[i]))
+			by_object(t, "ipclift_queue_oldest_lease_seconds",
+				&g->objects[i],
+				seconds_since(g, g->objects[i].leased_since));
+}
+
 static void print_waiters(struct text *t, const struct glance *g)
 {
 	u64 n[N_FAC] = {0};
@@ -322,6 +342,7 @@ void metrics_text(struct caller *c, const char *path, struct text *t)
 		t->failed = 1;
 	print_objects(t, &g);
 	print_queues(t, &g);
+	print_leases(t, &g);
 	print_waiters(t, &g);
 	print_processes(t, &g);
 	print_locks(t, c);

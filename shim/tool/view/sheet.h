@@ -13,7 +13,7 @@
 #include "inspect/column.h"
 
 /* Arbitrary, as is a cell's space: a screen shows no more of it. */
-#define SHEET_COLUMNS 14
+#define SHEET_COLUMNS 15
 #define SHEET_CELL 48
 
 struct sheet_row {

@@ -52,6 +52,7 @@ enum {
 	O_DEPTH,
 	O_BYTES,
 	O_FULL,
+	O_LEASED,
 	O_WAITERS,
 	O_OLDEST,
 	O_USED
@@ -64,6 +65,7 @@ enum {
 	P_WAITING,
 	P_OLDEST,
 	P_HOLDS,
+	P_LEASED,
 	P_ON,
 	P_HOLDER,
 	P_STATE
@@ -172,6 +174,8 @@ static void add_object(struct top *t, const struct glance_object *o)
 	else if (o->bytes_most)
 		r->number[O_FULL] =
 			100.0 * (double)o->bytes / (double)o->bytes_most;
+	if (o->facility == FAC_MSG || o->facility == FAC_MQ)
+		r->number[O_LEASED] = o->leased;
 	r->number[O_WAITERS] = o->waiters;
 	if (o->waiters)
 		r->number[O_OLDEST] = age(t, o->oldest);
@@ -192,6 +196,7 @@ static void add_task(struct top *t, const struct glance_task *p)
 	if (p->n_waiting)
 		r->number[P_OLDEST] = age(t, p->oldest);
 	r->number[P_HOLDS] = p->n_holds;
+	r->number[P_LEASED] = p->n_leased;
 	for (i = 0; i < t->now.n_edges && p->n_waiting; i++) {
 		const struct wait_edge *e = &t->now.edges[i];
 
@@ -247,7 +252,8 @@ static void fill_sheets(struct top *t)
 		add_object(t, &t->now.objects[i]);
 	/* Of exited tasks those that left something. */
 	for (i = 0; i < t->now.n_tasks; i++)
-		if (!t->now.tasks[i].gone || t->now.tasks[i].n_holds)
+		if (!t->now.tasks[i].gone || t->now.tasks[i].n_holds ||
+			t->now.tasks[i].n_leased)
 			add_task(t, &t->now.tasks[i]);
 	for (i = 0; i < t->now.n_locks; i++)
 		add_lock(t, &t->now.locks[i], &hint);
@@ -299,23 +305,28 @@ int top_look(struct top *t, struct caller *c)
 void top_head(const struct top *t, char *buf, size_t cap)
 {
 	const struct glance *g = &t->now;
-	u32 i, n[N_FAC] = {0}, waiting = 0, alive = 0;
+	u32 i, n[N_FAC] = {0}, waiting = 0, alive = 0, leased = 0;
+	int at;
 	time_t now = (time_t)g->now;
 	struct tm tm;
 	char clock[16] = "";
 
-	for (i = 0; i < g->n_objects; i++)
+	for (i = 0; i < g->n_objects; i++) {
 		n[g->objects[i].facility % N_FAC]++;
+		leased += g->objects[i].leased;
+	}
 	for (i = 0; i < g->n_tasks; i++) {
 		waiting += g->tasks[i].n_waiting;
 		alive += !g->tasks[i].gone;
 	}
 	if (localtime_r(&now, &tm))
 		strftime(clock, sizeof(clock), "%T", &tm);
-	snprintf(buf, cap,
+	at = snprintf(buf, cap,
 		"%s  %u sem, %u msg, %u shm, %u mq; %u process%s, %u waiting",
 		clock, n[FAC_SEM], n[FAC_MSG], n[FAC_SHM], n[FAC_MQ], alive,
 		alive == 1 ? "" : "es", waiting);
+	if (leased && at > 0 && (size_t)at < cap)
+		snprintf(buf + at, cap - (size_t)at, ", %u on lease", leased);
 }
 
 int top_deadlock(const struct top *t, u32 i, char *buf, size_t cap)
@@ -521,6 +532,8 @@ const struct command top_command = {
 		"  HELD/S   takers that found the lock held; SLEPT/S: that had "
 		"to sleep\n"
 		"  DEPTH    messages, semaphores, attachments\n"
+		"  LEASED   messages received and not acknowledged "
+		"(libipclift(7))\n"
 		"  OLDEST   since when the first sleeper waits\n"
 		"  TIME%    of the interval that a lock was held (ipclift "
 		"locks "
