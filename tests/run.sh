@@ -522,7 +522,7 @@ scripts() {
 suite_scenario() {
     # The runner of the programs, and what scripts share.
     scripts scenario tests/preload 180 pair.sh scenario.sh checks.sh \
-        room.sh tool.sh
+        room.sh tool.sh bridge_head.sh
 }
 
 suite_fuse() {
