@@ -82,6 +82,27 @@ for signal in TERM INT HUP; do
 		"$(texts 1 1 3)"
 done
 
+# A signal that does not find the call asleep: it is awake most of the time.
+if command -v strace >/dev/null &&
+	strace -o /dev/null -e inject=futex:delay_exit=1 true; then
+	sleeps() {
+		child=$(pgrep -P "${pids[out]}") &&
+			at waits | grep -qw "$child"
+	}
+	for ((n = 0; n < 8; n++)); do
+		start out out msg "$first" s
+		check "it sleeps" within 5 sleeps
+		child=$(pgrep -P "${pids[out]}")
+		strace -qq -o /dev/null -p "$child" -e trace=futex \
+			-e inject=futex:delay_exit=300000 &
+		sleep "0.$((RANDOM % 10))"
+		stop out && ok "SIGTERM, awake between its sleeps: ends with 0"
+		wait $!
+	done
+else
+	echo "skip: no strace that delays"
+fi
+
 # ---- ended and killed while Redis does not answer, or is down ---------------
 
 less() { # less KIND QUEUE N

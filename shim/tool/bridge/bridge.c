@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,15 +23,39 @@
 #define METRICS_EVERY 5
 /* A process that was killed is started again after so many seconds. */
 #define AGAIN_AFTER 1
+/* Once the end is asked for; arbitrary. */
+#define STOP_TICK_MS 10
 
 /* ---- a line's process ---- */
 
 volatile int link_stops;
 
+static void tick_each(unsigned ms)
+{
+	const struct timeval t = {ms / 1000, (ms % 1000) * 1000};
+	const struct itimerval every = {t, t};
+
+	setitimer(ITIMER_REAL, &every, NULL);
+}
+
+void link_ticks(unsigned ms)
+{
+	tick_each(ms);
+	/* It may have been set in between. */
+	if (link_stops)
+		tick_each(STOP_TICK_MS);
+}
+
 static void stop(int signo)
 {
 	(void)signo;
 	link_stops = 1;
+	tick_each(STOP_TICK_MS);
+}
+
+static void tick(int signo)
+{
+	(void)signo;
 }
 
 void link_says(const struct link *l, const char *fmt, ...)
@@ -66,12 +91,14 @@ static __attribute__((noreturn)) void child(
 	struct link *l, const sigset_t *ends, pid_t parent)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction sa = {.sa_handler = stop};
+	struct sigaction sa = {.sa_handler = tick};
 	struct caller *c;
 	int status;
 	size_t i;
 
 	close_range(3, ~0u, 0);
+	sigaction(SIGALRM, &sa, NULL);
+	sa.sa_handler = stop;
 	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		sigaction(signals[i], &sa, NULL);
 	signal(SIGCHLD, SIG_DFL);

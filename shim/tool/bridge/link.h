@@ -76,6 +76,11 @@ int link_in(struct link *l, struct caller *c);
 
 /* Set by SIGINT, SIGTERM, SIGHUP. */
 extern volatile int link_stops;
+/* SIGALRM each so many ms from now on, 0 = none: it only ends calls that sleep.
+ * Once the end is asked for it comes often, whatever is said here: a signal
+ * does not end a call that is about to sleep, or awake between two slices of
+ * its sleep. */
+void link_ticks(unsigned ms);
 
 /* "ipclift bridge: LINE: MESSAGE"; FAILED. */
 __attribute__((format(printf, 2, 3))) enum outcome link_failed(

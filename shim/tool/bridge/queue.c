@@ -6,11 +6,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
 #include <time.h>
 
 #include "msg/msg.h"
@@ -167,22 +165,9 @@ static int is_too_large(struct queue *q, size_t len)
 
 /* ---- waiting ---- */
 
-static void nothing(int signo)
-{
-	(void)signo;
-}
-
 /* A call that sleeps ends with EINTR after a second, and each second from then
- * on: a signal that came just before it began is noticed as well. */
-static void ticks(int on)
-{
-	struct itimerval every = {{on, 0}, {on, 0}};
-	struct sigaction sa = {.sa_handler = nothing};
-
-	if (on)
-		sigaction(SIGALRM, &sa, NULL);
-	setitimer(ITIMER_REAL, &every, NULL);
-}
+ * on. */
+#define TICK_MS 1000
 
 /* The registry is full: that may pass. */
 static int no_memory(struct queue *q, int waited)
@@ -201,7 +186,7 @@ static int no_memory(struct queue *q, int waited)
 static int result_of(struct queue *q, long ret, int waited)
 {
 	if (waited)
-		ticks(0);
+		link_ticks(0);
 	if (ret == -ENOMEM || ret == -ENOSPC)
 		return no_memory(q, waited);
 	if (ret >= 0) {
@@ -255,7 +240,7 @@ int queue_take(struct queue *q, struct carried *m, int wait)
 	if (!m->data && !carried_text(m, FIRST_TEXT))
 		return -ENOMEM;
 	if (wait)
-		ticks(1);
+		link_ticks(TICK_MS);
 	n = q->link->kind == FAC_MSG ? take_msg(q, m, wait)
 				     : take_mq(q, m, wait);
 	if (n >= 0) {
@@ -271,7 +256,7 @@ int queue_put(struct queue *q, struct carried *m, int wait)
 	int ret;
 
 	if (wait)
-		ticks(1);
+		link_ticks(TICK_MS);
 	if (q->link->kind == FAC_MSG) {
 		memcpy(m->data, &m->type, TYPE_BYTES);
 		err = msg_send(q->c, q->id, m->data, m->len,
