@@ -20,6 +20,9 @@ q make mq /first 20 100000
 # Redis gives an entry to a connection that was given up meanwhile: it is ours,
 # and others are not asked.
 server slow --enable-debug-command yes
+holds_and_acked() {
+	holds msg "$first" 0 && ! at show msg "$first" | grep -q '^Received'
+}
 cli slow XADD reply '*' data a >/dev/null
 start in --claim 0 --redis "unix://$dir/slow/s" in msg "$second" reply
 check "it runs" within 5 drained reply ipclift slow
@@ -30,6 +33,28 @@ check "an entry of a lost answer comes" within 8 holds msg "$second" 1
 check "it is acknowledged" within 5 drained reply ipclift slow
 stop in
 q get msg "$second" 1 100 >/dev/null
+
+# Slower than the first connection's silence may last, each time: two clients let
+# it sleep in turn, and whoever asks waits for one of them at least.
+start out --redis "unix://$dir/slow/s" out msg "$first" slowly
+texts 1 9 9 | q put msg "$first"
+check "before" within 5 length slowly 1 slow
+check "acknowledged" within 5 holds_and_acked
+: >"$dir/slows"
+for n in 1 2; do
+	while [ -e "$dir/slows" ]; do
+		cli slow DEBUG SLEEP 5.2
+	done >/dev/null &
+done
+sleep 0.3
+texts 1 1 5 | q put msg "$first"
+check "a slow Redis: carried" within 45 holds_and_acked
+rm "$dir/slows"
+check "it answers again" within 20 answers slow
+stop out
+n=$(cli slow XLEN slowly)
+check "few came twice ($n entries)" [ "$n" -ge 6 -a "$n" -le 25 ]
+same "with their ids" "$(fields id slowly slow | sort -u | wc -l)" 6
 
 # No place for one more connection.
 coproc only { cli slow; }

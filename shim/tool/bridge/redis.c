@@ -19,8 +19,10 @@
 #include "tool/registry.h"
 #include "tool/run.h"
 
-/* Silence after which a connection is given up. */
+/* Silence after which a connection is given up: at first, and at most; what a
+ * write or connecting may take. */
 #define SILENCE_S 5
+#define SILENCE_MOST_S 60
 /* The same, once the end is asked for; and how often that is looked for. */
 #define STOP_MS 1000
 #define LOOK_MS 200
@@ -288,23 +290,31 @@ static enum outcome read_more(struct redis *r, uint64_t until)
 	n = poll(&at, 1, LOOK_MS);
 	if (n > 0 && redisBufferRead(r->at) != REDIS_OK)
 		return redis_lost(r, r->at->errstr);
-	if (n <= 0 && now_ms() >= until)
-		return redis_lost(r, "no answer");
-	return DONE;
+	if (n > 0 || now_ms() < until)
+		return DONE;
+	r->patience_ms *= 2;
+	if (r->patience_ms > SILENCE_MOST_S * 1000)
+		r->patience_ms = SILENCE_MOST_S * 1000;
+	return redis_lost(r, "no answer");
 }
 
 enum outcome redis_reply(struct redis *r, void **ret)
 {
-	uint64_t until = now_ms() + SILENCE_S * 1000;
+	uint64_t began = now_ms(), until;
 	enum outcome o = DONE;
 	int stops = 0;
 
 	*ret = NULL;
+	if (!r->patience_ms)
+		r->patience_ms = SILENCE_S * 1000;
+	until = began + r->patience_ms;
 	while (o == DONE) {
 		if (redisReaderGetReply(r->at->reader, ret) != REDIS_OK)
 			return redis_lost(r, r->at->reader->errstr);
 		if (*ret) {
 			r->n_sent--;
+			if (now_ms() - began > r->longest_ms)
+				r->longest_ms = (unsigned)(now_ms() - began);
 			return DONE;
 		}
 		o = read_more(r, until);
@@ -501,4 +511,7 @@ void redis_fine(struct redis *r)
 		link_says(r->link, "Redis answers again");
 	r->trouble = 0;
 	r->pause_ms = PAUSE_FIRST_MS;
+	if (r->longest_ms < SILENCE_S * 1000)
+		r->patience_ms = SILENCE_S * 1000;
+	r->longest_ms = 0;
 }

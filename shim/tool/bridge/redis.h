@@ -29,6 +29,9 @@ struct redis {
 	int before;   /* it was connected once */
 	int trouble;  /* said, and not over: redis_fine */
 	unsigned pause_ms;
+	/* Silence after which a connection is given up: see redis_fine. The
+	 * longest one before an answer since then. 0: none yet. */
+	unsigned patience_ms, longest_ms;
 };
 
 /* A URL into its parts: 0, or EXIT_USAGE after a message that does not repeat
@@ -54,7 +57,9 @@ enum outcome redis_error(struct redis *r, const char *what, const char *error);
 /* Drop the connection, with a message if it is the first trouble. */
 enum outcome redis_lost(struct redis *r, const char *why);
 void redis_close(struct redis *r);
-/* What was to be done is done: if there was trouble it is over. */
+/* What was to be done is done: if there was trouble it is over. Patience, which
+ * grows each time that no answer comes, is what it was if none took long: a
+ * Redis that is slow is not told the same again and again. */
 void redis_fine(struct redis *r);
 
 /* tls.c, in the module TLS_MODULE: take over a connected socket and give
