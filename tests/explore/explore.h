@@ -4,12 +4,24 @@
  * registry, in all orders that a bound allows, and after each of these runs
  * everything must be as if the calls had been made one after the other.
  *
- *   actor.c    the points, in the instrumented core (hook.h)
- *   run.c      one run: the actors of a scenario under a schedule
- *   judge.c    is what it left right?
- *   search.c   which runs: the bounds, what need not be tried twice
- *   sem.c...   scenarios of a facility, and the sequential model of its calls
  *   explore.c  the command
+ *   search.c   which runs: the bounds, what need not be tried twice
+ *   run.c      one run: a scenario under a schedule
+ *   turn.c     who has the baton, who sleeps
+ *   process.c  the actors as processes and threads of the kernel
+ *   walk.c     the kernel's walk of a robust list, in steps
+ *   image.c    the registry as it was before a run
+ *   judge.c    is what it left right?
+ *   calls.c    an actor makes a call
+ *   sem.c...   scenarios of a facility, and the sequential model of its calls
+ *
+ * and below the instrumented core (hook.h), in the actors:
+ *
+ *   actor.c    the thread that is one
+ *   point.c    the points
+ *   memory.c   accesses to memory
+ *   syscall.c  system calls
+ *   machine.c  time, CPU, /proc
  *
  * A schedule is a list of decisions. Its text is their list, by dots: an
  * actor's letter, A to H, with the number of points that it passes before

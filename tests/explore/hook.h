@@ -3,7 +3,7 @@
  * Included by the compiler in front of each file of the core (-include) in the
  * explorer's build, which is also compiled with -fsanitize=thread but without
  * that sanitizer's library: each load and store of memory calls a function of
- * actor.c first, atomics are made there. What is spelled in assembly is led
+ * memory.c first, atomics are made there. What is spelled in assembly is led
  * there by the names below. No product code knows of it.
  */
 #ifndef EXPLORE_HOOK_H

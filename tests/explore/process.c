@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The actors as processes and threads of the kernel: forked anew for each run
+ * with fixed process ids, in a pid namespace whose first process is this one;
+ * killed by SIGKILL, or ended by themselves.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/sched.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "run.h"
+#include "registry/identity.h"
+#include "shm/shmfork.h"
+
+/* Arbitrary; the same in each run. Neighbours, so that their tasks share a
+ * page. */
+#define FIRST_PID 200u
+
+static __thread u32 own_idx; /* of the actor that this thread is */
+
+pid_t process_of(const struct actor *a)
+{
+	return (pid_t)ctl->actors[a->leader].pid;
+}
+
+void process_signal(const struct actor *a, int sig)
+{
+	raw_syscall(SYS_tgkill, process_of(a), (long)a->pid, sig, 0, 0, 0);
+}
+
+void process_wait(pid_t pid)
+{
+	while (waitpid(pid, NULL, 0) < 0)
+		;
+}
+
+static u32 process_mask(u32 leader)
+{
+	u32 i, mask = 0;
+
+	for (i = 0; i < run.n_actors; i++)
+		if (ctl->actors[i].leader == leader)
+			mask |= 1u << i;
+	return mask;
+}
+
+/* An actor's fork child goes with it; it is ours to wait for then. */
+static void end_child(void)
+{
+	if (kill(CHILD_PID, SIGKILL))
+		return;
+	while (waitpid(CHILD_PID, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+/* flags: CLONE_PARENT: the child is the controller's, who made the caller. */
+static pid_t clone_as(u32 pid, u64 flags)
+{
+	pid_t want = (pid_t)pid;
+	struct clone_args args = {.flags = flags,
+		.exit_signal = flags ? 0 : SIGCHLD,
+		.set_tid = (uintptr_t)&want,
+		.set_tid_size = 1};
+
+	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+}
+
+/* Somebody with the number of an actor that is gone. */
+static void succeed(u32 i)
+{
+	u32 flags = run.scn->actors[i].flags;
+	struct actor *a = &ctl->actors[i];
+	pid_t pid;
+
+	if (!(flags & (ACTOR_REUSED | ACTOR_EXECS)))
+		return;
+	pid = clone_as(a->pid, 0);
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	if (pid < 0) {
+		perror("explore: clone3 with set_tid");
+		exit(2);
+	}
+	a->succeeded = 1;
+	/* Another fork child of the same program has the same stack. */
+	if (flags & ACTOR_REUSED)
+		a->start += 1000;
+	else
+		a->stack -= 0x10000;
+}
+
+/* Of its process, with all that are threads of it. */
+void process_died(u32 i)
+{
+	u32 k, mask = process_mask(ctl->actors[i].leader);
+
+	end_child();
+	for (k = 0; k < run.n_actors; k++) {
+		struct actor *a = &ctl->actors[k];
+
+		if (!(mask & 1u << k))
+			continue;
+		succeed(k);
+		a->state = ACTOR_DEAD;
+		a->died = 2 * ctl->n_points + 2;
+		a->local = mix(a->local, 99);
+	}
+}
+
+void process_kill(u32 i)
+{
+	pid_t pid = process_of(&ctl->actors[i]);
+	u32 k, mask = process_mask(ctl->actors[i].leader);
+
+	for (k = 0; k < run.n_actors; k++)
+		if (mask & 1u << k)
+			buffer_flush(&ctl->actors[k]);
+	kill(pid, SIGKILL);
+	process_wait(pid);
+	process_died(i);
+	turn_settle();
+}
+
+/* What /proc says that a thread is doing; 0: it is not there any more. */
+char process_state(const struct actor *a)
+{
+	char path[64], line[256] = "";
+	const char *p;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%u/stat", process_of(a),
+		a->pid);
+	f = fopen(path, "r");
+	if (f && !fgets(line, sizeof(line), f))
+		line[0] = 0;
+	if (f)
+		fclose(f);
+	p = strrchr(line, ')');
+	return p ? p[2] : 0;
+}
+
+/* It is about to end by itself, with its process or before the others. */
+void process_ends(u32 i)
+{
+	struct actor *a = &ctl->actors[i];
+	u32 k, others = 0;
+	char state;
+
+	for (k = 0; k < run.n_actors; k++)
+		others |= k != i && ctl->actors[k].leader == a->leader &&
+			  ctl->actors[k].state &&
+			  ctl->actors[k].state != ACTOR_DEAD;
+	if (!others) {
+		process_wait(process_of(a));
+		process_died(i);
+		return;
+	}
+	do {
+		sched_yield();
+		state = process_state(a);
+	} while (state && state != 'Z');
+	a->state = ACTOR_DEAD;
+	a->local = mix(a->local, 97);
+}
+
+/* SIGUSR1 ends a sleep, or asks whether all signals before it have come;
+ * SIGUSR2 is the scenario's, and is counted. */
+static void actor_signal(int sig)
+{
+	struct actor *a = &ctl->actors[own_idx];
+
+	if (sig == SIGUSR2)
+		__atomic_fetch_add(&a->signals, 1, __ATOMIC_SEQ_CST);
+	else
+		__atomic_fetch_add(&a->answers, 1, __ATOMIC_SEQ_CST);
+	raw_futex(&a->answers, 1, 1, NULL);
+}
+
+/* ---- actors ---- */
+
+static void play(u32 i, struct caller *c)
+{
+	const struct actor_def *def = &run.scn->actors[i];
+	struct actor *a = &ctl->actors[i];
+	u32 k;
+
+	actor_arm(i);
+	for (k = 0; k < MAX_CALLS && def->calls[k].op; k++) {
+		actor_begin(k);
+		a->calls[k].begun = 2 * ctl->n_points + 1;
+		a->n_calls = k + 1;
+		a->calls[k].result =
+			call_make(c, &def->calls[k], a->calls[k].out);
+		a->calls[k].ended = 2 * ctl->n_points + 2;
+	}
+	actor_disarm();
+}
+
+static void use_own_list(struct actor *a)
+{
+	run_robust->next = run_robust;
+	run_robust->pending = NULL;
+	sys_set_robust_list(run_robust);
+	a->robust = (uintptr_t)run_robust;
+}
+
+static __attribute__((noreturn)) void play_and_stay(u32 i, struct caller *c)
+{
+	play(i, c);
+	if (run.scn->actors[i].flags & ACTOR_EXITS) {
+		actor_arm(i);
+		actor_leave();
+	}
+	for (;;) {
+		actor_arm(i);
+		actor_park(ACTOR_DONE);
+	}
+}
+
+/* Make the running thread an actor that is ready for its first call. */
+static void prepare(u32 i, struct caller *c)
+{
+	const struct actor_def *def = &run.scn->actors[i];
+
+	c->task = c->thread = 0;
+	caller_refresh(c);
+	if (!(def->flags & ACTOR_NEW) && caller_enroll(c))
+		_exit(3);
+	if (def->prelude)
+		def->prelude(c);
+}
+
+/* ---- threads ---- */
+
+/* The thread that is made last, of actor thread_ready - 1, is ready; or it has
+ * got another number than that. */
+#define OTHER_NUMBER 99u
+static u32 thread_ready;
+
+static void tell_ready(u32 what)
+{
+	__atomic_store_n(&thread_ready, what, __ATOMIC_SEQ_CST);
+	raw_futex(&thread_ready, 1, 1, NULL);
+}
+
+static void *thread_main(void *arg)
+{
+	u32 i = (u32)(uintptr_t)arg;
+	struct caller c = driver;
+
+	if (raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0) != ctl->actors[i].pid) {
+		tell_ready(OTHER_NUMBER);
+		return NULL;
+	}
+	own_idx = i;
+	/* Its list is its libc's, which has registered it. */
+	prepare(i, &c);
+	ctl->actors[i].robust = (uintptr_t)c.robust;
+	actor_arm(i);
+	tell_ready(i + 1);
+	actor_born();
+	actor_disarm();
+	play_and_stay(i, &c);
+}
+
+/* The next number that the kernel gives in this pid namespace. */
+static void choose_next_number(u32 number)
+{
+	FILE *f = fopen("/proc/sys/kernel/ns_last_pid", "w");
+
+	if (!f || fprintf(f, "%u", number - 1) < 0 || fclose(f))
+		_exit(4);
+}
+
+/* 0 if it has got another number: the kernel frees a thread's a moment after
+ * the last run's process could be waited for. */
+static int start_thread(u32 k)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 1 << 20);
+	thread_ready = 0;
+	choose_next_number(ctl->actors[k].pid);
+	if (pthread_create(&thread, &attr, thread_main, (void *)(uintptr_t)k))
+		_exit(5);
+	while (!__atomic_load_n(&thread_ready, __ATOMIC_SEQ_CST))
+		raw_futex(&thread_ready, 0, 0, NULL);
+	if (thread_ready == k + 1)
+		return 1;
+	pthread_join(thread, NULL);
+	return 0;
+}
+
+/* Those that are threads of actor i's process. */
+static void start_threads(u32 i)
+{
+	u32 k;
+
+	for (k = i + 1;
+		k < run.n_actors && (run.scn->actors[k].flags & ACTOR_THREAD);
+		k++) {
+		ctl->actors[k].state = ACTOR_READY;
+		while (!start_thread(k))
+			sched_yield();
+	}
+}
+
+static __attribute__((noreturn)) void actor_main(u32 i)
+{
+	struct actor *a = &ctl->actors[i];
+	struct sigaction sa = {.sa_handler = actor_signal};
+	struct caller c = driver;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	use_own_list(a);
+	own_idx = i;
+	sigaction(SIGUSR1, &sa, NULL);
+	/* No answer from within the handler of a signal that came before. */
+	sigaddset(&sa.sa_mask, SIGUSR1);
+	sigaction(SIGUSR2, &sa, NULL);
+	prepare(i, &c);
+	start_threads(i);
+	actor_arm(i);
+	actor_park(ACTOR_READY);
+	actor_disarm();
+	play_and_stay(i, &c);
+}
+
+/* ---- an actor that another makes ---- */
+
+/* As entry/fork.c and entry/process.c have it; f: as prepared. */
+static __attribute__((noreturn)) void child_main(
+	u32 i, struct caller *c, const struct shm_fork *f)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	own_idx = i;
+	use_own_list(&ctl->actors[i]);
+	actor_arm(i);
+	actor_born();
+	identity_forget();
+	c->generation++;
+	caller_refresh(c);
+	if (c->shm)
+		shm_fork_child(c, f);
+	play_and_stay(i, c);
+}
+
+s64 run_fork(struct caller *c, u32 i)
+{
+	struct actor *self = &ctl->actors[own_idx];
+	struct shm_forking *fork = NULL;
+	struct shm_fork f = {0, 0};
+	pid_t child;
+
+	if (c->shm) {
+		fork = shm_fork_begin(c->shm);
+		if (shm_fork_concerns(c->shm))
+			shm_fork_prepare(c, fork, &f);
+	}
+	child = clone_as(ctl->actors[i].pid, CLONE_PARENT);
+	if (child == 0)
+		child_main(i, c, &f);
+	if (child > 0) {
+		self->calls[self->n_calls - 1].must = 1;
+		ctl->actors[i].state = ACTOR_READY;
+	}
+	if (fork) {
+		f = shm_fork_over(c, fork);
+		shm_fork_end(c->shm, fork);
+	}
+	if (f.task)
+		shm_fork_parent(c, &f, child);
+	return child;
+}
+
+void process_start(u32 i)
+{
+	struct actor *a = &ctl->actors[i];
+	struct sys_timespec slice = {1, 0};
+	pid_t pid;
+	int status;
+
+	if (run.scn->actors[i].flags & (ACTOR_CHILD | ACTOR_THREAD))
+		return;
+	ctl->baton = 0;
+	pid = clone_as(a->pid, 0);
+	if (pid == 0)
+		actor_main(i);
+	if (pid < 0) {
+		perror("explore: clone3 with set_tid");
+		exit(2);
+	}
+	while (!__atomic_load_n(&ctl->baton, __ATOMIC_SEQ_CST)) {
+		if (raw_futex(&ctl->baton, 0, 0, &slice) == -ETIMEDOUT &&
+			waitpid(pid, &status, WNOHANG) > 0) {
+			fprintf(stderr,
+				"explore: %s: actor %c ended (%x) "
+				"before its first call\n",
+				run.scn->name, run_letter(i), status);
+			exit(2);
+		}
+	}
+}
+
+void process_begin(u32 i)
+{
+	struct actor *a = &ctl->actors[i];
+	const struct actor_def *def = &run.scn->actors[i];
+
+	memset(a, 0, sizeof(*a));
+	a->pid = FIRST_PID + i;
+	a->leader = i;
+	if (def->flags & ACTOR_THREAD) {
+		a->leader = ctl->actors[i - 1].leader;
+		a->threaded = ctl->actors[a->leader].threaded = 1;
+	}
+	a->start = 100 + i;
+	a->stack = STACK_START;
+	a->stop_at = ~0u;
+	a->no_barrier = (def->flags & ACTOR_NO_BARRIER) != 0;
+	a->tso = (def->flags & ACTOR_TSO) != 0;
+	a->robust = (uintptr_t)run_robust;
+	/* In ticks of 10 ms: not before its parent's fork. */
+	if (def->flags & ACTOR_CHILD)
+		a->start += CLOCK_START / 10000000;
+}
+
+/* The process that actor i leads, or who has its number. */
+static int is_there(u32 i)
+{
+	const struct actor *a = &ctl->actors[i];
+
+	return a->leader == i && a->state && (!a->died || a->succeeded);
+}
+
+void process_end_all(void)
+{
+	u32 i;
+
+	for (i = 0; i < run.n_actors; i++)
+		if (is_there(i))
+			kill((pid_t)ctl->actors[i].pid, SIGKILL);
+	for (i = 0; i < run.n_actors; i++)
+		if (is_there(i))
+			process_wait((pid_t)ctl->actors[i].pid);
+	end_child();
+}
+
