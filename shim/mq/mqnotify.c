@@ -263,16 +263,34 @@ int mq_set_notify(
 	return err == BLOCKED ? 0 : err;
 }
 
+/*
+ * Without the lock: 0 if this process is surely not registered. What an owner
+ * of the lock has stored counts only once it is committed: a sender that fires
+ * the registration and dies before its commit has not ended it, though the word
+ * says so until the next owner has rolled it back.
+ */
+static int may_be_registered(const struct caller *c, const struct mq_desc *d,
+	const struct mqueue *q)
+{
+	int armed;
+	u64 count;
+
+	if (!lock_peek_begin(&d->s->lock, &count))
+		return 1;
+	armed = atom_load_acquire(&q->notify.state) == MQ_NOTIFY_ARMED &&
+		q->notify.pid == c->pid;
+	return armed || !lock_peek_valid(&d->s->lock, count);
+}
+
 void mq_notify_executing(struct caller *c, const struct mq_desc *d, u32 closes)
 {
 	struct mqueue *q = mq_body(c, d->s);
 	struct mq_notify *n = q ? &q->notify : NULL;
 
-	if (!n || atom_load_acquire(&n->state) != MQ_NOTIFY_ARMED ||
-		n->pid != c->pid || n->closes == closes || mq_enter(c) ||
-		mq_lock(c, d))
+	if (!n || !may_be_registered(c, d, q) || mq_enter(c) || mq_lock(c, d))
 		return;
-	if (n->state == MQ_NOTIFY_ARMED && n->pid == c->pid)
+	if (n->state == MQ_NOTIFY_ARMED && n->pid == c->pid &&
+		n->closes != closes)
 		atom_store_release(&n->closes, closes);
 	lock_release(c, &d->s->lock);
 	mq_notify_end(c);
@@ -287,9 +305,7 @@ void mq_notify_after_exec(
 	if (!q || mq_enter(c))
 		return;
 	n = &q->notify;
-	if (atom_load_acquire(&n->state) != MQ_NOTIFY_ARMED ||
-		n->pid != c->pid || n->image == task_own(c)->epoch ||
-		mq_lock(c, d))
+	if (!may_be_registered(c, d, q) || mq_lock(c, d))
 		return;
 	if (n->state == MQ_NOTIFY_ARMED && n->pid == c->pid &&
 		n->image != task_own(c)->epoch &&
@@ -331,9 +347,7 @@ int mq_closing_concerns(const struct caller *c, const struct mq_desc *d)
 
 	if (!q || atom_load_acquire(&d->s->ident) != d->ident)
 		return 0;
-	return atom_load_acquire(&q->polled) ||
-	       (atom_load_acquire(&q->notify.state) == MQ_NOTIFY_ARMED &&
-		       q->notify.pid == c->pid);
+	return atom_load_acquire(&q->polled) || may_be_registered(c, d, q);
 }
 
 void mq_closing(struct caller *c, const struct mq_desc *d)

@@ -124,7 +124,8 @@ int mq_find_name(
 	struct caller *c, const char *name, size_t len, struct mq_desc *ret);
 
 /* Before close(2) of a descriptor by this process, and after it. Concerns: 0 if
- * nothing is done before; no lock is taken. */
+ * nothing is done before; no lock is taken (a queue in use counts as one that
+ * concerns). */
 int mq_closing_concerns(const struct caller *c, const struct mq_desc *d);
 void mq_closing(struct caller *c, const struct mq_desc *d);
 void mq_closed(struct caller *c, const struct mq_desc *d);
@@ -155,11 +156,12 @@ struct mq_event {
 int mq_set_notify(
 	struct caller *c, const struct mq_desc *d, const struct mq_event *ev);
 /* This process is about to call exec, which closes one of its descriptors of
- * the queue, or (0) none: with one its registration ends. Two loads where it
- * has none. */
+ * the queue, or (0) none: with one its registration ends. Some loads where it
+ * has none and the queue is not in use. */
 void mq_notify_executing(struct caller *c, const struct mq_desc *d, u32 closes);
 /* A registration that this process made before exec, which closed the queue:
- * all its descriptors were opened since. Two loads where there is none. */
+ * all its descriptors were opened since. Some loads where there is none and the
+ * queue is not in use. */
 void mq_notify_after_exec(
 	struct caller *c, const struct mq_desc *d, int (*opened_here)(int fd));
 /* After a registration with how == 2, by the same thread: 1 when a message
