@@ -95,11 +95,13 @@ s64 call_make(struct caller *c, const struct call *k, s64 *out)
 	case CALL_MQRECV:
 	case CALL_MQNOTIFY:
 	case CALL_MQUNLINK:
-	case CALL_MQOPEN:
-	case CALL_MQCLOSE:
 	case CALL_MQATTR:
 	case CALL_MQPOLL:
 		return mq_call_make(c, k, out);
+	case CALL_NOTIFY:
+	case CALL_NOTIFY_WAIT:
+	case CALL_MQCLOSE:
+		return notify_call_make(c, k);
 	case CALL_SHMGET:
 	case CALL_SHMAT:
 	case CALL_SHMDT:

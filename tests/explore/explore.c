@@ -55,6 +55,7 @@ static const struct scenario *const all[] = {
 	shm_scenarios,
 	key_scenarios,
 	lease_scenarios,
+	notify_scenarios,
 };
 static const struct scenario *scenarios[512];
 static u32 n_scenarios;

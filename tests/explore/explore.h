@@ -63,8 +63,9 @@ enum call_op {
 	CALL_MQRECV,
 	CALL_MQNOTIFY,
 	CALL_MQUNLINK,
-	CALL_MQOPEN,
 	CALL_MQCLOSE,
+	CALL_NOTIFY, /* arg: NOTIFY_* */
+	CALL_NOTIFY_WAIT,
 	CALL_MQATTR,
 	CALL_MQPOLL, /* arg: 1 = stays in poll */
 	CALL_MQACK,
@@ -76,6 +77,13 @@ enum call_op {
 	CALL_SHMSTAT,
 	CALL_SHMFORK,
 	CALL_FORK, /* arg: the child's actor */
+};
+
+/* Of CALL_NOTIFY. */
+enum {
+	NOTIFY_SIGNAL,
+	NOTIFY_THREAD, /* the caller is the helper thread */
+	NOTIFY_NOT,    /* take it back */
 };
 
 struct call {
@@ -152,16 +160,21 @@ struct scenario {
 };
 
 extern const struct scenario sem_scenarios[], msg_scenarios[], mq_scenarios[],
-	shm_scenarios[], key_scenarios[], lease_scenarios[];
+	shm_scenarios[], key_scenarios[], lease_scenarios[],
+	notify_scenarios[];
 
 /* mq.c's queue, with n messages of priority 1, names 1 to n; its descriptor. */
 struct mq_desc;
 void mq_queue_make(struct caller *c, u32 n, u32 max);
 struct mq_desc mq_queue(const struct caller *c);
+/* Its calls are by this descriptor from now on, the one before is closed; NULL:
+ * by none. */
+void mq_queue_use(const struct mq_desc *d);
 
 /* In the actor: make one call. */
 s64 call_make(struct caller *c, const struct call *k, s64 *out);
 s64 mq_call_make(struct caller *c, const struct call *k, s64 *out);
+s64 notify_call_make(struct caller *c, const struct call *k);
 s64 shm_call_make(struct caller *c, const struct call *k, s64 *out);
 extern s32 object_id[8]; /* set by a scenario's setup */
 

@@ -327,6 +327,16 @@ struct mq_desc mq_queue(const struct caller *c)
 	return here(c);
 }
 
+void mq_queue_use(const struct mq_desc *d)
+{
+	if (queue.fd >= 0)
+		close(queue.fd);
+	if (d)
+		queue = *d;
+	else
+		queue.fd = -1;
+}
+
 static void empty(struct caller *c)
 {
 	make(c, 0, 2, 0);
