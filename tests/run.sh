@@ -553,7 +553,7 @@ suite_crash() {
 }
 
 suite_explore() {
-    local total=180
+    local total=220
     if [[ ! -x $tests/explore/explore ]]; then
         skip explore "no tests/explore in this tree"
         return

@@ -30,6 +30,10 @@ void baton_wait(void)
 		raw_futex(&self->go, 0, 0, NULL);
 	self->go = 0;
 	self->state = ACTOR_RUNNING;
+	if (self->signal) {
+		self->signal = 0;
+		handler_raise();
+	}
 }
 
 void actor_park(u32 state)

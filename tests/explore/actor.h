@@ -21,6 +21,7 @@
 #define MAX_CALLS 6u
 #define MAX_BUFFER 64u
 #define CALL_OUT 6u
+#define HANDLER MAX_CALLS /* its call's place among an actor's */
 /* Steps of one actor in one run beyond which it is taken for endless. */
 #define MAX_STEPS 12000u
 #define STACK_START 0x7ffff000u
@@ -48,6 +49,7 @@ struct point {
 	u64 off;  /* in the registry, or as above */
 	u64 hash; /* of the state before it */
 	void *pc;
+	u32 section;  /* number of the section that it is in; 0 = in none */
 	u16 buffered; /* stores in the actor's buffer */
 	unsigned char kind, actor, size, woke;
 };
@@ -77,6 +79,9 @@ struct actor {
 	u32 n_words;	/* it sleeps on: */
 	u64 words[10];	/* offsets in the registry; or ~0 */
 	u64 deadline;	/* virtual; 0 = none */
+	u32 signal;  /* one is to come as soon as it has the baton */
+	u32 handled; /* its signal came, or is to */
+	u32 woken;   /* it came in its sleep in a queue */
 	u32 no_barrier; /* membarrier is refused */
 	u32 tso;	/* has a store buffer */
 	u32 endless;
@@ -93,13 +98,14 @@ struct actor {
 		u32 size;
 	} buffer[MAX_BUFFER];
 	u32 n_calls; /* begun */
+	u32 calls_then; /* as many as the handler ran */
 	struct {
 		u64 begun,
 			ended; /* twice the points so far, and 1 or 2; 0 = not yet */
 		s64 result;
 		u32 must; /* has had its effect, ended or not */
 		s64 out[CALL_OUT];
-	} calls[MAX_CALLS];
+	} calls[MAX_CALLS + 1]; /* the last one: the handler's */
 	u64 died; /* as ended */
 };
 
@@ -147,6 +153,15 @@ void actor_leave(void) __attribute__((noreturn));
 void actor_born(void);
 /* A call of the script begins. */
 void actor_begin(u32 which);
+
+/*
+ * The program's signal handler (handler.c): set it, where a sleep that it
+ * interrupts is restarted or not; have it run in the running thread, or in
+ * another one, which sleeps in the kernel.
+ */
+void handler_install(void (*handler)(int), int restarts);
+void handler_raise(void);
+void handler_send(const struct actor *a);
 
 /* In the controller: record what a look at region touches, bounded; 0 ends
  * that. A look that never ends leaves by siglongjmp(probe_end, PROBE_*). */

@@ -2,6 +2,7 @@
 /*
  * An actor makes one call of its script.
  */
+#include <stdlib.h>
 #include "explore.h"
 #include "msg/msg.h"
 #include "msg/msglease.h"
@@ -12,8 +13,11 @@ struct message {
 	u64 name;
 	char rest[MESSAGE_MOST];
 };
+static __thread struct message messages[2];
 
-s64 call_make(struct caller *c, const struct call *k, s64 *out)
+__thread u32 call_depth;
+
+static s64 make(struct caller *c, const struct call *k, s64 *out)
 {
 	s32 id = object_id[k->obj];
 	struct sop sops[3];
@@ -46,25 +50,25 @@ s64 call_make(struct caller *c, const struct call *k, s64 *out)
 	case CALL_NCNT:
 		return sem_getncnt(c, id, (s32)k->arg[0]);
 	case CALL_MSGSND: {
-		static __thread struct message m;
+		struct message *m = &messages[call_depth & 1];
 
-		m.type = k->arg[0];
-		m.name = (u64)k->arg[2];
+		m->type = k->arg[0];
+		m->name = (u64)k->arg[2];
 		for (i = 8; i < (u32)k->arg[1]; i++)
-			m.rest[i - 8] = (char)(m.name + i);
-		return msg_send(c, id, &m, (u64)k->arg[1], (s32)k->n, 0);
+			m->rest[i - 8] = (char)(m->name + i);
+		return msg_send(c, id, m, (u64)k->arg[1], (s32)k->n, 0);
 	}
 	case CALL_MSGRCV: {
-		static __thread struct message m;
+		struct message *m = &messages[call_depth & 1];
 
-		m.name = 0;
-		ret = msg_receive(c, id, &m,
-			k->arg[1] ? (u64)k->arg[1] : sizeof(m) - 8, k->arg[0],
+		m->name = 0;
+		ret = msg_receive(c, id, m,
+			k->arg[1] ? (u64)k->arg[1] : sizeof(*m) - 8, k->arg[0],
 			(s32)k->n, 0);
-		out[0] = (s64)m.name;
-		out[1] = m.type;
+		out[0] = (s64)m->name;
+		out[1] = m->type;
 		for (i = 8; ret > 0 && i < ret; i++)
-			if (m.rest[i - 8] != (char)(m.name + i))
+			if (m->rest[i - 8] != (char)(m->name + i))
 				return -EIO;
 		return ret;
 	}
@@ -114,4 +118,26 @@ s64 call_make(struct caller *c, const struct call *k, s64 *out)
 	default:
 		return -ENOSYS;
 	}
+}
+
+s64 call_make(struct caller *c, const struct call *k, s64 *out)
+{
+	s64 ret;
+
+	call_depth++;
+	ret = make(c, k, out);
+	call_depth--;
+	return ret;
+}
+
+void other_make(struct caller *c)
+{
+	object_id[OTHER] = sem_get(c, 0 /* IPC_PRIVATE */, 1, 0600);
+	if (object_id[OTHER] < 0)
+		abort();
+}
+
+s64 other_value(struct caller *c)
+{
+	return sem_getval(c, object_id[OTHER], 0);
 }

@@ -18,6 +18,7 @@
  * and below the instrumented core (hook.h), in the actors:
  *
  *   actor.c    the thread that is one
+ *   handler.c  its signal handler
  *   point.c    the points
  *   memory.c   accesses to memory
  *   syscall.c  system calls
@@ -26,10 +27,12 @@
  * A schedule is a list of decisions. Its text is their list, by dots: an
  * actor's letter, A to H, with the number of points that it passes before
  * somebody else goes on (none: until it sleeps or ends); `b` behind the number:
- * its store buffer is kept back meanwhile; kX: X is killed (SIGKILL) where it
- * stands; wXn: X dies, but the kernel's walk of its robust list stops behind n
- * entries, and goes on when X is named the next time. After the last decision
- * each runs on until it sleeps or ends, the first that can first.
+ * its store buffer is kept back meanwhile; sX: a signal comes to X, which goes
+ * on with its handler, or, in a section, has that at its end; kX: X is killed
+ * (SIGKILL) where it stands; wXn: X dies, but the kernel's walk of its robust
+ * list stops behind n entries, and goes on when X is named the next time. After
+ * the last decision each runs on until it sleeps or ends, the first that can
+ * first.
  */
 #ifndef EXPLORE_H
 #define EXPLORE_H
@@ -114,11 +117,16 @@ struct call {
 #define ACTOR_THREAD 1024u
 /* Has no records in the registry before its first call. */
 #define ACTOR_NEW 2048u
+/* Its handler is set with SA_RESTART. */
+#define ACTOR_RESTARTS 4096u
 
 struct actor_def {
 	u32 flags;
 	void (*prelude)(struct caller *c);
 	struct call calls[MAX_CALLS];
+	/* Of its signal handler, which runs once at most: wherever the
+	 * schedule has the signal come, or not at all. */
+	struct call handler;
 };
 
 struct model; /* a state of the facility's sequential model */
@@ -173,10 +181,32 @@ void mq_queue_use(const struct mq_desc *d);
 
 /* In the actor: make one call. */
 s64 call_make(struct caller *c, const struct call *k, s64 *out);
+/* How many calls of this thread are under way: the handler's has buffers of its
+ * own. */
+extern __thread u32 call_depth;
 s64 mq_call_make(struct caller *c, const struct call *k, s64 *out);
 s64 notify_call_make(struct caller *c, const struct call *k);
 s64 shm_call_make(struct caller *c, const struct call *k, s64 *out);
 extern s32 object_id[8]; /* set by a scenario's setup */
+/* An object that is none of the scenario's: a set of one semaphore, which only
+ * handlers' calls of COUNT change: how often these were made, the judge sees.
+ */
+#define OTHER 7
+#define COUNT                                     \
+	{                                         \
+		CALL_SEMOP, OTHER, {0}, 1,        \
+		{                                 \
+			{                         \
+				0, 1, 0           \
+			}                         \
+		}                                 \
+	}
+void other_make(struct caller *c);
+s64 other_value(struct caller *c);
+static inline int is_other(const struct call *k)
+{
+	return k->op == CALL_SEMOP && k->obj == OTHER;
+}
 
 /* ---- runs ---- */
 
@@ -189,7 +219,7 @@ enum decision_kind {
 #define MAX_DECISIONS 28u
 
 struct decision {
-	u32 kind : 4, actor : 4, n : 12, keep : 1;
+	u32 kind : 4, actor : 4, n : 12, keep : 1, signal : 1;
 };
 struct schedule {
 	unsigned char n, preemptions, kills, turns;
@@ -203,6 +233,7 @@ struct segment {
 	u32 actor, from, to; /* points */
 	u32 runnable;	     /* who else could have, at its start */
 	u32 alive;	     /* who could have been killed there */
+	u32 signalable;	     /* to whom a signal could have come */
 	u64 hash;	     /* of the state at its start */
 	int by_default;	     /* not a decision of the schedule */
 	int killed;	     /* not a stretch: a death */
@@ -244,6 +275,8 @@ void run_schedule(const struct schedule *s,
 	int (*chooser)(u32 runnable, u32 alive, struct decision *ret));
 /* In the actor: make actor i. Its number, or -errno. */
 s64 run_fork(struct caller *c, u32 i);
+/* To whom a signal may come: bits. */
+u32 run_signalable(void);
 /* Until whoever is idle has handled the signals that were sent to it. */
 void signals_settle(void);
 void run_init(void);

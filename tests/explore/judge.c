@@ -112,18 +112,57 @@ static struct waiter *waiter_of(struct caller *c, u32 i)
 
 /* ---- the order of calls ---- */
 
-#define MAX_EVENTS (MAX_ACTORS * (MAX_CALLS + 1))
+#define MAX_EVENTS (MAX_ACTORS * (MAX_CALLS + 2))
+#define DEATH (MAX_CALLS + 1) /* as a call */
 #define MODEL_SIZE 2048u
 /* Orders tried at most; beyond, nothing is said. */
 #define MAX_ORDERS 200000u
 
 static struct event_of {
-	u32 actor, call; /* call MAX_CALLS: its death */
+	u32 actor, call; /* HANDLER: its handler's; DEATH */
 	u64 begun, ended;
 	int must, known;
 } events[MAX_EVENTS];
 static u32 n_events, orders, best_why;
 static char model_why[256];
+
+static const struct call *call_of(u32 actor, u32 call)
+{
+	const struct actor_def *def = &run.scn->actors[actor];
+
+	return call == HANDLER ? &def->handler : &def->calls[call];
+}
+
+/*
+ * When it had its effect at the latest. Who slept as the signal came is out of
+ * its queue before its handler runs: the call has been granted by then, or was
+ * interrupted, or begins again after it.
+ */
+static u64 end_of(u32 actor, u32 call)
+{
+	const struct actor *a = &ctl->actors[actor];
+
+	if (a->woken && call == a->calls_then - 1 &&
+		!(run.scn->actors[actor].flags & ACTOR_RESTARTS))
+		return a->calls[HANDLER].begun - 1;
+	return a->calls[call].ended;
+}
+
+/* Interrupted in its sleep by the actor's handler: nothing was done. */
+static int interrupted(const struct actor *a, u32 call)
+{
+	return call != HANDLER && a->calls[call].ended &&
+	       a->calls[call].result == -EINTR && a->calls[HANDLER].begun &&
+	       a->calls[HANDLER].begun > a->calls[call].begun &&
+	       a->calls[HANDLER].begun < a->calls[call].ended;
+}
+
+static u32 call_under_way(const struct actor *a)
+{
+	return a->calls[HANDLER].begun && !a->calls[HANDLER].ended
+		       ? HANDLER
+		       : a->n_calls - 1;
+}
 
 static void collect(void)
 {
@@ -133,26 +172,33 @@ static void collect(void)
 	for (i = 0; i < run.n_actors; i++) {
 		const struct actor *a = &ctl->actors[i];
 
-		for (k = 0; k < a->n_calls; k++) {
+		for (k = 0; k <= HANDLER; k++) {
 			int known = a->calls[k].ended != 0;
 
-			/* Not ended: of a dead actor, perhaps made; of a
-			 * sleeper, not. */
-			if (!known && a->state != ACTOR_DEAD)
+			if (!a->calls[k].begun || interrupted(a, k) ||
+				is_other(call_of(i, k)))
+				continue;
+
+			/* Not ended: of a dead actor, perhaps made, and of one
+			 * in whose midst a handler sleeps; of a sleeper, not.
+			 */
+			if (!known && a->state != ACTOR_DEAD &&
+				k == call_under_way(a))
 				continue;
 			events[n_events++] =
 				(struct event_of){i, k, a->calls[k].begun,
-					known ? a->calls[k].ended : ~0ULL,
+					known ? end_of(i, k) : ~0ULL,
 					known || a->calls[k].must, known};
 		}
 		if (a->died)
 			events[n_events++] = (struct event_of){
-				i, MAX_CALLS, a->died, ~0ULL, 1, 0};
+				i, DEATH, a->died, ~0ULL, 1, 0};
 	}
 }
 
 /* May it come next: nothing that is left has ended before it began, and of its
- * actor nothing stands before it. */
+ * actor nothing stands before it. (Its handler's call comes in the midst of
+ * another.) */
 static int may_be_next(u64 done, u32 e)
 {
 	u32 i;
@@ -163,10 +209,24 @@ static int may_be_next(u64 done, u32 e)
 		if (events[i].must && events[i].ended < events[e].begun)
 			return 0;
 		if (events[i].actor == events[e].actor && i < e &&
-			events[i].must)
+			events[i].must &&
+			(events[e].call == DEATH ||
+				(events[e].call != HANDLER &&
+					events[i].call != HANDLER)))
 			return 0;
 	}
 	return 1;
+}
+
+/* What a dead actor has not ended comes before its death or not at all. */
+static u64 events_of(u32 actor)
+{
+	u64 mask = 0;
+	u32 i;
+
+	for (i = 0; i < n_events; i++)
+		mask |= (u64)(events[i].actor == actor) << i;
+	return mask;
 }
 
 static int any_sleeper_could(const void *m)
@@ -181,8 +241,7 @@ static int any_sleeper_could(const void *m)
 			continue;
 		memcpy(after, m, run.scn->model->size);
 		if (run.scn->model->apply(after, i,
-			    &run.scn->actors[i].calls[a->n_calls - 1], 0, 0,
-			    NULL)) {
+			    call_of(i, call_under_way(a)), 0, 0, NULL)) {
 			snprintf(model_why, sizeof(model_why),
 				"the call of %c, asleep, is possible", 'A' + i);
 			return 1;
@@ -218,21 +277,16 @@ static int find_order(const void *m, u64 done)
 		if ((done >> e & 1) || !may_be_next(done, e))
 			continue;
 		memcpy(after, m, model->size);
-		if (v->call == MAX_CALLS)
+		if (v->call == DEATH)
 			model->death(after, v->actor);
 		else if (!model->apply(after, v->actor,
-				 &run.scn->actors[v->actor].calls[v->call],
-				 v->known, a->calls[v->call].result,
+				 call_of(v->actor, v->call), v->known,
+				 a->calls[v->call].result,
 				 a->calls[v->call].out))
 			continue;
-		/* A call of a dead actor cannot come after its death. */
 		ret = find_order(after,
 			done | 1ULL << e |
-				(v->call == MAX_CALLS && e &&
-							events[e - 1].actor ==
-								v->actor
-						? 1ULL << (e - 1)
-						: 0));
+				(v->call == DEATH ? events_of(v->actor) : 0));
 		if (ret == 1)
 			return 1;
 		if (ret > best)
@@ -256,12 +310,40 @@ static void say_history(char *buf, u32 cap)
 			else
 				n += snprintf(buf + n, cap - n, " -");
 		}
+		if (a->calls[HANDLER].begun && n < cap)
+			n += snprintf(buf + n, cap - n,
+				a->calls[HANDLER].ended ? " (handler %ld)"
+							: " (handler -)",
+				(long)a->calls[HANDLER].result);
 		if (n < cap)
 			n += snprintf(buf + n, cap - n, "%s",
 				a->state == ACTOR_DEAD	    ? " dead"
 				: a->state == ACTOR_BLOCKED ? " asleep"
 							    : "");
 	}
+}
+
+/* ---- the other object ---- */
+
+static s64 other_is;
+
+/* As often as a handler's call ended; once more where one was killed in it. */
+static int other_wrong(char *buf, u32 cap)
+{
+	s64 least = 0, most = 0;
+	u32 i;
+
+	for (i = 0; i < run.n_actors; i++) {
+		const struct actor *a = &ctl->actors[i];
+
+		if (!is_other(&run.scn->actors[i].handler))
+			continue;
+		least += a->calls[HANDLER].ended != 0;
+		most += a->calls[HANDLER].begun != 0;
+	}
+	snprintf(buf, cap, "the handlers' semaphore is %ld, not %ld to %ld",
+		(long)other_is, (long)least, (long)most);
+	return most && (other_is < least || other_is > most);
 }
 
 /* ---- the judgement ---- */
@@ -293,6 +375,7 @@ static int look(struct caller *c)
 		go_on(c);
 		broken[0] = 0;
 		check_region(&c->region, on_invariant, NULL);
+		other_is = object_id[OTHER] < 0 ? 0 : other_value(c);
 		find_sleepers(c);
 		if (run.scn->drain && !broken[0]) {
 			run.scn->drain(c);
@@ -336,6 +419,10 @@ int judge(int last)
 		snprintf(line, sizeof(line), "invariants broken:%s;%s", broken,
 			calls);
 		blame(INVARIANT, line);
+		return 0;
+	}
+	if (other_wrong(line, sizeof(line))) {
+		blame(WRONG, line);
 		return 0;
 	}
 	if (could && !last)

@@ -185,5 +185,12 @@ const struct scenario key_scenarios[] = {
 	{SCENARIO("remove-create-find", setup),
 		.actors = {{.calls = {RMID}}, {.calls = {GET(1, 2, CREAT)}},
 			{.calls = {FIND(1, 0)}}}},
+	/* A's signal handler makes a call, too. */
+	{SCENARIO("handler-create", setup_no_request),
+		.actors = {{0, NULL, {GET(2, 1, CREAT)}, GET(3, 2, CREAT)},
+			{.calls = {GET(2, 1, CREAT)}}}},
+	{SCENARIO("handler-remove", setup),
+		.actors = {{0, NULL, {GET(1, 3, CREAT)}, RMID},
+			{.calls = {FIND(1, 3)}}}},
 	{0},
 };

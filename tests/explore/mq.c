@@ -48,22 +48,28 @@ s64 mq_call_make(struct caller *c, const struct call *k, s64 *out)
 	static struct {
 		u64 name;
 		char rest[MESSAGE_MOST];
-	} m;
+	} messages[2];
 	struct mq_event event = {.signo = SIGUSR2};
 	struct mq_desc d = here(c);
 	struct mq_stat st;
-	u32 prio = 0;
+	u32 prio = 0, at = call_depth & 1;
 	s64 ret;
 
 	switch (k->op) {
 	case CALL_MQSEND:
-		m.name = (u64)k->arg[2];
-		return mqueue_send(
-			c, &d, &m, (u64)k->arg[1], (u32)k->arg[0], NULL);
+		messages[at].name = (u64)k->arg[2];
+		do
+			ret = mqueue_send(c, &d, &messages[at],
+				(u64)k->arg[1], (u32)k->arg[0], NULL);
+		while (ret == -MQ_ERESTART);
+		return ret;
 	case CALL_MQRECV:
-		m.name = 0;
-		ret = mqueue_receive(c, &d, &m, sizeof(m), &prio, NULL);
-		out[0] = (s64)m.name;
+		messages[at].name = 0;
+		do
+			ret = mqueue_receive(c, &d, &messages[at],
+				sizeof(messages[at]), &prio, NULL);
+		while (ret == -MQ_ERESTART);
+		out[0] = (s64)messages[at].name;
 		out[1] = prio;
 		return ret;
 	case CALL_MQNOTIFY:
@@ -341,6 +347,11 @@ static void empty(struct caller *c)
 {
 	make(c, 0, 2, 0);
 }
+static void empty_other(struct caller *c)
+{
+	make(c, 0, 2, 0);
+	other_make(c);
+}
 static void one_of_two(struct caller *c)
 {
 	make(c, 1, 2, 0);
@@ -521,5 +532,48 @@ const struct scenario mq_scenarios[] = {
 		.actors = {{ACTOR_IMMORTAL, NULL, {POLL(1)}},
 			{.calls = {POLL(0)}},
 			{.calls = {SEND(1, 11), RECEIVE}}}},
+	/* A's signal handler makes a call, too. */
+	{SCENARIO("handler-send", empty),
+		.actors = {{0, NULL, {SEND(1, 11)}, SEND(2, 12)},
+			{.calls = {RECEIVE}}}},
+	{SCENARIO("handler-receive", full),
+		.actors = {{0, NULL, {RECEIVE}, RECEIVE},
+			{.calls = {SEND_LARGE(1, 11)}}}},
+	{SCENARIO("handler-large", one_of_two),
+		.actors = {{0, NULL, {SEND_LARGE(1, 11)}, RECEIVE},
+			{.calls = {ATTR}}}},
+	{SCENARIO("handler-other", empty_other),
+		.actors = {{0, NULL, {SEND(1, 11)}, COUNT},
+			{.calls = {RECEIVE}}}},
+	{SCENARIO("handler-notify", empty),
+		.actors = {{0, NULL, {SEND(1, 11)}, NOTIFY},
+			{ACTOR_IMMORTAL, NULL, {NOTIFY}}}},
+	{SCENARIO("handler-unlink", empty),
+		.actors = {{0, NULL, {NOTIFY}, UNLINK},
+			{.calls = {SEND(1, 11)}}}},
+	{SCENARIO("handler-sleeper", empty),
+		.actors = {{ACTOR_FIRST, NULL, {RECEIVE}, SEND(2, 12)},
+			{.calls = {SEND(1, 11)}}}},
+	{SCENARIO("handler-sleeper-restarts", empty),
+		.actors = {{ACTOR_FIRST | ACTOR_RESTARTS, NULL, {RECEIVE},
+				   SEND(2, 12)},
+			{.calls = {SEND(1, 11)}},
+			{ACTOR_FIRST, NULL, {RECEIVE}}}},
+	/* The handler sleeps in its turn. */
+	{SCENARIO("handler-sleeps", empty),
+		.actors = {{ACTOR_FIRST | ACTOR_RESTARTS, NULL, {RECEIVE},
+				   RECEIVE},
+			{.calls = {SEND(1, 11), SEND(2, 12)}}}},
+	{SCENARIO("handler-sleeper-other", empty_other),
+		.actors = {{ACTOR_FIRST, NULL, {RECEIVE}, COUNT},
+			{.calls = {SEND(1, 11)}}}},
+	{SCENARIO("handler-full", full),
+		.actors = {{ACTOR_FIRST | ACTOR_RESTARTS, NULL, {SEND(1, 11)},
+				   RECEIVE},
+			{.calls = {RECEIVE}}}},
+	{SCENARIO("handler-poll", empty_looked_at),
+		.actors = {{0, NULL, {POLL(0)}, SEND(1, 11)},
+			{.calls = {SEND(2, 12)}},
+			{ACTOR_IMMORTAL | ACTOR_FIRST, NULL, {POLL(1)}}}},
 	{0},
 };

@@ -223,6 +223,16 @@ static void one(struct caller *c)
 {
 	make(c, 1, 8, 0);
 }
+static void one_other(struct caller *c)
+{
+	make(c, 1, 8, 0);
+	other_make(c);
+}
+static void empty_other(struct caller *c)
+{
+	make(c, 0, 0, 0);
+	other_make(c);
+}
 static void three(struct caller *c)
 {
 	make(c, 3, 8, 0);
@@ -527,6 +537,42 @@ const struct scenario msg_scenarios[] = {
 	{SCENARIO("biased-no-barrier", empty),
 		.actors = {{ACTOR_TSO, biased, {SEND(1, 8, 11)}},
 			{ACTOR_NO_BARRIER, NULL, {SEND(1, 8, 12)}}}},
+	/* A's signal handler makes a call, too. */
+	{SCENARIO("handler-send", one),
+		.actors = {{0, NULL, {SEND(1, 8, 11)}, SEND(2, 8, 12)},
+			{.calls = {RECEIVE_NOWAIT(0)}}}},
+	{SCENARIO("handler-receive", three),
+		.actors = {{0, NULL, {RECEIVE_NOWAIT(0)}, RECEIVE_NOWAIT(0)},
+			{.calls = {RECEIVE_NOWAIT(0)}}}},
+	{SCENARIO("handler-large", large_ones),
+		.actors = {{0, NULL, {RECEIVE_NOWAIT(0)}, SEND(1, 3500, 11)},
+			{.calls = {RECEIVE_NOWAIT(0)}}}},
+	{SCENARIO("handler-other", one_other),
+		.actors = {{0, NULL, {RECEIVE_NOWAIT(0)}, COUNT},
+			{.calls = {SEND(1, 8, 11)}}}},
+	{SCENARIO("handler-rmid", one),
+		.actors = {{0, NULL, {SEND(1, 8, 11)}, RMID},
+			{.calls = {RECEIVE_NOWAIT(0)}}}},
+	{SCENARIO("handler-biased", one),
+		.actors = {{0, biased, {SEND(1, 8, 11)}, RECEIVE_NOWAIT(0)},
+			{.calls = {SEND(1, 8, 12)}}}},
+	{SCENARIO("handler-sleeper", empty),
+		.actors = {{ACTOR_FIRST, NULL, {RECEIVE(0)}, SEND(2, 8, 12)},
+			{.calls = {SEND(1, 8, 11)}}}},
+	{SCENARIO("handler-sleeper-large", empty),
+		.actors = {{ACTOR_FIRST, NULL, {RECEIVE(0)}, RECEIVE_NOWAIT(0)},
+			{.calls = {SEND(1, 3000, 11)}}}},
+	/* The handler sleeps in its turn. */
+	{SCENARIO("handler-sleeps", empty),
+		.actors = {{ACTOR_FIRST, NULL, {RECEIVE(2)}, RECEIVE(1)},
+			{.calls = {SEND(1, 8, 11), SEND(2, 8, 12)}}}},
+	{SCENARIO("handler-sleeper-other", empty_other),
+		.actors = {{ACTOR_FIRST, NULL, {RECEIVE(0)}, COUNT},
+			{.calls = {SEND(1, 8, 11)}}}},
+	{SCENARIO("handler-full", full),
+		.actors = {{ACTOR_FIRST, NULL, {SEND(1, 8, 11)},
+				   RECEIVE_NOWAIT(0)},
+			{.calls = {RECEIVE_NOWAIT(0)}}}},
 	{.name = "msg.rmid-reused",
 		.model = &model_reused,
 		.setup = queue_and_set,

@@ -412,6 +412,17 @@ const struct scenario notify_scenarios[] = {
 			{0, opened, {SEND}}}},
 	{SCENARIO("close-close"),
 		.actors = {{0, opened, {CLOSE}}, {0, opened, {UNLINK, CLOSE}}}},
+	/* A's signal handler makes a call, too. */
+	{SCENARIO("handler-registers"),
+		.actors = {{0, opened, {SEND},
+				   CALL(CALL_NOTIFY, NOTIFY_SIGNAL, 0, 0)},
+			{0, opened, {BY_SIGNAL}}}},
+	{SCENARIO("handler-take-back"),
+		.actors = {{0, opened, {BY_SIGNAL, CLOSE}, TAKE_BACK},
+			{0, opened, {SEND}}}},
+	{SCENARIO("handler-unlink"),
+		.actors = {{0, opened, {BY_SIGNAL, CLOSE}, UNLINK},
+			{0, opened, {SEND, CLOSE}}}},
 	/* B is A's child: it has the queue open, and is not registered. */
 	{SCENARIO("child-send"),
 		.actors = {{0, opened, {BY_SIGNAL, MAKE_CHILD(1)}},

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 #include "point.h"
+#include "entry/process.h"
 
 #define SPINNING_AFTER 3000u
 #define PROBE_MOST 3000000u
@@ -17,6 +18,7 @@ char *point_base;
 __thread struct point_store point_pending;
 __thread struct point_look point_last;
 __thread unsigned long point_cycles;
+__thread u32 point_sections;
 int point_probing;
 u32 point_probe_sleeps;
 static u32 probe_steps;
@@ -128,7 +130,7 @@ void point_begin(void)
 	robust = self->robust;
 	point_pending.size = 0;
 	point_last.paused = 0;
-	point_cycles = 0;
+	point_cycles = point_sections = 0;
 }
 
 /* ---- points ---- */
@@ -154,6 +156,7 @@ void point_record(u32 kind, u64 off, u32 size, void *pc)
 		p->off = off;
 		p->hash = state_hash();
 		p->pc = pc;
+		p->section = process_caller.in_section ? point_sections : 0;
 		p->buffered = (u16)self->n_buffer;
 		p->kind = (unsigned char)kind;
 		p->actor = (unsigned char)self_idx;
@@ -235,6 +238,8 @@ void point_write(void *p, u32 size, void *pc)
 	}
 	point_fold();
 	if (!point_shared(p, &off)) {
+		if (p == &process_caller.in_section)
+			point_sections++;
 		if ((u64)(uintptr_t)p - robust < sizeof(struct sys_robust_head))
 			point_record(
 				POINT_ROBUST, (uintptr_t)p - robust, 8, pc);

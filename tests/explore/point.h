@@ -30,6 +30,7 @@ extern char *point_base; /* of the registry that is looked at */
 extern __thread struct point_store point_pending;
 extern __thread struct point_look point_last; /* what was read last */
 extern __thread unsigned long point_cycles;
+extern __thread u32 point_sections; /* how often one began or ended */
 extern int point_probing; /* probe_arm */
 extern u32 point_probe_sleeps;
 

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "run.h"
+#include "entry/process.h"
 #include "registry/identity.h"
 #include "shm/shmfork.h"
 
@@ -208,6 +209,20 @@ static void play(u32 i, struct caller *c)
 	actor_disarm();
 }
 
+/* The program's, in the midst of whatever call: makes one more. */
+static void on_signal(int sig)
+{
+	struct actor *a = &ctl->actors[own_idx];
+
+	(void)sig;
+	actor_begin(HANDLER);
+	a->calls_then = a->n_calls;
+	a->calls[HANDLER].begun = 2 * ctl->n_points + 1;
+	a->calls[HANDLER].result = call_make(&process_caller,
+		&run.scn->actors[own_idx].handler, a->calls[HANDLER].out);
+	a->calls[HANDLER].ended = 2 * ctl->n_points + 2;
+}
+
 static void use_own_list(struct actor *a)
 {
 	run_robust->next = run_robust;
@@ -258,21 +273,22 @@ static void tell_ready(u32 what)
 static void *thread_main(void *arg)
 {
 	u32 i = (u32)(uintptr_t)arg;
-	struct caller c = driver;
+	struct caller *c = &process_caller;
 
 	if (raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0) != ctl->actors[i].pid) {
 		tell_ready(OTHER_NUMBER);
 		return NULL;
 	}
 	own_idx = i;
+	*c = driver;
 	/* Its list is its libc's, which has registered it. */
-	prepare(i, &c);
-	ctl->actors[i].robust = (uintptr_t)c.robust;
+	prepare(i, c);
+	ctl->actors[i].robust = (uintptr_t)c->robust;
 	actor_arm(i);
 	tell_ready(i + 1);
 	actor_born();
 	actor_disarm();
-	play_and_stay(i, &c);
+	play_and_stay(i, c);
 }
 
 /* The next number that the kernel gives in this pid namespace. */
@@ -323,7 +339,7 @@ static __attribute__((noreturn)) void actor_main(u32 i)
 {
 	struct actor *a = &ctl->actors[i];
 	struct sigaction sa = {.sa_handler = actor_signal};
-	struct caller c = driver;
+	struct caller *c = &process_caller;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	use_own_list(a);
@@ -332,12 +348,15 @@ static __attribute__((noreturn)) void actor_main(u32 i)
 	/* No answer from within the handler of a signal that came before. */
 	sigaddset(&sa.sa_mask, SIGUSR1);
 	sigaction(SIGUSR2, &sa, NULL);
-	prepare(i, &c);
+	handler_install(on_signal,
+		(run.scn->actors[i].flags & ACTOR_RESTARTS) != 0);
+	*c = driver;
+	prepare(i, c);
 	start_threads(i);
 	actor_arm(i);
 	actor_park(ACTOR_READY);
 	actor_disarm();
-	play_and_stay(i, &c);
+	play_and_stay(i, c);
 }
 
 /* ---- an actor that another makes ---- */

@@ -72,6 +72,20 @@ static u32 alive(void)
 	return mask;
 }
 
+u32 run_signalable(void)
+{
+	u32 i, mask = 0;
+
+	for (i = 0; i < run.n_actors; i++) {
+		const struct actor *a = &ctl->actors[i];
+
+		if (run.scn->actors[i].handler.op && !a->handled &&
+			(a->state == ACTOR_READY || a->state == ACTOR_BLOCKED))
+			mask |= 1u << i;
+	}
+	return mask & ~walk_done;
+}
+
 static u64 whole_hash(void)
 {
 	u64 sum = 0;
@@ -99,14 +113,14 @@ static void do_decision(struct decision d, int by_default)
 	g->from = g->to = ctl->n_points;
 	g->runnable = runnable();
 	g->alive = alive();
+	g->signalable = run_signalable();
 	g->hash = whole_hash();
 	g->by_default = by_default;
 	g->killed = d.kind != GO;
-	if (!(d.kind == GO ? g->runnable : g->alive | walk_done) >> d.actor) {
-		run.verdict = VOID;
-		return;
-	}
-	if (!((d.kind == GO ? g->runnable : g->alive) & 1u << d.actor)) {
+	if (!((d.kind != GO	? g->alive
+		      : d.signal ? g->signalable
+				 : g->runnable) &
+		    1u << d.actor)) {
 		run.verdict = VOID;
 		return;
 	}
@@ -120,6 +134,8 @@ static void do_decision(struct decision d, int by_default)
 	} else if (walk_done & 1u << d.actor) {
 		walk_on(d.actor, ~0u);
 	} else {
+		if (d.signal)
+			turn_signal(d.actor);
 		a->stop_at = d.n == GO_ON ? ~0u : a->steps + d.n;
 		a->keep = d.keep;
 		turn_give(d.actor);
@@ -301,6 +317,7 @@ void run_setup(const struct scenario *scn)
 	memset(ctl, 0, sizeof(*ctl));
 	ctl->now = CLOCK_START;
 	run.scn = scn;
+	object_id[OTHER] = -1;
 	for (i = 0; i < MAX_ACTORS && scn->actors[i].calls[0].op; i++)
 		;
 	run.n_actors = i;

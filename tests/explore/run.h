@@ -22,6 +22,8 @@ void turn_settle(void);
 void turn_give(u32 i);
 /* Its time is up. */
 void turn_fire(u32 i);
+/* A signal comes to it: before the turn in which it runs its handler. */
+void turn_signal(u32 i);
 
 /* process.c: actor i's */
 void process_begin(u32 i); /* as it is before a run */

@@ -46,7 +46,8 @@ void schedule_text(const struct schedule *s, char *buf, u32 cap)
 		struct decision d = s->d[i];
 
 		n += snprintf(buf + n, cap - n, "%s%s%c", i ? "." : "",
-			d.kind == KILL	 ? "k"
+			d.signal	 ? "s"
+			: d.kind == KILL ? "k"
 			: d.kind == WALK ? "w"
 					 : "",
 			'A' + d.actor);
@@ -65,7 +66,11 @@ int schedule_parse(const char *text, struct schedule *ret)
 
 		if (ret->n == MAX_DECISIONS)
 			return -1;
-		*d = (struct decision){GO, 0, GO_ON, 0};
+		*d = (struct decision){GO, 0, GO_ON, 0, 0};
+		if (*text == 's') {
+			d->signal = 1;
+			text++;
+		}
 		if (*text == 'k' || *text == 'w')
 			d->kind = *text++ == 'k' ? KILL : WALK;
 		if (*text < 'A' || *text >= 'A' + (int)MAX_ACTORS)
@@ -167,7 +172,8 @@ static void child(const struct schedule *base, u64 hash, struct decision a,
 		return;
 	/* A partial run costs a preemption only if the same actor could have
 	 * gone on. */
-	key = mix(mix(hash, (u64)b.kind << 40 | (u64)b.actor << 32 | b.n),
+	key = mix(mix(hash, (u64)b.signal << 44 | (u64)b.kind << 40 |
+				    (u64)b.actor << 32 | b.n),
 		(u64)s.preemptions << 8 | s.kills | (u64)a.keep << 16 |
 			(u64)s.turns << 24);
 	if (!first_time(key)) {
@@ -240,6 +246,10 @@ static void expand_start(const struct schedule *base, const struct segment *g)
 		if ((g->runnable & 1u << b) && b != g->actor)
 			child(base, g->hash, none, 0,
 				(struct decision){GO, b, GO_ON, 0}, 0, 0, NULL);
+		if (g->signalable & 1u << b)
+			child(base, g->hash, none, 0,
+				(struct decision){GO, b, GO_ON, 0, 1}, 1, 0,
+				NULL);
 		if (!(g->alive & 1u << b) ||
 			(run.scn->actors[b].flags & ACTOR_WALK))
 			continue;
@@ -248,17 +258,36 @@ static void expand_start(const struct schedule *base, const struct segment *g)
 	}
 }
 
-static void expand_inside(const struct schedule *base, const struct segment *g)
+/* May a signal to its own actor do something else here than at the point before?
+ * In a section it waits for its end. */
+static int signal_differs(u32 i)
+{
+	const struct point *p = &ctl->points[i];
+
+	return !p->section || !i || p[-1].actor != p->actor ||
+	       p[-1].section != p->section;
+}
+
+/* signal: one came to the actor as the stretch began. */
+static void expand_inside(
+	const struct schedule *base, const struct segment *g, u32 signal)
 {
 	const struct actor_def *def = &run.scn->actors[g->actor];
 	u32 i, b, others = g->runnable & ~(1u << g->actor);
 
 	for (i = g->from; i < g->to && i < MAX_POINTS; i++) {
 		const struct point *p = &ctl->points[i];
-		struct decision go = {GO, g->actor, i - g->from, 0};
+		struct decision go = {GO, g->actor, i - g->from, 0, signal};
 
 		if (i - g->from >= GO_ON)
 			break;
+		for (b = 0; i > g->from && b < run.n_actors; b++)
+			if ((g->signalable & 1u << b) &&
+				(b == g->actor ? !signal && signal_differs(i)
+					       : conflicts(p, g->actor)))
+				child(base, p->hash, go, 1,
+					(struct decision){GO, b, GO_ON, 0, 1},
+					1, 0, NULL);
 		if (i > g->from && !(def->flags & ACTOR_STEADY) &&
 			conflicts(p, g->actor)) {
 			for (b = 0; b < run.n_actors; b++) {
@@ -333,7 +362,7 @@ static int preempted_too_early(const struct schedule *s)
 
 	if (s->n < 2 || s->d[s->n - 2].kind != GO ||
 		s->d[s->n - 2].n == GO_ON || s->d[s->n - 2].keep ||
-		s->d[s->n - 1].kind != GO)
+		s->d[s->n - 1].kind != GO || s->d[s->n - 1].signal)
 		return 0;
 	g = &run.segments[run.n_explicit - 2];
 	from = g->to;
@@ -388,7 +417,7 @@ static void expand(const struct schedule *s)
 
 		/* Behind a preemption somebody else was chosen already. */
 		expand_start(&base, g);
-		expand_inside(&base, g);
+		expand_inside(&base, g, 0);
 		if (!add(&base, (struct decision){GO, g->actor, GO_ON, 0}))
 			break;
 	}
@@ -397,7 +426,8 @@ static void expand(const struct schedule *s)
 		run.n_explicit && run.n_explicit <= run.n_segments) {
 		base = *s;
 		base.n--;
-		expand_inside(&base, &run.segments[run.n_explicit - 1]);
+		expand_inside(&base, &run.segments[run.n_explicit - 1],
+			s->d[s->n - 1].signal);
 	}
 }
 
@@ -450,7 +480,11 @@ static int choose(u32 may_go, u32 may_die, struct decision *ret)
 		*ret = (struct decision){KILL, pick(may_die), 0, 0};
 		return 1;
 	}
-	*ret = (struct decision){GO, pick(may_go), GO_ON, 0};
+	*ret = (struct decision){GO, pick(may_go), GO_ON, 0, 0};
+	if (run_signalable() && random_below(6) == 0) {
+		ret->actor = pick(run_signalable());
+		ret->signal = 1;
+	}
 	if (random_below(3))
 		ret->n = 1 + random_below(random_below(2) ? 12 : 120);
 	return 1;

@@ -199,6 +199,16 @@ static void zeros(struct caller *c)
 {
 	make(c, 0, 0, 0);
 }
+static void zeros_other(struct caller *c)
+{
+	make(c, 0, 0, 0);
+	other_make(c);
+}
+static void fives_other(struct caller *c)
+{
+	make(c, 5, 5, 5);
+	other_make(c);
+}
 static void zero_one(struct caller *c)
 {
 	make(c, 0, 1, 0);
@@ -551,5 +561,45 @@ const struct scenario sem_scenarios[] = {
 				{SEMOP1(2, 1, UNDO),
 					SEMOP2(0, 1, 0, 1, -1, 0)}},
 			{ACTOR_IMMORTAL, NULL, {INC}}}},
+	/* A's signal handler makes a call, too. */
+	{SCENARIO("handler-same", fives),
+		.actors = {{0, NULL, {DEC}, INC_UNDO}, {.calls = {DEC}}}},
+	{SCENARIO("handler-other", fives_other),
+		.actors = {{0, NULL, {MOVE}, COUNT}, {.calls = {MOVE_BACK}}}},
+	{SCENARIO("handler-setall", fives),
+		.actors = {{0, with_undo, {DEC_UNDO}, SETALL(1, 2, 3)},
+			{.calls = {DEC}}}},
+	{SCENARIO("handler-rmid", fives),
+		.actors = {{0, NULL, {MOVE}, RMID}, {.calls = {DEC}}}},
+	{SCENARIO("handler-new", ones),
+		.actors = {{ACTOR_NEW, NULL, {DEC_UNDO}, INC_UNDO},
+			{.calls = {INC}}}},
+	{SCENARIO("handler-biased", fives),
+		.actors = {{0, biased, {MOVE}, DEC_UNDO},
+			{.calls = {DEC}}}},
+	{SCENARIO("handler-biased-other", fives_other),
+		.actors = {{0, biased, {DEC}, COUNT}, {.calls = {DEC}}}},
+	{SCENARIO("handler-sleeper", zeros),
+		.actors = {{ACTOR_FIRST, NULL, {DEC, INC}, SEMOP1(1, 1, 0)},
+			{.calls = {INC}}}},
+	{SCENARIO("handler-sleeper-itself", zeros),
+		.actors = {{ACTOR_FIRST, NULL, {DEC}, INC}, {.calls = {INC}},
+			{ACTOR_FIRST, NULL, {DEC}}}},
+	{SCENARIO("handler-sleeper-other", zeros_other),
+		.actors = {{ACTOR_FIRST, NULL, {DEC}, COUNT},
+			{.calls = {INC}}}},
+	{SCENARIO("handler-sleeper-rmid", zeros),
+		.actors = {{ACTOR_FIRST, NULL, {DEC}, INC}, {.calls = {RMID}}}},
+	/* The handler sleeps in its turn. */
+	{SCENARIO("handler-sleeps", zeros),
+		.actors = {{ACTOR_FIRST, NULL, {DEC}, SEMOP1(1, -1, 0)},
+			{.calls = {SEMOP2(0, 1, 0, 1, 1, 0)}}}},
+	{SCENARIO("handler-falls-asleep", zeros),
+		.actors = {{0, NULL, {DEC}, SEMOP1(0, 1, UNDO)},
+			{.calls = {INC}}}},
+	{SCENARIO("handler-thread", ones),
+		.actors = {{0, with_undo, {DEC_UNDO}, INC_UNDO},
+			{ACTOR_THREAD, NULL, {INC_UNDO},
+				SEMOP1(0, -1, UNDO | NOWAIT)}}},
 	{0},
 };

@@ -42,10 +42,13 @@ static long sleep_for(u64 deadline, long nr, long a, long b, long c, long e)
 	self->state = ACTOR_BLOCKED;
 	baton_pass();
 	ret = arch_syscall6(nr, a, b, c, 0, e, 0);
-	self->state = ACTOR_READY;
-	__atomic_fetch_add(&ctl->announce, 1, __ATOMIC_SEQ_CST);
-	raw_futex(&ctl->announce, 1, 1, NULL);
-	baton_wait();
+	/* Its handler has run, and had the baton for that. */
+	if (self->state != ACTOR_RUNNING) {
+		self->state = ACTOR_READY;
+		__atomic_fetch_add(&ctl->announce, 1, __ATOMIC_SEQ_CST);
+		raw_futex(&ctl->announce, 1, 1, NULL);
+		baton_wait();
+	}
 	if (self->fired && ret == -EINTR)
 		ret = -ETIMEDOUT;
 	self->fired = 0;

@@ -193,3 +193,23 @@ void turn_fire(u32 i)
 		a->state = ACTOR_READY;
 	}
 }
+
+void turn_signal(u32 i)
+{
+	struct actor *a = &ctl->actors[i];
+
+	a->handled = 1;
+	if (a->state != ACTOR_BLOCKED) {
+		a->signal = 1;
+		return;
+	}
+	handler_send(a);
+	while (__atomic_load_n(&a->state, __ATOMIC_SEQ_CST) == ACTOR_BLOCKED) {
+		struct sys_timespec nap = {0, 1000000};
+		u32 was = ctl->announce;
+
+		if (a->state == ACTOR_BLOCKED)
+			raw_futex(&ctl->announce, 0, was, &nap);
+	}
+	turn_settle();
+}
