@@ -104,6 +104,8 @@ static s64 make(struct caller *c, const struct call *k, s64 *out)
 		return mq_call_make(c, k, out);
 	case CALL_NOTIFY:
 	case CALL_NOTIFY_WAIT:
+	case CALL_NOTIFY_EXEC:
+	case CALL_MQOPEN:
 	case CALL_MQCLOSE:
 		return notify_call_make(c, k);
 	case CALL_SHMGET:

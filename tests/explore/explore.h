@@ -67,7 +67,9 @@ enum call_op {
 	CALL_MQNOTIFY,
 	CALL_MQUNLINK,
 	CALL_MQCLOSE,
+	CALL_MQOPEN,
 	CALL_NOTIFY, /* arg: NOTIFY_* */
+	CALL_NOTIFY_EXEC, /* before exec, which closes the queue */
 	CALL_NOTIFY_WAIT,
 	CALL_MQATTR,
 	CALL_MQPOLL, /* arg: 1 = stays in poll */
@@ -117,6 +119,10 @@ struct call {
 #define ACTOR_THREAD 1024u
 /* Has no records in the registry before its first call. */
 #define ACTOR_NEW 2048u
+/* The next program image of the actor before it, which ACTOR_EXECS: there from
+ * that one's end on. With ACTOR_NEW, for nothing before its calls is explored.
+ */
+#define ACTOR_NEXT 8192u
 /* Its handler is set with SA_RESTART. */
 #define ACTOR_RESTARTS 4096u
 

@@ -96,18 +96,17 @@ static void go_on(struct caller *c)
 	take(c, &h->repair_lock.lock);
 }
 
+/* The one that it sleeps on: of its number there may be another record, of the
+ * program image before. */
 static struct waiter *waiter_of(struct caller *c, u32 i)
 {
-	struct header *h = caller_header(c);
-	u32 k;
+	const struct actor *a = &ctl->actors[i];
+	u64 off = a->words[0] - THREADS_OFF;
 
-	for (k = 1; k < h->thread_high; k++) {
-		struct thread *th = region_thread(&c->region, k);
-
-		if (th->tid == ctl->actors[i].pid)
-			return &th->waiter;
-	}
-	return NULL;
+	if (!a->n_words || a->words[0] < THREADS_OFF ||
+		a->words[0] >= EVENTS_OFF)
+		return NULL;
+	return &region_thread(&c->region, (u32)(off / THREAD_STRIDE))->waiter;
 }
 
 /* ---- the order of calls ---- */

@@ -63,9 +63,14 @@ int __wrap_sys_process_read(uint32_t pid, uint32_t tid, struct sys_process *ret)
 	*ret = (struct sys_process){.stack = STACK_START, .n_threads = 1};
 	if (number == (u32)raw_syscall(__NR_getpid, 0, 0, 0, 0, 0, 0) &&
 		!self) {
+		/* Of the controller none is known, for its children's might be
+		 * another one. */
+		ret->stack = 0;
 		for (i = 0; i < ctl->n_actors; i++)
-			if (ctl->actors[i].pid == number)
+			if (ctl->actors[i].pid == number) {
 				ret->start = ctl->actors[i].start;
+				ret->stack = ctl->actors[i].stack;
+			}
 		if (!ret->start)
 			ret->start = 50;
 		return 1;

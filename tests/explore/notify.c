@@ -59,6 +59,26 @@ static struct mq_desc here(const struct caller *c)
 	return d;
 }
 
+static s64 open_queue(struct caller *c)
+{
+	int ret = mqueue_open(c, "q", 1, MQ_O_RDWR, 0, NULL, &own);
+
+	if (ret < 0)
+		return ret;
+	own.access = MQ_O_RDWR;
+	number = (struct mq_number){own.ident, MQ_NUMBER_OURS, 1};
+	own.number = &number;
+	own.changes = 1;
+	mq_queue_use(&own);
+	return 0;
+}
+
+/* All are: none comes over exec. */
+static int opened_here(int fd)
+{
+	return fd >= 0;
+}
+
 static s64 notify(struct caller *c, u32 how)
 {
 	const struct mq_event by_signal = {.signo = SIGUSR2};
@@ -68,6 +88,8 @@ static s64 notify(struct caller *c, u32 how)
 
 	if (d.fd < 0)
 		return -EBADF;
+	if (how != NOTIFY_NOT)
+		mq_notify_after_exec(c, &d, opened_here);
 	ret = mq_set_notify(c, &d,
 		how == NOTIFY_SIGNAL   ? &by_signal
 		: how == NOTIFY_THREAD ? &by_thread
@@ -102,6 +124,11 @@ s64 notify_call_make(struct caller *c, const struct call *k)
 		return notify(c, (u32)k->arg[0]);
 	case CALL_NOTIFY_WAIT:
 		return registered ? mq_notify_wait(c, &d) : -EINVAL;
+	case CALL_NOTIFY_EXEC:
+		mq_notify_executing(c, &d, 1);
+		return 0;
+	case CALL_MQOPEN:
+		return open_queue(c);
 	case CALL_MQCLOSE:
 		return close_queue(c);
 	default:
@@ -114,15 +141,8 @@ s64 notify_call_make(struct caller *c, const struct call *k)
 /* The process has it open. Its threads come after it. */
 static void opened(struct caller *c)
 {
-	if (own.fd >= 0)
-		return;
-	if (mqueue_open(c, "q", 1, MQ_O_RDWR, 0, NULL, &own) < 0)
+	if (own.fd < 0 && open_queue(c))
 		abort();
-	own.access = MQ_O_RDWR;
-	number = (struct mq_number){own.ident, MQ_NUMBER_OURS, 1};
-	own.number = &number;
-	own.changes = 1;
-	mq_queue_use(&own);
 }
 
 static void link_again(void)
@@ -275,6 +295,13 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 		return apply_notify(q, actor, (u32)k->arg[0], known, result);
 	case CALL_NOTIFY_WAIT:
 		return apply_wait(q, actor, known, result);
+	case CALL_NOTIFY_EXEC:
+		return 1;
+	case CALL_MQOPEN:
+		if (!q->named)
+			return !known || result == -ENOENT;
+		q->open |= 1u << leader;
+		return !known || result == 0;
 	case CALL_MQSEND:
 		if (q->n == q->max)
 			return 0;
@@ -361,6 +388,8 @@ static const struct facility_model model = {
 #define BY_THREAD                               \
 	CALL(CALL_NOTIFY, NOTIFY_THREAD, 0, 0), \
 		CALL(CALL_NOTIFY_WAIT, 0, 0, 0)
+#define OPEN CALL(CALL_MQOPEN, 0, 0, 0)
+#define EXECUTING CALL(CALL_NOTIFY_EXEC, 0, 0, 0)
 #define TAKE_BACK CALL(CALL_NOTIFY, NOTIFY_NOT, 0, 0)
 #define MAKE_CHILD(i) CALL(CALL_FORK, i, 0, 0)
 /* Registered, and asleep, from the beginning. */
@@ -412,6 +441,31 @@ const struct scenario notify_scenarios[] = {
 			{0, opened, {SEND}}}},
 	{SCENARIO("close-close"),
 		.actors = {{0, opened, {CLOSE}}, {0, opened, {UNLINK, CLOSE}}}},
+	/* B is A's next program image. */
+	{SCENARIO("exec-send"),
+		.actors = {{ACTOR_EXITS | ACTOR_EXECS, opened,
+				   {BY_SIGNAL, EXECUTING}},
+			{ACTOR_NEXT | ACTOR_NEW, NULL, {OPEN}},
+			{0, opened, {SEND}}}},
+	{SCENARIO("exec-registers"),
+		.actors = {{ACTOR_EXITS | ACTOR_EXECS, opened,
+				   {BY_SIGNAL, EXECUTING}},
+			{ACTOR_NEXT | ACTOR_NEW, NULL, {OPEN, BY_SIGNAL}},
+			{0, opened, {SEND}}}},
+	{SCENARIO("exec-other-registers"),
+		.actors = {{ACTOR_EXITS | ACTOR_EXECS, opened,
+				   {BY_SIGNAL, EXECUTING}},
+			{ACTOR_NEXT | ACTOR_NEW, NULL, {OPEN}},
+			{0, opened, {BY_SIGNAL}}}},
+	{SCENARIO("exec-thread"),
+		.actors = {{ACTOR_FIRST | ACTOR_EXECS, opened, {BY_THREAD}},
+			{ACTOR_NEXT | ACTOR_NEW, NULL, {OPEN, BY_THREAD}},
+			{0, opened, {SEND}}}},
+	{SCENARIO("exec-unlink"),
+		.actors = {{ACTOR_EXITS | ACTOR_EXECS, opened,
+				   {BY_SIGNAL, EXECUTING}},
+			{ACTOR_NEXT | ACTOR_NEW, NULL, {UNLINK}},
+			{0, opened, {CLOSE}}}},
 	/* A's signal handler makes a call, too. */
 	{SCENARIO("handler-registers"),
 		.actors = {{0, opened, {SEND},

@@ -75,6 +75,13 @@ static pid_t clone_as(u32 pid, u64 flags)
 	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 }
 
+static void launch(u32 i);
+
+static int is_next(u32 i)
+{
+	return i < run.n_actors && (run.scn->actors[i].flags & ACTOR_NEXT);
+}
+
 /* Somebody with the number of an actor that is gone. */
 static void succeed(u32 i)
 {
@@ -84,6 +91,11 @@ static void succeed(u32 i)
 
 	if (!(flags & (ACTOR_REUSED | ACTOR_EXECS)))
 		return;
+	if (is_next(i + 1)) {
+		a->state = ACTOR_DEAD;
+		launch(i + 1);
+		return;
+	}
 	pid = clone_as(a->pid, 0);
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -249,7 +261,14 @@ static void prepare(u32 i, struct caller *c)
 {
 	const struct actor_def *def = &run.scn->actors[i];
 
+	static u32 new_image;
+
 	c->task = c->thread = 0;
+	if (def->flags & ACTOR_NEXT) {
+		identity_forget();
+		new_image = 1;
+		c->new_image = &new_image;
+	}
 	caller_refresh(c);
 	if (!(def->flags & ACTOR_NEW) && caller_enroll(c))
 		_exit(3);
@@ -406,15 +425,13 @@ s64 run_fork(struct caller *c, u32 i)
 	return child;
 }
 
-void process_start(u32 i)
+static void launch(u32 i)
 {
 	struct actor *a = &ctl->actors[i];
 	struct sys_timespec slice = {1, 0};
 	pid_t pid;
 	int status;
 
-	if (run.scn->actors[i].flags & (ACTOR_CHILD | ACTOR_THREAD))
-		return;
 	ctl->baton = 0;
 	pid = clone_as(a->pid, 0);
 	if (pid == 0)
@@ -435,6 +452,13 @@ void process_start(u32 i)
 	}
 }
 
+void process_start(u32 i)
+{
+	if (!(run.scn->actors[i].flags &
+		    (ACTOR_CHILD | ACTOR_THREAD | ACTOR_NEXT)))
+		launch(i);
+}
+
 void process_begin(u32 i)
 {
 	struct actor *a = &ctl->actors[i];
@@ -453,6 +477,11 @@ void process_begin(u32 i)
 	a->no_barrier = (def->flags & ACTOR_NO_BARRIER) != 0;
 	a->tso = (def->flags & ACTOR_TSO) != 0;
 	a->robust = (uintptr_t)run_robust;
+	if (def->flags & ACTOR_NEXT) {
+		a->pid = ctl->actors[i - 1].pid;
+		a->start = ctl->actors[i - 1].start;
+		a->stack -= 0x10000;
+	}
 	/* In ticks of 10 ms: not before its parent's fork. */
 	if (def->flags & ACTOR_CHILD)
 		a->start += CLOCK_START / 10000000;

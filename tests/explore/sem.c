@@ -149,6 +149,12 @@ static void death(void *m, u32 actor)
 
 	actor = ctl->actors[actor].leader;
 	/* exec keeps what is to be undone. */
+	if (actor + 1 < MAX_ACTORS &&
+		(run.scn->actors[actor + 1].flags & ACTOR_NEXT)) {
+		memcpy(s->adj[actor + 1], s->adj[actor], sizeof(s->adj[0]));
+		memset(s->adj[actor], 0, sizeof(s->adj[0]));
+		return;
+	}
 	if (!s->exists || (run.scn->actors[actor].flags & ACTOR_EXECS))
 		return;
 	for (i = 0; i < SEMS; i++) {
@@ -482,6 +488,15 @@ const struct scenario sem_scenarios[] = {
 			{ACTOR_EXECS, NULL, {INC}}}},
 	{SCENARIO("exec-biased", fives),
 		.actors = {{ACTOR_EXECS, biased, {DEC}}, {.calls = {DEC}}}},
+	/* B is A's next program image. */
+	{SCENARIO("exec-next-undo", ones), .kills = 2,
+		.actors = {{ACTOR_EXECS, with_undo, {DEC_UNDO}},
+			{ACTOR_NEXT | ACTOR_NEW, NULL, {INC_UNDO, INC}},
+			{ACTOR_IMMORTAL, NULL, {DEC}}}},
+	{SCENARIO("exec-next-sleeper", ones),
+		.actors = {{ACTOR_EXECS | ACTOR_EXITS, with_undo, {DEC_UNDO}},
+			{ACTOR_NEXT | ACTOR_NEW, NULL, {DEC}},
+			{.calls = {INC}}}},
 	/* B is a thread of A's process: their SEM_UNDO is one. */
 	{SCENARIO("thread-undo", ones),
 		.actors = {{0, with_undo, {DEC_UNDO}},

@@ -365,6 +365,15 @@ const struct scenario shm_scenarios[] = {
 		.actors = {{ACTOR_EXECS, NULL, {AT(0, 1)}}, {.calls = {STAT}}}},
 	{SCENARIO("exec-rmid"), .actors = {{ACTOR_EXECS, NULL, {AT(0, 1)}},
 					{.calls = {RMID(0), STAT}}}},
+	/* B is A's next program image, which has nothing attached. */
+	{SCENARIO("exec-next"),
+		.actors = {{ACTOR_EXECS | ACTOR_EXITS, NULL, {AT(0, 1)}},
+			{ACTOR_NEXT | ACTOR_NEW, NULL, {AT(0, 0), DT(0)}},
+			{.calls = {RMID(0)}}}},
+	{SCENARIO("exec-next-stat"),
+		.actors = {{ACTOR_EXECS | ACTOR_EXITS, NULL, {AT(0, 1)}},
+			{ACTOR_NEXT | ACTOR_NEW, NULL, {STAT, AT(0, 0)}},
+			{.calls = {STAT}}}},
 	/* B is A's child: with what A has attached, and after A's death. */
 	{SCENARIO("child-rmid"), .kills = 1,
 		.actors = {{.calls = {AT(0, 1), MAKE_CHILD, DT(0)}},
