@@ -7,15 +7,15 @@
  * has used an object many times in a row gets its lock biased to it: slot.bias
  * names its thread record. It then enters by plain stores,
  *
- *     bias_busy = tid;  (no fence)  is bias still mine?
+ *     bias_busy = tid;  thread.bias_at = slot;  (no fence)  is bias still mine?
  *
  * and anybody else who has taken the real lock revokes first:
  *
- *     bias = REVOKING;  membarrier(2);  wait until bias_busy is 0
+ *     bias = REVOKING;  membarrier(2);  wait while its bias_at is the slot
  *
  * The membarrier is what makes the missing fence right: it executes a full
  * barrier on every CPU that runs a thread of a registered process, so either
- * the revoker sees bias_busy or the bias owner sees REVOKING. A revocation
+ * the revoker sees bias_at or the bias owner sees REVOKING. A revocation
  * costs a few microseconds, and each makes the object wait sixteen times longer
  * before it is biased again, so shared objects are soon left alone.
  *
@@ -35,11 +35,20 @@
  * and Afek, "Temporally Bounding TSO", ASPLOS 2015). Only what was biased
  * before pays that.
  *
+ * That the owner is inside only its own bias_at says, to which nobody else
+ * stores. bias_busy is the slot's, and a thread that was preempted between its
+ * look at bias and its stores makes them whenever it runs again: long after the
+ * bias was taken back and given to another one, whose tid it then overwrites,
+ * and clears. So bias_busy is what the kernel marks, and a hint for those who
+ * only look; a mark counts only of an owner whose bias_at is the slot and who
+ * is gone, or has called exec (task.h); or, where that cannot be told, if
+ * nothing has changed for a tenth of a second.
+ *
  * State of slot.bias: 0 -> owner (lock holder, who becomes it) -> owner |
- * BIAS_REVOKING -> 0 (lock holder). bias_busy: 0 <-> the owner's tid (owner,
- * without the lock), or OWNER_DIED (the kernel, or a revoker who finds the
- * owner gone) -> 0 (revoker). A revoker who dies leaves BIAS_REVOKING, and the
- * next owner of the lock begins anew.
+ * BIAS_REVOKING -> 0 (lock holder). bias_busy: 0 <-> the owner's tid, or an
+ * earlier one's (they, without the lock), or OWNER_DIED (the kernel) -> 0
+ * (revoker). bias_at: 0 <-> the slot (its thread). A revoker who dies leaves
+ * BIAS_REVOKING, and the next owner of the lock begins anew.
  */
 #ifndef IPCLIFT_REGISTRY_BIAS_H
 #define IPCLIFT_REGISTRY_BIAS_H
@@ -58,8 +67,17 @@ static inline void bias_pend(struct caller *c, u32 *busy)
 		busy ? robust_node(c, busy) : NULL, __ATOMIC_RELEASE);
 }
 
+/* After bias_busy is stored and before it is 0 again: whoever dies with a
+ * bias_at has the word pending. */
+static inline void bias_is_at(const struct caller *c, u64 off)
+{
+	atom_store_release(
+		&region_thread(&c->region, c->thread)->bias_at, off);
+}
+
 static inline void bias_leave(struct caller *c, struct slot *s)
 {
+	bias_is_at(c, 0);
 	atom_store_release(&s->lock.bias_busy, 0);
 	bias_pend(c, NULL);
 	section_end(c);
@@ -80,6 +98,7 @@ static inline int bias_enter(struct caller *c, struct slot *s)
 	}
 	bias_pend(c, &s->lock.bias_busy);
 	atom_store_release(&s->lock.bias_busy, c->tid);
+	bias_is_at(c, region_off(&c->region, s));
 	atom_compiler_barrier();
 	if (likely(atom_load_relaxed(&s->bias) == c->bias_id))
 		return 1;

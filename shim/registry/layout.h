@@ -39,7 +39,7 @@
 #include "registry/layout_queue.h"
 
 #define LAYOUT_MAGIC 0x7466696c63706900ULL /* "\0ipclift" */
-#define LAYOUT_VERSION 22u
+#define LAYOUT_VERSION 23u
 
 /*
  * struct sem: one semaphore, one cache line; of a set of one only the first

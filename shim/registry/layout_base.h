@@ -405,6 +405,7 @@ struct msg_blocks {
  * spare     owner                 heap      no            journaled; who takes
  *                                                         the record frees it
  * waiter, journal, blocks         see there
+ * bias_at   owner; claimer: 0     -         acquire       the slot's
  * boost     who waits, owner,     CAS       acquire       OWNER_DIED from the
  *           kernel                                        kernel
  * run       owner, reaper         fac SHM   is_left       journaled
@@ -437,6 +438,9 @@ struct thread {
 	struct ref ready;
 	u64 ready_size;
 	u64 ready_filled;
+	/* Offset of the slot that it is in by its bias, or about to enter or
+	 * leave; 0 = none. bias.h. */
+	u64 bias_at;
 };
 _Static_assert(sizeof(struct thread) <= 1280, "thread size");
 #define THREAD_STRIDE 1280u

@@ -540,7 +540,10 @@ static int enroll(struct caller *c)
 
 	if (!err) {
 		th = region_thread(&c->region, c->thread);
+		/* The dead one's: it is not inside for who looks by its claim
+		 * then, nor are we. */
 		atom_store_release(&th->claims, th->claims + 1);
+		atom_store_release(&th->bias_at, 0);
 		caller_set_bias_id(c);
 		waiter_reset(&th->waiter);
 		trim_inherited(c, th);

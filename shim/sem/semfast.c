@@ -124,6 +124,7 @@ static inline __attribute__((always_inline)) int one_biased_set(
 		goto out;
 	bias_pend(c, &lock->bias_busy);
 	atom_store_release(&lock->bias_busy, c->tid);
+	bias_is_at(c, region_off(&c->region, l->slot));
 	atom_compiler_barrier();
 	if (likely(atom_load_relaxed(&l->slot->bias) == c->bias_id)) {
 		value = SEM_VALUE(sem->lo);
@@ -135,6 +136,7 @@ static inline __attribute__((always_inline)) int one_biased_set(
 			ret = 0;
 		}
 	}
+	bias_is_at(c, 0);
 	atom_store_release(&lock->bias_busy, 0);
 	bias_pend(c, NULL);
 out:

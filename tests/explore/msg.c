@@ -270,6 +270,19 @@ static void biased(struct caller *c)
 		abort();
 }
 
+/* As one that has long used it alone: its next call by the lock has it biased
+ * to it. */
+static void long_alone(struct caller *c)
+{
+	struct slot *s = region_slot(
+		&c->region, FAC_MSG, (u32)object_id[0] & ids_mask(c));
+	struct users *users = &msg_body(c, s)->users;
+
+	in_row_at(c->alone, s->ident)->n = 1u << 30;
+	users->thread[USER_SENDER] = c->thread;
+	users->thread[USER_RECEIVER] = c->thread;
+}
+
 /* ---- memory that is used again ---- */
 
 /*
@@ -532,6 +545,17 @@ const struct scenario msg_scenarios[] = {
 		.actors = {{0, biased, {SEND(1, 8, 11)}},
 			{.calls = {SEND(2, 8, 12)}},
 			{.calls = {RECEIVE_NOWAIT(1)}}}},
+	/* B has it biased to it while A is about to enter. */
+	{SCENARIO("biased-again", one), .max_kills_0 = 1,
+		.actors = {{0, biased, {SEND(1, 8, 11)}},
+			{0, long_alone,
+				{SEND(1, 8, 12), RECEIVE_NOWAIT(0),
+					SEND(1, 8, 13)}}}},
+	{SCENARIO("biased-again-kills", one),
+		.actors = {{0, biased, {SEND(1, 8, 11)}},
+			{0, long_alone,
+				{SEND(1, 8, 12), RECEIVE_NOWAIT(0),
+					SEND(1, 8, 13)}}}},
 	{SCENARIO("biased-rmid", one),
 		.actors = {{0, biased, {SEND(1, 8, 11)}}, {.calls = {RMID}}}},
 	{SCENARIO("biased-no-barrier", empty),

@@ -254,6 +254,16 @@ static void biased(struct caller *c)
 		abort();
 }
 
+/* As one that has long used it alone: its next call by the lock has it biased
+ * to it. */
+static void long_alone(struct caller *c)
+{
+	struct slot *s = region_slot(
+		&c->region, FAC_SEM, (u32)object_id[0] & ids_mask(c));
+
+	in_row_at(c->streak, s->ident)->n = 1u << 30;
+}
+
 /* The same, in the second place of two for its low bits (sem_thread.biased). */
 static void biased_older(struct caller *c)
 {
@@ -448,6 +458,14 @@ const struct scenario sem_scenarios[] = {
 			{ACTOR_IMMORTAL, NULL, {MOVE}}}},
 	{SCENARIO("biased-undo", fives),
 		.actors = {{0, biased, {DEC_UNDO}}, {.calls = {DEC}}}},
+	/* B has it biased to it while A is about to enter. */
+	{SCENARIO("biased-again", fives), .max_kills_0 = 1,
+		.actors = {{0, biased, {MOVE}},
+			{ACTOR_THREAD, long_alone, {MOVE_BACK, MOVE_BACK}}}},
+	{SCENARIO("biased-again-kills", fives),
+		.actors = {{0, biased, {DEC_UNDO}},
+			{ACTOR_THREAD, long_alone, {MOVE_BACK, MOVE_BACK}},
+			{.calls = {DEC}}}},
 	{SCENARIO("biased-rmid", fives),
 		.actors = {{0, biased, {DEC}}, {.calls = {RMID}}}},
 	{SCENARIO("biased-older-op", fives),
