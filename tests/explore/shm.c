@@ -150,6 +150,17 @@ static u32 total(const struct segment_of *g)
 	return sum;
 }
 
+/* What the threads of a process have attached is all the process's. */
+static u32 of_process(const struct segment_of *g, u32 leader)
+{
+	u32 i, sum = 0;
+
+	for (i = 0; i < run.n_actors; i++)
+		if (ctl->actors[i].leader == leader)
+			sum += g->nattch[i];
+	return sum;
+}
+
 static void tidy(struct segment_of *g)
 {
 	if (g->exists && g->dest && !total(g))
@@ -198,7 +209,8 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 					 out[0] <= total(g) + g->late);
 	case CALL_FORK:
 		for (i = 0; i < OBJECTS; i++)
-			s->at[i].nattch[k->arg[0]] = s->at[i].nattch[actor];
+			s->at[i].nattch[k->arg[0]] = of_process(
+				&s->at[i], ctl->actors[actor].leader);
 		return !known || result > 0;
 	case CALL_SHMFORK:
 		g->forked = g->nattch[actor];
@@ -318,6 +330,15 @@ static void setup(struct caller *c)
 			}                \
 		}                        \
 	}
+#define MAKE_CHILD_AS(i)              \
+	{                             \
+		CALL_FORK, 0, {i}, 0, \
+		{                     \
+			{             \
+				0     \
+			}             \
+		}                     \
+	}
 #define MAKE_CHILD                    \
 	{                             \
 		CALL_FORK, 0, {1}, 0, \
@@ -365,6 +386,16 @@ const struct scenario shm_scenarios[] = {
 		.actors = {{ACTOR_EXECS, NULL, {AT(0, 1)}}, {.calls = {STAT}}}},
 	{SCENARIO("exec-rmid"), .actors = {{ACTOR_EXECS, NULL, {AT(0, 1)}},
 					{.calls = {RMID(0), STAT}}}},
+	/* C is the child of A, whose thread B attaches and detaches. */
+	{SCENARIO("thread-fork"), .kills = 1,
+		.actors = {{.calls = {MAKE_CHILD_AS(2)}},
+			{ACTOR_THREAD, NULL, {AT(0, 0)}},
+			{ACTOR_CHILD, NULL, {STAT}}, {.calls = {RMID(0)}}}},
+	{SCENARIO("thread-fork-detach"), .kills = 1,
+		.actors = {{.calls = {MAKE_CHILD_AS(2)}},
+			{ACTOR_THREAD, NULL, {AT(0, 0), DT(0)}},
+			{ACTOR_CHILD, NULL, {AT(0, 0)}},
+			{.calls = {RMID(0)}}}},
 	/* B is A's next program image, which has nothing attached. */
 	{SCENARIO("exec-next"),
 		.actors = {{ACTOR_EXECS | ACTOR_EXITS, NULL, {AT(0, 1)}},
