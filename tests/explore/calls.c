@@ -105,6 +105,8 @@ static s64 make(struct caller *c, const struct call *k, s64 *out)
 	case CALL_NOTIFY:
 	case CALL_NOTIFY_WAIT:
 	case CALL_NOTIFY_EXEC:
+	case CALL_NUMBER_SEND:
+	case CALL_NUMBER_RECEIVE:
 	case CALL_MQOPEN:
 	case CALL_MQCLOSE:
 		return notify_call_make(c, k);

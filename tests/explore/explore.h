@@ -66,7 +66,9 @@ enum call_op {
 	CALL_MQRECV,
 	CALL_MQNOTIFY,
 	CALL_MQUNLINK,
-	CALL_MQCLOSE,
+	CALL_MQCLOSE, /* arg: 1 = another file gets its number */
+	CALL_NUMBER_SEND, /* by the number, as a program */
+	CALL_NUMBER_RECEIVE,
 	CALL_MQOPEN,
 	CALL_NOTIFY, /* arg: NOTIFY_* */
 	CALL_NOTIFY_EXEC, /* before exec, which closes the queue */

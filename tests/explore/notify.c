@@ -10,9 +10,11 @@
  * entry/mq.c's makes (helper_run): it registers, and waits.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 #include "explore.h"
 #include "mq/mqueue.h"
@@ -98,21 +100,46 @@ static s64 notify(struct caller *c, u32 how)
 	return ret;
 }
 
+/* A pipe of two slots, which the queue's number is of from then on. */
+static int foreign[2] = {-1, -1};
+
 /* As entry/file/fd.c has it. */
-static s64 close_queue(struct caller *c)
+static s64 close_queue(struct caller *c, int number_used_again)
 {
 	struct mq_desc d = here(c);
 	int fd = d.fd;
 
 	if (fd < 0)
 		return -EBADF;
-	number.info = 0;
-	number.changes++;
+	atom_store_release(&number.changes, number.changes + 1);
+	atom_store_release(&number.info, 0);
 	own.fd = -1;
 	mq_closing(c, &d);
 	raw_syscall(__NR_close, fd, 0, 0, 0, 0, 0);
+	if (number_used_again)
+		dup2(foreign[1], fd);
 	mq_closed(c, &d);
 	return 0;
+}
+
+/* As entry/mq.c has it. */
+static s64 by_number(struct caller *c, const struct call *k)
+{
+	char text[MESSAGE_MOST] = "";
+	struct mq_desc d;
+	u32 prio;
+	s64 ret;
+
+	do {
+		d = here(c);
+		if (d.fd < 0)
+			return -EBADF;
+		ret = k->op == CALL_NUMBER_SEND
+			      ? mqueue_send(c, &d, text, 8, 1, NULL)
+			      : mqueue_receive(c, &d, text, sizeof(text), &prio,
+					NULL);
+	} while (ret == -MQ_ERESTART);
+	return ret;
 }
 
 s64 notify_call_make(struct caller *c, const struct call *k)
@@ -129,8 +156,11 @@ s64 notify_call_make(struct caller *c, const struct call *k)
 		return 0;
 	case CALL_MQOPEN:
 		return open_queue(c);
+	case CALL_NUMBER_SEND:
+	case CALL_NUMBER_RECEIVE:
+		return by_number(c, k);
 	case CALL_MQCLOSE:
-		return close_queue(c);
+		return close_queue(c, (int)k->arg[0]);
 	default:
 		return -ENOSYS;
 	}
@@ -145,13 +175,14 @@ static void opened(struct caller *c)
 		abort();
 }
 
+/* Before a run, and before somebody looks. */
 static void link_again(void)
 {
 	if (link(kept, fifo) && errno != EEXIST)
 		abort();
 }
 
-static void make(struct caller *c, u32 n)
+static void make(struct caller *c, u32 n, int is_polled)
 {
 	char at[64];
 	ssize_t len;
@@ -169,13 +200,37 @@ static void make(struct caller *c, u32 n)
 	unlink(kept);
 	if (link(fifo, kept))
 		abort();
+	if (is_polled) {
+		struct mq_desc d = mq_queue(c);
+
+		mq_watch(c, &d, MQ_POLLED_IN | MQ_POLLED_OUT);
+	}
 	mq_queue_use(NULL);
 	n_start = n;
 }
 
 static void empty(struct caller *c)
 {
-	make(c, 0);
+	make(c, 0, 0);
+}
+
+static void with_foreign(struct caller *c, u32 n)
+{
+	close(foreign[0]);
+	close(foreign[1]);
+	if (pipe(foreign) || fcntl(foreign[1], F_SETPIPE_SZ, 8192) < 0)
+		abort();
+	make(c, n, 1);
+}
+
+static void empty_polled(struct caller *c)
+{
+	with_foreign(c, 0);
+}
+
+static void one_polled(struct caller *c)
+{
+	with_foreign(c, 1);
 }
 
 /* ---- what the registry shows ---- */
@@ -183,11 +238,15 @@ static void empty(struct caller *c)
 static void rest(void)
 {
 	u32 i;
+	int n = 0;
 
 	signals_settle();
 	for (i = 0; i < run.n_actors; i++)
 		shown.signalled[i] = ctl->actors[i].signals;
 	link_again();
+	if (foreign[0] >= 0 && !ioctl(foreign[0], FIONREAD, &n) && n)
+		snprintf(ctl->failure, sizeof(ctl->failure),
+			"%d bytes in a foreign pipe", n);
 }
 
 static void look(struct caller *c)
@@ -302,6 +361,18 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 			return !known || result == -ENOENT;
 		q->open |= 1u << leader;
 		return !known || result == 0;
+	/* A call that has begun has the queue open until it ends. */
+	case CALL_NUMBER_RECEIVE:
+		if (known && result == -EBADF)
+			return !(q->open & 1u << leader);
+		if (!q->n)
+			return 0;
+		q->n--;
+		return !known || result == 8;
+	case CALL_NUMBER_SEND:
+		if (known && result == -EBADF)
+			return !(q->open & 1u << leader);
+		/* fall through */
 	case CALL_MQSEND:
 		if (q->n == q->max)
 			return 0;
@@ -388,15 +459,19 @@ static const struct facility_model model = {
 #define BY_THREAD                               \
 	CALL(CALL_NOTIFY, NOTIFY_THREAD, 0, 0), \
 		CALL(CALL_NOTIFY_WAIT, 0, 0, 0)
+#define CLOSE_AND_OPEN CALL(CALL_MQCLOSE, 1, 0, 0)
+#define NUMBER_SEND CALL(CALL_NUMBER_SEND, 0, 0, 0)
+#define NUMBER_RECEIVE CALL(CALL_NUMBER_RECEIVE, 0, 0, 0)
 #define OPEN CALL(CALL_MQOPEN, 0, 0, 0)
 #define EXECUTING CALL(CALL_NOTIFY_EXEC, 0, 0, 0)
 #define TAKE_BACK CALL(CALL_NOTIFY, NOTIFY_NOT, 0, 0)
 #define MAKE_CHILD(i) CALL(CALL_FORK, i, 0, 0)
 /* Registered, and asleep, from the beginning. */
 #define HELPER (ACTOR_THREAD | ACTOR_FIRST)
-#define SCENARIO(n)                                                          \
-	.name = "notify." n, .model = &model, .setup = empty, .look = look, \
+#define SCENARIO_OF(n, s)                                                \
+	.name = "notify." n, .model = &model, .setup = s, .look = look, \
 	.reset = link_again, .rest = rest
+#define SCENARIO(n) SCENARIO_OF(n, empty)
 
 const struct scenario notify_scenarios[] = {
 	{SCENARIO("thread-send"),
@@ -441,6 +516,20 @@ const struct scenario notify_scenarios[] = {
 			{0, opened, {SEND}}}},
 	{SCENARIO("close-close"),
 		.actors = {{0, opened, {CLOSE}}, {0, opened, {UNLINK, CLOSE}}}},
+	/* B uses the number that A closes, and that is another file's then. */
+	{SCENARIO_OF("number-send", empty_polled),
+		.actors = {{0, opened, {CLOSE_AND_OPEN}},
+			{ACTOR_THREAD, NULL, {NUMBER_SEND}},
+			{ACTOR_IMMORTAL, opened, {NUMBER_SEND}}}},
+	{SCENARIO_OF("number-receive", one_polled),
+		.actors = {{0, opened, {CLOSE_AND_OPEN}},
+			{ACTOR_THREAD, NULL, {NUMBER_RECEIVE}},
+			{ACTOR_IMMORTAL, opened, {NUMBER_SEND}}}},
+	{SCENARIO_OF("number-sleeper", empty_polled),
+		.actors = {{0, opened, {CLOSE_AND_OPEN}},
+			{ACTOR_THREAD | ACTOR_FIRST, NULL, {NUMBER_RECEIVE}},
+			{.flags = ACTOR_IMMORTAL, .prelude = opened,
+				.calls = {NUMBER_SEND, NUMBER_SEND}}}},
 	/* B is A's next program image. */
 	{SCENARIO("exec-send"),
 		.actors = {{ACTOR_EXITS | ACTOR_EXECS, opened,
