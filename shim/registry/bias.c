@@ -3,11 +3,10 @@
  * Lending locks and taking them back; the protocol is in bias.h.
  */
 #include "registry/bias.h"
+#include "registry/barrier.h"
 #include "registry/event.h"
 #include "registry/task.h"
 
-#define MEMBARRIER_GLOBAL_EXPEDITED 2
-#define MEMBARRIER_REGISTER_GLOBAL_EXPEDITED 4
 /* About a microsecond of looking before the revoker sleeps; the bias owner
  * needs some nanoseconds unless it was preempted. */
 #define SPINS 100
@@ -17,22 +16,6 @@
 #define MARKED_LOOKS 64 /* slices, a tenth of a second: bias_busy is believed */
 /* Instead of the barrier: longer than a tick of any kernel (10 ms). */
 #define BARRIER_NS 20000000ULL
-
-void bias_register(struct caller *c)
-{
-	static struct {
-		u32 pid; /* a fork child asks again */
-		int may;
-	} process;
-
-	if (atom_load_acquire(&process.pid) != c->pid) {
-		atom_store_release(&process.may,
-			!sys_call(__NR_membarrier,
-				MEMBARRIER_REGISTER_GLOBAL_EXPEDITED, 0, 0));
-		atom_store_release(&process.pid, c->pid);
-	}
-	c->may_bias = atom_load_relaxed(&process.may);
-}
 
 void bias_grant(struct caller *c, struct slot *s)
 {
@@ -126,7 +109,7 @@ enum bias_was bias_revoke(struct caller *c, struct slot *s)
 	if (owner == c->bias_id)
 		return BIAS_OWN;
 	atom_store_release(&s->bias, owner | BIAS_REVOKING);
-	err = sys_call(__NR_membarrier, MEMBARRIER_GLOBAL_EXPEDITED, 0, 0);
+	err = barrier_everywhere();
 	if (unlikely(err))
 		barrier_refused(c, err);
 	if (wait_until_out(c, s, owner))

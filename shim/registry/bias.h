@@ -137,11 +137,6 @@ static inline void bias_end(struct slot *s)
 	atom_store_release(&s->bias, 0);
 }
 
-/* Register the process with membarrier(2), so that locks may be biased to it;
- * at a thread's first call, since an application may forbid system calls
- * later. */
-void bias_register(struct caller *c);
-
 /* With the lock held: lend it to the caller, if its process may be. */
 void bias_grant(struct caller *c, struct slot *s);
 

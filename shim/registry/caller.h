@@ -137,7 +137,7 @@ struct caller {
 	char of_msg[32] __attribute__((aligned(8)));
 	char of_mq[40] __attribute__((aligned(8)));
 	u32 idx_mask; /* of ids */
-	int may_bias; /* bias_register succeeded */
+	int may_bias; /* barrier_register succeeded */
 	struct { /* wait.c: the last look of a sleeper, and at which object */
 		u64 ident;
 		u32 result; /* enum spin_result */

@@ -10,7 +10,7 @@
  * Keeps INV_TASK (inspect/check.h).
  */
 #include "registry/task.h"
-#include "registry/bias.h"
+#include "registry/barrier.h"
 #include "registry/damage.h"
 #include "registry/event.h"
 #include "registry/guard.h"
@@ -118,7 +118,7 @@ void caller_refresh(struct caller *c)
 	c->pid = sys_getpid();
 	c->task = c->thread = 0;
 	c->bias_id = ~0ULL;
-	bias_register(c);
+	barrier_register(c);
 	c->idx_mask = (1u << caller_header(c)->idx_bits) - 1;
 	c->n_held = c->n_grants = 0;
 	c->journal = NULL;

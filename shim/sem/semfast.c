@@ -231,6 +231,8 @@ static __attribute__((noinline)) int array_biased(
 		     atom_load_relaxed(&s->ident) != ident))
 		goto out;
 	sems = region_at(&c->region, body);
+	/* n is never 0, which a compiler does not see. */
+	nums[0] = 0;
 	for (i = 0; i < n; i++) {
 		s32 value;
 
