@@ -20,6 +20,7 @@
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/sys.h"
@@ -56,68 +57,137 @@ static void check_kernel(void)
 			"is noticed by looking,\n      not at once");
 }
 
-/* Asked for, not done: what a filter of system calls makes of it is seen. */
-static void check_barrier(void)
+/* ---- system calls that a filter may refuse ---- */
+
+/* What a call says here: 0, its errno, or that the caller is killed for it. */
+#define ASK_KILLED (-1)
+
+/* Of a child, so that a filter that kills does not kill us. */
+static int ask(int (*call)(void))
 {
-	if (syscall(SYS_membarrier, 0 /* QUERY */, 0, 0) >= 0)
-		finding_good("membarrier", "allowed");
-	else
-		finding_warning(NULL,
-			"membarrier(2) is refused here (%s): objects that one "
-			"thread uses alone\n      take a third longer, and a "
-			"registry in which a program met that biases\n      no "
-			"locks any more",
-			strerror(errno));
+	const struct rlimit no_core = {0, 0};
+	pid_t pid = fork();
+	int status = 0;
+
+	if (!pid) {
+		setrlimit(RLIMIT_CORE, &no_core);
+		_exit(call());
+	}
+	if (pid < 0)
+		return errno;
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : ASK_KILLED;
+}
+
+/* Asked for, not done: what a filter of system calls makes of it is seen. */
+static int ask_barrier(void)
+{
+	return syscall(SYS_membarrier, 0 /* QUERY */, 0, 0) < 0 ? errno : 0;
 }
 
 /* The own list, put back as it is: glibc's thread has one already. */
-static void check_robust(void)
+static int ask_robust(void)
 {
 	void *head = NULL;
 	size_t len = 0;
-	long err = syscall(SYS_get_robust_list, 0, &head, &len);
 
-	if (!err && head)
-		err = syscall(SYS_set_robust_list, head, len);
-	if (!err) {
-		finding_good("robust lists", "allowed");
-		return;
-	}
-	finding_warning(NULL,
-		"robust lists are refused here (%s): the death of a process is "
-		"noticed by\n      looking, so SEM_UNDO, nattch and locks of "
-		"the "
-		"dead come back up to a second\n      late, and who dies in "
-		"the "
-		"midst of waking others may leave one asleep that long",
-		strerror(errno));
+	if (syscall(SYS_get_robust_list, 0, &head, &len))
+		return errno;
+	return head && syscall(SYS_set_robust_list, head, len) ? errno : 0;
 }
 
 /* No words to wait for: the call itself says EINVAL. */
-static void check_waitv(void)
+static int ask_waitv(void)
 {
-	if (syscall(449 /* futex_waitv */, NULL, 0, 0, NULL, 0) &&
-		errno == EINVAL) {
-		finding_good("futex_waitv", "allowed");
-		return;
-	}
-	finding_warning(NULL,
-		"futex_waitv(2) is refused here (%s): sleepers learn of the "
-		"death of a\n      process by looking, not at once",
-		strerror(errno));
+	syscall(449 /* futex_waitv */, NULL, 0, 0, NULL, 0);
+	return errno == EINVAL ? 0 : errno;
 }
 
 /* No area of that size: the call itself says EINVAL. */
-static void check_rseq(void)
+static int ask_rseq(void)
 {
-	if (syscall(334 /* rseq */, NULL, 0, 0, 0) && errno == EINVAL) {
-		finding_good("rseq", "allowed");
-		return;
-	}
-	finding_warning(NULL,
-		"rseq(2) is refused here (%s): a sleeper that is stopped and "
-		"continued may\n      sleep on where the kernel says EINTR",
-		strerror(errno));
+	syscall(334 /* rseq */, NULL, 0, 0, 0);
+	return errno == EINVAL ? 0 : errno;
+}
+
+/* A second mapping of the registry without a descriptor. */
+static int ask_mremap(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *shared =
+		mmap(NULL, page, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (shared == MAP_FAILED)
+		return 0;
+	return mremap(shared, 0, page, MREMAP_MAYMOVE) == MAP_FAILED ? errno
+								     : 0;
+}
+
+/* What tells a fork child from its parent. */
+static int ask_wipe(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *own =
+		mmap(NULL, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (own == MAP_FAILED)
+		return 0;
+	return madvise(own, page, 18 /* MADV_WIPEONFORK */) ? errno : 0;
+}
+
+/* Without a cost it cannot be done without. */
+static const struct asked {
+	const char *name, *call, *is;
+	int (*ask)(void);
+	const char *cost;   /* where it is refused; NULL: none is served */
+	const char *killed; /* when, where the caller is killed for it */
+} asked[] = {
+	{"membarrier", "membarrier(2)", "is", ask_barrier,
+		"objects that one thread uses alone\n      take a third "
+		"longer, and a registry in which a program met that "
+		"biases\n      no locks any more",
+		"at its first call"},
+	{"robust lists", "robust lists", "are", ask_robust,
+		"the death of a process is noticed by\n      looking, so "
+		"SEM_UNDO, nattch and locks of the dead come back up to a "
+		"second\n      late, and who dies in the midst of waking "
+		"others may leave one asleep that long",
+		"at its start"},
+	{"futex_waitv", "futex_waitv(2)", "is", ask_waitv,
+		"sleepers learn of the death of a\n      process by looking, "
+		"not at once",
+		"when it sleeps for what another process holds"},
+	{"rseq", "rseq(2)", "is", ask_rseq,
+		"a sleeper that is stopped and continued may\n      sleep on "
+		"where the kernel says EINTR",
+		"at its start, or when it sleeps"},
+	{"mremap", "mremap(2) of length 0", "is", ask_mremap, NULL,
+		"at its first call"},
+	{"madvise", "madvise(MADV_WIPEONFORK)", "is", ask_wipe, NULL,
+		"at its first call"},
+};
+
+/* 1 if it kills who maps a registry: then nothing here may do it. */
+static int check_asked(const struct asked *a)
+{
+	int err = ask(a->ask);
+
+	if (err == ASK_KILLED)
+		finding_fault(NULL,
+			"a filter of system calls kills for %s:\n      a "
+			"program dies %s",
+			a->call, a->killed);
+	else if (!err)
+		finding_good(a->name, "allowed");
+	else if (a->cost)
+		finding_warning(NULL, "%s %s refused here (%s): %s", a->call,
+			a->is, strerror(err), a->cost);
+	else
+		finding_fault(NULL,
+			"%s %s refused here (%s): programs are not served",
+			a->call, a->is, strerror(err));
+	return err == ASK_KILLED;
 }
 
 static void check_clock(void)
@@ -148,36 +218,6 @@ static void check_noexec(void)
 	if (!statvfs("/dev/shm", &fs) && (fs.f_flag & ST_NOEXEC))
 		finding_warning("mount -o remount,exec /dev/shm",
 			"/dev/shm is noexec: shmat with SHM_EXEC is refused");
-}
-
-static void tell_needed(const char *what)
-{
-	finding_fault(NULL, "%s is refused here (%s): programs are not served",
-		what, strerror(errno));
-}
-
-/* A second mapping of the registry without a descriptor, and what tells a fork
- * child from its parent. */
-static void check_mappings(void)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	void *shared =
-		mmap(NULL, page, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	void *own =
-		mmap(NULL, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	void *second;
-
-	if (shared == MAP_FAILED || own == MAP_FAILED)
-		return;
-	second = mremap(shared, 0, page, MREMAP_MAYMOVE);
-	if (second == MAP_FAILED)
-		tell_needed("mremap(2) of length 0");
-	else
-		munmap(second, page);
-	if (madvise(own, page, 18 /* MADV_WIPEONFORK */))
-		tell_needed("madvise(MADV_WIPEONFORK)");
-	munmap(shared, page);
-	munmap(own, page);
 }
 
 #define MIB (1ULL << 20)
@@ -624,7 +664,8 @@ static int doctor_main(int argc, char **argv)
 {
 	const char *path, *shim;
 	struct caller *c;
-	int sound;
+	int sound, killed = 0;
+	size_t i;
 
 	if (argc > 1)
 		return usage_error("one program at a time");
@@ -634,13 +675,10 @@ static int doctor_main(int argc, char **argv)
 	if (as_json)
 		finding_as_json();
 	check_kernel();
-	check_barrier();
-	check_robust();
-	check_waitv();
-	check_rseq();
+	for (i = 0; i < sizeof(asked) / sizeof(asked[0]); i++)
+		killed |= check_asked(&asked[i]);
 	check_clock();
 	check_proc();
-	check_mappings();
 	check_shm();
 	check_noexec();
 	check_limit(RLIMIT_AS, "address space", 'v', "as");
@@ -649,7 +687,10 @@ static int doctor_main(int argc, char **argv)
 	check_core();
 	check_logind();
 	shim = check_shim();
-	c = !registry_is_home() || home_is_good() ? check_registry(path) : NULL;
+	/* Nobody may map it where that kills. */
+	c = !killed && (!registry_is_home() || home_is_good())
+		    ? check_registry(path)
+		    : NULL;
 	check_kernel_objects(c);
 	sound = !finding_faults();
 	if (argc)

@@ -64,6 +64,15 @@ rseq 334 served served killed rseq(2) is refused here
 memfd_create 319 served served served
 clock_gettime 228 served served served
 END
+# Not of robust lists and rseq: glibc is killed at its start, and so is doctor.
+while read -r nr call; do
+	doctor "that ${call%:} kills" "FAULT.* kills for $call" "$app" deny "$nr" $KILL
+done <<'END'
+324 membarrier(2):
+449 futex_waitv(2):
+25 mremap(2) of length 0:
+28 madvise(MADV_WIPEONFORK):
+END
 row "no vDSO" served "$app" novdso
 row "no vDSO, clock_gettime KILL" killed "$app" novdso "$app" deny 228 $KILL
 doctor "that there is no vDSO" 'there is no vDSO' "$app" novdso
@@ -125,5 +134,14 @@ texts = [(f["level"], f["text"], f["mend"]) for f in d["findings"]]
 assert sum(l == "warning" and "refused here" in t for l, t, m in texts) == 2
 assert any(l == "fault" and "no program PROGRAM" in t for l, t, m in texts)
 assert all("\n" not in t and "  " not in t for l, t, m in texts)
+END
+"$app" deny 324 $KILL "$IPCLIFT_TOOL" doctor --quick --json >"$dir/doctor" 2>&1
+check "doctor --json where a call kills" [ $? = 1 ]
+check "names it" python3 - "$dir/doctor" <<'END'
+import json, sys
+d = json.load(open(sys.argv[1]))
+assert [f["text"] for f in d["findings"] if f["level"] == "fault"] == [
+    "a filter of system calls kills for membarrier(2): a program dies at its "
+    "first call"]
 END
 finish
