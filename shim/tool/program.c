@@ -127,6 +127,26 @@ static void not_served(struct look *l, const char *why, const char *what)
 	l->what = what;
 }
 
+static const char *name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static int is_env(const char *path)
+{
+	return !strcmp(name_of(path), "env");
+}
+
+/* The loader, started by hand: it has no interpreter, and preloads. */
+static int is_loader(const char *path)
+{
+	const char *name = name_of(path);
+
+	return !strncmp(name, "ld-", 3) && strstr(name, ".so");
+}
+
 static void look_at_elf(struct look *l, int fd)
 {
 	Elf64_Ehdr eh = {0};
@@ -143,7 +163,7 @@ static void look_at_elf(struct look *l, int fd)
 			"is a Go program, which makes system calls "
 			"without libc",
 			NULL);
-	else if (!has_interpreter(fd, &eh))
+	else if (!has_interpreter(fd, &eh) && !is_loader(l->path))
 		not_served(l, "is static, nothing can be preloaded",
 			"link it dynamically");
 	else
@@ -182,48 +202,113 @@ static void look_at_rights(struct look *l, int fd, const struct stat *st)
 	}
 }
 
-static int is_env(const char *path)
-{
-	const char *slash = strrchr(path, '/');
+/* Words of one command line; arbitrary. */
+#define WORDS_MAX 64
 
-	return !strcmp(slash ? slash + 1 : path, "env");
+static const char *behind_env(char **argv);
+
+/* Options of env(1) whose value is the next word. */
+static int takes_value(const char *option)
+{
+	static const char *const options[] = {"-u", "-C", "-a", "--unset",
+		"--chdir", "--argv0"};
+	size_t i;
+
+	for (i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		if (!strcmp(option, options[i]))
+			return 1;
+	return 0;
 }
 
-/* The program that the words behind `env` start: its index, or -1. */
-static int behind_env(char **argv)
+/* env -S STRING REST...: its words stand before the rest. Quotes and escapes
+ * in it are not looked at. The words last as long as the command. */
+static const char *behind_split(const char *string, char **rest)
 {
-	int i;
+	char *words[WORDS_MAX + 2] = {"env"}, *word, *save;
+	char *line = strdup(string);
+	int k = 1;
+
+	for (word = line ? strtok_r(line, " \t", &save) : NULL;
+		word && k < WORDS_MAX; word = strtok_r(NULL, " \t", &save))
+		words[k++] = word;
+	while (*rest && k < WORDS_MAX)
+		words[k++] = *rest++;
+	return behind_env(words);
+}
+
+/* The string of -S, which may stand in the same word: NULL if it is another
+ * option. *used: how many words. */
+static const char *string_of(char **argv, int *used)
+{
+	static const char name[] = "--split-string";
+	const char *s = argv[0];
+
+	*used = 1;
+	if (!strncmp(s, name, sizeof(name) - 1) && s[sizeof(name) - 1] == '=')
+		return s + sizeof(name);
+	if (!strcmp(s, name)) {
+		s = "";
+	} else {
+		/* Behind those that take no value. */
+		if (s[0] != '-' || s[1] == '-')
+			return NULL;
+		s += 1 + strspn(s + 1, "iv0");
+		if (*s++ != 'S')
+			return NULL;
+	}
+	if (*s)
+		return s;
+	*used = 1 + (argv[1] != NULL);
+	return argv[1] ? argv[1] : "";
+}
+
+/* The program that the words behind `env` start, env itself left out; NULL if
+ * there is none. */
+static const char *behind_env(char **argv)
+{
+	int i, used, options = 1;
+	const char *string;
 
 	for (i = 1; argv[i]; i++) {
-		if (!strcmp(argv[i], "--"))
-			return argv[i + 1] ? i + 1 : -1;
-		if (!strcmp(argv[i], "-u") || !strcmp(argv[i], "-C"))
+		string = options ? string_of(argv + i, &used) : NULL;
+		if (string)
+			return behind_split(string, argv + i + used);
+		if (options && !strcmp(argv[i], "--"))
+			options = 0;
+		else if (options && takes_value(argv[i]))
 			i += argv[i + 1] != NULL;
-		else if (*argv[i] != '-' && !strchr(argv[i], '='))
-			return i;
+		else if (options && *argv[i] == '-')
+			;
+		else if (is_env(argv[i]))
+			return behind_env(argv + i);
+		else if (!strchr(argv[i], '='))
+			return argv[i];
+		else
+			options = 0;
 	}
-	return -1;
+	return NULL;
 }
 
 /* "#! /usr/bin/env perl": what the kernel starts, or env(1) then. 1 if it is a
  * script. */
 static int interpreter_of(struct look *l, int fd)
 {
-	char line[256], *words[32] = {0}, *word, *save;
+	char line[256], *words[WORDS_MAX] = {0}, *word, *save;
 	ssize_t n = pread(fd, line, sizeof(line) - 1, 0);
-	int k = 0, i;
+	const char *name;
+	int k = 0;
 
 	line[n > 0 ? n : 0] = 0;
 	if (strncmp(line, "#!", 2) != 0)
 		return 0;
 	line[strcspn(line, "\n")] = 0;
-	for (word = strtok_r(line + 2, " \t", &save); word && k < 31;
+	for (word = strtok_r(line + 2, " \t", &save); word && k < WORDS_MAX - 1;
 		word = strtok_r(NULL, " \t", &save))
 		words[k++] = word;
 	if (!k)
 		return 0;
-	i = is_env(words[0]) ? behind_env(words) : -1;
-	if (i < 0 || find_program(words[i], l->path, sizeof(l->path)))
+	name = is_env(words[0]) ? behind_env(words) : NULL;
+	if (!name || find_program(name, l->path, sizeof(l->path)))
 		snprintf(l->path, sizeof(l->path), "%s", words[0]);
 	return 1;
 }
@@ -252,10 +337,11 @@ static void look_at(struct look *l)
 
 int program_tell(char **argv)
 {
+	const char *name = is_env(argv[0]) ? behind_env(argv) : argv[0];
 	static struct look l;
-	int scripts, i = is_env(argv[0]) ? behind_env(argv) : 0;
+	int scripts;
 
-	if (i < 0 || find_program(argv[i], l.path, sizeof(l.path)))
+	if (!name || find_program(name, l.path, sizeof(l.path)))
 		return 0;
 	for (scripts = 0; scripts <= SCRIPTS_MAX; scripts++) {
 		look_at(&l);

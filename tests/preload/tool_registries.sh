@@ -162,6 +162,7 @@ is "by hand" "$(LD_PRELOAD=$work/shim/libipclift.so IPCLIFT_LIMITS=kernel \
     IPCLIFT_REGISTRY=$work/hand ipcs -l | awk '/max queues/ { print $NF }')" 123
 
 # ---- what will not be served
+echo 'int main(void) { return 0; }' >"$work/main.c"
 compile() {
     gcc -O1 -o "$work/$1" -x c - "${@:2}" <<<'int x __attribute__((weak));
         int go __attribute__((section(SECTION)));
@@ -193,13 +194,52 @@ tells "is a Go program" "$work/golang"
 tells "is set-user-ID" "$work/raised"
 tells "is static" "$work/script-static"
 tells "is a Go program" "$work/env-golang"
+chown 0:40003 "$work/raised"
+chmod 2755 "$work/raised"
+tells "is set-group-ID" "$work/raised"
 tells "is static" env -u B A=1 "$work/static"
-is "another word size" "$(status "$ipclift" run --strict -- "$work/other")" 126
-is "says so" "$(says 'is no 64-bit x86 program')" 1
-for f in good script-good env-good; do
+# What env(1) starts, however it is told.
+tells "is static" env env -i -- A=1 "$work/static"
+tells "is static" env --unset B --chdir / "$work/static"
+tells "is static" env -S "A=1 $work/static -x" y
+tells "is static" env "-iS$work/static -x"
+tells "is static" env "--split-string=env A=1" "$work/static"
+if compile pie -DSECTION='".data"' -static-pie 2>/dev/null; then
+    tells "is static" "$work/pie"
+else
+    echo "skip: no static-pie here"
+fi
+if command -v musl-gcc >/dev/null; then
+    musl-gcc -o "$work/musl" "$work/main.c"
+    musl-gcc -static -o "$work/musl-static" "$work/main.c"
+    tells "is static" "$work/musl-static"
+else
+    cp "$work/good" "$work/musl"
+    echo "skip: no musl-gcc"
+fi
+if go=$(PATH=$PATH:/usr/local/go/bin command -v go); then
+    printf 'package main\nfunc main() {}\n' >"$work/main.go"
+    (cd "$work" && HOME=$work GO111MODULE=off GOFLAGS=-p=1 CGO_ENABLED=0 \
+        "$go" build -o golang-real main.go) && tells "is a Go program" \
+        "$work/golang-real"
+else
+    echo "skip: no go; what stands for its program has the section that it has"
+fi
+cp "$work/good" "$work/cpu"
+printf '\267' | dd of="$work/cpu" bs=1 seek=18 conv=notrunc status=none
+for f in other cpu; do
+    is "another word size or CPU" \
+        "$(status "$ipclift" run --strict -- "$work/$f")" 126
+    is "says so" "$(says 'is no 64-bit x86 program') $(wc -l <"$work/err")" "1 1"
+done
+loader=$(ldd "$work/good" | grep -o '/[^ ]*ld-[^ ]*')
+for f in good script-good env-good musl; do
     is "run $f" "$(status "$ipclift" run --strict -- "$work/$f")" 0
     is "says nothing" "$(wc -l <"$work/err")" 0
 done
+is "run by the loader" "$(status "$ipclift" run --strict -- "$loader" \
+    "$work/good")" 0
+is "says nothing" "$(wc -l <"$work/err")" 0
 is "a program that is not there" "$(status "$ipclift" run --strict -- none)" 127
 
 # ---- doctor
