@@ -14,5 +14,6 @@ struct sys_statfs {
 #define SYS_TMPFS 0x01021994
 #define SYS_BTRFS 0x9123683e
 #define SYS_PIDFS 0x50494446
+#define SYS_PROCFS 0x9fa0
 
 #endif

@@ -7,6 +7,7 @@
 #include "object/control.h"
 #include "object/sysctltext.h"
 #include "registry/event.h"
+#include "registry/ipcns.h"
 
 #define SHM_ALMOST_ALL (~0ULL - (1ULL << 24))
 
@@ -91,6 +92,8 @@ static void limits_from_host(struct limits *l, u32 idx_bits)
 		at = text;
 		for (j = 0; j < sysctl_files[i].n_values; j++, k++) {
 			v = (s64)take_number(&at, &negative);
+			if (str_equal(k->name, "shmall"))
+				v = (s64)ipcns_unmarked((u64)v);
 			set_from_app(l, k, idx_bits, negative ? -v : v);
 		}
 	}

@@ -3,6 +3,7 @@
  * The registries of IPC namespaces as files; see ipcns.h.
  */
 #include "base/file.h"
+#include "base/statfs.h"
 #include "base/sys.h"
 #include "registry/ipcns.h"
 
@@ -14,6 +15,12 @@
 #define NS_GET_ID 0x8008b70dUL
 #define MODE_BITS 0666u
 #define DEFAULT_MODE 0600u
+#define MODE_MARKED 01000u /* S_ISVTX */
+/* Numbers of inodes, not for good, begin here and have 32 bits. */
+#define INODES_FROM 0xf0000000ULL
+#define SHMALL "/proc/sys/kernel/shmall"
+#define SHMALL_DEFAULT (~0ULL - (1ULL << 24))
+#define MARKS (1ULL << 32) /* the values below it */
 
 int ipcns_number(const char *link, u64 *ret)
 {
@@ -55,20 +62,96 @@ static struct file_stat stat_of(const char *path)
 	return st;
 }
 
+/* ---- the mark ---- */
+
+static u64 mark_of(const struct file_stat *st)
+{
+	u64 hash = (st->ino ^ st->dev << 40) * 0x9e3779b97f4a7c15ULL;
+
+	return SHMALL_DEFAULT - 1 - (hash >> 32);
+}
+
+static int is_mark(u64 shmall)
+{
+	return shmall < SHMALL_DEFAULT && shmall >= SHMALL_DEFAULT - MARKS;
+}
+
+u64 ipcns_unmarked(u64 shmall)
+{
+	return is_mark(shmall) ? SHMALL_DEFAULT : shmall;
+}
+
+/* Of this thread's namespace, in which it is the first: what is set in there is
+ * the default. 1 if it is marked. */
+static int mark(const struct file_stat *st)
+{
+	char text[24];
+	size_t n = str_add_u64(text, sizeof(text), 0, mark_of(st));
+	struct sys_statfs fs;
+	long fd = sys_call(__NR_open, SHMALL, 01 | O_CLOEXEC, 0), done = -1;
+
+	if (fd < 0)
+		return 0;
+	/* In a chroot it may be any file. */
+	if (!sys_call(__NR_fstatfs, fd, &fs) && fs.type == SYS_PROCFS)
+		done = sys_call(__NR_write, fd, text, n);
+	sys_call(__NR_close, fd);
+	return done == (long)n;
+}
+
+static u64 read_shmall(void)
+{
+	char text[32];
+	const char *at = text;
+	u64 v = 0;
+
+	if (sys_read_file(SHMALL, text, sizeof(text)) <= 0)
+		return 0;
+	while (*at >= '0' && *at <= '9')
+		v = v * 10 + (u64)(*at++ - '0');
+	return v;
+}
+
+static int is_another(const struct file_stat *st)
+{
+	u64 shmall;
+
+	if (!(st->mode & MODE_MARKED))
+		return 0;
+	shmall = read_shmall();
+	return (shmall == SHMALL_DEFAULT || is_mark(shmall)) &&
+	       shmall != mark_of(st);
+}
+
+int ipcns_is_another(const char *name)
+{
+	struct file_stat st;
+
+	return !sys_call(__NR_lstat, name, &st) && is_another(&st);
+}
+
+/* ---- which registry ---- */
+
 /*
  * Numbers can be guessed, so in a directory that all may write (/dev/shm)
  * another user could put a file there before us. It counts if it is its maker's
  * who could as well have written PATH.
  */
-static int is_trusted(const char *path, const char *name)
+static int is_trusted(const char *path, const struct file_stat *st)
 {
-	struct file_stat base = stat_of(path), st;
+	struct file_stat base = stat_of(path);
 
-	if (sys_call(__NR_lstat, name, &st) ||
-		(st.mode & FILE_TYPE) != FILE_REGULAR)
-		return 0;
-	return !st.uid || st.uid == base.uid || (base.mode & 022) ||
-	       st.uid == (u32)sys_call(__NR_geteuid);
+	return !st->uid || st->uid == base.uid || (base.mode & 022) ||
+	       st->uid == (u32)sys_call(__NR_geteuid);
+}
+
+static int is_ours(const char *path, const char *name)
+{
+	struct file_stat st;
+
+	return !sys_call(__NR_lstat, name, &st) &&
+	       (st.mode & FILE_TYPE) == FILE_REGULAR && is_trusted(path, &st) &&
+	       !is_another(&st);
 }
 
 int ipcns_of_thread(const char *path, u64 *ret)
@@ -85,7 +168,7 @@ int ipcns_of_thread(const char *path, u64 *ret)
 	if (err)
 		return err == -EMFILE || err == -ENFILE ? err : 0;
 	ipcns_path(path, number, name);
-	if (is_trusted(path, name))
+	if (is_ours(path, name))
 		*ret = number;
 	return 0;
 }
@@ -100,7 +183,8 @@ static u32 dir_mode(const struct file_stat *base)
 int ipcns_make(const char *path, u64 number)
 {
 	char name[IPCNS_PATH_SIZE(path)];
-	struct file_stat base = stat_of(path);
+	struct file_stat base = stat_of(path), st;
+	u32 marked = 0;
 	long fd, err;
 
 	ipcns_path(path, 0, name);
@@ -114,7 +198,10 @@ int ipcns_make(const char *path, u64 number)
 	if (fd < 0)
 		return (int)fd;
 	sys_call(__NR_fchown, fd, -1, base.gid);
-	err = sys_call(__NR_fchmod, fd, base.mode & MODE_BITS);
+	if (number >= INODES_FROM && !sys_call(__NR_fstat, fd, &st) &&
+		mark(&st))
+		marked = MODE_MARKED;
+	err = sys_call(__NR_fchmod, fd, (base.mode & MODE_BITS) | marked);
 	sys_call(__NR_close, fd);
 	return (int)err;
 }

@@ -12,8 +12,18 @@
  *
  * number   the kernel's for good (NS_GET_ID, Linux 6.18): no two namespaces of
  *          a boot have the same; before 6.18 that of its inode, which another
- *          may get when it has ended. Who has just made one knows that a file
- *          of that number is an ended one's, and begins it anew.
+ *          gets soon after it has ended. Who has just made one knows that a
+ *          file of that number is an ended one's, and begins it anew.
+ * mark     for the others, where numbers come again: the maker sets the
+ *          kernel's own kernel.shmall of the namespace to a value made of the
+ *          file's inode, a little below its default and as much out of reach,
+ *          and the file's sticky bit to say so. (The served see shmall of the
+ *          registry.) A namespace of the file's number with the default or
+ *          another mark is another one: it shares PATH, and the file goes as an
+ *          ended one's. A maker who may not set it (an older kernel asks for
+ *          root; /proc/sys may be read-only) leaves no sticky bit; and where
+ *          somebody has set the value since, nothing is known: the number
+ *          decides then.
  * ended    no process of its task table lives, nobody has the file mapped,
  *          no thread in /proc is in a namespace of that number, no mount that we
  *          see keeps one (ipclift registries, gc). Who cannot be asked and may
@@ -50,7 +60,15 @@ void ipcns_path(const char *path, u64 number, char *to);
  */
 int ipcns_of_thread(const char *path, u64 *ret);
 
-/* The namespace was just made: give it one. 0 or -errno. */
+/* The namespace was just made, and this thread is in it: give it one. 0 or
+ * -errno. */
 int ipcns_make(const char *path, u64 number);
+
+/* name: PATH.ns/N. 1 if this thread's namespace, whose number is N, is surely
+ * not the file's. One system call for a file without a mark, else four. */
+int ipcns_is_another(const char *name);
+
+/* The kernel's kernel.shmall without the mark. */
+u64 ipcns_unmarked(u64 shmall);
 
 #endif

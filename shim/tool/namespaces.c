@@ -12,12 +12,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/sys.h"
 #include "registry/ipcns.h"
 #include "registry/region/region.h"
 #include "tool/home.h"
@@ -47,8 +50,34 @@ void namespaces_each(const char *path,
 /* What is asked about a namespace. */
 struct question {
 	unsigned long long number;
-	struct stat file; /* of its registry */
+	const char *name; /* of its registry */
+	struct stat file;
 };
+
+/* A namespace with its number, where numbers come again: one that got it
+ * after the file's had ended? A child enters it to ask, if it may. */
+static int is_another(const char *link, const struct question *q)
+{
+	int status = 0, fd;
+	pid_t pid;
+
+	if (!(q->file.st_mode & S_ISVTX))
+		return 0;
+	pid = fork();
+	if (!pid) {
+		fd = open(link, O_RDONLY | O_CLOEXEC);
+		_exit(fd >= 0 && !sys_call(__NR_setns, fd, CLONE_NEWIPC) &&
+			ipcns_is_another(q->name));
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status);
+}
+
+static int is_it(const char *link, u64 number, const struct question *q)
+{
+	return number == q->number && !is_another(link, q);
+}
 
 /* One that we may not look at: could it open the file? Root's could any, and
  * are everywhere; those that use it stand in its task table. */
@@ -85,7 +114,7 @@ static int is_thread_in(const char *dir, const struct question *q)
 	err = ipcns_number(link, &n);
 	if (err == -EACCES || err == -EPERM)
 		return could_use(dir, &q->file);
-	return !err && n == q->number;
+	return !err && is_it(link, n, q);
 }
 
 /* Of the processes or threads in dir one is in it, or they cannot be asked. */
@@ -149,7 +178,7 @@ static int is_mounted(const struct question *q)
 		if (sscanf(line, "%*d %*d %*s %ms %ms", &root, &at) == 2 &&
 			!strncmp(root, "ipc:[", 5)) {
 			decode(at);
-			found = !ipcns_number(at, &n) && n == q->number;
+			found = !ipcns_number(at, &n) && is_it(at, n, q);
 		}
 		free(root);
 		free(at);
@@ -176,7 +205,7 @@ static int may_tell(const char *path)
 int namespace_ended(
 	const char *path, const char *file, unsigned long long number)
 {
-	struct question q = {.number = number};
+	struct question q = {.number = number, .name = file};
 
 	return may_tell(path) && !lstat(file, &q.file) &&
 	       !home_in_use(file, 0) && !is_mounted(&q) && !is_anybodys(&q) &&

@@ -5,6 +5,9 @@
  *	app_sandbox deny NR[,NR] HOW CMD...   CMD where these system calls fail
  *	                                        with HOW (a number) or kill (0)
  *	app_sandbox novdso CMD...             CMD without a vDSO
+ *	app_sandbox oldns CMD...              CMD where IPC namespaces have no
+ *	                                        numbers for good, as before
+ *	                                        Linux 6.18
  *	app_sandbox work                      a bit of everything, a line each
  *	app_sandbox stopped                   how a sleeper ends that is stopped,
  *	                                        continued and, if it sleeps on,
@@ -52,6 +55,21 @@ static int refuse(char *list, int err)
 	}
 	code[n++] = (struct instruction){0x06, 0, 0, 0x7fff0000u};
 	program.len = (unsigned short)n;
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	return prctl(PR_SET_SECCOMP, 2, &program);
+}
+
+/* ioctl(NS_GET_ID), which an older kernel does not know. */
+static int forget_ids(void)
+{
+	static const struct instruction code[] = {
+		{0x20, 0, 0, 0}, {0x15, 0, 3, 16 /* ioctl */},
+		{0x20, 0, 0, 24 /* its command, the lower half */},
+		{0x15, 0, 1, 0x8008b70du},
+		{0x06, 0, 0, 0x00050000u | ENOTTY},
+		{0x06, 0, 0, 0x7fff0000u}};
+	static const struct program program = {6, code};
+
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	return prctl(PR_SET_SECCOMP, 2, &program);
 }
@@ -289,6 +307,12 @@ int main(int argc, char **argv)
 		if (refuse(argv[2], atoi(argv[3])))
 			return 98;
 		execvp(argv[4], argv + 4);
+		return 127;
+	}
+	if (argc > 2 && !strcmp(argv[1], "oldns")) {
+		if (forget_ids())
+			return 98;
+		execvp(argv[2], argv + 2);
 		return 127;
 	}
 	if (argc > 2 && !strcmp(argv[1], "novdso"))

@@ -4,6 +4,9 @@
 # namespaces.sh - IPC namespaces that programs of the system make (unshare,
 # nsenter, python): each has a registry of its own, two side by side have the
 # same keys, who enters one finds it, and it goes when nobody is in it any more.
+#
+# All of it twice: the second time, and ipc_namespace, as before Linux 6.18, where a
+# namespace's number is soon that of another one (app_sandbox oldns).
 
 # shellcheck source=tests/preload/scenario.sh
 . "$(dirname "$0")/scenario.sh"
@@ -11,6 +14,17 @@ own_ipc_namespace "$@"
 tool=${IPCLIFT_TOOL:?}
 export IPCLIFT_REGISTRY=$dir/registry
 beside=$IPCLIFT_REGISTRY.ns
+
+if [ -z "${NAMESPACES_OLD-}" ]; then
+	old=$(helper sandbox gcc -I"$here" -Wno-unused) || exit 1
+	NAMESPACES_OLD=1 "$old" oldns bash "$0" >"$dir/old" 2>&1
+	status=$?
+	sed 's/^\(ok  \|FAIL\) /&without numbers for good: /' "$dir/old"
+	[ $status = 0 ] || failed=1
+	check "ipc_namespace without numbers for good" "$old" oldns env \
+		LD_PRELOAD="$shim" "${IPCLIFT_TESTS:?}/preload/ipc_namespace"
+	new_registry
+fi
 
 sets() { # how many a program finds
 	"$tool" run -- "$@" ipcs -s | grep -c '^0x'
@@ -46,6 +60,57 @@ check "gc removes those that nobody is in" \
 	[ -z "$(find "$beside" -mindepth 1)" ]
 check "and says so" grep -q 'registries of [0-9]* IPC namespaces' "$dir/out"
 check "the first one is as it was" [ "$(sets)" = 1 ]
+
+# A number that is used again: by a namespace that a program makes which is not
+# served, and which shares the registry; the file is an ended one's there, too.
+again() { # COMMAND... in one with the number of an ended one's file
+	for ((i = 0; i < 300; i++)); do
+		# shellcheck disable=SC2016 # for that shell
+		unshare --ipc sh -c '[ -e "$0/$(stat -Lc %i /proc/self/ns/ipc)" ] ||
+			exit 99; exec "$@"' "$beside" "$@"
+		[ $? = 99 ] || return 0
+	done
+	echo "skip: no number was used again"
+	return 1
+}
+if [ "${NAMESPACES_OLD-}" ]; then
+	for i in 1 2 3; do
+		inside sh -c "ipcmk -S 1; ipcmk -S 1; echo >$dir/here$i
+			while [ ! -e $dir/all ]; do sleep 0.05; done" \
+			>"$dir/out" &
+	done
+	until [ -e "$dir/here1" ] && [ -e "$dir/here2" ] && [ -e "$dir/here3" ]; do
+		sleep 0.05
+	done
+	: >"$dir/all"
+	wait
+	if again "$tool" run -- ipcs -s >"$dir/out"; then
+		check "a number used again, not served: shares the first one" \
+			[ "$(grep -c '^0x' "$dir/out")" = 1 ]
+		check "a number used again, served: is empty" \
+			[ "$(sets unshare --ipc)" = 0 ]
+		# shellcheck disable=SC2016 # for that shell
+		again sh -c 'stat -Lc %i /proc/self/ns/ipc >$1/number
+			"$2" gc mq' sh "$dir" "$tool" >"$dir/out"
+		check "gc, though somebody is in one of that number" \
+			[ ! -e "$beside/$(cat "$dir/number")" ]
+	fi
+	# Its mark: the kernel's shmall, of which the served see nothing.
+	check "limits of the kernel's are as they are" [ "$(inside env \
+		IPCLIFT_LIMITS=kernel cat /proc/sys/kernel/shmall)" = \
+		"$(cat /proc/sys/kernel/shmall)" ]
+	check "somebody sets the kernel's shmall" [ "$(inside sh -c '
+		ipcmk -S 1 >/dev/null; env -u LD_PRELOAD sh -c \
+			"echo 4096 >/proc/sys/kernel/shmall"
+		ipcs -s | grep -c ^0x')" = 1 ]
+	check "/proc/sys is read-only" [ "$(unshare --mount sh -c "
+		mount --bind /proc/sys /proc/sys &&
+		mount -o remount,bind,ro /proc/sys && '$tool' run -- unshare \
+			--ipc sh -c 'ipcs -s; ipcmk -S 1; ipcs -s'" |
+		grep -cE '^0x|Semaphore id: 0')" = 2 ]
+	"$tool" gc mq >/dev/null
+	check "and all go in the end" [ -z "$(find "$beside" -mindepth 1)" ]
+fi
 
 # Kept by a mount alone.
 if mkdir "$dir/kept" && mount -t tmpfs none "$dir/kept" 2>/dev/null; then
