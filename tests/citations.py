@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: MIT
 """citations.py - every invariant of inspect/check.h is named in the head of a file
 that keeps it and reported by a check; every struct of registry/layout*.h has a
-comment in front that says under which lock, or how, it is written. A line a fault,
-exit status 1 if any."""
+comment in front that says under which lock, or how, it is written; every row of
+doc/sandboxes.md names tests that there are, and quotes words that the sources have.
+A line a fault, exit status 1 if any."""
 import pathlib
 import re
 import sys
 
-SHIM = pathlib.Path(__file__).resolve().parent.parent / "shim"
+TESTS = pathlib.Path(__file__).resolve().parent
+SHIM = TESTS.parent / "shim"
 # Parts of others, which say it for them.
 PARTS = {"ref", "short_ref", "lone_lock", "users"}
 RULE = re.compile(r"written|journaled|stores?\b|locks?\b|see index/",
@@ -50,6 +52,30 @@ def structs():
             before = part.split("\n}", 1)[-1]
 
 
-faults = list(invariants()) + list(structs())
+def environments():
+    # A string of the sources may stand on several lines, each with a \\ in a macro.
+    said = " ".join(re.sub(r'"\s*\\?\s*"', "", path.read_text())
+                    for path in sorted(SHIM.rglob("*.[ch]")))
+    said = re.sub(r"(\\n)? +", " ", said)
+    names = {path.stem for path in (TESTS / "preload").iterdir()}
+    text = (TESTS.parent / "doc/sandboxes.md").read_text()
+    for table in re.findall(r"(?m)(?:^\|.*\n)+", text):
+        head, _, *rows = table.splitlines()
+        if not head.endswith("| Test |"):
+            continue
+        for row in rows:
+            tests = re.findall(r"`([^`]+)`", row.split("|")[-2])
+            if not tests:
+                yield f"doc/sandboxes.md: no test: {row}"
+            for test in tests:
+                if test not in names and \
+                        not list(TESTS.glob(test + ".*")):
+                    yield f"doc/sandboxes.md: there is no test {test}"
+            for words in re.findall(r'"([^"]+)"', row):
+                if words not in said:
+                    yield f"doc/sandboxes.md: nothing says '{words}'"
+
+
+faults = list(invariants()) + list(structs()) + list(environments())
 print(*faults, sep="\n", end="\n" if faults else "")
 sys.exit(bool(faults))

@@ -122,6 +122,24 @@ mkdir "/dev/shm/ipclift-$uid" && {
 	rmdir "/dev/shm/ipclift-$uid"
 }
 
+# The next boot has another id, and began at another second.
+later="unshare --mount --fork --time --boottime 100000"
+if $later true 2>/dev/null; then
+	good_registry
+	sed 's/^[^-]*/00000000/' /proc/sys/kernel/random/boot_id >"$dir/boot"
+	# shellcheck disable=SC2016 # for that shell
+	refused "an earlier boot's" ESTALE "before the last boot" $later \
+		sh -c 'mount --make-rprivate / && mount --bind "$0" \
+			/proc/sys/kernel/random/boot_id && exec "$@"' \
+		"$dir/boot" "$first"
+	good_registry
+	check "another time namespace: served" \
+		[ "$(shimmed $later "$first")" = served ]
+else
+	echo "skip: no time namespaces"
+fi
+good_registry
+
 if unshare --pid --fork true 2>/dev/null; then
 	refused "another pid namespace" EXDEV "pid namespace" \
 		unshare --pid --fork --mount-proc "$first"

@@ -167,6 +167,14 @@ check "what lies where a link leads is not removed" [ -e "$dir/others/file" ]
 check "one that was made without the shim shares the registry" \
 	[ "$(unshare --ipc "$tool" run -- ipcs -s | grep -c '^0x')" = 1 ]
 
+# shellcheck disable=SC2016 # for that shell
+unshare --mount sh -c 'mount --make-rprivate / && mount -t tmpfs tmpfs /proc &&
+	LD_PRELOAD=$0 exec unshare --ipc ipcs -s' "$shim" >"$dir/out" 2>"$dir/err"
+check "one that cannot be given one shares the registry" \
+	[ "$(grep -c '^0x' "$dir/out")" = 1 ]
+check "and says so" grep -q \
+	'^ipclift: .*registry: this new IPC namespace gets no registry' "$dir/err"
+
 # --private: all goes with it.
 # shellcheck disable=SC2016 # for that shell
 "$tool" run --private -- sh -c 'echo $IPCLIFT_REGISTRY

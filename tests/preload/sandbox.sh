@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# sandbox.sh - the table of doc/sandboxes.md: what a filter of system calls or a
+# sandbox.sh - the filters of doc/sandboxes.md: what a filter of system calls or a
 # mount may take away, and what programs and `doctor` say of it then. A program that
 # is served does a bit of everything (app_sandbox work); one that is not says why
 # once and has an errno from each call.
