@@ -37,10 +37,13 @@ is "the maintainer commits" "$(git -c safe.directory='*' -C "$root" log --format
     grep -cxF -m 1 -- "$maintainer")" 1
 is "and is the APKBUILD's" "$(sed -n 's/^# Maintainer: //p' \
     "$root/packaging/alpine/APKBUILD")" "$maintainer"
-is "the workflow's suites are all but mutate" "$(sed -n 's/^ *- \(build .*\)/\1/p' \
-    "$root/.github/workflows/ci.yml" | tr ' ' '\n' | sort -u | paste -sd ' ')" \
+is "the workflow's suites are all but mutate" "$(sed -n 's/^ *- \([a-z ]*\)$/\1/p
+    s/^ *- run: \.ci\/run \([a-z]*\) #.*/\1/p' "$root/.github/workflows/ci.yml" |
+    tr ' ' '\n' | sort -u | paste -sd ' ')" \
     "$(sed -n 's/^suite_\([a-z]*\)().*/\1/p' "$root/tests/run.sh" |
         grep -v mutate | sort | paste -sd ' ')"
+is "with both compilers" "$(sed -n 's/^ *compiler: //p' \
+    "$root/.github/workflows/ci.yml")" "[gcc, clang]"
 command -v rpmspec >/dev/null || {
     ((bad == 0)) || exit 1
     echo "read, not parsed: no rpmspec here"
