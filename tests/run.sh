@@ -161,7 +161,7 @@ apps=(
     libapr1-dev      # its process mutexes, timed ones as well
     debhelper        # builds the packages
     lintian          # looks at them
-    rpm              # reads the RPM spec
+    rpm              # reads the RPM spec, and builds its packages
     podman           # containers of one process namespace on one registry
     runc             # which podman starts: crun knows no hybrid cgroups
     gnuplot-nox      # draws what bench has measured
