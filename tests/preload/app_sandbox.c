@@ -32,6 +32,7 @@
 #include <sys/ptrace.h>
 #include <sys/sem.h>
 #include <sys/shm.h>
+#include <sys/stat.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -301,6 +302,15 @@ static void stopped(void)
 	semctl(set, 0, IPC_RMID);
 }
 
+/* Without a registry it was the kernel that did all this. */
+static void tell_registry(void)
+{
+	const char *path = getenv("IPCLIFT_REGISTRY");
+	struct stat st;
+
+	puts(path && !stat(path, &st) && st.st_size ? "registry" : "kernel");
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 4 && !strcmp(argv[1], "deny")) {
@@ -326,5 +336,6 @@ int main(int argc, char **argv)
 	work_msg();
 	work_shm();
 	work_mq();
+	tell_registry();
 	return 0;
 }

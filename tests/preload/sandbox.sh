@@ -24,7 +24,7 @@ work() {
 	if [ $status -gt 128 ]; then
 		echo killed
 	elif [ "$(grep -c ^ok <<<"$said")" = 16 ]; then
-		echo served
+		grep -q '^registry$' <<<"$said" && echo served || echo kernel
 	else
 		echo "$(grep -c '^ipclift:' <<<"$said") line," \
 			"$(grep -o '^E[A-Z]*' <<<"$said" | sort -u | paste -sd ' ')"
