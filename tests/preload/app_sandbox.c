@@ -164,6 +164,25 @@ static void until_asleep(int set, int num)
 		usleep(1000);
 }
 
+/* A child takes what there is, and is killed when somebody has slept for it so
+ * long that deaths are watched for: a sleep's first milliseconds are on the own
+ * word alone. It is not waited for before that one is told to go on. */
+static void hold_and_kill(int set)
+{
+	pid_t pid = child();
+
+	if (!pid) {
+		op(set, 1, -1, SEM_UNDO);
+		op(set, 2, 1, 0);
+		for (;;)
+			pause();
+	}
+	until_asleep(set, 1);
+	usleep(200000);
+	kill(pid, SIGKILL);
+	op(set, 2, -1, 0);
+}
+
 static void work_sem(void)
 {
 	int set = semget(IPC_PRIVATE, 3, 0600), status = 0;
@@ -181,16 +200,14 @@ static void work_sem(void)
 	op(set, 1, 1, 0);
 	pid = child();
 	if (!pid) {
-		op(set, 1, -1, SEM_UNDO);
-		op(set, 2, 1, 0);
-		for (;;)
-			pause();
+		hold_and_kill(set);
+		_exit(0);
 	}
 	tell("the holder holds", !op(set, 2, -1, 0));
-	kill(pid, SIGKILL);
 	tell("SEM_UNDO of the killed",
 		!semtimedop(set, &(struct sembuf){1, -1, 0}, 1,
 			&(struct timespec){10, 0}));
+	op(set, 2, 1, 0);
 	waitpid(pid, &status, 0);
 	semctl(set, 0, IPC_RMID);
 }
