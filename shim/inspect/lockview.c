@@ -8,19 +8,49 @@
 
 #define NAME_MAX_SHOWN 40u
 
-/* The next lock behind the cursor, or NULL; and which it is, class going on
- * from LOCK_OBJECT by one a facility. */
+/* A lock, as the walk counts them: class goes on from LOCK_OBJECT by one a
+ * facility. */
+struct which {
+	u32 class, at;
+};
+
+/* The next one of a slot, on from at->at, or NULL. Slots that were never used
+ * are holes of the file: beyond slots_ready those that are in use are asked for,
+ * and where the header says too much of either, nothing is there. */
+static struct lock *next_of_slots(
+	struct caller *c, u32 f, struct lock_cursor *at)
+{
+	const struct id_table *t = &caller_header(c)->ids[f];
+	struct lock *lock;
+	u32 idx;
+
+	while (at->at <= atom_load_relaxed(&t->max_idx)) {
+		idx = at->at;
+		if (idx >= atom_load_relaxed(&t->slots_ready))
+			idx = ids_next(c, f, idx);
+		if (idx >= IDX_MAX)
+			break;
+		at->at = idx + 1;
+		lock = &region_slot(&c->region, f, idx)->lock;
+		if (region_pages_have(&at->slots, lock))
+			return lock;
+	}
+	return NULL;
+}
+
+/* The next lock behind the cursor, or NULL; and which it is. */
 static struct lock *next_lock(
-	struct caller *c, struct lock_cursor *at, struct lock_cursor *ret_which)
+	struct caller *c, struct lock_cursor *at, struct which *ret_which)
 {
 	struct header *h = caller_header(c);
+	struct lock *lock;
 	u32 f, idx;
 
-	*ret_which = *at;
+	*ret_which = (struct which){at->class, at->at};
 	switch (at->class) {
 	case LOCK_FACILITY:
 		if (++at->at == N_FAC)
-			*at = (struct lock_cursor){LOCK_HEAP, 0};
+			*at = (struct lock_cursor){.class = LOCK_HEAP};
 		return &h->fac_lock[ret_which->at].lock;
 	case LOCK_HEAP:
 		at->class = LOCK_REPAIR;
@@ -33,21 +63,14 @@ static struct lock *next_lock(
 		at->at = idx + 1;
 		if (idx < N_TASKS)
 			return &region_task(&c->region, idx)->lock;
-		*at = (struct lock_cursor){LOCK_OBJECT, 0};
+		*at = (struct lock_cursor){.class = LOCK_OBJECT};
 	}
 	for (; (f = at->class - LOCK_OBJECT) < N_FAC;
 		at->class ++, at->at = 0) {
-		idx = at->at;
-		if (idx > atom_load_relaxed(&h->ids[f].max_idx))
-			continue;
-		/* Beyond, slots that were never used are holes of the file. */
-		if (idx >= atom_load_relaxed(&h->ids[f].slots_ready))
-			idx = ids_next(c, f, idx);
-		if (idx >= IDX_MAX)
-			continue;
-		at->at = idx + 1;
-		*ret_which = (struct lock_cursor){at->class, idx};
-		return &region_slot(&c->region, f, idx)->lock;
+		lock = next_of_slots(c, f, at);
+		*ret_which = (struct which){at->class, at->at - 1};
+		if (lock)
+			return lock;
 	}
 	return NULL;
 }
@@ -73,7 +96,7 @@ static void name_object(struct caller *c, u32 f, u32 idx, struct lock_view *ret)
 }
 
 static void name_lock(
-	struct caller *c, struct lock_cursor which, struct lock_view *ret)
+	struct caller *c, struct which which, struct lock_view *ret)
 {
 	const size_t cap = sizeof(ret->name);
 
@@ -117,7 +140,7 @@ static void add_profile(
 int lock_view_next(
 	struct caller *c, struct lock_cursor *at, struct lock_view *ret)
 {
-	struct lock_cursor which;
+	struct which which;
 	const struct lock *lock;
 
 	do {
@@ -159,7 +182,7 @@ static void reset(struct caller *c, struct lock *lock)
 int lock_view_reset(struct caller *c)
 {
 	struct lock_cursor at = {0};
-	struct lock_cursor which;
+	struct which which;
 	struct lock *lock;
 	int err = caller_enroll(c);
 

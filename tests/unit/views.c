@@ -6,9 +6,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "render/eventtext.h"
+#include "inspect/glance.h"
 #include "inspect/lockview.h"
 #include "inspect/mqview.h"
 #include "inspect/msgview.h"
@@ -45,6 +47,55 @@ Test(views, walking_over_objects_leaves_holes_out)
 	cr_expect_eq(ids_next(&me, FAC_MSG, 0), IDX_MAX);
 	sem_remove(&me, b);
 	cr_expect_eq(ids_next(&me, FAC_SEM, 1), IDX_MAX);
+}
+
+/* Bytes that the registry has in its file system. */
+static long long in_file(void)
+{
+	struct stat st;
+
+	fstat(unit_file(), &st);
+	return st.st_blocks * 512LL;
+}
+
+/* More slots than there are, said by the header and by the bitmap: on a mapping
+ * each hole that is read takes a page of a tmpfs. */
+Test(views, who_looks_takes_no_space_whatever_the_header_says)
+{
+	struct id_table *t = &caller_header(&me)->ids[FAC_SEM];
+	u64 *bits = region_at(&me.region, BITMAP_OFF((u64)FAC_SEM));
+	struct id_table was;
+	struct glance_locks sum;
+	struct lock_view v;
+	struct lock_cursor at = {0};
+	struct glance g;
+	long long before;
+	u64 first;
+	u32 i;
+
+	sem_get(&me, 0, 1, 0600);
+	lock_acquire(&me, &region_slot(&me.region, FAC_SEM, 0)->lock);
+	lock_release(&me, &region_slot(&me.region, FAC_SEM, 0)->lock);
+	was = *t;
+	first = bits[0];
+	t->slots_ready = t->max_idx = 1u << 20;
+	before = in_file();
+	glance_count_locks(&me, LOCK_OBJECT, FAC_SEM, &sum);
+	cr_expect_gt(sum.taken, 0);
+	cr_expect_leq(in_file(), before + (64 << 10), "counting locks");
+	while (lock_view_next(&me, &at, &v))
+		;
+	cr_expect_leq(in_file(), before + (64 << 10), "locks");
+	t->slots_ready = was.slots_ready;
+	for (i = 0; i < IDX_PER_PAGE / 64; i++)
+		bits[i] = ~0ULL;
+	cr_expect_eq(glance_take(&me, &g), 0);
+	cr_expect_eq(g.n_objects, 1);
+	cr_expect_leq(in_file(), before + (64 << 10), "a glance");
+	glance_deinit(&g);
+	for (i = 0; i < IDX_PER_PAGE / 64; i++)
+		bits[i] = i ? 0 : first;
+	*t = was;
 }
 
 static void send(s32 id, s64 type, u64 size)

@@ -158,6 +158,24 @@ static inline int region_is_there(const void *p)
 	return there & 1;
 }
 
+/* For who walks along what may be holes, whatever the header says of it: the
+ * same, asked for REGION_PAGES at a time. Begin with zeros. */
+#define REGION_PAGES 64u
+struct region_pages {
+	uintptr_t first; /* address of the first that was asked for */
+	unsigned char there[REGION_PAGES];
+};
+static inline int region_pages_have(struct region_pages *p, const void *at)
+{
+	uintptr_t page = (uintptr_t)at & ~(uintptr_t)(SYS_PAGE - 1);
+
+	if (page - p->first >= REGION_PAGES * SYS_PAGE) {
+		p->first = page;
+		region_there(at, REGION_PAGES, p->there);
+	}
+	return p->there[(page - p->first) / SYS_PAGE] & 1;
+}
+
 /* One that another thread may change: read once, whole; whether it still holds
  * is the reader's to find out. */
 static inline struct ref ref_relaxed(const struct ref *ref)
