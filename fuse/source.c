@@ -32,7 +32,7 @@ static int open_same(const char *path)
 {
 	struct stat now;
 
-	source.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	source.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (source.fd < 0 || fstat(source.fd, &source.st))
 		return -1;
 	return stat(path, &now) || now.st_dev != source.st.st_dev ||

@@ -596,7 +596,8 @@ static struct caller *check_registry(const char *path)
 	err = registry_map(&region, path, why, sizeof(why));
 	if (!err) {
 		finding_good("registry", path);
-		return registry_open_path(path, NULL);
+		munmap(region.base, REGION_SIZE);
+		return registry_look(&err);
 	}
 	if (err != -ENOENT && err != -ENODATA)
 		tell_refused(err, path, why);

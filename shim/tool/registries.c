@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "inspect/rows.h"
@@ -150,6 +151,9 @@ static int create_main(int argc, char **argv)
 	fd = home_name_of(path, name) ? home_open(1, home) : -1;
 	if (fd >= 0)
 		close(fd);
+	if (!home_is_owners(path, home))
+		return failure("%s: its directory is not its owner's alone",
+			path);
 	err = make(path, &access);
 	if (err)
 		return err;
@@ -343,8 +347,38 @@ static const struct option_spec destroy_options[] = {
 	{"force", 0, NULL, &force,
 		"though processes use it: they go on with what they\n"
 		"have, and new ones make another"},
+	{"as-root", 0, NULL, &registry_as_root,
+		"root: remove another user's registry as root, not as\n"
+		"that user"},
 	{0},
 };
+
+/* With the rights of the registry's owner, in a process that has no others any
+ * more: what lies beside it, and where its directories lead, is his. 0, or
+ * EXIT_FAILED after a message. */
+static int remove_as_owner(const char *path)
+{
+	struct stat st;
+	int err = lstat(path, &st) ? -errno : 0, status;
+	pid_t pid = err ? 0 : fork();
+
+	if (pid > 0) {
+		if (waitpid(pid, &status, 0) < 0 || !WIFEXITED(status))
+			return failure("%s: the process that was to remove it "
+				       "was ended", path);
+		return WEXITSTATUS(status);
+	}
+	if (!pid && !err) {
+		if (registry_become(&st))
+			_exit(EXIT_FAILED);
+		err = home_remove(path);
+		if (err)
+			failure("%s: %s", path, strerror(-err));
+		fflush(NULL);
+		_exit(err ? EXIT_FAILED : EXIT_OK);
+	}
+	return failure("%s: %s", path, strerror(err ? -err : errno));
+}
 
 static int destroy(const char *path)
 {
@@ -369,8 +403,7 @@ static int destroy(const char *path)
 		return failure("%s: %u process%s it; --force removes it all "
 			       "the same",
 			path, n, n > 1 ? "es use" : " uses");
-	err = home_remove(path);
-	return err ? failure("%s: %s", path, strerror(-err)) : EXIT_OK;
+	return remove_as_owner(path);
 }
 
 static int destroy_main(int argc, char **argv)

@@ -23,7 +23,7 @@
 #include "tool/home.h"
 
 static const char *option_registry, *option_name;
-static int as_root;
+int registry_as_root;
 
 /* How long a lock is waited for: by who looks, and who came to change
  * something. Arbitrary: one is held for less than a microsecond. */
@@ -32,6 +32,7 @@ static int as_root;
 
 /* Set by who has put the terminal into a mode of its own. */
 void (*registry_on_fault)(void);
+__thread sigjmp_buf *registry_fault_to;
 
 static struct caller caller;
 static const char *open_path = "the registry";
@@ -42,7 +43,7 @@ const struct option_spec registry_options[] = {
 		"or at this named one, OWNER/NAME if another user's\n"
 		"(default: IPCLIFT_REGISTRY, else\n"
 		"/dev/shm/ipclift-<uid>/default)"},
-	{"as-root", 0, NULL, &as_root,
+	{"as-root", 0, NULL, &registry_as_root,
 		"root: change another user's registry as root, not as\n"
 		"that user"},
 	{0},
@@ -104,7 +105,7 @@ const char *registry_path(void)
 int registry_map(struct region *region, const char *path, char *why, size_t cap)
 {
 	const struct region_options existing = {
-		.must_exist = 1, .any_owner = as_root};
+		.must_exist = 1, .any_owner = registry_as_root};
 
 	return region_map(region, path, &existing, why, cap);
 }
@@ -157,6 +158,8 @@ static void on_fault(int signo, siginfo_t *si, void *context)
 		signal(signo, SIG_DFL);
 		return;
 	}
+	if (registry_fault_to)
+		siglongjmp(*registry_fault_to, 1);
 	if (registry_on_fault)
 		registry_on_fault();
 	n = snprintf(line, sizeof(line),
@@ -204,12 +207,17 @@ void registry_tell_refused(int err, const char *why, int must_exist)
 struct caller *registry_open_path(
 	const char *path, const struct region_options *options)
 {
+	struct region_options made;
 	char why[512];
-	int err =
-		options ? region_map(&caller.region, path, options, why,
-				  sizeof(why))
-			: registry_map(&caller.region, path, why, sizeof(why));
+	int err;
 
+	if (options) {
+		made = *options;
+		made.any_owner = registry_as_root;
+		err = region_map(&caller.region, path, &made, why, sizeof(why));
+	} else {
+		err = registry_map(&caller.region, path, why, sizeof(why));
+	}
 	if (err) {
 		registry_tell_refused(err, why, !options);
 		return NULL;
@@ -246,11 +254,9 @@ int registry_new_fault(const char *limits, const char *ids)
 	return 0;
 }
 
-/* Root, who changes what is another user's, does it with that user's rights: a
- * registry is as its users made it. */
-static int become(const struct stat *st)
+int registry_become(const struct stat *st)
 {
-	if (as_root || geteuid() || !st->st_uid)
+	if (registry_as_root || geteuid() || !st->st_uid)
 		return 0;
 	if (setgroups(0, NULL) ||
 		setresgid(st->st_gid, st->st_gid, st->st_gid) ||
@@ -261,16 +267,27 @@ static int become(const struct stat *st)
 	return 0;
 }
 
+int registry_may_change(const char *path)
+{
+	struct stat st;
+
+	return home_is_right(path) &&
+	       (file_of(path, &st) || !registry_become(&st));
+}
+
+int registry_is_file(const struct stat *st)
+{
+	return caller.region.dev == st->st_dev &&
+	       caller.region.ino == st->st_ino;
+}
+
 struct caller *registry_open(int *ret)
 {
 	const char *path = registry_path();
 	struct caller *c = NULL;
-	struct stat st;
 
 	*ret = path ? EXIT_FAILED : EXIT_USAGE;
-	if (!path || !home_is_right(path))
-		return NULL;
-	if (file_of(path, &st) || !become(&st))
+	if (path && registry_may_change(path))
 		c = registry_open_path(path, NULL);
 	if (c)
 		*ret = EXIT_OK;

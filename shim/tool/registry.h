@@ -7,6 +7,8 @@
 #ifndef IPCLIFT_TOOL_REGISTRY_H
 #define IPCLIFT_TOOL_REGISTRY_H
 
+#include <setjmp.h>
+
 #include "registry/caller.h"
 #include "tool/command.h"
 
@@ -30,7 +32,20 @@ int registry_map(
  * is then the exit status. As root it is done with the rights of the registry's
  * owner, unless --as-root is given. */
 struct caller *registry_open(int *ret);
-/* The same for those who only look: at what is another user's in a copy, which
+/* What registry_open asks of the file at path first, there or not: 0 after a
+ * message if it is in a directory that is not its owner's alone, or cannot be
+ * changed with its owner's rights; else 1. */
+int registry_may_change(const char *path);
+/* Root, who changes what is another user's, does it with that user's rights: a
+ * registry is as its users made it. For good. 0, or EXIT_FAILED after a message.
+ */
+struct stat;
+int registry_become(const struct stat *st);
+extern int registry_as_root; /* --as-root: no */
+/* 1 if the registry that is mapped is this file: its name may be another's by
+ * now. */
+int registry_is_file(const struct stat *st);
+/* The same as registry_open for those who only look: at what is another user's in a copy, which
  * caller.detached tells (region_copy). */
 struct caller *registry_look(int *ret);
 /* And once more, at what it is by now. EXIT_OK, or EXIT_FAILED after a message.
@@ -47,6 +62,9 @@ int registry_glance_again(void);
 /* Called before the message of a damaged or truncated registry ends the
  * command; may be NULL. */
 extern void (*registry_on_fault)(void);
+/* Where such a registry leads the thread that looks at it instead, by
+ * siglongjmp: of a command that goes on. */
+extern __thread sigjmp_buf *registry_fault_to;
 /* The same for any file, made with these limits if it does not exist and
  * options is not NULL. */
 struct region_options;

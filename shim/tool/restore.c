@@ -524,6 +524,7 @@ static int open_target(struct reader *r, const struct save_head *head)
 	char home[HOME_PATH_MAX];
 	struct region_options made = {
 		.idx_bits = head->idx_bits, .profile = head->profile};
+	struct stat st;
 	int fd;
 
 	if (!path)
@@ -533,12 +534,19 @@ static int open_target(struct reader *r, const struct save_head *head)
 		fd = home_open(1, home);
 	if (fd >= 0)
 		close(fd);
+	if (!registry_may_change(path))
+		return EXIT_FAILED;
 	limits_init(&made.limits, made.profile, made.idx_bits);
 	r->c = registry_open_path(path, &made);
 	if (!r->c)
 		return EXIT_FAILED;
-	r->registry = open(path, O_RDWR | O_CLOEXEC);
-	return r->registry < 0 ? failure("%s: %s", path, strerror(errno)) : 0;
+	r->registry = open(
+		path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (r->registry < 0 || fstat(r->registry, &st))
+		return failure("%s: %s", path, strerror(errno));
+	return registry_is_file(&st) ? 0
+				     : failure("%s: was replaced by another "
+					       "file", path);
 }
 
 static void on_stop(int signo)

@@ -503,14 +503,18 @@ static int path_is_right(const char *path)
 static int save_to(struct caller *c, const char *path, const char *registry)
 {
 	struct writer w = {.sum = SAVE_SUM_START};
+	struct stat st;
 	int fd, err;
 
 	if (!path_is_right(path))
 		return EXIT_FAILED;
 	remove_left(path);
-	w.registry = open(registry, O_RDONLY | O_CLOEXEC);
-	if (w.registry < 0)
+	w.registry = open(registry,
+		O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (w.registry < 0 || fstat(w.registry, &st))
 		return failure("%s: %s", registry, strerror(errno));
+	if (!registry_is_file(&st))
+		return failure("%s: was replaced by another file", registry);
 	w.slice = malloc(SAVE_SLICE + 8);
 	fd = w.slice ? open_file(path) : -1;
 	w.f = fd < 0 ? NULL : fdopen(fd, "w");

@@ -142,6 +142,56 @@ is "a directory that somebody else made" \
     "$(status as_user 40003 "$ipclift" ls)" 1
 is "is said to be it" "$(grep -c 'not its owner.s alone' "$work/err")" 1
 
+LD_PRELOAD=$shim IPCLIFT_REGISTRY=$work/saved python3 - <<'END'
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+libc.msgget(7, 0o1600)
+libc.mq_open(b"/q", 0o102, 0o600, None)
+END
+"$ipclift" save --registry "$work/saved" "$work/kept" >/dev/null
+chmod 644 "$work/kept"
+for to in "restore $work/kept" "create new"; do
+    # shellcheck disable=SC2086 # words
+    is "$to: nor is anything made there" \
+        "$(status as_user 40003 "$ipclift" $to)" 1
+    is "which is said" "$(grep -c "not its owner.s alone" "$work/err")" 1
+done
+rm -r /dev/shm/ipclift-40003
+# A directory that others may write.
+as_user 40003 mkdir -m 777 /dev/shm/ipclift-40003
+as_user 40003 chmod 777 /dev/shm/ipclift-40003
+is "where others may write, too" \
+    "$(status as_user 40003 "$ipclift" restore "$work/kept")" 1
+is "nothing" "$(ls -A /dev/shm/ipclift-40003)" ""
+
+# ---- root restores into, and removes, what is somebody else's
+as_user 40001 env LD_PRELOAD="$shim" IPCLIFT_REGISTRY="$work/other" \
+    ipcmk -Q >/dev/null
+for who in 40001 0; do
+    # shellcheck disable=SC2046 # an option, or none
+    is "root restores as $who" "$(status "$ipclift" restore --force \
+        $( ((who)) || echo --as-root) --registry "$work/other" "$work/kept")" 0
+    is "what it makes beside it is that user's" \
+        "$(find "$work/other.mq" -type p -printf '%U')" $who
+done
+mkdir "$work/roots"
+as_user 40001 env LD_PRELOAD="$shim" IPCLIFT_REGISTRY="$work/moved" \
+    ipcmk -Q >/dev/null
+mv "$work/moved" "$work/roots"
+is "root destroys as they could" \
+    "$(status "$ipclift" destroy "$work/roots/moved")" 1
+is "and says why" "$(grep -c 'Permission denied' "$work/err")" 1
+is "or as root" \
+    "$(status "$ipclift" destroy --as-root "$work/roots/moved")" 0
+is "one in a directory of theirs" "$(status "$ipclift" destroy "$work/other")" 0
+is "with what lies beside it" "$(find "$work" -name 'other*')" ""
+if [[ -x $(command -v strace) ]]; then
+    chmod 666 "$work/theirs"
+    is "doctor keeps no mapping of theirs that it could write" \
+        "$(strace -e trace=munmap "$ipclift" doctor --quick \
+            --registry "$work/theirs" 2>&1 | grep -c ', 34359738368)')" 1
+fi
+
 # ---- what front and keeper leave when both are killed
 mkdir -m 700 -p /dev/shm/ipclift-0/private.abcdef.mq
 mkfifo /dev/shm/ipclift-0/private.abcdef.mq/fifo
