@@ -164,4 +164,38 @@ kill $server
 wait $server
 is "ends" $? 0
 server=
+
+# ---- a page of the registry that is gone, and none to be had for it: whoever
+# reads it gets SIGBUS
+mkdir "$work/small"
+if ! mount -t tmpfs -o size=4m tmpfs "$work/small" 2>/dev/null; then
+    echo "skip: no tmpfs of our own"
+    exit $bad
+fi
+export IPCLIFT_REGISTRY=$work/small/registry
+"$ipclift" create "$IPCLIFT_REGISTRY" >/dev/null
+"$ipclift" metrics --listen 127.0.0.1:0 >"$work/said2" &
+server=$!
+for ((i = 0; i < 500; i++)); do
+    [[ -s $work/said2 ]] && break
+    sleep 0.02
+done
+port=$(sed -n 's/listening on port //p' "$work/said2")
+get GET /metrics >/dev/null
+is "of a small file system" "$(grep -c '^ipclift_up{.*} 1' "$work/body")" 1
+dd if="$IPCLIFT_REGISTRY" of="$work/page" bs=4096 count=1 status=none
+fallocate -p -o 0 -l 4096 "$IPCLIFT_REGISTRY"
+dd if=/dev/zero of="$work/small/rest" bs=4096 status=none 2>/dev/null
+get GET /metrics >/dev/null
+is "a page is gone" "$(grep -c '^ipclift_up{.*} 0' "$work/body")" 1
+is "nothing else is told" "$(grep -c '^# TYPE' "$work/body")" 1
+rm "$work/small/rest"
+dd if="$work/page" of="$IPCLIFT_REGISTRY" conv=notrunc status=none
+get GET /metrics >/dev/null
+is "it is back" "$(grep -c '^ipclift_up{.*} 1' "$work/body")" 1
+kill $server
+wait $server
+is "ends, too" $? 0
+server=
+umount "$work/small"
 exit $bad

@@ -331,10 +331,11 @@ static void print_events(struct text *t, struct caller *c)
 		atom_load_relaxed(&h->event_seq));
 }
 
+/* Kept from one text to the next, for what a fault has cut off. */
+static struct glance g;
+
 void metrics_text(struct caller *c, const char *path, struct text *t)
 {
-	struct glance g;
-
 	print_up(t, path, c != NULL);
 	if (!c)
 		return;
@@ -404,12 +405,23 @@ static int print_once(struct caller *c)
 	return err;
 }
 
-/* A registry that has gone, or is another one now, is looked for again. */
+/* A registry that has gone, or is another one now, is looked for again; one
+ * that is cut short meanwhile is not there. */
 static void fill(void *c, struct text *t)
 {
 	int there = registry_glance_still() || !registry_glance_again();
+	sigjmp_buf here;
 
+	if (sigsetjmp(here, 1)) {
+		registry_fault_to = NULL;
+		glance_deinit(&g);
+		text_deinit(t);
+		metrics_text(NULL, registry_path(), t);
+		return;
+	}
+	registry_fault_to = &here;
 	metrics_text(there ? c : NULL, registry_path(), t);
+	registry_fault_to = NULL;
 }
 
 static int listen_at(struct caller *c)
