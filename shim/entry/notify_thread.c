@@ -7,6 +7,7 @@
 #include "entry/cookie.h"
 #include "entry/notify_thread.h"
 #include "mq/mqpending.h"
+#include "mq/mqueue.h"
 
 #define SIGEV_THREAD 2
 #define SI_MESGQ (-3)
@@ -42,6 +43,8 @@ struct sys_siginfo {
 	u64 rest[12];
 };
 
+/* Only what this process has asked for: whoever may write the registry can have
+ * written it there. */
 static void deliver_signal(const struct mq_pending *m)
 {
 	struct sys_siginfo info = {.signo = m->signo,
@@ -50,7 +53,8 @@ static void deliver_signal(const struct mq_pending *m)
 		.uid = m->sender_uid,
 		.value = m->value};
 
-	sys_call(__NR_rt_sigqueueinfo, m->pid, m->signo, &info);
+	if (mq_notify_asked((u32)m->signo))
+		sys_call(__NR_rt_sigqueueinfo, m->pid, m->signo, &info);
 }
 
 static void deliver(const struct mq_pending *m)

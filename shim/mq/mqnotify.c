@@ -13,6 +13,10 @@
  * choice, but only where it might kill; where it may not, the registrant's own
  * notification thread does (mqpending.h) if it has one.
  *
+ * So it does in a registry that others may write: they could write there which
+ * signal goes to whom, and have it sent with the rights of who sends a message,
+ * or of the mount. A process sends itself only signals that it has asked for.
+ *
  * SIGEV_THREAD: the registrant's helper thread (entry/mq.c) waits as a sleeper
  * of wait.h does, and is granted. With a socket instead of a function, the
  * notification thread is told, also when the registration is taken back. (When
@@ -146,6 +150,41 @@ struct sys_siginfo {
 };
 _Static_assert(sizeof(struct sys_siginfo) == 128, "siginfo size");
 
+/* Signals that this process has registered for, a bit each; a fork child finds
+ * its parent's. */
+static u64 asked;
+
+static u64 signal_bit(u32 signo)
+{
+	return 1ULL << ((signo - 1) & 63);
+}
+
+int mq_notify_asked(u32 signo)
+{
+	return (atom_load_relaxed(&asked) & signal_bit(signo)) != 0;
+}
+
+/* May somebody else have written what stands in the registry? Its mode is
+ * asked for each time: its owner may share it at any moment. */
+static int others_write(const struct caller *c)
+{
+	u32 euid = (u32)sys_call(__NR_geteuid);
+	struct file_stat st;
+
+	if (c->region.owner != euid)
+		return 1;
+	return !sys_call(__NR_stat, c->region.path, &st) &&
+	       (st.uid != euid || (st.mode & 022));
+}
+
+static int send_signal(
+	struct caller *c, const struct mq_notify *n, struct sys_siginfo *info)
+{
+	if (n->pid == c->pid ? !mq_notify_asked(n->signo) : others_write(c))
+		return -EPERM;
+	return (int)sys_call(__NR_rt_sigqueueinfo, n->pid, n->signo, info);
+}
+
 void mq_notify_tell(struct caller *c, struct mqueue *q)
 {
 	const struct mq_notify *n = &q->notify;
@@ -162,7 +201,7 @@ void mq_notify_tell(struct caller *c, struct mqueue *q)
 		look(c, q) != SAME_PROGRAM)
 		return;
 	if (!by_socket)
-		err = sys_call(__NR_rt_sigqueueinfo, n->pid, n->signo, &info);
+		err = send_signal(c, n, &info);
 	if (by_socket || (err == -EPERM && n->notify_thread))
 		note_pending(c, mqpending_send(c, n));
 }
@@ -215,6 +254,9 @@ static int arm(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 		.notify_thread = ev->notify_thread,
 		.stamp = atom_add(&caller_header(c)->stamp, 1),
 	};
+	if (ev->how == SIGEV_SIGNAL)
+		__atomic_fetch_or(
+			&asked, signal_bit(ev->signo), __ATOMIC_RELAXED);
 	if (ev->by_socket) {
 		q->notify.signo = MQ_COOKIE_WOKEN;
 		q->notify.sock = (u32)ev->sock;

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+/*
+ * mq_notify in a registry that somebody else may write: what stands there does
+ * not make who sends a message send signals.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "mq/mqueue.h"
+#include "unit.h"
+
+TestSuite(notify, .init = unit_init, .fini = unit_fini, .timeout = 60);
+
+/* A process on the registry that does nothing; its task. */
+static pid_t bystander(u32 *ret_task)
+{
+	int done[2];
+	pid_t pid;
+
+	cr_assert_eq(pipe(done), 0);
+	pid = fork();
+	if (!pid) {
+		unit_forked();
+		if (caller_enroll(&me) ||
+			write(done[1], &me.task, sizeof(me.task)) < 0)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	cr_assert_eq(read(done[0], ret_task, sizeof(*ret_task)),
+		sizeof(*ret_task));
+	close(done[0]);
+	close(done[1]);
+	return pid;
+}
+
+/* Somebody writes another process, and SIGKILL, into a registration; a message
+ * comes. Which signal ended that process, if SIGTERM came after it. */
+static int redirected(mode_t mode)
+{
+	const struct mq_event ev = {.signo = SIGUSR1};
+	const struct mq_limits_attr attr = {5, 64};
+	struct mq_desc d;
+	struct mqueue *q;
+	int fd, status;
+	pid_t pid;
+	u32 task;
+
+	/* Of the registry's file unit.c has removed the name. */
+	fd = open(me.region.path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+	cr_assert_geq(fd, 0);
+	fchmod(fd, mode);
+	close(fd);
+	pid = bystander(&task);
+	cr_assert_geq(mqueue_open(&me, "n", 1, MQ_O_RDWR | MQ_O_CREAT, 0600,
+			      &attr, &d),
+		0);
+	cr_assert_eq(mq_set_notify(&me, &d, &ev), 0);
+	q = mq_body(&me, d.s);
+	q->notify.task = task;
+	q->notify.pid = (u32)pid;
+	q->notify.start = region_task(&me.region, task)->start;
+	q->notify.image = region_task(&me.region, task)->epoch;
+	q->notify.signo = SIGKILL;
+	cr_assert_eq(mqueue_send(&me, &d, "x", 1, 0, NULL), 0);
+	kill(pid, SIGTERM);
+	waitpid(pid, &status, 0);
+	mqueue_unlink(&me, "n", 1);
+	close(d.fd);
+	mq_closed(&me, &d);
+	unlink(me.region.path);
+	return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+Test(notify, of_a_registry_of_ones_own_the_sender_sends_the_signal)
+{
+	cr_expect_eq(redirected(0600), SIGKILL);
+}
+
+Test(notify, of_one_that_others_may_write_it_sends_none)
+{
+	cr_expect_eq(redirected(0660), SIGTERM);
+	cr_expect_eq(redirected(0606), SIGTERM);
+}
+
+Test(notify, nor_one_to_itself_that_it_has_not_asked_for)
+{
+	cr_expect_eq(mq_notify_asked(SIGKILL), 0);
+	redirected(0600);
+	cr_expect_eq(mq_notify_asked(SIGUSR1), 1);
+	cr_expect_eq(mq_notify_asked(SIGKILL), 0);
+}
