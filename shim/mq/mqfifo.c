@@ -225,7 +225,8 @@ int mq_fifo_unused(struct caller *c, const u64 token[2])
 	if (!c->region.path[0] || !token[0])
 		return 0;
 	sidefile_path(c, token, path);
-	fd = sys_call(__NR_open, path, MQ_O_WRONLY | MQ_O_NONBLOCK | O_CLOEXEC);
+	fd = sys_call(__NR_open, path,
+		MQ_O_WRONLY | MQ_O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
 	if (fd >= 0)
 		sys_call(__NR_close, fd);
 	return fd == -ENXIO;

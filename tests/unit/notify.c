@@ -5,10 +5,13 @@
  */
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "mq/mqueue.h"
+#include "object/sidefile.h"
 #include "unit.h"
 
 TestSuite(notify, .init = unit_init, .fini = unit_fini, .timeout = 60);
@@ -83,6 +86,28 @@ Test(notify, of_one_that_others_may_write_it_sends_none)
 {
 	cr_expect_eq(redirected(0660), SIGTERM);
 	cr_expect_eq(redirected(0606), SIGTERM);
+}
+
+/* Whose directory the FIFOs are in can have put a link there: to something that
+ * is opened by who asks whether a queue is used. */
+Test(notify, no_link_is_followed_to_a_fifo)
+{
+	const u64 token[2] = {0x123, 0x456};
+	char path[sidefile_path_size(&me)], fifo[80];
+
+	cr_assert_eq(sidefile_make_dir(&me), 0);
+	sidefile_path(&me, token, path);
+	snprintf(fifo, sizeof(fifo), "/dev/shm/unit-%d.fifo", getpid());
+	cr_assert_eq(mkfifo(fifo, 0600), 0);
+	cr_assert_eq(rename(fifo, path), 0);
+	cr_expect_eq(mq_fifo_unused(&me, token), 1, "itself");
+	cr_assert_eq(rename(path, fifo), 0);
+	cr_assert_eq(symlink(fifo, path), 0);
+	cr_expect_eq(mq_fifo_unused(&me, token), 0, "by a link");
+	unlink(fifo);
+	sidefile_unlink(&me, token);
+	*strrchr(path, '/') = 0;
+	rmdir(path);
 }
 
 Test(notify, nor_one_to_itself_that_it_has_not_asked_for)
