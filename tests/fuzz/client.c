@@ -159,7 +159,8 @@ static void use_mq(const char *name)
 static void use_all(void)
 {
 	static const char *const names[] = {
-		"/many", "/large", "/full", "/empty", "/told", "/new"};
+		"/many", "/large", "/full", "/empty", "/told", "/new",
+		"/leased", "/leased-large"};
 	struct semid_ds sem;
 	struct msqid_ds msg;
 	struct shmid_ds shm;
@@ -183,7 +184,7 @@ static void use_all(void)
 		if (id >= 0)
 			use_segment(id);
 	}
-	for (i = 0; i < 6; i++) {
+	for (i = 0; i < 8; i++) {
 		begin();
 		use_mq(names[i]);
 	}
@@ -227,6 +228,7 @@ static void remove_all(void)
 	mq_unlink("/large");
 	mq_unlink("/full");
 	mq_unlink("/empty");
+	mq_unlink("/leased");
 	calls += 3 * MANY;
 }
 

@@ -256,15 +256,82 @@ static void fill_mq(void)
 	child(mq_registrant, 0);
 }
 
-int main(void)
+/* ---- leases, and the ring of events ---- */
+
+/* This program again, with IPCLIFT_LEASE: it has one of each kind of message of
+ * both queues, acknowledged some, and goes, or sleeps for more. */
+static void leaser(const char *how)
+{
+	static char buf[8192];
+	int id = msgget(0x24, 0), i;
+	mqd_t small = open_queue("/leased", 9, 60);
+	mqd_t large = open_queue("/leased-large", 9, 8000);
+
+	for (i = 0; i < 3; i++)
+		if (msgrcv(id, &m, sizeof(m.text), 0, IPC_NOWAIT) < 0 ||
+			mq_receive(small, buf, sizeof(buf), NULL) < 0 ||
+			mq_receive(large, buf, sizeof(buf), NULL) < 0)
+			_exit(1);
+	if (*how == 'd')
+		raise(SIGKILL);
+	for (;;)
+		if (*how == 's')
+			msgrcv(id, &m, sizeof(m.text), 78, 0);
+		else
+			pause();
+}
+
+static void start_leaser(int how)
+{
+	const char word[] = {(char)how, 0};
+
+	setenv("IPCLIFT_LEASE", "msg,mq", 1);
+	execl("/proc/self/exe", "fill", word, NULL);
+}
+
+static void fill_leases(void)
+{
+	static char buf[8192];
+	int id = msgget(0x24, IPC_CREAT | 0600), i;
+	mqd_t small = open_queue("/leased", 9, 60);
+	mqd_t large = open_queue("/leased-large", 9, 8000);
+
+	for (i = 0; i < 9; i++) {
+		m.type = 1 + i % 2;
+		msgsnd(id, &m, i % 3 ? 40 : 4500, IPC_NOWAIT);
+		mq_send(small, buf, 50, (unsigned)i);
+		mq_send(large, buf, 3000, (unsigned)i);
+	}
+	child(start_leaser, 'p');
+	child(start_leaser, 's');
+	child(start_leaser, 'd');
+}
+
+static void fill_events(void)
+{
+	semget(IPC_PRIVATE, 1 << 30, 0600);
+	msgget(0x999, 0);
+	m.type = 1;
+	msgsnd(msgget(0x22, 0), &m, sizeof(m.text), IPC_NOWAIT);
+	shmget(IPC_PRIVATE, ~0UL >> 1, 0600);
+}
+
+int main(int argc, char **argv)
 {
 	char line[8];
 
+	if (argc > 1) {
+		leaser(argv[1]);
+		return 0;
+	}
 	parent = getpid();
 	fill_sem();
 	fill_msg();
 	fill_shm();
 	fill_mq();
+	/* Last, so that what stands before keeps its place. */
+	fill_leases();
+	fill_events();
 	/* Until they are asleep. */
 	usleep(700000);
 	puts("ready");

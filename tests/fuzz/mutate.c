@@ -3,206 +3,11 @@
  * The fields of a registry, found as layout.h says; see mutate.h.
  */
 #include "mutate.h"
+#include "fields.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define FIELD(type, member, kind)                                           \
-	{                                                                   \
-#type "." #member, (uint32_t)offsetof(struct type, member), \
-			(uint32_t)sizeof(((struct type *)0)->member), kind  \
-	}
-#define END_OF_FIELDS \
-	{             \
-		0     \
-	}
-
-#define LOCK_FIELDS(type, at)                                            \
-	FIELD(type, at.word, K_LOCK), FIELD(type, at.journal, K_THREAD), \
-		FIELD(type, at.bias_busy, K_LOCK)
-
-static const struct field header_fields[] = {FIELD(header, profiling, K_ANY),
-	FIELD(header, control_open, K_ANY),
-	LOCK_FIELDS(header, fac_lock[0].lock),
-	LOCK_FIELDS(header, fac_lock[1].lock),
-	LOCK_FIELDS(header, fac_lock[2].lock),
-	LOCK_FIELDS(header, fac_lock[3].lock),
-	LOCK_FIELDS(header, repair_lock.lock),
-	LOCK_FIELDS(header, control_lock.lock), LOCK_FIELDS(header, heap.lock),
-	FIELD(header, unused[0], K_COUNT), FIELD(header, thread_high, K_COUNT),
-	FIELD(header, thread_hint, K_THREAD), FIELD(header, unused[1], K_COUNT),
-	FIELD(header, event_seq, K_COUNT), FIELD(header, removing[0], K_IDX),
-	FIELD(header, removing[1], K_IDX), FIELD(header, removing[2], K_IDX),
-	FIELD(header, removing[3], K_IDX), FIELD(header, mq_orphans, K_IDX),
-	FIELD(header, mq_fifo[0], K_ANY),
-	FIELD(header, control_taken.from, K_COUNT),
-	FIELD(header, limits.semmsl, K_COUNT),
-	FIELD(header, limits.semopm, K_COUNT),
-	FIELD(header, limits.msgmax, K_COUNT),
-	FIELD(header, limits.mq_queues_max, K_COUNT), END_OF_FIELDS};
-static const struct field heap_fields[] = {FIELD(heap, bump, K_REF),
-	FIELD(heap, reserved, K_REF), FIELD(heap, used, K_COUNT),
-	FIELD(heap, free_head[0], K_REF), FIELD(heap, free_head[1], K_REF),
-	FIELD(heap, free_head[4], K_REF), FIELD(heap, free_head[7], K_REF),
-	FIELD(heap, free_head[19], K_REF), FIELD(heap, free_head[39], K_REF),
-	END_OF_FIELDS};
-static const struct field slabs_fields[] = {
-	FIELD(msg_slabs, partial[0], K_LINK),
-	FIELD(msg_slabs, partial[1], K_LINK), FIELD(msg_slabs, full[0], K_LINK),
-	FIELD(msg_slabs, idle[0], K_LINK), FIELD(msg_slabs, moving, K_REF),
-	END_OF_FIELDS};
-static const struct field shm_state_fields[] = {FIELD(shm_state, near, K_REF),
-	FIELD(shm_state, far, K_REF), FIELD(shm_state, reserved, K_COUNT),
-	FIELD(shm_state, pool, K_COUNT), FIELD(shm_state, next_run, K_REF),
-	FIELD(shm_state, dest, K_IDX), FIELD(shm_state, home, K_ANY),
-	FIELD(shm_state, bare[3], K_REF), FIELD(shm_state, kept[3], K_REF),
-	FIELD(shm_state, kept[7], K_REF), END_OF_FIELDS};
-static const struct field ids_fields[] = {FIELD(id_table, in_use, K_COUNT),
-	FIELD(id_table, seq, K_COUNT), FIELD(id_table, last_idx, K_COUNT),
-	FIELD(id_table, cursor, K_COUNT), FIELD(id_table, next_id, K_COUNT),
-	FIELD(id_table, max_idx, K_COUNT), FIELD(id_table, n_keys, K_COUNT),
-	FIELD(id_table, n_buckets, K_COUNT), FIELD(id_table, key_seq, K_COUNT),
-	FIELD(id_table, slots_ready, K_COUNT), FIELD(id_table, pages[0], K_ANY),
-	END_OF_FIELDS};
-static const struct field task_fields[] = {FIELD(task, pid, K_PID),
-	FIELD(task, state, K_COUNT), FIELD(task, life, K_LOCK),
-	FIELD(task, exec_life, K_LOCK), LOCK_FIELDS(task, lock),
-	FIELD(task, undo_head, K_REF), FIELD(task, spare, K_REF),
-	FIELD(task, spare_size, K_COUNT), FIELD(task, shm_head, K_REF),
-	FIELD(task, shm_free, K_REF), END_OF_FIELDS};
-static const struct field thread_fields[] = {FIELD(thread, tid, K_PID),
-	FIELD(thread, task, K_COUNT), FIELD(thread, spare, K_REF),
-	FIELD(thread, spare_size, K_COUNT),
-	FIELD(thread, blocks.tier[0], K_REF),
-	FIELD(thread, blocks.tier[2], K_REF), FIELD(thread, blocks.big, K_REF),
-	FIELD(thread, blocks.big_cap, K_COUNT), END_OF_FIELDS};
-static const struct field journal_fields[] = {FIELD(journal, n, K_COUNT),
-	FIELD(journal, n_locks, K_COUNT), FIELD(journal, locks[0], K_REF),
-	FIELD(journal, publish_off, K_REF), FIELD(journal, ext, K_REF),
-	FIELD(journal, cap, K_COUNT), FIELD(journal, entries[0].off, K_REF),
-	END_OF_FIELDS};
-static const struct field waiter_fields[] = {FIELD(waiter, word, K_LOCK),
-	FIELD(waiter, state, K_COUNT), FIELD(waiter, slot_idx, K_IDX),
-	FIELD(waiter, alive, K_LOCK), FIELD(waiter, ident, K_ANY),
-	FIELD(waiter, next, K_THREAD), FIELD(waiter, prev, K_THREAD),
-	FIELD(waiter, facility, K_COUNT), FIELD(waiter, kind, K_COUNT),
-	FIELD(waiter, n_sops, K_COUNT), FIELD(waiter, block_op, K_COUNT),
-	FIELD(waiter, queue_num, K_COUNT), FIELD(waiter, undo, K_REF),
-	FIELD(waiter, sops_ext, K_REF), FIELD(waiter, sops_ext_cap, K_COUNT),
-	FIELD(waiter, sops[0], K_ANY), FIELD(waiter, msg.max_size, K_COUNT),
-	FIELD(waiter, msg_len, K_COUNT), END_OF_FIELDS};
-static const struct field slot_fields[] = {LOCK_FIELDS(slot, lock),
-	FIELD(slot, ident, K_ANY), FIELD(slot, body, K_REF),
-	FIELD(slot, key, K_ANY), FIELD(slot, next, K_IDX),
-	FIELD(slot, size, K_COUNT), FIELD(slot, mode, K_ANY),
-	FIELD(slot, uid, K_ANY), FIELD(slot, bias, K_THREAD), END_OF_FIELDS};
-static const struct field semset_fields[] = {
-	FIELD(semset, complex.head, K_THREAD),
-	FIELD(semset, complex.tail, K_THREAD),
-	FIELD(semset, zero_arrays.head, K_THREAD),
-	FIELD(semset, undo_all, K_LINK), FIELD(semset, undo_active, K_LINK),
-	FIELD(semset, n_active, K_COUNT), FIELD(semset, n_adj, K_COUNT),
-	FIELD(semset, n_waiters, K_COUNT), FIELD(semset, pass_pending, K_COUNT),
-	END_OF_FIELDS};
-static const struct field sem_fields[] = {FIELD(sem, lo, K_ANY),
-	FIELD(sem, hi, K_ANY), FIELD(sem, alter.head, K_THREAD),
-	FIELD(sem, alter.tail, K_THREAD), END_OF_FIELDS};
-static const struct field undo_fields[] = {FIELD(undo, task_next, K_REF),
-	FIELD(undo, ident, K_ANY), FIELD(undo, slot_idx, K_IDX),
-	FIELD(undo, task, K_COUNT), FIELD(undo, set_next, K_REF),
-	FIELD(undo, set_prev, K_REF), FIELD(undo, active_next, K_REF),
-	FIELD(undo, active_prev, K_REF), FIELD(undo, n_nonzero, K_COUNT),
-	FIELD(undo, is_active, K_COUNT), FIELD(undo, n_sems, K_COUNT),
-	FIELD(undo, cap, K_COUNT), END_OF_FIELDS};
-static const struct field msgqueue_fields[] = {FIELD(msgqueue, count, K_COUNT),
-	FIELD(msgqueue, ends, K_LINK), FIELD(msgqueue, types, K_LINK),
-	FIELD(msgqueue, pending, K_COUNT), FIELD(msgqueue, qbytes, K_COUNT),
-	FIELD(msgqueue, receivers.head, K_THREAD),
-	FIELD(msgqueue, receivers.tail, K_THREAD),
-	FIELD(msgqueue, senders.head, K_THREAD),
-	FIELD(msgqueue, senders.tail, K_THREAD),
-	FIELD(msgqueue, new_chunk, K_REF), FIELD(msgqueue, n_large, K_COUNT),
-	FIELD(msgqueue, class[0].partial, K_LINK),
-	FIELD(msgqueue, class[0].n_chunks, K_COUNT),
-	FIELD(msgqueue, class[1].partial, K_LINK),
-	FIELD(msgqueue, class[2].partial, K_LINK),
-	FIELD(msgqueue, class[3].partial, K_LINK),
-	FIELD(msgqueue, class[3].full, K_LINK),
-	FIELD(msgqueue, class[5].partial, K_LINK),
-	FIELD(msgqueue, class[5].idle, K_LINK),
-	FIELD(msgqueue, class[7].partial, K_LINK),
-	FIELD(msgqueue, class[7].full, K_LINK), FIELD(msgqueue, warm[0], K_REF),
-	FIELD(msgqueue, warm[1], K_REF), FIELD(msgqueue, warm[2], K_REF),
-	FIELD(msgqueue, n_warm[0], K_COUNT),
-	FIELD(msgqueue, n_warm[2], K_COUNT), END_OF_FIELDS};
-static const struct field msg_fields[] = {FIELD(msg, node.key, K_ANY),
-	FIELD(msg, node.up, K_LINK), FIELD(msg, node.left, K_LINK),
-	FIELD(msg, node.right, K_LINK), FIELD(msg, node.user, K_LINK),
-	FIELD(msg, next, K_LINK), FIELD(msg, prev, K_LINK),
-	FIELD(msg, type_next, K_LINK), FIELD(msg, size, K_COUNT),
-	FIELD(msg, chunk, K_LINK), FIELD(msg, stamp, K_COUNT), END_OF_FIELDS};
-static const struct field msg_block_fields[] = {FIELD(msg_block, ref, K_REF),
-	FIELD(msg_block, cap, K_COUNT), END_OF_FIELDS};
-static const struct field chunk_fields[] = {FIELD(msg_chunk, state, K_LINK),
-	FIELD(msg_chunk, next, K_LINK), FIELD(msg_chunk, prev, K_LINK),
-	FIELD(msg_chunk, class, K_COUNT), FIELD(msg_chunk, n_cells, K_COUNT),
-	FIELD(msg_chunk, size, K_COUNT), END_OF_FIELDS};
-static const struct field slab_fields[] = {FIELD(msg_slab, used, K_ANY),
-	FIELD(msg_slab, next, K_LINK), FIELD(msg_slab, prev, K_LINK),
-	END_OF_FIELDS};
-static const struct field segment_fields[] = {FIELD(shm_segment, size, K_COUNT),
-	FIELD(shm_segment, pages, K_COUNT), FIELD(shm_segment, off, K_REF),
-	FIELD(shm_segment, run, K_REF), FIELD(shm_segment, attach_all, K_REF),
-	FIELD(shm_segment, nattch, K_COUNT), FIELD(shm_segment, flags, K_ANY),
-	FIELD(shm_segment, touched, K_ANY),
-	FIELD(shm_segment, dest_next, K_IDX),
-	FIELD(shm_segment, dest_prev, K_IDX),
-	FIELD(shm_segment, tidy_at, K_COUNT), END_OF_FIELDS};
-static const struct field run_fields[] = {FIELD(shm_run, next, K_REF),
-	FIELD(shm_run, off, K_REF), FIELD(shm_run, class, K_COUNT),
-	FIELD(shm_run, kept, K_COUNT), END_OF_FIELDS};
-static const struct field attach_fields[] = {
-	FIELD(shm_attach, task_next, K_REF),
-	FIELD(shm_attach, free_next, K_REF), FIELD(shm_attach, ident, K_ANY),
-	FIELD(shm_attach, slot_idx, K_IDX), FIELD(shm_attach, task, K_COUNT),
-	FIELD(shm_attach, seg_next, K_REF), FIELD(shm_attach, seg_prev, K_REF),
-	FIELD(shm_attach, count, K_COUNT), FIELD(shm_attach, epoch, K_COUNT),
-	END_OF_FIELDS};
-static const struct field mqueue_fields[] = {FIELD(mqueue, maxmsg, K_COUNT),
-	FIELD(mqueue, msgsize, K_COUNT),
-	FIELD(mqueue, receivers.head, K_THREAD),
-	FIELD(mqueue, receivers.tail, K_THREAD),
-	FIELD(mqueue, senders.head, K_THREAD), FIELD(mqueue, polled, K_ANY),
-	FIELD(mqueue, level, K_COUNT), FIELD(mqueue, notify.state, K_COUNT),
-	FIELD(mqueue, notify.how, K_COUNT), FIELD(mqueue, notify.task, K_COUNT),
-	FIELD(mqueue, notify.thread, K_THREAD),
-	FIELD(mqueue, unlinked, K_COUNT), FIELD(mqueue, orphan_next, K_IDX),
-	FIELD(mqueue, name_len, K_COUNT), FIELD(mqueue, body_size, K_COUNT),
-	END_OF_FIELDS};
-static const struct field prioq_fields[] = {FIELD(prioq, count, K_COUNT),
-	FIELD(prioq, ends, K_ANY), FIELD(prioq, first, K_COUNT),
-	FIELD(prioq, n_free, K_COUNT), FIELD(prioq, made, K_COUNT),
-	FIELD(prioq, cap, K_COUNT), FIELD(prioq, shift, K_COUNT),
-	FIELD(prioq, stride, K_COUNT), FIELD(prioq, inline_data, K_COUNT),
-	FIELD(prioq, table_off, K_COUNT), FIELD(prioq, free_off, K_COUNT),
-	FIELD(prioq, n_leaves, K_COUNT), FIELD(prioq, hand, K_COUNT),
-	FIELD(prioq, levels, K_REF), END_OF_FIELDS};
-static const struct field levels_fields[] = {FIELD(prio_levels, any, K_ANY),
-	FIELD(prio_levels, top[0], K_ANY), FIELD(prio_levels, live[0], K_ANY),
-	FIELD(prio_levels, live[10], K_ANY), FIELD(prio_levels, leaf[0], K_REF),
-	FIELD(prio_levels, leaf[10], K_REF), END_OF_FIELDS};
-static const struct field item_fields[] = {FIELD(prio_item, next, K_COUNT),
-	FIELD(prio_item, len, K_COUNT), END_OF_FIELDS};
-static const struct field block_fields[] = {FIELD(prio_block, data, K_REF),
-	FIELD(prio_block, cap, K_COUNT), END_OF_FIELDS};
-/* Words that belong to no struct. */
-static const struct field ref_fields[] = {
-	{"ref in a table", 0, 8, K_REF}, END_OF_FIELDS};
-static const struct field word_fields[] = {
-	{"word in a table", 0, 4, K_IDX}, END_OF_FIELDS};
-static const struct field bitmap_fields[] = {
-	{"word of a bitmap", 0, 8, K_ANY}, END_OF_FIELDS};
 
 /* ---- the scan ---- */
 
@@ -492,6 +297,161 @@ static void scan_slabs(struct scan *s)
 	}
 }
 
+/* ---- what came later ---- */
+
+static void scan_leases(struct scan *s, const struct leases *ls)
+{
+	const struct ref *lists[] = {&ls->used, &ls->free, &ls->spare};
+	const struct lease *l;
+	uint64_t at;
+	int k, n;
+
+	for (k = 0; k < 3; k++)
+		for (n = 0, at = lists[k]->off;
+			n < WALK_MOST && (l = heap_at(s, at, sizeof(*l)));
+			n++, at = l->next.off)
+			add(s, lease_fields, at);
+}
+
+static void scan_msg_leases(
+	struct scan *s, uint64_t off, const struct slot *slot)
+{
+	(void)slot;
+	scan_leases(s, &((const struct msgqueue *)(s->base + off))->leases);
+}
+
+static void scan_mq_leases(
+	struct scan *s, uint64_t off, const struct slot *slot)
+{
+	(void)slot;
+	scan_leases(s, &((const struct mqueue *)(s->base + off))->leases);
+}
+
+static void scan_msgqueue_more(
+	struct scan *s, uint64_t off, const struct slot *slot)
+{
+	(void)slot;
+	add(s, msg_leases_fields, off);
+}
+
+static void scan_mqueue_more(
+	struct scan *s, uint64_t off, const struct slot *slot)
+{
+	(void)slot;
+	add(s, mq_leases_fields, off);
+}
+
+static void scan_segment_more(
+	struct scan *s, uint64_t off, const struct slot *slot)
+{
+	(void)slot;
+	add(s, segment_more_fields, off);
+}
+
+/* Not of a set of one, which has only the first half. */
+static void scan_sems_more(
+	struct scan *s, uint64_t off, const struct slot *slot)
+{
+	uint32_t i;
+
+	off = (off + sizeof(struct semset) + SEM_USED - 1) &
+	      ~(uint64_t)(SEM_USED - 1);
+	for (i = 0; slot->size > 1 && i < slot->size && i < 8; i++)
+		add(s, sem_more_fields, off + i * sizeof(struct sem));
+}
+
+/* Links between payload blocks that a queue keeps, and between free cells. */
+static void scan_kept(struct scan *s, uint64_t off, const struct slot *slot)
+{
+	const struct msgqueue *q = (const void *)(s->base + off);
+	const uint64_t *link;
+	uint64_t at;
+	int t, n;
+
+	(void)slot;
+	for (t = 0; t < (int)MSG_TIERS; t++)
+		for (n = 0, at = q->warm[t].off;
+			n < WALK_MOST && (link = heap_at(s, at, 8));
+			n++, at = *link)
+			add(s, ref_fields, at);
+}
+
+static void scan_cells(struct scan *s, uint64_t off, const struct slot *slot)
+{
+	const struct msgqueue *q = (const void *)(s->base + off);
+	const struct msg_chunk *c;
+	const struct msg *m;
+	uint64_t at, cell;
+	int k, n, i;
+
+	(void)slot;
+	for (k = 0; k < (int)MSG_CLASSES; k++)
+		for (n = 0, at = (uint64_t)q->class[k].partial << 6;
+			n < WALK_MOST && (c = heap_at(s, at, sizeof(*c)));
+			n++, at = (uint64_t)c->next << 6)
+			for (i = 0, cell = c->state >> 32 << 6;
+				i < WALK_MOST &&
+				(m = heap_at(s, cell, sizeof(*m)));
+				i++, cell = (uint64_t)m->free_next << 6)
+				add(s, cell_fields, cell);
+}
+
+static void scan_events(struct scan *s)
+{
+	const struct header *h = (const struct header *)s->base;
+	const uint64_t last = h->event_seq;
+	const struct event *e = (const void *)(s->base + LIMIT_EVENTS_OFF);
+	uint64_t seq = last > 20 ? last - 20 : 0;
+	uint32_t i;
+
+	for (; seq++ < last;)
+		add(s, event_fields,
+			EVENTS_OFF + seq % N_EVENTS * sizeof(struct event));
+	for (i = 0; i < N_LIMIT_EVENTS; i++)
+		if (e[i].seq)
+			add(s, event_fields, LIMIT_EVENTS_OFF + i * sizeof(*e));
+}
+
+static void scan_tasks_more(struct scan *s)
+{
+	const struct task *t;
+	uint64_t off;
+	uint32_t i;
+
+	for (i = 0; i < N_TASKS; i++) {
+		off = TASKS_OFF + (uint64_t)i * sizeof(*t);
+		t = (const struct task *)(s->base + off);
+		if (t->claim || t->shm_head.off)
+			add(s, task_more_fields, off);
+	}
+}
+
+static void scan_more(struct scan *s)
+{
+	uint32_t i;
+
+	table_begin(s), add(s, header_more_fields, 0);
+	table_begin(s), add(s, identity_fields, 0);
+	table_begin(s);
+	for (i = 0; i < 4; i++)
+		add(s, pending_fields,
+			offsetof(struct header, mq_pending) +
+				i * sizeof(struct mq_pending));
+	table_begin(s), each_body(s, FAC_MSG, scan_msg_leases);
+	table_begin(s), each_body(s, FAC_MQ, scan_mq_leases);
+	table_begin(s), each_body(s, FAC_MSG, scan_msgqueue_more);
+	table_begin(s), each_body(s, FAC_MQ, scan_mqueue_more);
+	table_begin(s), each_body(s, FAC_SHM, scan_segment_more);
+	table_begin(s), each_body(s, FAC_SEM, scan_sems_more);
+	table_begin(s), each_body(s, FAC_MSG, scan_kept);
+	table_begin(s), each_body(s, FAC_MSG, scan_cells);
+	table_begin(s), scan_events(s);
+	table_begin(s), scan_tasks_more(s);
+	table_begin(s), each_thread(s, thread_more_fields, 0, 0);
+	table_begin(s);
+	each_thread(s, waiter_more_fields, offsetof(struct thread, waiter), 1);
+}
+
 /* Links in free blocks of the heap. */
 static void scan_free(struct scan *s)
 {
@@ -576,6 +536,7 @@ void places_scan(struct places *p, const char *base)
 	table_begin(&s), each_body(&s, FAC_MQ, scan_prio_table);
 	table_begin(&s), each_body(&s, FAC_MQ, scan_levels);
 	table_begin(&s), each_body(&s, FAC_MQ, scan_items);
+	scan_more(&s);
 	if (!p->count[s.table])
 		p->n_tables--;
 }

@@ -40,7 +40,7 @@ struct places {
 	struct place *at;
 	size_t n, cap;
 	/* By struct, so that each is chosen as often. */
-	size_t first[40], count[40];
+	size_t first[60], count[60];
 	uint32_t n_tables;
 	/* What a lock word or pid may be damaged to: places_scan takes ours and
 	 * our parent's, who live. */

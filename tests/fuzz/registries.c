@@ -8,8 +8,9 @@
  *
  * A registry with one of everything (fill.c) is copied while it is quiet. Each
  * round changes one to four fields of a copy (mutate.h) and lets every target
- * meet it: the read commands, check, gc, rm, the mount, of which all files are
- * read, and a program that makes every call (client.c). WHAT: command, mount,
+ * meet it: the read commands, check, those that change or remove something, for
+ * root of its own and of another user, the mount, of which all files are read,
+ * and a program that makes every call (client.c). WHAT: command, mount,
  * client, save. None may be ended by a signal, run for longer than the
  * deadline, or make the file grow.
  *
@@ -48,6 +49,7 @@
 /* What a file may grow by: what a program makes in it. Arbitrary. */
 #define GROWTH (16 << 20)
 #define FAULTS_SHOWN 40
+#define NOBODY 65534
 #define NAME_CAP 1024
 
 enum target {
@@ -62,10 +64,20 @@ enum target {
 	T_LOCKS,
 	T_EVENTS,
 	T_GET,
+	T_METRICS,
+	T_TOP,
+	T_REGISTRIES,
 	T_SAVE,
 	T_CHECK,
 	T_GC,
+	T_SET,
+	T_LEASE_MSG,
+	T_LEASE_MQ,
+	T_LOCKS_ON,
+	T_GC_FORCE,
 	T_RM,
+	T_RESTORE_OVER,
+	T_DESTROY,
 	N_COMMANDS,
 	T_MOUNT = N_COMMANDS,
 	T_CLIENT,
@@ -74,8 +86,9 @@ enum target {
 };
 static const char *const target_names[] = {"ls", "ls --proc", "show sem",
 	"show msg", "show shm", "show mq", "waits", "tasks", "locks", "events",
-	"get", "save", "check", "gc -n", "rm --all", "mount", "client",
-	"restore"};
+	"get", "metrics", "top", "registries", "save", "check", "gc -n", "set",
+	"lease msg", "lease mq", "locks --on", "gc", "rm --all", "over",
+	"destroy", "mount", "client", "restore"};
 
 enum outcome {
 	O_FINE,
@@ -118,7 +131,7 @@ static _Noreturn void die(const char *what)
 /* ---- the clean registry ---- */
 
 static struct places places;
-static char *save_bytes;
+static char *save_bytes, clean_save[NAME_CAP];
 static size_t save_len;
 
 static void clean_make(void)
@@ -297,8 +310,25 @@ static void note(enum target t, enum outcome o, uint64_t round)
 
 /* ---- targets ---- */
 
+/* Of every third the owner is another user: root then looks at a copy, and
+ * changes it with that user's ids. */
+static void give_away(const char *path, uint64_t round)
+{
+	if (round % 3 == 2 && !geteuid() && chown(path, NOBODY, NOBODY))
+		die(path);
+}
+
+/* `registries` looks in /dev/shm itself only. */
+static void show_registries(const char *path, char *link_name)
+{
+	snprintf(link_name, NAME_CAP, "/dev/shm/fuzz-%d", (int)getpid());
+	if (link(path, link_name))
+		*link_name = 0;
+}
+
 static void run_commands(const char *path, uint64_t round)
 {
+	char link_name[NAME_CAP];
 	char saved[NAME_CAP], err[NAME_CAP];
 	char *const words[N_COMMANDS][8] = {
 		[T_LS] = {"ls", "--json"},
@@ -312,10 +342,20 @@ static void run_commands(const char *path, uint64_t round)
 		[T_LOCKS] = {"locks"},
 		[T_EVENTS] = {"events"},
 		[T_GET] = {"get"},
+		[T_METRICS] = {"metrics"},
+		[T_TOP] = {"top", "--once", "--interval", "0.1"},
+		[T_REGISTRIES] = {"registries", "--json"},
 		[T_SAVE] = {"save", saved},
 		[T_CHECK] = {"check"},
 		[T_GC] = {"gc", "-n"},
+		[T_SET] = {"set", "msgmax=9000"},
+		[T_LEASE_MSG] = {"set", "lease:msg/0=on"},
+		[T_LEASE_MQ] = {"set", "lease:mq/leased=off"},
+		[T_LOCKS_ON] = {"locks", "--on"},
+		[T_GC_FORCE] = {"gc", "--force"},
 		[T_RM] = {"rm", "--all"},
+		[T_RESTORE_OVER] = {"restore", "--force", clean_save},
+		[T_DESTROY] = {"destroy", "--force", (char *)path},
 	};
 	char *argv[12];
 	long long before;
@@ -324,19 +364,26 @@ static void run_commands(const char *path, uint64_t round)
 
 	snprintf(saved, sizeof(saved), "%s.save", path);
 	snprintf(err, sizeof(err), "%s.err", path);
+	give_away(path, round);
 	for (t = 0; t < N_COMMANDS; t++) {
 		argv[0] = (char *)tool;
 		for (i = 0; words[t][i]; i++)
 			argv[i + 1] = words[t][i];
 		argv[i + 1] = NULL;
 		before = blocks_of(path);
+		if (t == T_REGISTRIES)
+			show_registries(path, link_name);
 		o = run(argv, path, NULL, err);
+		if (t == T_REGISTRIES)
+			unlink(link_name);
 		if (o < O_CAUGHT && blocks_of(path) - before > GROWTH)
 			o = O_GROWS;
 		note((enum target)t, o, round);
 		/* A hang or growth once is enough. */
-		if (o >= O_RUNS)
+		if (o >= O_RUNS) {
 			damaged_copy(path, round);
+			give_away(path, round);
+		}
 	}
 	unlink(saved);
 	unlink(err);
@@ -351,7 +398,11 @@ static void run_client(const char *path, uint64_t round)
 
 	snprintf(program, sizeof(program), "%s/fuzz/client", tests);
 	snprintf(err, sizeof(err), "%s.err", path);
+	/* Every other one leases what it receives. */
+	if (round % 2)
+		setenv("IPCLIFT_LEASE", "msg,mq", 1);
 	o = run(argv, path, shim, err);
+	unsetenv("IPCLIFT_LEASE");
 	if (o < O_CAUGHT && blocks_of(path) - before > 2 * GROWTH)
 		o = O_GROWS;
 	note(T_CLIENT, o, round);
@@ -464,12 +515,12 @@ static void run_mount(const char *path, uint64_t round)
 
 static void save_make(void)
 {
-	char path[NAME_CAP], err[NAME_CAP], clean[NAME_CAP];
+	char *path = clean_save, err[NAME_CAP], clean[NAME_CAP];
 	char *argv[] = {(char *)tool, "save", path, NULL};
 	struct stat st;
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/clean.save", work);
+	snprintf(path, NAME_CAP, "%s/clean.save", work);
 	snprintf(err, sizeof(err), "%s/clean.err", work);
 	snprintf(clean, sizeof(clean), "%s/clean", work);
 	if (run(argv, clean, NULL, err) != O_FINE)
@@ -482,7 +533,6 @@ static void save_make(void)
 	if (read(fd, save_bytes, save_len) != (ssize_t)save_len)
 		die(path);
 	close(fd);
-	unlink(path);
 	unlink(err);
 	unlink(clean);
 }
@@ -662,7 +712,7 @@ int main(int argc, char **argv)
 	setlinebuf(stdout);
 	snprintf(work, sizeof(work), "%s/registries.XXXXXX",
 		dir ? dir : "/dev/shm");
-	if (!mkdtemp(work))
+	if (!mkdtemp(work) || chmod(work, 01777))
 		die(work);
 	setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
