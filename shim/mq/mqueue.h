@@ -224,6 +224,9 @@ int mq_number_changed(const struct caller *c, const struct mq_desc *d);
 /* Somebody polls: MQ_POLLED_*. From now on the FIFO is kept in step, and it is
  * so now. */
 void mq_watch(struct caller *c, const struct mq_desc *d, u32 bits);
+/* Bytes that libc may have written to the FIFO itself are taken out, and what
+ * poll says is right again: how many there were. */
+u32 mq_clean(struct caller *c, const struct mq_desc *d);
 /*
  * The caller is about to poll, and tells when it is done: the FIFO is in step,
  * and kept so until then; in between nobody pays for it (two system calls a

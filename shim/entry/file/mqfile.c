@@ -175,6 +175,15 @@ long mqfile_write(int fd)
 	return may_write(&d) ? -EINVAL : -EBADF;
 }
 
+long mqfile_written(int fd)
+{
+	struct mq_desc d;
+	int err = 0;
+	struct caller *c = mqfile_desc(fd, &d, &err);
+
+	return c && mq_clean(c, &d) ? mqfile_write(fd) : 0;
+}
+
 static long seek_from(int whence, s64 pos, s64 off, s64 size)
 {
 	switch (whence) {

@@ -16,6 +16,9 @@ long mqfile_read(int fd, void *buf, size_t len);
 long mqfile_pread(int fd, void *buf, size_t len, s64 off);
 /* Whatever writes: -EINVAL, or -EBADF. */
 long mqfile_write(int fd);
+/* libc itself may have written to it: -errno of the write if it has, else 0.
+ * Nothing of it stays. */
+long mqfile_written(int fd);
 long mqfile_lseek(int fd, s64 off, int whence);
 long mqfile_readv(int fd, const void *iov, int n);
 long mqfile_truncate(int fd, s64 size);

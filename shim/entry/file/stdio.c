@@ -9,15 +9,16 @@
  * is caught: what it has written is applied when it is flushed or closed
  * (bash's echo writes so, as does tee). An error of the text is that of the
  * fflush or fclose, and the stream has its error flag set, which is what bash
- * looks at.
+ * looks at. On a queue's number all that it writes is an error.
  *
- * In a process that opened no such file, fflush and fclose cost one load.
+ * In a process that opened no such file, fflush and fclose cost two loads.
  */
 #undef _FILE_OFFSET_BITS
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include "entry/file/mqdir.h"
+#include "entry/file/mqfile.h"
 #include "entry/file/procfile.h"
 #include "entry/file/procfs.h"
 #include "entry/file/stream.h"
@@ -221,6 +222,34 @@ static int failed(FILE *f, long err)
 	return EOF;
 }
 
+/* ---- a queue's descriptor in a stream of libc's own ---- */
+
+extern size_t __fpending(FILE *) __attribute__((weak));
+extern void __fpurge(FILE *) __attribute__((weak));
+
+/*
+ * A shell copies it onto its standard output. What is in the buffer would fail
+ * to be written, and is lost with that in both libcs: -errno. What libc has
+ * written by itself, at the end of a line or as the buffer was full, is taken
+ * out of the FIFO; the error is one of a call that is over, so the stream has
+ * its flag set and this is 0.
+ */
+static long queue_written(FILE *f)
+{
+	int fd = fileno ? fileno(f) : -1;
+	long error;
+
+	if (fd < 0 || !fd_is_mq(fd))
+		return 0;
+	error = mqfile_written(fd);
+	if (error)
+		failed(f, error);
+	if (!__fpending || !__fpurge || !__fpending(f))
+		return 0;
+	__fpurge(f);
+	return mqfile_write(fd);
+}
+
 /* A stream was flushed. */
 static int flushed(FILE *f, int ret)
 {
@@ -240,15 +269,24 @@ static int flushed(FILE *f, int ret)
 	return error && !ret ? failed(f, error) : ret;
 }
 
-#define FFLUSH_LIKE(name)                                            \
-	EXPORT int name(FILE *f)                                     \
-	{                                                            \
-		static void *next;                                   \
-		int (*real)(FILE *) =                                \
-			(int (*)(FILE *))process_next(&next, #name); \
-		int ret = real ? real(f) : 0;                        \
-                                                                     \
-		return likely(!procfs_used) ? ret : flushed(f, ret); \
+static int stream_flush(FILE *f, int (*real)(FILE *))
+{
+	long error = likely(!fd_used) || !f ? 0 : queue_written(f);
+	int ret;
+
+	if (unlikely(error))
+		return failed(f, error);
+	ret = real ? real(f) : 0;
+	return likely(!procfs_used) ? ret : flushed(f, ret);
+}
+
+#define FFLUSH_LIKE(name)                                          \
+	EXPORT int name(FILE *f)                                   \
+	{                                                          \
+		static void *next;                                 \
+		void *real = process_next(&next, #name);           \
+                                                                   \
+		return stream_flush(f, (int (*)(FILE *))real);     \
 	}
 
 FFLUSH_LIKE(fflush)
@@ -289,9 +327,15 @@ EXPORT int fclose(FILE *f)
 {
 	static void *next;
 	int (*real)(FILE *) = (int (*)(FILE *))process_next(&next, "fclose");
+	long error;
 
 	if (unlikely(!real))
 		return EOF;
+	error = likely(!fd_used) || !f ? 0 : queue_written(f);
+	if (unlikely(error)) {
+		real(f);
+		return failed(NULL, error);
+	}
 	return likely(!procfs_used) ? real(f) : close_stream(f, real);
 }
 

@@ -97,11 +97,14 @@ static int stream_close(void *cookie)
 }
 
 /* freopen(3) of glibc follows what a stream of fopencookie has for wide
- * characters, which is -1, unless it is NULL. */
-static void let_reopen(FILE *f)
+ * characters, which is -1, unless it is NULL; and fgetwc(3) and the like follow
+ * it unless the stream is one of bytes, on which they fail. */
+static void without_wide(FILE *f)
 {
-	if (gnu_get_libc_version && f->_wide_data == (void *)-1L)
+	if (gnu_get_libc_version && f->_wide_data == (void *)-1L) {
 		f->_wide_data = NULL;
+		f->_mode = -1;
+	}
 }
 
 /* Where a stream's number is. */
@@ -162,7 +165,7 @@ FILE *stream_make(int fd, int flags)
 	f = fopencookie((void *)(long)fd, mode_of(flags), ours);
 	if (f) {
 		*number_of(f) = fd;
-		let_reopen(f);
+		without_wide(f);
 		*__errno_location() = before;
 	}
 	return f;
