@@ -14,6 +14,7 @@
 #include "sem/undo.h"
 
 #define SIG_SETMASK 2
+#define CLONE_SYSVSEM_FLAG 0x40000
 
 static void set_base(void)
 {
@@ -125,6 +126,8 @@ static int by_unshare(int (*real)(int), int flags)
 	ret = real(flags);
 	if (!ret && (flags & CLONE_NEWIPC_FLAG))
 		world_made();
+	else if (!ret && (flags & CLONE_SYSVSEM_FLAG))
+		undo_leave(&process_caller);
 	notify_thread_resume(paused);
 	return ret;
 }

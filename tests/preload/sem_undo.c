@@ -751,12 +751,43 @@ static void most_recent_first(void)
 	t_rm(last);
 }
 
+/* As at the end, and what follows counts anew; by name and by number. Who waits
+ * for what is given back goes on. */
+static void given_up(void)
+{
+	int id = t_set(2, VALS(5, 0)), number;
+	pid_t child, sleeper;
+
+	for (number = 0; number < 2; number++) {
+		t_story(number ? "given up by number" : "given up by unshare");
+		child = t_fork();
+		if (child == 0) {
+			t_eq(semop(id, OPS({0, -3, U})), 0);
+			sleeper = t_sleeper(id, OPS({0, -5, 0}, {0, 5, 0}));
+			if (number)
+				t_eq(syscall(SYS_unshare, CLONE_SYSVSEM), 0);
+			else
+				t_eq(unshare(CLONE_SYSVSEM), 0);
+			t_eq(t_join(sleeper), 0);
+			t_row(id, GETVAL, "5 0");
+			t_eq(semop(id, OPS({0, -1, U}, {1, 1, 0})), 0);
+			t_row(id, GETVAL, "4 1");
+			t_eq(semop(id, OPS({1, -1, 0})), 0);
+			_exit(t_failed);
+		}
+		t_eq(t_join(child), 0);
+		t_row(id, GETVAL, "5 0");
+	}
+	t_rm(id);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 3 && strcmp(argv[1], "image") == 0)
 		return image(atoi(argv[2]));
 	t_begin();
 	plain_exit();
+	given_up();
 	refused_before();
 	ways_to_end();
 	s13_set_commands_clear();
