@@ -146,3 +146,17 @@ const char *const *environment_handed_on(void)
 
 	return mode && str_equal(mode, "keep") ? none : copy.handed_on;
 }
+
+int environment_fakeroot(void)
+{
+	static const char theirs[] = "libfakeroot";
+	const char *key = environment_get("FAKEROOTKEY");
+	const char *list = unlikely(key) ? environment_get(preload) : NULL;
+	u32 n = 0, i = 0;
+
+	for (; key && *key >= '0' && *key <= '9'; key++)
+		n = n * 10 + (u32)(*key - '0');
+	for (; list && *list && theirs[i]; list++)
+		i = *list == theirs[i] ? i + 1 : *list == theirs[0];
+	return list && !theirs[i] ? (int)n : 0;
+}

@@ -26,4 +26,7 @@ const char *environment_get(const char *name);
  */
 const char *const *environment_handed_on(void);
 
+/* The key in FAKEROOTKEY where fakeroot's library is preloaded, too; else 0. */
+int environment_fakeroot(void);
+
 #endif

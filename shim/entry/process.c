@@ -245,10 +245,31 @@ static void enrolling(struct caller *c)
 		process_get(&err);
 }
 
+/*
+ * fakeroot's library asks its daemon, by a queue of the key in FAKEROOTKEY.
+ * Where the daemon was started outside, the kernel has that queue, and it would
+ * wait for ever on one of the registry's, which it makes. (`ipclift run` says
+ * so before.) fakeroot by TCP has a port there, and no queue.
+ */
+static int check_fakeroot(void)
+{
+	int key = environment_fakeroot();
+
+	if (likely(!key) || !process_routes(FAC_MSG) ||
+		sys_call(__NR_msgget, key, 0) < 0)
+		return 0;
+	complain("fakeroot's daemon is on the kernel's queues, and its library "
+		 "would wait for it here: use fakeroot-tcp, or start fakeroot "
+		 "itself under ipclift");
+	return -ENOSYS;
+}
+
 static int map_first(struct world *w)
 {
-	int err = w->region.base ? 0 : map_registry(w, 0);
+	int err = check_fakeroot();
 
+	if (!err && !w->region.base)
+		err = map_registry(w, 0);
 	if (!err) {
 		process.early = 0;
 		caller_enrolling = enrolling;

@@ -5,7 +5,8 @@
 # under fakeroot by TCP, and above both kinds, programs are served, their files'
 # owners are fakeroot's, and the private registry goes. Under fakeroot by
 # System V, whose library would wait on the registry for a daemon on the kernel's
-# queues, it is refused in one line.
+# queues, it is refused in one line; and so is every call of a program that has
+# the library preloaded there by hand.
 
 # Private registries are in /dev/shm: one of its own.
 [ -z "${SCENARIO_INSIDE-}" ] || mount -t tmpfs -o mode=1777 tmpfs /dev/shm
@@ -71,6 +72,15 @@ for uid in 0 65534; do
 	check "says why" grep -qxE \
 		'ipclift( run)?: stat would wait .*fakeroot-tcp.*' "$dir/out"
 	check "in one line" [ "$(wc -l <"$dir/out")" = 1 ]
+	LD_PRELOAD='' timeout 30 setpriv --reuid $uid --regid $uid --clear-groups \
+		fakeroot-sysv -- env IPCLIFT_REGISTRY="$work/hand.$uid" \
+		bash -c 'LD_PRELOAD=$LD_PRELOAD:$0 perl -e \
+			"print semget(7, 1, 01600) // int(\$!), -s \$^X" 2>&1' \
+		"$work/shim/libipclift.so" >"$dir/out" 2>&1
+	check "fakeroot-sysv, by hand, $uid: no call hangs" [ $? = 0 ]
+	check "says why, once" [ "$(grep -c '^ipclift: fakeroot.*fakeroot-tcp' \
+		"$dir/out") $(wc -l <"$dir/out")" = "1 1" ]
+	check "fails, nothing but that" grep -q '^38[0-9][0-9]*$' "$dir/out"
 	check "what leaves queues and sets alone is not" timeout 30 setpriv \
 		--reuid $uid --regid $uid --clear-groups fakeroot-sysv -- \
 		"$ipclift" run --private --route shm -- stat /
