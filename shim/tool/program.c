@@ -44,6 +44,7 @@ struct look {
 	enum {
 		LOOK_SERVED,
 		LOOK_SCRIPT, /* path is now its interpreter */
+		LOOK_MISSING, /* a script; path is what is not there */
 		LOOK_UNREADABLE,
 		LOOK_TEXT, /* neither a program nor a script */
 		LOOK_NOT_SERVED,
@@ -290,8 +291,8 @@ static const char *behind_env(char **argv)
 }
 
 /* "#! /usr/bin/env perl": what the kernel starts, or env(1) then. 1 if it is a
- * script. */
-static int interpreter_of(struct look *l, int fd)
+ * script; *ret_missing: env will not find it, and its name is l->path. */
+static int interpreter_of(struct look *l, int fd, int *ret_missing)
 {
 	char line[256], *words[WORDS_MAX] = {0}, *word, *save;
 	ssize_t n = pread(fd, line, sizeof(line) - 1, 0);
@@ -308,15 +309,17 @@ static int interpreter_of(struct look *l, int fd)
 	if (!k)
 		return 0;
 	name = is_env(words[0]) ? behind_env(words) : NULL;
-	if (!name || find_program(name, l->path, sizeof(l->path)))
-		snprintf(l->path, sizeof(l->path), "%s", words[0]);
+	*ret_missing = name && find_program(name, l->path, sizeof(l->path));
+	if (!name || *ret_missing)
+		snprintf(l->path, sizeof(l->path), "%s",
+			name ? name : words[0]);
 	return 1;
 }
 
 static void look_at(struct look *l)
 {
 	struct stat st;
-	int fd = open(l->path, O_RDONLY | O_CLOEXEC);
+	int fd = open(l->path, O_RDONLY | O_CLOEXEC), missing = 0;
 
 	l->is = LOOK_SERVED;
 	l->why = l->what = NULL;
@@ -324,8 +327,8 @@ static void look_at(struct look *l)
 	l->has_asan = 0;
 	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode)) {
 		l->is = LOOK_UNREADABLE;
-	} else if (interpreter_of(l, fd)) {
-		l->is = LOOK_SCRIPT;
+	} else if (interpreter_of(l, fd, &missing)) {
+		l->is = missing ? LOOK_MISSING : LOOK_SCRIPT;
 	} else {
 		look_at_elf(l, fd);
 		if (l->is == LOOK_SERVED)
@@ -363,6 +366,11 @@ static int check_one(struct look *l, const char *script)
 	case LOOK_SCRIPT:
 		finding_good("a script; its interpreter", l->path);
 		return 1;
+	case LOOK_MISSING:
+		finding_fault(NULL,
+			"%s, the interpreter of %s, is not found by env",
+			l->path, script);
+		break;
 	case LOOK_UNREADABLE:
 		if (access(l->path, F_OK))
 			finding_fault(NULL,

@@ -249,6 +249,12 @@ is "doctor of a script without its interpreter" \
     "$(status "$ipclift" doctor -q "$work/lost")" 1
 is "says so" "$(grep -c '/no/such, the interpreter of .*, does not exist' \
     "$work/out")" 1
+printf '#!/usr/bin/env -S A=b nosuchperl -w\n' >"$work/lost"
+is "doctor of one that env does not find" \
+    "$(status "$ipclift" doctor -q "$work/lost")" 1
+is "says so" "$(grep -c \
+    'FAULT nosuchperl, the interpreter of .*/lost, is not found by env' \
+    "$work/out")" 1
 is "doctor of a Go program" "$(status "$ipclift" doctor -q "$work/golang")" 1
 "$ipclift" destroy default work now
 rmdir "$home" 2>/dev/null
