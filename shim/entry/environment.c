@@ -6,7 +6,8 @@
  * first call that asks (another library's constructor may come first). Both
  * happen before the program has threads that could ask at the same time, but
  * for a constructor that starts one: taking is idempotent, and `taken` is set
- * last.
+ * last. The program's .preinit_array (sanitizers begin there) runs even before
+ * libc has set `environ`: it is where the kernel has put it then.
  */
 #include "entry/environment.h"
 #include "base/atom.h"
@@ -17,6 +18,8 @@
 
 extern char **environ __attribute__((weak));
 extern unsigned long getauxval(unsigned long) __attribute__((weak));
+/* Of glibc's loader: argc, the arguments, NULL, the environment. */
+extern const long *__libc_stack_end __attribute__((weak));
 
 /* Two paths and some words; what does not fit is as if it were not set, and
  * the kernel takes no longer path either. */
@@ -85,10 +88,21 @@ static const char *own_word(const char *list, size_t *ret_n)
 	return NULL;
 }
 
+static char **given_by_kernel(void)
+{
+	const long *start = &__libc_stack_end ? __libc_stack_end : NULL;
+
+	return start && !start[1 + start[0]] ? (char **)(start + 2 + start[0])
+					     : NULL;
+}
+
 static const char *in_environment(const char *name)
 {
 	char **e = &environ ? environ : NULL;
 	const char *value = NULL;
+
+	if (unlikely(!e) && !copy.taken)
+		e = given_by_kernel();
 
 	for (; e && *e && !value; e++)
 		value = value_of(*e, name);

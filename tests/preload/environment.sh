@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 #
 # environment.sh - programs that clear their environment before the first call,
-# or execute others with a invented one, stay on their registry; those that leave
-# it on purpose, do. And the functions of libc's own handle are the registry's.
+# make it before libc has one, or execute others with a invented one, stay on
+# their registry; those that leave it on purpose, do. And the functions of libc's
+# own handle are the registry's.
 
 . "$(dirname "$0")/scenario.sh"
 own_ipc_namespace "$@"
@@ -40,6 +41,8 @@ for cc in $compilers; do
 		check "$cc: $way" served "$program" "$way" 2>/dev/null
 	done
 done
+# musl runs no such functions.
+check "before libc has set environ" served "$(helper preinit)"
 program=$(helper environment)
 check "env -i" served env -i "$program" make
 check "env -u LD_PRELOAD is meant" \
