@@ -155,7 +155,8 @@ apps=(
     uwsgi-plugin-python3
     btrfs-progs      # a registry in a file system that copies on write
     rsync            # what it does with a file of tebibytes
-    ruby             # Fiddle looks functions up by libc's own handle
+    ruby luajit sbcl # they look functions up by libc's own handle
+    xvfb x11-apps    # MIT-SHM: segments of a server and its clients
     php-fpm          # the same calls from children without an environment
     squid            # diskd: queues and segments with a child of another user
     libapr1-dev      # its process mutexes, timed ones as well

@@ -80,4 +80,26 @@ if command -v ruby >/dev/null; then
 else
 	echo "skip: no ruby"
 fi
+cat >"$dir/ffi.lua" <<'LUA'
+local ffi = require "ffi"
+ffi.cdef "int semget(int, int, int);"
+local by_name = ffi.load("libc.so.6").semget(0x7e, 1, 512 + 384)
+assert(by_name >= 0 and by_name == ffi.C.semget(0x7e, 1, 384))
+LUA
+if command -v luajit >/dev/null; then
+	check "LuaJIT's ffi.load" served luajit "$dir/ffi.lua"
+else
+	echo "skip: no luajit"
+fi
+cat >"$dir/ffi.lisp" <<'LISP'
+(load-shared-object "libc.so.6")
+(exit :code (if (< (alien-funcall (extern-alien "semget"
+    (function int int int int)) #x7e 1 #o1600) 0) 1 0))
+LISP
+if command -v sbcl >/dev/null; then
+	check "SBCL's aliens" served sbcl --script "$dir/ffi.lisp"
+else
+	echo "skip: no sbcl"
+fi
+check "no object in the kernel, still" [ "$(kernel_objects)" = 0 ]
 finish
