@@ -19,7 +19,6 @@
 #include "entry/cookie.h"
 #include "entry/notify_thread.h"
 #include "entry/file/fd.h"
-#include "entry/file/stdstream.h"
 #include "entry/sysv.h"
 #include "object/controlfile.h"
 #include "registry/cancel.h"
@@ -86,10 +85,8 @@ long entry_mq_open(const char *name, int oflag, unsigned mode, const void *attr)
 		sys_call(__NR_close, fd);
 		return -EINVAL;
 	}
-	if (fd < 0)
-		return fd;
-	fd_enter(c, &d);
-	stdstream_serve((int)fd);
+	if (fd >= 0)
+		fd_enter(c, &d);
 	return fd;
 }
 

@@ -5,11 +5,6 @@
  *
  *   make      the queue "/streams" is made, with a message
  *   ready     what poll says of it, and a message passes through
- *   in        standard input is read to its end
- *   wide      and wide characters from it
- *   out       standard output is written, flushed and closed
- *   err       so is standard error
- *   free      the three are closed, and queues opened that get their numbers
  *   copied    the queue is copied onto standard output, and taken from there
  *   by-line   the same on a stream that is flushed at each line
  */
@@ -21,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <wchar.h>
 
 #define TOLD 9
 
@@ -70,64 +64,6 @@ static int pass(void)
 	return 0;
 }
 
-static int in(void)
-{
-	char line[100];
-	int c;
-
-	c = getchar();
-	say("first", c);
-	say("pushed back", ungetc(c, stdin));
-	say("line", fgets(line, sizeof(line), stdin) ? (long)strlen(line) : -1);
-	say("end", getchar() == EOF && feof(stdin) && !ferror(stdin));
-	say("again", fseek(stdin, 0, SEEK_SET));
-	say("word", scanf("%9s", line));
-	say("is", strcmp(line, "QSIZE:0"));
-	return 0;
-}
-
-static int wide(void)
-{
-	say("wide", getwchar() != 0);
-	return 0;
-}
-
-static int written(FILE *f)
-{
-	int ret = fputs("text\n", f);
-
-	say("fputs", ret < 0 ? ret : 0);
-	say("flush", fflush(f));
-	say("error", !!ferror(f));
-	clearerr(f);
-	ret = fprintf(f, "%20000d\n", 7);
-	say("long", ret < 0 ? ret : 0);
-	say("flush", fflush(f));
-	say("error", !!ferror(f));
-	say("close", fclose(f));
-	return 0;
-}
-
-static int free_numbers(void)
-{
-	mqd_t q[3];
-	int i;
-
-	for (i = 0; i < 3; i++)
-		close(i);
-	for (i = 0; i < 3; i++)
-		q[i] = mq_open("/streams", O_RDWR | O_NONBLOCK);
-	say("numbers", q[0] * 100 + q[1] * 10 + q[2]);
-	ready(q[1]);
-	printf("for nobody\n");
-	say("flush", fflush(stdout));
-	fprintf(stderr, "nor this\n");
-	say("error", !!ferror(stderr));
-	ready(q[1]);
-	say("read", getchar());
-	return 0;
-}
-
 /* Somebody polls, or nobody has yet. */
 static int copied(int polled, int by_line)
 {
@@ -158,15 +94,5 @@ int main(int argc, char **argv)
 		return make();
 	if (!strcmp(verb, "ready"))
 		return pass();
-	if (!strcmp(verb, "in"))
-		return in();
-	if (!strcmp(verb, "wide"))
-		return wide();
-	if (!strcmp(verb, "out"))
-		return written(stdout);
-	if (!strcmp(verb, "err"))
-		return written(stderr);
-	if (!strcmp(verb, "free"))
-		return free_numbers();
 	return copied(argc > 2, !strcmp(verb, "by-line"));
 }

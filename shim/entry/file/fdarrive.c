@@ -22,7 +22,6 @@
 #include "base/str.h"
 #include "entry/file/fd.h"
 #include "entry/file/fdarrive.h"
-#include "entry/file/stdstream.h"
 
 #define NR_PIDFD_GETFD 438
 /* The numbers that are looked at where there is no /proc: arbitrary, those that
@@ -117,14 +116,8 @@ static int take_mark(void)
 
 void fdarrive_at_load(void)
 {
-	int fd;
-
-	if (likely(!take_mark()) || !process_routes(FAC_MQ))
-		return;
-	over_exec();
-	for (fd = 0; fd < STDSTREAMS; fd++)
-		if (fd_is_unknown(fd))
-			stdstream_serve(fd);
+	if (unlikely(take_mark()) && process_routes(FAC_MQ))
+		over_exec();
 }
 
 /* ---- received ---- */

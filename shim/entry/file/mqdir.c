@@ -25,7 +25,6 @@
 #include <unistd.h>
 #include "entry/file/mqdir.h"
 #include "entry/file/mqfile.h"
-#include "entry/file/stdstream.h"
 #include "object/perm.h"
 #include "registry/guard.h"
 
@@ -230,7 +229,6 @@ static long create(
 	if (fd < 0)
 		return fd;
 	fd_enter(c, &new);
-	stdstream_serve((int)fd);
 	if (!(flags & O_CLOEXEC)) {
 		sys_call(__NR_fcntl, fd, F_SETFD, 0);
 		mq_watch(c, &new, MQ_POLLED_IN | MQ_POLLED_OUT);
