@@ -591,8 +591,7 @@ struct stamp {
 static void stamp_lock(struct stamp *st, const struct lock *lock)
 {
 	st->count += atom_load_acquire(&lock->count);
-	st->busy |= (atom_load_acquire(&lock->word) & ~SYS_WAITERS) ||
-		    atom_load_acquire(&lock->bias_busy);
+	st->busy |= !!(atom_load_acquire(&lock->word) & ~SYS_WAITERS);
 }
 
 static void stamp_task(void *arg, u32 i)
@@ -616,6 +615,7 @@ static void stamp_take(struct stamp *st)
 		for (i = 0; (i = ids_next(st->k->c, f, i)) < IDX_MAX; i++) {
 			s = region_slot(&st->k->region, f, i);
 			stamp_lock(st, &s->lock);
+			st->busy |= bias_look(&st->k->region, s) != BIAS_OUT;
 			st->idents += atom_load_acquire(&s->ident);
 		}
 	}

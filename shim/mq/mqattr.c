@@ -41,8 +41,7 @@ int mq_numbers(
 
 	do {
 		if (!lock_peek_begin(&s->lock, &count) ||
-			(atom_load_relaxed(&s->lock.bias_busy) &
-				SYS_OWNER_DIED))
+			bias_look(&c->region, s) == BIAS_DIED)
 			continue;
 		q = mq_body(c, s);
 		if (!q)

@@ -422,7 +422,7 @@ static inline int biased_send(struct caller *c, const struct mq_desc *d,
 		stamp(q);
 		journal_commit(c);
 	}
-	users_bias_leave(c, d->s);
+	users_bias_leave(c);
 	return likely(fits) ? err : NOT_BIASED;
 }
 
@@ -445,7 +445,7 @@ static inline int biased_receive(struct caller *c, const struct mq_desc *d,
 		/* As sure as under the lock. */
 		err = BLOCKED;
 	}
-	users_bias_leave(c, d->s);
+	users_bias_leave(c);
 	return err;
 }
 

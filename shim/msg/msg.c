@@ -255,20 +255,19 @@ static int same_use(const struct msg_stat *a, const struct msg_stat *b)
 static int copy_agrees(struct caller *c, const struct slot *s, u64 ident,
 	const struct msgqueue *q, struct msg_stat *ret)
 {
-	const u32 *inside = &s->lock.bias_busy;
 	struct msg_stat again;
 
-	if (atom_load_acquire(inside))
+	if (bias_look(&c->region, s))
 		return 0;
 	copy_stat(c, s, ident, q, ret);
 	if (likely(!atom_load_acquire(&s->bias)))
 		return 1;
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (atom_load_acquire(inside))
+	if (bias_look(&c->region, s))
 		return 0;
 	copy_stat(c, s, ident, q, &again);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return !atom_load_acquire(inside) && same_use(ret, &again);
+	return !bias_look(&c->region, s) && same_use(ret, &again);
 }
 
 static int stat_fill(struct caller *c, const struct slot *s, u64 ident,
@@ -280,7 +279,7 @@ static int stat_fill(struct caller *c, const struct slot *s, u64 ident,
 		copy_stat(c, s, ident, q, ret);
 		return 1;
 	}
-	if (!q || (atom_load_relaxed(&s->lock.bias_busy) & SYS_OWNER_DIED))
+	if (!q || bias_look(&c->region, s) == BIAS_DIED)
 		return -EBUSY;
 	return copy_agrees(c, s, ident, q, ret);
 }
@@ -353,7 +352,7 @@ static void add_up(struct caller *c, u32 highest, struct msg_info *ret)
 			continue;
 		count = atom_load_acquire(&msg_body(c, s)->count);
 		/* Not what a dead or a busy owner has half done. */
-		if ((lock_busy(&s->lock) || s->lock.bias_busy) &&
+		if ((lock_busy(&s->lock) || bias_look(&c->region, s)) &&
 			!msg_lock(c, s, ident)) {
 			count = msg_body(c, s)->count;
 			lock_release(c, &s->lock);

@@ -246,7 +246,7 @@ static inline int biased_receive(struct caller *c, struct slot *s, u64 ident,
 	      !msgmem_trim_due(c, q, m);
 	if (likely(can))
 		err = msgqueue_take_biased(c, q, m, p);
-	users_bias_leave(c, s);
+	users_bias_leave(c);
 	return err;
 }
 

@@ -108,7 +108,7 @@ static inline int biased_send(
 		       q, p->where == MSG_IN_CELL ? p->size : MSG_INLINE + 1);
 	if (likely(fits))
 		err = msgqueue_put_biased(c, q, p);
-	users_bias_leave(c, s);
+	users_bias_leave(c);
 	return err;
 }
 

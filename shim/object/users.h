@@ -38,13 +38,13 @@ static inline int users_bias_enter(struct caller *c, struct slot *s, u64 ident)
 		bias_journal_begin(c, s);
 		return 1;
 	}
-	bias_leave(c, s);
+	bias_leave(c);
 	return 0;
 }
-static inline void users_bias_leave(struct caller *c, struct slot *s)
+static inline void users_bias_leave(struct caller *c)
 {
 	bias_journal_end(c);
-	bias_leave(c, s);
+	bias_leave(c);
 }
 
 /* The lock was just acquired: the bias, if there is one, is over. users may be

@@ -7,7 +7,8 @@
  * has used an object many times in a row gets its lock biased to it: slot.bias
  * names its thread record. It then enters by plain stores,
  *
- *     bias_busy = tid;  thread.bias_at = slot;  (no fence)  is bias still mine?
+ *     thread.bias_word = tid;  thread.bias_at = slot;  (no fence)
+ *     is bias still mine?
  *
  * and anybody else who has taken the real lock revokes first:
  *
@@ -19,10 +20,10 @@
  * costs a few microseconds, and each makes the object wait sixteen times longer
  * before it is biased again, so shared objects are soon left alone.
  *
- * While inside, bias_busy is the pending entry of the thread's robust list: if
+ * While inside, bias_word is the pending entry of the thread's robust list: if
  * it dies there the kernel marks OWNER_DIED, and the revoker rolls its journal
  * back as for a lock. Only the revoker may: the bias owner's journal lists
- * bias_busy, not the lock, and recovery of the lock's own dead owner, which may
+ * lock.by_bias, not the lock, and recovery of the lock's own dead owner, which may
  * still find the bias owner's name in lock.journal, passes over that. The bias
  * owner may be alive and storing until the revoker has seen it out.
  *
@@ -35,20 +36,18 @@
  * and Afek, "Temporally Bounding TSO", ASPLOS 2015). Only what was biased
  * before pays that.
  *
- * That the owner is inside only its own bias_at says, to which nobody else
- * stores. bias_busy is the slot's, and a thread that was preempted between its
- * look at bias and its stores makes them whenever it runs again: long after the
- * bias was taken back and given to another one, whose tid it then overwrites,
- * and clears. So bias_busy is what the kernel marks, and a hint for those who
- * only look; a mark counts only of an owner whose bias_at is the slot and who
- * is gone, or has called exec (task.h); or, where that cannot be told, if
- * nothing has changed for a tenth of a second.
+ * Whether the owner is inside, and whether it died there, two words of its own
+ * record say, to which only itself and, at its end or exec, the kernel store:
+ * bias_word is what its robust list has pending while it is inside. Nothing in
+ * the slot could say so: a thread that was preempted between its look at bias
+ * and its stores makes them whenever it runs again, long after the bias was
+ * taken back and given to another one, whose mark it would then overwrite.
  *
  * State of slot.bias: 0 -> owner (lock holder, who becomes it) -> owner |
- * BIAS_REVOKING -> 0 (lock holder). bias_busy: 0 <-> the owner's tid, or an
- * earlier one's (they, without the lock), or OWNER_DIED (the kernel) -> 0
- * (revoker). bias_at: 0 <-> the slot (its thread). A revoker who dies leaves
- * BIAS_REVOKING, and the next owner of the lock begins anew.
+ * BIAS_REVOKING -> 0 (lock holder). bias_at: 0 <-> the slot (its thread).
+ * bias_word: 0 <-> the tid (its thread) -> OWNER_DIED (the kernel) -> 0 (who
+ * claims the record next). A revoker who dies leaves BIAS_REVOKING, and the next
+ * owner of the lock begins anew.
  */
 #ifndef IPCLIFT_REGISTRY_BIAS_H
 #define IPCLIFT_REGISTRY_BIAS_H
@@ -58,31 +57,65 @@
 
 #define BIAS_REVOKING (1ULL << 63)
 
-/* bias_busy becomes, or was, what is pending. It has no node to be on the list
- * proper with. */
-static inline void bias_pend(struct caller *c, u32 *busy)
+/* What of the object's owner by bias is to be seen without its lock. Nothing
+ * that the owner stored under the bias is seen before it is seen inside. */
+enum bias_seen {
+	BIAS_OUT,    /* or nobody's */
+	BIAS_INSIDE,
+	BIAS_DIED, /* inside: what it left is to be rolled back */
+};
+static inline enum bias_seen bias_look(
+	const struct region *r, const struct slot *s)
 {
+	u64 owner = atom_load_acquire(&s->bias) & ~BIAS_REVOKING;
+	u32 idx = (u32)owner;
+	const struct thread *th;
+
+	if (likely(!owner) || idx - 1 >= N_THREADS - 1)
+		return BIAS_OUT;
+	th = region_thread(r, idx);
+	/* A record that was taken over: its owner died, and left nothing. */
+	if (atom_load_acquire(&th->bias_at) != region_off(r, s) ||
+		(atom_load_acquire(&th->claims) & 0x7fffffff) != owner >> 32)
+		return BIAS_OUT;
+	return atom_load_acquire(&th->bias_word) & SYS_OWNER_DIED ? BIAS_DIED
+								  : BIAS_INSIDE;
+}
+
+/* The own record by what is at hand: a multiplication less. */
+static inline struct thread *bias_own(const struct caller *c)
+{
+	return (struct thread *)(void *)((char *)c->journal -
+		__builtin_offsetof(struct thread, journal));
+}
+
+/* The word is pending, not on the list proper, before the tid is there and until
+ * it is not; bias_at is set only meanwhile: who dies with it is marked. */
+static inline void bias_go_in(struct caller *c, const struct slot *s)
+{
+	struct thread *th = bias_own(c);
+
 	crash_point();
-	__atomic_store_n(&c->robust->pending,
-		busy ? robust_node(c, busy) : NULL, __ATOMIC_RELEASE);
+	__atomic_store_n(&c->robust->pending, robust_node(c, &th->bias_word),
+		__ATOMIC_RELEASE);
+	atom_store_release(&th->bias_word, c->tid);
+	atom_store_release(&th->bias_at, region_off(&c->region, s));
+	atom_compiler_barrier();
 }
 
-/* After bias_busy is stored and before it is 0 again: whoever dies with a
- * bias_at has the word pending. */
-static inline void bias_is_at(const struct caller *c, u64 off)
+static inline void bias_go_out(struct caller *c)
 {
-	/* The own record by what is at hand: a multiplication less. */
-	struct thread *th = (struct thread *)(void *)((char *)c->journal -
-			    __builtin_offsetof(struct thread, journal));
+	struct thread *th = bias_own(c);
 
-	atom_store_release(&th->bias_at, off);
+	atom_store_release(&th->bias_at, 0);
+	atom_store_release(&th->bias_word, 0);
+	crash_point();
+	__atomic_store_n(&c->robust->pending, NULL, __ATOMIC_RELEASE);
 }
 
-static inline void bias_leave(struct caller *c, struct slot *s)
+static inline void bias_leave(struct caller *c)
 {
-	bias_is_at(c, 0);
-	atom_store_release(&s->lock.bias_busy, 0);
-	bias_pend(c, NULL);
+	bias_go_out(c);
 	section_end(c);
 }
 
@@ -99,13 +132,10 @@ static inline int bias_enter(struct caller *c, struct slot *s)
 		section_end(c);
 		return 0;
 	}
-	bias_pend(c, &s->lock.bias_busy);
-	atom_store_release(&s->lock.bias_busy, c->tid);
-	bias_is_at(c, region_off(&c->region, s));
-	atom_compiler_barrier();
+	bias_go_in(c, s);
 	if (likely(atom_load_relaxed(&s->bias) == c->bias_id))
 		return 1;
-	bias_leave(c, s);
+	bias_leave(c);
 	return 0;
 }
 
@@ -114,7 +144,7 @@ static inline int bias_enter(struct caller *c, struct slot *s)
 static inline void bias_journal_begin(struct caller *c, struct slot *s)
 {
 	atom_store_release(&c->journal->locks[0],
-		region_off(&c->region, &s->lock.bias_busy));
+		region_off(&c->region, &s->lock.by_bias));
 	atom_store_release(&c->journal->n_locks, 1);
 }
 static inline void bias_journal_end(struct caller *c)

@@ -29,7 +29,7 @@ struct short_ref {
  * n_*        owner, waiters   -     yes              one off: statistics
  * robust_*   owner            -     kernel only      an exited one's node, which
  *                                                    nobody follows
- * bias_busy  bias owner, kernel   -     lock's owner     OWNER_DIED (bias.h)
+ * by_bias    nobody           -     no               -
  * streak     lock holder      self  no               a hint
  */
 struct lock {
@@ -40,7 +40,8 @@ struct lock {
 	u32 n_held_wanted; /* cnt_hold: wanted by others while held */
 	u64 robust_prev;   /* +24: written by libc code only */
 	u64 robust_next;   /* +32 (glibc) or +28 (musl) from word */
-	u32 bias_busy;	   /* bias.h: the bias owner's tid while it is inside */
+	u32 by_bias; /* its offset is this lock's in the journal of who has the
+		      * object by bias, not by the lock (bias.h) */
 	u32 streak;	   /* a set's: operations of one thread in a row */
 };
 _Static_assert(sizeof(struct lock) == 48, "lock size");
@@ -272,7 +273,7 @@ struct journal_entry {
  * locks[0 .. n_locks) are the offsets of the locks that the thread holds,
  * outermost first: an entry is written before n_locks covers it, and after the
  * lock's word was won; n_locks goes down before the word is given back. Inside
- * a biased object (bias.h) it is the offset of that lock's bias_busy alone,
+ * a biased object (bias.h) it is the offset of that lock's by_bias alone,
  * which says nothing about the word and is for the revoker only.
  */
 struct journal {
@@ -406,6 +407,8 @@ struct msg_blocks {
  *                                                         the record frees it
  * waiter, journal, blocks         see there
  * bias_at   owner; claimer: 0     -         acquire       the slot's
+ * bias_word owner, kernel;        -         acquire       OWNER_DIED, by the
+ *           claimer: 0                                    kernel
  * boost     who waits, owner,     CAS       acquire       OWNER_DIED from the
  *           kernel                                        kernel
  * run       owner, reaper         fac SHM   is_left       journaled
@@ -438,9 +441,11 @@ struct thread {
 	struct ref ready;
 	u64 ready_size;
 	u64 ready_filled;
-	/* Offset of the slot that it is in by its bias, or about to enter or
-	 * leave; 0 = none. bias.h. */
+	/* bias.h: the offset of the slot that it is in by its bias, or about to
+	 * enter or leave, 0 = none; and its tid meanwhile. */
 	u64 bias_at;
+	u32 bias_word;
+	u32 pad1;
 };
 _Static_assert(sizeof(struct thread) <= 1280, "thread size");
 #define THREAD_STRIDE 1280u

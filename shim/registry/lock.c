@@ -304,7 +304,7 @@ static void check_order(const struct caller *c, const struct lock *lock)
  * last thread that finished acquiring. It is the dead owner's, or that of a
  * thread before it if the owner died between taking the word and storing its
  * name; then that journal does not list this lock and there is nothing to do.
- * If it lists its bias_busy, that thread may be alive and inside: that is for
+ * If it lists its by_bias, that thread may be alive and inside: that is for
  * the revocation.
  *
  * A thread that died under several locks left one journal for all of them. Two
@@ -356,7 +356,7 @@ static __attribute__((noinline)) void recover_lock(
 void lock_recover_biased(struct caller *c, struct lock *lock, u32 thread)
 {
 	recover_journal(
-		c, lock, thread, region_off(&c->region, &lock->bias_busy));
+		c, lock, thread, region_off(&c->region, &lock->by_bias));
 }
 
 /* ---- taking and releasing ---- */

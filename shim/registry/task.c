@@ -544,6 +544,7 @@ static int enroll(struct caller *c)
 		 * then, nor are we. */
 		atom_store_release(&th->claims, th->claims + 1);
 		atom_store_release(&th->bias_at, 0);
+		atom_store_release(&th->bias_word, 0);
 		caller_set_bias_id(c);
 		waiter_reset(&th->waiter);
 		trim_inherited(c, th);

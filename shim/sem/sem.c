@@ -10,6 +10,7 @@
 #include "object/object.h"
 #include "object/perm.h"
 #include "object/reap.h"
+#include "registry/bias.h"
 #include "registry/journal/reserve.h"
 #include "sem/sem.h"
 #include "sem/undo.h"
@@ -436,8 +437,7 @@ static int stat_fill(struct caller *c, const struct slot *s, u64 ident,
 						: NULL;
 
 	if (!locked && (!set || !undo_none_suspect(c, set) ||
-			       (atom_load_relaxed(&s->lock.bias_busy) &
-				       SYS_OWNER_DIED)))
+			       bias_look(&c->region, s) == BIAS_DIED))
 		return -EBUSY;
 	object_stat(c, s, ident, &st->object);
 	st->nsems = nsems;

@@ -84,7 +84,7 @@ HOT static inline int one_biased(struct caller *c, struct slot *s, u64 ident,
 		one_stamped(c, s, sem, lo, now);
 	}
 out:
-	bias_leave(c, s);
+	bias_leave(c);
 	return ret;
 }
 
@@ -98,7 +98,6 @@ static inline __attribute__((always_inline)) int one_biased_set(
 	struct caller *c, const struct biased *l, s32 id,
 	const struct sop *user)
 {
-	struct lock *lock;
 	struct sem *sem;
 	struct sop op;
 	s32 value;
@@ -118,14 +117,10 @@ static inline __attribute__((always_inline)) int one_biased_set(
 	if (unlikely(l->id != id || op.num >= l->n))
 		goto out;
 	sem = &l->sems[op.num];
-	lock = &l->slot->lock;
 	/* As in bias_enter. */
 	if (unlikely(c->robust->pending))
 		goto out;
-	bias_pend(c, &lock->bias_busy);
-	atom_store_release(&lock->bias_busy, c->tid);
-	bias_is_at(c, region_off(&c->region, l->slot));
-	atom_compiler_barrier();
+	bias_go_in(c, l->slot);
 	if (likely(atom_load_relaxed(&l->slot->bias) == c->bias_id)) {
 		value = SEM_VALUE(sem->lo);
 		if (likely(!sem_value_step(&value, op.op) &&
@@ -136,9 +131,7 @@ static inline __attribute__((always_inline)) int one_biased_set(
 			ret = 0;
 		}
 	}
-	bias_is_at(c, 0);
-	atom_store_release(&lock->bias_busy, 0);
-	bias_pend(c, NULL);
+	bias_go_out(c);
 out:
 	atom_compiler_barrier();
 	c->in_section = 0;
@@ -206,7 +199,7 @@ static __attribute__((noinline)) int undo_biased(struct caller *c,
 	undo_touch(c, u);
 	ret = 0;
 out:
-	bias_leave(c, s);
+	bias_leave(c);
 	return ret;
 }
 
@@ -266,7 +259,7 @@ static __attribute__((noinline)) int array_biased(
 	bias_journal_end(c);
 	ret = 0;
 out:
-	bias_leave(c, s);
+	bias_leave(c);
 	return ret;
 }
 
@@ -311,7 +304,7 @@ static __attribute__((noinline)) int any_biased(
 			journal_commit(c);
 		bias_journal_end(c);
 	}
-	bias_leave(c, s);
+	bias_leave(c);
 	return err == BLOCKED ? refused(err, &buf[op]) : err;
 }
 

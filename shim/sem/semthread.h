@@ -12,7 +12,7 @@
  * Semaphore sets biased to this thread (bias.h): what an operation
  * needs, looked up when each was biased. Stored by this thread alone,
  * with the set's lock held and so in a section (note_bias). An entry
- * is good while its slot's bias is bias_id, asked again after bias_busy
+ * is good while its slot's bias is bias_id, asked again after bias_at
  * is stored, and while the process has the same euid, for
  *   - whatever changes what it says (the set's end, its rights) ends
  *     the bias first;

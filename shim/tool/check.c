@@ -101,16 +101,11 @@ static void check_word(
 	struct caller *c, const struct lock *lock, u32 where, json_object *to)
 {
 	u32 word = atom_load_acquire(&lock->word), tid = word & SYS_TID_MASK;
-	u32 busy = atom_load_acquire(&lock->bias_busy) & SYS_TID_MASK;
 
 	if (tid && !kill((pid_t)tid, 0) && !thread_of(c, tid))
 		add_fault(to, INV_LOCK,
 			"locked by a thread that is not in the table", where,
 			word);
-	if (busy && !kill((pid_t)busy, 0) && !thread_of(c, busy))
-		add_fault(to, INV_LOCK,
-			"in use by a thread that is not in the table", where,
-			busy);
 }
 
 static void check_words(struct caller *c, json_object *to)

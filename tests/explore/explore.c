@@ -231,10 +231,9 @@ static void where(u64 off, char *buf, u32 cap)
 			f,
 			in == 0	  ? " lock.word"
 			: in == 4 ? " lock.journal"
-			: in == offsetof(struct lock, bias_busy) ? " bias_busy"
-			: in == offsetof(struct slot, bias)	 ? " bias"
-			: in == offsetof(struct slot, ident)	 ? " ident"
-								 : "",
+			: in == offsetof(struct slot, bias)  ? " bias"
+			: in == offsetof(struct slot, ident) ? " ident"
+							     : "",
 			(unsigned long)in);
 	} else if (off >= HEAP_OFF)
 		snprintf(

@@ -21,8 +21,7 @@
 	}
 
 #define LOCK_FIELDS(type, at)                                            \
-	FIELD(type, at.word, K_LOCK), FIELD(type, at.journal, K_THREAD), \
-		FIELD(type, at.bias_busy, K_LOCK)
+	FIELD(type, at.word, K_LOCK), FIELD(type, at.journal, K_THREAD)
 
 static const struct field header_fields[] = {FIELD(header, profiling, K_ANY),
 	FIELD(header, control_open, K_ANY),
@@ -78,7 +77,8 @@ static const struct field thread_fields[] = {FIELD(thread, tid, K_PID),
 	FIELD(thread, spare_size, K_COUNT),
 	FIELD(thread, blocks.tier[0], K_REF),
 	FIELD(thread, blocks.tier[2], K_REF), FIELD(thread, blocks.big, K_REF),
-	FIELD(thread, blocks.big_cap, K_COUNT), END_OF_FIELDS};
+	FIELD(thread, blocks.big_cap, K_COUNT), FIELD(thread, bias_at, K_REF),
+	FIELD(thread, bias_word, K_LOCK), END_OF_FIELDS};
 static const struct field journal_fields[] = {FIELD(journal, n, K_COUNT),
 	FIELD(journal, n_locks, K_COUNT), FIELD(journal, locks[0], K_REF),
 	FIELD(journal, publish_off, K_REF), FIELD(journal, ext, K_REF),

@@ -8,7 +8,7 @@
 
 #include "registry/caller.h"
 
-/* 1 if the journal lists entry: the offset of a lock, or of its bias_busy. */
+/* 1 if the journal lists entry: the offset of a lock, or of its by_bias. */
 int recover_listed(const struct journal *j, u64 entry);
 /* Write back what the journal's owner, who is dead, had not committed. Nobody
  * else may be doing so. May be cut off anywhere and run again. */

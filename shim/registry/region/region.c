@@ -601,8 +601,6 @@ static void let_go(struct lock *lock)
 {
 	if (lock->word & SYS_TID_MASK)
 		lock->word = SYS_OWNER_DIED | SYS_WAITERS;
-	if (lock->bias_busy & SYS_TID_MASK)
-		lock->bias_busy = SYS_OWNER_DIED;
 }
 
 /* All that a thread may hold: found by their pages, of which only those that

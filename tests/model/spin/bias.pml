@@ -9,7 +9,7 @@
  * Models: bias_enter, bias_journal_begin, bias_leave, bias_revoke with
  * barrier_refused (registry/bias.h, bias.c), lock_recover_biased, lock_acquire,
  * lock_release (lock.c), recover_lock (lock.c), the kernel's mark
- * OWNER_DIED on a lock's word and on bias_busy.
+ * OWNER_DIED on a lock's word and on bias_word.
  *
  * Property: x + y is 0 once all are done: no operation is half done, rolled back
  * under a thread that lives, or lost. And nobody waits for ever.
@@ -21,7 +21,7 @@
  * Faults: FAULT_1 FAULT_2 FAULT_3 FAULT_4+P_DIES FAULT_5
  * FAULT_1 what a bias lists in the journal looks like a held lock
  * FAULT_2 membarrier is refused and nothing done about it
- * FAULT_3 the revoker does not wait for bias_busy
+ * FAULT_3 the revoker does not wait until the owner is out
  * FAULT_4 the journal of a bias owner that died inside is not rolled back
  * FAULT_5 the bias is ended before the owner is out (and the revoker dies)
  */
@@ -38,7 +38,7 @@ chan sb = [12] of { mtype, short };
 /* Of slot.bias: P's, or being revoked. */
 #define OWN 1
 #define REVOKING 3
-/* Of bias_busy. */
+/* Of bias_at and bias_word, which are one here. */
 #define INSIDE 1
 #define DIED 2
 /* Threads. */

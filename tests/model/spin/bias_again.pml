@@ -6,18 +6,18 @@
  * after it was taken back. With X_DIES X may be killed between any two stores
  * while it holds no lock; the kernel marks what is pending.
  *
- * Models: bias_enter, bias_leave, bias_is_at, bias_grant (registry/bias.h),
- * bias_revoke, is_inside, died_inside (bias.c). The store buffer is that of
- * bias.pml.
+ * Models: bias_enter, bias_leave, bias_go_in, bias_go_out, bias_look,
+ * bias_grant (registry/bias.h), bias_revoke, wait_until_out (bias.c). The store
+ * buffer is that of bias.pml.
  *
  * Property: nobody is in the object beside another one; only a dead owner's
  * operation is rolled back; nobody waits for ever.
  *
  * Variants: X_DIES
  * Faults: FAULT_1 FAULT_2+X_DIES FAULT_3+X_DIES
- * FAULT_1 the revoker waits for bias_busy to be 0, not for the owner's bias_at
- * FAULT_2 a mark in bias_busy is taken for the owner's death
- * FAULT_3 the owner's death is not asked for
+ * FAULT_1 the tid is stored in the slot, and the revoker waits for it to be 0
+ * FAULT_2 it is the slot's word that the kernel marks, not the owner's own
+ * FAULT_3 the mark is not looked at
  */
 
 #define X 1
@@ -25,18 +25,29 @@
 #define DIED 9
 #define REVOKING 4
 
+#ifdef FAULT_1
+#define WORD(t) busy
+#else
+#ifdef FAULT_2
+#define WORD(t) busy
+#else
+#define WORD(t) mark[t]
+#endif
+#endif
+
 byte bias = X, busy = 0, word = 0, inside = 0;
+byte mark[3];		/* thread.bias_word */
 bool at[3], dead[3];
-byte pending = 0;	/* X's list_op_pending is bias_busy */
+byte pending = 0;	/* X's list_op_pending is its WORD */
 
 #ifdef X_DIES
 #define MAY_DIE if :: atomic { me == X -> dead[X] = true; \
-	if :: pending && busy == X -> busy = DIED :: else fi; goto gone } \
-	:: skip fi
+	if :: pending && WORD(X) == X -> WORD(X) = DIED :: else fi; \
+	goto gone } :: skip fi
 /* Inside: what it has not committed is rolled back before anybody goes in. */
 #define MAY_DIE_INSIDE if :: atomic { me == X -> dead[X] = true; inside--; \
-	if :: pending && busy == X -> busy = DIED :: else fi; goto gone } \
-	:: skip fi
+	if :: pending && WORD(X) == X -> WORD(X) = DIED :: else fi; \
+	goto gone } :: skip fi
 #else
 #define MAY_DIE skip
 #define MAY_DIE_INSIDE skip
@@ -47,7 +58,7 @@ inline go_in() { inside++; assert(inside == 1) }
 inline leave() {
 	at[me] = false;
 	MAY_DIE;
-	busy = 0;
+	WORD(me) = 0;
 	if :: me == X -> pending = 0 :: else fi
 }
 
@@ -55,17 +66,13 @@ inline wait_until_out() {
 #ifdef FAULT_1
 	busy == 0 || busy == DIED
 #else
-#ifdef FAULT_2
-	if
-	:: !at[owner]
-	:: at[owner] && busy == DIED -> assert(dead[owner])
-	fi
-#else
 #ifdef FAULT_3
 	!at[owner]
 #else
-	!at[owner] || dead[owner]
-#endif
+	if
+	:: !at[owner]
+	:: at[owner] && WORD(owner) == DIED -> assert(dead[owner])
+	fi
 #endif
 #endif
 }
@@ -80,7 +87,7 @@ proctype Thread(byte me) {
 		if :: bias != me -> goto by_lock :: bias == me fi;
 		MAY_DIE;
 		if :: me == X -> pending = 1 :: else fi;
-		busy = me;
+		WORD(me) = me;
 		MAY_DIE;
 		at[me] = true;
 		MAY_DIE;
@@ -99,7 +106,9 @@ by_lock:	atomic { word == 0 -> word = me };
 		:: owner != 0 && owner != me ->
 			bias = owner | REVOKING;
 			wait_until_out();
+#ifdef FAULT_2
 			if :: busy == DIED -> busy = 0 :: else fi
+#endif
 		:: else
 		fi;
 		bias = 0;
