@@ -553,14 +553,13 @@ static int map_once(struct region *region, const char *path,
 }
 
 /* Another thread may fork at any moment, and the child takes a region that has
- * a base for whole: the base is stored last. */
-static void publish(struct region *region, const struct region *made)
+ * a base for whole: the base is stored last, and by no copy before. */
+static void publish(struct region *region, struct region *made)
 {
 	char *base = made->base;
 
+	made->base = NULL;
 	*region = *made;
-	region->base = NULL;
-	atom_compiler_barrier();
 	__atomic_store_n(&region->base, base, __ATOMIC_RELEASE);
 }
 

@@ -358,6 +358,12 @@ int registry_is_home(void)
 	return 0;
 }
 
+int registry_is_file(const struct stat *st)
+{
+	return target.region.dev == st->st_dev &&
+	       target.region.ino == st->st_ino;
+}
+
 struct caller *registry_open(int *ret)
 {
 	*ret = EXIT_OK;
