@@ -288,7 +288,7 @@ static void check_bitmap_up(struct check *k, u32 f, u32 max_idx)
 
 static void check_object(struct check *k, u32 f, u32 idx, struct slot *s)
 {
-	u32 mask = (1u << region_header(&k->region)->idx_bits) - 1;
+	u32 mask = (1u << header_idx_bits(region_header(&k->region))) - 1;
 
 	if (((u32)IDENT_ID(s->ident) & mask) != idx || !IDENT_GEN(s->ident))
 		check_failed(k, INV_SLOT, "idx, ident", idx, s->ident);

@@ -74,7 +74,7 @@ u64 control_get(const struct caller *c, const struct control *k)
 
 int control_check(const struct caller *c, const struct control *k, u64 value)
 {
-	s64 max = k->by_ids ? 1LL << caller_header(c)->idx_bits : k->max;
+	s64 max = k->by_ids ? 1LL << header_idx_bits(caller_header(c)) : k->max;
 	s64 v = (s64)value;
 
 	return k->size == 4 && (v < k->min || v > max) ? -EINVAL : 0;

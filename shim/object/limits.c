@@ -148,7 +148,7 @@ static u64 suggestion(
 	if (k->size == 8)
 		return e->asked;
 	if (k->by_ids)
-		most = 1ULL << h->idx_bits;
+		most = 1ULL << header_idx_bits(h);
 	want = e->asked > value ? e->asked : 2 * value;
 	if (!want)
 		want = 1;

@@ -119,7 +119,7 @@ void caller_refresh(struct caller *c)
 	c->task = c->thread = 0;
 	c->bias_id = ~0ULL;
 	barrier_register(c);
-	c->idx_mask = (1u << caller_header(c)->idx_bits) - 1;
+	c->idx_mask = (1u << header_idx_bits(caller_header(c))) - 1;
 	c->n_held = c->n_grants = 0;
 	c->journal = NULL;
 	c->interrupt = NULL;

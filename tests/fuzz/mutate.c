@@ -661,9 +661,12 @@ static uint64_t wrong_word(const struct places *p, struct rng *r, uint64_t old)
 static uint64_t wrong(const struct places *p, const char *base, struct rng *r,
 	const struct place *at, uint64_t old)
 {
+	/* Of a longer field the first word is looked at (load). */
+	const uint32_t size = at->field->size < 8 ? at->field->size : 8;
+
 	switch (rng_below(r, 8)) {
 	case 0:
-		return old ^ 1ULL << rng_below(r, at->field->size * 8);
+		return old ^ 1ULL << rng_below(r, size * 8);
 	case 1:
 		return rng_next(r);
 	case 2:

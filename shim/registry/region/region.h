@@ -196,6 +196,15 @@ static inline struct header *region_header(const struct region *r)
 	return (struct header *)r->base;
 }
 
+/* How many bits of an id say the place. It was one of the two when the file was
+ * mapped; whoever may write it can have changed it since. */
+static inline u32 header_idx_bits(const struct header *h)
+{
+	return h->idx_bits == IDX_BITS_EXTENDED
+		       ? IDX_BITS_EXTENDED
+		       : IDX_BITS_NORMAL;
+}
+
 static inline struct slot *region_slot(
 	const struct region *r, enum facility f, u32 idx)
 {
