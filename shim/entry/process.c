@@ -30,6 +30,7 @@
 #include "base/file.h"
 #include "object/limits.h"
 #include "object/perm.h"
+#include "object/reap.h"
 #include "object/route.h"
 #include "object/sidefile.h"
 #include "entry/world.h"
@@ -273,6 +274,7 @@ static int map_first(struct world *w)
 	if (!err) {
 		process.early = 0;
 		caller_enrolling = enrolling;
+		caller_exited = reap_task;
 	}
 	return err;
 }

@@ -173,6 +173,9 @@ struct caller {
 			* each: object/lease.h */
 	u32 lease_batch; /* 1: its next receive acknowledges nothing */
 	u64 lease_stamp; /* of what it received last, on lease */
+	/* Tasks that may have to be reaped once it is enrolled: whose thread
+	 * record it has taken over; the first that was in the way of its own. */
+	u32 exited[2];
 };
 
 /* The count of an object, which begins anew if there is none. */
@@ -215,6 +218,10 @@ int caller_enroll_slow(struct caller *c);
 /* Called by it first, outside the section. May make c another process's, if a
  * handler has forked. Set by entry/, NULL elsewhere. */
 extern void (*caller_enrolling)(struct caller *c);
+/* reap_task (object/reap.h), which this layer does not know; called by it for
+ * tasks that exited with something left. Set with caller_enrolling, NULL
+ * elsewhere: onlookers give nothing back. */
+extern int (*caller_exited)(struct caller *c, u32 task);
 /* bias_id from the thread record: the index and which claim of it this is (bit
  * 63 is BIAS_REVOKING's); ~0 without a record. */
 static inline void caller_set_bias_id(struct caller *c)

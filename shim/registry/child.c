@@ -23,17 +23,17 @@ u32 task_claim_prefork(struct caller *c)
 {
 	struct task *own = task_own(c), *t;
 	u32 i, idx;
-	u64 claim;
+	int got;
 
 	for (i = 0; i < N_TASKS; i++) {
 		/* Away from where probing starts for pids of the near future.
 		 */
 		idx = (c->pid + N_TASKS / 2 + i) & (N_TASKS - 1);
 		t = region_task(&c->region, idx);
-		if (caller_reserve(c, t, sizeof(*t)))
+		got = task_take(c, idx);
+		if (got < 0)
 			return 0;
-		claim = atom_load_acquire(&t->claim);
-		if (!idx || claim || !atom_cas(&t->claim, &claim, (u64)c->pid))
+		if (!got)
 			continue;
 		atom_store_release(&t->start, own->start);
 		atom_store_release(&t->mm, own->mm);

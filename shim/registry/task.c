@@ -4,8 +4,11 @@
  *
  * Records of exited tasks are taken over by whoever needs one: a thread record
  * if its journal is empty and its waiter idle, a task if it has no undo records
- * and no segment attached. What still has something to repair or undo is left
- * to those who come across it through the object.
+ * and no segment attached. What still has something to repair or undo is given
+ * back by those who come across it through the object, and by processes that
+ * make their first call: each asks for the task whose thread record it takes
+ * over, and for the first that is in the way of its own (caller_exited). So
+ * there are never more such tasks than thread records.
  *
  * Keeps INV_TASK (inspect/check.h).
  */
@@ -120,6 +123,7 @@ void caller_refresh(struct caller *c)
 	c->bias_id = ~0ULL;
 	barrier_register(c);
 	c->idx_mask = (1u << header_idx_bits(caller_header(c))) - 1;
+	c->exited[0] = c->exited[1] = 0;
 	c->n_held = c->n_grants = 0;
 	c->journal = NULL;
 	c->interrupt = NULL;
@@ -222,7 +226,7 @@ static u64 own_stack(const struct caller *c)
 	return atom_load_relaxed(&known_stack);
 }
 
-static int task_try(struct caller *c, u32 idx, u64 start)
+int task_take(struct caller *c, u32 idx)
 {
 	struct task *t = region_task(&c->region, idx);
 	u64 claim;
@@ -232,13 +236,19 @@ static int task_try(struct caller *c, u32 idx, u64 start)
 	if (caller_reserve(c, t, sizeof(*t)))
 		return -ENOMEM;
 	claim = atom_load_acquire(&t->claim);
-	if (!claim) {
-		if (!atom_cas(&t->claim, &claim, (u64)c->pid))
-			return 0;
-	} else if (t->undo_head.off || claim_alive(t, claim) ||
-		   !task_inherit(c, t, claim)) {
-		return 0;
-	}
+	if (!claim)
+		return atom_cas(&t->claim, &claim, (u64)c->pid);
+	return !t->undo_head.off && !claim_alive(t, claim) &&
+	       task_inherit(c, t, claim);
+}
+
+static int task_try(struct caller *c, u32 idx, u64 start)
+{
+	struct task *t = region_task(&c->region, idx);
+	int got = task_take(c, idx);
+
+	if (got <= 0)
+		return got;
 	atom_store_release(&t->start, start);
 	atom_store_release(&t->life, 0);
 	atom_store_release(&t->exec_life, 0);
@@ -281,6 +291,12 @@ static void task_displace(struct caller *c)
 		atom_store_release(&t->displaced, 1);
 }
 
+/* Its process is likely to be gone, and something of it is left. */
+static int task_left(const struct task *t)
+{
+	return (t->undo_head.off || t->shm_head.off) && task_suspect(t);
+}
+
 /* In a full file system what exited tasks left is all there is: then somewhere
  * else in the table than where it is looked for after exec. */
 static int task_claim(struct caller *c, u64 start)
@@ -313,6 +329,9 @@ static int task_claim(struct caller *c, u64 start)
 		got = task_try(c, idx, start);
 		if (got > 0)
 			return 0;
+		if (!got && !c->exited[1] &&
+			task_left(region_task(&c->region, idx)))
+			c->exited[1] = idx;
 		if (got < 0) {
 			err = got;
 			i += TASKS_A_PAGE - 1 - idx % TASKS_A_PAGE;
@@ -530,6 +549,25 @@ static void trim_inherited(struct caller *c, struct thread *th)
 	journal_trim(c);
 }
 
+int (*caller_exited)(struct caller *c, u32 task);
+
+/* 1 if anything was given back. */
+static int reap_exited(struct caller *c)
+{
+	const struct task *t;
+	int some = 0;
+	u32 i, idx;
+
+	for (i = 0; i < 2; i++) {
+		idx = c->exited[i];
+		c->exited[i] = 0;
+		t = region_task(&c->region, idx);
+		if (idx && idx != c->task && caller_exited && task_left(t))
+			some |= caller_exited(c, idx);
+	}
+	return some;
+}
+
 /* The thread record comes first: to inherit a task takes its lock, and a lock
  * needs a journal. */
 static int enroll(struct caller *c)
@@ -548,7 +586,11 @@ static int enroll(struct caller *c)
 		caller_set_bias_id(c);
 		waiter_reset(&th->waiter);
 		trim_inherited(c, th);
+		c->exited[0] = th->task % N_TASKS;
 		if (!c->task)
+			err = task_claim_once(c);
+		/* All are in use: is it by one that is gone? */
+		if (err == -ENOSPC && reap_exited(c))
 			err = task_claim_once(c);
 		if (!err) {
 			start = task_own(c)->start;
@@ -578,6 +620,8 @@ int caller_enroll_slow(struct caller *c)
 	if (!c->thread)
 		err = enroll(c);
 	section_end(c);
+	if (!err)
+		reap_exited(c);
 	return err;
 }
 

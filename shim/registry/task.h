@@ -147,8 +147,16 @@ int task_pages_have(
  * over all. Pages of the table that were never used are not read. */
 u32 task_next(const struct caller *c, u32 from);
 
+/*
+ * Make a task the caller's (claim = its pid, state 0): a free one, or that of an
+ * exited process with no undo record and no attachment. 1, 0 if it is not to be
+ * had, -ENOMEM. May lock it: no lock may be held but the own task's. Stores
+ * nothing else: what it says is still the exited one's.
+ */
+int task_take(struct caller *c, u32 idx);
+
 /* Claim a slot for a child to be forked (TASK_PREFORK, with the parent's pid
- * and start); 0 if the table is full. */
+ * and start); 0 if the table is full. Locks as task_take. */
 u32 task_claim_prefork(struct caller *c);
 
 /* 1 if a process has a task of its own. */

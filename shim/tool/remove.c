@@ -263,6 +263,8 @@ static int gc_main(int argc, char **argv)
 		return EXIT_USAGE;
 	if (gc_older)
 		gc.before = time(NULL) - age;
+	/* A table full of exited tasks must not keep us out. */
+	caller_exited = reap_task;
 	/* Before we stand in its table ourselves. */
 	gc.nobody = !home_in_use(path, 0);
 	c = registry_open(&err);

@@ -8,6 +8,10 @@
  *	app_memory closed N	N processes in which a thread was asleep so when
  *				another closed the last descriptor of the
  *				queue, which held 16 MiB; its time ran out
+ *	app_memory undo N	N processes, one after the other, lock and
+ *				unlock with SEM_UNDO in a set of 32,000 that is
+ *				theirs all, and in one that they remove; these
+ *				have ended by then
  *
  * All are alive when "done" is printed, and nothing is left but them; they end
  * when standard input does.
@@ -145,6 +149,33 @@ static void closed(int i)
 		die("mq_timedsend ended otherwise");
 }
 
+static void lock_and_unlock(int id)
+{
+	struct sembuf lock = {0, 1, SEM_UNDO}, unlock = {0, -1, SEM_UNDO};
+
+	if (id < 0 || semop(id, &lock, 1) || semop(id, &unlock, 1))
+		die("semop");
+}
+
+static int undo(int n)
+{
+	int shared = semget(IPC_PRIVATE, N_SEMS, 0600), own, status;
+
+	while (n--) {
+		if (!fork()) {
+			own = semget(IPC_PRIVATE, N_SEMS, 0600);
+			lock_and_unlock(shared);
+			lock_and_unlock(own);
+			if (semctl(own, 0, IPC_RMID))
+				die("IPC_RMID");
+			_exit(0);
+		}
+		if (wait(&status) < 0 || status)
+			return 1;
+	}
+	return semctl(shared, 0, IPC_RMID) != 0;
+}
+
 int main(int argc, char **argv)
 {
 	int n = argc > 2 ? atoi(argv[2]) : 0, i, told[2], end[2];
@@ -152,6 +183,11 @@ int main(int argc, char **argv)
 
 	if (pipe(told) || pipe(end))
 		die("pipe");
+	if (argc > 1 && !strcmp(argv[1], "undo")) {
+		if (undo(n))
+			return 1;
+		n = 0;
+	}
 	for (i = 0; i < n; i++) {
 		if (fork())
 			continue;
