@@ -373,24 +373,12 @@ static __attribute__((noinline)) u32 acquire_beside(
 	return seen;
 }
 
-HOT int lock_acquire(struct caller *c, struct lock *lock)
+/* The word is ours, being `seen` before: 1 if its owner had died. */
+HOT static inline int acquired(
+	struct caller *c, struct lock *lock, u32 n, u32 seen)
 {
-	u32 n = c->n_held, seen = 0;
 	int died = 0;
 
-	check_order(c, lock);
-	section_begin(c);
-	if (!n)
-		c->app_pending = c->robust->pending;
-	else if (likely(!c->app_pending))
-		robust_push(c, &c->held[n - 1]->word);
-	if (unlikely(c->app_pending)) {
-		seen = acquire_beside(c, lock);
-	} else {
-		robust_pend(c, &lock->word);
-		if (unlikely(!atom_cas(&lock->word, &seen, c->tid)))
-			seen = acquire_contended(c, lock, seen);
-	}
 	c->held[n] = lock;
 	c->n_held = n + 1;
 	/* Listed first, for recovery may take the repair lock as the next one.
@@ -406,6 +394,32 @@ HOT int lock_acquire(struct caller *c, struct lock *lock)
 	if (unlikely(caller_header(c)->profiling))
 		profile_begin(c, lock);
 	return died;
+}
+
+/* The outer lock goes on the list: the pending entry will be another's. */
+HOT static inline void begin_taking(struct caller *c, u32 n)
+{
+	section_begin(c);
+	if (!n)
+		c->app_pending = c->robust->pending;
+	else if (likely(!c->app_pending))
+		robust_push(c, &c->held[n - 1]->word);
+}
+
+HOT int lock_acquire(struct caller *c, struct lock *lock)
+{
+	u32 n = c->n_held, seen = 0;
+
+	check_order(c, lock);
+	begin_taking(c, n);
+	if (unlikely(c->app_pending)) {
+		seen = acquire_beside(c, lock);
+	} else {
+		robust_pend(c, &lock->word);
+		if (unlikely(!atom_cas(&lock->word, &seen, c->tid)))
+			seen = acquire_contended(c, lock, seen);
+	}
+	return acquired(c, lock, n, seen);
 }
 
 /*
@@ -474,6 +488,36 @@ HOT void lock_release(struct caller *c, struct lock *lock)
 	if (unlikely(!atom_cas(&lock->word, &seen, 0)))
 		unlock_contended(c, lock);
 	released(c, n);
+}
+
+static int take_free(struct caller *c, struct lock *lock, u32 *seen)
+{
+	while (!(*seen & SYS_TID_MASK))
+		if (atom_cas(&lock->word, seen,
+			    c->tid | (*seen & SYS_WAITERS)))
+			return 1;
+	return 0;
+}
+
+int lock_try(struct caller *c, struct lock *lock)
+{
+	u32 n = c->n_held, seen = atom_load_relaxed(&lock->word);
+
+	check_order(c, lock);
+	if (!(seen & SYS_TID_MASK)) {
+		begin_taking(c, n);
+		robust_pend(c, &lock->word);
+		if (take_free(c, lock, &seen)) {
+			if (c->app_pending)
+				robust_push(c, &lock->word);
+			acquired(c, lock, n, seen);
+			return 1;
+		}
+		let_go(c, n);
+		section_end(c);
+	}
+	declare_dead_if_gone(c, lock, seen);
+	return 0;
 }
 
 void lock_pass_on(struct caller *c, struct lock *lock)

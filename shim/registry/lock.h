@@ -53,8 +53,8 @@
  *
  * Order of locks, outer before inner: enum lock_rank; a build without
  * optimization (-Doptimization=0) and that of tests/crash trap where it is
- * broken. Two of one rank are taken only of tasks, the second being nobody
- * else's yet.
+ * broken. Two of one rank are taken only of tasks: the second is nobody else's
+ * yet, or it is not waited for (lock_try).
  */
 #ifndef IPCLIFT_REGISTRY_LOCK_H
 #define IPCLIFT_REGISTRY_LOCK_H
@@ -78,6 +78,14 @@ enum lock_rank lock_rank(const struct region *region, const struct lock *lock);
  * duty before anything else.
  */
 int lock_acquire(struct caller *c, struct lock *lock);
+/*
+ * The same without waiting: 1 if it was taken, which begins a section; 0 if
+ * somebody has it, be it the caller. A dead owner's operation is rolled back,
+ * and nothing tells of it: for locks whose objects need no repair of their own.
+ * One compare-and-swap; if somebody has it, some system calls, for the word may
+ * be that of one whose death the kernel did not mark.
+ */
+int lock_try(struct caller *c, struct lock *lock);
 /* 1 if the calling thread is one of real time; a system call. */
 int lock_real_time(void);
 /* How long a sleeper sleeps before it looks for a dead owner itself; 50 ms. */

@@ -185,13 +185,17 @@ static void records_keep(struct caller *c, struct task *t)
 
 /*
  * Take a dead task over. Under its lock, for what can be seen without it may be
- * taken back yet: a reaper is inside, or died there.
+ * taken back yet: a reaper is inside, or died there. Who has it is not waited
+ * for: a reaper may make tasks for children that it finds (shm/shmunseen.c),
+ * with this very lock held, or with that of another dead one for which another
+ * such reaper would wait.
  */
 static int task_inherit(struct caller *c, struct task *t, u64 claim)
 {
 	int ok;
 
-	lock_acquire(c, &t->lock);
+	if (!lock_try(c, &t->lock))
+		return 0;
 	ok = !t->undo_head.off && records_unused(c, t) &&
 	     atom_load_acquire(&t->claim) == claim;
 	if (ok && t->spare.off)

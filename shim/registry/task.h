@@ -150,8 +150,8 @@ u32 task_next(const struct caller *c, u32 from);
 /*
  * Make a task the caller's (claim = its pid, state 0): a free one, or that of an
  * exited process with no undo record and no attachment. 1, 0 if it is not to be
- * had, -ENOMEM. May lock it: no lock may be held but the own task's. Stores
- * nothing else: what it says is still the exited one's.
+ * had, -ENOMEM. May lock it, without waiting: no lock may be held but tasks'.
+ * Stores nothing else: what it says is still the exited one's.
  */
 int task_take(struct caller *c, u32 idx);
 
