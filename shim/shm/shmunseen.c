@@ -119,29 +119,33 @@ static void look_at(
 	shm_found_end(c, &found->f, pid, found->image);
 }
 
-/* "1 2 3 ": of one thread. Those beyond the buffer are not looked at. */
+/* "1 2 3 ": of one thread. Read in pieces, for a process that makes its first
+ * call comes here on whatever stack it has. */
 static void children_of_thread(struct caller *c, struct mapped *m,
 	struct found *found, const char *dir, int tid)
 {
-	char path[64], buf[2048];
-	size_t n = str_add(path, sizeof(path), 0, dir);
+	char path[64], buf[128], *p;
+	size_t len = str_add(path, sizeof(path), 0, dir);
 	u32 pid = 0;
-	char *p;
+	long fd, n;
 
-	n = str_add(path, sizeof(path), n, "/");
-	n = str_add_u64(path, sizeof(path), n, (u64)tid);
-	str_add(path, sizeof(path), n, "/children");
-	if (sys_read_file(path, buf, sizeof(buf)) <= 0)
+	len = str_add(path, sizeof(path), len, "/");
+	len = str_add_u64(path, sizeof(path), len, (u64)tid);
+	str_add(path, sizeof(path), len, "/children");
+	fd = sys_call(__NR_open, path, 02000000 /* O_CLOEXEC */, 0);
+	if (fd < 0)
 		return;
-	for (p = buf; *p; p++) {
-		if (*p >= '0' && *p <= '9') {
-			pid = pid * 10 + (u32)(*p - '0');
-			continue;
+	while ((n = sys_call(__NR_read, fd, buf, sizeof(buf))) > 0)
+		for (p = buf; p < buf + n; p++) {
+			if (*p >= '0' && *p <= '9') {
+				pid = pid * 10 + (u32)(*p - '0');
+				continue;
+			}
+			if (pid)
+				look_at(c, m, found, pid);
+			pid = 0;
 		}
-		if (pid)
-			look_at(c, m, found, pid);
-		pid = 0;
-	}
+	sys_call(__NR_close, fd);
 }
 
 /* Those of a process; 0: everybody. */

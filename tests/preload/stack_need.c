@@ -7,6 +7,7 @@
  * bound at once: what the loader needs is not counted.)
  */
 #include "mq.h"
+#include "raw.h"
 #include "shm.h"
 #include <sys/msg.h>
 #include <sys/uio.h>
@@ -319,6 +320,48 @@ static void others(void)
 	q_done(q);
 }
 
+/*
+ * Attaches, makes a child that the library does not see made, and is killed:
+ * who makes the first call then looks for it. Its number.
+ */
+static pid_t orphan(void)
+{
+	int told[2];
+	pid_t pid, child = 0;
+
+	if (pipe(told))
+		return 0;
+	pid = t_fork();
+	if (pid == 0) {
+		shmat(shmget(0x77, 5000, IPC_CREAT | 0600), NULL, 0);
+		child = (pid_t)raw(SYS_fork, 0, 0, 0, 0);
+		if (!child)
+			for (;;)
+				pause();
+		(void)!write(told[1], &child, sizeof(child));
+		raise(SIGKILL);
+	}
+	waitpid(pid, NULL, 0);
+	(void)!read(told[0], &child, sizeof(child));
+	close(told[0]);
+	close(told[1]);
+	return child;
+}
+
+static void first_beside_orphan(void)
+{
+	pid_t child = orphan(), pid = t_fork();
+
+	if (pid == 0) {
+		judge("the first call, beside an orphan", need(do_first_msg),
+			FOR_THREADS);
+		_exit(t_failed);
+	}
+	t_failed |= t_join(pid) || !child;
+	if (child)
+		kill(child, SIGKILL);
+}
+
 int main(int argc, char **argv)
 {
 	(void)argc;
@@ -327,6 +370,9 @@ int main(int argc, char **argv)
 		execv("/proc/self/exe", argv);
 	}
 	t_begin();
+	/* It takes over the thread record of the one that was killed, since
+	 * there is no other yet. */
+	first_beside_orphan();
 	for (size_t i = 0; i < sizeof(firsts) / sizeof(*firsts); i++) {
 		pid_t pid = t_fork();
 		char name[40];
