@@ -19,6 +19,13 @@
  * child was found (shmfork.h). Start times are in 1/100 s. */
 #define TICK_NS 10000000ULL
 
+/* Without a system call, but for the page. */
+static int likely_alive(struct caller *c, const struct task *t)
+{
+	return !caller_reserve(c, t, sizeof(*t)) &&
+	       atom_load_acquire(&t->claim) && !task_suspect(t);
+}
+
 u32 task_claim_prefork(struct caller *c)
 {
 	struct task *own = task_own(c), *t;
@@ -30,6 +37,10 @@ u32 task_claim_prefork(struct caller *c)
 		 */
 		idx = (c->pid + N_TASKS / 2 + i) & (N_TASKS - 1);
 		t = region_task(&c->region, idx);
+		/* Those of the living are seldom to be had, and to ask for each
+		 * costs several system calls. */
+		if (i < TASK_PROBES && likely_alive(c, t))
+			continue;
 		got = task_take(c, idx);
 		if (got < 0)
 			return 0;

@@ -7,8 +7,10 @@
  * and no segment attached. What still has something to repair or undo is given
  * back by those who come across it through the object, and by processes that
  * make their first call: each asks for the task whose thread record it takes
- * over, and for the first that is in the way of its own (caller_exited). So
- * there are never more such tasks than thread records.
+ * over, and for the first that is in the way of its own (caller_exited). The
+ * first keeps their number to that of dead thread records; the second finds
+ * those of which no thread record tells any more, since it was another's
+ * meanwhile, when a process comes to their place.
  *
  * Keeps INV_TASK (inspect/check.h).
  */
@@ -295,10 +297,16 @@ static void task_displace(struct caller *c)
 		atom_store_release(&t->displaced, 1);
 }
 
-/* Its process is likely to be gone, and something of it is left. */
-static int task_left(const struct task *t)
+/* Its process is gone, and something of it is left. Of one that lives and has a
+ * lifeline one system call. */
+static int task_left(const struct caller *c, const struct task *t)
 {
-	return (t->undo_head.off || t->shm_head.off) && task_suspect(t);
+	u32 pid = atom_load_acquire(&t->pid);
+
+	if (!pid || (!t->undo_head.off && !t->shm_head.off))
+		return 0;
+	return sys_call(__NR_kill, pid, 0) == -ESRCH ||
+	       (task_suspect(t) && task_gone(c, t));
 }
 
 /* In a full file system what exited tasks left is all there is: then somewhere
@@ -334,7 +342,7 @@ static int task_claim(struct caller *c, u64 start)
 		if (got > 0)
 			return 0;
 		if (!got && !c->exited[1] &&
-			task_left(region_task(&c->region, idx)))
+			task_left(c, region_task(&c->region, idx)))
 			c->exited[1] = idx;
 		if (got < 0) {
 			err = got;
@@ -566,7 +574,11 @@ static int reap_exited(struct caller *c)
 		idx = c->exited[i];
 		c->exited[i] = 0;
 		t = region_task(&c->region, idx);
-		if (idx && idx != c->task && caller_exited && task_left(t))
+		/* What a damaged record says may never have been used. */
+		if (!idx || idx == c->task || !caller_exited ||
+			caller_reserve(c, t, sizeof(*t)))
+			continue;
+		if (task_left(c, t))
 			some |= caller_exited(c, idx);
 	}
 	return some;

@@ -25,6 +25,8 @@ static u32 exited(void)
 	}
 	waitpid(pid, NULL, 0);
 	cr_assert_eq(region_task(&me.region, idx)->pid, (u32)pid);
+	/* As if it had a lifeline: it does not seem alive. */
+	region_task(&me.region, idx)->life = SYS_OWNER_DIED;
 	me.pid = idx + N_TASKS / 2;
 	return idx;
 }
