@@ -35,6 +35,9 @@ extern int pthread_mutex_unlock(void *) __attribute__((weak));
 
 /* Dead thread records looked for at each claim; makes leaks bounded. */
 #define RECLAIM_LOOKS 4u
+/* 2^32 by the golden ratio: steps of that size visit all and never dwell on
+ * neighbours, which for a server's first threads would all be alive. */
+#define RECLAIM_STEP 0x9e3779b1u
 
 /* musl's pthread_mutex_t begins with the type, of which this one's is: */
 #define MUSL_ROBUST_SHARED 0x84u
@@ -487,6 +490,12 @@ static u32 thread_high(const struct caller *c)
 	return high <= N_THREADS ? high : N_THREADS;
 }
 
+/* The record that the n-th look is for. */
+static u32 record_of_look(u32 n, u32 high)
+{
+	return 1 + (u32)((u64)(n * RECLAIM_STEP) * (high - 1) >> 32);
+}
+
 static int thread_claim(struct caller *c)
 {
 	struct header *h = caller_header(c);
@@ -495,7 +504,7 @@ static int thread_claim(struct caller *c)
 	u32 i, idx;
 
 	for (i = 0; i < RECLAIM_LOOKS && i + 1 < high; i++) {
-		idx = 1 + atom_add(&h->thread_hint, 1) % (high - 1);
+		idx = record_of_look(atom_add(&h->thread_hint, 1), high);
 		if (thread_try(c, idx))
 			return 0;
 	}
