@@ -33,6 +33,7 @@
 #include "object/reap.h"
 #include "object/route.h"
 #include "object/sidefile.h"
+#include "object/sleep.h"
 #include "entry/world.h"
 #include "registry/task.h"
 #include "shm/shmfork.h"
@@ -275,6 +276,7 @@ static int map_first(struct world *w)
 		process.early = 0;
 		caller_enrolling = enrolling;
 		caller_exited = reap_task;
+		caller_slept = sleep_remove_dead;
 	}
 	return err;
 }

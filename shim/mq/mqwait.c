@@ -184,7 +184,7 @@ static void class_look_again(struct caller *c, struct sleeper *sl)
 	mqlease_settle(c);
 }
 
-static const struct sleep_class mq_class = {
+const struct sleep_class mq_sleep_class = {
 	.lock = mq_lock_any,
 	.remove = class_remove,
 	.look_again = class_look_again,
@@ -199,7 +199,7 @@ struct waiter *mq_next_waiter(struct caller *c, struct wait_queue *queue)
 
 	while ((w = mq_first_waiter(c, queue)) &&
 		unlikely(wait_stopped(c, w))) {
-		mq_waiter_remove(c, queue, w, mq_class.restart);
+		mq_waiter_remove(c, queue, w, mq_sleep_class.restart);
 		wait_grant(c, w);
 		journal_commit(c);
 	}
@@ -216,7 +216,7 @@ static s32 sleep_in(struct caller *c, struct mqueue *q, struct mq_sleep *ms,
 	struct slot *s = ms->d->s;
 	s32 result;
 
-	ms->sl.k = &mq_class;
+	ms->sl.k = &mq_sleep_class;
 	ms->sl.slot = s;
 	ms->sl.deadline = timeout;
 	ms->sl.cancellable = 1;

@@ -173,7 +173,7 @@ static void receiver_look_again(struct caller *c, struct sleeper *sl)
 	lock_release(c, &s->lock);
 }
 
-static const struct sleep_class receiver_class = {
+const struct sleep_class msg_receiver_class = {
 	.lock = msg_lock_any,
 	.remove = msgcall_remove,
 	.look_again = receiver_look_again,
@@ -199,7 +199,7 @@ static s64 receive_wait(struct caller *c, struct slot *s, struct msgqueue *q,
 	const struct request *r, const struct lease *l)
 {
 	struct receiver rv = {
-		.sl = {&receiver_class, s, .cancellable = r->cancellable},
+		.sl = {&msg_receiver_class, s, .cancellable = r->cancellable},
 		.r = r,
 	};
 	struct msg_wait wait = {

@@ -3,6 +3,7 @@
  * One function for all that exited tasks leave; see reap.h.
  */
 #include "object/reap.h"
+#include "object/sleep.h"
 #include "registry/heap.h"
 #include "registry/journal/reserve.h"
 #include "registry/lock.h"
@@ -110,6 +111,8 @@ u64 reap_records(struct caller *c, u32 task, u64 least)
 		th = region_thread(&c->region, idx);
 		if (!idx || idx == c->thread || (task && th->task != task))
 			continue;
+		if (th->waiter.state == WAIT_QUEUED && wait_dead(&th->waiter))
+			sleep_remove_dead(c, idx);
 		held = held_by(th);
 		if (held > least)
 			freed += record_empty(c, idx);

@@ -4,6 +4,7 @@
  * registry/wait.h.
  */
 #include "object/sleep.h"
+#include "index/ids.h"
 #include "registry/journal/journal.h"
 #include "registry/task.h"
 
@@ -104,6 +105,42 @@ static s32 leave_queue(struct caller *c, struct sleeper *sl, s32 result)
 	lock_release(c, &sl->slot->lock);
 	wait_settle(c, w);
 	return w->result;
+}
+
+/* In a section, the slot's lock held. State first: what is queued has said where
+ * before. */
+static int is_queued_dead(
+	const struct slot *s, const struct waiter *w, u32 facility, u32 slot_idx)
+{
+	return atom_load_acquire(&w->state) == WAIT_QUEUED &&
+	       w->facility == facility && w->slot_idx == slot_idx &&
+	       w->ident == s->ident && wait_dead(w);
+}
+
+void sleep_remove_dead(struct caller *c, u32 idx)
+{
+	static const struct sleep_class *const classes[N_FAC] = {
+		[FAC_SEM] = &sem_sleep_class,
+		[FAC_MSG] = &msg_receiver_class,
+		[FAC_MQ] = &mq_sleep_class,
+	};
+	struct waiter *w = wait_must(c, idx);
+	u32 facility = w->facility, slot_idx = w->slot_idx;
+	const struct sleep_class *k;
+	struct slot *s;
+
+	k = facility < N_FAC ? classes[facility] : NULL;
+	if (!k || slot_idx > ids_mask(c))
+		return;
+	s = region_slot(&c->region, facility, slot_idx);
+	section_begin(c);
+	k->lock(c, s);
+	if (is_queued_dead(s, w, facility, slot_idx)) {
+		k->remove(c, s, w, -EINTR);
+		journal_commit(c);
+	}
+	lock_release(c, &s->lock);
+	section_end(c);
 }
 
 static void record_done(struct caller *c)

@@ -109,6 +109,19 @@ void sleep_arm(struct caller *c, struct sleeper *sl);
  * signal, -ETIMEDOUT, SLEEP_RETRY, or what the waker gave. */
 s32 sleep_run(struct caller *c, struct sleeper *sl);
 
+/*
+ * Take a thread that was killed in its sleep out of its queue, so that its
+ * record (by index) can be had by others. No lock may be held. The
+ * object's lock says whether it still stands there: a record in a queue is
+ * nobody else's, whoever looks without the lock may see a mixture of two owners.
+ */
+void sleep_remove_dead(struct caller *c, u32 idx);
+
+/* Supplied by the facilities, for that: of msg, lock and remove are the same
+ * for senders. */
+extern const struct sleep_class sem_sleep_class, msg_receiver_class,
+	mq_sleep_class;
+
 /* What a look from outside waits for. */
 struct sleep_look {
 	const u64 *word; /* of the object; a hint */

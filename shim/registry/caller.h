@@ -222,6 +222,9 @@ extern void (*caller_enrolling)(struct caller *c);
  * tasks that exited with something left. Set with caller_enrolling, NULL
  * elsewhere: onlookers give nothing back. */
 extern int (*caller_exited)(struct caller *c, u32 task);
+/* sleep_remove_dead (object/sleep.h), which this layer does not know; called for
+ * threads that were killed asleep. Set with caller_enrolling, NULL elsewhere. */
+extern void (*caller_slept)(struct caller *c, u32 thread);
 /* bias_id from the thread record: the index and which claim of it this is (bit
  * 63 is BIAS_REVOKING's); ~0 without a record. */
 static inline void caller_set_bias_id(struct caller *c)

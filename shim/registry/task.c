@@ -10,7 +10,9 @@
  * over, and for the first that is in the way of its own (caller_exited). The
  * first keeps their number to that of dead thread records; the second finds
  * those of which no thread record tells any more, since it was another's
- * meanwhile, when a process comes to their place.
+ * meanwhile, when a process comes to their place. Each thread's first call also
+ * looks at a few records for threads that were killed asleep (caller_slept), so
+ * these do not pile up.
  *
  * Keeps INV_TASK (inspect/check.h).
  */
@@ -33,7 +35,9 @@ extern int pthread_mutex_init(void *, const void *) __attribute__((weak));
 extern int pthread_mutex_trylock(void *) __attribute__((weak));
 extern int pthread_mutex_unlock(void *) __attribute__((weak));
 
-/* Dead thread records looked for at each claim; makes leaks bounded. */
+/* Records of threads looked at in each claim for one that is dead; and after
+ * it, for threads that were killed asleep. Together they bound the table: who is
+ * enrolled frees what the next ones will look at. Arbitrary. */
 #define RECLAIM_LOOKS 4u
 /* 2^32 by the golden ratio: steps of that size visit all and never dwell on
  * neighbours, which for a server's first threads would all be alive. */
@@ -496,6 +500,25 @@ static u32 record_of_look(u32 n, u32 high)
 	return 1 + (u32)((u64)(n * RECLAIM_STEP) * (high - 1) >> 32);
 }
 
+void (*caller_slept)(struct caller *c, u32 thread);
+
+/* Threads that were killed asleep stand in their queues until somebody meets
+ * them there, which may be never: two loads each, and most look no further. */
+static void look_for_sleepers(struct caller *c)
+{
+	u32 high = thread_high(c), i, idx;
+	u32 hint = atom_load_relaxed(&caller_header(c)->thread_hint);
+	const struct thread *th;
+
+	for (i = 0; caller_slept && i < RECLAIM_LOOKS && i + 1 < high; i++) {
+		idx = record_of_look(hint + i, high);
+		th = region_thread(&c->region, idx);
+		if (atom_load_acquire(&th->waiter.state) == WAIT_QUEUED &&
+			wait_dead(&th->waiter))
+			caller_slept(c, idx);
+	}
+}
+
 static int thread_claim(struct caller *c)
 {
 	struct header *h = caller_header(c);
@@ -645,8 +668,10 @@ int caller_enroll_slow(struct caller *c)
 	if (!c->thread)
 		err = enroll(c);
 	section_end(c);
-	if (!err)
+	if (!err) {
 		reap_exited(c);
+		look_for_sleepers(c);
+	}
 	return err;
 }
 

@@ -81,7 +81,8 @@
  *   and the one who took over   its lock is marked: as before, from the pass on
  *   sleeper                     `alive` is on its robust list while it is
  *                               queued, so nothing is handed to exited tasks;
- *                               whoever meets it in the queue takes it out
+ *                               whoever meets it in the queue, or its
+ *                               record (sleep_remove_dead), takes it out
  *
  * Nobody sleeps without either a timer of its own, after which it looks whether
  * something is pending (object/sleep.h), or is the crash guard: who came when

@@ -234,7 +234,7 @@ static s32 class_finish(struct caller *c, struct sleeper *sl, s32 result)
 	return result == -ETIMEDOUT ? -EAGAIN : result;
 }
 
-static const struct sleep_class sem_sleep_class = {
+const struct sleep_class sem_sleep_class = {
 	.lock = sem_lock_any,
 	.remove = class_remove,
 	.finish_removal = sem_finish_removal,
