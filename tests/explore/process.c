@@ -19,6 +19,7 @@
 #include <unistd.h>
 #include "run.h"
 #include "entry/process.h"
+#include "object/sleep.h"
 #include "registry/identity.h"
 #include "shm/shmfork.h"
 
@@ -270,6 +271,7 @@ static void prepare(u32 i, struct caller *c)
 		c->new_image = &new_image;
 	}
 	caller_refresh(c);
+	caller_slept = sleep_remove_dead;
 	if (!(def->flags & ACTOR_NEW) && caller_enroll(c))
 		_exit(3);
 	if (def->prelude)
