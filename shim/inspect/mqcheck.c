@@ -370,20 +370,31 @@ void check_mqueue(struct check *k, u32 idx, struct slot *s)
 }
 _Static_assert(sizeof(struct look) <= CHECK_SCRATCH, "room for a look");
 
+static const struct mqueue *orphan_at(const struct check *k, u32 link)
+{
+	const struct slot *s = region_slot(&k->region, FAC_MQ, link - 1);
+	const struct mqueue *q = region_span(&k->region, s->body, sizeof(*q));
+
+	return q && (s->ident & IDENT_LIVE) && q->unlinked ? q : NULL;
+}
+
+/* A ring, in both directions. */
 void check_orphans(struct check *k)
 {
-	u32 at = region_header(&k->region)->mq_orphans, n = 0;
+	u32 first = region_header(&k->region)->mq_orphans, at = first, n = 0;
+	const struct mqueue *q, *next;
 
-	for (; at && at <= IDX_MAX && n <= k->n_orphans; n++) {
-		const struct slot *s = region_slot(&k->region, FAC_MQ, at - 1);
-		const struct mqueue *q =
-			region_span(&k->region, s->body, sizeof(*q));
-
-		if (!(s->ident & IDENT_LIVE) || !q || !q->unlinked) {
+	while (at && n <= k->n_orphans) {
+		q = at <= IDX_MAX ? orphan_at(k, at) : NULL;
+		next = q && q->orphan_next - 1 < IDX_MAX
+			       ? orphan_at(k, q->orphan_next)
+			       : NULL;
+		if (!next || next->orphan_prev != at) {
 			check_failed(k, INV_MQ_ORPHAN, "list, idx", at - 1, n);
 			return;
 		}
-		at = q->orphan_next;
+		n++;
+		at = q->orphan_next == first ? 0 : q->orphan_next;
 	}
 	if (at || n != k->n_orphans)
 		check_failed(k, INV_MQ_ORPHAN, "in the list, should be", n,

@@ -170,22 +170,44 @@ static void fac_unlock(struct caller *c)
 	section_end(c);
 }
 
-/* Take the queue out of the list of orphans; part of the operation. */
+/* The queue of a link of the list of orphans, or NULL: a damaged one ends the
+ * list. */
+static struct mqueue *orphan_at(struct caller *c, u32 link)
+{
+	return link ? mq_body(c, slot_at(c, link - 1)) : NULL;
+}
+
+/* Into and out of the ring of orphans; part of the operation. A new one is the
+ * next to be looked at: a process that unlinks what it opens may end soon. */
+static void orphan_insert(struct caller *c, u32 idx, struct mqueue *q)
+{
+	struct header *h = caller_header(c);
+	struct mqueue *next = orphan_at(c, h->mq_orphans);
+	struct mqueue *prev = next ? orphan_at(c, next->orphan_prev) : NULL;
+	u32 self = idx + 1;
+
+	journal_set32(c, &q->orphan_next, prev ? h->mq_orphans : self);
+	journal_set32(c, &q->orphan_prev, prev ? next->orphan_prev : self);
+	if (prev) {
+		journal_set32(c, &prev->orphan_next, self);
+		journal_set32(c, &next->orphan_prev, self);
+	}
+	journal_set32(c, &h->mq_orphans, self);
+}
+
 static void orphan_remove(struct caller *c, u32 idx, struct mqueue *q)
 {
 	struct header *h = caller_header(c);
-	u32 *link = &h->mq_orphans;
-	struct walk w = {0};
+	struct mqueue *next = orphan_at(c, q->orphan_next);
+	struct mqueue *prev = orphan_at(c, q->orphan_prev);
 
-	while (*link && *link != idx + 1 && walk_goes_on(c, &w, *link)) {
-		struct mqueue *at = mq_body(c, slot_at(c, *link - 1));
-
-		if (!at)
-			return;
-		link = &at->orphan_next;
-	}
-	if (*link == idx + 1)
-		journal_set32(c, link, q->orphan_next);
+	if (h->mq_orphans == idx + 1)
+		journal_set32(c, &h->mq_orphans,
+			next == q ? 0 : q->orphan_next);
+	if (next == q || !next || !prev)
+		return;
+	journal_set32(c, &prev->orphan_next, q->orphan_next);
+	journal_set32(c, &next->orphan_prev, q->orphan_prev);
 }
 
 /* Messages that go in one hold, unless one of them is large. Arbitrary. */
@@ -271,21 +293,13 @@ static void remove_steps(struct caller *c, u32 idx, u64 ident)
 	}
 }
 
-/* The slot of a link of the list of orphans, or NULL: a damaged one ends the
- * list. */
-static struct mqueue *orphan_at(struct caller *c, u32 link)
-{
-	return link ? mq_body(c, slot_at(c, link - 1)) : NULL;
-}
-
-/* Look at the first few orphans. Those still in use go to the end of the list,
- * so that each has its turn. Facility lock held. */
+/* Look at the next few orphans, and go on behind those still in use, so that
+ * each has its turn. Facility lock held. */
 static void sweep_few(struct caller *c)
 {
 	struct header *h = caller_header(c);
-	u32 first, *link, n, kept = 0;
-	struct mqueue *q, *at;
-	struct walk w = {0};
+	u32 first, n, kept = 0;
+	struct mqueue *q;
 
 	for (n = 0; n < SWEEP_FEW; n++) {
 		first = h->mq_orphans;
@@ -294,18 +308,7 @@ static void sweep_few(struct caller *c)
 			return;
 		if (remove_unused(c, first - 1, REMOVE_BY_STEPS) == REMOVED)
 			continue;
-		if (!q->orphan_next)
-			return;
-		for (link = &h->mq_orphans; (at = orphan_at(c, *link)) &&
-					    walk_goes_on(c, &w, *link);
-			link = &at->orphan_next)
-			;
-		if (unlikely(*link))
-			return;
-		journal_set32(c, link, first);
-		journal_set32(c, &h->mq_orphans, q->orphan_next);
-		journal_set32(c, &q->orphan_next, 0);
-		journal_commit(c);
+		atom_store_release(&h->mq_orphans, q->orphan_next);
 		if (!kept)
 			kept = first;
 	}
@@ -314,12 +317,13 @@ static void sweep_few(struct caller *c)
 /* Look at each orphan, once. Facility lock held. */
 static void sweep_all(struct caller *c)
 {
-	u32 at = caller_header(c)->mq_orphans, next;
-	struct mqueue *q;
+	u32 at = caller_header(c)->mq_orphans, next, last;
+	struct mqueue *q = orphan_at(c, at);
 	struct walk w = {0};
 
+	last = q ? q->orphan_prev : 0;
 	for (; (q = orphan_at(c, at)) && walk_goes_on(c, &w, at); at = next) {
-		next = q->orphan_next;
+		next = at == last ? 0 : q->orphan_next;
 		remove_unused(c, at - 1, REMOVE_NOW);
 	}
 }
@@ -713,7 +717,6 @@ int mqueue_open_again(struct caller *c, const struct mq_desc *d, u32 oflag,
 
 int mqueue_unlink(struct caller *c, const char *name, size_t name_len)
 {
-	struct header *h = caller_header(c);
 	struct mqueue *q;
 	struct slot *s;
 	int err = name_check(name, name_len), done = 0;
@@ -738,8 +741,7 @@ int mqueue_unlink(struct caller *c, const char *name, size_t name_len)
 		keyhash_write_begin(c, FAC_MQ);
 		keyhash_remove_locked(c, FAC_MQ, idx);
 		journal_set32(c, &q->unlinked, 1);
-		journal_set32(c, &q->orphan_next, h->mq_orphans);
-		journal_set32(c, &h->mq_orphans, idx + 1);
+		orphan_insert(c, idx, q);
 		journal_commit(c);
 		keyhash_shrink_locked(c, FAC_MQ);
 		keyhash_write_end(c, FAC_MQ);

@@ -39,7 +39,7 @@
 #include "registry/layout_queue.h"
 
 #define LAYOUT_MAGIC 0x7466696c63706900ULL /* "\0ipclift" */
-#define LAYOUT_VERSION 23u
+#define LAYOUT_VERSION 24u
 
 /*
  * struct sem: one semaphore, one cache line; of a set of one only the first
@@ -352,7 +352,8 @@ struct control_taken {
  * msg_remains      remover             fac MSG  no            journaled
  * mq_fifo          creator of a queue  fac MQ   no            the next one removes
  *                                                             that FIFO
- * mq_orphans       unlink, last close  fac MQ   no            journaled
+ * mq_orphans       unlink, last close  fac MQ   no            journaled; where a
+ *                                               sweep goes on: one store
  * mq_changed       as mq_orphans       fac MQ   yes           one store, a hint
  * bias_off         who is refused      CAS      yes           0 or 1
  */
@@ -393,7 +394,8 @@ struct header {
 	struct ref msg_remains;
 	struct shm_state shm;
 	u64 mq_fifo[2]; /* token of a FIFO made for a queue not yet there */
-	u32 mq_orphans; /* queues unlinked but open: slot idx + 1, 0 = none */
+	u32 mq_orphans; /* queues unlinked but open, the next to be looked at:
+			 * slot idx + 1, 0 = none */
 	u32 bias_off;	/* 1: no lock is biased any more; one store (bias.h) */
 	s64 mq_changed; /* a name came or went: realtime seconds, a hint */
 	struct mq_pending mq_pending[MQ_PENDINGS];

@@ -201,7 +201,7 @@ struct mq_pending {
  *   polled    slot lock, plain: bits are only added; pollers come and go
  *   *time     slot lock, plain: each is one store
  *   users     hints
- *   unlinked, orphan_next   facility's lock
+ *   unlinked, orphan_*      facility's lock
  *   name..table_off         written before the queue can be found
  * What every call looks at is in the first two lines.
  */
@@ -219,7 +219,7 @@ struct mqueue {
 	s64 file_size; /* st_size: what ftruncate(2) said; of no effect */
 	struct users users;
 	u32 unlinked;
-	u32 orphan_next; /* slot idx + 1 */
+	u32 orphan_next; /* a ring: slot idx + 1 */
 	u32 ruid;	 /* who is charged */
 	u32 name_len;
 	u64 charge;
@@ -228,7 +228,7 @@ struct mqueue {
 	u64 body_size;
 	struct leases leases;
 	u32 leasing; /* LEASES_* */
-	u32 pad1;
+	u32 orphan_prev;
 	char name[MQ_NAME_MAX + 1];
 };
 _Static_assert(__builtin_offsetof(struct mqueue, notify) < 128, "mqueue lines");

@@ -180,6 +180,7 @@ static const struct field mqueue_fields[] = {FIELD(mqueue, maxmsg, K_COUNT),
 	FIELD(mqueue, notify.how, K_COUNT), FIELD(mqueue, notify.task, K_COUNT),
 	FIELD(mqueue, notify.thread, K_THREAD),
 	FIELD(mqueue, unlinked, K_COUNT), FIELD(mqueue, orphan_next, K_IDX),
+	FIELD(mqueue, orphan_prev, K_IDX),
 	FIELD(mqueue, name_len, K_COUNT), FIELD(mqueue, body_size, K_COUNT),
 	END_OF_FIELDS};
 static const struct field prioq_fields[] = {FIELD(prioq, count, K_COUNT),

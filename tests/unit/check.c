@@ -311,6 +311,8 @@ Test(check, posix_queues)
 	DAMAGE(q->unlinked, 1, INV_MQ_ORPHAN);
 	DAMAGE(gone->unlinked, 0, INV_MQ_ORPHAN);
 	DAMAGE(caller_header(&me)->mq_orphans, 0, INV_MQ_ORPHAN);
+	DAMAGE(gone->orphan_prev, 0, INV_MQ_ORPHAN);
+	DAMAGE(gone->orphan_next, 0, INV_MQ_ORPHAN);
 	DAMAGE(caller_header(&me)->mq_fifo[0], 1, INV_REMOVING);
 	DAMAGE(q->notify.state, MQ_NOTIFY_ARMED + 1, INV_MQ_NOTIFY);
 	DAMAGE(q->receivers.head, 1, INV_QUEUE);
