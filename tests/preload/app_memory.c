@@ -12,6 +12,8 @@
  *				unlock with SEM_UNDO in a set of 32,000 that is
  *				theirs all, and in one that they remove; these
  *				have ended by then
+ *	app_memory asleep N	N processes, one after the other, killed asleep
+ *				in msgrcv on a queue to which nobody sends
  *
  * All are alive when "done" is printed, and nothing is left but them; they end
  * when standard input does.
@@ -26,6 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ipc.h>
+#include <sys/msg.h>
 #include <sys/prctl.h>
 #include <sys/sem.h>
 #include <sys/wait.h>
@@ -120,7 +123,7 @@ static int is_asleep(int tid)
 	int fd;
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
 	fd = open(path, O_RDONLY);
 	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	if (n <= 0)
@@ -176,6 +179,28 @@ static int undo(int n)
 	return semctl(shared, 0, IPC_RMID) != 0;
 }
 
+static int asleep(int n)
+{
+	int id = msgget(IPC_PRIVATE, 0600);
+	struct {
+		long type;
+		char text[100];
+	} m;
+	pid_t pid;
+
+	while (n--) {
+		pid = fork();
+		if (!pid)
+			_exit(msgrcv(id, &m, sizeof(m.text), 0, 0) < 0);
+		while (!is_asleep(pid))
+			sched_yield();
+		kill(pid, SIGKILL);
+		if (waitpid(pid, NULL, 0) != pid)
+			return 1;
+	}
+	return msgctl(id, IPC_RMID, NULL) != 0;
+}
+
 int main(int argc, char **argv)
 {
 	int n = argc > 2 ? atoi(argv[2]) : 0, i, told[2], end[2];
@@ -185,6 +210,11 @@ int main(int argc, char **argv)
 		die("pipe");
 	if (argc > 1 && !strcmp(argv[1], "undo")) {
 		if (undo(n))
+			return 1;
+		n = 0;
+	}
+	if (argc > 1 && !strcmp(argv[1], "asleep")) {
+		if (asleep(n))
 			return 1;
 		n = 0;
 	}

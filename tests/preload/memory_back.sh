@@ -4,7 +4,8 @@
 # memory_back.sh - what a thread needs for one large call it does not keep: not
 # while it is idle, not when it has ended, and what it is killed with goes back
 # by gc, or when another thread takes its place; SEM_UNDO records of processes
-# that have ended go when others begin. A queue without a name goes when
+# that have ended go when others begin, and so does what receivers have that
+# were killed asleep. A queue without a name goes when
 # the last call on it ends, its descriptor being closed.
 
 set -u
@@ -34,7 +35,7 @@ end() {
     wait $pid
 }
 
-for what in "mq 10" "setall 20" "closed 3" "undo 300"; do
+for what in "mq 10" "setall 20" "closed 3" "undo 300" "asleep 2000"; do
     # shellcheck disable=SC2086 # words
     begin $what
     is "$what: while they are idle" "$(few "$(used)")" few
