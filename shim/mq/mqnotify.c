@@ -39,28 +39,71 @@
 
 /* ---- the registrant ---- */
 
-/* 0 if /proc shows that the process has no descriptor of the queue. skip: those
- * that do not count, or NULL. */
-static int has_open(const struct mqueue *q, u32 pid, int (*skip)(int fd))
+/* A path in /proc, as far as it is the same for all that stands in a directory.
+ */
+struct proc_path {
+	char text[80];
+	size_t n;
+};
+
+static void proc_path_add(struct proc_path *p, const char *text)
 {
-	char path[80];
-	size_t base = str_add(path, sizeof(path), 0, "/proc/");
+	p->n = str_add(p->text, sizeof(p->text), p->n, text);
+}
+
+/* One that is of the queue, of those in a directory of descriptors. skip: those
+ * that do not count, or NULL. 1 too where it cannot be read. */
+static int one_is_open(const struct mqueue *q, const struct proc_path *of,
+	int (*skip)(int fd))
+{
+	struct proc_path p = *of;
 	struct file_stat st;
 	struct file_dir dir;
 	const char *name;
 	int found = 0, err;
 
-	base = str_add_u64(path, sizeof(path), base, pid);
-	base = str_add(path, sizeof(path), base, "/fd/");
-	err = file_dir_open(&dir, path);
+	proc_path_add(&p, "/fd/");
+	err = file_dir_open(&dir, p.text);
 	if (err)
 		return err != -ENOENT;
 	while (!found && (name = file_dir_next(&dir))) {
-		str_add(path, sizeof(path), base, name);
-		found = !sys_call(__NR_stat, path, &st) && st.ino == q->ino &&
+		str_add(p.text, sizeof(p.text), p.n, name);
+		found = !sys_call(__NR_stat, p.text, &st) && st.ino == q->ino &&
 			st.dev == q->dev && !(skip && skip(file_number(name)));
 	}
 	file_dir_close(&dir);
+	return found;
+}
+
+/* 0 if /proc shows that the process has no descriptor of the queue. What it
+ * shows of a process are its first thread's, none once that has ended: then the
+ * other threads are asked. */
+static int has_open(const struct mqueue *q, u32 pid, int (*skip)(int fd))
+{
+	struct proc_path p = {.n = 0};
+	struct sys_process process;
+	struct file_dir tasks;
+	const char *name;
+	int found, err;
+
+	proc_path_add(&p, "/proc/");
+	p.n = str_add_u64(p.text, sizeof(p.text), p.n, pid);
+	found = one_is_open(q, &p, skip);
+	if (found || !sys_process_read(pid, 0, &process) || !process.ending)
+		return found;
+	proc_path_add(&p, "/task/");
+	err = file_dir_open(&tasks, p.text);
+	if (err)
+		return err != -ENOENT;
+	while (!found && (name = file_dir_next(&tasks))) {
+		struct proc_path of = p;
+
+		if (file_number(name) < 0)
+			continue;
+		proc_path_add(&of, name);
+		found = one_is_open(q, &of, skip);
+	}
+	file_dir_close(&tasks);
 	return found;
 }
 

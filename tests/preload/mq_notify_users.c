@@ -346,6 +346,33 @@ static void *end_by_number(void *arg)
 	return NULL;
 }
 
+/* The first thread of its process has ended, and /proc shows no descriptor of
+ * it any more. */
+static void *stays(void *arg)
+{
+	char line[256] = "";
+	pid_t pid;
+	FILE *f;
+
+	(void)arg;
+	do {
+		f = fopen("/proc/self/stat", "r");
+		if (!f || !fgets(line, sizeof(line), f))
+			_exit(95);
+		fclose(f);
+	} while (!strstr(line, ") Z "));
+	pid = t_fork();
+	if (pid == 0) {
+		t_err(reg(q, SIGUSR1, 5), EBUSY);
+		_exit(t_failed);
+	}
+	t_eq(t_join(pid), 0);
+	t_eq(t_join(other_sends(q, OTHER, getpid())), 0);
+	t_eq(n_signals, 1);
+	n_drain(q);
+	_exit(t_failed);
+}
+
 /* The last thread ends the process, also where libc does not see it. */
 static void ending(void)
 {
@@ -379,6 +406,15 @@ static void ending(void)
 		t_eq(n_signals, 1);
 		n_drain(q);
 		_exit(t_failed);
+	}
+	t_eq(t_join(pid), 0);
+	t_story("nor with its first one");
+	pid = t_fork();
+	if (pid == 0) {
+		n_signals = 0;
+		t_eq(reg(q, SIGUSR1, 4), 0);
+		pthread_create(&t, NULL, stays, NULL);
+		syscall(SYS_exit, 0);
 	}
 	t_eq(t_join(pid), 0);
 }
