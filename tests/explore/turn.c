@@ -41,21 +41,24 @@ static int waiting_on(u64 off)
 		FUTEX_REQUEUE, 0, 1000, (long)(explore_base + off), 0);
 }
 
+/* How many words actor i should be queued on; 0: it is not asleep. */
+static u32 words_of(u32 i)
+{
+	const struct actor *a = &ctl->actors[i];
+	u32 state = __atomic_load_n(&a->state, __ATOMIC_SEQ_CST);
+
+	return state == ACTOR_BLOCKED ? a->n_words : 0;
+}
+
 /* How many blocked actors should be queued there. */
 static int expected_on(u64 off)
 {
 	int n = 0;
 	u32 i, k;
 
-	for (i = 0; i < run.n_actors; i++) {
-		const struct actor *a = &ctl->actors[i];
-
-		if (__atomic_load_n(&a->state, __ATOMIC_SEQ_CST) !=
-			ACTOR_BLOCKED)
-			continue;
-		for (k = 0; k < a->n_words; k++)
-			n += a->words[k] == off;
-	}
+	for (i = 0; i < run.n_actors; i++)
+		for (k = 0; k < words_of(i); k++)
+			n += ctl->actors[i].words[k] == off;
 	return n;
 }
 
@@ -63,18 +66,13 @@ static int all_queued(void)
 {
 	u32 i, k;
 
-	for (i = 0; i < run.n_actors; i++) {
-		const struct actor *a = &ctl->actors[i];
+	for (i = 0; i < run.n_actors; i++)
+		for (k = 0; k < words_of(i); k++) {
+			u64 off = ctl->actors[i].words[k];
 
-		if (__atomic_load_n(&a->state, __ATOMIC_SEQ_CST) !=
-			ACTOR_BLOCKED)
-			continue;
-		for (k = 0; k < a->n_words; k++)
-			if (a->words[k] != ~0ULL &&
-				waiting_on(a->words[k]) !=
-					expected_on(a->words[k]))
+			if (off != ~0ULL && waiting_on(off) != expected_on(off))
 				return 0;
-	}
+		}
 	return 1;
 }
 
@@ -170,6 +168,22 @@ void turn_give(u32 i)
 		turn_settle();
 }
 
+/* Until it has left the sleep that a signal interrupts. */
+static void wait_awake(const struct actor *a)
+{
+	struct sys_timespec nap = {0, 1000000};
+	u32 was;
+
+	for (;;) {
+		was = __atomic_load_n(&ctl->announce, __ATOMIC_SEQ_CST);
+		if (__atomic_load_n(&a->state, __ATOMIC_SEQ_CST) !=
+			ACTOR_BLOCKED)
+			break;
+		raw_futex(&ctl->announce, 0, was, &nap);
+	}
+	turn_settle();
+}
+
 void turn_fire(u32 i)
 {
 	struct actor *a = &ctl->actors[i];
@@ -179,16 +193,7 @@ void turn_fire(u32 i)
 	if (a->state == ACTOR_BLOCKED) {
 		a->fired = 1;
 		process_signal(a, SIGUSR1);
-		while (__atomic_load_n(&a->state, __ATOMIC_SEQ_CST) ==
-			ACTOR_BLOCKED) {
-			u32 was = ctl->announce;
-
-			if (a->state == ACTOR_BLOCKED) {
-				struct sys_timespec nap = {0, 1000000};
-				raw_futex(&ctl->announce, 0, was, &nap);
-			}
-		}
-		turn_settle();
+		wait_awake(a);
 	} else {
 		a->state = ACTOR_READY;
 	}
@@ -204,12 +209,5 @@ void turn_signal(u32 i)
 		return;
 	}
 	handler_send(a);
-	while (__atomic_load_n(&a->state, __ATOMIC_SEQ_CST) == ACTOR_BLOCKED) {
-		struct sys_timespec nap = {0, 1000000};
-		u32 was = ctl->announce;
-
-		if (a->state == ACTOR_BLOCKED)
-			raw_futex(&ctl->announce, 0, was, &nap);
-	}
-	turn_settle();
+	wait_awake(a);
 }
