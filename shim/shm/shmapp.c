@@ -43,10 +43,11 @@ static void changed(struct caller *c, struct shm_entry *e, u64 from, u64 to,
 		shm_record_recount(c, rec, n, n > rec->count, change.gone);
 		return;
 	}
-	shm_entry_remove(p, e);
+	shm_entry_unmapped(e);
 	if (rec->ident == ident &&
 		shm_record_unlink(c, task_own(c), rec, c->pid))
 		c->shm->last_gone = 1;
+	shm_entry_remove(p, e);
 }
 
 void shm_app_changed_locked(

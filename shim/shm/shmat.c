@@ -215,10 +215,11 @@ int shm_dt(struct caller *c, u64 addr)
 	rec = region_at(&c->region, e->rec);
 	e->state = SHM_UNMAPPING;
 	shm_unmap(c, e);
-	shm_entry_remove(c->shm, e);
+	shm_entry_unmapped(e);
 	/* Another program image's or a reaped one is not ours to touch. */
 	if (rec->ident == ident && rec->task == c->task)
 		last = shm_record_unlink(c, task_own(c), rec, c->pid);
+	shm_entry_remove(c->shm, e);
 	lock_release(c, &task_own(c)->lock);
 	if (last)
 		shm_destroy_unused(c, s, ident);

@@ -164,9 +164,16 @@ static inline int shm_entry_is_room(const struct shm_process *p)
 {
 	return p->unused || p->high < p->cap;
 }
-/* Put it in the table once addr is known; take it out and free it. */
+/* Put it in the table once addr is known; take it out and free it: last, behind
+ * its record's end, for a fork that finds it counted waits for the own task's
+ * lock (shm_fork_concerns). */
 void shm_entry_insert(struct shm_process *p, struct shm_entry *e);
 void shm_entry_remove(struct shm_process *p, struct shm_entry *e);
+/* It is unmapped: not a fork child's to unmap again. shm_entry_remove follows. */
+static inline void shm_entry_unmapped(struct shm_entry *e)
+{
+	__atomic_store_n(&e->state, SHM_UNUSED, __ATOMIC_RELEASE);
+}
 void shm_entry_drop(struct shm_process *p, struct shm_entry *e);
 /* The attachment that began at addr, or NULL; of several the one of which the
  * lowest page is left. */

@@ -181,8 +181,7 @@ void shm_entry_remove(struct shm_process *p, struct shm_entry *e)
 {
 	u32 *link = chain(p, e->addr);
 
-	/* It is unmapped: not a fork child's to unmap again. */
-	__atomic_store_n(&e->state, SHM_UNUSED, __ATOMIC_RELEASE);
+	shm_entry_unmapped(e);
 	while (*link && *link != (u32)(e - p->entries))
 		link = &p->entries[*link].next;
 	if (*link)
