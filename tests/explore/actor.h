@@ -72,6 +72,7 @@ struct actor {
 	u32 pid;    /* its own number: of a thread, its tid */
 	u32 leader; /* the actor that is its process's first thread */
 	u32 threaded; /* its process has more threads than one */
+	u32 execs;    /* its end is that of all of them: it calls exec */
 	u32 steps;
 	u32 stop_at;	/* steps before which it stops */
 	u32 keep;	/* and then keeps its store buffer */
@@ -140,6 +141,14 @@ static inline u64 mix(u64 a, u64 b)
 {
 	a = (a ^ b) * 0x9e3779b97f4a7c15ULL;
 	return a ^ a >> 29;
+}
+
+/* The call that it is in, or was last: its handler's, or one of the script. */
+static inline u32 actor_call(const struct actor *a)
+{
+	return a->calls[HANDLER].begun && !a->calls[HANDLER].ended
+		       ? HANDLER
+		       : a->n_calls - 1;
 }
 
 /* In an actor: from now on it is explored. */

@@ -121,9 +121,9 @@ struct call {
 #define ACTOR_THREAD 1024u
 /* Has no records in the registry before its first call. */
 #define ACTOR_NEW 2048u
-/* The next program image of the actor before it, which ACTOR_EXECS: there from
- * that one's end on. With ACTOR_NEW, for nothing before its calls is explored.
- */
+/* The next program image of the process of the actor before it, which
+ * ACTOR_EXECS: there from that one's end on. With ACTOR_NEW, for nothing before
+ * its calls is explored. */
 #define ACTOR_NEXT 8192u
 /* Its handler is set with SA_RESTART. */
 #define ACTOR_RESTARTS 4096u
@@ -209,6 +209,11 @@ extern s32 object_id[8]; /* set by a scenario's setup */
 			}                         \
 		}                                 \
 	}
+/* The caller's child begins, as actor i. */
+#define MAKE_CHILD(i)                                 \
+	{                                             \
+		.op = CALL_FORK, .arg = { (i), 0, 0 } \
+	}
 void other_make(struct caller *c);
 s64 other_value(struct caller *c);
 static inline int is_other(const struct call *k)
@@ -283,6 +288,9 @@ void run_schedule(const struct schedule *s,
 	int (*chooser)(u32 runnable, u32 alive, struct decision *ret));
 /* In the actor: make actor i. Its number, or -errno. */
 s64 run_fork(struct caller *c, u32 i);
+/* The actor that is the next program image of the process that actor leader
+ * leads; MAX_ACTORS: none. */
+u32 run_next_image(u32 leader);
 /* To whom a signal may come: bits. */
 u32 run_signalable(void);
 /* Until whoever is idle has handled the signals that were sent to it. */

@@ -156,13 +156,6 @@ static int interrupted(const struct actor *a, u32 call)
 	       a->calls[HANDLER].begun < a->calls[call].ended;
 }
 
-static u32 call_under_way(const struct actor *a)
-{
-	return a->calls[HANDLER].begun && !a->calls[HANDLER].ended
-		       ? HANDLER
-		       : a->n_calls - 1;
-}
-
 static void collect(void)
 {
 	u32 i, k;
@@ -182,7 +175,7 @@ static void collect(void)
 			 * in whose midst a handler sleeps; of a sleeper, not.
 			 */
 			if (!known && a->state != ACTOR_DEAD &&
-				k == call_under_way(a))
+				k == actor_call(a))
 				continue;
 			events[n_events++] =
 				(struct event_of){i, k, a->calls[k].begun,
@@ -240,7 +233,7 @@ static int any_sleeper_could(const void *m)
 			continue;
 		memcpy(after, m, run.scn->model->size);
 		if (run.scn->model->apply(after, i,
-			    call_of(i, call_under_way(a)), 0, 0, NULL)) {
+			    call_of(i, actor_call(a)), 0, 0, NULL)) {
 			snprintf(model_why, sizeof(model_why),
 				"the call of %c, asleep, is possible", 'A' + i);
 			return 1;

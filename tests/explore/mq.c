@@ -45,7 +45,7 @@ static struct mq_desc here(const struct caller *c)
 
 s64 mq_call_make(struct caller *c, const struct call *k, s64 *out)
 {
-	static struct {
+	static __thread struct {
 		u64 name;
 		char rest[MESSAGE_MOST];
 	} messages[2];
@@ -213,6 +213,8 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 		return !known || (result == 0 && out[0] == q->n);
 	case CALL_MQPOLL:
 		return 1;
+	case CALL_FORK:
+		return !known || result > 0;
 	default:
 		return 0;
 	}
@@ -579,5 +581,38 @@ const struct scenario mq_scenarios[] = {
 		.actors = {{0, NULL, {POLL(0)}, SEND(1, 11)},
 			{.calls = {SEND(2, 12)}},
 			{ACTOR_IMMORTAL | ACTOR_FIRST, NULL, {POLL(1)}}}},
+	/* A's signal handler forks B. */
+	{SCENARIO("handler-forks", one_of_two),
+		.actors = {{0, NULL, {SEND(1, 11), RECEIVE}, MAKE_CHILD(1)},
+			{ACTOR_CHILD, NULL, {RECEIVE}}}},
+	{SCENARIO("handler-forks-large", one_of_two),
+		.actors = {{0, NULL, {SEND_LARGE(1, 11)}, MAKE_CHILD(1)},
+			{ACTOR_CHILD, NULL, {RECEIVE}}}},
+	{SCENARIO("handler-forks-sleeper", empty),
+		.actors = {{ACTOR_FIRST, NULL, {RECEIVE}, MAKE_CHILD(1)},
+			{ACTOR_CHILD, NULL, {RECEIVE}},
+			{.calls = {SEND(1, 11), SEND(1, 12)}}}},
+	{SCENARIO("handler-forks-notified", empty),
+		.actors = {{ACTOR_IMMORTAL, NULL, {NOTIFY, ATTR}, MAKE_CHILD(1)},
+			{ACTOR_CHILD, NULL, {SEND(1, 11)}}}},
+	{SCENARIO("handler-forks-polled", one_polled),
+		.actors = {{0, NULL, {RECEIVE}, MAKE_CHILD(1)},
+			{ACTOR_CHILD, NULL, {SEND(1, 11)}}}},
+	/* A and B sleep, threads of one process, which is killed. */
+	{SCENARIO("thread-sleepers", empty),
+		.actors = {{ACTOR_FIRST, NULL, {RECEIVE}},
+			{ACTOR_THREAD | ACTOR_FIRST, NULL, {RECEIVE}},
+			{.calls = {SEND(1, 11)}}, {SLEEPER, NULL, {RECEIVE}}}},
+	{SCENARIO("thread-sleepers-full", full),
+		.actors = {{ACTOR_FIRST, NULL, {SEND(1, 11)}},
+			{ACTOR_THREAD | ACTOR_FIRST, NULL, {SEND_LARGE(2, 12)}},
+			{.calls = {RECEIVE}}, {SLEEPER, NULL, {SEND(1, 13)}}}},
+	/* B is a thread that calls exec, C the new program. */
+	{SCENARIO("exec-by-thread", empty),
+		.actors = {{ACTOR_FIRST, NULL, {RECEIVE}},
+			{ACTOR_THREAD | ACTOR_EXITS | ACTOR_EXECS, NULL,
+				{SEND(1, 11)}},
+			{ACTOR_NEXT | ACTOR_NEW, NULL, {SEND(1, 12)}},
+			{SLEEPER, NULL, {RECEIVE}}}},
 	{0},
 };

@@ -465,7 +465,6 @@ static const struct facility_model model = {
 #define OPEN CALL(CALL_MQOPEN, 0, 0, 0)
 #define EXECUTING CALL(CALL_NOTIFY_EXEC, 0, 0, 0)
 #define TAKE_BACK CALL(CALL_NOTIFY, NOTIFY_NOT, 0, 0)
-#define MAKE_CHILD(i) CALL(CALL_FORK, i, 0, 0)
 /* Registered, and asleep, from the beginning. */
 #define HELPER (ACTOR_THREAD | ACTOR_FIRST)
 #define SCENARIO_OF(n, s)                                                \

@@ -83,7 +83,18 @@ static int is_next(u32 i)
 	return i < run.n_actors && (run.scn->actors[i].flags & ACTOR_NEXT);
 }
 
-/* Somebody with the number of an actor that is gone. */
+u32 run_next_image(u32 leader)
+{
+	u32 k;
+
+	for (k = 0; k < run.n_actors; k++)
+		if (ctl->actors[k].leader == leader && is_next(k + 1))
+			return k + 1;
+	return MAX_ACTORS;
+}
+
+/* Somebody with the number of an actor that is gone: whichever thread calls
+ * exec, the new program has its process's. */
 static void succeed(u32 i)
 {
 	u32 flags = run.scn->actors[i].flags;
@@ -93,10 +104,11 @@ static void succeed(u32 i)
 	if (!(flags & (ACTOR_REUSED | ACTOR_EXECS)))
 		return;
 	if (is_next(i + 1)) {
-		a->state = ACTOR_DEAD;
 		launch(i + 1);
 		return;
 	}
+	if (flags & ACTOR_EXECS)
+		a = &ctl->actors[a->leader];
 	pid = clone_as(a->pid, 0);
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -126,11 +138,13 @@ void process_died(u32 i)
 
 		if (!(mask & 1u << k))
 			continue;
-		succeed(k);
 		a->state = ACTOR_DEAD;
 		a->died = 2 * ctl->n_points + 2;
 		a->local = mix(a->local, 99);
 	}
+	for (k = 0; k < run.n_actors; k++)
+		if (mask & 1u << k)
+			succeed(k);
 }
 
 void process_kill(u32 i)
@@ -172,7 +186,7 @@ void process_ends(u32 i)
 	u32 k, others = 0;
 	char state;
 
-	for (k = 0; k < run.n_actors; k++)
+	for (k = 0; !a->execs && k < run.n_actors; k++)
 		others |= k != i && ctl->actors[k].leader == a->leader &&
 			  ctl->actors[k].state &&
 			  ctl->actors[k].state != ACTOR_DEAD;
@@ -402,28 +416,36 @@ static __attribute__((noreturn)) void child_main(
 s64 run_fork(struct caller *c, u32 i)
 {
 	struct actor *self = &ctl->actors[own_idx];
+	u32 call = actor_call(self);
+	struct caller *attached = NULL; /* as in entry/fork.c */
 	struct shm_forking *fork = NULL;
 	struct shm_fork f = {0, 0};
 	pid_t child;
 
 	if (c->shm) {
 		fork = shm_fork_begin(c->shm);
-		if (shm_fork_concerns(c->shm))
+		if (shm_fork_concerns(c->shm)) {
+			attached = c;
 			shm_fork_prepare(c, fork, &f);
+		}
 	}
 	child = clone_as(ctl->actors[i].pid, CLONE_PARENT);
 	if (child == 0)
 		child_main(i, c, &f);
 	if (child > 0) {
-		self->calls[self->n_calls - 1].must = 1;
+		self->calls[call].must = 1;
 		ctl->actors[i].state = ACTOR_READY;
 	}
 	if (fork) {
-		f = shm_fork_over(c, fork);
+		if (shm_fork_concerns(c->shm) || fork->f.task)
+			attached = c;
+		if (attached && caller_enroll(attached))
+			attached = NULL;
+		f = shm_fork_over(attached, fork);
 		shm_fork_end(c->shm, fork);
 	}
-	if (f.task)
-		shm_fork_parent(c, &f, child);
+	if (f.task && attached)
+		shm_fork_parent(attached, &f, child);
 	return child;
 }
 
@@ -478,10 +500,14 @@ void process_begin(u32 i)
 	a->stop_at = ~0u;
 	a->no_barrier = (def->flags & ACTOR_NO_BARRIER) != 0;
 	a->tso = (def->flags & ACTOR_TSO) != 0;
+	a->execs = (def->flags & ACTOR_EXECS) != 0;
 	a->robust = (uintptr_t)run_robust;
 	if (def->flags & ACTOR_NEXT) {
-		a->pid = ctl->actors[i - 1].pid;
-		a->start = ctl->actors[i - 1].start;
+		const struct actor *was =
+			&ctl->actors[ctl->actors[i - 1].leader];
+
+		a->pid = was->pid;
+		a->start = was->start;
 		a->stack -= 0x10000;
 	}
 	/* In ticks of 10 ms: not before its parent's fork. */

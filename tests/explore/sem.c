@@ -145,15 +145,14 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 static void death(void *m, u32 actor)
 {
 	struct sem_model *s = m;
-	u32 i;
+	u32 i, next;
 
 	actor = ctl->actors[actor].leader;
+	next = run_next_image(actor);
 	/* exec keeps what is to be undone. */
-	if (actor + 1 < MAX_ACTORS &&
-		(run.scn->actors[actor + 1].flags & ACTOR_NEXT)) {
-		memcpy(s->adj[actor + 1], s->adj[actor], sizeof(s->adj[0]));
-		memset(s->adj[actor], 0, sizeof(s->adj[0]));
-		return;
+	for (i = 0; next < MAX_ACTORS && i < SEMS; i++) {
+		s->adj[next][i] += s->adj[actor][i];
+		s->adj[actor][i] = 0;
 	}
 	if (!s->exists || (run.scn->actors[actor].flags & ACTOR_EXECS))
 		return;
@@ -357,15 +356,6 @@ static void with_undo(struct caller *c)
 			}              \
 		}                      \
 	}
-#define MAKE_CHILD(i)                 \
-	{                             \
-		CALL_FORK, 0, {i}, 0, \
-		{                     \
-			{             \
-				0     \
-			}             \
-		}                     \
-	}
 #define INC SEMOP1(0, 1, 0)
 #define DEC SEMOP1(0, -1, 0)
 #define INC_UNDO SEMOP1(0, 1, UNDO)
@@ -563,6 +553,28 @@ const struct scenario sem_scenarios[] = {
 	{SCENARIO("thread-rmid", zeros),
 		.actors = {{ACTOR_FIRST, NULL, {DEC}},
 			{ACTOR_THREAD, NULL, {RMID}}, {.calls = {INC}}}},
+	/* A and B sleep, threads of one process, which is killed. */
+	{SCENARIO("thread-sleepers-beside", zeros),
+		.actors = {{ACTOR_FIRST, NULL, {DEC}},
+			{ACTOR_THREAD | ACTOR_FIRST, NULL, {DEC}},
+			{.calls = {INC}}, {SLEEPER, NULL, {DEC}}}},
+	{SCENARIO("thread-sleepers-undo", zeros),
+		.actors = {{ACTOR_FIRST, NULL, {DEC_UNDO}},
+			{ACTOR_THREAD | ACTOR_FIRST, NULL, {DEC_UNDO}},
+			{.calls = {SEMOP1(0, 2, 0)}}, {SLEEPER, NULL, {DEC}}}},
+	/* B is a thread that calls exec, C the new program. */
+	{SCENARIO("exec-by-thread", ones),
+		.actors = {{0, with_undo, {DEC_UNDO}},
+			{ACTOR_THREAD | ACTOR_EXITS | ACTOR_EXECS, with_undo,
+				{INC_UNDO}},
+			{ACTOR_NEXT | ACTOR_NEW, NULL, {INC_UNDO}},
+			{.calls = {DEC}}}},
+	{SCENARIO("exec-by-thread-sleeper", zeros),
+		.actors = {{ACTOR_FIRST, NULL, {DEC_UNDO}},
+			{ACTOR_THREAD | ACTOR_EXITS | ACTOR_EXECS, NULL,
+				{INC_UNDO}},
+			{ACTOR_NEXT | ACTOR_NEW, NULL, {INC}},
+			{SLEEPER, NULL, {DEC}}}},
 	/* B is A's child: A's SEM_UNDO is not its own. */
 	{SCENARIO("child-undo", ones), .kills = 1,
 		.actors = {{ACTOR_EXITS, with_undo, {DEC_UNDO, MAKE_CHILD(1)}},
@@ -643,5 +655,22 @@ const struct scenario sem_scenarios[] = {
 		.actors = {{0, with_undo, {DEC_UNDO}, INC_UNDO},
 			{ACTOR_THREAD, NULL, {INC_UNDO},
 				SEMOP1(0, -1, UNDO | NOWAIT)}}},
+	/* A's signal handler forks B. */
+	{SCENARIO("handler-forks", fives),
+		.actors = {{0, with_undo, {DEC_UNDO, INC}, MAKE_CHILD(1)},
+			{ACTOR_CHILD, NULL, {DEC_UNDO}}, {.calls = {DEC}}}},
+	{SCENARIO("handler-forks-new", fives),
+		.actors = {{ACTOR_NEW, NULL, {DEC_UNDO}, MAKE_CHILD(1)},
+			{ACTOR_CHILD | ACTOR_EXITS, NULL, {DEC_UNDO}}}},
+	{SCENARIO("handler-forks-biased", fives),
+		.actors = {{0, biased, {MOVE, MOVE}, MAKE_CHILD(1)},
+			{ACTOR_CHILD, NULL, {MOVE_BACK}}}},
+	{SCENARIO("handler-forks-sleeper", zeros),
+		.actors = {{ACTOR_FIRST, NULL, {DEC_UNDO}, MAKE_CHILD(1)},
+			{ACTOR_CHILD, NULL, {DEC_UNDO}},
+			{.calls = {SEMOP1(0, 2, 0)}}}},
+	{SCENARIO("handler-forks-rmid", fives),
+		.actors = {{0, NULL, {RMID}, MAKE_CHILD(1)},
+			{ACTOR_CHILD, NULL, {DEC_UNDO}}}},
 	{0},
 };

@@ -222,15 +222,23 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 }
 
 /* A child that was counted before it was made, and never was. */
+static void unborn_of(struct shm_model *s, const struct call *k)
+{
+	u32 obj;
+
+	for (obj = 0; k->op == CALL_FORK && obj < OBJECTS; obj++)
+		if (!ctl->actors[k->arg[0]].state)
+			s->at[obj].nattch[k->arg[0]] = 0;
+}
+
 static void unborn(struct shm_model *s, u32 actor)
 {
 	const struct call *k = run.scn->actors[actor].calls;
-	u32 i, obj;
+	u32 i;
 
 	for (i = 0; i < MAX_CALLS && k[i].op; i++)
-		for (obj = 0; k[i].op == CALL_FORK && obj < OBJECTS; obj++)
-			if (!ctl->actors[k[i].arg[0]].state)
-				s->at[obj].nattch[k[i].arg[0]] = 0;
+		unborn_of(s, &k[i]);
+	unborn_of(s, &run.scn->actors[actor].handler);
 }
 
 static void death(void *m, u32 actor)
@@ -330,24 +338,6 @@ static void setup(struct caller *c)
 			}                \
 		}                        \
 	}
-#define MAKE_CHILD_AS(i)              \
-	{                             \
-		CALL_FORK, 0, {i}, 0, \
-		{                     \
-			{             \
-				0     \
-			}             \
-		}                     \
-	}
-#define MAKE_CHILD                    \
-	{                             \
-		CALL_FORK, 0, {1}, 0, \
-		{                     \
-			{             \
-				0     \
-			}             \
-		}                     \
-	}
 #define SCENARIO(n)                                                      \
 	.name = "shm." n, .model = &model, .setup = setup, .look = look, \
 	.reset = segments_reset
@@ -388,11 +378,11 @@ const struct scenario shm_scenarios[] = {
 					{.calls = {RMID(0), STAT}}}},
 	/* C is the child of A, whose thread B attaches and detaches. */
 	{SCENARIO("thread-fork"), .kills = 1,
-		.actors = {{.calls = {MAKE_CHILD_AS(2)}},
+		.actors = {{.calls = {MAKE_CHILD(2)}},
 			{ACTOR_THREAD, NULL, {AT(0, 0)}},
 			{ACTOR_CHILD, NULL, {STAT}}, {.calls = {RMID(0)}}}},
 	{SCENARIO("thread-fork-detach"), .kills = 1,
-		.actors = {{.calls = {MAKE_CHILD_AS(2)}},
+		.actors = {{.calls = {MAKE_CHILD(2)}},
 			{ACTOR_THREAD, NULL, {AT(0, 0), DT(0)}},
 			{ACTOR_CHILD, NULL, {AT(0, 0)}},
 			{.calls = {RMID(0)}}}},
@@ -407,14 +397,14 @@ const struct scenario shm_scenarios[] = {
 			{.calls = {STAT}}}},
 	/* B is A's child: with what A has attached, and after A's death. */
 	{SCENARIO("child-rmid"), .kills = 1,
-		.actors = {{.calls = {AT(0, 1), MAKE_CHILD, DT(0)}},
+		.actors = {{.calls = {AT(0, 1), MAKE_CHILD(1), DT(0)}},
 			{ACTOR_CHILD, NULL, {DT(0)}}, {.calls = {RMID(0)}}}},
 	{SCENARIO("child-attach-stat"), .kills = 1, .preemptions = 1,
-		.actors = {{.calls = {AT(0, 1), MAKE_CHILD}},
+		.actors = {{.calls = {AT(0, 1), MAKE_CHILD(1)}},
 			{ACTOR_CHILD, NULL, {AT(0, 0), DT(0)}},
 			{.calls = {STAT}}}},
 	{SCENARIO("child-reused"), .kills = 1, .preemptions = 1,
-		.actors = {{ACTOR_REUSED, NULL, {AT(0, 1), MAKE_CHILD}},
+		.actors = {{ACTOR_REUSED, NULL, {AT(0, 1), MAKE_CHILD(1)}},
 			{ACTOR_CHILD | ACTOR_REUSED, NULL, {DT(0)}},
 			{.calls = {RMID(0)}}}},
 	/* A's signal handler makes a call, too. (What the first word says is
@@ -431,5 +421,23 @@ const struct scenario shm_scenarios[] = {
 	{SCENARIO("handler-new"),
 		.actors = {{0, NULL, {AT(0, 1), RMID(0)}, MAKE(1)},
 			{.calls = {MAKE(2), AT(2, 0)}}}},
+	/* A's signal handler forks B. */
+	{SCENARIO("handler-forks"), .kills = 1,
+		.actors = {{0, NULL, {AT(0, 0), DT(0)}, MAKE_CHILD(1)},
+			{ACTOR_CHILD, NULL, {STAT}}, {.calls = {RMID(0)}}}},
+	{SCENARIO("handler-forks-attach"), .kills = 1,
+		.actors = {{ACTOR_NEW, NULL, {AT(0, 0)}, MAKE_CHILD(1)},
+			{ACTOR_CHILD, NULL, {AT(0, 0), DT(0)}},
+			{.calls = {RMID(0)}}}},
+	{SCENARIO("handler-forks-rmid"), .kills = 1,
+		.actors = {{0, NULL, {AT(0, 0), RMID(0), DT(0)}, MAKE_CHILD(1)},
+			{ACTOR_CHILD, NULL, {DT(0)}}}},
+	/* B is a thread that calls exec, C the new program. */
+	{SCENARIO("exec-by-thread"), .kills = 1,
+		.actors = {{0, NULL, {AT(0, 0), DT(0)}},
+			{ACTOR_THREAD | ACTOR_EXITS | ACTOR_EXECS, NULL,
+				{AT(0, 0)}},
+			{ACTOR_NEXT | ACTOR_NEW, NULL, {AT(0, 0)}},
+			{.calls = {RMID(0)}}}},
 	{0},
 };
