@@ -50,7 +50,7 @@ void actor_born(void)
 
 void actor_leave(void)
 {
-	long how = self->threaded && !self->execs ? __NR_exit : __NR_exit_group;
+	long how = self->threaded && !self->ends_all ? __NR_exit : __NR_exit_group;
 
 	self->state = ACTOR_LEAVING;
 	baton_pass();

@@ -72,7 +72,7 @@ struct actor {
 	u32 pid;    /* its own number: of a thread, its tid */
 	u32 leader; /* the actor that is its process's first thread */
 	u32 threaded; /* its process has more threads than one */
-	u32 execs;    /* its end is that of all of them: it calls exec */
+	u32 ends_all; /* its end is that of all of them */
 	u32 steps;
 	u32 stop_at;	/* steps before which it stops */
 	u32 keep;	/* and then keeps its store buffer */

@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 #include "explore.h"
+#include "mq/mqlease.h"
 #include "msg/msg.h"
 #include "msg/msglease.h"
 
@@ -92,6 +93,10 @@ static s64 make(struct caller *c, const struct call *k, s64 *out)
 		return msg_give_back(c, id);
 	case CALL_BATCH:
 		c->lease_batch = 1;
+		return 0;
+	case CALL_LEASES_END:
+		msg_acknowledge_all(c);
+		mq_acknowledge_all(c);
 		return 0;
 	case CALL_MQACK:
 	case CALL_MQBACK:

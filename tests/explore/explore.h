@@ -62,6 +62,7 @@ enum call_op {
 	CALL_MSGACK,
 	CALL_MSGBACK, /* give back what is on lease */
 	CALL_BATCH,   /* from now on a receive acknowledges nothing */
+	CALL_LEASES_END, /* of the process, which ends in order */
 	CALL_MQSEND,
 	CALL_MQRECV,
 	CALL_MQNOTIFY,
@@ -127,6 +128,8 @@ struct call {
 #define ACTOR_NEXT 8192u
 /* Its handler is set with SA_RESTART. */
 #define ACTOR_RESTARTS 4096u
+/* With ACTOR_EXITS: its process ends with it, and all threads of that. */
+#define ACTOR_ENDS 16384u
 
 struct actor_def {
 	u32 flags;

@@ -3,7 +3,8 @@
  * Leases (object/lease.h): the model, and the scenarios, for both kinds of
  * queues. A message is named; what an actor has received is its until it
  * receives again, or acknowledges, and when it is killed the message is back in
- * its old place.
+ * its old place. What a thread had that ended before its process, somebody else
+ * of that may have acknowledged.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,8 @@ struct lease_model {
 	struct message_of at[MOST];
 	struct message_of held[MAX_ACTORS][HELD_MOST];
 	u32 n_held[MAX_ACTORS];
+	struct message_of maybe[HELD_MOST]; /* may be back */
+	u32 n_maybe;
 	u32 batch[MAX_ACTORS]; /* caller.lease_batch */
 };
 static struct lease_model start;
@@ -127,6 +130,16 @@ static void give_back(struct lease_model *q, u32 actor)
 	q->n_held[actor] = 0;
 }
 
+/* Its place among what may be back; q->n_maybe: it is not. */
+static u32 find_maybe(const struct lease_model *q, s64 name)
+{
+	u32 i;
+
+	for (i = 0; i < q->n_maybe && q->maybe[i].name != name; i++)
+		;
+	return i;
+}
+
 static int receive(struct lease_model *q, u32 actor, const struct call *k,
 	int known, s64 result, const s64 *out)
 {
@@ -135,6 +148,14 @@ static int receive(struct lease_model *q, u32 actor, const struct call *k,
 
 	if (!q->batch[actor])
 		q->n_held[actor] = 0;
+	if (known && result >= 0) {
+		u32 back = find_maybe(q, out[0]);
+
+		if (back < q->n_maybe) {
+			put(q, q->maybe[back]);
+			q->maybe[back] = q->maybe[--q->n_maybe];
+		}
+	}
 	while (i < q->n && type && q->at[i].kind != type)
 		i++;
 	if (i == q->n)
@@ -152,8 +173,9 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 	s64 result, const s64 *out)
 {
 	struct lease_model *q = m;
+	u32 i;
 
-	if (!q->exists)
+	if (!q->exists && k->op != CALL_LEASES_END)
 		return !known || result == -EINVAL || result == -EIDRM;
 	switch (k->op) {
 	case CALL_MSGSND:
@@ -175,6 +197,11 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 	case CALL_BATCH:
 		q->batch[actor] = 1;
 		return 1;
+	case CALL_LEASES_END:
+		for (i = 0; i < run.n_actors; i++)
+			if (ctl->actors[i].leader == ctl->actors[actor].leader)
+				q->n_held[i] = 0;
+		return !known || result == 0;
 	case CALL_MSGRM:
 		q->exists = 0;
 		return !known || result == 0;
@@ -183,17 +210,32 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 	}
 }
 
+static int ended_before(u32 actor)
+{
+	const struct actor *a = &ctl->actors[actor];
+	u32 flags = run.scn->actors[actor].flags;
+
+	return (flags & ACTOR_EXITS) && !(flags & ACTOR_ENDS) && a->n_calls &&
+	       a->calls[a->n_calls - 1].ended;
+}
+
 static void death(void *m, u32 actor)
 {
 	struct lease_model *q = m;
+	u32 i;
 
+	for (i = 0; ended_before(actor) && i < q->n_held[actor]; i++)
+		q->maybe[q->n_maybe++] = q->held[actor][i];
+	if (ended_before(actor))
+		q->n_held[actor] = 0;
 	give_back(q, actor);
 }
+
 
 static int final(const void *m, char *why, u32 cap)
 {
 	const struct lease_model *q = m;
-	u32 i, n = (u32)snprintf(why, cap, "the registry has");
+	u32 i, at, n = (u32)snprintf(why, cap, "the registry has");
 
 	for (i = 0; i < shown.n_read; i++)
 		n += (u32)snprintf(
@@ -206,14 +248,16 @@ static int final(const void *m, char *why, u32 cap)
 		return 0;
 	if (!q->exists)
 		return 1;
-	if (q->n != shown.n || q->n != shown.n_read)
+	if (shown.n != shown.n_read)
 		return 0;
-	for (i = 0; i < q->n; i++)
-		if (q->at[i].name != shown.at[i].name ||
-			q->at[i].kind != shown.at[i].kind ||
-			q->at[i].size != shown.at[i].size)
+	for (i = at = 0; i < shown.n; i++)
+		if (at < q->n && q->at[at].name == shown.at[i].name &&
+			q->at[at].kind == shown.at[i].kind &&
+			q->at[at].size == shown.at[i].size)
+			at++;
+		else if (find_maybe(q, shown.at[i].name) == q->n_maybe)
 			return 0;
-	return 1;
+	return at == q->n;
 }
 
 static const struct facility_model model = {
@@ -310,7 +354,9 @@ static void mq_three(struct caller *c)
 #define BATCH CALL(CALL_BATCH, 0, 0, 0, 0)
 #define BACK CALL(CALL_MSGBACK, 0, 0, 0, 0)
 #define MQBACK CALL(CALL_MQBACK, 0, 0, 0, 0)
+#define END CALL(CALL_LEASES_END, 0, 0, 0, 0)
 #define SLEEPER (ACTOR_FIRST | ACTOR_IMMORTAL)
+#define ENDING (ACTOR_THREAD | ACTOR_EXITS | ACTOR_ENDS)
 
 #define SCENARIO(n, s)                                                 \
 	.name = "lease." n, .model = &model, .setup = s, .look = look, \
@@ -410,6 +456,69 @@ const struct scenario lease_scenarios[] = {
 		.actors = {{ACTOR_FIRST, NULL, {MQRECEIVE}},
 			{SLEEPER, NULL, {MQRECEIVE}},
 			{.calls = {MQSEND(2, 8, 11)}}}},
+	/* B is a thread of A's process. */
+	{SCENARIO("thread-receive", three),
+		.actors = {{.calls = {RECEIVE_NOWAIT(0), RECEIVE_NOWAIT(0)}},
+			{ACTOR_THREAD, NULL, {RECEIVE_NOWAIT(0), ACK}},
+			{.calls = {RECEIVE_NOWAIT(0)}}}},
+	{SCENARIO("thread-sleeper", empty),
+		.actors = {{ACTOR_FIRST, NULL, {RECEIVE(0)}},
+			{ACTOR_THREAD, NULL, {RECEIVE_NOWAIT(0), ACK}},
+			{.calls = {SEND(1, 8, 11), SEND(2, 8, 12)}}}},
+	{SCENARIO("thread-sleeper-large", empty),
+		.actors = {{ACTOR_FIRST, NULL, {RECEIVE(0)}},
+			{ACTOR_THREAD, NULL, {RECEIVE_NOWAIT(0)}},
+			{.calls = {SEND(1, 3000, 11)}}}},
+	{SCENARIO("thread-sleepers", empty),
+		.actors = {{ACTOR_FIRST, NULL, {RECEIVE(0)}},
+			{ACTOR_THREAD | ACTOR_FIRST, NULL, {RECEIVE(0)}},
+			{.calls = {SEND(1, 8, 11)}},
+			{SLEEPER, NULL, {RECEIVE(0)}}}},
+	{SCENARIO("thread-ends", three),
+		.actors = {{.calls = {RECEIVE_NOWAIT(0), RECEIVE_NOWAIT(0),
+				    RECEIVE_NOWAIT(0)}},
+			{ACTOR_THREAD | ACTOR_EXITS, NULL, {RECEIVE_NOWAIT(0)}},
+			{.calls = {RECEIVE_NOWAIT(0)}}}},
+	{SCENARIO("thread-back", three),
+		.actors = {{.calls = {BATCH, RECEIVE_NOWAIT(0),
+				    RECEIVE_NOWAIT(0), BACK}},
+			{ACTOR_THREAD, NULL, {RECEIVE_NOWAIT(0), ACK}}}},
+	{SCENARIO("thread-rmid", three),
+		.actors = {{.calls = {RECEIVE_NOWAIT(0), RECEIVE_NOWAIT(0)}},
+			{ACTOR_THREAD, NULL, {RMID}}}},
+	/* B ends their process, in order. */
+	{SCENARIO("thread-exit", three),
+		.actors = {{.calls = {RECEIVE_NOWAIT(0)}},
+			{ENDING, NULL, {RECEIVE_NOWAIT(0), END}},
+			{.calls = {RECEIVE_NOWAIT(0)}}}},
+	{SCENARIO("thread-exit-sleeper", empty),
+		.actors = {{ACTOR_FIRST, NULL, {RECEIVE(0)}},
+			{ENDING, NULL, {END}}, {.calls = {SEND(1, 8, 11)}}}},
+	{SCENARIO("mq-thread-receive", mq_three),
+		.actors = {{.calls = {MQRECEIVE, MQRECEIVE}},
+			{ACTOR_THREAD, NULL, {MQRECEIVE, MQACK}}}},
+	{SCENARIO("mq-thread-sleeper", mq_empty),
+		.actors = {{ACTOR_FIRST, NULL, {MQRECEIVE}},
+			{ACTOR_THREAD, NULL, {MQACK, MQRECEIVE}},
+			{.calls = {MQSEND(1, 8, 11), MQSEND(2, 3000, 12)}}}},
+	{SCENARIO("mq-thread-sleepers", mq_empty),
+		.actors = {{ACTOR_FIRST, NULL, {MQRECEIVE}},
+			{ACTOR_THREAD | ACTOR_FIRST, NULL, {MQRECEIVE}},
+			{.calls = {MQSEND(1, 8, 11)}},
+			{SLEEPER, NULL, {MQRECEIVE}}}},
+	{SCENARIO("mq-thread-ends", mq_three),
+		.actors = {{.calls = {MQRECEIVE, MQRECEIVE}},
+			{ACTOR_THREAD | ACTOR_EXITS, NULL, {MQRECEIVE}}}},
+	{SCENARIO("mq-thread-back", mq_three),
+		.actors = {{.calls = {BATCH, MQRECEIVE, MQRECEIVE, MQBACK}},
+			{ACTOR_THREAD, NULL, {MQRECEIVE, MQACK}}}},
+	{SCENARIO("mq-thread-exit", mq_three),
+		.actors = {{.calls = {MQRECEIVE}},
+			{ENDING, NULL, {MQRECEIVE, END}},
+			{.calls = {MQRECEIVE}}}},
+	{SCENARIO("mq-thread-exit-sleeper", mq_empty),
+		.actors = {{ACTOR_FIRST, NULL, {MQRECEIVE}},
+			{ENDING, NULL, {END}}, {.calls = {MQSEND(1, 8, 11)}}}},
 	/* A's signal handler makes a call, too. */
 	{SCENARIO("handler-receive", three),
 		.actors = {{0, NULL, {RECEIVE_NOWAIT(0), RECEIVE_NOWAIT(0)},

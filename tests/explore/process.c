@@ -186,7 +186,7 @@ void process_ends(u32 i)
 	u32 k, others = 0;
 	char state;
 
-	for (k = 0; !a->execs && k < run.n_actors; k++)
+	for (k = 0; !a->ends_all && k < run.n_actors; k++)
 		others |= k != i && ctl->actors[k].leader == a->leader &&
 			  ctl->actors[k].state &&
 			  ctl->actors[k].state != ACTOR_DEAD;
@@ -500,7 +500,7 @@ void process_begin(u32 i)
 	a->stop_at = ~0u;
 	a->no_barrier = (def->flags & ACTOR_NO_BARRIER) != 0;
 	a->tso = (def->flags & ACTOR_TSO) != 0;
-	a->execs = (def->flags & ACTOR_EXECS) != 0;
+	a->ends_all = (def->flags & (ACTOR_EXECS | ACTOR_ENDS)) != 0;
 	a->robust = (uintptr_t)run_robust;
 	if (def->flags & ACTOR_NEXT) {
 		const struct actor *was =
