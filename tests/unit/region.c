@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -106,6 +107,52 @@ static void poke(u64 off, const void *bytes, size_t n)
 
 	cr_assert_eq(pwrite(fd, bytes, n, off), (ssize_t)n);
 	close(fd);
+}
+
+static void make_traced(struct region *r)
+{
+	if (ptrace(PTRACE_TRACEME, 0, 0, 0) || raise(SIGSTOP))
+		_exit(2);
+	_exit(map_it(r, 0) != 0);
+}
+
+/*
+ * Who forks a process that is in its first call leaves its child whatever of
+ * the region is stored by then, and nobody who goes on: with a base, it must be
+ * whole. Looked at behind each instruction of the call, up to that store.
+ */
+Test(region, base_comes_with_all_the_rest)
+{
+	volatile struct region *r = mmap(NULL, sizeof(*r),
+		PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct region then = {0};
+	int status, steps = 0;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		make_traced((struct region *)r);
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	if (!WIFSTOPPED(status))
+		skip("ptrace is refused");
+	while (!then.base && WIFSTOPPED(status)) {
+		ptrace(PTRACE_SINGLESTEP, pid, 0, 0);
+		cr_assert_eq(waitpid(pid, &status, 0), pid);
+		then = *r;
+		steps++;
+	}
+	cr_assert_not_null(then.base, "%d instructions", steps);
+	cr_assert_gt(steps, 100);
+	ptrace(PTRACE_CONT, pid, 0, 0);
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_assert_eq(status, 0);
+	cr_assert_eq(then.base, r->base);
+	cr_assert_eq(then.file_size, r->file_size);
+	cr_assert_eq(then.owner, r->owner);
+	cr_assert_eq(then.path, r->path);
+	cr_assert_not_null(then.path);
+	cr_assert_eq(then.dev, r->dev);
+	cr_assert_eq(then.ino, r->ino);
+	munmap((void *)r, sizeof(*r));
 }
 
 Test(region, sixteen_processes_at_once_make_one_registry)
