@@ -258,20 +258,27 @@ static inline void t_nap(void)
 	nanosleep(&nap, NULL);
 }
 
+/* Seconds of the monotonic clock. */
+static inline time_t t_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
 /* Poll until semctl(id, num, cmd) says count; false after T_LIMIT / 2 s. */
 static inline int t_poll(int id, int num, int cmd, int count)
 {
-	struct timespec t0, t1;
+	time_t since = t_now();
 	int err = errno;
 
-	clock_gettime(CLOCK_MONOTONIC, &t0);
 	for (;;) {
 		if (semctl(id, num, cmd) == count) {
 			errno = err;
 			return 1;
 		}
-		clock_gettime(CLOCK_MONOTONIC, &t1);
-		if (t1.tv_sec - t0.tv_sec > T_LIMIT / 2)
+		if (t_now() - since > T_LIMIT / 2)
 			return 0;
 		t_nap();
 	}
