@@ -297,6 +297,8 @@ static __attribute__((noinline)) u32 take_leased(struct caller *c,
 	struct prio_block *block = (struct prio_block *)(void *)at.data;
 	struct prio_block was = {l->data, l->cap};
 
+	ret->noted = 1;
+	lease_note(c, FAC_MQ, l);
 	ret->len = at.item->len;
 	ret->small = small;
 	if (unlikely(ret->len > ret->capacity || ret->len > MQ_HARD_MSGSIZE)) {
@@ -677,11 +679,11 @@ static long receive(struct caller *c, const struct mq_desc *d, void *user,
 		mq_own_trim(c, m.len);
 	}
 	section_end(c);
-	if (unlikely(err))
-		return err;
-	if (likely(!m.delivered))
+	if (likely(!err && !m.delivered))
 		mq_deliver(c, &m);
-	return m.ret;
+	if (unlikely(m.noted))
+		lease_note_end(c, FAC_MQ);
+	return unlikely(err) ? err : m.ret;
 }
 
 long mqueue_receive(struct caller *c, const struct mq_desc *d, void *user,

@@ -282,6 +282,7 @@ struct mq_msg {
 	long ret;
 	int delivered;
 	u64 leased; /* offset of the record that has its bytes (mqlease_fetch) */
+	int noted;  /* lease_note */
 };
 /* Copy a received message out. Its block may be used again then. */
 void mq_deliver(struct caller *c, struct mq_msg *m);

@@ -225,6 +225,7 @@ static s64 receive_wait(struct caller *c, struct slot *s, struct msgqueue *q,
 struct tries {
 	int slept;  /* the section has ended */
 	int linked; /* the lifeline is, if it can be: only once */
+	int noted;  /* lease_note */
 	struct spin spin;
 };
 
@@ -315,7 +316,7 @@ static inline s64 receive_found(struct caller *c, struct slot *s, u64 ident,
 /* The same where what is received is leased. */
 static __attribute__((noinline)) s64 receive_leased(struct caller *c,
 	struct slot *s, u64 ident, struct msgqueue *q, const struct request *r,
-	struct msg *m, struct parcel *p)
+	struct msg *m, struct parcel *p, struct tries *t)
 {
 	u32 where = msgmem_where(m->size);
 	u64 size = m->size;
@@ -333,6 +334,9 @@ static __attribute__((noinline)) s64 receive_leased(struct caller *c,
 		return ret ? ret : SLEEP_RETRY;
 	}
 	l = msglease_ready(c, q);
+	t->noted = l != NULL;
+	if (l)
+		lease_note(c, FAC_MSG, l);
 	ret = l ? msgqueue_take_leased(c, s, q, m, p, l) : -ENOMEM;
 	lock_release(c, &s->lock);
 	if (unlikely(msg_thread(c)->trim_left))
@@ -446,7 +450,7 @@ static s64 receive_once(struct caller *c, struct slot *s, u64 ident,
 	spin_note(&q->users.spin, t->spin.result);
 	t->spin = (struct spin){0};
 	if (unlikely(msglease_wanted(c, q)))
-		return receive_leased(c, s, ident, q, r, m, &p);
+		return receive_leased(c, s, ident, q, r, m, &p, t);
 	return receive_found(c, s, ident, q, r, m, &p);
 }
 
@@ -469,6 +473,8 @@ static s64 receive(struct caller *c, s32 id, const struct request *r)
 		ret = receive_once(c, s, ident, r, &t);
 		if (!t.slept)
 			section_end(c);
+		if (unlikely(t.noted))
+			lease_note_end(c, FAC_MSG);
 		if (likely(ret != SLEEP_RETRY))
 			return ret;
 		if (atom_load_acquire(&s->ident) != ident)

@@ -6,6 +6,7 @@
  */
 #include "object/lease.h"
 #include "registry/heap.h"
+#include "registry/wait.h"
 
 u32 lease_holder;
 
@@ -18,6 +19,24 @@ int lease_undelivered(const struct caller *c, const struct lease *l)
 	return l->state == LEASE_HELD &&
 	       ((w->facility == FAC_MSG && w->msg.lease.off == off) ||
 		       (w->facility == FAC_MQ && w->lease_mq.off == off));
+}
+
+static struct ref *noted(const struct caller *c, enum facility f)
+{
+	struct waiter *w = wait_own(c);
+
+	return f == FAC_MSG ? &w->msg.lease : &w->lease_mq;
+}
+
+void lease_note(struct caller *c, enum facility f, const struct lease *l)
+{
+	wait_own(c)->facility = f;
+	atom_store_release(&noted(c, f)->off, region_off(&c->region, l));
+}
+
+void lease_note_end(struct caller *c, enum facility f)
+{
+	atom_store_release(&noted(c, f)->off, 0);
 }
 
 int lease_orphaned(

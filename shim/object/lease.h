@@ -86,9 +86,18 @@ static inline int lease_is_ours(const struct caller *c, const struct lease *l)
 	return l->pid == c->pid && l->task == c->task;
 }
 
-/* 1 if it was handed to a sleeper whose call has not returned: the waiter names
- * the record until then. */
+/* 1 if the call that got it has not returned: the thread's waiter names the
+ * record until then. */
 int lease_undelivered(const struct caller *c, const struct lease *l);
+
+/*
+ * The waiter's name for it, of a receiver that takes the message itself: noted
+ * under the queue's lock before that, gone where the call returns. (A sleeper's
+ * is noted as it falls asleep.) Only the thread stores there. One that a handler
+ * has left by siglongjmp stays until the thread receives again.
+ */
+void lease_note(struct caller *c, enum facility f, const struct lease *l);
+void lease_note_end(struct caller *c, enum facility f);
 
 /* 1 if the holder's process is gone, as far as `look` goes. */
 int lease_orphaned(

@@ -22,6 +22,9 @@
 struct message_of {
 	s64 kind, size, name;
 	u32 place;
+	/* On lease: its receiver's call has returned; has not; has behind a
+	 * handler's call. */
+	enum { RETURNED, IN_CALL, IN_HANDLER } way;
 };
 struct lease_model {
 	int exists;
@@ -140,6 +143,43 @@ static u32 find_maybe(const struct lease_model *q, s64 name)
 	return i;
 }
 
+static int is_handlers(u32 actor, const struct call *k)
+{
+	return k == &run.scn->actors[actor].handler;
+}
+
+/* Of what call k receives. */
+static int way_of(u32 actor, const struct call *k, int known)
+{
+	const struct actor *a = &ctl->actors[actor];
+	u64 then = a->calls[HANDLER].begun;
+	u32 at;
+
+	if (!known)
+		return IN_CALL;
+	if (!then || is_handlers(actor, k))
+		return RETURNED;
+	at = (u32)(k - run.scn->actors[actor].calls);
+	return a->calls[at].begun < then && then < a->calls[at].ended
+		       ? IN_HANDLER
+		       : RETURNED;
+}
+
+/* By call k: what this actor has, but not what it has not been given. */
+static void acknowledge(struct lease_model *q, u32 actor, const struct call *k)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < q->n_held[actor]; i++) {
+		const struct message_of *m = &q->held[actor][i];
+
+		if (m->way == IN_CALL ||
+			(m->way == IN_HANDLER && is_handlers(actor, k)))
+			q->held[actor][n++] = *m;
+	}
+	q->n_held[actor] = n;
+}
+
 static int receive(struct lease_model *q, u32 actor, const struct call *k,
 	int known, s64 result, const s64 *out)
 {
@@ -147,7 +187,7 @@ static int receive(struct lease_model *q, u32 actor, const struct call *k,
 	u32 i = 0;
 
 	if (!q->batch[actor])
-		q->n_held[actor] = 0;
+		acknowledge(q, actor, k);
 	if (known && result >= 0) {
 		u32 back = find_maybe(q, out[0]);
 
@@ -163,7 +203,8 @@ static int receive(struct lease_model *q, u32 actor, const struct call *k,
 	if (known && (result != q->at[i].size || out[0] != q->at[i].name ||
 			     out[1] != q->at[i].kind))
 		return 0;
-	q->held[actor][q->n_held[actor]++] = q->at[i];
+	q->held[actor][q->n_held[actor]] = q->at[i];
+	q->held[actor][q->n_held[actor]++].way = way_of(actor, k, known);
 	memmove(&q->at[i], &q->at[i + 1], (q->n - i - 1) * sizeof(q->at[0]));
 	q->n--;
 	return 1;
@@ -188,7 +229,7 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 		return receive(q, actor, k, known, result, out);
 	case CALL_MSGACK:
 	case CALL_MQACK:
-		q->n_held[actor] = 0;
+		acknowledge(q, actor, k);
 		return !known || result == 0;
 	case CALL_MSGBACK:
 	case CALL_MQBACK:
@@ -200,7 +241,7 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 	case CALL_LEASES_END:
 		for (i = 0; i < run.n_actors; i++)
 			if (ctl->actors[i].leader == ctl->actors[actor].leader)
-				q->n_held[i] = 0;
+				acknowledge(q, i, k);
 		return !known || result == 0;
 	case CALL_MSGRM:
 		q->exists = 0;
