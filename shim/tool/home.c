@@ -22,11 +22,10 @@
 #include "base/sys.h"
 #include "registry/identity.h"
 #include "registry/region/region.h"
+#include "registry/region/regionhome.h"
 
 #define PRIVATE_PREFIX "private."
 #define NAME_MAX_LEN 64 /* arbitrary: enough for a name, short for a path */
-
-#define HOME_PREFIX "/dev/shm/ipclift-"
 
 unsigned home_uid(void)
 {
@@ -47,7 +46,7 @@ int home_open(int make, char *path)
 {
 	int fd;
 
-	snprintf(path, HOME_PATH_MAX, HOME_PREFIX "%u", home_uid());
+	snprintf(path, HOME_PATH_MAX, REGIONHOME_PREFIX "%u", home_uid());
 	if (make && mkdir(path, 0700) && errno != EEXIST)
 		return -errno;
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -122,24 +121,8 @@ const char *home_name_path(const char *name, char *path)
 	}
 	fault = name_fault(name);
 	if (!fault)
-		snprintf(path, HOME_PATH_MAX, HOME_PREFIX "%u/%s", uid, name);
+		snprintf(path, HOME_PATH_MAX, REGIONHOME_PREFIX "%u/%s", uid, name);
 	return fault;
-}
-
-/* Whose home a path is in, and its name there: 1, or 0 if in nobody's. */
-static int parse_path(const char *path, unsigned *ret_uid, const char **ret)
-{
-	const size_t n = strlen(HOME_PREFIX);
-	char *end;
-
-	if (strncmp(path, HOME_PREFIX, n) != 0 ||
-		!isdigit((unsigned char)path[n]))
-		return 0;
-	*ret_uid = (unsigned)strtoul(path + n, &end, 10);
-	if (*end != '/' || !end[1] || strchr(end + 1, '/'))
-		return 0;
-	*ret = end + 1;
-	return 1;
 }
 
 int home_name_of(const char *path, char *name)
@@ -148,7 +131,7 @@ int home_name_of(const char *path, char *name)
 	const char *last;
 	unsigned uid;
 
-	if (!parse_path(path, &uid, &last) || name_fault(last))
+	if (!regionhome_of(path, &uid, &last) || name_fault(last))
 		return 0;
 	user = uid == home_uid() ? NULL : getpwuid(uid);
 	if (uid == home_uid())
@@ -158,23 +141,6 @@ int home_name_of(const char *path, char *name)
 	else
 		snprintf(name, HOME_PATH_MAX, "%u/%s", uid, last);
 	return 1;
-}
-
-int home_is_owners(const char *path, char *dir)
-{
-	const char *name;
-	unsigned uid;
-	int fd, good;
-
-	if (!parse_path(path, &uid, &name))
-		return 1;
-	snprintf(dir, HOME_PATH_MAX, HOME_PREFIX "%u", uid);
-	fd = open(dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT;
-	good = is_users_alone(fd, uid);
-	close(fd);
-	return good;
 }
 
 static int keeper_lock(int fd)

@@ -38,11 +38,6 @@ int home_open(int make, char *path);
  */
 const char *home_name_path(const char *name, char *path);
 
-/* 1 if the directory of a path in somebody's home is that user's alone to
- * write, or if the path is in nobody's. 0 with its name in dir (HOME_PATH_MAX).
- */
-int home_is_owners(const char *path, char *dir);
-
 /* The name that leads to a path, for an option --name, into name
  * (HOME_PATH_MAX): 1, or 0 if it is in nobody's home. */
 int home_name_of(const char *path, char *name);

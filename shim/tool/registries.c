@@ -22,6 +22,7 @@
 #include "inspect/rows.h"
 #include "object/limits.h"
 #include "object/sidefile.h"
+#include "registry/region/regionhome.h"
 #include "tool/home.h"
 #include "tool/namespaces.h"
 #include "tool/registry.h"
@@ -151,7 +152,7 @@ static int create_main(int argc, char **argv)
 	fd = home_name_of(path, name) ? home_open(1, home) : -1;
 	if (fd >= 0)
 		close(fd);
-	if (!home_is_owners(path, home))
+	if (!regionhome_is_owners(path, home))
 		return failure("%s: its directory is not its owner's alone",
 			path);
 	err = make(path, &access);
@@ -197,11 +198,14 @@ static void each_registry(void (*fn)(const char *path, void *arg), void *arg)
 {
 	char path[PATH_MAX];
 	struct dirent **names;
+	struct stat st;
 	int n = scandir("/dev/shm", &names, NULL, alphasort), i;
 
 	for (i = 0; i < n; i++) {
 		snprintf(path, sizeof(path), "/dev/shm/%s", names[i]->d_name);
-		if (!strncmp(names[i]->d_name, "ipclift-", 8))
+		/* A link could lead to any directory of files. */
+		if (!strncmp(names[i]->d_name, "ipclift-", 8) &&
+			!lstat(path, &st) && S_ISDIR(st.st_mode))
 			home_each_in(path, fn, arg);
 		free(names[i]);
 	}
@@ -392,7 +396,7 @@ static int destroy(const char *path)
 	if (err == -ENODATA || err == -ENOENT || err == -EACCES ||
 		err == -ELOOP)
 		return failure("%s", why);
-	if (!home_is_owners(path, dir))
+	if (!regionhome_is_owners(path, dir))
 		return failure(
 			"%s: its directory is not its owner's alone", path);
 	/* Of another version only the mappings are known to mean the same. */

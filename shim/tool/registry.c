@@ -19,6 +19,7 @@
 #include "index/ids.h"
 #include "object/perm.h"
 #include "registry/lock.h"
+#include "registry/region/regionhome.h"
 #include "shm/shmmap.h"
 #include "tool/home.h"
 
@@ -231,17 +232,6 @@ static int file_of(const char *path, struct stat *ret)
 	return lstat(path, ret) || !S_ISREG(ret->st_mode) ? -1 : 0;
 }
 
-/* What somebody else made in a user's directory is not ours to look at. */
-static int home_is_right(const char *path)
-{
-	char dir[HOME_PATH_MAX];
-
-	if (home_is_owners(path, dir))
-		return 1;
-	failure("%s: it is in a directory that is not its owner's alone", path);
-	return 0;
-}
-
 int registry_new_fault(const char *limits, const char *ids)
 {
 	if (limits && strcmp(limits, "kernel") != 0 &&
@@ -269,10 +259,15 @@ int registry_become(const struct stat *st)
 
 int registry_may_change(const char *path)
 {
+	char dir[REGIONHOME_CAP];
 	struct stat st;
 
-	return home_is_right(path) &&
-	       (file_of(path, &st) || !registry_become(&st));
+	/* As whoever owns the file the library would ask no more. */
+	if (!regionhome_is_owners(path, dir)) {
+		failure("%s: %s is not its owner's alone", path, dir);
+		return 0;
+	}
+	return file_of(path, &st) || !registry_become(&st);
 }
 
 int registry_is_file(const struct stat *st)
@@ -322,7 +317,7 @@ struct caller *registry_look(int *ret)
 	int err;
 
 	*ret = path ? EXIT_FAILED : EXIT_USAGE;
-	if (!path || !home_is_right(path))
+	if (!path)
 		return NULL;
 	if (file_of(path, &st) || st.st_uid == geteuid()) {
 		c = registry_open_path(path, NULL);
@@ -363,7 +358,7 @@ struct caller *registry_glance(int *ret)
 	const char *path = registry_path();
 
 	*ret = path ? EXIT_FAILED : EXIT_USAGE;
-	if (path && home_is_right(path))
+	if (path)
 		*ret = map_look(path);
 	return *ret ? NULL : &caller;
 }

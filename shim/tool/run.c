@@ -25,6 +25,7 @@
 #include "base/sys.h"
 #include "object/limits.h"
 #include "object/route.h"
+#include "registry/region/regionhome.h"
 #include "tool/filter.h"
 #include "tool/finding.h"
 #include "tool/home.h"
@@ -219,7 +220,7 @@ static int home_prepare(const char *path)
 	if (!home_name_of(path, name))
 		return 0;
 	if (strchr(name, '/'))
-		return home_is_owners(path, dir)
+		return regionhome_is_owners(path, dir)
 			       ? 0
 			       : failure("%s: is not its owner's alone", dir);
 	fd = home_open(1, dir);

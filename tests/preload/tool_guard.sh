@@ -136,11 +136,36 @@ is "or as root" \
     "$(status "$ipclift" rm --as-root --registry "$work/theirs" sem 0)" 0
 mkdir /dev/shm/ipclift-40003
 chown 40001 /dev/shm/ipclift-40003
-make /dev/shm/ipclift-40003/default
-chmod 666 /dev/shm/ipclift-40003/default
+make "$work/trap"
+chmod 666 "$work/trap"
+mv "$work/trap" /dev/shm/ipclift-40003/default
 is "a directory that somebody else made" \
     "$(status as_user 40003 "$ipclift" ls)" 1
 is "is said to be it" "$(grep -c 'not its owner.s alone' "$work/err")" 1
+# However it is named, by whoever uses it: also by root, who could do all there.
+planted=/dev/shm/ipclift-40003/default
+mkdir "$work/view"
+for who in 40003 0; do
+    chown $((40001 * (who == 0))) $planted
+    for name in $planted "../dev/shm/${planted#/dev/shm/}" "/proc/self/cwd$planted"; do
+        is "by name, $who: $name" "$(cd / && status as_user $who "$ipclift" \
+            ls --registry "$name")" 1
+        is "a program, $who: $name" "$(cd / && status as_user $who env \
+            LD_PRELOAD="$shim" IPCLIFT_REGISTRY="$name" ipcmk -Q)" 1
+        [[ -x ${IPCLIFT_FUSE-} ]] || continue
+        is "a mount, $who: $name" "$(cd / && status as_user $who \
+            "$IPCLIFT_FUSE" "$name" "$work/view")" 1
+        is "which is said, $who" \
+            "$(grep -c 'not its owner.s alone' "$work/err")" 1
+    done
+done
+is "no list has it" "$("$ipclift" registries | grep -c 40003)" 0
+chown 0 $planted
+is "nor does a program make one there" \
+    "$(status use /dev/shm/ipclift-40003/new)" 1
+is "or a mount" "$([[ ! -x ${IPCLIFT_FUSE-} ]] || status "$IPCLIFT_FUSE" \
+    /dev/shm/ipclift-40003/new "$work/view" -o create)" 1
+is "not even a file" "$(ls /dev/shm/ipclift-40003)" default
 
 LD_PRELOAD=$shim IPCLIFT_REGISTRY=$work/saved python3 - <<'END'
 import ctypes
@@ -157,6 +182,12 @@ for to in "restore $work/kept" "create new"; do
     is "which is said" "$(grep -c "not its owner.s alone" "$work/err")" 1
 done
 rm -r /dev/shm/ipclift-40003
+# A link in place of one.
+mkdir "$work/elsewhere"
+make "$work/elsewhere/linked"
+ln -s "$work/elsewhere" /dev/shm/ipclift-40004
+is "a link is not followed" "$("$ipclift" registries | grep -c linked)" 0
+rm /dev/shm/ipclift-40004
 # A directory that others may write.
 as_user 40003 mkdir -m 777 /dev/shm/ipclift-40003
 as_user 40003 chmod 777 /dev/shm/ipclift-40003

@@ -18,6 +18,7 @@
 #include "registry/identity.h"
 #include "registry/region/region.h"
 #include "registry/region/regionfile.h"
+#include "registry/region/regionhome.h"
 #include "base/statfs.h"
 #include "base/sys.h"
 
@@ -276,6 +277,22 @@ static const char *remember_path(
 	return name;
 }
 
+#define PLANTED                                                            \
+	"is in a directory that is not its owner's alone: somebody else " \
+	"may have put it there"
+
+/* Of a file that is not ours, by its name without links: 0, or -EACCES. */
+static __attribute__((cold, noinline)) int check_home(
+	long fd, const char *path, char *why, size_t cap)
+{
+	char name[REGION_NAME_CAP], dir[REGIONHOME_CAP];
+
+	remember_path(path, 0, fd, name);
+	return regionhome_is_owners(name[0] ? name : path, dir)
+		       ? 0
+		       : refuse(why, cap, path, PLANTED, -EACCES);
+}
+
 char *region_map_read_only(const struct region *region)
 {
 	struct sys_stat st;
@@ -344,6 +361,7 @@ static long open_or_make(const char *path, int make, int *canonical)
 {
 	int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 	const u64 how[3] = {(u64)flags, 0, RESOLVE_NO_SYMLINKS};
+	char dir[REGIONHOME_CAP];
 	struct sys_stat st;
 	long fd;
 	int i;
@@ -359,6 +377,8 @@ static long open_or_make(const char *path, int make, int *canonical)
 		fd = sys_call(__NR_open, path, flags, 0);
 		if (fd != -ENOENT || !make)
 			return fd;
+		if (!regionhome_is_owners(path, dir))
+			return -EACCES;
 		fd = sys_call(__NR_open, path, flags | O_CREAT | O_EXCL, 0600);
 		if (fd >= 0 && !sys_call(__NR_fstat, fd, &st) &&
 			(st.mode & 0600) != 0600)
@@ -375,8 +395,10 @@ static int open_checked(const char *path, const struct region_options *opt,
 	struct place *place, long *ret_fd, struct sys_stat *ret_st, char *why,
 	size_t cap)
 {
-	struct sys_stat st;
 	long fd = open_or_make(path, !opt->must_exist, &place->canonical), err;
+	u32 uid = sys_call(__NR_geteuid);
+	char dir[REGIONHOME_CAP];
+	struct sys_stat st;
 
 	if (fd == -ELOOP)
 		return refuse(why, cap, path,
@@ -389,18 +411,21 @@ static int open_checked(const char *path, const struct region_options *opt,
 	if (fd == -EMFILE || fd == -ENFILE)
 		return refuse_for(why, cap, path,
 			"no free file descriptor to open it", fd);
+	if (fd == -EACCES && !regionhome_is_owners(path, dir))
+		return refuse(why, cap, path, PLANTED, -EACCES);
 	if (fd < 0)
 		return refuse_for(why, cap, path,
 			"cannot be opened for reading and writing", fd);
 	err = sys_call(__NR_fstat, fd, &st);
 	if (!err && (st.mode & S_IFMT) != S_IFREG)
 		err = refuse(why, cap, path, "is not a regular file", -EINVAL);
-	else if (!err && !opt->any_owner &&
-		 st.uid != (u32)sys_call(__NR_geteuid) && !(st.mode & 022))
+	else if (!err && !opt->any_owner && st.uid != uid && !(st.mode & 022))
 		err = refuse(why, cap, path,
 			"is owned by another user and not shared (group or "
 			"world writable) on purpose",
 			-EACCES);
+	else if (!err && st.uid != uid)
+		err = check_home(fd, path, why, cap);
 	if (err) {
 		sys_call(__NR_close, fd);
 		return err;
@@ -706,6 +731,8 @@ static long open_to_look(const char *path, struct place *place,
 		return refuse_for(
 			why, cap, path, "cannot be opened for reading", fd);
 	err = sys_call(__NR_fstat, fd, st);
+	if (!err && st->uid != (u32)sys_call(__NR_geteuid))
+		err = check_home(fd, path, why, cap);
 	if (!err)
 		return fd;
 	sys_call(__NR_close, fd);
@@ -753,7 +780,7 @@ int region_check_namespace(const struct region *region, char *why, size_t cap)
 int region_default_path(char *path, size_t cap, char *why, size_t why_cap)
 {
 	u32 uid = sys_call(__NR_geteuid);
-	size_t n = str_add(path, cap, 0, "/dev/shm/ipclift-");
+	size_t n = str_add(path, cap, 0, REGIONHOME_PREFIX);
 	struct sys_stat st;
 	long err;
 

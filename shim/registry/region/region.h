@@ -47,7 +47,8 @@ struct region_options {
  * Errors, each with one line of explanation in why (capacity cap):
  *   -ENOENT    must_exist and no file, or no directory
  *   -ENODATA   must_exist and a file that nobody has made one of yet
- *   -EACCES    owned by somebody else and not shared on purpose
+ *   -EACCES    owned by somebody else and not shared on purpose, or in a
+ *              user's directory that others may write (regionhome.h)
  *   -EINVAL    not a registry: wrong size, magic, sum, or a symbolic link
  *   -EPROTO    another layout version or word size
  *   -ESTALE    made before this boot
