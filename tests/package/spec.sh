@@ -44,6 +44,17 @@ is "the workflow's suites are all but mutate" "$(sed -n 's/^ *- \([a-z ]*\)$/\1/
         grep -v mutate | sort | paste -sd ' ')"
 is "with both compilers" "$(sed -n 's/^ *compiler: //p' \
     "$root/.github/workflows/ci.yml")" "[gcc, clang]"
+# Another CPU: said by the first command, whatever its compiler can do.
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+for cpu in aarch64 x86; do
+    printf '%s\n' '[binaries]' "c = 'cc'" '[host_machine]' "system = 'linux'" \
+        "cpu_family = '$cpu'" "cpu = '$cpu'" "endian = 'little'" >"$work/cross"
+    is "meson refuses $cpu" "$(status meson setup --cross-file "$work/cross" \
+        "$work/$cpu" "$root")" 1
+    is "and says why" "$(grep -c "on x86-64 only, not on linux on $cpu" \
+        "$work/out")" 1
+done
 command -v rpmspec >/dev/null || {
     ((bad == 0)) || exit 1
     echo "read, not parsed: no rpmspec here"
