@@ -125,9 +125,12 @@ int source_check(void)
 struct caller *source_caller(struct requester *r)
 {
 	static __thread struct caller caller;
+	static __thread struct holes holes;
 
 	if (!caller.generation) {
 		caller.region = source.region;
+		holes.fd = source.fd;
+		caller.region.holes = &holes;
 		caller.shm = &source.shm;
 		caller.cred = &r->cred;
 		caller.generation = 1;

@@ -258,7 +258,7 @@ static u32 next_on_page(const u64 *words, u32 from)
 	return word * 64 + __builtin_ctzll(bits);
 }
 
-u32 ids_next(struct caller *c, enum facility f, u32 from)
+static u32 next_in_use(const struct caller *c, enum facility f, u32 from)
 {
 	u32 max = ids_max(c, f);
 	u32 page, at, first = from % IDX_PER_PAGE;
@@ -272,6 +272,44 @@ u32 ids_next(struct caller *c, enum facility f, u32 from)
 			return page * IDX_PER_PAGE + at;
 	}
 	return IDX_MAX;
+}
+
+u32 ids_past_hole(const struct region *r, enum facility f, u32 idx)
+{
+	const u64 stride = SLOT_STRIDE(f), first = SLOTS_OFF((u64)f);
+	u64 at, next;
+
+	if (likely(!r->holes))
+		return idx;
+	while (idx < IDX_MAX) {
+		at = first + idx * stride;
+		next = holes_next(r->holes, at);
+		if (next == at) {
+			/* A slot may lie across two pages. */
+			next = holes_next(r->holes, at + stride - 1);
+			if (next == at + stride - 1)
+				return idx;
+		}
+		if (next >= first + IDX_MAX * stride)
+			break;
+		idx = (u32)((next - first + stride - 1) / stride);
+	}
+	return IDX_MAX;
+}
+
+u32 ids_next(struct caller *c, enum facility f, u32 from)
+{
+	u32 there;
+
+	for (;; from = there) {
+		from = next_in_use(c, f, from);
+		if (from >= IDX_MAX)
+			return IDX_MAX;
+		/* Said to be in use, and a hole: of a damaged bitmap. */
+		there = ids_past_hole(&c->region, f, from);
+		if (likely(there == from))
+			return from;
+	}
 }
 
 /* The highest used idx of a page, or -1. */

@@ -81,6 +81,10 @@ int ids_alloc_locked(
 u32 ids_next_hint(const struct caller *c, enum facility f);
 void ids_free_locked(struct caller *c, enum facility f, u32 idx);
 
+/* The lowest idx >= idx whose slot may be looked at without filling a hole, or
+ * IDX_MAX; idx itself for an application (region_has). */
+u32 ids_past_hole(const struct region *r, enum facility f, u32 idx);
+
 /*
  * The lowest idx in use that is >= from, or IDX_MAX. Touches no hole of the
  * file, however far apart the objects stand; 4,096 words of bitmap at most for

@@ -240,7 +240,8 @@ static const u32 level_start[IDX_LEVELS] = {
 #define MADV_POPULATE_READ 22
 
 /* A page that was never used is a hole, and to read it takes a page of the file
- * system: SIGBUS if that is full. 0 if it cannot be read. */
+ * system: SIGBUS if that is full. 0 if it cannot be read, or is a hole that we
+ * are not to fill. */
 static int present(struct check *k, const void *p)
 {
 	u64 page = region_off(&k->region, p) / SYS_PAGE;
@@ -248,6 +249,9 @@ static int present(struct check *k, const void *p)
 
 	if (k->present_page == page)
 		return 1;
+	if (!region_has(&k->region, region_at(&k->region, page * SYS_PAGE),
+		    SYS_PAGE))
+		return 0;
 	err = sys_call(__NR_madvise, region_at(&k->region, page * SYS_PAGE),
 		SYS_PAGE, MADV_POPULATE_READ);
 	if (err && err != -EINVAL)
@@ -276,7 +280,8 @@ static void check_bitmap_up(struct check *k, u32 f, u32 max_idx)
 	u32 level, word, n = max_idx / 64 + 1;
 
 	for (level = 0; level + 1 < IDX_LEVELS; level++, n = n / 64 + 1)
-		for (word = 0; word < n; word++) {
+		for (word = 0; word < n && k->n_violations < CHECK_MOST;
+			word++) {
 			int full = bitmap_word(k, f, level, word) == ~0ULL;
 			u64 up = bitmap_word(k, f, level + 1, word / 64);
 
@@ -318,10 +323,18 @@ static u32 check_slots(struct check *k, u32 f)
 		check_failed(k, INV_MAX_IDX, "max_idx", max_idx, f);
 		max_idx = IDX_MAX - 1;
 	}
-	for (idx = 0; idx <= max_idx; idx++) {
+	for (idx = 0; idx <= max_idx && k->n_violations < CHECK_MOST; idx++) {
 		int used = bitmap_word(k, f, 0, idx / 64) >> idx % 64 & 1;
+		u32 there = ids_past_hole(&k->region, (enum facility)f, idx);
 		struct slot *s;
 
+		if (there != idx) {
+			if (used)
+				check_failed(
+					k, INV_BITMAP, "idx, bit", idx, used);
+			idx = there - 1;
+			continue;
+		}
 		if (idx % 64 == 0 && !bitmap_word(k, f, 0, idx / 64) &&
 			idx + 64 <= max_idx) {
 			idx += 63;
@@ -414,15 +427,23 @@ static void check_keys(struct check *k, u32 f, u32 n_live)
 		check_failed(k, INV_BUCKETS, "n_buckets", n_buckets, f);
 		return;
 	}
-	for (b = 0; b < n_buckets; b++)
+	for (b = 0; b < n_buckets; b++) {
+		/* All of them are there where nothing is damaged. */
+		if (k->region.holes && !present(k, &buckets[b])) {
+			b |= SYS_PAGE / sizeof(*buckets) - 1;
+			continue;
+		}
 		for (at = buckets[b]; at && n <= n_live;) {
 			u32 idx = IN_LINK(at) - 1;
 			struct slot *s =
 				region_slot(&k->region, f, idx & (IDX_MAX - 1));
 
 			n++;
-			if (idx >= IDX_MAX || !(s->ident & IDENT_LIVE) ||
-				!s->key || !link_is_right(at, s) ||
+			if (idx >= IDX_MAX ||
+				ids_past_hole(&k->region, (enum facility)f,
+					idx) != idx ||
+				!(s->ident & IDENT_LIVE) || !s->key ||
+				!link_is_right(at, s) ||
 				bucket_for(s->key, n_buckets) != b) {
 				check_failed(
 					k, INV_CHAIN, "bucket, idx", b, idx);
@@ -430,7 +451,8 @@ static void check_keys(struct check *k, u32 f, u32 n_live)
 			}
 			at = s->next;
 		}
-	for (; b < n_buckets + 16 && b < IDX_MAX; b++)
+	}
+	for (b = n_buckets; b < n_buckets + 16 && b < IDX_MAX; b++)
 		if (present(k, &buckets[b]) && buckets[b])
 			check_failed(k, INV_BUCKETS, "bucket not in use", b, f);
 	/* A message queue that is unlinked but open lives on without a name. */

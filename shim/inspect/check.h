@@ -107,7 +107,8 @@ struct check;
 typedef void check_report(
 	void *arg, enum invariant which, const char *what, u64 a, u64 b);
 
-/* 0, or the number of violations, each reported (report may be NULL); -ENOMEM
+/* 0, or the number of violations, each reported (report may be NULL), a few
+ * thousand at most of a registry that is nonsense; -ENOMEM
  * without private memory for the heap's map. */
 int check_region(const struct region *region, check_report *report, void *arg);
 
@@ -121,6 +122,9 @@ int check_live(
 
 #define CHECK_SCRATCH 20480u
 #define CHECK_SUMS 32u
+/* After so many violations the rest of a table is not looked at: it is nonsense
+ * throughout, and may be 16,777,216 long. Arbitrary. */
+#define CHECK_MOST 1000u
 
 struct check {
 	struct region region;

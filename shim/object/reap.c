@@ -93,29 +93,36 @@ static u64 record_empty(struct caller *c, u32 idx)
 	return held;
 }
 
+static u64 record_look(struct caller *c, u32 idx, u32 task, u64 least)
+{
+	const struct thread *th = region_thread(&c->region, idx);
+
+	if (!idx || idx == c->thread ||
+		!region_has(&c->region, th, sizeof(*th)) ||
+		(task && th->task != task))
+		return 0;
+	if (th->waiter.state == WAIT_QUEUED && wait_dead(&th->waiter))
+		sleep_remove_dead(c, idx);
+	return held_by(th) > least ? record_empty(c, idx) : 0;
+}
+
 u64 reap_records(struct caller *c, u32 task, u64 least)
 {
 	struct header *h = caller_header(c);
-	u32 high = atom_load_acquire(&h->thread_high), n = high, i, idx = 0;
-	const struct thread *th;
-	u64 held, freed = 0;
+	u32 high = atom_load_acquire(&h->thread_high), n, idx;
+	u64 freed = 0;
 
 	if (caller_enroll(c) || c->n_held || high > N_THREADS)
 		return 0;
-	if (task && high > RECORD_LOOKS) {
-		n = RECORD_LOOKS;
-		idx = atom_add(&h->thread_hint, n) % high;
-	}
 	section_begin(c);
-	for (i = 0; i < n; i++, idx = idx + 1 < high ? idx + 1 : 0) {
-		th = region_thread(&c->region, idx);
-		if (!idx || idx == c->thread || (task && th->task != task))
-			continue;
-		if (th->waiter.state == WAIT_QUEUED && wait_dead(&th->waiter))
-			sleep_remove_dead(c, idx);
-		held = held_by(th);
-		if (held > least)
-			freed += record_empty(c, idx);
+	if (task && high > RECORD_LOOKS) {
+		idx = atom_add(&h->thread_hint, RECORD_LOOKS) % high;
+		for (n = 0; n < RECORD_LOOKS; n++, idx = (idx + 1) % high)
+			freed += record_look(c, idx, task, least);
+	} else {
+		for (idx = 1; (idx = thread_next(&c->region, idx)) < N_THREADS;
+			idx++)
+			freed += record_look(c, idx, task, least);
 	}
 	section_end(c);
 	return freed;

@@ -7,6 +7,7 @@
 #include "inspect/text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -174,6 +175,23 @@ static void on_fault(int signo, siginfo_t *si, void *context)
 	_exit(EXIT_FAILED);
 }
 
+/* A descriptor of the mapped file, by which its holes are known: for as long as
+ * the command runs. */
+static void know_holes(const char *path)
+{
+	static struct holes holes = {.fd = -1};
+	struct stat st;
+
+	caller.region.holes = NULL;
+	if (holes.fd >= 0)
+		close(holes.fd);
+	holes = (struct holes){.fd = open(path,
+				       O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
+					       O_NOCTTY | O_CLOEXEC)};
+	if (holes.fd >= 0 && !fstat(holes.fd, &st) && registry_is_file(&st))
+		caller.region.holes = &holes;
+}
+
 static struct caller *begin(const char *path, u64 patience_ns)
 {
 	static struct cred cred = {.euid = ~0u};
@@ -190,6 +208,7 @@ static struct caller *begin(const char *path, u64 patience_ns)
 	caller.generation = 1;
 	caller.stuck = stuck;
 	caller.patience_ns = patience_ns;
+	know_holes(path);
 	caller_refresh(&caller);
 	return &caller;
 }
@@ -302,6 +321,7 @@ int registry_copy_again(void)
 
 	unmap();
 	if (!region_copy(&caller.region, open_path, why, sizeof(why))) {
+		know_holes(open_path);
 		caller_refresh(&caller);
 		return 0;
 	}

@@ -10,9 +10,10 @@
  * round changes one to four fields of a copy (mutate.h) and lets every target
  * meet it: the read commands, check, those that change or remove something, for
  * root of its own and of another user, the mount, of which all files are read,
- * and a program that makes every call (client.c). WHAT: command, mount,
+ * and a program that makes every call (client.c). Registries that say that
+ * all of them is in use (shape.h) come first. WHAT: shape, command, mount,
  * client, save. None may be ended by a signal, run for longer than the
- * deadline, or make the file grow.
+ * deadline, or make the file grow or itself large.
  *
  * The numbers are printed as a table, and for each fault the seed of its round
  * and what was changed. --seed with --count 1 does that round again, --keep
@@ -42,12 +43,15 @@
 #include "filled.h"
 #include "mutate.h"
 #include "savedamage.h"
+#include "shape.h"
 
 /* Seconds; arbitrary: a command takes some milliseconds, or one or two seconds
  * where it waits for locks. */
 #define DEADLINE 15
 /* What a file may grow by: what a program makes in it. Arbitrary. */
 #define GROWTH (16 << 20)
+/* And what may be in memory of a process beside the file. Arbitrary. */
+#define MEMORY (256 << 20)
 #define FAULTS_SHOWN 40
 #define NOBODY 65534
 #define NAME_CAP 1024
@@ -172,15 +176,21 @@ static long cpu_ticks(pid_t pid)
 	return u + s;
 }
 
+/* What the last process that was waited for had in memory, bytes at most. */
+static long long memory_most;
+
 /* Of a child of ours: its status, or -1 at the deadline. */
 static int wait_until(pid_t pid, double deadline)
 {
 	long nap = 200000;
+	struct rusage used;
 	int status;
 
 	for (;;) {
-		if (waitpid(pid, &status, WNOHANG) == pid)
+		if (wait4(pid, &status, WNOHANG, &used) == pid) {
+			memory_most = used.ru_maxrss * 1024LL;
 			return status;
+		}
 		if (now_ms() > deadline)
 			return -1;
 		nanosleep(&(struct timespec){0, nap}, NULL);
@@ -268,6 +278,7 @@ static enum outcome run(char *const *argv, const char *registry,
 
 static struct damage damages[4];
 static int n_damages;
+static int shape = N_SHAPES; /* none; else in place of damages */
 static char save_damage[160];
 
 /* A copy with the damage of this round's seed. */
@@ -281,10 +292,22 @@ static void damaged_copy(const char *path, uint64_t round)
 		rng_next(&r);
 	filled_put(path);
 	base = filled_map(path);
+	if (shape < N_SHAPES) {
+		shape_make(base, (enum shape)shape);
+		munmap(base, REGION_SIZE);
+		return;
+	}
 	n_damages = rng_below(&r, 2) ? 1 : 1 + (int)rng_below(&r, 4);
 	for (i = 0; i < n_damages; i++)
 		damage_one(&places, base, &r, &damages[i]);
 	munmap(base, REGION_SIZE);
+}
+
+/* Has the file grown by more than it may, or the process that looked? */
+static int has_grown(const char *path, long long before, long long by)
+{
+	return blocks_of(path) - before > by ||
+	       memory_most > 2 * before + by + MEMORY;
 }
 
 static void note(enum target t, enum outcome o, uint64_t round)
@@ -297,7 +320,9 @@ static void note(enum target t, enum outcome o, uint64_t round)
 		return;
 	printf("seed %llu: %s %s:", (unsigned long long)(seed + round),
 		target_names[t], outcome_names[o]);
-	if (t == T_RESTORE)
+	if (shape < N_SHAPES)
+		printf(" all in use: %s", shape_names[shape]);
+	else if (t == T_RESTORE)
 		printf(" %s", save_damage);
 	for (i = 0; t != T_RESTORE && i < n_damages; i++)
 		printf(" %s at %#llx %#llx -> %#llx", damages[i].field->name,
@@ -376,7 +401,7 @@ static void run_commands(const char *path, uint64_t round)
 		o = run(argv, path, NULL, err);
 		if (t == T_REGISTRIES)
 			unlink(link_name);
-		if (o < O_CAUGHT && blocks_of(path) - before > GROWTH)
+		if (o < O_CAUGHT && has_grown(path, before, GROWTH))
 			o = O_GROWS;
 		note((enum target)t, o, round);
 		/* A hang or growth once is enough. */
@@ -403,7 +428,7 @@ static void run_client(const char *path, uint64_t round)
 		setenv("IPCLIFT_LEASE", "msg,mq", 1);
 	o = run(argv, path, shim, err);
 	unsetenv("IPCLIFT_LEASE");
-	if (o < O_CAUGHT && blocks_of(path) - before > 2 * GROWTH)
+	if (o < O_CAUGHT && has_grown(path, before, 2 * GROWTH))
 		o = O_GROWS;
 	note(T_CLIENT, o, round);
 	unlink(err);
@@ -504,7 +529,7 @@ static void run_mount(const char *path, uint64_t round)
 	umount2(dir, MNT_DETACH);
 	kill(reader, SIGKILL);
 	waitpid(reader, NULL, 0);
-	if (o < O_CAUGHT && blocks_of(path) - grown > 2 * GROWTH)
+	if (o < O_CAUGHT && has_grown(path, grown, 2 * GROWTH))
 		o = O_GROWS;
 	note(T_MOUNT, o, round);
 	rmdir(dir);
@@ -628,11 +653,37 @@ static void one_round(uint64_t round, int job)
 	}
 }
 
-static void worker(int job)
+/* Root's own, and another user's (give_away). */
+static void all_shapes(int job, int jobs)
+{
+	char path[NAME_CAP];
+	uint64_t whose;
+
+	snprintf(path, sizeof(path), "%s/job-%d", work, job);
+	for (shape = job; shape < N_SHAPES; shape += jobs) {
+		for (whose = 0; whose < 3; whose += 2) {
+			damaged_copy(path, whose);
+			run_commands(path, whose);
+			remove_registry(path);
+		}
+		damaged_copy(path, 0);
+		run_client(path, 0);
+		remove_registry(path);
+		damaged_copy(path, 0);
+		if (mounter)
+			run_mount(path, 0);
+		remove_registry(path);
+	}
+	shape = N_SHAPES;
+}
+
+static void worker(int job, int jobs)
 {
 	uint64_t round;
 
-	for (;;) {
+	if (wanted("shape"))
+		all_shapes(job, jobs);
+	while (strcmp(only, "shape") != 0) {
 		round = __atomic_fetch_add(&shared->next, 1, __ATOMIC_RELAXED);
 		if (count ? round >= count : now_ms() > end_ms)
 			return;
@@ -723,7 +774,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < jobs; i++)
 		if (fork() == 0) {
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			worker(i);
+			worker(i, jobs);
 			exit(0);
 		}
 	while (wait(&status) > 0)

@@ -627,23 +627,49 @@ static void let_go(struct lock *lock)
 		lock->word = SYS_OWNER_DIED | SYS_WAITERS;
 }
 
-/* All that a thread may hold: found by their pages, of which only those that
- * were copied are there. */
-static void let_all_go(const struct region *r)
+/* The locks of n rows of a table, the first one's at `at`; in holes of the file
+ * they are free. */
+static void let_rows_go(
+	const struct region *r, struct holes *holes, u64 at, u64 stride, u64 n)
+{
+	const u64 first = at, end = at + n * stride;
+	u64 next;
+
+	while (at < end) {
+		next = holes_next(holes, at);
+		if (next >= end)
+			break;
+		if (next != at) {
+			at = first +
+			     (next - first + stride - 1) / stride * stride;
+			continue;
+		}
+		let_go((struct lock *)(void *)(r->base + at));
+		at += stride;
+	}
+}
+
+/* All that a thread may hold. */
+static void let_all_go(const struct region *r, long fd)
 {
 	struct header *h = region_header(r);
-	u32 f, i;
+	struct holes holes = {.fd = (int)fd};
+	u64 n;
+	u32 f;
 
 	for (f = 0; f < N_FAC; f++)
 		let_go(&h->fac_lock[f].lock);
 	let_go(&h->repair_lock.lock);
 	let_go(&h->control_lock.lock);
 	let_go(&h->heap.lock);
-	for (i = 0; i < N_TASKS; i++)
-		let_go(&region_task(r, i)->lock);
-	for (f = 0; f < N_FAC; f++)
-		for (i = 0; i <= h->ids[f].max_idx && i < IDX_MAX; i++)
-			let_go(&region_slot(r, (enum facility)f, i)->lock);
+	let_rows_go(r, &holes, TASKS_OFF + offsetof(struct task, lock),
+		sizeof(struct task), N_TASKS);
+	for (f = 0; f < N_FAC; f++) {
+		n = (u64)h->ids[f].max_idx + 1;
+		let_rows_go(r, &holes,
+			SLOTS_OFF((u64)f) + offsetof(struct slot, lock),
+			SLOT_STRIDE(f), n < IDX_MAX ? n : IDX_MAX);
+	}
 }
 
 /* What is there of the region: holes are not read, so none is filled. */
@@ -706,7 +732,7 @@ static long look_at(struct region *region, long fd, const char *path, int copy,
 	/* Nothing beside the file is touched either. */
 	region->path = "";
 	if (copy)
-		let_all_go(region);
+		let_all_go(region, fd);
 	return 0;
 }
 

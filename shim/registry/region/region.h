@@ -13,6 +13,7 @@
 #include "base/atom.h"
 #include "base/sys.h"
 #include "registry/layout.h"
+#include "registry/region/holes.h"
 
 struct region {
 	char *base;    /* NULL = not mapped */
@@ -23,6 +24,7 @@ struct region {
 	 * known. And which file that was. */
 	const char *path;
 	u64 dev, ino;
+	struct holes *holes; /* of who looks and keeps off them; else NULL */
 };
 
 #define REGION_NAME_CAP 1024u
@@ -157,6 +159,14 @@ static inline int region_is_there(const void *p)
 
 	region_there(p, 1, &there);
 	return there & 1;
+}
+
+/* May so many bytes, inside the region, be read without filling a hole? Always
+ * 1 for an application. */
+static inline int region_has(const struct region *r, const void *p, u64 size)
+{
+	return likely(!r->holes) ||
+	       holes_have(r->holes, (u64)((const char *)p - r->base), size);
 }
 
 /* For who walks along what may be holes, whatever the header says of it: the

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+/*
+ * See shape.h.
+ */
+#include "shape.h"
+
+#include <string.h>
+
+#include "registry/layout.h"
+
+const char *const shape_names[N_SHAPES] = {
+	"bitmap", "ready", "buckets", "threads", "heap", "all"};
+
+static void use_each_idx(char *base, struct id_table *t, uint64_t f)
+{
+	memset(base + BITMAP_OFF(f), 0xff, IDX_MAX / 8);
+	memset(t->pages, 0xff, sizeof(t->pages));
+	t->max_idx = IDX_MAX - 1;
+	t->in_use = IDX_MAX;
+}
+
+void shape_make(char *base, enum shape shape)
+{
+	struct header *h = (struct header *)(void *)base;
+	uint64_t f;
+
+	for (f = 0; f < N_FAC; f++) {
+		struct id_table *t = &h->ids[f];
+
+		if (shape == SHAPE_BITMAP || shape == SHAPE_ALL)
+			use_each_idx(base, t, f);
+		if (shape == SHAPE_READY || shape == SHAPE_ALL) {
+			t->slots_ready = IDX_MAX;
+			t->max_idx = IDX_MAX - 1;
+		}
+		if (shape == SHAPE_BUCKETS || shape == SHAPE_ALL) {
+			t->n_buckets = IDX_MAX;
+			t->n_keys = IDX_MAX;
+		}
+	}
+	if (shape == SHAPE_THREADS || shape == SHAPE_ALL)
+		h->thread_high = N_THREADS;
+	if (shape == SHAPE_HEAP || shape == SHAPE_ALL)
+		h->heap.bump = h->heap.reserved = h->heap.used = HEAP_END;
+}
