@@ -6,8 +6,8 @@
 #include "base/file.h"
 #include "entry/cookie.h"
 #include "entry/notify_thread.h"
+#include "mq/mqasked.h"
 #include "mq/mqpending.h"
-#include "mq/mqueue.h"
 
 #define SIGEV_THREAD 2
 #define SI_MESGQ (-3)
@@ -43,27 +43,25 @@ struct sys_siginfo {
 	u64 rest[12];
 };
 
-/* Only what this process has asked for: whoever may write the registry can have
- * written it there. */
-static void deliver_signal(const struct mq_pending *m)
-{
-	struct sys_siginfo info = {.signo = m->signo,
-		.code = SI_MESGQ,
-		.pid = m->sender_pid,
-		.uid = m->sender_uid,
-		.value = m->value};
-
-	if (mq_notify_asked((u32)m->signo))
-		sys_call(__NR_rt_sigqueueinfo, m->pid, m->signo, &info);
-}
-
+/* What this process has asked for: whoever may write the registry can have
+ * written anything there. */
 static void deliver(const struct mq_pending *m)
 {
-	if (m->how == SIGEV_THREAD)
-		cookie_send((int)m->sock, m->sock_ino, m->cookie,
+	struct mq_notify n;
+	struct sys_siginfo info = {.code = SI_MESGQ,
+		.pid = m->sender_pid,
+		.uid = m->sender_uid};
+
+	if (!mqasked_take(notify_thread.pid, m->stamp, &n))
+		return;
+	if (n.how == SIGEV_THREAD) {
+		cookie_send((int)n.sock, n.sock_ino, n.cookie,
 			m->signo == MQ_COOKIE_WOKEN);
-	else
-		deliver_signal(m);
+		return;
+	}
+	info.signo = (s32)n.signo;
+	info.value = n.value;
+	sys_call(__NR_rt_sigqueueinfo, notify_thread.pid, n.signo, &info);
 }
 
 static void run(void *arg)

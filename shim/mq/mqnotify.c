@@ -15,7 +15,8 @@
  *
  * So it does in a registry that others may write: they could write there which
  * signal goes to whom, and have it sent with the rights of who sends a message,
- * or of the mount. A process sends itself only signals that it has asked for.
+ * or of the mount. What a process sends itself there is what it has asked for,
+ * as it remembers that itself (mqasked.h).
  *
  * SIGEV_THREAD: the registrant's helper thread (entry/mq.c) waits as a sleeper
  * of wait.h does, and is granted. With a socket instead of a function, the
@@ -32,6 +33,7 @@
  */
 #include <linux/signal.h>
 #include "base/file.h"
+#include "mq/mqasked.h"
 #include "mq/mqpending.h"
 #include "mq/mqueue.h"
 #include "object/sleep.h"
@@ -166,9 +168,13 @@ static void note_pending(struct caller *c, u32 number)
 /* The registrant takes it back. */
 static void take_back(struct caller *c, struct mqueue *q)
 {
+	struct mq_notify asked;
+
 	drop(c, q);
-	if (q->notify.how != SIGEV_THREAD || q->notify.thread)
+	if (q->notify.how != SIGEV_THREAD || q->notify.thread) {
+		mqasked_take(c->pid, q->notify.stamp, &asked);
 		return;
+	}
 	q->notify.signo = MQ_COOKIE_REMOVED;
 	note_pending(c, mqpending_send(c, &q->notify));
 }
@@ -193,20 +199,6 @@ struct sys_siginfo {
 };
 _Static_assert(sizeof(struct sys_siginfo) == 128, "siginfo size");
 
-/* Signals that this process has registered for, a bit each; a fork child finds
- * its parent's. */
-static u64 asked;
-
-static u64 signal_bit(u32 signo)
-{
-	return 1ULL << ((signo - 1) & 63);
-}
-
-int mq_notify_asked(u32 signo)
-{
-	return (atom_load_relaxed(&asked) & signal_bit(signo)) != 0;
-}
-
 /* May somebody else have written what stands in the registry? Its mode is
  * asked for each time: its owner may share it at any moment. */
 static int others_write(const struct caller *c)
@@ -220,12 +212,20 @@ static int others_write(const struct caller *c)
 	       (st.uid != euid || (st.mode & 022));
 }
 
+/* Of what this process does not remember, or another one is to be sent, the
+ * registry is believed where nobody else may write it. */
 static int send_signal(
 	struct caller *c, const struct mq_notify *n, struct sys_siginfo *info)
 {
-	if (n->pid == c->pid ? !mq_notify_asked(n->signo) : others_write(c))
+	struct mq_notify asked = *n;
+	int known = n->pid == c->pid && mqasked_take(n->pid, n->stamp, &asked);
+
+	if (known ? asked.how != SIGEV_SIGNAL : others_write(c))
 		return -EPERM;
-	return (int)sys_call(__NR_rt_sigqueueinfo, n->pid, n->signo, info);
+	info->signo = (s32)asked.signo;
+	info->value = asked.value;
+	return (int)sys_call(
+		__NR_rt_sigqueueinfo, n->pid, asked.signo, info);
 }
 
 void mq_notify_tell(struct caller *c, struct mqueue *q)
@@ -297,9 +297,6 @@ static int arm(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 		.notify_thread = ev->notify_thread,
 		.stamp = atom_add(&caller_header(c)->stamp, 1),
 	};
-	if (ev->how == SIGEV_SIGNAL)
-		__atomic_fetch_or(
-			&asked, signal_bit(ev->signo), __ATOMIC_RELAXED);
 	if (ev->by_socket) {
 		q->notify.signo = MQ_COOKIE_WOKEN;
 		q->notify.sock = (u32)ev->sock;
@@ -307,6 +304,8 @@ static int arm(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 		__builtin_memcpy(
 			q->notify.cookie, ev->cookie, sizeof(q->notify.cookie));
 	}
+	if (ev->how == SIGEV_SIGNAL || ev->by_socket)
+		mqasked_put(&q->notify);
 	if (by_thread) {
 		w->slot_idx = region_slot_idx(&c->region, FAC_MQ, d->s);
 		w->facility = FAC_MQ;

@@ -392,8 +392,6 @@ int mq_notify_fire(struct caller *c, struct mqueue *q);
 /* Send the signal, or leave it to the notification thread, which mq_notify_end
  * waits for. */
 void mq_notify_tell(struct caller *c, struct mqueue *q);
-/* Has this process ever registered for this signal? */
-int mq_notify_asked(u32 signo);
 /* When the lock is released. */
 void mq_notify_end_slow(struct caller *c);
 static inline void mq_notify_end(struct caller *c)

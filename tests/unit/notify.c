@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "mq/mqasked.h"
 #include "mq/mqueue.h"
 #include "object/sidefile.h"
 #include "unit.h"
@@ -110,10 +111,94 @@ Test(notify, no_link_is_followed_to_a_fifo)
 	rmdir(path);
 }
 
-Test(notify, nor_one_to_itself_that_it_has_not_asked_for)
+/* What came of a registration of our own for SIGUSR1 with a value of 7 that
+ * somebody changed by `damage`. */
+static siginfo_t told(mode_t mode, void (*damage)(struct mq_notify *n))
 {
-	cr_expect_eq(mq_notify_asked(SIGKILL), 0);
-	redirected(0600);
-	cr_expect_eq(mq_notify_asked(SIGUSR1), 1);
-	cr_expect_eq(mq_notify_asked(SIGKILL), 0);
+	const struct mq_event ev = {.signo = SIGUSR1, .value = 7};
+	const struct mq_limits_attr attr = {5, 64};
+	const struct timespec none = {0, 0};
+	siginfo_t info = {0};
+	struct mq_desc d;
+	sigset_t set;
+	int fd;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGUSR2);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	fd = open(me.region.path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+	cr_assert_geq(fd, 0);
+	fchmod(fd, mode);
+	close(fd);
+	cr_assert_geq(mqueue_open(&me, "n", 1, MQ_O_RDWR | MQ_O_CREAT, 0600,
+			      &attr, &d),
+		0);
+	cr_assert_eq(mq_set_notify(&me, &d, &ev), 0);
+	damage(&((struct mqueue *)mq_body(&me, d.s))->notify);
+	cr_assert_eq(mqueue_send(&me, &d, "x", 1, 0, NULL), 0);
+	if (sigtimedwait(&set, &info, &none) < 0)
+		info.si_signo = 0;
+	mqueue_unlink(&me, "n", 1);
+	close(d.fd);
+	mq_closed(&me, &d);
+	unlink(me.region.path);
+	return info;
+}
+
+static void nothing(struct mq_notify *n)
+{
+	(void)n;
+}
+
+static void other_value(struct mq_notify *n)
+{
+	n->value = 0xdeadbeef;
+	n->signo = SIGUSR2;
+}
+
+/* As if it were one that was told long ago. */
+static void other_stamp(struct mq_notify *n)
+{
+	n->stamp--;
+}
+
+Test(notify, what_a_process_is_told_is_what_it_has_asked_for)
+{
+	const mode_t modes[] = {0600, 0660, 0606};
+	siginfo_t info;
+	size_t i;
+
+	for (i = 0; i < 3; i++) {
+		info = told(modes[i], nothing);
+		cr_expect_eq(info.si_signo, SIGUSR1);
+		cr_expect_eq(info.si_value.sival_int, 7);
+		info = told(modes[i], other_value);
+		cr_expect_eq(info.si_signo, SIGUSR1);
+		cr_expect_eq(info.si_value.sival_int, 7);
+	}
+	cr_expect_eq(told(0660, other_stamp).si_signo, 0);
+}
+
+/* A registration that was taken back is forgotten, too, and the oldest of more
+ * than there is space for. */
+Test(notify, what_is_over_is_not_remembered)
+{
+	struct mq_notify n = {.how = SIGEV_SIGNAL, .signo = SIGUSR1, .pid = 7};
+	struct mq_notify got;
+	u64 i;
+
+	for (i = 1; i <= MQASKED_MOST + 3; i++) {
+		n.stamp = i;
+		n.value = 2 * i;
+		mqasked_put(&n);
+	}
+	for (i = 1; i <= 3; i++)
+		cr_expect_eq(mqasked_take(7, i, &got), 0);
+	cr_expect_eq(mqasked_take(8, 4, &got), 0, "of another process");
+	for (i = 4; i <= MQASKED_MOST + 3; i++) {
+		cr_expect_eq(mqasked_take(7, i, &got), 1);
+		cr_expect_eq(got.value, 2 * i);
+		cr_expect_eq(mqasked_take(7, i, &got), 0, "once");
+	}
 }
