@@ -276,24 +276,104 @@ static int is_among(const u32 *pids, unsigned n, u32 pid)
 	return i < n;
 }
 
-/* How many processes beside these have the file mapped. */
-static unsigned count_mapped(const char *path, const u32 *pids, unsigned n_pids)
+/* Which files processes share in memory, as far as we may see that: of a list of
+ * registries taken once, since it is each process's maps. */
+static struct shared_file {
+	u32 pid;
+	char *path;
+} * shared_files;
+static size_t n_shared_files;
+static int shared_for_good, shared_taken;
+
+void home_look_once(void)
 {
-	char line[PATH_MAX + 1];
-	unsigned n = 0;
+	shared_for_good = 1;
+}
+
+static void forget_shared(void)
+{
+	while (n_shared_files)
+		free(shared_files[--n_shared_files].path);
+	free(shared_files);
+	shared_files = NULL;
+}
+
+/* In steps of powers of two. One file has many parts mapped, in a row. */
+static void add_shared(u32 pid, const char *path)
+{
+	const size_t n = n_shared_files;
+	struct shared_file *more;
+
+	if (n && shared_files[n - 1].pid == pid &&
+		!strcmp(shared_files[n - 1].path, path))
+		return;
+	if (!(n & (n - 1))) {
+		more = realloc(shared_files, (n ? 2 * n : 1) * sizeof(*more));
+		if (!more)
+			return;
+		shared_files = more;
+	}
+	shared_files[n] = (struct shared_file){pid, strdup(path)};
+	n_shared_files += shared_files[n].path != NULL;
+}
+
+static void take_shared_of(const char *pid)
+{
+	char name[64], *line = NULL, perms[8];
+	size_t cap = 0;
+	int at;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%.20s/maps", pid);
+	f = fopen(name, "re");
+	while (f && getline(&line, &cap, f) > 0) {
+		line[strcspn(line, "\n")] = 0;
+		at = 0;
+		if (sscanf(line, "%*s %7s %*s %*s %*s %n", perms, &at) == 1 &&
+			at && perms[3] == 's' && line[at] == '/')
+			add_shared((u32)atoi(pid), line + at);
+	}
+	free(line);
+	if (f)
+		fclose(f);
+}
+
+static void take_shared(void)
+{
 	struct dirent *e;
 	DIR *proc;
 
-	if (!realpath(path, line))
-		return 0;
-	strcat(line, "\n");
+	if (shared_for_good && shared_taken)
+		return;
+	shared_taken = 1;
+	forget_shared();
 	proc = opendir("/proc");
 	while (proc && (e = readdir(proc)))
-		if (isdigit((unsigned char)e->d_name[0]) &&
-			!is_among(pids, n_pids, (u32)atoi(e->d_name)))
-			n += proc_mentions(e->d_name, "maps", line);
+		if (isdigit((unsigned char)e->d_name[0]))
+			take_shared_of(e->d_name);
 	if (proc)
 		closedir(proc);
+}
+
+/* How many processes beside these have the file mapped. */
+static unsigned count_mapped(const char *path, const u32 *pids, unsigned n_pids)
+{
+	char full[PATH_MAX];
+	unsigned n = 0;
+	size_t i;
+	u32 last = 0;
+
+	if (!realpath(path, full))
+		return 0;
+	take_shared();
+	for (i = 0; i < n_shared_files; i++) {
+		if (shared_files[i].pid == last ||
+			strcmp(shared_files[i].path, full) != 0 ||
+			is_among(pids, n_pids, shared_files[i].pid))
+			continue;
+		last = shared_files[i].pid;
+		n++;
+	}
 	return n;
 }
 

@@ -58,6 +58,10 @@ unsigned home_count_users(const char *path);
  * table is not where ours is. */
 unsigned home_count_mapped(const char *path);
 
+/* Those two, from now on, by one look at the processes: for who asks of many
+ * registries, which anybody can make. */
+void home_look_once(void);
+
 /* 1 if a process stands in the file's task table or has it mapped; with
  * or_may also if one was started with its name in the environment. */
 int home_in_use(const char *path, int or_may);

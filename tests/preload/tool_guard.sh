@@ -182,6 +182,19 @@ for to in "restore $work/kept" "create new"; do
     is "which is said" "$(grep -c "not its owner.s alone" "$work/err")" 1
 done
 rm -r /dev/shm/ipclift-40003
+# Registries that anybody makes by the thousand: each process is looked at once.
+if [[ -x $(command -v strace) ]]; then
+    looks() { # at our own maps
+        strace -fe trace=open,openat "$ipclift" registries 2>&1 |
+            grep -c "\"/proc/$BASHPID/maps"
+    }
+    for i in {1..20}; do
+        cp --sparse=always "$work/word" "/dev/shm/many$i"
+    done
+    is "all are listed" "$("$ipclift" registries | grep -c /many)" 20
+    is "at one look at each process" "$(looks)" 1
+    rm /dev/shm/many*
+fi
 # A link in place of one.
 mkdir "$work/elsewhere"
 make "$work/elsewhere/linked"
