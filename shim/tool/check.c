@@ -57,8 +57,9 @@ static json_object *find_faults(struct caller *c, int *ret_quiet)
 
 	*ret_quiet = n == 0;
 	/* Somebody else's: no lock is taken, so what the copy caught in the
-	 * middle is only a fault if the next has it too. */
-	for (i = 0; c->detached && n > 0 && i < COPIES; i++) {
+	 * middle is only a fault if the next has it too: not of so many. */
+	for (i = 0; c->detached && n > 0 && n < (int)CHECK_MOST && i < COPIES;
+		i++) {
 		usleep(LOOK_PAUSE_US);
 		if (registry_copy_again())
 			break;
