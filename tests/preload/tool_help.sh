@@ -35,6 +35,8 @@ for command in $commands; do
     "$ipclift" "$command" --help >/dev/null || fail "$command --help"
     "$ipclift" "$command" -h | cmp -s - <("$ipclift" "$command" --help) ||
         fail "$command -h"
+    "$ipclift" help "$command" | cmp -s - <("$ipclift" "$command" --help) ||
+        fail "help $command"
     grep -q "^\.\(SS\|BR\|BI\) \"\{0,1\}ipclift $command" "$here/ipclift.1" ||
         fail "$command is not in the manual page"
     complete_words "" | grep -qx -- "$command" || fail "$command is not completed"
