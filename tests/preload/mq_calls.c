@@ -278,6 +278,7 @@ static void flags(void)
 {
 	struct mq_attr attr = {.mq_flags = O_NONBLOCK};
 	struct flock lock = {.l_type = F_WRLCK};
+	int copy;
 
 	t_story("flags and locks");
 	SHOW(fcntl(q, F_GETFL));
@@ -318,6 +319,16 @@ static void flags(void)
 	SHOW(flock(q, LOCK_UN));
 	SHOW(fcntl(q, F_GET_SEALS));
 	SHOW(fcntl(q, F_ADD_SEALS, 1));
+	SHOW(fcntl(q, F_GETSIG));
+	SHOW(fcntl(q, F_SETSIG, 65));
+	SHOW(fcntl(q, F_SETSIG, -1));
+	SHOW(fcntl(q, F_SETSIG, SIGUSR2));
+	copy = dup(q);
+	SHOW(fcntl(q, F_GETSIG));
+	SHOW(fcntl(copy, F_GETSIG));
+	SHOW(close(copy));
+	SHOW(fcntl(reader, F_GETSIG));
+	SHOW(fcntl(q, F_SETSIG, 0));
 	SHOW(fcntl(q, F_GETSIG));
 	SHOW(fcntl(q, F_GETPIPE_SZ));
 	SHOW(fcntl(q, 9999));

@@ -84,6 +84,7 @@ static void entry_set(struct fd_entry *e, u64 ident, u32 info, u64 pos)
 	u64 lo = is.ident, hi = pack(is.info, is.changes);
 
 	e->pos = pos;
+	e->sig = 0;
 	while (!atom_cas16(e, &lo, &hi, ident,
 		pack(info, (u32)(hi >> 32) + 1)))
 		;
@@ -99,6 +100,7 @@ static int entry_note(struct fd_entry *e, u32 changes, u64 ident, u32 info)
 	while ((u32)(hi >> 32) == changes)
 		if (atom_cas16(e, &lo, &hi, ident, pack(info, changes + 1))) {
 			e->pos = 0;
+			e->sig = 0;
 			return 1;
 		}
 	return 0;
@@ -412,10 +414,12 @@ void fd_copied(int fd, int to)
 		return;
 	is = fd_entry_read(from);
 	/* Another thread ends it: what its copy is will be asked. */
-	if (is.info & (FD_MQ | FD_PROC | FD_DIR))
+	if (is.info & (FD_MQ | FD_PROC | FD_DIR)) {
 		entry_set(e, is.ident, is.info, from->pos);
-	else
+		e->sig = from->sig;
+	} else {
 		entry_set(e, 0, FD_UNKNOWN, 0);
+	}
 }
 
 long entry_dup3(long nr, int fd, int to, int flags)

@@ -32,7 +32,7 @@ struct fd_entry {
 	u32 info;    /* 0 = not known */
 	u32 changes; /* how often it was stored */
 	u64 pos;     /* of read(2); FD_PROC: 1 once it was read */
-	u64 pad;
+	u64 sig;     /* of F_SETSIG, which a queue's file keeps and never sends */
 } __attribute__((aligned(16)));
 _Static_assert(__builtin_offsetof(struct fd_entry, ident) ==
 			       __builtin_offsetof(struct mq_number, ident) &&

@@ -41,6 +41,7 @@
 #define F_GET_RW_HINT_OF_FILE 1035
 #define F_SET_RW_HINT_OF_FILE 1036
 #define RW_HINT_MAX 5
+#define SIGNAL_LAST 64
 #define NR_COPY_FILE_RANGE 326
 #define NR_STATX 332
 #define IOCTL_FIONREAD 0x541b
@@ -174,7 +175,13 @@ long entry_fcntl(int fd, int cmd, long arg)
 			(arg & ~(long)O_ASYNC_FLAG) |
 				(e->info & FD_NAMELESS ? 0 : MQ_O_DIRECT));
 	case F_GETSIG:
+		return (long)e->sig;
 	case F_SETSIG:
+		/* The FIFO's says what it is open for: this one is the number's
+		 * and its later copies', not the open file description's. */
+		if ((u32)arg > SIGNAL_LAST)
+			return -EINVAL;
+		e->sig = (u32)arg;
 		return 0;
 	case F_GETPIPE_SZ:
 	case F_SETPIPE_SZ:
