@@ -82,7 +82,7 @@ static void watch_poll(struct polled *p, const void *fds, unsigned long n)
 	if (likely(!fd_used))
 		return;
 	c = process_get(&err);
-	if (!c || n > 1ul << 20 || guard_readable(c, fds, n * sizeof(*at)))
+	if (!c || n > 1ul << 20 || guard_source(c, fds, n * sizeof(*at)))
 		return;
 	for (i = 0; i < n; i++)
 		watch(p, at[i].fd, poll_bits(at[i].events));
@@ -148,7 +148,7 @@ static void watch_set(
 	int at, err;
 	struct caller *c = process_get(&err);
 
-	if (!c || !set || n <= 0 || guard_readable(c, set, (n + 63) / 64 * 8ul))
+	if (!c || !set || n <= 0 || guard_source(c, set, (n + 63) / 64 * 8ul))
 		return;
 	for (at = 0; at < n; at += 64) {
 		word = set[at / 64];
