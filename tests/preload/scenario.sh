@@ -71,6 +71,20 @@ new_registry() {
 	rm -f "$IPCLIFT_REGISTRY"
 }
 
+# others_command: the command and its library where every user reaches them, as
+# $ipclift. Registries by name are in /dev/shm: a script that makes one mounts
+# one of its own before it sources this file.
+others_command() {
+	if [ -z "$public" ]; then
+		public=$(mktemp -d /tmp/app.XXXXXX) || exit 1
+		chmod 0755 "$public"
+	fi
+	mkdir -p "$public/shim/tool"
+	cp "$IPCLIFT_SHIM" "$public/shim/"
+	cp "${IPCLIFT_TOOL:?}" "$public/shim/tool/"
+	ipclift=$public/shim/tool/ipclift
+}
+
 # helper NAME [COMPILER [FLAG...]]: build app_NAME.c (or NAME.c) into
 # $dir/NAME[.COMPILER] and say its path
 helper() {
