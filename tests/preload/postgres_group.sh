@@ -19,11 +19,8 @@ recipe=$here/../../examples/postgresql.txt
 work=$(mktemp -d /tmp/pg.XXXXXX) || exit 1
 server='' held=''
 trap 'kill -9 $held $server 2>/dev/null; rm -rf "$work"; scenario_cleanup' EXIT
-mkdir -p "$work/shim/tool"
-cp "$shim" "$work/shim/"
-cp "${IPCLIFT_TOOL:?}" "$work/shim/tool/"
 chmod -R go+rX "$work"
-ipclift=$work/shim/tool/ipclift
+others_command
 
 as=(setpriv --reuid postgres --regid postgres --init-groups env -C "$work"
 	"PGHOST=$work/data" PGUSER=postgres)

@@ -26,11 +26,7 @@ trap 'kill -9 $server $web 2>/dev/null; rm -rf "$www"; scenario_cleanup' EXIT
 chmod 0755 "$www" "$dir"
 mkdir "$www/cache" "$www/run" "$www/web"
 chown proxy "$www/cache" "$www/run"
-# proxy starts it too, wherever the tree stands.
-mkdir -p "$www/shim/tool"
-cp "$shim" "$www/shim/"
-cp "${IPCLIFT_TOOL:?}" "$www/shim/tool/"
-ipclift=$www/shim/tool/ipclift
+others_command
 for i in 1 2 3 4 5 6 7 8; do
 	head -c $((i * 5000)) /dev/urandom >"$www/web/$i"
 done
