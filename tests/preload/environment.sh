@@ -102,4 +102,24 @@ else
 	echo "skip: no sbcl"
 fi
 check "no object in the kernel, still" [ "$(kernel_objects)" = 0 ]
+
+# ---- a libc in a namespace of its own is not reached (README), but kept out ----
+
+cat >"$dir/dlmopen.py" <<'PY'
+import ctypes, sys
+libc = ctypes.CDLL(None)
+libc.dlmopen.restype = libc.dlsym.restype = ctypes.c_void_p
+handle = libc.dlmopen(ctypes.c_long(-1), b"libc.so.6", 2)
+at = libc.dlsym(ctypes.c_void_p(handle), b"semget")
+sys.exit(ctypes.CFUNCTYPE(*[ctypes.c_int] * 4)(at)(0x7e, 1, 0o1600) < 0)
+PY
+in_the_kernel() {
+	shimmed "$@" && ! made && [ "$(kernel_objects)" = 1 ] && ipcrm -a
+}
+check "dlmopen's libc" in_the_kernel python3 "$dir/dlmopen.py"
+strictly() {
+	"$tool" run --strict -- python3 "$dir/dlmopen.py"
+}
+check "is refused by run --strict" [ "$(strictly; echo $?)" = 1 ]
+check "nothing of it is in the kernel" [ "$(kernel_objects)" = 0 ]
 finish
