@@ -10,10 +10,12 @@
  *
  * dlsym(handle, "semget") on libc's own handle is how FFI libraries call
  * (ctypes.CDLL("libc.so.6"), Fiddle, JNA): it is answered with our function, or
- * half of the program would be in the kernel's world. Left alone: RTLD_NEXT and
- * RTLD_DEFAULT, which the loader answers rightly; a caller that defines the
- * name itself, for it stands behind us and looks for what it wraps; and a libc
- * in a namespace of its own (dlmopen).
+ * half of the program would be in the kernel's world; and so is a preload library
+ * in front of us that wraps a name of ours so (socket_wrapper, uid_wrapper), or
+ * it would pass us by. Left alone: RTLD_NEXT and RTLD_DEFAULT, which the loader
+ * answers rightly; a caller that defines the name itself and stands behind us,
+ * whom we call, and who looks for what it wraps; and a libc in a namespace of its
+ * own (dlmopen).
  */
 #include "base/elf.h"
 #include "entry/process.h"
@@ -106,15 +108,22 @@ static struct object *object_of(uintptr_t address)
 	return best;
 }
 
-/* Is p what libc itself defines by this name? */
-static int is_libcs(const char *name, const void *p)
+/* libc, if p is what it defines by this name; else NULL. */
+static const struct object *libc_of(const char *name, const void *p)
 {
-	struct object *o;
+	const struct object *o;
 
 	for (o = first_object(); o; o = o->next)
 		if (is_library(o) && defined_in(o, name) == p)
-			return defined_in(o, "__libc_start_main") != NULL;
-	return 0;
+			return defined_in(o, "__libc_start_main") ? o : NULL;
+	return NULL;
+}
+
+static int is_behind(const struct object *own, const struct object *o)
+{
+	while (own && own != o)
+		own = own->next;
+	return own != NULL;
 }
 
 typedef void *(*dlsym_fn)(void *, const char *);
@@ -123,13 +132,19 @@ typedef void *(*dlvsym_fn)(void *, const char *, const char *);
 /* Our function in place of p, which is libc's; else p. */
 static void *ours_for(const char *name, void *p, uintptr_t from)
 {
-	struct object *own = own_object(), *caller;
+	const struct object *own = own_object(), *caller, *libc;
 	void *ours = own && p && name ? defined_in(own, name) : NULL;
 
-	if (!ours || p == ours || !is_libcs(name, p))
+	if (!ours || p == ours)
+		return p;
+	libc = libc_of(name, p);
+	if (!libc)
 		return p;
 	caller = object_of(from);
-	return caller && defined_in(caller, name) ? p : ours;
+	if (!caller || !defined_in(caller, name))
+		return ours;
+	/* Behind us, we call it; in front of us, it calls us. */
+	return is_behind(own, caller) || !is_behind(own, libc) ? p : ours;
 }
 
 __attribute__((visibility("hidden"), used)) void *next_dlsym(void)
