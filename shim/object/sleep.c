@@ -160,6 +160,8 @@ static void interrupt_sleep(struct caller *c)
 	c->interrupt = NULL;
 	if (sl->k->restart && (c->signal_flags & SA_RESTART))
 		intr = sl->k->restart;
+	if (sl->k->signalled)
+		sl->k->signalled(c, sl);
 	result = leave_queue(c, sl, intr);
 	/* What one that was stopped is told (wait_stopped): the handler
 	 * decides. */
@@ -265,6 +267,8 @@ static void sleep_loop(struct caller *c, struct sleeper *sl)
 			(err == -EAGAIN &&
 				sleep_pending(c, sl->slot, wait_own(c)->ident)))
 			after_waker_death(c, sl);
+		if (err == -EINTR && sl->k->signalled)
+			sl->k->signalled(c, sl);
 		if (err != -EOWNERDEAD && err != -EAGAIN)
 			/* Stopped and continued: the kernel restarts the call,
 			 * access check, place in the queue and all. */

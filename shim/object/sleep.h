@@ -61,6 +61,9 @@ struct sleep_class {
 	/* A watched word changed, the slice is over, or a spurious wake came.
 	 * In a section, no lock held. NULL if there is nothing to do then. */
 	void (*look_again)(struct caller *c, struct sleeper *sl);
+	/* A signal is to end the sleep: do first what came before it. As
+	 * look_again; may run in front of a signal handler. */
+	void (*signalled)(struct caller *c, struct sleeper *sl);
 	/* The record is final and still ours: the call's result. In a section,
 	 * no lock held; may run in front of a signal handler. */
 	s32 (*finish)(struct caller *c, struct sleeper *sl, s32 result);

@@ -228,6 +228,33 @@ static void class_look_again(struct caller *c, struct sleeper *sl)
 		reap_task(c, gone);
 }
 
+/* The operation fails: unless one who holds something is gone, and its lifeline
+ * has not told. 1 if there was one. */
+static __attribute__((noinline)) int reap_holder(
+	struct caller *c, struct slot *s, u64 ident)
+{
+	struct semset *set;
+	u32 gone;
+
+	if (sem_lock(c, s, ident))
+		return 0;
+	set = sem_body(c, s);
+	gone = set && set->n_adj ? undo_suspect(c, set, 0, TASK_LOOK_NOW) : 0;
+	sem_unlock(c, s);
+	return gone && reap_task(c, gone);
+}
+
+/* A process gives back what it owes before it sends its parent SIGCHLD. The
+ * state is a hint here: who leaves the queue looks at it under the lock. */
+static void class_signalled(struct caller *c, struct sleeper *sl)
+{
+	const struct waiter *w = wait_own(c);
+
+	while (atom_load_relaxed(&w->state) == WAIT_QUEUED &&
+		reap_holder(c, sl->slot, w->ident))
+		;
+}
+
 static s32 class_finish(struct caller *c, struct sleeper *sl, s32 result)
 {
 	(void)c, (void)sl;
@@ -239,6 +266,7 @@ const struct sleep_class sem_sleep_class = {
 	.remove = class_remove,
 	.finish_removal = sem_finish_removal,
 	.look_again = class_look_again,
+	.signalled = class_signalled,
 	.finish = class_finish,
 };
 
@@ -593,22 +621,6 @@ HOT static int op_once(
 		return err;
 	}
 	return sleep_for(c, s, set, r, op);
-}
-
-/* The operation fails: unless one who holds something is gone, and its lifeline
- * has not told. 1 if there was one. */
-static __attribute__((noinline)) int reap_holder(
-	struct caller *c, struct slot *s, u64 ident)
-{
-	struct semset *set;
-	u32 gone;
-
-	if (sem_lock(c, s, ident))
-		return 0;
-	set = sem_body(c, s);
-	gone = set && set->n_adj ? undo_suspect(c, set, 0, TASK_LOOK_NOW) : 0;
-	sem_unlock(c, s);
-	return gone && reap_task(c, gone);
 }
 
 /* After an error: is it worth another try? */
