@@ -36,7 +36,7 @@ enum column_kind {
 	COLUMN_ADDRESS,	 /* u64: "0x7f...", a string */
 	COLUMN_KEY,	 /* s32: "0x0000002a", in the mount only */
 	COLUMN_MODE,	 /* u32: "0644", likewise */
-	COLUMN_PROCESS,	 /* u32, a pid: it and its name, likewise */
+	COLUMN_PROCESS,	 /* u32, a pid; in the mount its name behind it */
 	COLUMN_WORD,	 /* what word() makes of the row: a string, or null */
 };
 

@@ -54,6 +54,8 @@
 
 /* ---- objects ---- */
 
+/* What is said of every kind, in words, is added by tool/view/objects.c; the
+ * numbers of one kind are in its STAT_FIELDs below. */
 const struct column object_columns[] = {
 	{"KIND", "kind", '<', "sem, msg, shm or mq"},
 	{"ID", "label", 's', NULL}, {NULL, "id", 0, "not of mq", COLUMN_NUMBER},
@@ -73,29 +75,26 @@ const struct column object_columns[] = {
 	{NULL, "waiting", 0, "threads asleep on it; not of shm", COLUMN_NUMBER},
 	{NULL, "semvals", 0, "sem: values of the first 16, as words"},
 	{"HOLDS", "holds", 's', NULL},
-	{NULL, "nsems", 0, "sem: semaphores", COLUMN_NUMBER},
+	{.field = "", .kind = COLUMN_INCLUDE, .of = sem_stat_columns},
 	{NULL, "messages", 0, "msg, mq: messages", COLUMN_NUMBER},
 	{NULL, "bytes", 0, "msg, mq: bytes in them", COLUMN_NUMBER},
-	{NULL, "qbytes", 0, "msg: the most bytes", COLUMN_NUMBER},
-	{NULL, "lspid", 0, "msg: process of the last msgsnd", COLUMN_NUMBER},
-	{NULL, "lrpid", 0, "msg: process of the last msgrcv", COLUMN_NUMBER},
-	{NULL, "size", 0, "shm: bytes", COLUMN_NUMBER},
-	{NULL, "nattch", 0, "shm: attachments", COLUMN_NUMBER},
+	{.field = "", .kind = COLUMN_INCLUDE, .of = msg_stat_columns},
+	{.field = "", .kind = COLUMN_INCLUDE, .of = shm_stat_columns},
 	{NULL, "removed", 0, "shm: removed, but attached", COLUMN_BOOL},
 	{NULL, "locked", 0, "shm: SHM_LOCK", COLUMN_BOOL},
-	{NULL, "cpid", 0, "shm: process that made it", COLUMN_NUMBER},
-	{NULL, "lpid", 0, "shm: process of the last shmat or shmdt",
-		COLUMN_NUMBER},
 	{NULL, "maxmsg", 0, "mq: the most messages", COLUMN_NUMBER},
 	{NULL, "msgsize", 0, "mq: bytes of the largest", COLUMN_NUMBER},
 	{NULL, "unlinked", 0, "mq: its name is gone", COLUMN_BOOL}, {0}};
 
-/* What a `stat` file of the mount says: the fields of semid_ds and its kin. */
-#define STAT_FIELD(label, what, type, member)                         \
-	{                                                             \
-		.field = label, .kind = what, .at = AT(type, member), \
-		.name = label                                         \
+/* A line of a `stat` file of the mount: the fields of semid_ds and its kin.
+ * With a meaning it is in what ls and show print as JSON, too. */
+#define STAT_SHOWN(label, what, type, member, meaning)               \
+	{                                                            \
+		.field = label, .about = meaning, .kind = what,      \
+		.at = AT(type, member), .name = label                \
 	}
+#define STAT_FIELD(label, what, type, member) \
+	STAT_SHOWN(label, what, type, member, NULL)
 
 static const struct column object_stat_columns[] = {
 	STAT_FIELD("key", COLUMN_KEY, object_stat, key),
@@ -149,7 +148,8 @@ const struct column sem_sleeper_columns[] = {PID(sem_sleeper),
 	{0}};
 
 const struct column sem_stat_columns[] = {STAT,
-	STAT_FIELD("nsems", COLUMN_U32, sem_stat, nsems),
+	STAT_SHOWN("nsems", COLUMN_U32, sem_stat, nsems,
+		"sem: semaphores"),
 	STAT_FIELD("otime", COLUMN_TIME, sem_stat, otime),
 	STAT_FIELD("ctime", COLUMN_TIME, sem_stat, ctime), {0}};
 
@@ -227,9 +227,12 @@ const struct column lease_columns[] = {PID(lease_view), THREAD(lease_view),
 const struct column msg_stat_columns[] = {STAT,
 	STAT_FIELD("cbytes", COLUMN_U64, msg_stat, cbytes),
 	STAT_FIELD("qnum", COLUMN_U64, msg_stat, qnum),
-	STAT_FIELD("qbytes", COLUMN_U64, msg_stat, qbytes),
-	STAT_FIELD("lspid", COLUMN_PROCESS, msg_stat, lspid),
-	STAT_FIELD("lrpid", COLUMN_PROCESS, msg_stat, lrpid),
+	STAT_SHOWN("qbytes", COLUMN_U64, msg_stat, qbytes,
+		"msg: the most bytes"),
+	STAT_SHOWN("lspid", COLUMN_PROCESS, msg_stat, lspid,
+		"msg: process of the last msgsnd"),
+	STAT_SHOWN("lrpid", COLUMN_PROCESS, msg_stat, lrpid,
+		"msg: process of the last msgrcv"),
 	STAT_FIELD("stime", COLUMN_TIME, msg_stat, stime),
 	STAT_FIELD("rtime", COLUMN_TIME, msg_stat, rtime),
 	STAT_FIELD("ctime", COLUMN_TIME, msg_stat, ctime), {0}};
@@ -266,10 +269,14 @@ const struct column shm_attachment_columns[] = {PID(shm_attachment),
 	COMMAND(shm_attachment, pid), {0}};
 
 const struct column shm_stat_columns[] = {STAT,
-	STAT_FIELD("size", COLUMN_U64, shm_stat, size),
-	STAT_FIELD("nattch", COLUMN_U64, shm_stat, nattch),
-	STAT_FIELD("cpid", COLUMN_PROCESS, shm_stat, cpid),
-	STAT_FIELD("lpid", COLUMN_PROCESS, shm_stat, lpid),
+	STAT_SHOWN("size", COLUMN_U64, shm_stat, size,
+		"shm: bytes"),
+	STAT_SHOWN("nattch", COLUMN_U64, shm_stat, nattch,
+		"shm: attachments"),
+	STAT_SHOWN("cpid", COLUMN_PROCESS, shm_stat, cpid,
+		"shm: process that made it"),
+	STAT_SHOWN("lpid", COLUMN_PROCESS, shm_stat, lpid,
+		"shm: process of the last shmat or shmdt"),
 	STAT_FIELD("atime", COLUMN_TIME, shm_stat, atime),
 	STAT_FIELD("dtime", COLUMN_TIME, shm_stat, dtime),
 	STAT_FIELD("ctime", COLUMN_TIME, shm_stat, ctime), {0}};

@@ -44,12 +44,16 @@ static int is_named(const char *name, const char *word, size_t n)
 static const struct column *find(
 	const struct column *columns, const char *word, size_t n)
 {
-	for (; columns->field; columns++)
-		if ((columns->heading || columns->about) &&
-			(is_named(columns->heading, word, n) ||
-				is_named(columns->field, word, n)))
-			return columns;
-	return NULL;
+	const struct column *found = NULL;
+
+	for (; columns->field && !found; columns++)
+		if (columns->kind == COLUMN_INCLUDE)
+			found = find(columns->of, word, n);
+		else if ((columns->heading || columns->about) &&
+			 (is_named(columns->heading, word, n) ||
+				 is_named(columns->field, word, n)))
+			found = columns;
+	return found;
 }
 
 /* The next of the list, of *ret_n letters; NULL at its end. */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "inspect/rows.h"
 #include "inspect/semview.h"
 #include "shm/shmattach.h"
 #include "tool/registry.h"
@@ -275,7 +276,7 @@ static void add_sem(
 	int known = !sem_brief(c, st->id, &b);
 
 	add_stat(row, &st->object);
-	field_int(row, "nsems", st->nsems);
+	row_add(row, sem_stat_columns, st);
 	field_text(row, "holds", "%u semaphore%s%s%s", st->nsems,
 		st->nsems > 1 ? "s" : "", known ? ":" : "",
 		known ? values_text(&b, 4, st->nsems) : "");
@@ -292,12 +293,10 @@ static void add_msg(json_object *row, const struct msg_stat *st)
 	add_stat(row, &st->object);
 	field_uint(row, "messages", st->qnum);
 	field_uint(row, "bytes", st->cbytes);
-	field_uint(row, "qbytes", st->qbytes);
+	row_add(row, msg_stat_columns, st);
 	field_text(row, "holds", "%llu msg, %s of %s",
 		(unsigned long long)st->qnum, human_bytes(st->cbytes),
 		human_bytes(st->qbytes));
-	field_int(row, "lspid", st->lspid);
-	field_int(row, "lrpid", st->lrpid);
 	field_int(
 		row, "lastpid", st->stime > st->rtime ? st->lspid : st->lrpid);
 	field_time(row, "used", st->stime > st->rtime ? st->stime : st->rtime);
@@ -308,14 +307,11 @@ static void add_shm(json_object *row, const struct shm_stat *st)
 	int dest = (st->mode & SHM_MODE_DEST) != 0;
 
 	add_stat(row, &st->object);
-	field_uint(row, "size", st->size);
-	field_uint(row, "nattch", st->nattch);
+	row_add(row, shm_stat_columns, st);
 	field_bool(row, "removed", dest);
 	field_bool(row, "locked", (st->mode & SHM_MODE_LOCKED) != 0);
 	field_text(row, "holds", "%s, %llu attached%s", human_bytes(st->size),
 		(unsigned long long)st->nattch, dest ? ", removed" : "");
-	field_int(row, "cpid", st->cpid);
-	field_int(row, "lpid", st->lpid);
 	field_int(row, "lastpid", st->lpid);
 	field_time(row, "used", st->atime > st->dtime ? st->atime : st->dtime);
 }

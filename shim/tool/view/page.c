@@ -22,6 +22,7 @@ static const char *type_of(const struct column *f)
 	case COLUMN_S64:
 	case COLUMN_OR_NULL:
 	case COLUMN_PEER:
+	case COLUMN_PROCESS:
 	case COLUMN_AGE:
 		return "number";
 	case COLUMN_BOOL:

@@ -221,16 +221,28 @@ static void add_value(
 			f->kind == COLUMN_AGE ? sys_realtime_sec() - v : v);
 }
 
+static void add_values(json_object *row, const struct column *columns,
+	const void *element, long long i)
+{
+	/* Kinds before COLUMN_INDEX are for whoever makes the row to add. */
+	for (; columns->field; columns++)
+		if (columns->about && (columns->kind >= COLUMN_INDEX ||
+					      columns->kind == COLUMN_BOOL))
+			add_value(row, columns, element, i);
+}
+
+void row_add(
+	json_object *row, const struct column *columns, const void *element)
+{
+	add_values(row, columns, element, 0);
+}
+
 json_object *row_make(
 	const struct column *columns, const void *element, long long i)
 {
 	json_object *row = json_object_new_object();
 
-	/* Those before are for whoever makes the row to add. */
-	for (; columns->field; columns++)
-		if (columns->kind >= COLUMN_INDEX ||
-			columns->kind == COLUMN_BOOL)
-			add_value(row, columns, element, i);
+	add_values(row, columns, element, i);
 	return row;
 }
 

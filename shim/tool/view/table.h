@@ -29,9 +29,12 @@ const char *human_age(double seconds);
  * yellow, 'g' green, 0 back to normal. NO_COLOR turns them off. */
 const char *colour(char which);
 
-/* What the columns find at an element, the i-th of its list, as a row. */
+/* What the columns that have a meaning (`about`) find at an element, the i-th of
+ * its list, as a row; or added to one. */
 json_object *row_make(
 	const struct column *columns, const void *element, long long i);
+void row_add(
+	json_object *row, const struct column *columns, const void *element);
 
 /* Fields of a row. */
 void field_int(json_object *row, const char *field, long long value);
