@@ -275,7 +275,6 @@ HOT static void enqueue(struct caller *c, struct slot *s, struct semset *set,
 	const struct array *a, u32 block_op, int alter)
 {
 	struct waiter *w = wait_own(c);
-	struct header *h = caller_header(c);
 	struct sop *sops = w->sops;
 	u32 i;
 
@@ -290,7 +289,6 @@ HOT static void enqueue(struct caller *c, struct slot *s, struct semset *set,
 	w->slot_idx = region_slot_idx(&c->region, FAC_SEM, s);
 	w->facility = FAC_SEM;
 	w->ident = s->ident;
-	w->stamp = atom_add(&h->stamp, 1);
 	w->since = sys_realtime_sec();
 	w->queue_num = a->sops[0].num;
 	if (a->n == 1)

@@ -24,9 +24,15 @@ enum queue_kind {
 const struct sop *waiter_sops(
 	const struct caller *c, const struct waiter *w, u32 *ret_n);
 
-/* Put the own waiter at the end of its queue, or take any waiter out with a
- * result; part of the current operation. Slot lock held. */
+/*
+ * Put the own waiter into its queue; part of the current operation. Slot lock
+ * held. Here is decided who is let through first: within a queue who stands
+ * nearer to its head, of several queues who has the lower stamp, and the two
+ * must agree (INV_QUEUE). It is the order of arrival, which sem_crash_guard
+ * relies on, too: the first in order is the one that may sleep without a timer.
+ */
 void queue_append(struct caller *c, struct semset *set, struct waiter *w);
+/* Take any waiter out of its queue with a result; likewise. */
 void queue_remove(
 	struct caller *c, struct semset *set, struct waiter *w, s32 result);
 

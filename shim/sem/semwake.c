@@ -56,6 +56,7 @@ HOT void queue_append(struct caller *c, struct semset *set, struct waiter *w)
 	struct wait_queue *q = queue_of(set, w);
 	u32 idx = wait_index(c, w);
 
+	w->stamp = atom_add(&caller_header(c)->stamp, 1);
 	atom_store_release(&w->next, 0);
 	atom_store_release(&w->prev, q->tail);
 	if (q->tail)
