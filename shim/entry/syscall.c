@@ -3,7 +3,8 @@
  * syscall(): the numbers of served calls go to the same functions as the named
  * ones, by the table at the end of this file; everything else is passed to the
  * kernel (arch/CPU/entry.S). To serve one more number takes a row there, and a
- * case in the function of its way.
+ * case in the function of its way: without one, a path or a descriptor goes to
+ * the kernel after all, and an IPC call answers ENOSYS.
  */
 #undef _FILE_OFFSET_BITS
 #include <fcntl.h>
@@ -78,8 +79,10 @@ __attribute__((visibility("hidden"), used)) long syscall_served_msg(
 	case __NR_msgrcv:
 		return process_return(entry_msgrcv(
 			(int)a, (void *)b, (size_t)c, d, (int)e, 0));
-	default:
+	case __NR_msgctl:
 		return process_return(entry_msgctl((int)a, (int)b, (void *)c));
+	default:
+		return process_return(-ENOSYS);
 	}
 }
 
@@ -163,8 +166,11 @@ __attribute__((visibility("hidden"), used)) long syscall_mq(
 	case __NR_mq_notify:
 		ret = entry_mq_notify((int)a, (void *)b, 0);
 		break;
-	default:
+	case __NR_mq_getsetattr:
 		ret = entry_mq_setattr((int)a, (void *)b, (void *)c);
+		break;
+	default:
+		ret = -ENOSYS;
 	}
 	return process_return(ret);
 }
@@ -247,10 +253,12 @@ __attribute__((visibility("hidden"), used)) long syscall_path(
 		if (unlikely(mqdir_is(AT_FDCWD, (char *)a, ret, &at)))
 			return process_return(mqdir_access(&at, (int)b));
 		return process_return(procfs_access((char *)a, (int)b, ret));
-	default: /* faccessat */
+	case __NR_faccessat:
 		if (unlikely(mqdir_is((int)a, (char *)b, ret, &at)))
 			return process_return(mqdir_access(&at, (int)c));
 		return process_return(procfs_access((char *)b, (int)c, ret));
+	default:
+		return process_return(ret);
 	}
 }
 
