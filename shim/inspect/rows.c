@@ -86,8 +86,8 @@ const struct column object_columns[] = {
 	{NULL, "msgsize", 0, "mq: bytes of the largest", COLUMN_NUMBER},
 	{NULL, "unlinked", 0, "mq: its name is gone", COLUMN_BOOL}, {0}};
 
-/* A line of a `stat` file of the mount: the fields of semid_ds and its kin.
- * With a meaning it is in what ls and show print as JSON, too. */
+/* A line of a `stat` file of the mount: the fields of semid_ds and its kin. One
+ * kind's with a meaning are in the JSON of ls and show, too. */
 #define STAT_SHOWN(label, what, type, member, meaning)               \
 	{                                                            \
 		.field = label, .about = meaning, .kind = what,      \
