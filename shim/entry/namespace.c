@@ -109,7 +109,7 @@ void world_made(void)
 	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
 }
 
-void world_joined(int surely, u64 before)
+static void joined(int surely, u64 before)
 {
 	if (surely || own_number() != before)
 		moved();
@@ -142,7 +142,7 @@ static int by_setns(int (*real)(int, int), int fd, int type)
 	before = world_before(may);
 	ret = real(fd, type);
 	if (!ret && may)
-		world_joined(type != 0, before);
+		joined(type != 0, before);
 	notify_thread_resume(paused);
 	return ret;
 }

@@ -69,6 +69,5 @@ void world_return(struct caller *c, struct world *w);
  */
 u64 world_before(int may_move);
 void world_made(void);
-void world_joined(int surely, u64 before);
 
 #endif

@@ -51,7 +51,7 @@ static void report_sums(struct check *k)
 			k->sums[i].b);
 }
 
-void check_lock(
+static void check_lock(
 	struct check *k, const struct lock *lock, const char *what, u64 which)
 {
 	u32 word = atom_load_acquire(&lock->word), tid = word & SYS_TID_MASK;

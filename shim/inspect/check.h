@@ -162,8 +162,6 @@ void check_failed_sum(
 	struct check *k, enum invariant which, const char *what, u64 a, u64 b);
 /* A live block of so many bytes, as asked for. Returns its address or NULL. */
 void *check_block(struct check *k, struct ref ref, u64 size);
-void check_lock(
-	struct check *k, const struct lock *lock, const char *what, u64 which);
 /* A queue of sleepers of one object: links, and that each is queued there. */
 struct check_sleepers {
 	const struct wait_queue *q;
@@ -179,8 +177,8 @@ void check_semset(struct check *k, u32 idx, struct slot *s);
 void check_msgqueue(struct check *k, u32 idx, struct slot *s);
 /* A queue's leases: counts their blocks; `each` then looks at every one that is
  * in use, if that is not NULL. */
-void check_leases(struct check *k, u32 idx, const struct leases *ls, u32 leasing,
-	void (*each)(void *arg, struct lease *l), void *arg);
+void check_leases(struct check *k, u32 idx, const struct leases *ls,
+	u32 leasing, void (*each)(void *arg, struct lease *l), void *arg);
 /* What of the slabs is in no queue's and no thread's hands. Heap lock held. */
 void check_msg_slabs(struct check *k);
 /* The bodies of removed queues that are still to be emptied. */

@@ -241,7 +241,7 @@ static s32 sleep_in(struct caller *c, struct mqueue *q, struct mq_sleep *ms,
 	USDT2(mq_wait, w->slot_idx, !ms->msg);
 	result = sleep_run(c, &ms->sl);
 	USDT2(mq_granted, w->slot_idx, result);
-	/* It is delivered: lease_undelivered. */
+	/* The lease is delivered (object/lease.h). */
 	atom_store_release(&wait_own(c)->lease_mq.off, 0);
 	/* Who closed the last descriptor meanwhile found us asleep here, and
 	 * left the removal to us. While our number is the queue's there is

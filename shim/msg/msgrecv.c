@@ -214,7 +214,7 @@ static s64 receive_wait(struct caller *c, struct slot *s, struct msgqueue *q,
 	USDT3(msg_wait, id, 0, r->want);
 	result = sleep_run(c, &rv.sl);
 	USDT2(msg_granted, id, result);
-	/* It is delivered: lease_undelivered. */
+	/* The lease is delivered (object/lease.h). */
 	atom_store_release(&wait_own(c)->msg.lease.off, 0);
 	return result;
 }
@@ -348,15 +348,15 @@ static __attribute__((noinline)) s64 receive_leased(struct caller *c,
 }
 
 /* Before a message is looked for: 0, or SLEEP_RETRY with the lock released. */
-static __attribute__((noinline)) s64 lease_begin(
-	struct caller *c, struct slot *s, u64 ident, struct msgqueue *q,
-	struct tries *t)
+static __attribute__((noinline)) s64 lease_begin(struct caller *c,
+	struct slot *s, u64 ident, struct msgqueue *q, struct tries *t)
 {
 	const struct task *own = task_own(c);
 	int found;
 
 	/* By which others notice our end. */
-	if (!t->linked && (!atom_load_relaxed(&own->life) || task_suspect(own))) {
+	if (!t->linked &&
+		(!atom_load_relaxed(&own->life) || task_suspect(own))) {
 		lock_release(c, &s->lock);
 		t->linked = 1;
 		task_check_lifeline(c);

@@ -10,10 +10,11 @@
 
 u32 lease_holder;
 
-int lease_undelivered(const struct caller *c, const struct lease *l)
+/* 1 if the call that got it has not returned: the thread's waiter names the
+ * record until then. */
+static int undelivered(const struct caller *c, const struct lease *l)
 {
-	const struct waiter *w =
-		&region_thread(&c->region, l->thread)->waiter;
+	const struct waiter *w = &region_thread(&c->region, l->thread)->waiter;
 	u64 off = region_off(&c->region, l);
 
 	return l->state == LEASE_HELD &&
@@ -39,7 +40,8 @@ void lease_note_end(struct caller *c, enum facility f)
 	atom_store_release(&noted(c, f)->off, 0);
 }
 
-int lease_orphaned(
+/* 1 if the holder's process is gone, as far as `look` goes. */
+static int orphaned(
 	const struct caller *c, const struct lease *l, enum task_look look)
 {
 	struct task *t = region_task(&c->region, l->task);
@@ -93,8 +95,8 @@ struct lease *lease_ready(
 
 	if (!l) {
 		l = lease_at(c, ls->free);
-		if (!l && (make(c, ls, leasing) ||
-				  !(l = lease_at(c, ls->free))))
+		if (!l &&
+			(make(c, ls, leasing) || !(l = lease_at(c, ls->free))))
 			return NULL;
 		/* Of a free record these mean nothing. */
 		atom_store_release(&l->task, c->task);
@@ -153,22 +155,23 @@ static int others_turn(struct caller *c, const struct lease *l, u32 *n)
 
 static enum lease_ending ended(struct caller *c, const struct lease *l)
 {
-	return lease_undelivered(c, l) ? LEASE_PUT_BACK : LEASE_END;
+	return undelivered(c, l) ? LEASE_PUT_BACK : LEASE_END;
 }
 
-enum lease_ending lease_own(struct caller *c, const struct lease *l,
-	enum task_look look, u32 *n)
+enum lease_ending lease_own(
+	struct caller *c, const struct lease *l, enum task_look look, u32 *n)
 {
 	(void)look;
 	if (!lease_is_own(c, l))
-		return unlikely(others_turn(c, l, n)) ? ended(c, l) : LEASE_KEEP;
+		return unlikely(others_turn(c, l, n)) ? ended(c, l)
+						      : LEASE_KEEP;
 	if (l->state != LEASE_HELD && l->state != LEASE_DONE)
 		return LEASE_KEEP;
-	return unlikely(lease_undelivered(c, l)) ? LEASE_KEEP : LEASE_END;
+	return unlikely(undelivered(c, l)) ? LEASE_KEEP : LEASE_END;
 }
 
-enum lease_ending lease_ours(struct caller *c, const struct lease *l,
-	enum task_look look, u32 *n)
+enum lease_ending lease_ours(
+	struct caller *c, const struct lease *l, enum task_look look, u32 *n)
 {
 	(void)look, (void)n;
 	/* One that is READY may be a sleeping thread's. */
@@ -178,24 +181,24 @@ enum lease_ending lease_ours(struct caller *c, const struct lease *l,
 	return ended(c, l);
 }
 
-enum lease_ending lease_orphans(struct caller *c, const struct lease *l,
-	enum task_look look, u32 *n)
+enum lease_ending lease_orphans(
+	struct caller *c, const struct lease *l, enum task_look look, u32 *n)
 {
 	(void)n;
 	if (l->state == LEASE_BACK || lease_is_ours(c, l) ||
-		likely(!lease_orphaned(c, l, look)))
+		likely(!orphaned(c, l, look)))
 		return LEASE_KEEP;
 	return l->state == LEASE_HELD	? LEASE_PUT_BACK
 	       : l->state == LEASE_DONE ? LEASE_END
 					: LEASE_DROP;
 }
 
-enum lease_ending lease_return(struct caller *c, const struct lease *l,
-	enum task_look look, u32 *n)
+enum lease_ending lease_return(
+	struct caller *c, const struct lease *l, enum task_look look, u32 *n)
 {
 	(void)look, (void)n;
 	return lease_is_own(c, l) && l->state == LEASE_HELD &&
-			       !lease_undelivered(c, l)
+			       !undelivered(c, l)
 		       ? LEASE_PUT_BACK
 		       : LEASE_KEEP;
 }

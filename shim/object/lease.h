@@ -86,10 +86,6 @@ static inline int lease_is_ours(const struct caller *c, const struct lease *l)
 	return l->pid == c->pid && l->task == c->task;
 }
 
-/* 1 if the call that got it has not returned: the thread's waiter names the
- * record until then. */
-int lease_undelivered(const struct caller *c, const struct lease *l);
-
 /*
  * The waiter's name for it, of a receiver that takes the message itself: noted
  * under the queue's lock before that, gone where the call returns. (A sleeper's
@@ -98,10 +94,6 @@ int lease_undelivered(const struct caller *c, const struct lease *l);
  */
 void lease_note(struct caller *c, enum facility f, const struct lease *l);
 void lease_note_end(struct caller *c, enum facility f);
-
-/* 1 if the holder's process is gone, as far as `look` goes. */
-int lease_orphaned(
-	const struct caller *c, const struct lease *l, enum task_look look);
 
 /* The own record that is READY, made if there is none; cap: with a block of at
  * least so many bytes at data, 0 for none. NULL: no memory. Operations of their
@@ -124,8 +116,9 @@ void lease_free(struct caller *c, struct leases *ls, struct ref *at);
  *   lease_ours     what this process has, at its end
  *   lease_orphans  what processes had that are gone, as far as `look` goes, goes back
  *   lease_return   what this thread has goes back
- * What is lease_undelivered is not acknowledged, but kept by its own thread,
- * and else put back.
+ * Undelivered is what was handed to a sleeper whose call has not returned: the
+ * waiter names the record until then. It is not acknowledged, but kept by its own
+ * thread, and else put back.
  */
 enum lease_ending {
 	LEASE_KEEP,
@@ -134,8 +127,8 @@ enum lease_ending {
 	LEASE_DROP,	/* a record without a message */
 };
 /* n: counts, from 0 in each walk. */
-typedef enum lease_ending lease_decide(struct caller *c, const struct lease *l,
-	enum task_look look, u32 *n);
+typedef enum lease_ending lease_decide(
+	struct caller *c, const struct lease *l, enum task_look look, u32 *n);
 lease_decide lease_own, lease_ours, lease_orphans, lease_return;
 
 /* What a kind of queue does, with its own `arg`; at: where the record stands.

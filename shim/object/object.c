@@ -359,7 +359,9 @@ void object_stat(const struct caller *c, const struct slot *s, u64 ident,
 	};
 }
 
-int object_lookup(struct caller *c, enum facility f, s32 id, enum object_by by,
+/* 0 with the slot and its ident, -EINVAL, -EACCES. No lock, no enrolment: it may
+ * be gone by the time that it is looked at. */
+static int lookup(struct caller *c, enum facility f, s32 id, enum object_by by,
 	struct slot **ret, u64 *ret_ident)
 {
 	if (id < 0)
@@ -402,7 +404,7 @@ int object_stat_by(struct caller *c, const struct object_stat_class *k, s32 id,
 {
 	struct slot *s;
 	u64 ident;
-	int err = object_lookup(c, k->facility, id, by, &s, &ident);
+	int err = lookup(c, k->facility, id, by, &s, &ident);
 
 	if (!err)
 		err = caller_enroll(c);

@@ -47,10 +47,6 @@ enum object_by {
 	OBJECT_BY_IDX,	   /* SEM_STAT ...: an index; the same */
 	OBJECT_BY_IDX_ANY, /* SEM_STAT_ANY ...: an index; nothing */
 };
-/* Find it: 0 with its slot and ident, -EINVAL, -EACCES. No lock, no enrolment:
- * it may be gone by the time that it is looked at. */
-int object_lookup(struct caller *c, enum facility f, s32 id, enum object_by by,
-	struct slot **ret, u64 *ret_ident);
 /* What IPC_STAT asks of a facility. */
 struct object_stat_class {
 	enum facility facility;

@@ -234,7 +234,10 @@ static int home_prepare(const char *path)
 		      : 0;
 }
 
-int run_make_registry(void)
+/* Make the registry of IPCLIFT_REGISTRY, or the default one, if there is none,
+ * with limits and ids as the program would; say what is different if there is.
+ * 0, or -1 after a message: it cannot be used. */
+static int run_make_registry(void)
 {
 	const char *env = getenv("IPCLIFT_REGISTRY");
 	struct region_options options = {0};
@@ -303,7 +306,9 @@ static int is_cut_off_fakeroot(void)
 	       sys_call(__NR_msgget, atoi(key), 0) >= 0;
 }
 
-int run_exec(char **argv)
+/* Become the program argv[0]. Returns only on failure, after one line on
+ * stderr: 127 if there is no such program, 126 if it cannot be started. */
+static int run_exec(char **argv)
 {
 	int err = given.strict ? filter_kernel_ipc(
 					 route_parse(getenv("IPCLIFT_ROUTE")))

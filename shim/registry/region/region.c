@@ -25,7 +25,6 @@
 #define O_RDWR 02
 #define O_CREAT 0100
 #define O_EXCL 0200
-#define O_DIRECTORY 0200000
 #define O_NOFOLLOW 0400000
 #define O_CLOEXEC 02000000
 #define O_NOCTTY 0400
@@ -37,7 +36,6 @@
 #define LOCK_UN 8
 #define PROT_RW (PROT_READ | PROT_WRITE)
 #define MADV_DONTDUMP 16
-#define MADV_POPULATE_WRITE 23
 #define S_IFMT 0170000
 #define S_IFREG 0100000
 #define S_IFDIR 0040000

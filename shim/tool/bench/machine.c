@@ -52,7 +52,8 @@ void machine_now(struct machine_time *ret)
 	ret->own = used(RUSAGE_SELF) + used(RUSAGE_CHILDREN);
 }
 
-double machine_others(
+/* How many CPUs others have kept busy from a moment to another. */
+static double machine_others(
 	const struct machine_time *from, const struct machine_time *to)
 {
 	double cpu = to->busy - from->busy - (to->own - from->own);

@@ -14,10 +14,6 @@ struct machine_time {
 
 void machine_now(struct machine_time *ret);
 
-/* How many CPUs others have kept busy from a moment to another. */
-double machine_others(
-	const struct machine_time *from, const struct machine_time *to);
-
 /* 0, or EXIT_FAILED after a message: the machine is busy and measuring is not
  * forced. Takes a second, in which it looks. */
 int machine_refuse(int forced);

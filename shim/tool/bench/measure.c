@@ -93,7 +93,8 @@ static const struct row {
 
 /* ---- what was asked for ---- */
 
-int request_has(const struct request *q, const char *word)
+/* Is the word in the list "A,B"? Yes if there is no list. */
+static int request_has(const struct request *q, const char *word)
 {
 	const char *at = q->only;
 	size_t n;

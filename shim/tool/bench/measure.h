@@ -16,8 +16,6 @@ struct request {
 	int quick;
 };
 
-/* Is the word in the list "A,B"? Yes if there is no list. */
-int request_has(const struct request *q, const char *word);
 /* The first word of the list that is no table, or no call of never-slower; NULL
  * if there is none. */
 const char *request_unknown(

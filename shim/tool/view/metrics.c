@@ -147,7 +147,8 @@ static void print_queues(struct text *t, const struct glance *g)
 {
 	u32 i;
 
-	metrics_head(t, "ipclift_queue_messages", "gauge", "Messages in a queue.");
+	metrics_head(
+		t, "ipclift_queue_messages", "gauge", "Messages in a queue.");
 	for (i = 0; i < g->n_objects; i++)
 		if (is_queue(&g->objects[i]))
 			by_object(t, "ipclift_queue_messages", &g->objects[i],
@@ -210,7 +211,8 @@ static void print_waiters(struct text *t, const struct glance *g)
 		if (o->waiters && (!*first || o->oldest < *first))
 			*first = o->oldest;
 	}
-	metrics_head(t, "ipclift_waiters", "gauge", "Threads asleep in a call.");
+	metrics_head(
+		t, "ipclift_waiters", "gauge", "Threads asleep in a call.");
 	for (i = 0; i < N_FAC; i++)
 		if (i != FAC_SHM)
 			by_kind(t, "ipclift_waiters", i, n[i]);
@@ -334,7 +336,9 @@ static void print_events(struct text *t, struct caller *c)
 /* Kept from one text to the next, for what a fault has cut off. */
 static struct glance g;
 
-void metrics_text(struct caller *c, const char *path, struct text *t)
+/* All of them; t->failed if there was no space. c NULL: only that the registry
+ * at path is not to be had. */
+static void metrics_text(struct caller *c, const char *path, struct text *t)
 {
 	print_up(t, path, c != NULL);
 	if (!c)

@@ -10,10 +10,6 @@
 #include "inspect/text.h"
 #include "registry/caller.h"
 
-/* All of them; t->failed if there was no space. c NULL: only that the registry
- * at path is not to be had. */
-void metrics_text(struct caller *c, const char *path, struct text *t);
-
 /* Into the file at path: beside it first, so that nobody ever reads a half. An
  * exit status, after a message that begins with it. */
 int metrics_write(const char *path, const struct text *t);
@@ -32,8 +28,8 @@ struct http;
  * NULL after a message: *ret is the exit status. The signals that end the
  * command are blocked before, by http_ends, or its thread would get them.
  * (listen.c) */
-struct http *http_start(const char *where, metrics_fill *fill, void *arg,
-	int *ret);
+struct http *http_start(
+	const char *where, metrics_fill *fill, void *arg, int *ret);
 void http_stop(struct http *h);
 /* Block SIGINT, SIGTERM and SIGHUP, which *ret names then. */
 int http_ends(sigset_t *ret);

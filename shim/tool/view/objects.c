@@ -80,7 +80,9 @@ static int next_mq(struct caller *c, u32 *at, struct object *ret)
 	return got;
 }
 
-int object_next(
+/* The next object of a kind at index *at or above: 1, 0 at the end, -errno.
+ * What an object says is one moment of it. */
+static int object_next(
 	struct caller *c, enum facility kind, u32 *at, struct object *ret)
 {
 	u32 idx;

@@ -32,10 +32,6 @@ int kind_parse(const char *word);
  * usage error. */
 unsigned kinds_parse(int argc, char **argv);
 
-/* The next object of a kind at index *at or above: 1, 0 at the end, -errno.
- * What an object says is one moment of it. */
-int object_next(
-	struct caller *c, enum facility kind, u32 *at, struct object *ret);
 /* The object of this name: 1, or 0 if it is gone. */
 int object_named(struct caller *c, enum facility kind,
 	const struct dump_name *name, struct object *ret);

@@ -6,7 +6,7 @@
  * process that receives. The receiver's process may be killed anywhere, and so may
  * the sender.
  *
- * Models: lease_own, lease_ours, lease_orphans, lease_undelivered
+ * Models: lease_own, lease_ours, lease_orphans, undelivered
  * (object/lease.c); hand_over_leased (msg/msgqueue.c, mq/mqio.c); receive_wait
  * (msg/msgrecv.c), sleep_in (mq/mqwait.c); put_back (msg/msglease.c,
  * mq/mqlease.c). What is one journaled operation under the queue's lock is one
