@@ -3,6 +3,7 @@
  * Looking into POSIX message queues; see mqview.h.
  */
 #include "inspect/mqview.h"
+#include "inspect/waitview.h"
 
 static s64 later(s64 a, s64 b)
 {
@@ -127,6 +128,15 @@ static int view_lock(
 	return -EBADF;
 }
 
+/* What was found, or the error of a damaged queue. */
+static s32 view_unlock(struct caller *c, const struct mq_desc *d, u32 found)
+{
+	int err = c->damaged ? damage_abort(c) : 0;
+
+	lock_release(c, &d->s->lock);
+	return err ? err : (s32)found;
+}
+
 s32 mq_entries(
 	struct caller *c, const struct mq_desc *d, struct mq_entry *ret, u32 n)
 {
@@ -143,10 +153,7 @@ s32 mq_entries(
 	left = prioq_count(&q->msgs);
 	if (found == n && left > n)
 		found = (u32)count_believed(left, n);
-	if (c->damaged)
-		err = damage_abort(c);
-	lock_release(c, &d->s->lock);
-	return err ? err : (s32)found;
+	return view_unlock(c, d, found);
 }
 
 static u32 add_queue(struct caller *c, const struct wait_queue *q, int sending,
@@ -155,11 +162,8 @@ static u32 add_queue(struct caller *c, const struct wait_queue *q, int sending,
 	const struct waiter *w;
 	struct walk walk = {0};
 
-	for (w = wait_at(c, q->head);
-		w && walk_goes_on(c, &walk, wait_index(c, w));
-		w = wait_at(c, w->next)) {
-		if (wait_dead(w))
-			continue;
+	for (w = waitview_from(c, wait_at(c, q->head), &walk); w;
+		w = waitview_from(c, wait_at(c, w->next), &walk)) {
 		if (found < n)
 			ret[found] = (struct mq_sleeper){.pid = w->pid,
 				.tid = region_thread(
@@ -185,10 +189,7 @@ s32 mq_sleepers(struct caller *c, const struct mq_desc *d,
 		return err;
 	found = add_queue(c, &q->receivers, 0, 0, ret, n);
 	found = add_queue(c, &q->senders, 1, found, ret, n);
-	if (c->damaged)
-		err = damage_abort(c);
-	lock_release(c, &d->s->lock);
-	return err ? err : (s32)found;
+	return view_unlock(c, d, found);
 }
 
 s32 mq_leases(struct caller *c, const struct mq_desc *d, struct lease_view *ret,
@@ -201,10 +202,7 @@ s32 mq_leases(struct caller *c, const struct mq_desc *d, struct lease_view *ret,
 	if (err)
 		return err;
 	found = lease_views(c, &q->leases, 0, ret, n);
-	if (c->damaged)
-		err = damage_abort(c);
-	lock_release(c, &d->s->lock);
-	return err ? err : (s32)found;
+	return view_unlock(c, d, found);
 }
 
 int mq_in_use(struct caller *c, const struct mq_desc *d)

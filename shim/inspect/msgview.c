@@ -3,6 +3,7 @@
  * Looking into a message queue; see msgview.h.
  */
 #include "inspect/msgview.h"
+#include "inspect/waitview.h"
 #include "msg/msgqueue.h"
 #include "object/perm.h"
 
@@ -18,12 +19,8 @@ static int view_lock(
 {
 	struct slot *s;
 	u64 ident;
-	int err;
+	int err = object_allowed(c, FAC_MSG, id, PERM_R, &s, &ident);
 
-	s = ids_find(c, FAC_MSG, id, &ident);
-	if (!s)
-		return -EINVAL;
-	err = perm_check_of(c, s, ident, PERM_R);
 	if (!err)
 		err = caller_enroll(c);
 	if (!err)
@@ -33,6 +30,15 @@ static int view_lock(
 	*ret = s;
 	*ret_q = msg_body(c, s);
 	return 0;
+}
+
+/* What was found, or the error of a damaged queue. */
+static s64 view_unlock(struct caller *c, struct slot *s, u64 found)
+{
+	int err = c->damaged ? damage_abort(c) : 0;
+
+	lock_release(c, &s->lock);
+	return err ? err : (s64)found;
 }
 
 s64 msg_entries(struct caller *c, s32 id, struct msg_entry *ret, u64 n)
@@ -56,10 +62,7 @@ s64 msg_entries(struct caller *c, s32 id, struct msg_entry *ret, u64 n)
 		}
 		ret[found++] = (struct msg_entry){m->node.key, m->size};
 	}
-	if (c->damaged)
-		err = damage_abort(c);
-	lock_release(c, &s->lock);
-	return err ? err : (s64)found;
+	return view_unlock(c, s, found);
 }
 
 static u32 add_queue(struct caller *c, const struct wait_queue *q, u32 found,
@@ -68,11 +71,8 @@ static u32 add_queue(struct caller *c, const struct wait_queue *q, u32 found,
 	const struct waiter *w;
 	struct walk walk = {0};
 
-	for (w = wait_at(c, q->head);
-		w && walk_goes_on(c, &walk, wait_index(c, w));
-		w = wait_at(c, w->next)) {
-		if (wait_dead(w))
-			continue;
+	for (w = waitview_from(c, wait_at(c, q->head), &walk); w;
+		w = waitview_from(c, wait_at(c, w->next), &walk)) {
 		if (found < n)
 			ret[found] = (struct msg_sleeper){.pid = w->pid,
 				.tid = region_thread(
@@ -100,10 +100,7 @@ s32 msg_sleepers(struct caller *c, s32 id, struct msg_sleeper *ret, u32 n)
 		return err;
 	found = add_queue(c, &q->receivers, 0, ret, n);
 	found = add_queue(c, &q->senders, found, ret, n);
-	if (c->damaged)
-		err = damage_abort(c);
-	lock_release(c, &s->lock);
-	return err ? err : (s32)found;
+	return (s32)view_unlock(c, s, found);
 }
 
 s32 msg_leases(struct caller *c, s32 id, struct lease_view *ret, u32 n)
@@ -116,8 +113,5 @@ s32 msg_leases(struct caller *c, s32 id, struct lease_view *ret, u32 n)
 	if (err)
 		return err;
 	found = lease_views(c, &q->leases, 1, ret, n);
-	if (c->damaged)
-		err = damage_abort(c);
-	lock_release(c, &s->lock);
-	return err ? err : (s32)found;
+	return (s32)view_unlock(c, s, found);
 }

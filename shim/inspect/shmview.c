@@ -20,10 +20,7 @@ static int view_lock(struct caller *c, s32 id, u32 want, struct slot **ret,
 			    : caller_enroll(c);
 	if (err)
 		return err;
-	s = ids_find(c, FAC_SHM, id, &ident);
-	if (!s)
-		return -EINVAL;
-	err = perm_check_of(c, s, ident, want);
+	err = object_allowed(c, FAC_SHM, id, want, &s, &ident);
 	if (!err)
 		err = shm_settle(c, s, ident, ret_seg);
 	*ret = s;

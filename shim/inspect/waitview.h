@@ -12,6 +12,8 @@
 #define IPCLIFT_INSPECT_WAITVIEW_H
 
 #include "object/object.h"
+#include "registry/damage.h"
+#include "registry/wait.h"
 
 enum wait_what {
 	WAIT_FOR_UNITS, /* semop: a value of at least -op */
@@ -63,5 +65,19 @@ static inline int wait_edge_same(
  * too. O(n^2) a round, few rounds.
  */
 u32 wait_circles(struct wait_edge *edges, u32 n);
+
+/* A queue's sleepers in its order, without those that have exited: the first one
+ * from w on, or NULL. The walk begins with zeros; a queue that leads in a circle
+ * counts as damage (c->damaged). Object's lock held. */
+static inline const struct waiter *waitview_from(
+	struct caller *c, const struct waiter *w, struct walk *walk)
+{
+	while (w && walk_goes_on(c, walk, wait_index(c, w))) {
+		if (!wait_dead(w))
+			return w;
+		w = wait_at(c, w->next);
+	}
+	return NULL;
+}
 
 #endif

@@ -310,12 +310,8 @@ int msg_set(struct caller *c, s32 id, u32 uid, u32 gid, u32 mode, u64 qbytes)
 	struct msgqueue *q;
 	struct slot *s;
 	u64 ident;
-	int err;
+	int err = object_owned(c, FAC_MSG, id, &s, &ident);
 
-	s = ids_find(c, FAC_MSG, id, &ident);
-	if (!s)
-		return -EINVAL;
-	err = perm_owner_of(c, s, ident);
 	/* The kernel's field is an int. */
 	if (!err)
 		err = may_set_qbytes(c, (u32)qbytes);

@@ -118,8 +118,8 @@ int msglease_acknowledge(struct caller *c, struct slot *s, struct msgqueue *q)
 	       walk_and_wake(c, s, q, lease_own, TASK_LOOK_NOT);
 }
 
-int msglease_look(
-	struct caller *c, struct slot *s, struct msgqueue *q, enum task_look look)
+int msglease_look(struct caller *c, struct slot *s, struct msgqueue *q,
+	enum task_look look)
 {
 	return walk_and_wake(c, s, q, lease_orphans, look);
 }
@@ -145,8 +145,8 @@ static struct ref *find(struct caller *c, struct msgqueue *q, u64 stamp)
 	return NULL;
 }
 
-int msglease_fetch(struct caller *c, struct slot *s, u64 ident,
-	const struct parcel *p)
+int msglease_fetch(
+	struct caller *c, struct slot *s, u64 ident, const struct parcel *p)
 {
 	char *to = msgmem_block(c, msg_own_blocks(c), p->where, p->size);
 	u64 done = 0, n;
@@ -176,8 +176,7 @@ int msglease_fetch(struct caller *c, struct slot *s, u64 ident,
 	return err;
 }
 
-void msglease_give_back(
-	struct caller *c, struct slot *s, u64 ident, u64 stamp)
+void msglease_give_back(struct caller *c, struct slot *s, u64 ident, u64 stamp)
 {
 	struct msgqueue *q;
 	struct ref *at;
@@ -206,8 +205,7 @@ static int settle(
 		n_back = 0;
 		err = msg_lock(c, s, ident);
 		if (!err) {
-			n_back = walk(
-				c, msg_body(c, s), decide, TASK_LOOK_NOW);
+			n_back = walk(c, msg_body(c, s), decide, TASK_LOOK_NOW);
 			if (n_back)
 				msgqueue_wake(c, s);
 			lock_release(c, &s->lock);
@@ -277,12 +275,8 @@ int msg_set_leasing(struct caller *c, s32 id, int on)
 	struct msgqueue *q;
 	struct slot *s;
 	u64 ident;
-	int err;
+	int err = object_owned(c, FAC_MSG, id, &s, &ident);
 
-	s = ids_find(c, FAC_MSG, id, &ident);
-	if (!s)
-		return -EINVAL;
-	err = perm_owner_of(c, s, ident);
 	if (!err)
 		err = caller_enroll(c);
 	if (!err)
@@ -309,7 +303,8 @@ static void drop(struct caller *c, struct lease *l)
 				? msg_of(c, l)
 				: NULL;
 
-	if (m && !c->damaged && m->size > MSG_INLINE && msg_block_of(m)->ref.off)
+	if (m && !c->damaged && m->size > MSG_INLINE &&
+		msg_block_of(m)->ref.off)
 		msgmem_free_block(c, m->size, msg_block_of(m));
 }
 

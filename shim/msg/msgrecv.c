@@ -584,10 +584,7 @@ static s64 receive_copy(struct caller *c, s32 id, const struct request *r)
 		capacity = r->size;
 	if (guard_source(c, r->user, capacity))
 		return -EFAULT;
-	s = ids_find(c, FAC_MSG, id, &ident);
-	if (!s)
-		return -EINVAL;
-	ret = perm_check_of(c, s, ident, PERM_R);
+	ret = object_allowed(c, FAC_MSG, id, PERM_R, &s, &ident);
 	if (ret)
 		return ret;
 	section_begin(c);

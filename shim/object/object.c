@@ -359,15 +359,29 @@ void object_stat(const struct caller *c, const struct slot *s, u64 ident,
 	};
 }
 
-/* 0 with the slot and its ident, -EINVAL, -EACCES. No lock, no enrolment: it may
- * be gone by the time that it is looked at. */
+int object_allowed(struct caller *c, enum facility f, s32 id, u32 want,
+	struct slot **ret, u64 *ret_ident)
+{
+	*ret = ids_find(c, f, id, ret_ident);
+	return *ret ? perm_check_of(c, *ret, *ret_ident, want) : -EINVAL;
+}
+
+int object_owned(struct caller *c, enum facility f, s32 id, struct slot **ret,
+	u64 *ret_ident)
+{
+	*ret = ids_find(c, f, id, ret_ident);
+	return *ret ? perm_owner_of(c, *ret, *ret_ident) : -EINVAL;
+}
+
+/* 0 with the slot and its ident, -EINVAL, -EACCES, -EIDRM. */
 static int lookup(struct caller *c, enum facility f, s32 id, enum object_by by,
 	struct slot **ret, u64 *ret_ident)
 {
 	if (id < 0)
 		return -EINVAL;
-	*ret = by == OBJECT_BY_ID ? ids_find(c, f, id, ret_ident)
-				  : ids_find_idx(c, f, id, ret_ident);
+	if (by == OBJECT_BY_ID)
+		return object_allowed(c, f, id, PERM_R, ret, ret_ident);
+	*ret = ids_find_idx(c, f, id, ret_ident);
 	if (!*ret)
 		return -EINVAL;
 	return by == OBJECT_BY_IDX_ANY

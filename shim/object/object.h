@@ -47,6 +47,14 @@ enum object_by {
 	OBJECT_BY_IDX,	   /* SEM_STAT ...: an index; the same */
 	OBJECT_BY_IDX_ANY, /* SEM_STAT_ANY ...: an index; nothing */
 };
+/* The object of an id, for one who has the rights `want` (PERM_*), or who may
+ * change and remove it: 0 with its slot and ident; -EINVAL, -EIDRM, and -EACCES
+ * or -EPERM. No lock, no enrolment: it may be gone by the time that it is looked
+ * at. */
+int object_allowed(struct caller *c, enum facility f, s32 id, u32 want,
+	struct slot **ret, u64 *ret_ident);
+int object_owned(struct caller *c, enum facility f, s32 id, struct slot **ret,
+	u64 *ret_ident);
 /* What IPC_STAT asks of a facility. */
 struct object_stat_class {
 	enum facility facility;

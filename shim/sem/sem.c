@@ -465,12 +465,8 @@ int sem_set_perm(struct caller *c, s32 id, u32 uid, u32 gid, u32 mode)
 	struct semset *set;
 	struct slot *s;
 	u64 ident;
-	int err;
+	int err = object_owned(c, FAC_SEM, id, &s, &ident);
 
-	s = ids_find(c, FAC_SEM, id, &ident);
-	if (!s)
-		return -EINVAL;
-	err = perm_owner_of(c, s, ident);
 	if (err)
 		return err;
 	if (uid == 0xffffffffu || gid == 0xffffffffu)

@@ -47,12 +47,8 @@ int sem_set_size(struct caller *c, s32 id, u32 want)
 {
 	struct slot *s;
 	u64 ident;
-	int err;
+	int err = object_allowed(c, FAC_SEM, id, want, &s, &ident);
 
-	s = ids_find(c, FAC_SEM, id, &ident);
-	if (!s)
-		return -EINVAL;
-	err = perm_check_of(c, s, ident, want);
 	return err ? err : (int)sem_count(s);
 }
 

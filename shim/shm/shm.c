@@ -255,12 +255,8 @@ int shm_remove(struct caller *c, s32 id)
 	u64 ident;
 	int err = ready(c), alone;
 
-	if (err)
-		return err;
-	s = ids_find(c, FAC_SHM, id, &ident);
-	if (!s)
-		return -EINVAL;
-	err = perm_owner_of(c, s, ident);
+	if (!err)
+		err = object_owned(c, FAC_SHM, id, &s, &ident);
 	if (err)
 		return err;
 	/* Exited tasks first, without the facility's lock. */
@@ -333,12 +329,8 @@ int shm_set_perm(struct caller *c, s32 id, u32 uid, u32 gid, u32 mode)
 	u64 ident;
 	int err = ready(c);
 
-	if (err)
-		return err;
-	s = ids_find(c, FAC_SHM, id, &ident);
-	if (!s)
-		return -EINVAL;
-	err = perm_owner_of(c, s, ident);
+	if (!err)
+		err = object_owned(c, FAC_SHM, id, &s, &ident);
 	if (err)
 		return err;
 	if (uid == 0xffffffffu || gid == 0xffffffffu)
