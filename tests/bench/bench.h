@@ -128,17 +128,26 @@ static inline void bench_exit(void)
 		bench_clean();
 }
 
+/* The options of every program, for its table. */
+#define BENCH_OPTIONS                           \
+	{"rounds", .number = &n_rounds},        \
+	{                                       \
+		"round-ms", .number = &round_ms \
+	}
+
 /*
  * Runs the case that argv names, after the program's options; clean() is called
  * at the end, however that comes, but not in children. Does not return where
- * --list was asked for or no case has the name.
+ * --list was asked for or no case has the name. options NULL: BENCH_OPTIONS.
  */
 static inline void bench_main(int argc, char **argv,
 	const struct option_of *options, const struct bench *benches,
 	void (*clean)(void))
 {
+	static const struct option_of common[] = {BENCH_OPTIONS, {0}};
 	int list = argc == 2 && !strcmp(argv[1], "--list");
-	int at = list ? argc : options_read(argc, argv, options);
+	int at = list ? argc
+		      : options_read(argc, argv, options ? options : common);
 
 	partners_begin();
 	bench_clean = clean;
@@ -158,12 +167,5 @@ static inline void bench_main(int argc, char **argv,
 		}
 	options_wrong(argv);
 }
-
-/* The options of every program, for its table. */
-#define BENCH_OPTIONS                           \
-	{"rounds", .number = &n_rounds},        \
-	{                                       \
-		"round-ms", .number = &round_ms \
-	}
 
 #endif

@@ -271,16 +271,11 @@ static const struct bench benches[] = {
 	{0},
 };
 
-static const struct option_of options[] = {
-	BENCH_OPTIONS,
-	{0},
-};
-
 int main(int argc, char **argv)
 {
 	set_id = calloc(TABLE_MAX, sizeof(*set_id));
 	if (!set_id)
 		die("calloc");
-	bench_main(argc, argv, options, benches, clean_up);
+	bench_main(argc, argv, NULL, benches, clean_up);
 	return 0;
 }

@@ -265,13 +265,8 @@ static const struct bench benches[] = {
 	{0},
 };
 
-static const struct option_of options[] = {
-	BENCH_OPTIONS,
-	{0},
-};
-
 int main(int argc, char **argv)
 {
-	bench_main(argc, argv, options, benches, clean_up);
+	bench_main(argc, argv, NULL, benches, clean_up);
 	return 0;
 }

@@ -22,6 +22,8 @@
  * its place; queues are never biased then, so those scenarios are left out.
  */
 #define _GNU_SOURCE
+#include "../preload/raw.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -337,16 +339,8 @@ static int polled(void)
 {
 	struct pollfd p = {q, POLLIN | POLLOUT, 0};
 	struct timespec none = {0, 0};
-	register struct timespec *timeout __asm__("rdx") = &none;
-	register long mask __asm__("r10") = 0;
-	register long size __asm__("r8") = 8;
-	long ret;
+	long ret = raw(SYS_ppoll, (long)&p, 1, (long)&none, 0);
 
-	__asm__ volatile("syscall"
-			 : "=a"(ret)
-			 : "a"(SYS_ppoll), "D"(&p), "S"(1L), "r"(timeout),
-			 "r"(mask), "r"(size)
-			 : "rcx", "r11", "memory");
 	return ret < 0 ? 0 : p.revents;
 }
 
@@ -511,7 +505,8 @@ static void judge_transfer(const struct list *before, int died)
 	}
 	left = before->n + (happened ? now->op == SEND ? 1 : -1 : 0);
 	/* Who polls already is not told of one that comes back. */
-	if (now->polled && !is_back && (!(ready & POLLOUT) || (left && !(ready & POLLIN))))
+	if (now->polled && !is_back &&
+		(!(ready & POLLOUT) || (left && !(ready & POLLIN))))
 		bad("a sleeping poller is not woken", ready, left);
 	if (now->op != FIRE)
 		return;

@@ -19,6 +19,7 @@
  * in any order).
  */
 #define _GNU_SOURCE
+#include "../proc.h"
 #include "driver.h"
 #include "msg_call.h"
 
@@ -35,21 +36,6 @@ static int stale[STALE_MAX];
 static unsigned n_stale;
 static int no_fault;
 static struct msg_call asked[N_HELPERS]; /* of each helper, the latest */
-
-static bool proc_read(pid_t pid, const char *name, char *text, size_t cap)
-{
-	char path[40];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	fd = open(path, O_RDONLY);
-	n = fd < 0 ? -1 : read(fd, text, cap - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = 0;
-	return n > 0;
-}
 
 /*
  * A blocked helper sleeps in the call: msgsnd, msgrcv, futex. Seen twice, for

@@ -87,10 +87,7 @@ int main(void)
 	alarm(5 * T_LIMIT);
 	if (!stepped_make())
 		return 1;
-	pid = t_fork();
-	if (!pid)
-		forker();
-	stepped_trace();
+	pid = stepped_start(forker);
 	stepped->go = 1;
 	for (; stepped_step(); steps++) {
 		if (steps % STRIDE || forks == MOST)

@@ -14,6 +14,7 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/select.h>
+#include <sys/socket.h>
 
 /* What the headers forbid is asked for on purpose here. */
 #pragma GCC diagnostic ignored "-Wnonnull"
@@ -32,6 +33,24 @@ static inline mqd_t q_open(const char *name, int flags, long maxmsg, long size)
 		exit(99);
 	}
 	return q;
+}
+
+/* Hand fd over a socket (SCM_RIGHTS): 0, or -1. */
+static inline int q_send_fd(int sock, int fd)
+{
+	char c = 'x', room[CMSG_SPACE(sizeof(int))] = {0};
+	struct iovec iov = {&c, 1};
+	struct msghdr m = {.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = room,
+		.msg_controllen = sizeof(room)};
+	struct cmsghdr *h = CMSG_FIRSTHDR(&m);
+
+	h->cmsg_level = SOL_SOCKET;
+	h->cmsg_type = SCM_RIGHTS;
+	h->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(h), &fd, sizeof(int));
+	return sendmsg(sock, &m, 0) == 1 ? 0 : -1;
 }
 
 static inline void q_done(mqd_t q)

@@ -127,23 +127,6 @@ static int other_program(char **argv)
 
 /* ---- the ways ---- */
 
-static void send_to(int sock)
-{
-	char room[CMSG_SPACE(sizeof(int))];
-	struct iovec iov = {"x", 1};
-	struct msghdr m = {.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = room,
-		.msg_controllen = sizeof(room)};
-	struct cmsghdr *h = CMSG_FIRSTHDR(&m);
-
-	h->cmsg_level = SOL_SOCKET;
-	h->cmsg_type = SCM_RIGHTS;
-	h->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(h), &q, sizeof(int));
-	t_eq(sendmsg(sock, &m, 0), 1);
-}
-
 static void run(const char *what, const char *how)
 {
 	char way[4], *argv[] = {self, way, NULL, (char *)how, NULL};
@@ -179,7 +162,7 @@ static void run(const char *what, const char *how)
 		}
 	}
 	if (what[1] == 's')
-		send_to(pair[0]);
+		t_eq(q_send_fd(pair[0], q), 0);
 	close(ready[1]);
 	if (read(ready[0], &c, 1) != 1)
 		t_say("FAIL it did not come");

@@ -143,23 +143,6 @@ static void file(void)
 	q_done(q);
 }
 
-static int send_fd(int sock, int fd)
-{
-	char c = 'x', room[CMSG_SPACE(sizeof(int))] = {0};
-	struct iovec iov = {&c, 1};
-	struct msghdr m = {.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = room,
-		.msg_controllen = sizeof(room)};
-	struct cmsghdr *h = CMSG_FIRSTHDR(&m);
-
-	h->cmsg_level = SOL_SOCKET;
-	h->cmsg_type = SCM_RIGHTS;
-	h->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(h), &fd, sizeof(int));
-	return sendmsg(sock, &m, 0) == 1 ? 0 : -1;
-}
-
 static int receive_fd(int sock)
 {
 	char c, room[CMSG_SPACE(sizeof(int))];
@@ -200,8 +183,8 @@ static void travel(const char *self)
 	r = mq_open(NAME, O_RDONLY | NB);
 	t_eq(mq_unlink(NAME), 0);
 	t_eq(q_put(q, "out", 2), 0);
-	t_quiet(send_fd(pair[0], q) == 0);
-	t_quiet(send_fd(pair[0], r) == 0);
+	t_quiet(q_send_fd(pair[0], q) == 0);
+	t_quiet(q_send_fd(pair[0], r) == 0);
 	t_eq(t_join(pid), 0);
 	q_say(r);
 	q_say(r);

@@ -166,10 +166,7 @@ int main(void)
 		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (sh == MAP_FAILED || !stepped_make())
 		return 1;
-	pid = t_fork();
-	if (!pid)
-		program();
-	stepped_trace();
+	pid = stepped_start(program);
 	story("mq_receive", 0);
 	story("mq_send", 1);
 	story("mq_receive where the queue comes", -1);

@@ -9,6 +9,7 @@
 #define MSG_H
 
 #include "t.h"
+#include "../proc.h"
 #include <sys/msg.h>
 
 #ifndef MSG_COPY
@@ -124,21 +125,6 @@ static inline void m_holds_at(int line, int id, int num, int bytes)
 
 #define m_holds(id, num, bytes) m_holds_at(__LINE__, id, num, bytes)
 
-static inline int m_proc(pid_t tid, const char *name, char *text, size_t cap)
-{
-	char path[64];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)tid, name);
-	fd = open(path, O_RDONLY);
-	n = fd < 0 ? -1 : read(fd, text, cap - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = 0;
-	return n > 0;
-}
-
 /* Wait until the thread sleeps in msgsnd, msgrcv or futex. */
 static inline void m_asleep(pid_t tid)
 {
@@ -147,9 +133,9 @@ static inline void m_asleep(pid_t tid)
 
 	for (int i = 0; i < 20000 && seen < 3; i++) {
 		nr = -1;
-		if (m_proc(tid, "syscall", text, sizeof(text)))
+		if (proc_read(tid, "syscall", text, sizeof(text)))
 			sscanf(text, "%d", &nr);
-		state = m_proc(tid, "stat", text, sizeof(text))
+		state = proc_read(tid, "stat", text, sizeof(text))
 				? strrchr(text, ')')
 				: NULL;
 		if (state && state[2] == 'S' &&

@@ -16,27 +16,14 @@ own_ipc_namespace "$@"
 
 mpi=$(helper mpi mpicc) || exit 1
 cp "${IPCLIFT_TOOL:?}" "$dir/ipclift"
-mkdir -m 0777 "$dir/other"
-chmod 0755 "$dir"
-users=(root)
-[ "$(id -u)" != 0 ] || users+=(nobody)
-as() { # USER COMMAND...
-	local user=$1 made=$dir/other/$1
-
-	shift
-	if [ "$user" = root ]; then
-		env "TMPDIR=$made" "$@"
-	else
-		setpriv --reuid 65534 --regid 65534 --clear-groups \
-			env "TMPDIR=$made" "HOME=$made" "$@"
-	fi
-}
+root_and_nobody
+nobody+=(env "HOME=$dir/other/nobody")
 # Without a network, and with more ranks than there may be cores.
 ranks() {
 	local user=$1
 
 	shift
-	as "$user" timeout 60 "$@" mpirun --allow-run-as-root --oversubscribe \
+	as "$user" env "TMPDIR=$dir/other/$user" timeout 60 "$@" mpirun --allow-run-as-root --oversubscribe \
 		--mca shmem sysv --mca btl self,vader \
 		--mca btl_vader_single_copy_mechanism none -np 2 "$mpi" \
 		>"$dir/out" 2>&1

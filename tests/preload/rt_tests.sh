@@ -11,23 +11,9 @@
 command -v pmqtest >/dev/null || skip "no rt-tests"
 own_ipc_namespace "$@"
 
-mkdir -m 0777 "$dir/other"
-chmod 0755 "$dir"
-users=(root)
-[ "$(id -u)" != 0 ] || users+=(nobody)
+root_and_nobody
 # They want to be real-time threads that lock their memory.
-as() { # USER COMMAND...
-	local user=$1
-
-	shift
-	if [ "$user" = root ]; then
-		"$@"
-	else
-		setpriv --reuid 65534 --regid 65534 --clear-groups \
-			--inh-caps +sys_nice,+ipc_lock \
-			--ambient-caps +sys_nice,+ipc_lock "$@"
-	fi
-}
+nobody+=(--inh-caps +sys_nice,+ipc_lock --ambient-caps +sys_nice,+ipc_lock)
 # What a program said: how many round trips its fastest pair has made, which ends
 # all of them (the others may not have begun), or that a timeout has.
 told() {

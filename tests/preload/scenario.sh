@@ -108,9 +108,8 @@ kernel_objects() {
 		wc -l
 }
 
-# Scripts run in an IPC namespace of their own, so that nothing they see there
-# is somebody else's. Says whether the kernel still has no object and never had
-# one: the first set of a namespace gets id 0.
+# Whether the kernel still has no object and, in this namespace, never had one:
+# the first set of a namespace gets id 0.
 kernel_untouched() {
 	local id
 
@@ -120,9 +119,32 @@ kernel_untouched() {
 	ipcrm -s "$id"
 	[ "$id" = 0 ] || { echo "some set was made in the kernel"; return 1; }
 }
+
+# Begin the script again in IPC and mount namespaces of its own, so that nothing
+# it sees there is somebody else's.
 own_ipc_namespace() {
 	[ "${SCENARIO_INSIDE-}" ] && return
 	unshare --ipc --mount true 2>/dev/null || skip "unshare needs root"
 	scenario_cleanup
 	SCENARIO_INSIDE=1 exec unshare --ipc --mount "$BASH" "$0" "$@"
+}
+
+# For what is run as root and as another user: the array `users`, and $dir/other,
+# where both may write. Not root oneself: as root only, which one then is not.
+root_and_nobody() {
+	mkdir -m 0777 "$dir/other"
+	chmod 0755 "$dir"
+	users=(root)
+	[ "$(id -u)" != 0 ] || users+=(nobody)
+	nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+}
+as() { # USER COMMAND...
+	local user=$1
+
+	shift
+	if [ "$user" = root ]; then
+		"$@"
+	else
+		"${nobody[@]}" "$@"
+	fi
 }

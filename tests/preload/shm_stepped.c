@@ -190,10 +190,7 @@ int main(void)
 		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (sh == MAP_FAILED || !stepped_make())
 		return 1;
-	pid = t_fork();
-	if (!pid)
-		program();
-	stepped_trace();
+	pid = stepped_start(program);
 	for (i = 0; i < N_STORIES; i++)
 		story(i);
 	stepped->go = N_STORIES + 1;

@@ -30,11 +30,14 @@ static inline int stepped_make(void)
 	       !pipe(stepped_answer);
 }
 
-/* Once it is made: its thread is stopped before its first call. */
-static inline void stepped_trace(void)
+/* The process, which runs program; its thread is stopped before its first call. */
+static inline pid_t stepped_start(void (*program)(void))
 {
+	pid_t pid = t_fork();
 	int status;
 
+	if (!pid)
+		program();
 	close(stepped_ask[0]);
 	close(stepped_answer[1]);
 	while (!stepped->tid)
@@ -42,6 +45,7 @@ static inline void stepped_trace(void)
 	t_true(ptrace(PTRACE_SEIZE, stepped->tid, 0, 0) == 0);
 	t_quiet(ptrace(PTRACE_INTERRUPT, stepped->tid, 0, 0) == 0);
 	t_quiet(waitpid(stepped->tid, &status, __WALL) == stepped->tid);
+	return pid;
 }
 
 /* One instruction of the call. 0: it is over. */

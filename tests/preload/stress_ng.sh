@@ -12,20 +12,7 @@ own_ipc_namespace "$@"
 
 tool=$dir/ipclift
 cp "${IPCLIFT_TOOL:?}" "$tool"
-mkdir -m 0777 "$dir/other"
-chmod 0755 "$dir"
-users=(root)
-[ "$(id -u)" != 0 ] || users+=(nobody)
-as() { # USER COMMAND...
-	local user=$1
-
-	shift
-	if [ "$user" = root ]; then
-		"$@"
-	else
-		setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
-	fi
-}
+root_and_nobody
 stressors() {
 	local user=$1 name
 

@@ -19,6 +19,7 @@
  */
 #define _GNU_SOURCE
 #include "../option.h"
+#include "../preload/raw.h"
 #include "storm.h"
 
 #include <fcntl.h>
@@ -38,16 +39,8 @@ static int raw_poll(void)
 {
 	struct pollfd p = {q, POLLIN | POLLOUT, 0};
 	struct timespec none = {0, 0};
-	register struct timespec *timeout __asm__("rdx") = &none;
-	register long mask __asm__("r10") = 0;
-	register long size __asm__("r8") = 8;
-	long ret;
+	long ret = raw(SYS_ppoll, (long)&p, 1, (long)&none, 0);
 
-	__asm__ volatile("syscall"
-			 : "=a"(ret)
-			 : "a"(SYS_ppoll), "D"(&p), "S"(1L), "r"(timeout),
-			 "r"(mask), "r"(size)
-			 : "rcx", "r11", "memory");
 	return ret < 0 ? -1 : p.revents & (POLLIN | POLLOUT);
 }
 

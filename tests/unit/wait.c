@@ -75,30 +75,37 @@ Test(wait, behind_a_broken_link_the_removal_is_seen_too)
 	ends_well(b);
 }
 
+/* A queue on which two receivers sleep. */
+static struct msgqueue *two_receive(s32 *ret_id, pid_t ret[2])
+{
+	u64 ident;
+
+	*ret_id = msg_get(&me, 0, 0600);
+	ret[0] = unit_sleeper(receive, *ret_id, 1);
+	ret[1] = unit_sleeper(receive, *ret_id, 2);
+	return msg_body(&me, ids_find(&me, FAC_MSG, *ret_id, &ident));
+}
+
 Test(wait, a_broken_queue_of_receivers)
 {
-	s32 id = msg_get(&me, 0, 0600);
-	pid_t a = unit_sleeper(receive, id, 1);
-	pid_t b = unit_sleeper(receive, id, 2);
-	u64 ident;
-	struct msgqueue *q = msg_body(&me, ids_find(&me, FAC_MSG, id, &ident));
+	s32 id;
+	pid_t pids[2];
+	struct msgqueue *q = two_receive(&id, pids);
 
 	wait_at(&me, q->receivers.head)->next = 0x7fffffff;
 	cr_assert_eq(msg_remove(&me, id), 0);
-	ends_well(a);
-	ends_well(b);
+	ends_well(pids[0]);
+	ends_well(pids[1]);
 }
 
 Test(wait, a_circle_of_receivers)
 {
-	s32 id = msg_get(&me, 0, 0600);
-	pid_t a = unit_sleeper(receive, id, 1);
-	pid_t b = unit_sleeper(receive, id, 2);
-	u64 ident;
-	struct msgqueue *q = msg_body(&me, ids_find(&me, FAC_MSG, id, &ident));
+	s32 id;
+	pid_t pids[2];
+	struct msgqueue *q = two_receive(&id, pids);
 
 	wait_at(&me, q->receivers.tail)->next = q->receivers.head;
 	cr_assert_eq(msg_remove(&me, id), 0);
-	ends_well(a);
-	ends_well(b);
+	ends_well(pids[0]);
+	ends_well(pids[1]);
 }
