@@ -2,11 +2,11 @@
 /*
  * chmod, chown, utimensat and truncate of what is in the mount.
  *
- * Only queues have a mode, an owner and times that can be set. All else keeps
- * what it has, and asking for that is no error; its times, which mean little in
- * procfs too, whoever may set them sets without success. What is in sys/
- * refuses chmod and chown to all, as /proc/sys does. A size may be given to all
- * that may be written, and changes nothing.
+ * Only queues have a mode, an owner and times that can be set. Of all else:
+ *   mode, owner  the owner may set them to what they are; any other is -EPERM. In
+ *                sys/ both are -EPERM for all, as in /proc/sys
+ *   times        who may set them gets 0; they stay as they are, as in procfs
+ *   size         who may write gets 0; nothing changes
  */
 #ifndef IPCLIFT_FUSE_ATTRIBUTES_H
 #define IPCLIFT_FUSE_ATTRIBUTES_H

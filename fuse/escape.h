@@ -2,8 +2,8 @@
 /*
  * A way out of a request that cannot go on: the lock that it needs is not given
  * back (a stopped process, a damaged file), the file was cut short under the
- * mapping (SIGBUS), or is damaged in a way that nobody has thought of
- * (SIGSEGV). Twelve requests for one such lock would stop the whole mount.
+ * mapping (SIGBUS), or is damaged in a way that no check finds (SIGSEGV). Twelve
+ * requests for one such lock would stop the whole mount.
  *
  * What the request holds of the registry goes to whoever comes next, as if the
  * mount had died there (lock_abandon); what it has of the mount's own memory is

@@ -3,10 +3,10 @@
  * Texts of sysvipc/sem, msg and shm, made once for all who ask meanwhile.
  *
  * A hundred readers at the same time need not look at every object a hundred
- * times: that would keep CPUs from the programs, and their caches warm for
- * nobody. Whoever asks while a text is being made waits for the next one, which
- * begins after he asked and is the same for all who wait: so nobody is shown
- * what was before. A text does not change; it goes with its last reader.
+ * times, which takes CPU time and cache lines from the programs. Who asks while a
+ * text is being made waits for the next one, which is begun after that and is the
+ * same for all who wait: so nobody is shown a state from before the question. A
+ * text does not change; it is freed with its last reader.
  */
 #ifndef IPCLIFT_FUSE_LISTING_H
 #define IPCLIFT_FUSE_LISTING_H

@@ -5,7 +5,7 @@
  * The mount is a caller like any program: each of its threads enrolls, takes
  * the same locks, and is repaired by the others if it dies. Unlike the shim it
  * keeps a descriptor of the file, by which it reads what must not be touched
- * through the mapping (a hole of a tmpfs file is filled by a mere look).
+ * through the mapping (reading a hole of a tmpfs file there fills it).
  *
  * The file may be removed or replaced while it is shown; the mapping then
  * shows what nobody uses any more. Every way into the mount asks source_check

@@ -21,7 +21,7 @@ struct sysctl_file;
 
 enum node_kind {
 	NODE_DIR,     /* a fixed directory of fixed things */
-	NODE_SYSVIPC, /* sysvipc/sem and its sisters */
+	NODE_SYSVIPC, /* sysvipc/sem, msg, shm */
 	NODE_SYSCTL,  /* sys/kernel/..., sys/fs/mqueue/... */
 	NODE_VIEW,    /* a text about the whole registry */
 	NODE_LOCKS,   /* that may be written, too */

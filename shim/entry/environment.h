@@ -3,7 +3,7 @@
  * The variables that configure the library, as they were when it was loaded.
  *
  * A program may clear or overwrite its environment before its first IPC call
- * (clearenv, setproctitle), and it may hand a invented one to the programs that
+ * (clearenv, setproctitle), and it may hand an invented one to the programs that
  * it executes. So the variables are copied when the library is loaded, before
  * the program's own code runs; and exec.c passes the copies on.
  */

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The served calls by their raw convention (-errno), for syscall().
+ * The served calls by their raw convention (-errno), for syscall() and the named
+ * functions of libc. Arguments, results and errors are those of the kernel's call
+ * of that name; pointers are unchecked. A stale caller is set up first, which may
+ * fail with the errors of process_caller_slow.
  */
 #ifndef IPCLIFT_ENTRY_SYSV_H
 #define IPCLIFT_ENTRY_SYSV_H

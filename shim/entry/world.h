@@ -10,9 +10,9 @@
  * attached, and its open queues. shmdt and the calls on such a queue go there
  * for one call (process_enter_other) and make the caller stale.
  *
- * What is of a world in struct caller is wiped between two; the thread's record
- * is kept for the last thread that left (tid, thread, task, generation: stored
- * and read by it alone), so that hopping claims no second one.
+ * What struct caller has of a world is wiped when its thread goes to another. The
+ * thread's record there is kept for the last thread that left (tid, thread, task,
+ * generation: stored and read by it alone): one that comes back claims no second.
  */
 #ifndef IPCLIFT_ENTRY_WORLD_H
 #define IPCLIFT_ENTRY_WORLD_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The invariants of a registry, proved read-only. For tests, the tool, the
+ * The invariants of a registry, and whether they hold. For tests, the tool, the
  * mount.
  *
  * When they hold. What belongs to one object is true whenever its lock is free;
@@ -10,10 +10,10 @@
  * quiet: no lock is held, no journal has an entry, and no lock was taken
  * between the beginning of the look and its end, which the locks' counts tell.
  *
- * check_region is for a registry that nobody uses: it takes no lock and holds
- * everything to be true. check_live is for one in use: it looks at each object
- * under its lock, as any caller would, and at the sums only if the registry was
- * quiet meanwhile. Neither ever takes something for a fault that is none.
+ * check_region is for a registry that nobody uses: it takes no lock, stores
+ * nothing, and asks for all of them. check_live is for one in use: it looks at each
+ * object under its lock, as any caller would, and at the sums only if the registry
+ * was quiet in the meantime. Neither reports a fault where there is none.
  *
  * What a dead process left in the middle counts as a violation for check_region
  * until somebody has repaired it; check_live repairs, as whoever takes a lock.

@@ -3,9 +3,9 @@
  * A glance at a registry in use, for who looks again and again: objects, who
  * waits, processes, locks, events. Nothing is stored in the registry, no lock
  * is taken and nobody enrolled, so it works on a mapping that cannot be written
- * (region_map_look), and the programs pay nothing but the cache lines that are
- * read. The price: what is told of an object is not of one moment; what the
- * dead have left is not taken back first.
+ * (region_map_look), and costs the programs no more than the cache lines that are
+ * read. What is told of an object is not of one moment, and what exited tasks have
+ * left is not taken back first.
  *
  * Rates are the difference of two glances' counters. They are those that the
  * registry keeps anyway:
@@ -37,7 +37,7 @@ struct glance_object {
 	/* sem: semaphores; queues: messages; shm: attachments */
 	u64 depth, depth_most; /* 0 = no such limit */
 	u64 bytes, bytes_most;
-	u32 leased; /* queues: messages received and not acknowledged */
+	u32 leased;	  /* queues: messages received and not acknowledged */
 	s64 leased_since; /* the first of them; 0 = none is */
 	char name[MQ_NAME_MAX + 2]; /* of a POSIX queue, with the slash */
 };
@@ -45,10 +45,10 @@ struct glance_object {
 struct glance_task {
 	u32 idx, pid;
 	u32 n_threads, n_waiting;
-	s64 oldest;  /* since when its first sleeper waits, 0 = none does */
-	u32 n_holds; /* sets it has undo records for */
+	s64 oldest;   /* since when its first sleeper waits, 0 = none does */
+	u32 n_holds;  /* sets it has undo records for */
 	u32 n_leased; /* messages it has received and not acknowledged */
-	u32 gone;    /* it has ended; only what it left is there */
+	u32 gone;     /* it has ended; only what it left is there */
 };
 
 /* Counts of one class of locks (LOCK_*, and a facility of LOCK_OBJECT). */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Every lock of a registry with the columns of Kennaway's table
- * (doc/reference-tables.md T4): for the command and the mount.
+ * The locks of a registry, but for control_lock (object/controlfile.h), with the
+ * columns of Kennaway's table (doc/reference-tables.md T4): for the command and
+ * the mount.
  *
  * Counters are always kept; times only while profiling is on. Operations on an
  * object that is biased to one thread (bias.h), and a semaphore operation that

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Who holds undo on a set, and who sleeps on it: for the command and the
- * mount. Each function takes the set's lock for one pass and copies out.
+ * The values of a set, who holds undo on it, and who sleeps on it: for the
+ * command and the mount. sem_holders and sem_sleepers take the set's lock for one
+ * pass and copy out; sem_values asks as semctl does, three calls a semaphore.
  */
 #ifndef IPCLIFT_INSPECT_SEMVIEW_H
 #define IPCLIFT_INSPECT_SEMVIEW_H
@@ -45,8 +46,9 @@ struct sem_brief {
 /* 0; -EINVAL, -EACCES. */
 int sem_brief(struct caller *c, s32 id, struct sem_brief *ret);
 
-/* At most n into ret; the number there are. -EINVAL, -EACCES, -EIDRM, and
- * -ENOMEM of enrolling. The values are of one moment, the rest is not. */
+/* At most n into ret, nothing into it if values are more; the number there are.
+ * -EINVAL, -EACCES, -EIDRM, and -ENOMEM of enrolling. The values are of one moment,
+ * the rest of struct sem_value is not. No lock may be held. */
 s32 sem_values(struct caller *c, s32 id, struct sem_value *ret, u32 n);
 s32 sem_holders(struct caller *c, s32 id, struct sem_holder *ret, u32 n);
 s32 sem_sleepers(struct caller *c, s32 id, struct sem_sleeper *ret, u32 n);

@@ -3,11 +3,13 @@
  * POSIX message queues: doc/kernel-semantics.md §7. All functions return a
  * count or 0, or -errno.
  *
- * mqueue.c   names, creation, removal, attributes
- * mqio.c     sending and receiving
- * mqwait.c   sleeping, order of sleepers, hand-over to them
- * mqfifo.c   the FIFO that is the descriptor, and its readiness for poll
- * mqnotify.c mq_notify
+ * mqueue.c    names, creation, removal
+ * mqattr.c    what stat, mq_getattr and the status line say, and what sets it
+ * mqio.c      sending and receiving
+ * mqwait.c    sleeping, order of sleepers, hand-over to them
+ * mqlease.c   what is received and not acknowledged
+ * mqfifo.c    the FIFO that is the descriptor, and its readiness for poll
+ * mqnotify.c  mq_notify; mqpending.c what the sender cannot deliver itself
  *
  * A queue stands in a slot of FAC_MQ: its key is a hash of the name, mode, uid
  * and gid are those of the file that it is in the kernel. It has a FIFO in the
@@ -198,8 +200,6 @@ int mqueue_open_again(struct caller *c, const struct mq_desc *d, u32 oflag,
 	struct mq_desc *ret);
 /* atime and ctime are now. */
 void mq_touch(struct caller *c, const struct mq_desc *d);
-/* What the queue's file says when it is read (§9.2). notify* and signo are 0
- * while nobody is registered. */
 /* What mq_getattr(2) says but for the flags, mostly without the lock: 0 or
  * -EBADF. */
 struct mq_numbers {
@@ -208,6 +208,8 @@ struct mq_numbers {
 int mq_numbers(
 	struct caller *c, const struct mq_desc *d, struct mq_numbers *ret);
 
+/* What the queue's file says when it is read (§9.2). notify* and signo are 0
+ * while nobody is registered. */
 struct mq_status {
 	u64 bytes;
 	u32 notify, signo, notify_pid;

@@ -7,7 +7,7 @@
  * msgsend.c, msgrecv.c  msgsnd and msgrcv
  * msgqueue.c  the order of messages, hand-over, waking
  * msglease.c  what is received and not acknowledged
- * msgmem.c    cells, chunks and payload blocks
+ * msgmem.c    cells, chunks and payload blocks; msgslab.c the slabs of those
  */
 #ifndef IPCLIFT_MSG_MSG_H
 #define IPCLIFT_MSG_MSG_H
@@ -25,10 +25,13 @@
 int msg_get(struct caller *c, s32 key, s32 flg);
 
 /*
- * msgsnd(2) and msgrcv(2). user is the caller's struct msgbuf, unchecked.
- * Errors in the order of §5.2 and §5.3. A cancellable call may not return: see
- * registry/cancel.h. Without a wait: no system call, one hold of the queue's
- * lock, in which no more than MSG_INLINE bytes are copied.
+ * msgsnd(2) and msgrcv(2). user is the caller's struct msgbuf, unchecked; size
+ * in bytes, of the text. 0, or the bytes stored. Errors in the order of §5.2
+ * (-EFAULT -EINVAL -ENOMEM -EACCES -EIDRM -EAGAIN -EINTR) and §5.3 (-EINVAL
+ * -EFAULT -ENOMEM -EACCES -EIDRM -E2BIG -ENOMSG -EINTR). A cancellable call may
+ * not return: see registry/cancel.h. Without a wait: no system call, one hold of
+ * the queue's lock, or its bias in place of that, in which no more than
+ * MSG_INLINE bytes are copied.
  */
 int msg_send(struct caller *c, s32 id, const void *user, u64 size, s32 flg,
 	int cancellable);
@@ -46,9 +49,11 @@ struct msg_stat {
 	u32 lspid, lrpid;
 };
 
-/* The commands of msgctl(2), §5.5; id < 0 is -EINVAL in each. */
+/* The commands of msgctl(2), §5.5; id < 0 is -EINVAL in each. No lock may be held.
+ * IPC_STAT and its kin: 0, or the id if it was named by index; -EINVAL, -EACCES,
+ * -EIDRM, -ENOMEM. */
 int msg_stat(struct caller *c, s32 id, enum object_by by, struct msg_stat *ret);
-/* IPC_SET: 0, -EINVAL, -EPERM. */
+/* IPC_SET, qbytes in bytes; and IPC_RMID: 0, -EINVAL, -EPERM, -EIDRM, -ENOMEM. */
 int msg_set(struct caller *c, s32 id, u32 uid, u32 gid, u32 mode, u64 qbytes);
 int msg_remove(struct caller *c, s32 id);
 /* totals: MSG_INFO instead of IPC_INFO. Returns the highest index in use. */

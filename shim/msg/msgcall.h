@@ -26,7 +26,8 @@ typedef s64 __attribute__((aligned(1), may_alias)) user_type;
  */
 #define STREAM_FROM 8u
 
-/* What a call on a queue that is not biased to us is told. */
+/* Result of a try by the bias: the queue is not biased to us, or needs more than
+ * that allows; nothing was done. Take the lock. No error's number. */
 #define NOT_BIASED 2
 
 /* sleep_class.remove of both. */
@@ -57,8 +58,8 @@ static inline void msgcall_enqueue(struct caller *c, struct slot *s,
 static inline void msgcall_release(
 	struct caller *c, struct slot *s, struct msgqueue *q)
 {
-	if (likely(q && !q->receivers.head && !q->senders.head &&
-		    !q->pending && !msglease_concerns(c, q)))
+	if (likely(q && !q->receivers.head && !q->senders.head && !q->pending &&
+		    !msglease_concerns(c, q)))
 		users_bias_consider(c, s, &q->users);
 	lock_release(c, &s->lock);
 }

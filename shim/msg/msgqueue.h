@@ -87,7 +87,7 @@ static inline struct msg *msg_at(const struct caller *c, u32 link)
 {
 	return rbtree_at(c, link);
 }
-/* One that is there. */
+/* The same of a link that cannot be 0 (damage.h: the sink, if it is). */
 static inline struct msg *msg_must(const struct caller *c, u32 link)
 {
 	return link_must(c, link);
@@ -166,6 +166,7 @@ void msg_finish_removal(struct caller *c);
  * (-EIDRM). */
 void msg_lock_any(struct caller *c, struct slot *s);
 int msg_lock(struct caller *c, struct slot *s, u64 ident);
+/* 1 if a message of so many bytes fits (§5.2): bytes and number within qbytes. */
 static inline int msg_fits(const struct msgqueue *q, u64 size)
 {
 	return MSG_BYTES(q->count) + size <= q->qbytes &&
@@ -226,11 +227,11 @@ void msgqueue_dequeue(
 /*
  * Before the commit of an operation that sets msgqueue.pending: if we die
  * behind it, somebody who sleeps is woken and does the rest. Also before a
- * removal; dismiss_some ends it.
+ * removal; msgqueue_cancel_some ends it.
  *
  * Then msgqueue_wake wakes what pending says, and clears it. After HOLD_LEAVES
  * sleepers others may have the lock (lock_pause): whoever takes it finds
- * pending and goes on with that (msg_lock_any) before he does anything else, so
+ * pending and goes on with that (msg_lock_any) before anything else, so
  * whoever was woken cannot queue again before all are. The queue may be removed
  * meanwhile, which slot.ident tells; the lock is held all the same.
  */

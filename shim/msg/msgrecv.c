@@ -209,7 +209,7 @@ static s64 receive_wait(struct caller *c, struct slot *s, struct msgqueue *q,
 	wait.lease.off = l ? region_off(&c->region, l) : 0;
 	msgcall_enqueue(c, s, q, MSG_Q_RECEIVER, &wait, &rv.sl);
 	lock_release(c, &s->lock);
-	/* A handler may run from here on; see receive_section. */
+	/* A handler may run from here on (struct tries: slept). */
 	section_end(c);
 	USDT3(msg_wait, id, 0, r->want);
 	result = sleep_run(c, &rv.sl);

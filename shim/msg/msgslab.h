@@ -4,10 +4,10 @@
  * back to the system when they are empty: of blocks that each stood alone no
  * page could be given back.
  *
- * Blocks wander between threads and queues, so a slab belongs to nobody: the
- * heap's lock covers all. One empty slab of a size is kept, so that what goes
- * up and down a little costs no system call. Newcomers go into slabs that are
- * in use.
+ * Blocks change their owner between threads and queues, so a slab belongs to no
+ * thread and no queue: the heap's lock covers all. One empty slab of a size is
+ * kept, so that a number of blocks that rises and falls a little costs no system
+ * call. A new block is taken from a slab that is in use, if one has space.
  */
 #ifndef IPCLIFT_MSG_MSGSLAB_H
 #define IPCLIFT_MSG_MSGSLAB_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The limits by name, with the ranges of the kernel's sysctl files
- * (doc/kernel-semantics.md §3.1) and their one-shot sisters *_next_id (§2.3).
+ * (doc/kernel-semantics.md §3.1) and their one-shot counterparts *_next_id (§2.3).
  */
 #ifndef IPCLIFT_OBJECT_CONTROL_H
 #define IPCLIFT_OBJECT_CONTROL_H

@@ -8,8 +8,7 @@
 #include "registry/caller.h"
 
 enum limits_profile {
-	LIMITS_KERNEL, /* exactly Linux's checks, and the limits of the
- * kernel */
+	LIMITS_KERNEL, /* exactly Linux's checks, and the kernel's limits */
 	LIMITS_ROOMY,  /* ceilings that only make calls fail are lifted */
 };
 

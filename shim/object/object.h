@@ -60,7 +60,7 @@ struct object_stat_class {
 	enum facility facility;
 	/* The object to *ret, which begins with a struct object_stat; without
 	 * the lock, unless `locked`: 1; 0 if it must be looked at again; -EBUSY
-	 * if the lock must be taken, for one who is dead has left something to
+	 * if the lock must be taken, for an exited task has left something to
 	 * do. */
 	int (*fill)(struct caller *c, const struct slot *s, u64 ident,
 		int locked, void *ret);
@@ -119,12 +119,13 @@ struct object_class {
 	void (*crash_guard)(struct caller *c, struct slot *s);
 };
 
-/* *get(2): the id, or -ENOENT -EEXIST -EINVAL -EACCES -ENOSPC -ENOMEM. mode:
- * extra mode bits of a new object. */
+/* semget(2), msgget(2), shmget(2): the id, or -ENOENT -EEXIST -EINVAL -EACCES
+ * -ENOSPC -ENOMEM. size: semaphores or bytes. flg: OBJ_CREAT, OBJ_EXCL, the mode.
+ * No lock may be held. */
 int object_get(struct caller *c, const struct object_class *k, s32 key,
 	u64 size, s32 flg);
 
-/* IPC_RMID: 0, -EINVAL, -EPERM. */
+/* IPC_RMID: 0, -EINVAL, -EPERM, -ENOMEM. No lock may be held. */
 int object_remove(struct caller *c, const struct object_class *k, s32 id);
 
 /*

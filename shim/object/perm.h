@@ -3,7 +3,8 @@
  * Who may do what with an object: doc/kernel-semantics.md §1.4 and §1.11.
  *
  * Credentials are cached for the process and forgotten by the interposed
- * set*id calls; before anybody is refused they are read anew.
+ * set*id calls; before anybody is refused they are read anew. No function here
+ * takes a lock.
  */
 #ifndef IPCLIFT_OBJECT_PERM_H
 #define IPCLIFT_OBJECT_PERM_H
@@ -77,7 +78,8 @@ static inline int perm_owner_of(
 const struct cred *perm_cred(struct caller *c);
 /* 1 if it is one of theirs, supplementary ones included. */
 int perm_in_group(const struct cred *cred, u32 gid);
-/* 1 if the process has the capability now. */
+/* 1 if the process has one of these capabilities (CRED_*, OR-ed) now: asked of the
+ * kernel each time. */
 int perm_capable(struct caller *c, u32 cap);
 
 #endif

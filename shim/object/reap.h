@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Exited tasks: what a process leaves is taken back by whoever meets it, in the
- * order in which the kernel ends a process: attachments first, then undo.
+ * Exited tasks: what a process leaves is taken back by the next that comes across
+ * it, in the order in which the kernel ends a process: attachments first, then undo.
  */
 #ifndef IPCLIFT_OBJECT_REAP_H
 #define IPCLIFT_OBJECT_REAP_H

@@ -6,10 +6,10 @@
  * and texts; the values themselves are control.h's, the reads and writes
  * sysctl.h's.
  *
- * The owner of the registry plays the owner of the user namespace: it may
- * write. So may root, whose file it could be anyway. The three *_next_id want a
- * capability besides if the owner is root, as Linux's do; an owner who is not
- * root has it by being the owner.
+ * The owner of the registry has the rights of the user namespace's owner in Linux:
+ * it may write, and so may root. The three *_next_id are for whoever has
+ * CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN, as in Linux (root without them may not),
+ * and for an owner who is not root.
  */
 #ifndef IPCLIFT_OBJECT_SYSCTLTEXT_H
 #define IPCLIFT_OBJECT_SYSCTLTEXT_H

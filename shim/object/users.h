@@ -66,8 +66,8 @@ static inline void users_note(
 /* 1 if the last one but us ran on another CPU than we do. */
 int users_elsewhere(const struct caller *c, const struct users *users);
 
-/* With the lock held, at the end of a call that found nobody asleep: lend it to
- * one that has long been alone. */
+/* With the lock held, at the end of a call that found nobody asleep: bias the
+ * queue to this thread if it has long been the only user. */
 static inline void users_bias_consider(
 	struct caller *c, struct slot *s, const struct users *users)
 {

@@ -60,7 +60,7 @@
 /* What of the object's owner by bias is to be seen without its lock. Nothing
  * that the owner stored under the bias is seen before it is seen inside. */
 enum bias_seen {
-	BIAS_OUT,    /* or nobody's */
+	BIAS_OUT, /* or nobody's */
 	BIAS_INSIDE,
 	BIAS_DIED, /* inside: what it left is to be rolled back */
 };
@@ -86,7 +86,8 @@ static inline enum bias_seen bias_look(
 static inline struct thread *bias_own(const struct caller *c)
 {
 	return (struct thread *)(void *)((char *)c->journal -
-		__builtin_offsetof(struct thread, journal));
+					 __builtin_offsetof(
+						 struct thread, journal));
 }
 
 /* The word is pending, not on the list proper, before the tid is there and until
@@ -167,7 +168,8 @@ static inline void bias_end(struct slot *s)
 	atom_store_release(&s->bias, 0);
 }
 
-/* With the lock held: lend it to the caller, if its process may be. */
+/* With the lock held: bias it to the caller, if its process may be a bias owner
+ * (caller.may_bias). */
 void bias_grant(struct caller *c, struct slot *s);
 
 #endif

@@ -115,8 +115,7 @@ struct caller {
 	struct waiter *last_grant;  /* through waiter.granted_next */
 	u32 same_cpu;		    /* semop.c: how often in a row */
 	struct waiter *early;	    /* wait_early */
-	struct waiter *crash_guard; /* wait_crash_guard: woken if we
- * die */
+	struct waiter *crash_guard; /* wait_crash_guard: woken if we die */
 	u32 crash_guard_was;	    /* its word before */
 	struct deferred_signals deferred;
 	/* Set while the thread sleeps: takes it out of the queue before a
@@ -145,7 +144,9 @@ struct caller {
 	struct { /* wait.c, in cycles: of a sleep lately */
 		s64 credit, usual;
 	} yield;
-	u32 onlooker; /* rather late than in others' way: the mount */
+	/* 1: a reader of low priority, the mount: it sleeps and looks again
+	 * before it queues for a lock (lock_peek_again). */
+	u32 onlooker;
 	/* Called when a lock is not to be had for so long (lock.h); NULL: it is
 	 * waited for. owner: tid in its word. */
 	void (*stuck)(struct caller *c, struct lock *lock, u32 owner);

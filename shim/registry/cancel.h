@@ -5,8 +5,8 @@
  * A raw futex call is none, so the sleep itself is made with the asynchronous
  * cancel type, and a cleanup handler undoes the caller's place in its queue
  * (doc/measurements.md §8). Outside that window the thread's own type holds, so
- * nothing of ours is ever cut off in a section. Without a libc that has threads
- * all of this is nothing.
+ * nothing of ours is ever cut off in a section. Where libc has no threads these
+ * functions do nothing.
  */
 #ifndef IPCLIFT_REGISTRY_CANCEL_H
 #define IPCLIFT_REGISTRY_CANCEL_H

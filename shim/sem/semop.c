@@ -682,7 +682,7 @@ static int op_checked(struct caller *c, s32 id, struct request *r)
 	return op_locked(c, s, ident, r);
 }
 
-/* timeout as read: 0 with *ret_deadline, or -EINVAL. */
+/* timeout as read: 0 with r->deadline_ns and no_wait, or -EINVAL. */
 static int deadline_of(const struct sys_timespec *t, struct request *r)
 {
 	const u64 forever = ~0ULL >> 1;

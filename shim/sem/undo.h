@@ -31,7 +31,8 @@ static inline u32 undo_n_sems(const struct undo *u)
 	return n < SEMS_MOST ? n : SEMS_MOST;
 }
 
-/* A walk along records has come to u: not twice. */
+/* A walk along records has come to u: 1, or 0 if it was there before, which counts
+ * as damage (registry/damage.h). */
 static inline int undo_walk(
 	const struct caller *c, struct walk *w, const struct undo *u)
 {
@@ -47,8 +48,8 @@ static inline u64 undo_size(u32 n_sems)
  * stamp is set. 0, -EIDRM, -ENOMEM. No lock may be held. */
 int undo_get(struct caller *c, struct slot *s, u64 ident, struct undo **ret);
 
-/* Its stamp. Several threads may race: any order of theirs is right, and that
- * two get the same. */
+/* Note that the record was used now. Threads of the process may race: either
+ * order of their stamps is right, and so are two that are the same. */
 static inline void undo_touch(const struct caller *c, struct undo *u)
 {
 	struct task *t = task_own(c);
@@ -58,7 +59,8 @@ static inline void undo_touch(const struct caller *c, struct undo *u)
 	atom_store_release(&u->stamp, seq);
 }
 
-/* The same if it was used lately, or NULL; without its stamp. */
+/* As undo_get, of a record that this thread used lately, which is cached, else
+ * NULL; without a new stamp. */
 static inline struct undo *undo_at_place(
 	const struct caller *c, const struct undo_place *p, u64 ident)
 {
@@ -80,8 +82,8 @@ static inline struct undo *undo_used_lately(const struct caller *c, u64 ident)
 }
 
 /* sem_adj_step on adj[num] as part of the current operation. Slot lock held. */
-int undo_adjust(struct caller *c, struct semset *set, struct undo *u, u32 num,
-	s32 op);
+int undo_adjust(
+	struct caller *c, struct semset *set, struct undo *u, u32 num, s32 op);
 #define UNDO_ENTRIES 8u
 
 /* Bring n_nonzero of the records and n_adj of the set in line with adj[]: the

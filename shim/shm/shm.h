@@ -6,8 +6,11 @@
  * shm.c        finding, creating, removing, shmctl's commands
  * shmat.c      attaching and detaching
  * shmattach.c  who has what attached, and exited tasks
- * shmfork.c    what a fork child inherits
+ * shmfork.c    what a fork child inherits; shmunseen.c children that were not
+ *              seen to be made
  * shmmap.c     the mappings of one process; shmtable.c its list of them
+ * shmapp.c     munmap, mprotect and madvise of attachments by the application;
+ *              shmlock.c mlockall, shmremap.c mremap and remap_file_pages
  * shmrun.c     the pages
  */
 #ifndef IPCLIFT_SHM_SHM_H
@@ -36,11 +39,16 @@ struct shm_totals {
 	u64 used, pages, resident; /* SHM_INFO */
 };
 
-/* The commands of shmctl(2); id < 0 is -EINVAL in each. */
+/* The commands of shmctl(2); id < 0 is -EINVAL in each. No lock may be held.
+ * IPC_STAT and its kin: 0, or the id if it was named by index; -EINVAL, -EACCES,
+ * -EIDRM, -ENOMEM. */
 int shm_stat(struct caller *c, s32 id, enum object_by by, struct shm_stat *ret);
+/* IPC_SET, IPC_RMID: 0, -EINVAL, -EPERM, -EIDRM, -ENOMEM. Of a segment that is
+ * attached the last detach frees the pages. */
 int shm_set_perm(struct caller *c, s32 id, u32 uid, u32 gid, u32 mode);
 int shm_remove(struct caller *c, s32 id);
-/* SHM_LOCK, SHM_UNLOCK. */
+/* SHM_LOCK (1), SHM_UNLOCK (0): the mode bit, and who is charged; no page is
+ * locked in memory. 0, -EINVAL, -EPERM, -ENOMEM, -EIDRM. */
 int shm_set_locked(struct caller *c, s32 id, int lock);
 /* Pages in memory of the segment that stands at idx, which must be in use; 0
  * before its first attachment. Some system calls. */

@@ -97,7 +97,7 @@ static u64 hold_place(struct caller *c, const struct slot *s, u64 addr)
 	u64 len = seg ? seg->pages * SYS_PAGE : 0, at;
 
 	if (likely(!addr || !len ||
-		    (image_own(c) && shm_entry_is_room(c->shm))))
+		    (image_own(c) && shm_entry_is_free(c->shm))))
 		return 0;
 	at = (u64)sys_mmap((void *)addr, len, 0, HOLD_FLAGS, -1, 0);
 	if (at == addr)

@@ -47,7 +47,8 @@ static inline struct shm_attach *shm_attach_at(
 	return ref_at(c, ref);
 }
 
-/* A walk along records has come to rec: not twice. */
+/* A walk along records has come to rec: 1, or 0 if it was there before, which
+ * counts as damage (registry/damage.h). */
 static inline int shm_attach_walk(
 	const struct caller *c, struct walk *w, const struct shm_attach *rec)
 {

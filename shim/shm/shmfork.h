@@ -24,8 +24,8 @@
  * could be given away (shmunseen.c). What went all the same is taken from it at
  * that call.
  */
-#ifndef IPCLIFT_IPC_SHMFORK_H
-#define IPCLIFT_IPC_SHMFORK_H
+#ifndef IPCLIFT_SHM_SHMFORK_H
+#define IPCLIFT_SHM_SHMFORK_H
 
 #include "shm/shmmap.h"
 #include "registry/image.h"

@@ -427,9 +427,9 @@ void shm_unmap(struct caller *c, const struct shm_entry *e)
 
 /* ---- pages ---- */
 
-/* Pages of the window for a moment: the home, or a mapping that borrow_end
- * takes away again. */
-static char *borrow(struct caller *c, u64 off, u64 len, int *ret_own)
+/* Pages of the window: the home, or a mapping made for this (*ret_own: 1), which
+ * the caller unmaps again. */
+static char *pages_at(struct caller *c, u64 off, u64 len, int *ret_own)
 {
 	char *home = home_of(c, 0, off, len);
 	unsigned char vec;
@@ -470,7 +470,7 @@ int shm_map_discard(struct caller *c, u64 off, u64 pages)
 
 	if (!shm_in_file(c, off, pages))
 		return -EINVAL;
-	p = borrow(c, off, len, &own);
+	p = pages_at(c, off, len, &own);
 	err = failed(p) ? (long)p : remove_pages(p, len);
 	if (err && !own)
 		p = far_map(c, 0, off, len);
@@ -493,7 +493,7 @@ u64 shm_map_resident(struct caller *c, u64 off, u64 pages)
 	u64 at, i, n, found = 0;
 	int own;
 	char *p = shm_in_file(c, off, pages)
-			  ? borrow(c, off, pages * SYS_PAGE, &own)
+			  ? pages_at(c, off, pages * SYS_PAGE, &own)
 			  : (char *)-EIO;
 
 	if (failed(p))

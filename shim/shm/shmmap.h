@@ -159,8 +159,8 @@ struct shm_process {
 
 /* An entry that is not in use yet, or NULL without memory. */
 struct shm_entry *shm_entry_new(struct shm_process *p);
-/* It maps nothing. */
-static inline int shm_entry_is_room(const struct shm_process *p)
+/* 1 if shm_entry_new finds one without mapping memory for the table. */
+static inline int shm_entry_is_free(const struct shm_process *p)
 {
 	return p->unused || p->high < p->cap;
 }

@@ -131,7 +131,7 @@ struct shm_entry *shm_entry_new(struct shm_process *p)
 {
 	struct shm_entry *e;
 
-	if (!shm_entry_is_room(p) && grow_table(p))
+	if (!shm_entry_is_free(p) && grow_table(p))
 		return NULL;
 	if (p->unused) {
 		e = &p->entries[p->unused];

@@ -41,18 +41,17 @@ int registry_may_change(const char *path);
  */
 struct stat;
 int registry_become(const struct stat *st);
-extern int registry_as_root; /* --as-root: no */
+extern int registry_as_root; /* 1: --as-root was given, so with root's rights */
 /* 1 if the registry that is mapped is this file: its name may be another's by
  * now. */
 int registry_is_file(const struct stat *st);
-/* The same as registry_open for those who only look: at what is another user's in a copy, which
- * caller.detached tells (region_copy). */
+/* As registry_open, for a command that only reads: what is another user's is read
+ * in a copy (region_copy; caller.detached is 1). */
 struct caller *registry_look(int *ret);
-/* And once more, at what it is by now. EXIT_OK, or EXIT_FAILED after a message.
- */
+/* Copy it again, as it is now. EXIT_OK, or EXIT_FAILED after a message. */
 int registry_copy_again(void);
-/* The file itself, whoever's it is, in a mapping that cannot be written: for
- * inspect/glance.h alone. */
+/* The file itself, whosever it is, in a mapping that cannot be written: for
+ * inspect/glance.h alone. NULL as registry_open. */
 struct caller *registry_glance(int *ret);
 /* 1 if it is still the one at its path, as it was. */
 int registry_glance_still(void);
