@@ -54,7 +54,7 @@ static struct {
 	u32 generations;
 	u32 routes;
 	u32 leasing; /* IPCLIFT_LEASE: facilities, a bit each */
-	int early; /* mapped, but no call was made yet */
+	int early;   /* mapped, but no call was made yet */
 	int parsed;
 	int complained;
 	int wrap_in_parent;
@@ -79,8 +79,7 @@ int process_routes(enum facility f)
 {
 	if (unlikely(!__atomic_load_n(&process.parsed, __ATOMIC_ACQUIRE))) {
 		process.routes = route_parse(environment_get("IPCLIFT_ROUTE"));
-		process.leasing =
-			route_named(environment_get("IPCLIFT_LEASE"));
+		process.leasing = route_named(environment_get("IPCLIFT_LEASE"));
 		__atomic_store_n(&process.parsed, 1, __ATOMIC_RELEASE);
 	}
 	return process.routes >> f & 1;

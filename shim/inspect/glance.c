@@ -127,7 +127,8 @@ static int fill_object(struct caller *c, u32 f, u32 idx,
 	u64 ident;
 
 	/* Said to be in use, and a hole: of a damaged bitmap. */
-	if (!region_pages_have(pages, s) || !region_pages_have(pages, &s->ident))
+	if (!region_pages_have(pages, s) ||
+		!region_pages_have(pages, &s->ident))
 		return 0;
 	ident = atom_load_acquire(&s->ident);
 	if (!(ident & IDENT_LIVE))

@@ -17,8 +17,8 @@ static u32 check_list(struct check *k, u32 idx, struct ref ref, int used,
 
 		if (!l || (l->state != LEASE_FREE) != used ||
 			l->state > LEASE_BACK || l->task >= N_TASKS) {
-			check_failed(k, INV_LEASE, "record, idx, at", idx,
-				ref.off);
+			check_failed(
+				k, INV_LEASE, "record, idx, at", idx, ref.off);
 			return n;
 		}
 		if (l->data.off)
@@ -32,8 +32,8 @@ static u32 check_list(struct check *k, u32 idx, struct ref ref, int used,
 	return n;
 }
 
-void check_leases(struct check *k, u32 idx, const struct leases *ls, u32 leasing,
-	void (*each)(void *arg, struct lease *l), void *arg)
+void check_leases(struct check *k, u32 idx, const struct leases *ls,
+	u32 leasing, void (*each)(void *arg, struct lease *l), void *arg)
 {
 	u32 n = check_list(k, idx, ls->used, 1, each, arg);
 

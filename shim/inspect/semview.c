@@ -53,8 +53,7 @@ s32 sem_holders(struct caller *c, s32 id, struct sem_holder *ret, u32 n)
 	n_sems = sem_count(s);
 	for (u = undo_at(c, ref_long(set->undo_active));
 		u && undo_walk(c, &w, u); u = undo_at(c, u->active_next))
-		for (i = 0, has = undo_n_sems(u); i < has && i < n_sems;
-			i++) {
+		for (i = 0, has = undo_n_sems(u); i < has && i < n_sems; i++) {
 			if (!u->adj[i])
 				continue;
 			if (found < n)

@@ -27,8 +27,7 @@ static inline int msglease_concerns(
 /* The thread receives again: what it has on lease is acknowledged. Operations
  * of their own. As msglease_look, for a thread of ours that is gone. Then
  * msglease_trim. */
-int msglease_acknowledge(
-	struct caller *c, struct slot *s, struct msgqueue *q);
+int msglease_acknowledge(struct caller *c, struct slot *s, struct msgqueue *q);
 
 /* What exited processes had on lease goes back into the queue, as far as `look`
  * goes. 1 if there was any: the caller begins again, for the queue may be gone
@@ -41,13 +40,12 @@ struct lease *msglease_ready(struct caller *c, struct msgqueue *q);
 
 /* The text of a large message that is on lease to this thread into its own
  * block, which is there; no lock is held. 0, -EIDRM, -EIO. */
-int msglease_fetch(struct caller *c, struct slot *s, u64 ident,
-	const struct parcel *p);
+int msglease_fetch(
+	struct caller *c, struct slot *s, u64 ident, const struct parcel *p);
 
 /* The message with this stamp that this thread has on lease goes back, and
  * others are woken; no lock is held. */
-void msglease_give_back(
-	struct caller *c, struct slot *s, u64 ident, u64 stamp);
+void msglease_give_back(struct caller *c, struct slot *s, u64 ident, u64 stamp);
 
 /* Of a queue that nobody finds any more: free a record and what it has. 0 if
  * there was none. */

@@ -498,8 +498,7 @@ static int free_message(struct caller *c, struct msgqueue *q)
 	if (m && !c->damaged && MSG_NUM(q->count)) {
 		next = m->next;
 		if (m->size > MSG_INLINE && msg_block_of(m)->ref.off)
-			left = msgmem_free_block(
-				c, m->size, msg_block_of(m));
+			left = msgmem_free_block(c, m->size, msg_block_of(m));
 	}
 	journal_set64(
 		c, &q->ends, next ? (q->ends & ~(u64)UINT32_MAX) | next : 0);

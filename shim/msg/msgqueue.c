@@ -630,8 +630,8 @@ static __attribute__((noinline)) int hand_over_leased(struct caller *c,
 		return -ENOMEM;
 	if (text)
 		copy_bytes(text, p->text, p->size);
-	atom_store_release(&w->msg.where,
-		text ? (u32)MSG_IN_TIER0 : (u32)MSG_IN_LEASE);
+	atom_store_release(
+		&w->msg.where, text ? (u32)MSG_IN_TIER0 : (u32)MSG_IN_LEASE);
 	journal_set32(c, &l->msg, rbtree_link(c, m));
 	lease_hold(c, l, p->stamp);
 	if (unlikely(c->damaged))

@@ -25,5 +25,6 @@ void barrier_register(struct caller *c)
 
 int barrier_everywhere(void)
 {
-	return (int)sys_call(__NR_membarrier, MEMBARRIER_GLOBAL_EXPEDITED, 0, 0);
+	return (int)sys_call(
+		__NR_membarrier, MEMBARRIER_GLOBAL_EXPEDITED, 0, 0);
 }

@@ -42,7 +42,7 @@ struct lock {
 	u64 robust_next;   /* +32 (glibc) or +28 (musl) from word */
 	u32 by_bias; /* its offset is this lock's in the journal of who has the
 		      * object by bias, not by the lock (bias.h) */
-	u32 streak;	   /* a set's: operations of one thread in a row */
+	u32 streak;  /* a set's: operations of one thread in a row */
 };
 _Static_assert(sizeof(struct lock) == 48, "lock size");
 
@@ -319,7 +319,8 @@ struct msg_wait {
 	s64 type;     /* handed over: type and size of the message */
 	u64 size;
 	u64 stamp; /* and its place in the order of sending */
-	struct ref lease; /* the receiver's record for it (struct lease), or 0 */
+	struct ref
+		lease; /* the receiver's record for it (struct lease), or 0 */
 };
 
 /*
@@ -350,7 +351,7 @@ struct waiter {
 	u32 timed;	  /* its sleep ends by itself, too */
 	u32 granted_next; /* thread index << 1 | 1 if that one sleeps */
 	u32 wants_wake;	  /* its next look is far */
-	u32 slept; /* when it went into its futex, later from time to time
+	u32 slept;  /* when it went into its futex, later from time to time
 		    * after that (wait_stopped): cycles / 4,096 */
 	u32 moving; /* wakers that may move who sleeps on word (wake_herd) */
 	u64 alive_prev; /* +24 */

@@ -36,9 +36,9 @@ struct users {
 enum lease_state {
 	LEASE_FREE,
 	LEASE_READY, /* the holder's, without a message: it is about to receive */
-	LEASE_HELD,  /* the holder's, with a message */
-	LEASE_DONE,  /* acknowledged; its memory is being given back */
-	LEASE_BACK,  /* POSIX: the message is in the queue again, as `item` */
+	LEASE_HELD, /* the holder's, with a message */
+	LEASE_DONE, /* acknowledged; its memory is being given back */
+	LEASE_BACK, /* POSIX: the message is in the queue again, as `item` */
 };
 struct lease {
 	struct ref next;

@@ -109,8 +109,8 @@ static __attribute__((noinline)) int is_stopped(
 		return 0;
 	c->n_asked++;
 	if (sys_futex_asleep(&w->word)) {
-		atom_store_release(&w->slept,
-			slept_now() - (SLEPT_LONG - ASLEEP_HOLDS));
+		atom_store_release(
+			&w->slept, slept_now() - (SLEPT_LONG - ASLEEP_HOLDS));
 		return 0;
 	}
 	return sys_process_read(w->pid,

@@ -624,8 +624,7 @@ HOT int sem_hand_over(
 	now = sys_realtime_sec();
 	if (unlikely(SEM_OTIME(sem->hi) != now))
 		journal_set64(c, &sem->hi, hi_stamp(sem->hi, now));
-	journal_set64(
-		c, &sem->lo, lo_make(sem->lo, value, w->pid));
+	journal_set64(c, &sem->lo, lo_make(sem->lo, value, w->pid));
 	queue_remove(c, set, w, 0);
 	wait_grant(c, w);
 	journal_commit(c);

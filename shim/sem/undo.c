@@ -111,8 +111,8 @@ static void set_adj(
 	}
 }
 
-int undo_adjust(struct caller *c, struct semset *set, struct undo *u, u32 num,
-	s32 op)
+int undo_adjust(
+	struct caller *c, struct semset *set, struct undo *u, u32 num, s32 op)
 {
 	s32 adj = u->adj[num];
 	int err = sem_adj_step(&adj, op);

@@ -81,9 +81,9 @@ static int count_part(
 		if (!overlaps(c, s, part, &e))
 			continue;
 		/* Dear, and most have nothing. */
-		if (!found->f.task && (task_child_named(c, found->pid) ||
-					      task_child_expected(
-						      c, found->pid)))
+		if (!found->f.task &&
+			(task_child_named(c, found->pid) ||
+				task_child_expected(c, found->pid)))
 			return 0;
 		if (!found->f.task)
 			found->f = shm_found_begin(c);

@@ -211,9 +211,8 @@ static inline struct header *region_header(const struct region *r)
  * mapped; whoever may write it can have changed it since. */
 static inline u32 header_idx_bits(const struct header *h)
 {
-	return h->idx_bits == IDX_BITS_EXTENDED
-		       ? IDX_BITS_EXTENDED
-		       : IDX_BITS_NORMAL;
+	return h->idx_bits == IDX_BITS_EXTENDED ? IDX_BITS_EXTENDED
+						: IDX_BITS_NORMAL;
 }
 
 static inline struct slot *region_slot(
