@@ -348,7 +348,8 @@ static int task_claim(struct caller *c, u64 start)
 		got = task_try(c, idx, start);
 		if (got > 0)
 			return 0;
-		if (!got && !c->exited[1] &&
+		/* Place 0 is no task's, and its page may be a hole. */
+		if (!got && idx && !c->exited[1] &&
 			task_left(c, region_task(&c->region, idx)))
 			c->exited[1] = idx;
 		if (got < 0) {
