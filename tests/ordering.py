@@ -16,7 +16,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LOAD = r"\batom_load_acquire(?=\()|\b__atomic_load_n(?=\()"
-STORE = (r"\b(?:atom_(?:store_release|cas16|cas|xchg|add)|"
+STORE = (r"\b(?:atom_(?:store_release|cas16|cas|xchg|add|or)|"
          r"journal_(?:set64|set32|set16|publish)|"
          r"__atomic_(?:store_n|compare_exchange_n|exchange_n|fetch_add|add_fetch"
          r"|sub_fetch|fetch_sub))(?=\()")

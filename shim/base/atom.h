@@ -45,6 +45,9 @@ static inline void crash_point(void)
 #define atom_add(p, v) \
 	(crash_point(), __atomic_fetch_add((p), (v), __ATOMIC_ACQ_REL))
 
+#define atom_or(p, v) \
+	(crash_point(), __atomic_fetch_or((p), (v), __ATOMIC_ACQ_REL))
+
 static inline int atom_cas16(
 	void *p, uint64_t *lo, uint64_t *hi, uint64_t new_lo, uint64_t new_hi)
 {

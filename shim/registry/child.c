@@ -8,9 +8,6 @@
 #include "registry/mapped.h"
 #include "registry/task.h"
 
-/* That TASK_PROBES tasks in a row lie in, at most. */
-#define PROBE_PAGES (TASK_PROBES / TASKS_A_PAGE + 1)
-
 /* Arbitrary: how long after a fork was begun whose parent died in it a child of
  * it may still turn up, where nobody can be asked for it. */
 #define PREFORK_GRACE_NS 5000000000ULL
@@ -66,17 +63,15 @@ u32 task_claim_prefork(struct caller *c)
 
 int task_is_known(const struct caller *c, u32 pid)
 {
-	struct task_pages pages;
 	u32 i, idx;
 
-	pages.first = pages.n = 0;
 	for (i = 0; i < TASK_PROBES; i++) {
 		const struct task *t;
 
 		idx = (pid + i) & (N_TASKS - 1);
 		t = region_task(&c->region, idx);
-		if (task_pages_have(c, &pages, idx, PROBE_PAGES) &&
-			t->pid == pid && t->state == TASK_LIVE &&
+		if (task_may_be_read(c, idx) && t->pid == pid &&
+			t->state == TASK_LIVE &&
 			identity_same(t->start, identity_birth(pid)))
 			return 1;
 	}

@@ -356,6 +356,8 @@ struct control_taken {
  *                                               sweep goes on: one store
  * mq_changed       as mq_orphans       fac MQ   yes           one store, a hint
  * bias_off         who is refused      CAS      yes           0 or 1
+ * task_pages       who claims a task   OR       yes           set, never cleared:
+ *                                               at worst with no task
  */
 struct header {
 	u64 magic;
@@ -405,6 +407,11 @@ struct header {
 	/* Events by code since the registry was made, also those that the ring
 	 * has no more; atomic additions. A crash beside one leaves it out. */
 	u64 event_count[EVENT_CODES];
+	/* The pages of the table of tasks in which one was ever claimed, a bit
+	 * each, set before the claim: only these may be read where the file
+	 * system is full. (mincore(2) would not do: it leaves out what has been
+	 * swapped out.) */
+	u64 task_pages[TASK_PAGES / 64];
 };
 #define HEADER_SIZE 65536ULL
 _Static_assert(sizeof(struct header) <= HEADER_SIZE, "header size");

@@ -255,6 +255,8 @@ struct task {
 };
 _Static_assert(sizeof(struct task) == 256, "task size");
 #define N_TASKS 65536u
+#define TASKS_A_PAGE 16u /* of 4096 bytes */
+#define TASK_PAGES (N_TASKS / TASKS_A_PAGE)
 
 /* One old value: off carries the size (2, 4 or 8 bytes) in its top byte.
  * Written before journal.n covers it. */

@@ -239,6 +239,17 @@ static u64 own_stack(const struct caller *c)
 	return atom_load_relaxed(&known_stack);
 }
 
+/* Its page has space. */
+static void note_page(struct caller *c, u32 idx)
+{
+	u32 page = idx / TASKS_A_PAGE;
+	struct header *h = caller_header(c);
+	u64 bit = 1ULL << page % 64;
+
+	if (!(atom_load_relaxed(&h->task_pages[page / 64]) & bit))
+		atom_or(&h->task_pages[page / 64], bit);
+}
+
 int task_take(struct caller *c, u32 idx)
 {
 	struct task *t = region_task(&c->region, idx);
@@ -248,6 +259,7 @@ int task_take(struct caller *c, u32 idx)
 		return 0;
 	if (caller_reserve(c, t, sizeof(*t)))
 		return -ENOMEM;
+	note_page(c, idx);
 	claim = atom_load_acquire(&t->claim);
 	if (!claim)
 		return atom_cas(&t->claim, &claim, (u64)c->pid);
@@ -858,29 +870,26 @@ void task_free_locked(struct caller *c, struct task *t)
 	atom_store_release(&t->claim, 0);
 }
 
-int task_pages_have(
-	const struct caller *c, struct task_pages *p, u32 idx, u32 ahead)
+int task_may_be_read(const struct caller *c, u32 idx)
 {
-	u32 page = idx / TASKS_A_PAGE, left = N_TASKS / TASKS_A_PAGE - page;
+	u32 page = idx % N_TASKS / TASKS_A_PAGE;
+	u64 used = atom_load_acquire(&caller_header(c)->task_pages[page / 64]);
 
-	if (page - p->first >= p->n) {
-		if (ahead > TASK_PAGES_AHEAD)
-			ahead = TASK_PAGES_AHEAD;
-		p->first = page;
-		p->n = ahead < left ? ahead : left;
-		region_there(region_task(&c->region, idx), p->n, p->there);
-	}
-	return p->there[page - p->first] & 1;
+	/* An onlooker does not take the file's word for it. */
+	return (used >> page % 64 & 1) &&
+	       region_has(&c->region, region_task(&c->region, idx),
+		       sizeof(struct task));
 }
 
-/* Most pages have nothing: after each that has not, more are asked for. */
 u32 task_next(const struct caller *c, u32 from)
 {
-	struct task_pages pages;
+	const struct header *h = caller_header(c);
 
-	pages.first = pages.n = 0;
 	for (; from < N_TASKS; from++) {
-		if (!task_pages_have(c, &pages, from, 2 * pages.n + 1))
+		if (!atom_load_acquire(
+			    &h->task_pages[from / TASKS_A_PAGE / 64]))
+			from |= 64 * TASKS_A_PAGE - 1;
+		else if (!task_may_be_read(c, from))
 			from |= TASKS_A_PAGE - 1;
 		else if (atom_load_acquire(
 				 &region_task(&c->region, from)->claim))

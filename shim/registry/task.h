@@ -28,8 +28,6 @@
 
 /* Tasks probed for a pid. Arbitrary. */
 #define TASK_PROBES 64u
-#define TASK_PAGES_AHEAD 255u /* arbitrary */
-#define TASKS_A_PAGE ((u32)(SYS_PAGE / sizeof(struct task)))
 
 /* Have this process know where its stack starts (struct task's mm), and with it
  * its fork children, which need not ask. */
@@ -133,15 +131,9 @@ void task_return_record(struct caller *c, u32 own);
  */
 int task_changed_image(const struct caller *c, const struct task *t);
 
-/* Which pages of tasks were ever used, as far as was asked: others, in a full
- * file system, cannot even be read. first and n are 0 in the beginning. */
-struct task_pages {
-	u32 first, n;
-	unsigned char there[TASK_PAGES_AHEAD];
-};
-/* The page of that task; with it as many are asked for. */
-int task_pages_have(
-	const struct caller *c, struct task_pages *p, u32 idx, u32 ahead);
+/* 1 if a task of this one's page was ever claimed: others, in a full file system,
+ * cannot even be read. One load. */
+int task_may_be_read(const struct caller *c, u32 idx);
 
 /* The first index >= from of a task that is claimed, or N_TASKS: for walking
  * over all. Pages of the table that were never used are not read. */

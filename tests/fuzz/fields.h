@@ -213,6 +213,8 @@ static const struct field header_more_fields[] = {
 	FIELD(header, control_taken.v[0], K_COUNT),
 	FIELD(header, told[0].value, K_COUNT), FIELD(header, told[0].pid, K_PID),
 	FIELD(header, event_count[0], K_COUNT),
+	FIELD(header, task_pages[0], K_ANY),
+	FIELD(header, task_pages[TASK_PAGES / 64 - 1], K_ANY),
 	FIELD(header, limits.semmns, K_COUNT),
 	FIELD(header, limits.semmni, K_COUNT),
 	FIELD(header, limits.msgmnb, K_COUNT),
