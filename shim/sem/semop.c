@@ -224,8 +224,10 @@ static void class_look_again(struct caller *c, struct sleeper *sl)
 		watch_holders(c, set, ss);
 	}
 	lock_release(c, &sl->slot->lock);
-	if (gone)
-		reap_task(c, gone);
+	/* Who was let through by that before us goes on before us, as when the
+	 * kernel wakes all of them: we only run because the death woke us. */
+	if (gone && reap_task(c, gone))
+		sys_call(__NR_sched_yield);
 }
 
 /* The operation fails: unless one who holds something is gone, and its lifeline

@@ -418,6 +418,54 @@ static void s17_order_of_wakes(void)
 	sched_setaffinity(0, sizeof(before), &before);
 }
 
+/* The same where the first to sleep, whom the death wakes, is the last to be let
+ * through: those before it run before it. */
+static void s17_who_undoes_is_last(void)
+{
+	cpu_set_t before, one;
+	pid_t holder, pid[2];
+	int x, y, cpu = 0;
+
+	t_story("S17: nor is who undoes the first to go on");
+	sched_getaffinity(0, sizeof(before), &before);
+	while (!CPU_ISSET(cpu, &before))
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	woken = mmap(NULL, sizeof(*woken), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	for (int round = 0; round < 4; round++) {
+		x = t_set(1, VALS(1));
+		y = t_set(1, VALS(1));
+		memset(woken, 0, sizeof(*woken));
+		holder = t_fork();
+		if (!holder) {
+			semop(x, OPS({0, -1, U}));
+			semop(y, OPS({0, -1, U}));
+			raise(SIGSTOP);
+		}
+		waitpid(holder, NULL, WUNTRACED);
+		for (int i = 0; i < 2; i++) {
+			pid[i] = fifo_sleeper(i ? y : x, "XY"[i]);
+			t_quiet(t_poll(i ? y : x, 0, GETNCNT, 1));
+			t_asleep(pid[i]);
+			/* Past BRIEF_NS (registry/wait.c), so that the holder's
+			 * death wakes the one that has slept longest. */
+			usleep(20000);
+		}
+		kill(holder, SIGKILL);
+		t_join(holder);
+		for (int i = 0; i < 2; i++)
+			t_quiet(t_join(pid[i]) == 0);
+		t_say("Y first: %d", woken->who[0] == 'Y');
+		t_rm(x);
+		t_rm(y);
+	}
+	munmap(woken, sizeof(*woken));
+	sched_setaffinity(0, sizeof(before), &before);
+}
+
 static void s18_handed_over(void)
 {
 	int id = t_set(1, NULL), w, lost = 0;
@@ -642,6 +690,7 @@ int main(void)
 	s10_s11_error_at_retry();
 	s17_most_recent_first();
 	s17_order_of_wakes();
+	s17_who_undoes_is_last();
 	s18_handed_over();
 	newcomers_overtake();
 	chain();
