@@ -621,7 +621,7 @@ static int reap_exited(struct caller *c)
 		t = region_task(&c->region, idx);
 		/* What a damaged record says may never have been used. */
 		if (!idx || idx == c->task || !caller_exited ||
-			caller_reserve(c, t, sizeof(*t)))
+			!task_may_be_read(c, idx))
 			continue;
 		if (task_left(c, t))
 			some |= caller_exited(c, idx);

@@ -588,16 +588,36 @@ static void free_chain(struct caller *c, struct task *t)
 	}
 }
 
+/* Something is to be given back. By adj[]: of a set that was biased to the dead
+ * one the counts may be behind. */
+static int holds_any(struct caller *c, const struct task *t)
+{
+	const struct undo *u;
+	struct walk w = {0};
+	u32 i, n;
+
+	for (u = undo_at(c, t->undo_head); u && undo_walk(c, &w, u);
+		u = undo_at(c, u->task_next)) {
+		n = u->ident ? undo_n_sems(u) : 0;
+		for (i = 0; i < n; i++)
+			if (u->adj[i])
+				return 1;
+	}
+	return 0;
+}
+
+/* An exit after which nothing is to be done is no event. */
 struct slot *undo_release_locked(struct caller *c, struct task *t)
 {
+	int any = holds_any(c, t);
 	struct slot *left = apply_all(c, t);
 
-	if (unlikely(left))
-		return left;
-	if (t->undo_head.off) {
+	if (any) {
 		USDT1(undo, t->pid);
 		event_add(c, EVENT_REAPED, t->pid, 0);
 	}
+	if (unlikely(left))
+		return left;
 	free_chain(c, t);
 	return NULL;
 }
