@@ -66,6 +66,7 @@ static void fork_begin(struct fork_scope *scope)
 	int err = 0;
 
 	*scope = (struct fork_scope){.outer = process_fork};
+	lease_fork_begins();
 	/* In a vfork child the table is the parent's. */
 	if (process_in_vfork())
 		return;

@@ -68,13 +68,19 @@ EXPORT int ipclift_ack(int kind, int id)
 	return (int)process_return(acknowledge(kind, id));
 }
 
+static void *next_exit;
+
+void lease_fork_begins(void)
+{
+	process_next(&next_exit, "_exit");
+}
+
 EXPORT __attribute__((noreturn)) void _exit(int status)
 {
-	static void *next;
 	void (*real)(int);
 
 	lease_process_ends();
-	real = (void (*)(int))process_next(&next, "_exit");
+	real = (void (*)(int))process_next(&next_exit, "_exit");
 	if (likely(real != NULL))
 		real(status);
 	for (;;)

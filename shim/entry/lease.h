@@ -11,4 +11,8 @@
  */
 void lease_process_ends(void);
 
+/* Before a fork: what _exit passes on to is looked up once here, and not in each
+ * child, which touches some pages for it. */
+void lease_fork_begins(void);
+
 #endif

@@ -61,12 +61,15 @@ void shm_found_has(struct caller *c, const struct shm_fork *f, struct slot *s,
 	const struct shm_entry *e);
 void shm_found_end(
 	struct caller *c, const struct shm_fork *f, u32 child, u64 image);
-/* In a child: its parent's forks are not its own. */
+/* In a child: its parent's forks are not its own. Mostly there are none, and a
+ * store would cost the child a copy of the page. */
 static inline void shm_forks_clear(struct shm_process *p)
 {
 	u32 i;
 
-	for (i = 0; p->n_forks && i < SHM_FORKS; i++)
+	if (likely(!p->n_forks))
+		return;
+	for (i = 0; i < SHM_FORKS; i++)
 		p->forks[i].owner = 0;
 	p->n_forks = 0;
 }

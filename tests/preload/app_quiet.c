@@ -575,6 +575,35 @@ static void reopened(void)
 	CHECK(!mq_unlink(name) && !mq_close(q));
 }
 
+static long faults(int who)
+{
+	struct rusage used;
+
+	return getrusage(who, &used) ? -1 : used.ru_minflt;
+}
+
+/* Prints how many pages a fork costs parent and child, neither of which makes a
+ * call: more than its own share means that something was stored or looked up. */
+static void forks(void)
+{
+	const int n = 100;
+	long before = 0;
+	int status, i;
+	pid_t pid;
+
+	/* The first looks up what the others need. */
+	for (i = 0; i <= n; i++) {
+		if (i == 1)
+			before = faults(RUSAGE_SELF) + faults(RUSAGE_CHILDREN);
+		pid = fork();
+		if (pid == 0)
+			_exit(0);
+		CHECK(waitpid(pid, &status, 0) == pid && !status);
+	}
+	printf("%ld\n", (faults(RUSAGE_SELF) + faults(RUSAGE_CHILDREN) -
+				before + n / 2) / n);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -596,6 +625,7 @@ int main(int argc, char **argv)
 		{"first_calls", first_calls},
 		{"finders", finders},
 		{"reopened", reopened},
+		{"forks", forks},
 	};
 
 	alarm(60);
