@@ -536,6 +536,8 @@ static void check_task(struct check *k, u32 i)
 	check_lock(k, &t->lock, "task", i);
 	if (!t->claim && (t->undo_head.off || t->spare.off || t->shm_head.off))
 		check_failed(k, INV_TASK, "free task", i, t->undo_head.off);
+	if (t->claim && !region_task_noted(&k->region, i))
+		check_failed(k, INV_TASK, "in a page not noted", i, t->claim);
 	if (t->spare.off)
 		check_block(k, t->spare, t->spare_size);
 	check_undo_records(k, i, t);
@@ -544,20 +546,19 @@ static void check_task(struct check *k, u32 i)
 		lock_release(k->c, &t->lock);
 }
 
-/* Only pages that are there: the table is large and mostly never used. */
+/* Only pages that are there, where that is known (an onlooker's holes), else
+ * those that were ever used: the table is large. */
 static void each_task(
 	const struct region *r, void (*fn)(void *arg, u32 i), void *arg)
 {
-	const u32 per_page = SYS_PAGE / sizeof(struct task);
-	unsigned char there[N_TASKS / (SYS_PAGE / sizeof(struct task))];
-	u32 page, i;
+	u32 i;
 
-	if (sys_call(__NR_mincore, region_at(r, TASKS_OFF),
-		    N_TASKS * sizeof(struct task), there))
-		return;
-	for (page = 0; page < N_TASKS / per_page; page++)
-		for (i = 0; (there[page] & 1) && i < per_page; i++)
-			fn(arg, page * per_page + i);
+	for (i = 0; i < N_TASKS; i++)
+		if (r->holes ? region_has_row(r, region_task(r, i))
+			     : region_task_noted(r, i))
+			fn(arg, i);
+		else
+			i |= TASKS_A_PAGE - 1;
 }
 
 static void check_one_task(void *arg, u32 i)

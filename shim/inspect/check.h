@@ -48,7 +48,8 @@ enum invariant {
 	INV_JOURNAL = 30, /* journals are empty */
 	INV_LOCK = 31,	  /* no lock is held by exited tasks */
 	INV_SPARE = 32,	  /* no spare block with a living owner */
-	INV_TASK = 33,	  /* a free task has no records */
+	INV_TASK = 33,	  /* a free task has no records; one that is claimed is
+			   * in a page that is noted (header.task_pages) */
 	/* semaphores */
 	INV_QUEUE = 40, /* queues agree both ways, members are queued there */
 	INV_N_WAITERS =

@@ -117,8 +117,8 @@ static void fill_mq(
 }
 
 /* 1, or 0 if nothing stands there, or not the same all the time. */
-static int fill_object(struct caller *c, u32 f, u32 idx,
-	struct region_pages *pages, struct glance_object *o)
+static int fill_object(
+	struct caller *c, u32 f, u32 idx, struct glance_object *o)
 {
 	static void (*const fill[N_FAC])(struct caller * c,
 		const struct slot *s, struct glance_object *o) = {
@@ -126,10 +126,6 @@ static int fill_object(struct caller *c, u32 f, u32 idx,
 	const struct slot *s = region_slot(&c->region, (enum facility)f, idx);
 	u64 ident;
 
-	/* Said to be in use, and a hole: of a damaged bitmap. */
-	if (!region_pages_have(pages, s) ||
-		!region_pages_have(pages, &s->ident))
-		return 0;
 	ident = atom_load_acquire(&s->ident);
 	if (!(ident & IDENT_LIVE))
 		return 0;
@@ -152,7 +148,6 @@ static int fill_object(struct caller *c, u32 f, u32 idx,
 
 static void take_objects(struct glance *g)
 {
-	struct region_pages pages = {0};
 	struct glance_object o, *to;
 	u32 f, idx;
 
@@ -160,7 +155,7 @@ static void take_objects(struct glance *g)
 		for (idx = 0;
 			(idx = ids_next(g->c, (enum facility)f, idx)) < IDX_MAX;
 			idx++) {
-			if (!fill_object(g->c, f, idx, &pages, &o))
+			if (!fill_object(g->c, f, idx, &o))
 				continue;
 			to = grow(g, &g->objects, &g->n_objects, sizeof(o));
 			if (to)
@@ -466,14 +461,13 @@ static void count(const struct lock *lock, struct glance_locks *ret)
 	ret->slept += atom_load_relaxed(&lock->n_held_wanted);
 }
 
-static void count_slot(struct caller *c, u32 f, u32 idx,
-	struct region_pages *pages, struct glance_locks *ret)
+static void count_slot(
+	struct caller *c, u32 f, u32 idx, struct glance_locks *ret)
 {
 	const struct lock *lock =
 		&region_slot(&c->region, (enum facility)f, idx)->lock;
 
-	if (region_pages_have(pages, lock))
-		count(lock, ret);
+	count(lock, ret);
 }
 
 /* Below slots_ready there are no holes, and it only grows, but for a damaged
@@ -482,14 +476,13 @@ static void count_objects(struct caller *c, u32 f, struct glance_locks *ret)
 {
 	const struct id_table *t = &caller_header(c)->ids[f];
 	u32 ready = atom_load_relaxed(&t->slots_ready), idx;
-	struct region_pages pages = {0};
 
 	if (ready > IDX_MAX)
 		ready = IDX_MAX;
-	for (idx = 0; idx < ready; idx++)
-		count_slot(c, f, idx, &pages, ret);
+	for (idx = 0; (idx = ids_past_hole(&c->region, f, idx)) < ready; idx++)
+		count_slot(c, f, idx, ret);
 	for (; (idx = ids_next(c, (enum facility)f, idx)) < IDX_MAX; idx++)
-		count_slot(c, f, idx, &pages, ret);
+		count_slot(c, f, idx, ret);
 }
 
 void glance_count_locks(

@@ -21,21 +21,17 @@ static struct lock *next_of_slots(
 	struct caller *c, u32 f, struct lock_cursor *at)
 {
 	const struct id_table *t = &caller_header(c)->ids[f];
-	struct lock *lock;
 	u32 idx;
 
-	while (at->at <= atom_load_relaxed(&t->max_idx)) {
-		idx = at->at;
-		if (idx >= atom_load_relaxed(&t->slots_ready))
-			idx = ids_next(c, f, idx);
-		if (idx >= IDX_MAX)
-			break;
-		at->at = idx + 1;
-		lock = &region_slot(&c->region, f, idx)->lock;
-		if (region_pages_have(&at->slots, lock))
-			return lock;
-	}
-	return NULL;
+	if (at->at > atom_load_relaxed(&t->max_idx))
+		return NULL;
+	idx = ids_past_hole(&c->region, f, at->at);
+	if (idx >= atom_load_relaxed(&t->slots_ready))
+		idx = ids_next(c, f, idx);
+	if (idx >= IDX_MAX)
+		return NULL;
+	at->at = idx + 1;
+	return &region_slot(&c->region, f, idx)->lock;
 }
 
 /* The next lock behind the cursor, or NULL; and which it is. */
@@ -130,8 +126,8 @@ static void add_profile(
 	const struct lock_profile *last =
 		(const void *)((const char *)(p + 1) - 1);
 
-	if (!caller_header(c)->profiled || !region_is_there(p) ||
-		!region_is_there(last))
+	if (!caller_header(c)->profiled || !region_has_row(&c->region, p) ||
+		!region_has_row(&c->region, last))
 		return;
 	ret->max_ns = atom_load_relaxed(&p->max_ns);
 	ret->total_ns = atom_load_relaxed(&p->total_ns);

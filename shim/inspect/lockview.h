@@ -39,7 +39,6 @@ struct lock_view {
 /* Where a walk stands; all 0 at its beginning. */
 struct lock_cursor {
 	u32 class, at;
-	struct region_pages slots;
 };
 
 /* The next lock that was ever taken since the last reset: 1, or 0 at the end.

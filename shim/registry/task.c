@@ -246,7 +246,7 @@ static void note_page(struct caller *c, u32 idx)
 	struct header *h = caller_header(c);
 	u64 bit = 1ULL << page % 64;
 
-	if (!(atom_load_relaxed(&h->task_pages[page / 64]) & bit))
+	if (!region_task_noted(&c->region, idx))
 		atom_or(&h->task_pages[page / 64], bit);
 }
 
@@ -872,11 +872,8 @@ void task_free_locked(struct caller *c, struct task *t)
 
 int task_may_be_read(const struct caller *c, u32 idx)
 {
-	u32 page = idx % N_TASKS / TASKS_A_PAGE;
-	u64 used = atom_load_acquire(&caller_header(c)->task_pages[page / 64]);
-
 	/* An onlooker does not take the file's word for it. */
-	return (used >> page % 64 & 1) &&
+	return region_task_noted(&c->region, idx) &&
 	       region_has(&c->region, region_task(&c->region, idx),
 		       sizeof(struct task));
 }

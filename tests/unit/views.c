@@ -68,11 +68,13 @@ Test(views, who_looks_takes_no_space_whatever_the_header_says)
 	struct glance_locks sum;
 	struct lock_view v;
 	struct lock_cursor at = {0};
+	struct holes holes = {.fd = unit_file()};
 	struct glance g;
 	long long before;
 	u64 first;
 	u32 i;
 
+	me.region.holes = &holes;
 	sem_get(&me, 0, 1, 0600);
 	lock_acquire(&me, &region_slot(&me.region, FAC_SEM, 0)->lock);
 	lock_release(&me, &region_slot(&me.region, FAC_SEM, 0)->lock);
@@ -96,6 +98,7 @@ Test(views, who_looks_takes_no_space_whatever_the_header_says)
 	for (i = 0; i < IDX_PER_PAGE / 64; i++)
 		bits[i] = i ? 0 : first;
 	*t = was;
+	me.region.holes = NULL;
 }
 
 static void send(s32 id, s64 type, u64 size)

@@ -142,25 +142,6 @@ static inline void *region_span(
 	return r->base + off;
 }
 
-/* Was the page ever used? If not, to read it would take a page of the file
- * system. A system call. region_there: several in a row, bit 0 of a byte each.
- */
-static inline void region_there(const void *p, u32 pages, unsigned char *ret)
-{
-	uintptr_t at = (uintptr_t)p & ~(uintptr_t)(SYS_PAGE - 1);
-
-	if (sys_call(__NR_mincore, at, pages * SYS_PAGE, ret))
-		while (pages--)
-			ret[pages] = 1;
-}
-static inline int region_is_there(const void *p)
-{
-	unsigned char there = 0;
-
-	region_there(p, 1, &there);
-	return there & 1;
-}
-
 /* May so many bytes, inside the region, be read without filling a hole? Always
  * 1 for an application. */
 static inline int region_has(const struct region *r, const void *p, u64 size)
@@ -169,22 +150,13 @@ static inline int region_has(const struct region *r, const void *p, u64 size)
 	       holes_have(r->holes, (u64)((const char *)p - r->base), size);
 }
 
-/* For who walks along what may be holes, whatever the header says of it: the
- * same, asked for REGION_PAGES at a time. Begin with zeros. */
-#define REGION_PAGES 64u
-struct region_pages {
-	uintptr_t first; /* address of the first that was asked for */
-	unsigned char there[REGION_PAGES];
-};
-static inline int region_pages_have(struct region_pages *p, const void *at)
+/* The same of the byte at p, for walks along tables, whose pages are never given
+ * back: mostly without a system call. */
+static inline int region_has_row(const struct region *r, const void *p)
 {
-	uintptr_t page = (uintptr_t)at & ~(uintptr_t)(SYS_PAGE - 1);
+	u64 off = (u64)((const char *)p - r->base);
 
-	if (page - p->first >= REGION_PAGES * SYS_PAGE) {
-		p->first = page;
-		region_there(at, REGION_PAGES, p->there);
-	}
-	return p->there[(page - p->first) / SYS_PAGE] & 1;
+	return likely(!r->holes) || holes_next(r->holes, off) == off;
 }
 
 /* One that another thread may change: read once, whole; whether it still holds
@@ -235,6 +207,15 @@ static inline u32 region_slot_idx(
 static inline struct task *region_task(const struct region *r, u32 idx)
 {
 	return (struct task *)(r->base + TASKS_OFF) + (idx & (N_TASKS - 1));
+}
+
+/* 1 if a task of this one's page was ever claimed (header.task_pages). */
+static inline int region_task_noted(const struct region *r, u32 idx)
+{
+	u32 page = idx % N_TASKS / TASKS_A_PAGE;
+
+	return atom_load_acquire(&region_header(r)->task_pages[page / 64]) >>
+		       page % 64 & 1;
 }
 
 static inline struct thread *region_thread(const struct region *r, u32 idx)
