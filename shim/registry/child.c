@@ -16,7 +16,8 @@
  * child was found (shmfork.h). Start times are in 1/100 s. */
 #define TICK_NS 10000000ULL
 
-/* Without a system call, but for the page. */
+/* Claimed, and no lifeline of it has fired: by one that lives, or that never had
+ * a lifeline. Without a system call, but for the page. */
 static int likely_alive(struct caller *c, const struct task *t)
 {
 	return !caller_reserve(c, t, sizeof(*t)) &&

@@ -321,8 +321,8 @@ struct msg_wait {
 	s64 type;     /* handed over: type and size of the message */
 	u64 size;
 	u64 stamp; /* and its place in the order of sending */
-	struct ref
-		lease; /* the receiver's record for it (struct lease), or 0 */
+	/* The receiver's record for it (struct lease), or 0. */
+	struct ref lease;
 };
 
 /*

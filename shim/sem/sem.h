@@ -53,11 +53,12 @@ int sem_getncnt(struct caller *c, s32 id, s32 num);
 int sem_getzcnt(struct caller *c, s32 id, s32 num);
 /* Number of semaphores, for who has the rights `want` (PERM_*). */
 int sem_set_size(struct caller *c, s32 id, u32 want);
-/* All values, of one moment; n is what sem_set_size said, which has asked for the
- * rights: -EIDRM if it is not the set's size. Getall: n. Setall, setval: 0, or -ERANGE for a value above
- * SEMVMX. */
-int sem_getall(struct caller *c, s32 id, u16 *ret, u32 n);
+/* 0, or -ERANGE for a value above SEMVMX. */
 int sem_setval(struct caller *c, s32 id, s32 num, s32 val);
+/* All values, of one moment; n is what sem_set_size said, which has asked for the
+ * rights: -EIDRM if it is not the set's size any more. getall: n; setall: 0, or
+ * -ERANGE for a value above SEMVMX. */
+int sem_getall(struct caller *c, s32 id, u16 *ret, u32 n);
 int sem_setall(struct caller *c, s32 id, const u16 *values, u32 n);
 /* IPC_STAT and its kin: 0, or the id if it was named by index. */
 int sem_stat(struct caller *c, s32 id, enum object_by by, struct sem_stat *ret);

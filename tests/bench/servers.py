@@ -3,12 +3,17 @@
 """servers.py: a server of Debian's, with the settings of examples/, under load.
 
     servers.py apache|uwsgi|squid|postgres DIR [N]
+    servers.py conf apache|squid DIR PORT
 
 Starts it in DIR (empty, or for postgres what `servers.py postgres-init DIR`
 made), sends N requests by four clients, ends it, and prints "ms X": how long the
 requests took. A wrong answer ends it with status 1. For tests/bench/real, which
 runs it in both worlds; as the user that the server needs: postgres by postgres,
 squid by proxy, apache by root, with children of nobody.
+
+The second prints the configuration that it would have: what it writes is in
+DIR/run, squid's store in DIR/cache, what Apache serves on PORT and the next one in
+DIR/www (tests/preload/apache.sh and squid_diskd.sh).
 
     apache    prefork children that take turns at two sockets by `Mutex sysvsem`
     uwsgi     four workers; each request takes and gives back a lock (ipcsem)
@@ -107,25 +112,31 @@ def write(directory, name, text):
     return path
 
 
-def apache(directory, n):
-    write(directory, "index.html", BODY.decode())
-    conf = write(directory, "conf", f"""
+def apache_conf(directory, port):
+    return f"""
 ServerRoot {directory}
 ServerName localhost
-PidFile {directory}/pid
-ErrorLog {directory}/log
+PidFile {directory}/run/pid
+ErrorLog {directory}/run/log
 LoadModule mpm_prefork_module {MODULES}/mod_mpm_prefork.so
 LoadModule authz_core_module {MODULES}/mod_authz_core.so
 User nobody
 Group nogroup
-Listen 127.0.0.1:{PORT}
-Listen 127.0.0.1:{PORT + 1}
+Listen 127.0.0.1:{port}
+Listen 127.0.0.1:{port + 1}
 StartServers 6
 MinSpareServers 6
 MaxSpareServers 8
-DocumentRoot {directory}
+DocumentRoot {directory}/www
 Include {EXAMPLES}/apache.conf
-""")
+"""
+
+
+def apache(directory, n):
+    os.mkdir(f"{directory}/run")
+    os.mkdir(f"{directory}/www")
+    write(f"{directory}/www", "index.html", BODY.decode())
+    conf = write(directory, "conf", apache_conf(directory, PORT))
     server = start(["/usr/sbin/apache2", "-f", conf, "-DFOREGROUND"], directory)
     try:
         until(lambda: fetch(PORT, "/index.html"), server)
@@ -175,16 +186,14 @@ class Origin(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def squid(directory, n):
-    objects = 100
+def squid_conf(directory, port):
     with open(f"{EXAMPLES}/squid-diskd.conf", encoding="utf-8") as f:
         store = f.read().replace("/var/spool/squid", f"{directory}/cache")
-    os.mkdir(f"{directory}/cache")
-    conf = write(directory, "conf", store + f"""
-http_port 127.0.0.1:{PORT}
+    return store + f"""
+http_port 127.0.0.1:{port}
 http_access allow all
-pid_filename {directory}/pid
-cache_log {directory}/log
+pid_filename {directory}/run/pid
+cache_log {directory}/run/log
 cache_access_log none
 access_log none
 netdb_filename none
@@ -193,7 +202,14 @@ cache_mem 0
 memory_cache_mode disk
 shutdown_lifetime 0 seconds
 visible_hostname localhost
-""")
+"""
+
+
+def squid(directory, n):
+    objects = 100
+    os.mkdir(f"{directory}/cache")
+    os.mkdir(f"{directory}/run")
+    conf = write(directory, "conf", squid_conf(directory, PORT))
     # One request after the other: the objects are asked for once.
     origin = http.server.HTTPServer(("127.0.0.1", PORT + 1), Origin)
     threading.Thread(target=origin.serve_forever, daemon=True).start()
@@ -285,6 +301,11 @@ select count(*) from pgbench_accounts where bid > 0;
 
 
 def main():
+    if sys.argv[1] == "conf":
+        name, directory, port = sys.argv[2:5]
+        conf = {"apache": apache_conf, "squid": squid_conf}[name]
+        print(conf(directory, int(port)), end="")
+        return
     name, directory = sys.argv[1:3]
     n = int(sys.argv[3]) if len(sys.argv) > 3 else 8000
     run = {"apache": apache, "uwsgi": uwsgi, "squid": squid,

@@ -364,19 +364,10 @@ static void alone(int id, int n)
  */
 static void s17_order_of_wakes(void)
 {
-	cpu_set_t before, one;
 	pid_t holder, pid[4];
-	int x, y, cpu = 0;
+	int x, y;
 
 	t_story("S17: and so are its sleepers woken");
-	sched_getaffinity(0, sizeof(before), &before);
-	while (!CPU_ISSET(cpu, &before))
-		cpu++;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	sched_setaffinity(0, sizeof(one), &one);
-	woken = mmap(NULL, sizeof(*woken), PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	/* From the fifth on the holder has had the sets to itself for long. */
 	for (int round = 0; round < 8; round++) {
 		x = t_set(1, NULL);
@@ -414,27 +405,16 @@ static void s17_order_of_wakes(void)
 		t_rm(x);
 		t_rm(y);
 	}
-	munmap(woken, sizeof(*woken));
-	sched_setaffinity(0, sizeof(before), &before);
 }
 
 /* The same where the first to sleep, whom the death wakes, is the last to be let
  * through: those before it run before it. */
 static void s17_who_undoes_is_last(void)
 {
-	cpu_set_t before, one;
 	pid_t holder, pid[2];
-	int x, y, cpu = 0;
+	int x, y;
 
 	t_story("S17: nor is who undoes the first to go on");
-	sched_getaffinity(0, sizeof(before), &before);
-	while (!CPU_ISSET(cpu, &before))
-		cpu++;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	sched_setaffinity(0, sizeof(one), &one);
-	woken = mmap(NULL, sizeof(*woken), PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	for (int round = 0; round < 4; round++) {
 		x = t_set(1, VALS(1));
 		y = t_set(1, VALS(1));
@@ -462,6 +442,24 @@ static void s17_who_undoes_is_last(void)
 		t_rm(x);
 		t_rm(y);
 	}
+}
+
+/* On one CPU. */
+static void s17_wakes(void)
+{
+	cpu_set_t before, one;
+	int cpu = 0;
+
+	sched_getaffinity(0, sizeof(before), &before);
+	while (!CPU_ISSET(cpu, &before))
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	woken = mmap(NULL, sizeof(*woken), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	s17_order_of_wakes();
+	s17_who_undoes_is_last();
 	munmap(woken, sizeof(*woken));
 	sched_setaffinity(0, sizeof(before), &before);
 }
@@ -689,8 +687,7 @@ int main(void)
 	s9_fifo_across_kinds();
 	s10_s11_error_at_retry();
 	s17_most_recent_first();
-	s17_order_of_wakes();
-	s17_who_undoes_is_last();
+	s17_wakes();
 	s18_handed_over();
 	newcomers_overtake();
 	chain();

@@ -11,12 +11,13 @@
 # Registries by name are in /dev/shm: one of its own.
 [ -z "${SCENARIO_INSIDE-}" ] || mount -t tmpfs -o mode=1777 tmpfs /dev/shm
 . "$(dirname "$0")/scenario.sh"
+. "$(dirname "$0")/web.sh"
 own_ipc_namespace "$@"
 [ -x /usr/sbin/squid ] && [ -x /usr/lib/squid/diskd ] || skip "no squid"
 [ "$(id -u)" = 0 ] || skip "needs root to start children of another user"
 id proxy >/dev/null 2>&1 || skip "no user proxy"
 
-port=$((20000 + $$ % 20000))
+port=$(some_port)
 origin=$((port + 1))
 www=$(mktemp -d /tmp/app.XXXXXX) || exit 1
 server='' web=''
@@ -30,23 +31,11 @@ others_command
 for i in 1 2 3 4 5 6 7 8; do
 	head -c $((i * 5000)) /dev/urandom >"$www/web/$i"
 done
-sed "s,/var/spool/squid,$www/cache," "$recipe" >"$dir/conf"
+python3 "$here/../bench/servers.py" conf squid "$www" "$port" >"$dir/conf"
 cat >>"$dir/conf" <<END
-http_port 127.0.0.1:$port
-http_access allow all
 cache_effective_user proxy
 cache_effective_group proxy
-pid_filename $www/run/pid
-cache_log $www/run/log
-cache_access_log none
-access_log none
-netdb_filename none
-pinger_enable off
-cache_mem 0
-memory_cache_mode disk
 refresh_pattern . 60 100% 60
-shutdown_lifetime 0 seconds
-visible_hostname localhost
 END
 (cd "$www/web" && exec python3 -m http.server --bind 127.0.0.1 $origin) \
 	>/dev/null 2>&1 &
