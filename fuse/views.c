@@ -70,7 +70,7 @@ int content_queue(struct caller *c, const struct mq_desc *d, char *line)
 int content_tasks(struct caller *c, struct text *t)
 {
 	struct task_view v;
-	u32 at = 0;
+	struct task_walk at = {0};
 	int err;
 
 	column_text(t, task_columns, NULL, 0);

@@ -17,6 +17,8 @@
 #include <stdint.h>
 #include "arch.h"
 
+/* In the crash tests (tests/crash) the process stops here, before each store to
+ * shared memory in turn; nothing elsewhere. */
 #ifdef IPCLIFT_CRASH
 void crash_point(void);
 #else

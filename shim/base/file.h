@@ -6,17 +6,29 @@
 #ifndef IPCLIFT_BASE_FILE_H
 #define IPCLIFT_BASE_FILE_H
 
+#include "base/str.h"
 #include "base/sys.h"
 
-/* The head of the kernel's struct stat, with space for all of it. */
+/* The kernel's struct stat on x86-64. */
 struct file_stat {
 	uint64_t dev, ino, nlink;
 	uint32_t mode, uid, gid, pad;
-	uint64_t rest[14];
+	uint64_t rdev;
+	int64_t size, blksize, blocks;
+	uint64_t times[6];
+	int64_t unused[3];
 };
+/* <linux/stat.h> has none of these for who has included libc's errno.h. */
+#define FILE_TYPE 0170000u
+#define FILE_REGULAR 0100000u
+#define FILE_DIRECTORY 0040000u
+#define FILE_FIFO 0010000u
 
 /* Arbitrary; a process has few descriptors, and it stands on the stack. */
 #define FILE_DIR_SIZE 512
+/* O_DIRECTORY | O_CLOEXEC; the kernel's header for them is at odds with libc's,
+ * which some who include this have. */
+#define FILE_DIR_FLAGS (0200000 | 02000000)
 
 struct file_dirent {
 	uint64_t ino, off;
@@ -34,8 +46,7 @@ struct file_dir {
 static inline int file_dir_open(struct file_dir *d, const char *path)
 {
 	d->n = d->at = 0;
-	d->fd = sys_call(__NR_open, path,
-		0200000 /* O_DIRECTORY */ | 02000000 /* O_CLOEXEC */, 0);
+	d->fd = sys_call(__NR_open, path, FILE_DIR_FLAGS, 0);
 	return d->fd < 0 ? (int)d->fd : 0;
 }
 
@@ -63,12 +74,8 @@ static inline void file_dir_close(struct file_dir *d)
 /* The decimal number that a name is, of a descriptor or a process; or -1. */
 static inline int file_number(const char *name)
 {
-	int n = 0;
+	int n = str_number(&name);
 
-	if (*name < '0' || *name > '9')
-		return -1;
-	for (; *name >= '0' && *name <= '9'; name++)
-		n = n * 10 + (*name - '0');
 	return *name ? -1 : n;
 }
 

@@ -18,6 +18,7 @@ static inline void row_char(struct row *r, char ch)
 {
 	r->buf[r->len++] = ch;
 }
+/* Without its zero. */
 void row_text(struct row *r, const char *text);
 
 /* Right-aligned in width, which a longer number exceeds. */

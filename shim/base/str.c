@@ -21,6 +21,26 @@ int str_equal(const char *a, const char *b)
 	return *a == *b;
 }
 
+const char *str_after(const char *s, const char *head)
+{
+	while (*head)
+		if (*s++ != *head++)
+			return NULL;
+	return s;
+}
+
+int str_number(const char **at)
+{
+	const char *s = *at;
+	int64_t n = *s >= '0' && *s <= '9' ? 0 : -1;
+
+	for (; *s >= '0' && *s <= '9'; s++)
+		if (n <= INT32_MAX)
+			n = n * 10 + (*s - '0');
+	*at = s;
+	return n > INT32_MAX ? -1 : (int)n;
+}
+
 size_t str_add(char *buf, size_t cap, size_t len, const char *s)
 {
 	while (*s && len + 1 < cap)

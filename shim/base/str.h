@@ -8,8 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* strlen(3); 1 if both are the same. */
 size_t str_len(const char *s);
 int str_equal(const char *a, const char *b);
+/* What follows head in s, or NULL if s does not begin with it. */
+const char *str_after(const char *s, const char *head);
+/* The decimal number that *at begins with, *at then being behind it; -1 if no
+ * digit is there, or if it is larger than an int. */
+int str_number(const char **at);
 /* Append s to buf (capacity cap, zero-terminated) and return the new length;
  * what does not fit is cut. str_add_u64 the same for a decimal number. */
 size_t str_add(char *buf, size_t cap, size_t len, const char *s);

@@ -19,9 +19,6 @@ void *sys_mmap_private(size_t len)
 		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
-#define MADV_POPULATE_READ 22
-#define MADV_POPULATE_WRITE 23
-
 /*
  * MADV_POPULATE_READ reads the page as we are about to. Before Linux 5.14, and
  * where it says anything but yes: rt_sigprocmask with an invalid `how` copies

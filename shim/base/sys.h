@@ -42,7 +42,6 @@ struct sys_waitv {
 #define SYS_FUTEX_LOCK_PI 6
 #define SYS_FUTEX_UNLOCK_PI 7
 #define SYS_FUTEX2_32 2 /* futex_waitv: a 32-bit shared futex */
-#define SYS_NR_FUTEX_WAITV 449
 
 #define SYS_TID_MASK 0x3fffffffu
 #define SYS_OWNER_DIED 0x40000000u
@@ -105,6 +104,7 @@ static inline long sys_set_robust_list(struct sys_robust_head *head)
 
 #define SYS_PAGE 4096UL
 
+/* The address, or -errno as one: above -4096UL. */
 void *sys_mmap(void *addr, size_t len, int prot, int flags, int fd, long off);
 /* New private memory, zeroed; as sys_mmap. */
 void *sys_mmap_private(size_t len);
@@ -148,11 +148,23 @@ long sys_read_file(const char *path, char *buf, size_t cap);
 int sys_with_descriptors(void (*fn)(void *), void *arg);
 
 /*
- * For large or rarely written variables: behind all else that begins as zero.
- * What a first call, a fork child's above all, writes then lies in two pages,
- * not six, of a microsecond each (doc/measurements.md §12).
+ * Where variables lie. The dynamic loader writes two pages of the library's in
+ * each program, served or not: what is read-only after relocation, and the end of
+ * .data, with which .bss begins. So what a program reads or writes that makes no
+ * IPC call lies in one of these, for another page costs 1 to 2 us in each process
+ * (doc/measurements.md §18; tests/preload/quiet.sh counts), and so does what a
+ * first call stores: a fork child copies each page that it stores to.
+ *
+ * SYS_FAR_BSS: large or rarely written variables, behind all others that begin as
+ * zero, which together are smaller than a page (first.ld).
+ * SYS_NEAR_RODATA: constants for the library's load. Without pointers, which
+ * would have to be relocated.
+ * SYS_LOAD_TEXT: functions called at load only; near the tables that the loader
+ * reads.
  */
 #define SYS_FAR_BSS __attribute__((section(".bss.far")))
+#define SYS_NEAR_RODATA __attribute__((section(".data.rel.ro.load")))
+#define SYS_LOAD_TEXT __attribute__((section(".text.startup"), noinline))
 
 /* What /proc/PID/stat, or /proc/PID/task/TID/stat, says. */
 struct sys_process {

@@ -6,16 +6,13 @@
  * at once, and a message sent to it, or its end, makes the kernel send what it
  * would send.
  */
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
 #include "base/clock.h"
 #include "base/str.h"
 #include "base/file.h"
 #include "entry/cookie.h"
-
-#define O_RDWR_CREAT_EXCL 0302
-#define SIGEV_THREAD 2
-#define SOL_SOCKET 1
-#define SO_DOMAIN 39
-#define AF_NETLINK 16
 
 struct sys_sigevent {
 	const void *value;
@@ -57,8 +54,8 @@ static long kernel_queue(void)
 		random = sys_monotonic_ns();
 	n = str_add(name, sizeof(name), 0, "ipclift-");
 	str_add_u64(name, sizeof(name), n, random);
-	fd = sys_call(__NR_mq_open, name, O_RDWR_CREAT_EXCL, 0600, &attr, 0,
-		SYS_OF_LIBRARY);
+	fd = sys_call(__NR_mq_open, name, O_RDWR | O_CREAT | O_EXCL, 0600,
+		&attr, 0, SYS_OF_LIBRARY);
 	if (fd >= 0)
 		sys_call(__NR_mq_unlink, name, 0, 0, 0, 0, SYS_OF_LIBRARY);
 	return fd;

@@ -25,50 +25,54 @@ extern const long *__libc_stack_end __attribute__((weak));
  * the kernel takes no longer path either. */
 #define COPY_CAP 9216u
 #define HANDED_ON 9u
+/* A registry's path and LD_PRELOAD, mostly. Arbitrary: what is left of the page. */
+#define NEAR_CAP 256u
 
-static const char *const names[] = {"IPCLIFT_REGISTRY", "IPCLIFT_ROUTE",
-	"IPCLIFT_LIMITS", "IPCLIFT_IDS", "IPCLIFT_LOG", "IPCLIFT_EXEC",
-	"IPCLIFT_LEASE"};
-static const char preload[] = "LD_PRELOAD";
-static const char own_file[] = "libipclift.so";
+static const char names[][20] SYS_NEAR_RODATA = {"IPCLIFT_REGISTRY",
+	"IPCLIFT_ROUTE", "IPCLIFT_LIMITS", "IPCLIFT_IDS", "IPCLIFT_LOG",
+	"IPCLIFT_EXEC", "IPCLIFT_LEASE"};
+#define N_NAMES (sizeof(names) / sizeof(names[0]))
+static const char preload[] SYS_NEAR_RODATA = "LD_PRELOAD";
+static const char own_file[] SYS_NEAR_RODATA = "libipclift.so";
 
-static struct {
-	char text[COPY_CAP];
-	size_t used;
-	const char *handed_on[HANDED_ON];
-	int taken;
-} copy SYS_FAR_BSS;
+struct text {
+	char *at;
+	size_t cap, used;
+};
+
+static char near_text[NEAR_CAP], far_text[COPY_CAP] SYS_FAR_BSS;
+static const char *handed_on[HANDED_ON];
+static int taken;
 
 /* The value in "NAME=VALUE", or NULL if the entry is another's. */
-static const char *value_of(const char *entry, const char *name)
+static inline const char *value_of(const char *entry, const char *name)
 {
-	size_t n = str_len(name), i;
-
-	for (i = 0; i < n; i++)
-		if (entry[i] != name[i])
-			return NULL;
-	return entry[n] == '=' ? entry + n + 1 : NULL;
+	for (; *name && *entry == *name; entry++)
+		name++;
+	return !*name && *entry == '=' ? entry + 1 : NULL;
 }
 
 /* "name=value[0..n)"; NULL if there is no space. */
-static const char *keep(const char *name, const char *value, size_t n)
+static inline char *keep(
+	struct text *text, const char *name, const char *value, size_t n)
 {
-	size_t head = str_len(name), need = head + n + 2;
-	char *at = copy.text + copy.used;
+	char *start = text->at + text->used, *at = start;
 
-	if (need > COPY_CAP - copy.used)
+	if (str_len(name) + n + 2 > text->cap - text->used)
 		return NULL;
-	str_add(at, need, 0, name);
-	at[head] = '=';
-	__builtin_memcpy(at + head + 1, value, n);
-	at[head + 1 + n] = 0;
-	copy.used += need;
-	return at;
+	while (*name)
+		*at++ = *name++;
+	*at++ = '=';
+	while (n--)
+		*at++ = *value++;
+	*at++ = 0;
+	text->used = (size_t)(at - text->at);
+	return start;
 }
 
 /* The word of LD_PRELOAD's list that names this library, its length in *ret_n;
  * NULL if none does. */
-static const char *own_word(const char *list, size_t *ret_n)
+static inline const char *own_word(const char *list, size_t *ret_n)
 {
 	size_t file = sizeof(own_file) - 1, n, i;
 
@@ -88,7 +92,7 @@ static const char *own_word(const char *list, size_t *ret_n)
 	return NULL;
 }
 
-static char **given_by_kernel(void)
+static inline char **given_by_kernel(void)
 {
 	const long *start = &__libc_stack_end ? __libc_stack_end : NULL;
 
@@ -96,12 +100,12 @@ static char **given_by_kernel(void)
 					     : NULL;
 }
 
-static const char *in_environment(const char *name)
+static inline const char *in_environment(const char *name)
 {
 	char **e = &environ ? environ : NULL;
 	const char *value = NULL;
 
-	if (unlikely(!e) && !copy.taken)
+	if (unlikely(!e) && !taken)
 		e = given_by_kernel();
 
 	for (; e && *e && !value; e++)
@@ -109,31 +113,37 @@ static const char *in_environment(const char *name)
 	return value;
 }
 
-static void take(void)
+SYS_LOAD_TEXT static void take(void)
 {
-	const char *value, *entry;
-	size_t i, n, k = 0;
+	struct text near = {near_text, NEAR_CAP, 0};
+	struct text far = {far_text, COPY_CAP, 0};
+	const char *name, *value, *entry;
+	size_t i, n = 0, k = 0;
 
-	copy.used = 0;
-	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		value = in_environment(names[i]);
-		entry = value ? keep(names[i], value, str_len(value)) : NULL;
+	/* LD_PRELOAD last: environment_handed_on promises it. */
+	for (i = 0; i <= N_NAMES; i++) {
+		name = i < N_NAMES ? names[i] : preload;
+		value = in_environment(name);
+		if (value && i < N_NAMES)
+			n = str_len(value);
+		else if (value)
+			value = own_word(value, &n);
+		if (!value)
+			continue;
+		entry = keep(&near, name, value, n);
+		if (!entry)
+			entry = keep(&far, name, value, n);
 		if (entry)
-			copy.handed_on[k++] = entry;
+			handed_on[k++] = entry;
 	}
-	value = in_environment(preload);
-	value = value ? own_word(value, &n) : NULL;
-	entry = value ? keep(preload, value, n) : NULL;
-	if (entry)
-		copy.handed_on[k++] = entry;
-	copy.handed_on[k] = NULL;
-	__atomic_store_n(&copy.taken, 1, __ATOMIC_RELEASE);
+	handed_on[k] = NULL;
+	__atomic_store_n(&taken, 1, __ATOMIC_RELEASE);
 }
 
 void environment_at_load(void)
 {
 	/* Programs with raised privileges are left alone altogether. */
-	if (!copy.taken && !(getauxval && getauxval(AT_SECURE)))
+	if (!taken && !(getauxval && getauxval(AT_SECURE)))
 		take();
 }
 
@@ -146,9 +156,9 @@ const char *environment_get(const char *name)
 		return NULL;
 	/* What the program has set itself since comes first. */
 	value = in_environment(name);
-	if (!__atomic_load_n(&copy.taken, __ATOMIC_ACQUIRE))
+	if (!__atomic_load_n(&taken, __ATOMIC_ACQUIRE))
 		take();
-	for (e = copy.handed_on; *e && !value; e++)
+	for (e = handed_on; *e && !value; e++)
 		value = value_of(*e, name);
 	return value;
 }
@@ -158,7 +168,7 @@ const char *const *environment_handed_on(void)
 	static const char *const none[1];
 	const char *mode = environment_get("IPCLIFT_EXEC");
 
-	return mode && str_equal(mode, "keep") ? none : copy.handed_on;
+	return mode && str_equal(mode, "keep") ? none : handed_on;
 }
 
 int environment_fakeroot(void)

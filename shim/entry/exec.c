@@ -7,6 +7,9 @@
  *   the environment given has               what is executed gets
  *   one of our variables, or our library    the same: it was edited on purpose
  *   none of them: it was cleared or made    those that we were loaded with, too
+ *   LD_PRELOAD with other libraries only    our library behind these: a script that
+ *                                           sets it wants an allocator, not another
+ *                                           world. An empty one, or none, is meant.
  *
  * Our variables are IPCLIFT_*; where we were loaded without any, only an empty
  * environment counts as cleared, or `env -u LD_PRELOAD` would be undone.
@@ -14,8 +17,8 @@
  * it is served.
  *
  * IPCLIFT_EXEC=keep turns all this off. Not reached: system calls without
- * libc's names, and system(3) and popen(3), which call these from within libc,
- * where the program has cleared `environ` itself.
+ * libc's names, and system(3) and popen(3), which call these from within libc:
+ * where the program has cleared `environ` itself, or leaves a queue's descriptor.
  *
  * Nothing is allocated, so that it can be done in a vfork child and in a signal
  * handler: the new list stands on the stack, as execl's argument list does in
@@ -27,6 +30,7 @@
 #include "entry/environment.h"
 #include "entry/file/fdarrive.h"
 #include "entry/file/fdpoll.h"
+#include "entry/file/spawnfile.h"
 #include "entry/process.h"
 
 extern char **environ __attribute__((weak));
@@ -74,18 +78,12 @@ static int run(const struct exec_call *x, char *const *env)
 	}
 }
 
-static int starts_with(const char *s, const char *head)
-{
-	while (*head && *s == *head)
-		s++, head++;
-	return !*head;
-}
-
 /* What a look at an environment tells. */
 struct look {
 	size_t n;	     /* entries */
 	size_t preload;	     /* 1 + the index of its LD_PRELOAD, or 0 */
 	int ours;	     /* has one of our variables or our library */
+	int others;	     /* its LD_PRELOAD has only other libraries */
 	const char *library; /* our entry "LD_PRELOAD=...", or NULL */
 	size_t n_ours;	     /* entries to hand on, `library` not counted */
 };
@@ -93,26 +91,38 @@ struct look {
 #define PRELOAD "LD_PRELOAD="
 #define PRELOAD_LEN (sizeof(PRELOAD) - 1)
 
+/* What an LD_PRELOAD of theirs has: nothing, this library or a copy of it, or
+ * others only. */
+static void look_at_preload(const char *theirs, struct look *l)
+{
+	const char *word;
+	int copy = 0, this = 0;
+
+	for (word = theirs; l->library && *word; word++) {
+		this |= !!str_after(word, l->library + PRELOAD_LEN);
+		copy |= !!str_after(word, "libipclift.so");
+	}
+	l->ours |= this;
+	l->others = l->library && *theirs && !this && !copy;
+}
+
 static void look_at(char *const *env, struct look *l)
 {
 	const char *const *ours = environment_handed_on();
-	const char *word;
 
 	*l = (struct look){0};
 	for (; ours[l->n_ours]; l->n_ours++)
-		if (starts_with(ours[l->n_ours], PRELOAD)) {
+		if (str_after(ours[l->n_ours], PRELOAD)) {
 			l->library = ours[l->n_ours];
 			break;
 		}
 	for (; env && env[l->n]; l->n++) {
-		if (starts_with(env[l->n], "IPCLIFT_"))
+		if (str_after(env[l->n], "IPCLIFT_"))
 			l->ours = 1;
-		if (!starts_with(env[l->n], PRELOAD))
+		if (!str_after(env[l->n], PRELOAD))
 			continue;
 		l->preload = l->n + 1;
-		for (word = env[l->n] + PRELOAD_LEN; l->library && *word;
-			word++)
-			l->ours |= starts_with(word, l->library + PRELOAD_LEN);
+		look_at_preload(env[l->n] + PRELOAD_LEN, l);
 	}
 }
 
@@ -161,7 +171,7 @@ static int run_extended(const struct exec_call *x, char *const *env,
 	return run(x, list);
 }
 
-static int call(const struct exec_call *x, char *const *env)
+static int call_on(const struct exec_call *x, char *const *env)
 {
 	int arrive = fd_executing(x->form >= SPAWN && x->actions), extended;
 	struct look l;
@@ -169,13 +179,33 @@ static int call(const struct exec_call *x, char *const *env)
 	if (x->form < SPAWN)
 		fd_closing();
 	look_at(env, &l);
-	extended = hands_on(&l);
+	extended = hands_on(&l) || l.others;
 	/* Only to who is served, too. */
 	arrive = arrive && (extended || l.ours) && (l.n_ours || l.library);
+	/* With other libraries only: it has our variables, or needs none. */
+	if (!hands_on(&l))
+		l.n_ours = 0;
 	if (!extended)
-		l.n_ours = 0, l.library = NULL;
+		l.library = NULL;
 	return extended || arrive ? run_extended(x, env, &l, arrive)
 				  : run(x, env);
+}
+
+static int call(const struct exec_call *x, char *const *env)
+{
+	struct exec_call copy = *x;
+	struct spawnfile files;
+	int ret;
+
+	if (likely(x->form < SPAWN || !spawnfile_concerns(x->actions)))
+		return call_on(x, env);
+	ret = spawnfile_begin(&files, x->actions);
+	if (ret)
+		return ret;
+	copy.actions = files.actions;
+	ret = call_on(&copy, env);
+	spawnfile_end(&files);
+	return ret;
 }
 
 static char *const *own_environment(void)

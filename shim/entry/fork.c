@@ -4,6 +4,7 @@
  * with attached segments counts them for its child (shm/shmfork.h). Without
  * attachments each is libc's own, behind one load.
  */
+#include <linux/sched.h>
 #include <sys/types.h>
 #include "entry/lease.h"
 #include "entry/process.h"
@@ -50,14 +51,15 @@ static void set_process_fork(struct shm_fork f)
 }
 
 /*
- * Who has made no call has nothing attached, and nobody else to attach
- * meanwhile. A handler of this thread that makes the first call, in the midst
- * of fork, and attaches: its child counts that before fork returns in it.
+ * Who has nothing attached, and no other thread, has nobody else to attach
+ * meanwhile. A handler of this thread that attaches in the midst of fork: its
+ * child counts that before fork returns in it. A fork that is announced costs
+ * parent and child a copy of the page where that stands.
  */
-static int nobody_attaches(void)
+static int nobody_attaches(struct shm_process *p)
 {
-	return !process_active() && &__libc_single_threaded &&
-	       __libc_single_threaded;
+	return &__libc_single_threaded && __libc_single_threaded &&
+	       !world_moved && !shm_fork_concerns(p);
 }
 
 static void fork_begin(struct fork_scope *scope)
@@ -75,8 +77,10 @@ static void fork_begin(struct fork_scope *scope)
 		/* Once here, not in each child. */
 		task_learn_stack(scope->pid);
 	}
-	if (likely(nobody_attaches()))
+	if (likely(nobody_attaches(p))) {
+		set_process_fork(scope->f);
 		return;
+	}
 	scope->fork = shm_fork_begin(p);
 	if (unlikely(shm_fork_concerns(p)) &&
 		process_page.pid == sys_getpid()) {
@@ -132,8 +136,6 @@ struct clone_start {
 	struct fork_scope scope;
 };
 
-#define CLONE_NEWPID 0x20000000
-
 static int clone_child(void *arg)
 {
 	struct clone_start *start = arg;
@@ -144,7 +146,7 @@ static int clone_child(void *arg)
 		shm_fork_forget(process_shm());
 	else
 		fork_in_child(&start->scope);
-	if (start->flags & CLONE_NEWIPC_FLAG)
+	if (start->flags & CLONE_NEWIPC)
 		world_made();
 	return start->main(start->arg);
 }
@@ -156,7 +158,7 @@ int entry_clone(void *real, clone_main main, void *stack, int flags, void *arg,
 	struct clone_start start = {main, arg, flags, {0}};
 	int pid;
 
-	world_before(flags & CLONE_NEWIPC_FLAG);
+	world_before(flags & CLONE_NEWIPC);
 	fork_begin(&start.scope);
 	pid = ((clone_fn)real)(
 		clone_child, stack, flags, &start, parent_tid, tls, child_tid);
@@ -247,7 +249,7 @@ EXPORT int daemon(int keep_directory, int keep_output)
 	long fd;
 	pid_t pid;
 
-	if (likely(!process_shm()->n_used && !lease_holder)) {
+	if (likely(!process_shm()->n_used && !lease_may_hold())) {
 		real = (int (*)(int, int))process_next(&next, "daemon");
 		return real ? real(keep_directory, keep_output) : -1;
 	}

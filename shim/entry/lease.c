@@ -21,12 +21,11 @@
 /* In a vfork child the memory is its parent's, so the number is asked for. */
 void lease_process_ends(void)
 {
-	u32 holder = atom_load_relaxed(&lease_holder);
 	struct caller *c;
 	u32 at = 0;
 	int err = 0;
 
-	if (likely(!holder) || sys_getpid() != holder)
+	if (likely(!lease_may_hold()) || !lease_may_hold_as(sys_getpid()))
 		return;
 	c = process_get(&err);
 	if (!c)
@@ -39,9 +38,12 @@ void lease_process_ends(void)
 		process_home(0);
 }
 
+/* Of a process without leases it calls nothing: the page of text would cost more
+ * than the rest. */
 __attribute__((destructor)) static void at_exit(void)
 {
-	lease_process_ends();
+	if (unlikely(lease_may_hold()))
+		lease_process_ends();
 }
 
 static long acknowledge(int kind, int id)

@@ -8,14 +8,13 @@
  * log's descriptor is opened for each line and closed again. A log that cannot
  * be written is none: the application is not to learn of it.
  */
+#include <linux/fcntl.h>
+#include <linux/signal.h>
 #include "entry/log.h"
 #include "render/eventtext.h"
 
-#define SIGPIPE 13
-#define SIGXFSZ 25
-#define SIG_SETMASK 2
-#define O_LOG (01 | 0100 | 02000 | 0400 | 04000 | 02000000)
-/* O_WRONLY O_CREAT O_APPEND O_NOCTTY O_NONBLOCK O_CLOEXEC */
+#define O_LOG \
+	(O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
 #define LINE_MAX 600
 #define PATH_CAP 4096
 

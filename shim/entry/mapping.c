@@ -14,12 +14,12 @@
 #include "shm/shmapp.h"
 
 #define MAP_FIXED 0x10
+#define MAP_NOREPLACE 0x100000 /* MAP_FIXED_NOREPLACE */
 #define MREMAP_FIXED_FLAG 2
 #define MLOCK_ONFAULT_FLAG 1u
 #define MCL_CURRENT_FLAG 1
 #define MCL_ONFAULT_FLAG 4
 #define MCL_FLAGS 7
-#define NR_MLOCK2 325
 
 static struct caller *concerned(const void *addr, size_t len)
 {
@@ -55,15 +55,20 @@ EXPORT int munmap(void *addr, size_t len)
 static long entry_mmap(
 	void *addr, size_t len, int prot, int flags, int fd, off_t off)
 {
-	long ret = sys_call(__NR_mmap, addr, len, prot, flags, fd, off);
-	struct caller *c;
+	const struct shm_app_mmap how = {prot, flags, fd, off};
+	struct caller *c = flags & MAP_FIXED ? concerned(addr, len) : NULL;
+	long ret;
 
+	if (unlikely(c != NULL))
+		ret = shm_app_map(c, (u64)addr, len, &how);
+	else
+		ret = sys_call(__NR_mmap, addr, len, prot, flags, fd, off);
 	if (unlikely(ret == -ENODEV && fd_is_mq(fd)))
 		return mqfile_map_error(fd, prot, flags);
-	if ((flags & MAP_FIXED) && ret == (long)addr) {
+	if (unlikely(ret == -EEXIST && (flags & MAP_NOREPLACE))) {
 		c = concerned(addr, len);
-		if (unlikely(c != NULL))
-			shm_app_mapped(c, (u64)addr, len);
+		if (c)
+			return shm_app_map_free(c, (u64)addr, len, &how);
 	}
 	return ret;
 }
@@ -72,7 +77,8 @@ static long entry_mmap(
 static int is_plain(const void *addr, size_t len, int flags, int fd)
 {
 	return likely(!fd_is_mq(fd)) &&
-	       (likely(!(flags & MAP_FIXED)) || !concerned(addr, len));
+	       (likely(!(flags & (MAP_FIXED | MAP_NOREPLACE))) ||
+		       !concerned(addr, len));
 }
 
 EXPORT void *mmap(
@@ -156,7 +162,7 @@ EXPORT int mlock(const void *addr, size_t len)
 EXPORT int mlock2(const void *addr, size_t len, unsigned flags)
 {
 	return process_return(
-		entry_advise(NR_MLOCK2, addr, len, flags, locking(flags)));
+		entry_advise(__NR_mlock2, addr, len, flags, locking(flags)));
 }
 
 EXPORT int munlock(const void *addr, size_t len)
@@ -245,7 +251,7 @@ long entry_mapping(long nr, long a, long b, long c, long d, long e, long f)
 		return entry_advise(nr, addr, b, c, shm_app_advice((int)c));
 	case __NR_mlock:
 		return entry_advise(nr, addr, b, 0, locking(0));
-	case NR_MLOCK2:
+	case __NR_mlock2:
 		return entry_advise(nr, addr, b, c, locking((unsigned)c));
 	case __NR_munlock:
 		return entry_advise(nr, addr, b, 0, unlocking);

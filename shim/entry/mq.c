@@ -27,8 +27,6 @@
 #undef mq_open
 /* The kernel's PATH_MAX, for names. */
 #define NAME_CAP 4096
-#define SIG_BLOCK_HOW 0
-#define SIG_SETMASK_HOW 2
 #define LIBC_SIGNALS (3ULL << 31) /* 32 and 33: cancellation, setxid */
 
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
@@ -192,8 +190,8 @@ long entry_mq_setattr(int fd, const void *new, void *old)
 	do {
 		if (fd_lookup(c, fd, &d))
 			return fd_is_elsewhere(c, fd)
-				       ? process_home(entry_mq_setattr(
-						 fd, new, old))
+				       ? process_home(
+						 entry_mq_setattr(fd, new, old))
 				       : -EBADF;
 		flags = sys_call(__NR_fcntl, fd, 3 /* F_GETFL */);
 	} while (unlikely(mq_number_changed(c, &d)));
@@ -255,7 +253,7 @@ static void *helper_run(void *arg)
 	sys_futex_wake(&shared->ready, 1);
 	if (own.result || mq_notify_wait(c, &d) != 1)
 		return NULL;
-	sys_call(__NR_rt_sigprocmask, SIG_SETMASK_HOW, &none, NULL, 8);
+	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &none, NULL, 8);
 	own.function(own.value);
 	return NULL;
 }
@@ -275,9 +273,9 @@ static int notify_thread(int fd, const struct sigevent *ev)
 		return -ENOSYS;
 	if (attr && pthread_attr_getdetachstate)
 		pthread_attr_getdetachstate(attr, &detached);
-	sys_call(__NR_rt_sigprocmask, SIG_BLOCK_HOW, &all, &mask, 8);
+	sys_call(__NR_rt_sigprocmask, SIG_BLOCK, &all, &mask, 8);
 	err = pthread_create(&thread, attr, helper_run, &h);
-	sys_call(__NR_rt_sigprocmask, SIG_SETMASK_HOW, &mask, NULL, 8);
+	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
 	if (err)
 		return -EAGAIN;
 	if (!detached)

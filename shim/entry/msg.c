@@ -18,10 +18,6 @@
 #include "registry/cancel.h"
 #include "registry/guard.h"
 
-#define CMD_MSG_STAT 11
-#define CMD_MSG_INFO 12
-#define CMD_MSG_STAT_ANY 13
-
 _Static_assert(sizeof(struct msqid_ds) == 120, "msqid_ds");
 _Static_assert(sizeof(struct msg_info) == 32, "msginfo");
 
@@ -106,9 +102,9 @@ long entry_msgctl(int id, int cmd, void *buf)
 	switch (cmd) {
 	case IPC_STAT:
 		return ctl_stat(c, id, OBJECT_BY_ID, buf);
-	case CMD_MSG_STAT:
+	case MSG_STAT:
 		return ctl_stat(c, id, OBJECT_BY_IDX, buf);
-	case CMD_MSG_STAT_ANY:
+	case MSG_STAT_ANY:
 		return ctl_stat(c, id, OBJECT_BY_IDX_ANY, buf);
 	case IPC_SET:
 		return ctl_set(c, id, buf);
@@ -116,7 +112,7 @@ long entry_msgctl(int id, int cmd, void *buf)
 		return msg_remove(c, id);
 	case IPC_INFO:
 		return ctl_info(c, 0, buf);
-	case CMD_MSG_INFO:
+	case MSG_INFO:
 		return ctl_info(c, 1, buf);
 	default:
 		return -EINVAL;

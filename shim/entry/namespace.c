@@ -3,6 +3,8 @@
  * unshare(2) and setns(2), and what a thread sees to that has come into another
  * IPC namespace by them or by clone(2); world.h.
  */
+#include <linux/sched.h>
+#include <signal.h>
 #include "base/file.h"
 #include "entry/environment.h"
 #include "entry/file/fd.h"
@@ -13,12 +15,9 @@
 #include "registry/ipcns.h"
 #include "sem/undo.h"
 
-#define SIG_SETMASK 2
-#define CLONE_SYSVSEM_FLAG 0x40000
-
 static void set_base(void)
 {
-	const struct world *w = (struct world *)(void *)process_shm();
+	const struct world *w = world_of(process_shm());
 	const char *path = environment_get("IPCLIFT_REGISTRY");
 	char own[64], why[512];
 
@@ -122,11 +121,11 @@ static int by_unshare(int (*real)(int), int flags)
 {
 	int paused = notify_thread_pause(), ret;
 
-	world_before(flags & CLONE_NEWIPC_FLAG);
+	world_before(flags & CLONE_NEWIPC);
 	ret = real(flags);
-	if (!ret && (flags & CLONE_NEWIPC_FLAG))
+	if (!ret && (flags & CLONE_NEWIPC))
 		world_made();
-	else if (!ret && (flags & CLONE_SYSVSEM_FLAG))
+	else if (!ret && (flags & CLONE_SYSVSEM))
 		undo_leave(&process_caller);
 	notify_thread_resume(paused);
 	return ret;
@@ -134,7 +133,7 @@ static int by_unshare(int (*real)(int), int flags)
 
 static int by_setns(int (*real)(int, int), int fd, int type)
 {
-	int may = !type || (type & CLONE_NEWIPC_FLAG), paused, ret;
+	int may = !type || (type & CLONE_NEWIPC), paused, ret;
 	u64 before;
 
 	process_before_raw(__NR_setns, (u32)fd, (u32)type, 0);

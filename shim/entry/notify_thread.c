@@ -3,21 +3,18 @@
  * See notify_thread.h. The thread shares everything with its process but
  * signals, and sleeps on task.notifier in the registry.
  */
+#include <linux/prctl.h>
+#include <linux/sched.h>
+#include <signal.h>
 #include "base/file.h"
 #include "entry/cookie.h"
 #include "entry/notify_thread.h"
 #include "mq/mqasked.h"
 #include "mq/mqpending.h"
 
-#define SIGEV_THREAD 2
-#define SI_MESGQ (-3)
-#define PR_SET_NAME 15
-#define CLONE_NOTIFY_THREAD                                            \
-	(0x100 /* VM */ | 0x200 /* FS */ | 0x400 /* FILES */ |         \
-		0x800 /* SIGHAND */ | 0x10000 /* THREAD */ |           \
-		0x40000 /* SYSVSEM */ | 0x100000 /* PARENT_SETTID */ | \
-		0x200000 /* CHILD_CLEARTID */)
-#define SIG_SETMASK 2
+#define CLONE_NOTIFY_THREAD                                                 \
+	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | \
+		CLONE_SYSVSEM | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
 /* It calls little and takes no signals. Arbitrary. */
 #define STACK_WORDS 1024
 
@@ -48,9 +45,8 @@ struct sys_siginfo {
 static void deliver(const struct mq_pending *m)
 {
 	struct mq_notify n;
-	struct sys_siginfo info = {.code = SI_MESGQ,
-		.pid = m->sender_pid,
-		.uid = m->sender_uid};
+	struct sys_siginfo info = {
+		.code = SI_MESGQ, .pid = m->sender_pid, .uid = m->sender_uid};
 
 	if (!mqasked_take(notify_thread.pid, m->stamp, &n))
 		return;

@@ -23,6 +23,9 @@
  * its kin do in any case: a daemon that gives up its privileges, or its root,
  * could not open it at its first call.
  */
+#include <linux/mman.h>
+#include <linux/sched.h>
+#include <signal.h>
 #include "entry/notify_thread.h"
 #include "entry/environment.h"
 #include "entry/log.h"
@@ -39,17 +42,16 @@
 #include "shm/shmfork.h"
 #include "shm/shmmap.h"
 
-#define MADV_WIPEONFORK 18
-#define SIG_SETMASK 2
-
-/* The last of all variables: a page less that is a mapping of its own. */
+/* In a section of its own, which the linker puts behind .bss: that begins, other
+ * than it would with a page's alignment, in the page of .data (SYS_FAR_BSS). */
 struct wiped_page process_page
-	__attribute__((aligned(4096), section(".bss.last")));
+	__attribute__((aligned(4096), section(".wiped,\"aw\",@nobits#")));
 __thread struct caller process_caller;
 __thread struct shm_fork process_fork;
 
+static struct world first_world;
+
 static struct {
-	struct world first; /* its large part first: see SYS_FAR_BSS */
 	struct cred cred;
 	u32 generations;
 	u32 routes;
@@ -58,14 +60,12 @@ static struct {
 	int parsed;
 	int complained;
 	int wrap_in_parent;
-} process = {.routes = 0xffffffff,
-	.cred = {.euid = 0xffffffff},
-	.first = {.new_image = 1}};
+} process = {.routes = 0xffffffff, .cred = {.euid = 0xffffffff}};
 
 /* The running thread's. */
 static struct world *world_own(void)
 {
-	return (struct world *)(void *)process_shm();
+	return world_of(process_shm());
 }
 
 static u32 process_vfork_depth(void);
@@ -124,7 +124,7 @@ static int map_file(struct map_call *m)
 static int map_registry(struct world *w, int quiet)
 {
 	const char *path = environment_get("IPCLIFT_REGISTRY");
-	struct region_options opt = {0};
+	struct region_options opt = {.is_kept = 1};
 	char own[64], why[512];
 	struct map_call m = {w, path, &opt, why, sizeof(why), 0};
 	int err = 0;
@@ -140,6 +140,7 @@ static int map_registry(struct world *w, int quiet)
 		err = region_default_path(own, sizeof(own), why, sizeof(why));
 		m.path = own;
 		opt.canonical = 1;
+		opt.is_kept = 0;
 	}
 	if (!err)
 		err = map_file(&m);
@@ -274,7 +275,7 @@ static int map_first(struct world *w)
 	if (!err) {
 		process.early = 0;
 		caller_enrolling = enrolling;
-		caller_exited = reap_task;
+		caller_exited = reap_task_unheld;
 		caller_slept = sleep_remove_dead;
 	}
 	return err;
@@ -301,7 +302,7 @@ static void world_enter(struct caller *c, struct world *w)
 	c->shm = &w->shm;
 	c->leasing = process.leasing;
 	/* Not a vfork child's: it has a task of its own. */
-	c->new_image = process_vfork_depth() ? NULL : &w->new_image;
+	c->image_found = process_vfork_depth() ? NULL : &w->image_found;
 	caller_refresh(c);
 	c->generation = process_page.generation;
 	if (unlikely(world_moved))
@@ -311,13 +312,13 @@ static void world_enter(struct caller *c, struct world *w)
 static int init_locked(struct caller *c)
 {
 	int fresh = !process_page.generation, err = 0;
-	struct world *w = unlikely(world_moved) ? world_here(&process.first)
-						: &process.first;
+	struct world *w =
+		unlikely(world_moved) ? world_here(&first_world) : &first_world;
 	u32 f;
 
 	if (!w)
 		return -ENOSPC;
-	if (fresh && process.first.region.base)
+	if (fresh && first_world.region.base)
 		identity_forget();
 	if (w->region.base && ((fresh && !process_page.same_namespace) ||
 				      process_vfork_depth()))
@@ -332,7 +333,7 @@ static int init_locked(struct caller *c)
 					   ? process_vfork_parent()
 					   : sys_getpid();
 		if (process.generations > 0)
-			world_inherit(&process.first);
+			world_inherit(&first_world);
 		process.generations++;
 		for (f = 0; f < N_FAC; f++)
 			process_page.served[f] =
@@ -354,7 +355,7 @@ static void take_over(struct caller *c)
 	if (likely(!w->inherited) || process_vfork_depth())
 		return;
 	w->inherited = 0;
-	shm_fork_child(c, w == &process.first ? &process_fork : &none);
+	shm_fork_child(c, w == &first_world ? &process_fork : &none);
 }
 
 struct caller *process_caller_slow(int *ret_errno)
@@ -377,12 +378,12 @@ struct shm_process *process_shm(void)
 {
 	struct shm_process *own = process_caller.shm;
 
-	return own ? own : &process.first.shm;
+	return own ? own : &first_world.shm;
 }
 
 int process_active(void)
 {
-	return (process.first.region.base || world_moved) && !process.early;
+	return (first_world.region.base || world_moved) && !process.early;
 }
 
 /* A sleep that a handler has interrupted, or what a section protects, must find
@@ -396,7 +397,7 @@ int process_enter_other(struct caller *c, u32 *at)
 		process_vfork_depth())
 		return 0;
 	do
-		w = world_each(&process.first, at);
+		w = world_each(&first_world, at);
 	while (w && w == world_own());
 	if (!w || init_lock(&mask, 1))
 		return 0;
@@ -505,7 +506,7 @@ __attribute__((visibility("hidden"), used)) void process_vfork_after(
 		return;
 	}
 	vfork_restore(&process_caller, depth);
-	process_caller.new_image = depth ? NULL : &world_own()->new_image;
+	process_caller.image_found = depth ? NULL : &world_own()->image_found;
 	/* The child may have changed its own. */
 	process_forget_credentials();
 	if (process_apart)
@@ -520,11 +521,6 @@ __attribute__((visibility("hidden"), used)) long process_return_error(long ret)
 {
 	return process_return(ret);
 }
-
-#define CLONE_VM 0x100
-#define CLONE_VFORK 0x4000
-#define CLONE_THREAD 0x10000
-#define CLONE_SETTLS 0x80000
 
 typedef int (*clone_fn)(
 	clone_main, void *, int, void *, void *, void *, void *);
@@ -541,7 +537,7 @@ static int clone_child(void *arg)
 	const struct clone_start *start = arg;
 
 	process_vfork_after(0, start->depth);
-	if (start->flags & CLONE_NEWIPC_FLAG)
+	if (start->flags & CLONE_NEWIPC)
 		world_made();
 	return start->main(start->arg);
 }
@@ -556,7 +552,7 @@ EXPORT int clone(clone_main main, void *stack, int flags, void *arg,
 	struct clone_start start = {main, arg, flags, 0};
 	int ret;
 
-	world_before(flags & CLONE_NEWIPC_FLAG);
+	world_before(flags & CLONE_NEWIPC);
 	if (!(flags & CLONE_VM) && main && stack)
 		return entry_clone((void *)real, main, stack, flags, arg,
 			parent_tid, tls, child_tid);
@@ -625,6 +621,17 @@ void process_forget_credentials(void)
 		cred_forget(&creds_apart[i].cred);
 }
 
+void process_files_apart(void)
+{
+	u32 i;
+
+	process.cred.has_fs = 1;
+	for (i = 0; i < CREDS_APART; i++)
+		creds_apart[i].cred.has_fs = 1;
+	process_credentials_apart();
+	process_forget_credentials();
+}
+
 void process_credentials_apart(void)
 {
 	process_apart = 1;
@@ -635,8 +642,8 @@ void process_credentials_apart(void)
 /* What is else made when it is needed, but may be out of reach then. */
 static void map_rest(void)
 {
-	if (process.first.region.base && process_routes(FAC_SHM))
-		shm_map_read_only(&process.first.shm, &process.first.region);
+	if (first_world.region.base && process_routes(FAC_SHM))
+		shm_map_read_only(&first_world.shm, &first_world.region);
 }
 
 static void make_fifo_dir(const struct world *w)
@@ -651,17 +658,17 @@ static void make_fifo_dir(const struct world *w)
  * memory is its parent's. */
 static void map_now(void)
 {
-	struct world *w = &process.first;
+	struct world *w = &first_world;
 	u64 mask;
 
 	map_rest();
-	if (likely(process.first.region.base && !world_moved) ||
+	if (likely(first_world.region.base && !world_moved) ||
 		process_vfork_depth() || init_lock(&mask, 1))
 		return;
 	if (world_moved)
 		w = world_here(w);
 	if (w && !w->region.base && !map_registry(w, 1)) {
-		process.early |= w == &process.first;
+		process.early |= w == &first_world;
 		/* The FIFOs' directory, which is to be out of reach, too. */
 		if (process_routes(FAC_MQ) && w->region.path[0])
 			make_fifo_dir(w);
@@ -699,7 +706,7 @@ static void map_early(int comes_back)
 	const char *path;
 
 	map_rest();
-	if (likely(process.first.region.base))
+	if (likely(first_world.region.base))
 		return;
 	path = environment_get("IPCLIFT_REGISTRY");
 	if (!path || !*path)
@@ -716,7 +723,6 @@ static int stays(u32 uid)
 }
 
 /* setns(2) changes the mount namespace, or may (type 0). */
-#define CLONE_NEWNS 0x20000
 
 static void map_unless(int other)
 {
@@ -729,6 +735,9 @@ void process_before_raw(long nr, u32 a, u32 b, u32 c)
 	switch (nr) {
 	case __NR_setuid:
 		map_early(0);
+		break;
+	case __NR_setfsuid:
+		map_early(1);
 		break;
 	case __NR_setreuid:
 		map_early(stays(a));
@@ -772,8 +781,8 @@ FORGETS(setregid, (void)0, (u32 a, u32 b), real(a, b))
 FORGETS(setresuid, map_early(stays(a) || stays(c)), (u32 a, u32 b, u32 c),
 	real(a, b, c))
 FORGETS(setresgid, (void)0, (u32 a, u32 b, u32 c), real(a, b, c))
-FORGETS(setfsuid, process_credentials_apart(), (u32 a), real(a))
-FORGETS(setfsgid, process_credentials_apart(), (u32 a), real(a))
+FORGETS(setfsuid, (map_early(1), process_files_apart()), (u32 a), real(a))
+FORGETS(setfsgid, process_files_apart(), (u32 a), real(a))
 FORGETS(setgroups, (void)0, (size_t n, const u32 *list), real(n, list))
 FORGETS(initgroups, (void)0, (const char *user, u32 group), real(user, group))
 /* Of one thread. */

@@ -120,13 +120,17 @@ static inline long process_return(long ret)
 /* A call by number that changes the user or the root is about to be made: what
  * cannot be mapped afterwards is mapped. a, b, c: its first arguments. */
 void process_before_raw(long nr, u32 a, u32 b, u32 c);
-/* The credentials have changed: the process's; this thread's alone. */
+/* The process's credentials have changed (libc changes all threads'). */
 void process_forget_credentials(void);
+/* Those of this thread alone have: capset, or a call by number. */
 void process_credentials_apart(void);
+/* Those that count for files (setfsuid) have: they are asked for in each call
+ * from now on, in all threads. */
+void process_files_apart(void);
 
-/* signal.c: put trampolines around the handlers the application has. And
- * whether that was done. */
+/* signal.c: put trampolines around the handlers that the application has. */
 void signal_wrap_all(void);
+/* Whether that was done. */
 int signal_wrapped(void);
 /* rt_sigaction by number: the arguments and the result are the kernel's. */
 long signal_raw(long sig, const void *set, void *old, long size);

@@ -18,7 +18,6 @@
 
 #define LOCAL_VALUES 512u
 #define SEMMSL_MAX 65536u /* num is a u16 */
-#define SEM_STAT_ANY_CMD 20
 
 _Static_assert(sizeof(struct sembuf) == sizeof(struct sop), "sembuf");
 _Static_assert(sizeof(struct semid_ds) == 104, "semid_ds");
@@ -149,7 +148,7 @@ static __attribute__((noinline)) long ctl_other(
 		return ctl_stat(c, id, OBJECT_BY_ID, (void *)arg);
 	case SEM_STAT:
 		return ctl_stat(c, id, OBJECT_BY_IDX, (void *)arg);
-	case SEM_STAT_ANY_CMD:
+	case SEM_STAT_ANY:
 		return ctl_stat(c, id, OBJECT_BY_IDX_ANY, (void *)arg);
 	case IPC_SET:
 		return ctl_set(c, id, (void *)arg);

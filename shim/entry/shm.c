@@ -11,8 +11,6 @@
 #include "shm/shm.h"
 #include "registry/guard.h"
 
-#define SHM_STAT_ANY_CMD 15
-
 /* libc's names carry __; the layouts are those of the kernel (§10.1). */
 struct entry_shminfo {
 	unsigned long shmmax, shmmin, shmmni, shmseg, shmall, reserved[4];
@@ -146,7 +144,7 @@ long entry_shmctl(int id, int cmd, void *buf)
 		return ctl_stat(c, id, OBJECT_BY_ID, buf);
 	case SHM_STAT:
 		return ctl_stat(c, id, OBJECT_BY_IDX, buf);
-	case SHM_STAT_ANY_CMD:
+	case SHM_STAT_ANY:
 		return ctl_stat(c, id, OBJECT_BY_IDX_ANY, buf);
 	case IPC_SET:
 		return ctl_set(c, id, buf);

@@ -135,7 +135,7 @@ static __attribute__((noinline)) void adopt_call(
 	/* Not to sleep on the parent's word. */
 	if (slept) {
 		arch_skip_syscall(uc, __NR_futex, -EINTR);
-		arch_skip_syscall(uc, SYS_NR_FUTEX_WAITV, -EINTR);
+		arch_skip_syscall(uc, __NR_futex_waitv, -EINTR);
 	}
 }
 

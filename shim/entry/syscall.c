@@ -8,6 +8,7 @@
  */
 #undef _FILE_OFFSET_BITS
 #include <fcntl.h>
+#include <linux/sched.h>
 #include "entry/lease.h"
 #include "entry/notify_thread.h"
 #include "entry/process.h"
@@ -135,7 +136,9 @@ __attribute__((visibility("hidden"), used)) long syscall_watched(
 	paused = notify_thread_pause();
 	ret = sys_call(nr, a, b, c, d, e);
 	notify_thread_resume(paused);
-	if (changes_credentials(nr))
+	if (nr == __NR_setfsuid || nr == __NR_setfsgid)
+		process_files_apart();
+	else if (changes_credentials(nr))
 		process_credentials_apart();
 	return process_return(ret);
 }
@@ -186,7 +189,6 @@ static long reopened(const struct mqdir_at *at, int flags, long mode, long fd)
 }
 
 /* Of linux/openat2.h, which old headers lack. */
-#define NR_OPENAT2 437
 #define RESOLVE_ONE_MOUNT 1
 #define RESOLVE_WITHIN 0x18
 struct how {
@@ -209,7 +211,7 @@ static long syscall_openat2(
 		!(h.resolve & (RESOLVE_WITHIN | RESOLVE_ONE_MOUNT)) &&
 		mqdir_is_before(dir, path, &at))
 		return mqdir_open(&at, (int)h.flags, (u32)h.mode);
-	ret = sys_call(NR_OPENAT2, dir, path, how, len);
+	ret = sys_call(__NR_openat2, dir, path, how, len);
 	if ((h.resolve & RESOLVE_WITHIN) || ret == -EXDEV || ret == -ELOOP ||
 		ret == -E2BIG)
 		return ret;
@@ -225,7 +227,7 @@ __attribute__((visibility("hidden"), used)) long syscall_path(
 	struct mqdir_at at;
 	long ret;
 
-	if (unlikely(nr == NR_OPENAT2))
+	if (unlikely(nr == __NR_openat2))
 		return process_return(syscall_openat2(
 			(int)a, (char *)b, (struct how *)c, (size_t)d));
 	if (unlikely(nr == __NR_creat ||
@@ -254,6 +256,7 @@ __attribute__((visibility("hidden"), used)) long syscall_path(
 			return process_return(mqdir_access(&at, (int)b));
 		return process_return(procfs_access((char *)a, (int)b, ret));
 	case __NR_faccessat:
+	case __NR_faccessat2:
 		if (unlikely(mqdir_is((int)a, (char *)b, ret, &at)))
 			return process_return(mqdir_access(&at, (int)c));
 		return process_return(procfs_access((char *)b, (int)c, ret));
@@ -309,20 +312,13 @@ __attribute__((visibility("hidden"), used)) long syscall_fd(
 	return process_return(sys_call(nr, a, b, c, d, e, f));
 }
 
-#define CLONE_VM 0x100
-
-/* As clone3(2) has it, up to what is asked for. */
-struct clone_args {
-	unsigned long flags, pidfd, child_tid, parent_tid, exit_signal, stack;
-};
-
 static unsigned long clone_flags(long nr, long a, long b)
 {
 	const struct clone_args *args = (void *)a;
 
 	if (nr == __NR_clone3)
-		return (size_t)b >= sizeof(*args) &&
-				       sys_readable(args, sizeof(*args))
+		return (size_t)b >= CLONE_ARGS_SIZE_VER0 &&
+				       sys_readable(args, CLONE_ARGS_SIZE_VER0)
 			       ? args->flags
 			       : 0;
 	return nr == __NR_clone ? (unsigned long)a : 0;
@@ -336,8 +332,8 @@ __attribute__((visibility("hidden"), used)) int syscall_clone_kind(
 	unsigned long flags = (unsigned long)a, stack = (unsigned long)b;
 
 	if (nr == __NR_clone3) {
-		if ((size_t)b < sizeof(*args) ||
-			!sys_readable(args, sizeof(*args)))
+		if ((size_t)b < CLONE_ARGS_SIZE_VER0 ||
+			!sys_readable(args, CLONE_ARGS_SIZE_VER0))
 			return CLONE_PASS;
 		flags = args->flags;
 		stack = args->stack;
@@ -353,7 +349,7 @@ __attribute__((visibility("hidden"), used)) long syscall_mapping(
 {
 	if (nr == __NR_fork || nr == __NR_clone || nr == __NR_clone3)
 		return process_return(entry_fork(nr, a, b, c, d, e,
-			!!(clone_flags(nr, a, b) & CLONE_NEWIPC_FLAG)));
+			!!(clone_flags(nr, a, b) & CLONE_NEWIPC)));
 	return process_return(entry_mapping(nr, a, b, c, d, e, f));
 }
 
@@ -382,9 +378,10 @@ const unsigned char syscall_ways[SYSCALL_NUMBERS] = {
 	[__NR_open] = WAY_PATH,
 	[__NR_openat] = WAY_PATH,
 	[__NR_creat] = WAY_PATH,
-	[NR_OPENAT2] = WAY_PATH,
+	[__NR_openat2] = WAY_PATH,
 	[__NR_access] = WAY_PATH,
 	[__NR_faccessat] = WAY_PATH,
+	[__NR_faccessat2] = WAY_PATH,
 	/* may be of a queue, or of such a file */
 	[__NR_read] = WAY_FD,
 	[__NR_readv] = WAY_FD,

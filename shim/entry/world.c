@@ -14,12 +14,14 @@ static struct {
 	struct world at[WORLDS - 1];
 	char path[WORLDS - 1][PATH_CAP];
 	char base[PATH_CAP];
-	u32 n;
 } others SYS_FAR_BSS;
+/* Asked for in each first call, and so apart. */
+static u32 n_others;
+static int base_set;
 
 const char *world_base(void)
 {
-	return others.base;
+	return base_set ? others.base : "";
 }
 
 void world_set_base(const char *path, int has_number)
@@ -28,6 +30,7 @@ void world_set_base(const char *path, int has_number)
 
 	if (others.base[0])
 		return;
+	base_set = 1;
 	str_add(others.base, PATH_CAP, 0, path);
 	for (n = str_len(path); has_number && n && path[n] != '/'; n--)
 		;
@@ -69,6 +72,7 @@ int world_map(struct world *w, const char *path,
 	if (ns) {
 		ipcns_path(path, ns, name);
 		path = name;
+		opt.is_kept = 0;
 	}
 	if (w >= others.at && w < others.at + WORLDS - 1)
 		opt.name = others.path[w - others.at];
@@ -84,7 +88,7 @@ struct world *world_each(struct world *first, u32 *at)
 		return first;
 	if (i == 0)
 		i = (*at)++;
-	return i <= others.n ? &others.at[i - 1] : NULL;
+	return i <= n_others ? &others.at[i - 1] : NULL;
 }
 
 struct world *world_here(struct world *first)
@@ -102,13 +106,11 @@ struct world *world_here(struct world *first)
 	if (!first->region.base)
 		return first;
 	/* One that could not be mapped is tried again. */
-	if (others.n && !others.at[others.n - 1].region.base)
-		return &others.at[others.n - 1];
-	if (others.n == WORLDS - 1)
+	if (n_others && !others.at[n_others - 1].region.base)
+		return &others.at[n_others - 1];
+	if (n_others == WORLDS - 1)
 		return NULL;
-	w = &others.at[others.n++];
-	w->new_image = 1;
-	return w;
+	return &others.at[n_others++];
 }
 
 void world_inherit(struct world *first)
@@ -124,7 +126,7 @@ void world_inherit(struct world *first)
 
 void world_leave(struct caller *c, u32 generation)
 {
-	struct world *w = (struct world *)(void *)c->shm;
+	struct world *w = world_of(c->shm);
 	struct sys_robust_head *robust = c->robust;
 	u32 async = c->async;
 

@@ -23,13 +23,19 @@
 #define WORLDS 8u
 
 struct world {
-	struct shm_process shm; /* first: caller.shm names the world */
+	struct shm_process shm; /* first: world_of */
 	struct region region;
-	u64 ns; /* of PATH.ns/N; 0: PATH */
-	u32 new_image;
-	u32 inherited; /* a fork child has not looked at what it got */
+	u64 ns;		 /* of PATH.ns/N; 0: PATH */
+	u32 image_found; /* by its task: caller.image_found */
+	u32 inherited;	 /* a fork child has not looked at what it got */
 	u32 tid, thread, task, generation;
 };
+
+/* caller.shm names the world. */
+static inline struct world *world_of(struct shm_process *shm)
+{
+	return (struct world *)(void *)shm;
+}
 
 /* 1 once a thread of this process, or an ancestor since exec, has moved. */
 extern int world_moved __attribute__((visibility("hidden")));
@@ -58,8 +64,6 @@ void world_inherit(struct world *first);
  */
 void world_leave(struct caller *c, u32 generation);
 void world_return(struct caller *c, struct world *w);
-
-#define CLONE_NEWIPC_FLAG 0x08000000
 
 /*
  * Supplied by entry/namespace.c. Around a call that may take this thread, or

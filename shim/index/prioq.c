@@ -76,16 +76,18 @@ static int add_chunk(struct caller *c, struct prioq *q)
 	struct ref *chunk;
 	u32 shift = prioq_shift(q), made = q->made, cap = q->cap;
 	u32 n = 1u << shift, first = made + 1, i;
+	u64 size = chunk_size(q);
 	struct prio_block *block;
 	int err;
 
-	if (made >= cap || cap > PRIOQ_IDX_MASK)
+	/* Of a damaged queue a chunk might have any size, up to gibibytes. */
+	if (made >= cap || cap > PRIOQ_IDX_MASK || size > CHUNK_SIZE)
 		return -ENOMEM;
 	if (n > cap - made)
 		n = cap - made;
 	chunk = &prioq_table(q)[made >> shift];
 	/* One that died here before us may have left a chunk behind. */
-	err = chunk->off ? 0 : heap_alloc_at(c, chunk_size(q), chunk);
+	err = chunk->off ? 0 : heap_alloc_at(c, size, chunk);
 	if (err)
 		return err;
 	block = (struct prio_block *)((char *)ref_must(c, *chunk) +

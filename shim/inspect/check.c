@@ -8,6 +8,7 @@
  * read (a read would make them). Every loop is bounded by a count that was
  * checked before, so a registry full of nonsense is only many violations.
  */
+#include <linux/mman.h>
 #include "inspect/check.h"
 #include "mq/mqueue.h"
 #include "msg/msgqueue.h"
@@ -236,8 +237,6 @@ static const u32 level_start[IDX_LEVELS] = {
 	IDX_MAX / 64 + IDX_MAX / 4096,
 	IDX_MAX / 64 + IDX_MAX / 4096 + IDX_MAX / 262144,
 };
-
-#define MADV_POPULATE_READ 22
 
 /* A page that was never used is a hole, and to read it takes a page of the file
  * system: SIGBUS if that is full. 0 if it cannot be read, or is a hole that we

@@ -60,7 +60,8 @@ enum invariant {
 	INV_PENDING = 44,  /* no pass pending */
 	INV_UNDO_ALL = 45, /* a set's records agree both ways and name it */
 	INV_UNDO_ACTIVE =
-		46, /* the active ones too; n_active; nonzero => active */
+		46, /* the active ones too; n_active; nonzero => active; the
+		     * first of a long list has a stamp that was given out */
 	INV_UNDO_COUNT = 47, /* n_nonzero and n_adj count what is there */
 	INV_UNDO_CHAIN = 48, /* a record is bound <=> in one set's list */
 	/* System V message queues */
@@ -156,6 +157,7 @@ struct check {
 	} sums[CHECK_SUMS];
 };
 
+/* An invariant is violated: what, and two numbers that say where. */
 void check_failed(
 	struct check *k, enum invariant which, const char *what, u64 a, u64 b);
 /* One that counts only if the registry is quiet. */

@@ -97,6 +97,8 @@ s64 dump_list(struct caller *c, enum facility f, struct dump_name *ret, u64 cap,
 int dump_is_there(
 	const struct caller *c, enum facility f, const struct dump_name *name);
 
+/* The opposite, into an object that was just made (restore): 0, or the errors
+ * above. sems: -EINVAL if the set has another size than n. */
 int load_perm(
 	struct caller *c, enum facility f, s32 id, const struct dump_perm *p);
 int load_sems(struct caller *c, s32 id, const struct dump_sem *sems, u32 n);

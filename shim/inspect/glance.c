@@ -243,7 +243,8 @@ static void take_edges(struct glance *g)
 		n = wait_edges_peek(g->c, g->edges, cap);
 	}
 	g->n_edges = (u32)n;
-	wait_circles(g->edges, g->n_edges);
+	if (wait_circles(g->edges, g->n_edges) < 0)
+		g->failed = 1;
 }
 
 /* ---- processes and locks ---- */
@@ -394,20 +395,94 @@ int glance_take(struct caller *c, struct glance *ret)
 	return ret->failed ? -ENOMEM : 0;
 }
 
+/* ---- edges by process and by object ---- */
+
+static u64 key_of_process(const struct wait_edge *e)
+{
+	return e->pid;
+}
+
+static u64 object_key(u32 facility, s32 id)
+{
+	return (u64)facility << 32 | (u32)id;
+}
+
+static u64 key_of_object(const struct wait_edge *e)
+{
+	return object_key(e->facility, e->id);
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct glance_edges *x = a, *y = b;
+
+	return x->key != y->key ? (x->key > y->key) - (x->key < y->key)
+				: (x->first > y->first) - (x->first < y->first);
+}
+
+static void index_edges(struct glance *g, struct glance_index *ret,
+	u64 (*key)(const struct wait_edge *e))
+{
+	struct glance_edges *of =
+		malloc(((size_t)g->n_edges + 1) * sizeof(*of));
+	u32 i, n = 0;
+
+	free(ret->of);
+	*ret = (struct glance_index){of, 0};
+	if (!of) {
+		g->failed = 1;
+		return;
+	}
+	for (i = 0; i < g->n_edges; i++)
+		of[i] = (struct glance_edges){key(&g->edges[i]), i,
+			g->edges[i].in_circle == GLANCE_DEADLOCK};
+	qsort(of, g->n_edges, sizeof(*of), by_key);
+	for (i = 0; i < g->n_edges; i++) {
+		if (n && of[n - 1].key == of[i].key)
+			of[n - 1].deadlock |= of[i].deadlock;
+		else
+			of[n++] = of[i];
+	}
+	ret->n = n;
+}
+
+static const struct glance_edges *index_find(
+	const struct glance_index *index, u64 key)
+{
+	u32 low = 0, high = index->n, at;
+
+	while (low < high) {
+		at = low + (high - low) / 2;
+		if (index->of[at].key == key)
+			return &index->of[at];
+		if (index->of[at].key < key)
+			low = at + 1;
+		else
+			high = at;
+	}
+	return NULL;
+}
+
+const struct glance_edges *glance_edges_of_process(
+	const struct glance *g, u32 pid)
+{
+	return index_find(&g->by_pid, pid);
+}
+
+const struct glance_edges *glance_edges_of_object(
+	const struct glance *g, u32 facility, s32 id)
+{
+	return index_find(&g->by_object, object_key(facility, id));
+}
+
 void glance_confirm(struct glance *g, const struct glance *before)
 {
-	u32 i, k;
+	s32 n = wait_circles_confirm(
+		g->edges, g->n_edges, before->edges, before->n_edges);
 
-	g->n_circle = 0;
-	for (i = 0; i < g->n_edges; i++) {
-		struct wait_edge *e = &g->edges[i];
-
-		for (k = 0; e->in_circle == 1 && k < before->n_edges; k++)
-			if (before->edges[k].in_circle &&
-				wait_edge_same(e, &before->edges[k]))
-				e->in_circle = GLANCE_DEADLOCK;
-		g->n_circle += e->in_circle == GLANCE_DEADLOCK;
-	}
+	g->n_circle = n < 0 ? 0 : (u32)n;
+	index_edges(g, &g->by_pid, key_of_process);
+	index_edges(g, &g->by_object, key_of_object);
 }
 
 void glance_deinit(struct glance *g)
@@ -416,6 +491,8 @@ void glance_deinit(struct glance *g)
 	free(g->tasks);
 	free(g->locks);
 	free(g->edges);
+	free(g->by_pid.of);
+	free(g->by_object.of);
 	*g = (struct glance){0};
 }
 

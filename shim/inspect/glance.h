@@ -56,6 +56,18 @@ struct glance_locks {
 	u64 taken, held, slept;
 };
 
+/* The edges of one process, or of one object. */
+struct glance_edges {
+	u64 key;
+	u32 first;    /* index of the first of them */
+	u32 deadlock; /* 1: one of them is of a deadlock */
+};
+/* Sorted by key, each once. */
+struct glance_index {
+	struct glance_edges *of;
+	u32 n;
+};
+
 struct glance {
 	struct caller *c;
 	u64 at_ns; /* monotonic */
@@ -66,17 +78,25 @@ struct glance {
 	struct wait_edge *edges;
 	u32 n_objects, n_tasks, n_locks, n_edges;
 	u32 n_circle; /* edges of deadlocks: see glance_confirm */
-	u32 failed;   /* out of memory: something is missing */
+	struct glance_index by_pid, by_object; /* as above */
+	u32 failed; /* out of memory: something is missing */
 };
 
 /* 0, or -ENOMEM: then it has what there was space for. glance_deinit
  * follows. */
 int glance_take(struct caller *c, struct glance *ret);
 /* Edges on circles (in_circle) are a deadlock if an earlier glance had them so
- * too: mark those. */
-#define GLANCE_DEADLOCK 2u
+ * too: mark those; without memory for it none. And sort them by process and by
+ * object. O(n log n). */
+#define GLANCE_DEADLOCK WAIT_CIRCLE_AGAIN
 void glance_confirm(struct glance *g, const struct glance *before);
 void glance_deinit(struct glance *g);
+
+/* After glance_confirm: NULL if there are none, or was no memory. O(log n). */
+const struct glance_edges *glance_edges_of_process(
+	const struct glance *g, u32 pid);
+const struct glance_edges *glance_edges_of_object(
+	const struct glance *g, u32 facility, s32 id);
 
 /* What stands at an index, or NULL. */
 const struct glance_object *glance_object_at(

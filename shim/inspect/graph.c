@@ -33,58 +33,103 @@ static int read_edges(struct caller *c, struct graph *g)
 	}
 }
 
-/* What was on a circle before and is now. */
-static void confirm(struct graph *g, const struct graph *before)
+/* What was on a circle before and is now: 0 or -ENOMEM. */
+static int confirm(struct graph *g, const struct graph *before)
 {
-	u32 i, k;
-
-	for (i = 0; i < g->n; i++) {
-		int seen = 0;
-
-		for (k = 0; k < before->n && g->edges[i].in_circle; k++)
-			seen |= before->edges[k].in_circle &&
-				wait_edge_same(&g->edges[i], &before->edges[k]);
-		g->edges[i].in_circle = (u32)seen;
-		g->n_circle += (u32)seen;
-	}
-}
-
-static int earlier_pid(const struct graph *g, u32 at, u32 pid, int holder)
-{
+	s32 n = wait_circles_confirm(g->edges, g->n, before->edges, before->n);
 	u32 i;
 
-	for (i = 0; i < g->n && i <= at; i++) {
-		if (i < at && g->edges[i].holder == pid)
-			return 1;
-		if ((i < at || holder) && g->edges[i].pid == pid)
-			return 1;
+	for (i = 0; i < g->n; i++)
+		g->edges[i].in_circle =
+			g->edges[i].in_circle == WAIT_CIRCLE_AGAIN;
+	g->n_circle = n < 0 ? 0 : (u32)n;
+	return n < 0 ? n : 0;
+}
+
+/* ---- processes, each once ---- */
+
+struct once {
+	u32 pid, edge; /* where it is met first */
+	int told;
+};
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct once *x = a, *y = b;
+
+	return x->pid != y->pid ? (x->pid > y->pid) - (x->pid < y->pid)
+				: (x->edge > y->edge) - (x->edge < y->edge);
+}
+
+/* In the order of pids; n of them, of which the first of a pid remains. */
+static u32 once_sort(struct once *all, u32 n)
+{
+	u32 i, kept = 0;
+
+	qsort(all, n, sizeof(*all), by_pid);
+	for (i = 0; i < n; i++)
+		if (!kept || all[kept - 1].pid != all[i].pid)
+			all[kept++] = all[i];
+	return kept;
+}
+
+static struct once *once_find(struct once *all, u32 n, u32 pid)
+{
+	u32 low = 0, high = n, at;
+
+	while (low < high) {
+		at = low + (high - low) / 2;
+		if (all[at].pid == pid)
+			return &all[at];
+		if (all[at].pid < pid)
+			low = at + 1;
+		else
+			high = at;
 	}
-	return 0;
+	return NULL;
 }
 
 static void print_process(struct text *t, u32 pid)
 {
-	char name[PROCESS_NAME_CAP], *p;
+	char name[PROCESS_NAME_CAP], seen[4 * PROCESS_NAME_CAP], *p;
 
 	process_name_read(pid, name);
+	text_visible(name, seen, sizeof(seen));
 	text_print(t, "\t\"p%u\" [label=\"%u\\n", pid, pid);
-	for (p = name; *p; p++)
+	for (p = seen; *p; p++)
 		text_print(t, *p == '"' || *p == '\\' ? "\\%c" : "%c", *p);
 	text_print(t, "\"];\n");
 }
 
+static void print_once(struct once *all, u32 n, u32 pid, struct text *t)
+{
+	struct once *p = pid ? once_find(all, n, pid) : NULL;
+
+	if (!p || p->told)
+		return;
+	p->told = 1;
+	print_process(t, pid);
+}
+
 static void print_nodes(const struct graph *g, struct text *t)
 {
-	u32 i;
+	struct once *all = calloc(2 * (size_t)g->n + 1, sizeof(*all));
+	u32 i, n = 0;
 
-	for (i = 0; i < g->n; i++) {
-		const struct wait_edge *e = &g->edges[i];
-
-		if (!earlier_pid(g, i, e->pid, 0))
-			print_process(t, e->pid);
-		if (e->holder && !earlier_pid(g, i, e->holder, 1))
-			print_process(t, e->holder);
+	if (!all) {
+		t->failed = 1;
+		return;
 	}
+	for (i = 0; i < g->n; i++) {
+		all[n++].pid = g->edges[i].pid;
+		all[n++].pid = g->edges[i].holder;
+	}
+	n = once_sort(all, n);
+	for (i = 0; i < g->n; i++) {
+		print_once(all, n, g->edges[i].pid, t);
+		print_once(all, n, g->edges[i].holder, t);
+	}
+	free(all);
 }
 
 static const char *const facilities[N_FAC] = {"sem", "msg", "shm", "mq"};
@@ -144,13 +189,17 @@ int graph_read(struct caller *c, struct graph *ret)
 
 	*ret = (struct graph){0};
 	err = read_edges(c, ret);
-	if (err || !wait_circles(ret->edges, ret->n))
+	if (!err)
+		err = wait_circles(ret->edges, ret->n);
+	if (err <= 0)
 		return err;
 	before = *ret;
 	*ret = (struct graph){0};
 	err = read_edges(c, ret);
-	if (!err && wait_circles(ret->edges, ret->n))
-		confirm(ret, &before);
+	if (!err)
+		err = wait_circles(ret->edges, ret->n);
+	if (err > 0)
+		err = confirm(ret, &before);
 	graph_deinit(&before);
 	return err;
 }
@@ -161,46 +210,93 @@ void graph_deinit(struct graph *g)
 	*g = (struct graph){0};
 }
 
+/* Steps along edges, of all circles together. Arbitrary: more than a thousand
+ * circles of a thousand processes. */
+#define STEPS_MOST (4u << 20)
+
+/* The way back to an edge, among the first edges on circles of each process. */
+struct way {
+	const struct graph *g;
+	struct once *first;
+	u32 n_first;
+	u32 *path;
+	u32 *met; /* edge from which it was met last, + 1 */
+	char *told;
+	u32 steps;
+};
+
+static int way_init(struct way *w, const struct graph *g)
+{
+	const size_t n = (size_t)g->n + 1;
+	u32 i;
+
+	*w = (struct way){.g = g,
+		.first = calloc(n, sizeof(*w->first)),
+		.path = calloc(n, sizeof(*w->path)),
+		.met = calloc(n, sizeof(*w->met)),
+		.told = calloc(n, 1)};
+	if (!w->first || !w->path || !w->met || !w->told)
+		return 0;
+	for (i = 0; i < g->n; i++)
+		if (g->edges[i].in_circle)
+			w->first[w->n_first++] = (struct once){
+				.pid = g->edges[i].pid, .edge = i};
+	w->n_first = once_sort(w->first, w->n_first);
+	return 1;
+}
+
+static void way_deinit(struct way *w)
+{
+	free(w->first);
+	free(w->path);
+	free(w->met);
+	free(w->told);
+}
+
 /* From an edge along others on circles: how many of path lead back to it; 0 if
  * they lead to another circle. */
-static u32 walk_circle(const struct graph *g, u32 from, u32 *path)
+static u32 walk_circle(struct way *w, u32 from)
 {
-	u32 n = 0, at = from, i;
+	const struct wait_edge *edges = w->g->edges;
+	const struct once *next;
+	u32 n = 0, at = from;
 
-	while (at < g->n) {
-		path[n++] = at;
-		for (i = 0; i < n; i++)
-			if (g->edges[path[i]].pid == g->edges[at].holder)
-				return i ? 0 : n;
-		for (i = 0; i < g->n; i++)
-			if (g->edges[i].in_circle &&
-				g->edges[i].pid == g->edges[at].holder)
-				break;
-		at = i;
+	while (w->steps < STEPS_MOST && w->met[at] != from + 1) {
+		w->steps++;
+		w->met[at] = from + 1;
+		w->path[n++] = at;
+		if (edges[at].holder == edges[from].pid)
+			return n;
+		next = once_find(w->first, w->n_first, edges[at].holder);
+		if (!next)
+			return 0;
+		at = next->edge;
 	}
 	return 0;
 }
 
 void graph_circles(const struct graph *g, struct text *t)
 {
-	u32 *path = calloc(2 * (g->n + 1), sizeof(*path)), from, n, i;
-	u32 *told = path + g->n + 1;
+	struct way w;
+	u32 from, n, i;
 
-	for (from = 0; path && from < g->n; from++) {
-		n = g->edges[from].in_circle && !told[from]
-			    ? walk_circle(g, from, path)
+	if (!way_init(&w, g))
+		t->failed = 1;
+	for (from = 0; !t->failed && from < g->n; from++) {
+		n = g->edges[from].in_circle && !w.told[from]
+			    ? walk_circle(&w, from)
 			    : 0;
 		for (i = 0; i < n; i++) {
-			const struct wait_edge *e = &g->edges[path[i]];
+			const struct wait_edge *e = &g->edges[w.path[i]];
 
-			told[path[i]] = 1;
+			w.told[w.path[i]] = 1;
 			text_print(
 				t, "%u -(sem %d.%u)-> ", e->pid, e->id, e->num);
 		}
 		if (n)
 			text_print(t, "%u\n", g->edges[from].pid);
 	}
-	free(path);
+	way_deinit(&w);
 }
 
 void graph_print(const struct graph *g, struct text *t)

@@ -153,7 +153,7 @@ const struct column sem_stat_columns[] = {STAT,
 	STAT_FIELD("otime", COLUMN_TIME, sem_stat, otime),
 	STAT_FIELD("ctime", COLUMN_TIME, sem_stat, ctime), {0}};
 
-const struct column show_sem_columns[] = {
+static const struct column show_sem_columns[] = {
 	{.field = "", .kind = COLUMN_INCLUDE, .of = object_columns},
 	{NULL, "values", 0, "each semaphore", COLUMN_ROWS,
 		.of = sem_value_columns},
@@ -237,7 +237,7 @@ const struct column msg_stat_columns[] = {STAT,
 	STAT_FIELD("rtime", COLUMN_TIME, msg_stat, rtime),
 	STAT_FIELD("ctime", COLUMN_TIME, msg_stat, ctime), {0}};
 
-const struct column show_msg_columns[] = {
+static const struct column show_msg_columns[] = {
 	{.field = "", .kind = COLUMN_INCLUDE, .of = object_columns},
 	{NULL, "list", 0, "messages, oldest first", COLUMN_ROWS,
 		.of = msg_entry_columns},
@@ -281,7 +281,7 @@ const struct column shm_stat_columns[] = {STAT,
 	STAT_FIELD("dtime", COLUMN_TIME, shm_stat, dtime),
 	STAT_FIELD("ctime", COLUMN_TIME, shm_stat, ctime), {0}};
 
-const struct column show_shm_columns[] = {
+static const struct column show_shm_columns[] = {
 	{.field = "", .kind = COLUMN_INCLUDE, .of = object_columns},
 	{NULL, "attachments", 0, "who has it attached", COLUMN_ROWS,
 		.of = shm_attachment_columns},
@@ -318,7 +318,7 @@ static const struct column notify_columns[] = {
 	{NULL, "how", 0, "signal, none or thread, as sigev_notify"},
 	{NULL, "signo", 0, "which signal", COLUMN_NUMBER}, {0}};
 
-const struct column show_mq_columns[] = {
+static const struct column show_mq_columns[] = {
 	{.field = "", .kind = COLUMN_INCLUDE, .of = object_columns},
 	{NULL, "open", 0, "some process has it open", COLUMN_BOOL},
 	{NULL, "notify", 0, "who is told of the next message (mq_notify)",
@@ -557,7 +557,7 @@ static const struct column finding_columns[] = {
 	{NULL, "text", 0, "what was found"},
 	{NULL, "mend", 0, "the command, or the words, that mend it"}, {0}};
 
-const struct column doctor_columns[] = {
+static const struct column doctor_columns[] = {
 	{NULL, "served", 0, "no fault was found", COLUMN_BOOL},
 	{NULL, "findings", 0, "in the order of looking", COLUMN_ROWS,
 		.of = finding_columns},
@@ -616,7 +616,7 @@ static const struct column compare_columns[] = {
 	{NULL, "interval_percent", 0, "at 95 %", COLUMN_NUMBER},
 	{NULL, "verdict", 0, "in words"}, {0}};
 
-const struct column bench_columns[] = {
+static const struct column bench_columns[] = {
 	{NULL, "ipclift_bench", 0, "version of this format", COLUMN_NUMBER},
 	{NULL, "machine", 0, "where and when", COLUMN_OBJECT,
 		.of = machine_columns},

@@ -10,11 +10,9 @@
 #include "inspect/column.h"
 #include "registry/layout.h"
 
-/* What ls and show say of an object; the rows of show's lists; of the other
+/* What ls says of an object; the rows of show's lists; of the other
  * commands. */
 extern const struct column object_columns[];
-extern const struct column show_sem_columns[], show_msg_columns[],
-	show_shm_columns[], show_mq_columns[];
 /* What the mount's stat files say (column_fields). */
 extern const struct column sem_stat_columns[], msg_stat_columns[],
 	shm_stat_columns[];
@@ -25,7 +23,7 @@ extern const struct column lease_columns[];
 extern const struct column shm_attachment_columns[];
 extern const struct column mq_entry_columns[], mq_sleeper_columns[];
 extern const struct column wait_columns[], lock_columns[], task_columns[],
-	event_columns[], check_columns[], registry_columns[], doctor_columns[];
+	event_columns[], check_columns[], registry_columns[];
 /* The sheets of top (tool/view/sheet.h). */
 extern const struct column top_object_columns[], top_process_columns[],
 	top_lock_columns[];
@@ -34,8 +32,6 @@ struct event_view {
 	const struct header *h;
 	struct event event;
 };
-/* What bench keeps. */
-extern const struct column bench_columns[];
 
 /* What a command prints with --json: rows in an array, or one. */
 struct row_type {

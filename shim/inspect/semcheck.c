@@ -3,6 +3,7 @@
  * The invariants of a semaphore set: queues, words, undo records; see check.h.
  */
 #include "inspect/check.h"
+#include "sem/holders.h"
 #include "sem/sem.h"
 #include "sem/semop.h"
 
@@ -122,6 +123,11 @@ static void check_undo(
 	}
 	k->n_bound += n;
 	prev.off = 0;
+	u = region_span(&k->region, ref_long(set->undo_active), sizeof(*u));
+	if (u && set->n_active >= HOLDERS_STAMPED &&
+		u->active_stamp - 1 >= region_header(&k->region)->stamp - 1)
+		check_failed(
+			k, INV_UNDO_ACTIVE, "stamp, idx", idx, u->active_stamp);
 	for (at = ref_long(set->undo_active); n_active < N_TASKS; n_active++) {
 		u = region_span(&k->region, at, sizeof(*u));
 		if (!u)

@@ -10,18 +10,29 @@
 #include "shm/shmattach.h"
 #include "sem/undo.h"
 
-static u32 count_threads(struct caller *c, const struct task_view *v, u64 birth)
+/* Of tasks that are claimed only: the page of another may be a hole. */
+static int is_of_task(struct caller *c, const struct thread *th, u32 task)
 {
-	u32 i = 1, n = 0;
+	return task_may_be_read(c, task) &&
+	       region_task(&c->region, task)->start == th->start;
+}
 
+/* The threads of the tasks from w->at on. */
+static void count_threads(struct caller *c, struct task_walk *w)
+{
+	u32 i = 1;
+
+	*w = (struct task_walk){w->at, w->at, w->at + TASK_WALK_STEP, {0}};
 	for (; (i = thread_next(&c->region, i)) < N_THREADS; i++) {
 		const struct thread *th = region_thread(&c->region, i);
-		u32 tid = atom_load_acquire(&th->tid);
+		u32 tid = atom_load_acquire(&th->tid),
+		    task = atom_load_relaxed(&th->task);
 
-		n += tid && th->task == v->idx && th->start == birth &&
-		     !identity_thread_gone(tid, th->birth);
+		if (tid && task - w->from < TASK_WALK_STEP && task < N_TASKS &&
+			is_of_task(c, th, task) &&
+			!identity_thread_gone(tid, th->birth))
+			w->threads[task - w->from]++;
 	}
-	return n;
 }
 
 static u32 life_of(const struct task *t)
@@ -85,19 +96,19 @@ static void fill(struct caller *c, const struct task *t, struct task_view *v)
 		v->n_attach += rec->ident != 0;
 }
 
-int task_view_next(struct caller *c, u32 *at, struct task_view *ret)
+int task_view_next(struct caller *c, struct task_walk *w, struct task_view *ret)
 {
 	int err = caller_enroll(c);
-	u64 birth;
 
 	if (err)
 		return err;
-	while ((*at = task_next(c, *at)) < N_TASKS) {
-		struct task *t = region_task(&c->region, *at);
+	while ((w->at = task_next(c, w->at)) < N_TASKS) {
+		struct task *t = region_task(&c->region, w->at);
 
-		*ret = (struct task_view){.idx = (*at)++};
+		if (w->at >= w->counted)
+			count_threads(c, w);
+		*ret = (struct task_view){.idx = w->at++};
 		lock_acquire(c, &t->lock);
-		birth = t->start;
 		if (t->pid && t->state != TASK_FREE)
 			fill(c, t, ret);
 		lock_release(c, &t->lock);
@@ -105,7 +116,8 @@ int task_view_next(struct caller *c, u32 *at, struct task_view *ret)
 			continue;
 		ret->started = realtime_of(ret->start);
 		ret->gone = ret->state == TASK_LIVE && task_gone(c, t);
-		ret->n_threads = count_threads(c, ret, birth);
+		if (!ret->gone)
+			ret->n_threads = w->threads[ret->idx - w->from];
 		return 1;
 	}
 	return 0;

@@ -32,11 +32,23 @@ enum {
 	TASK_LIFE_REFUSED, /* robust lists are: others ask now and then */
 };
 
+/* Tasks whose threads one pass over the records counts. Arbitrary. */
+#define TASK_WALK_STEP 1024u
+/* Where a walk over the tasks has come to; begin with zeros. */
+struct task_walk {
+	u32 at;	     /* the next index to look at */
+	u32 from;    /* threads[] is of the tasks from here */
+	u32 counted; /* up to here */
+	u32 threads[TASK_WALK_STEP];
+};
+
 /*
- * The next task at index *at or above (*at is then the next to ask for): 1, or
- * 0 at the end, -ENOMEM of enrolling. Takes the task's lock for one pass; looks
- * at every thread record.
+ * The next task: 1, or 0 at the end, -ENOMEM of enrolling. Takes the task's lock
+ * for one pass. All records of threads are looked at once for TASK_WALK_STEP
+ * indexes, not once for each task: as many of both as there can be take a
+ * second or two, most of it the question whether a thread lives.
  */
-int task_view_next(struct caller *c, u32 *at, struct task_view *ret);
+int task_view_next(
+	struct caller *c, struct task_walk *at, struct task_view *ret);
 
 #endif

@@ -115,6 +115,63 @@ void text_process(struct text *t, unsigned pid)
 	text_print(t, "%s", name);
 }
 
+/* Bytes of the character that begins there; 0 if it is none, or a control that
+ * Unicode has beyond ASCII's. */
+static size_t character(const unsigned char *s)
+{
+	static const unsigned least[] = {0, 0, 0xa0, 0x800, 0x10000};
+	unsigned code, i, n;
+
+	if (*s < 0x80)
+		return 1;
+	n = *s >= 0xf0 ? 4 : *s >= 0xe0 ? 3 : 2;
+	code = *s & (0xffu >> (n + 1));
+	for (i = 1; i < n; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | (s[i] & 0x3fu);
+	}
+	if (*s < 0xc0 || *s >= 0xf8 || code < least[n] || code > 0x10ffff ||
+		(code >= 0xd800 && code < 0xe000))
+		return 0;
+	return n;
+}
+
+static int is_control(char c)
+{
+	return (c >= 0 && c < ' ') || c == 0x7f;
+}
+
+static void copy(const char *from, char *to, size_t cap, int controls)
+{
+	size_t n, at = 0;
+
+	for (; *from; from += n ? n : 1) {
+		n = !controls && is_control(*from)
+			    ? 0
+			    : character((const unsigned char *)from);
+		if (cap - at <= (n ? n : 4))
+			break;
+		if (n)
+			memcpy(to + at, from, n);
+		else
+			snprintf(to + at, cap - at, "\\x%02x",
+				(unsigned char)*from);
+		at += n ? n : 4;
+	}
+	to[at] = 0;
+}
+
+void text_visible(const char *from, char *to, size_t cap)
+{
+	copy(from, to, cap, 0);
+}
+
+void text_characters(const char *from, char *to, size_t cap)
+{
+	copy(from, to, cap, 1);
+}
+
 void text_deinit(struct text *t)
 {
 	free(t->buf);

@@ -29,6 +29,15 @@ void process_name_read(unsigned pid, char name[PROCESS_NAME_CAP]);
 int process_arguments_read(unsigned pid, char *args, size_t cap);
 /* Its name as one word: blanks in it become '_'. */
 void text_process(struct text *t, unsigned pid);
+/*
+ * from, so that neither a terminal nor a reader of UTF-8 meets anything else
+ * than characters: of what is none, or a control, each byte as \xHH. Names of
+ * queues and processes are any bytes that somebody chose. Cut to cap.
+ */
+void text_visible(const char *from, char *to, size_t cap);
+/* The same for a reader who has an escape of his own for ASCII's controls: they
+ * stay as they are. */
+void text_characters(const char *from, char *to, size_t cap);
 /* Empty, the memory given back. */
 void text_deinit(struct text *t);
 

@@ -3,6 +3,10 @@
  * The graph of waiting; see waitview.h.
  */
 #include "inspect/waitview.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
 #include "mq/mqueue.h"
 #include "msg/msgqueue.h"
 #include "sem/sem.h"
@@ -11,10 +15,17 @@
 /* Looks at one sleeper's object without its lock; arbitrary. */
 #define PEEKS_MOST 16
 
+/* All sleepers together: holders told beside the first of each, and records of
+ * undo that are looked at. Both arbitrary; a thousand sleepers that wait for a
+ * thousand holders are a million of each, which nobody reads. */
+#define MORE_HOLDERS 65536u
+#define LOOKS_MOST (4u << 20)
+
 struct edges {
 	struct wait_edge *ret;
 	u32 n, found;
 	int peek;
+	u32 more, looks; /* of those that the two limits are for */
 };
 
 static void add(struct edges *to, const struct wait_edge *e)
@@ -40,9 +51,13 @@ static void add_sem(struct caller *c, const struct slot *s,
 	e->op = sops[at].op;
 	e->what = e->op ? WAIT_FOR_UNITS : WAIT_FOR_ZERO;
 	for (u = e->op < 0 ? undo_at(c, ref_long(set->undo_active)) : NULL;
-		u && undo_walk(c, &walk, u); u = undo_at(c, u->active_next)) {
+		u && to->looks < LOOKS_MOST && undo_walk(c, &walk, u);
+		u = undo_at(c, u->active_next)) {
+		to->looks++;
 		if (e->num >= u->n_sems || u->adj[e->num] <= 0)
 			continue;
+		if (to->found != before && to->more++ >= MORE_HOLDERS)
+			break;
 		e->holder = region_task(&c->region, u->task)->pid;
 		add(to, e);
 	}
@@ -144,7 +159,7 @@ static s32 all_edges(struct caller *c, struct edges *to)
 
 s32 wait_edges(struct caller *c, struct wait_edge *ret, u32 n)
 {
-	struct edges to = {ret, n, 0, 0};
+	struct edges to = {.ret = ret, .n = n};
 	int err = caller_enroll(c);
 
 	return err ? err : all_edges(c, &to);
@@ -152,43 +167,171 @@ s32 wait_edges(struct caller *c, struct wait_edge *ret, u32 n)
 
 s32 wait_edges_peek(struct caller *c, struct wait_edge *ret, u32 n)
 {
-	struct edges to = {ret, n, 0, 1};
+	struct edges to = {.ret = ret, .n = n, .peek = 1};
 
 	return all_edges(c, &to);
 }
 
-/* Does the holder wait for somebody, and somebody for the waiter? */
-static int leads_on(const struct wait_edge *edges, u32 n, u32 at)
-{
-	int after = 0, before = 0;
-	u32 i;
+/* ---- circles ---- */
 
-	for (i = 0; i < n && !(after && before); i++) {
-		if (!edges[i].in_circle)
-			continue;
-		after |= edges[i].pid == edges[at].holder;
-		before |= edges[i].holder == edges[at].pid;
-	}
-	return after && before;
+/* Where an edge touches a process: at = edge << 1, + 1 where it arrives. */
+struct end {
+	u32 pid, at;
+};
+
+/* A process: its ends are `first` and those behind it up to the next one's;
+ * how many edges that are left leave it, and arrive. */
+struct node {
+	u32 first, left[2];
+};
+
+struct net {
+	struct wait_edge *edges;
+	struct end *ends;   /* in the order of pids */
+	u32 *of;	    /* the node of each end, by end.at */
+	struct node *nodes; /* one behind the last, too */
+	u32 *stack;	    /* nodes that are on no circle */
+	u32 n_ends, n_nodes, n_stack, left;
+};
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct end *x = a, *y = b;
+
+	return x->pid != y->pid ? (x->pid > y->pid) - (x->pid < y->pid)
+				: (x->at > y->at) - (x->at < y->at);
 }
 
-u32 wait_circles(struct wait_edge *edges, u32 n)
+/* 0 if there is no memory for n edges. */
+static int net_init(struct net *t, struct wait_edge *edges, u32 n)
 {
-	u32 i, left = 0;
-	int changed;
+	const size_t ends = 2 * (size_t)n;
 
-	for (i = 0; i < n; i++)
-		left += edges[i].in_circle = edges[i].holder != 0;
-	/* What begins or ends nowhere is on no circle; then again. */
-	do {
-		changed = 0;
-		for (i = 0; i < n; i++) {
-			if (!edges[i].in_circle || leads_on(edges, n, i))
-				continue;
-			edges[i].in_circle = 0;
-			changed = 1;
-			left--;
-		}
-	} while (changed);
+	*t = (struct net){.edges = edges,
+		.ends = malloc(ends * sizeof(*t->ends)),
+		.of = malloc(ends * sizeof(*t->of)),
+		.nodes = calloc(ends + 1, sizeof(*t->nodes)),
+		.stack = malloc(2 * ends * sizeof(*t->stack))};
+	return t->ends && t->of && t->nodes && t->stack;
+}
+
+static void net_deinit(struct net *t)
+{
+	free(t->ends);
+	free(t->of);
+	free(t->nodes);
+	free(t->stack);
+}
+
+static void net_read(struct net *t, u32 n)
+{
+	u32 i, at;
+
+	for (i = 0; i < n; i++) {
+		t->edges[i].in_circle = t->edges[i].holder != 0;
+		if (!t->edges[i].holder)
+			continue;
+		t->ends[t->n_ends++] = (struct end){t->edges[i].pid, i << 1};
+		t->ends[t->n_ends++] =
+			(struct end){t->edges[i].holder, i << 1 | 1};
+		t->left++;
+	}
+	qsort(t->ends, t->n_ends, sizeof(*t->ends), by_pid);
+	for (i = 0; i < t->n_ends; i++) {
+		at = t->ends[i].at;
+		if (!i || t->ends[i].pid != t->ends[i - 1].pid)
+			t->nodes[t->n_nodes++].first = i;
+		t->of[at] = t->n_nodes - 1;
+		t->nodes[t->n_nodes - 1].left[at & 1]++;
+	}
+	t->nodes[t->n_nodes].first = t->n_ends;
+}
+
+/* All edges of a node that nothing leaves, or arrives at. A node comes onto the
+ * stack at most once for each of the two. */
+static void net_take_off(struct net *t, u32 node)
+{
+	u32 i, at, other;
+
+	for (i = t->nodes[node].first; i < t->nodes[node + 1].first; i++) {
+		at = t->ends[i].at;
+		if (!t->edges[at >> 1].in_circle)
+			continue;
+		t->edges[at >> 1].in_circle = 0;
+		t->left--;
+		t->nodes[node].left[at & 1]--;
+		other = t->of[at ^ 1];
+		if (!--t->nodes[other].left[~at & 1])
+			t->stack[t->n_stack++] = other;
+	}
+}
+
+s32 wait_circles(struct wait_edge *edges, u32 n)
+{
+	struct net t;
+	s32 left = -ENOMEM;
+	u32 i;
+
+	if (!n)
+		return 0;
+	if (net_init(&t, edges, n)) {
+		net_read(&t, n);
+		for (i = 0; i < t.n_nodes; i++)
+			if (!t.nodes[i].left[0] || !t.nodes[i].left[1])
+				t.stack[t.n_stack++] = i;
+		/* What begins or ends nowhere is on no circle; then again. */
+		while (t.n_stack)
+			net_take_off(&t, t.stack[--t.n_stack]);
+		left = (s32)t.left;
+	}
+	net_deinit(&t);
 	return left;
+}
+
+/* ---- the second look ---- */
+
+#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
+/* 0: the same sleeper, in the same sleep, and the same holder. */
+static int by_sleep(const void *a, const void *b)
+{
+	const struct wait_edge *x = *(const struct wait_edge *const *)a,
+			       *y = *(const struct wait_edge *const *)b;
+	const int order[] = {ORDER(x->tid, y->tid),
+		ORDER(x->facility, y->facility), ORDER(x->id, y->id),
+		ORDER(x->num, y->num), ORDER(x->holder, y->holder),
+		ORDER(x->since, y->since)};
+	size_t i;
+
+	for (i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		if (order[i])
+			return order[i];
+	return 0;
+}
+
+s32 wait_circles_confirm(struct wait_edge *edges, u32 n,
+	const struct wait_edge *before, u32 n_before)
+{
+	const struct wait_edge **was, *e;
+	u32 i, n_was = 0;
+	s32 confirmed = 0;
+
+	was = malloc((n_before + 1) * sizeof(const struct wait_edge *));
+	if (!was)
+		return -ENOMEM;
+	for (i = 0; i < n_before; i++)
+		if (before[i].in_circle)
+			was[n_was++] = &before[i];
+	qsort(was, n_was, sizeof(const struct wait_edge *), by_sleep);
+	for (i = 0; i < n; i++) {
+		e = &edges[i];
+		if (e->in_circle != WAIT_CIRCLE ||
+			!bsearch(&e, was, n_was,
+				sizeof(const struct wait_edge *), by_sleep))
+			continue;
+		edges[i].in_circle = WAIT_CIRCLE_AGAIN;
+		confirmed++;
+	}
+	free(was);
+	return confirmed;
 }

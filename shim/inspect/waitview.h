@@ -38,7 +38,9 @@ struct wait_edge {
 
 /*
  * At most n edges into ret, in the order of thread records; the number there
- * are. A sleeper without known holder is one edge, with several as many. Takes
+ * are. A sleeper without known holder is one edge, with several as many; but
+ * where sleepers and holders are so many that nobody could read it, of some the
+ * first alone, or none. Takes
  * each object's lock in turn, so the whole is not one moment: see wait_circles.
  * The undo of exited tasks is applied first. -ENOMEM of enrolling.
  */
@@ -49,22 +51,22 @@ s32 wait_edges(struct caller *c, struct wait_edge *ret, u32 n);
  * tasks. */
 s32 wait_edges_peek(struct caller *c, struct wait_edge *ret, u32 n);
 
-/* The same sleeper, in the same sleep, and the same holder. */
-static inline int wait_edge_same(
-	const struct wait_edge *a, const struct wait_edge *b)
-{
-	return a->tid == b->tid && a->facility == b->facility &&
-	       a->id == b->id && a->num == b->num && a->holder == b->holder &&
-	       a->since == b->since;
-}
-
 /*
- * Mark the edges that lie on a circle (or lead from one to another); how many.
- * A circle seen in one reading may be made of edges that never were at the same
- * time: it is a deadlock if a second reading, begun after the first, has it
- * too. O(n^2) a round, few rounds.
+ * Mark the edges that lie on a circle (or lead from one to another) by
+ * in_circle = WAIT_CIRCLE, the others by 0; how many, or -ENOMEM. A circle seen
+ * in one reading may be made of edges that never were at the same time: it is a
+ * deadlock if a second reading, begun after the first, has it too.
+ * O(n log n), however they lead.
  */
-u32 wait_circles(struct wait_edge *edges, u32 n);
+#define WAIT_CIRCLE 1u
+s32 wait_circles(struct wait_edge *edges, u32 n);
+
+/* Edges on a circle that an earlier reading had on one: the same sleeper, in
+ * the same sleep, and the same holder. They get WAIT_CIRCLE_AGAIN; how many, or
+ * -ENOMEM. O(n log n). */
+#define WAIT_CIRCLE_AGAIN 2u
+s32 wait_circles_confirm(struct wait_edge *edges, u32 n,
+	const struct wait_edge *before, u32 n_before);
 
 /* A queue's sleepers in its order, without those that have exited: the first one
  * from w on, or NULL. The walk begins with zeros; a queue that leads in a circle

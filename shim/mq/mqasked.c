@@ -14,8 +14,8 @@ static struct asked {
 	u64 stamp, value, sock_ino;
 	u64 cookie[4];
 } table[MQASKED_MOST] SYS_FAR_BSS;
-_Static_assert(sizeof(table[0].cookie) ==
-		       sizeof(((struct mq_notify *)0)->cookie),
+_Static_assert(
+	sizeof(table[0].cookie) == sizeof(((struct mq_notify *)0)->cookie),
 	"the cookie");
 
 static int claim(struct asked *a, u32 state)

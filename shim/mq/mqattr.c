@@ -112,12 +112,13 @@ static int may_give(struct caller *c, const struct slot *s, u32 uid, u32 gid)
 {
 	const struct cred *cred = perm_cred(c);
 
-	if (uid != ~0u && uid != s->uid && cred->euid)
+	if (uid != ~0u && uid != s->uid && perm_file_uid(cred))
 		return 0;
 	if (gid == ~0u)
 		return 1;
 	return perm_owner_file(c, s) &&
-	       (gid == s->gid || !cred->euid || perm_in_group(cred, gid));
+	       (gid == s->gid || !perm_file_uid(cred) ||
+		       perm_in_group(cred, gid));
 }
 
 int mq_chown(struct caller *c, const struct mq_desc *d, u32 uid, u32 gid)

@@ -22,7 +22,7 @@
  * is put by vmsplice(SPLICE_F_NONBLOCK), and taken after FIONREAD said that
  * there is one. And none touches a foreign file: see fifo_begin.
  *
- * Its name is random (sidefile.h). What the FIFO lends us besides: its readers
+ * Its name is random (sidefile.h). What else comes from the FIFO: its readers
  * are the queue's descriptors (open(O_WRONLY|O_NONBLOCK) is ENXIO when there
  * are none), O_NONBLOCK is that of the open file description, shared by dup and
  * fork, and so is F_SETSIG, in which we keep the access mode: the FIFO itself
@@ -30,26 +30,25 @@
  *
  * Keeps INV_MQ_READY (inspect/check.h).
  */
+#include <asm/ioctls.h>
 #include <linux/fcntl.h>
+#include <linux/poll.h>
 #include "base/file.h"
 #include "mq/mqueue.h"
 #include "object/perm.h"
 #include "object/sidefile.h"
 
-#define S_IFMT 0170000
-#define S_IFIFO 0010000
-#define O_KEPT 012000 /* O_APPEND, O_DSYNC: given, shown, without effect */
+/* Given, shown, without effect. */
+#define O_KEPT (O_APPEND | O_DSYNC)
+/* No header of the kernel's for user space has it. */
 #define SPLICE_F_NONBLOCK 2
-#define FIONREAD 0x541b
-#define NR_EVENTFD2 290
 #define EVENTFD_MOST (~0ULL - 1)
-#define POLL_IN 1
-#define POLL_OUT 4
 #define TWO_SLOTS 8192
 #define OUR_BYTE 'm'
 
 static const char our_byte = OUR_BYTE;
 
+/* Of the flags of mq_open(3) those that are the FIFO's own, too. */
 static u32 kept(u32 oflag)
 {
 	return oflag & (MQ_O_NONBLOCK | O_KEPT);
@@ -60,7 +59,8 @@ void mq_fifo_unlink(struct caller *c, const u64 token[2])
 	sidefile_unlink(c, token);
 }
 
-/* What cannot be said by open(2). */
+/* The access mode and O_LARGEFILE, as the number for F_SETSIG: the FIFO itself
+ * is always open for both ways. */
 static u32 signal_for(u32 oflag)
 {
 	return MQ_FIFO_SIG + (oflag & MQ_O_ACCMODE) +
@@ -74,7 +74,8 @@ static int set_up(int fd, u32 oflag)
 	return fd;
 }
 
-/* What the last descriptor's end has undone. */
+/* A pipe has its size as long as anybody has it open: so after each open that
+ * may be the first. */
 static void two_slots(int fd)
 {
 	sys_call(__NR_fcntl, fd, F_SETPIPE_SZ, TWO_SLOTS);
@@ -90,7 +91,7 @@ static void two_slots(int fd)
  */
 static int open_nameless(u32 oflag)
 {
-	int fd = sys_call(NR_EVENTFD2, 0, O_CLOEXEC);
+	int fd = sys_call(__NR_eventfd2, 0, O_CLOEXEC);
 
 	if (fd < 0)
 		return fd;
@@ -106,7 +107,8 @@ int mq_fifo_is_nameless(int fd)
 	struct file_stat st;
 
 	return sig >= MQ_FIFO_SIG && sig <= MQ_FIFO_SIG + MQ_FIFO_LAST &&
-	       !sys_call(__NR_fstat, fd, &st) && (st.mode & S_IFMT) != S_IFIFO;
+	       !sys_call(__NR_fstat, fd, &st) &&
+	       (st.mode & FILE_TYPE) != FILE_FIFO;
 }
 
 void mq_fifo_prepare(struct caller *c)
@@ -135,7 +137,8 @@ static int open_named(
 		MQ_O_RDWR | O_CLOEXEC | O_NOFOLLOW | kept(oflag));
 	if (fd < 0 || !ret)
 		return fd;
-	if (!sys_call(__NR_fstat, fd, ret) && (ret->mode & S_IFMT) == S_IFIFO)
+	if (!sys_call(__NR_fstat, fd, ret) &&
+		(ret->mode & FILE_TYPE) == FILE_FIFO)
 		return fd;
 	sys_call(__NR_close, fd);
 	return -EACCES;
@@ -151,7 +154,7 @@ int mq_fifo_open(
 	struct caller *c, const struct mqueue *q, u32 oflag, u32 *ret_nameless)
 {
 	struct file_stat st;
-	int own = perm_cred(c)->euid == c->region.owner;
+	int own = perm_file_uid(perm_cred(c)) == c->region.owner;
 	int fd = open_named(c, q->token, oflag, own ? NULL : &st);
 
 	if (fd >= 0 && !own && (st.dev != q->dev || st.ino != q->ino)) {
@@ -163,7 +166,7 @@ int mq_fifo_open(
 		return open_nameless(oflag);
 	if (fd >= 0)
 		set_up(fd, oflag);
-	/* Who polls it first does so himself. */
+	/* If nobody has polled the queue yet, its first poller makes it two. */
 	if (fd >= 0 && q->polled)
 		two_slots(fd);
 	return fd;
@@ -178,7 +181,7 @@ static int make_named(struct caller *c, const u64 token[2])
 		return -ENOENT;
 	sidefile_path(c, token, path);
 	for (tries = 0; tries < 2; tries++) {
-		err = sys_call(__NR_mknod, path, S_IFIFO | 0777, 0);
+		err = sys_call(__NR_mknod, path, FILE_FIFO | 0777, 0);
 		if (err != -ENOENT || sidefile_make_dir(c))
 			break;
 	}
@@ -279,8 +282,8 @@ int mq_number_changed(const struct caller *c, const struct mq_desc *d)
 		return 0;
 	/* Being closed, or in a vfork child. */
 	q = mq_body(c, d->s);
-	return q && !(d->nameless ? mq_fifo_is_nameless(d->fd)
-				  : is_ours(q, d->fd));
+	return q &&
+	       !(d->nameless ? mq_fifo_is_nameless(d->fd) : is_ours(q, d->fd));
 }
 
 /*
@@ -326,10 +329,10 @@ static void nameless_ask(struct fifo *f)
 	struct {
 		int fd;
 		short events, revents;
-	} p = {f->fd, POLL_IN | POLL_OUT, 0};
+	} p = {f->fd, POLLIN | POLLOUT, 0};
 
 	f->failed |= sys_call(__NR_poll, &p, 1, 0) != 1;
-	f->n = !(p.revents & POLL_IN) ? 0 : p.revents & POLL_OUT ? 1 : 2;
+	f->n = !(p.revents & POLLIN) ? 0 : p.revents & POLLOUT ? 1 : 2;
 }
 
 /* From 0 to 1 or from 1 to 2, which does not block. */
@@ -369,8 +372,9 @@ static void fifo_ask(struct fifo *f)
 	f->n = n;
 }
 
-/* As remembered, or as it says itself. Who dies from here on leaves the queue's
- * FIFO in a state of which nothing is said. */
+/* How many slots are taken: as mqueue.level says, or as the FIFO does. From
+ * here to fifo_end the level is UNKNOWN; that is what a death in between
+ * leaves, and the next one asks the FIFO. */
 static void fifo_load(struct mqueue *q, struct fifo *f)
 {
 	f->n = f->nameless ? MQ_LEVEL_UNKNOWN : q->level;

@@ -35,10 +35,12 @@ static u64 block_for(u64 need)
  * set, and is stored first: a crash never leaves a block of unknown size. */
 static int block_make(struct caller *c, struct ref *data, u64 *cap, u64 need)
 {
+	u64 size = block_for(need);
+
 	if (data->off)
 		heap_free_at(c, *cap, data);
-	atom_store_release(cap, block_for(need));
-	return heap_alloc_at(c, *cap, data);
+	atom_store_release(cap, size);
+	return heap_alloc_at(c, size, data);
 }
 
 int mq_own_block(struct caller *c, u64 need)
@@ -297,8 +299,7 @@ static __attribute__((noinline)) u32 take_leased(struct caller *c,
 	struct prio_block *block = (struct prio_block *)(void *)at.data;
 	struct prio_block was = {l->data, l->cap};
 
-	ret->noted = 1;
-	lease_note(c, FAC_MQ, l);
+	ret->noted = lease_note(c, FAC_MQ, l);
 	ret->len = at.item->len;
 	ret->small = small;
 	if (unlikely(ret->len > ret->capacity || ret->len > MQ_HARD_MSGSIZE)) {
@@ -335,8 +336,8 @@ static __attribute__((noinline)) int lease_begin(struct caller *c,
 	/* See take_from_sender: by way of the queue. */
 	w = prioq_count(&q->msgs) ? NULL : mq_next_waiter(c, &q->senders);
 	if (unlikely(w && w->msg_len <= q->msgsize &&
-		    !item_reserve(c, q, w->msg_len,
-			    w->msg_prio % MQ_N_PRIOS))) {
+		     !item_reserve(
+			     c, q, w->msg_len, w->msg_prio % MQ_N_PRIOS))) {
 		let_sender_in(c, q, w);
 		if (unlikely(c->damaged))
 			return damage_abort(c);
@@ -455,9 +456,10 @@ static inline int biased_receive(struct caller *c, const struct mq_desc *d,
 static inline void release(
 	struct caller *c, const struct mq_desc *d, struct mqueue *q)
 {
-	/* One with leases is never biased. */
+	/* One with leases is never biased; one that is polled needs the lock in
+	 * each call, which would end the bias again. */
 	if (likely(!q->receivers.head && !q->senders.head &&
-		    !mqlease_concerns(c, q)))
+		    !mqlease_concerns(c, q) && !q->polled))
 		users_bias_consider(c, d->s, &q->users);
 	lock_release(c, &d->s->lock);
 }
@@ -682,7 +684,7 @@ static long receive(struct caller *c, const struct mq_desc *d, void *user,
 	if (likely(!err && !m.delivered))
 		mq_deliver(c, &m);
 	if (unlikely(m.noted))
-		lease_note_end(c, FAC_MQ);
+		lease_note_end(c, FAC_MQ, m.noted);
 	return unlikely(err) ? err : m.ret;
 }
 

@@ -66,12 +66,13 @@ static void bytes_in(struct caller *c, struct mqueue *q, struct lease *l,
 	struct prio_place *at)
 {
 	struct prio_block *block = (struct prio_block *)(void *)at->data;
+	u32 len = atom_load_relaxed(&l->len);
 
 	if (q->msgs.inline_data) {
-		if (l->len > q->msgs.inline_data)
+		if (len > q->msgs.inline_data || len > MQ_COPY_MAX)
 			damage_met(c);
-		else if (l->len)
-			copy_bytes(at->data, ref_must(c, l->data), l->len);
+		else if (len)
+			copy_bytes(at->data, ref_must(c, l->data), len);
 		return;
 	}
 	swap_data(c, l, &block->data, &block->cap);
@@ -104,24 +105,24 @@ struct waiter *mqlease_next_waiter(struct caller *c, struct mqueue *q)
 
 /* To a sleeper, whose own it is from then on, in its old place in the order. An
  * operation of its own. */
-static void give_on(struct caller *c, struct mqueue *q, struct ref *at,
-	struct waiter *w)
+static void give_on(
+	struct caller *c, struct mqueue *q, struct ref *at, struct waiter *w)
 {
 	struct lease *l = lease_at(c, *at), *to = lease_of_waiter(c, w);
+	u32 len = atom_load_relaxed(&l->len);
 
-	if (l->len && l->len <= MQ_COPY_MAX)
-		copy_bytes(ref_must(c, w->sops_ext), ref_must(c, l->data),
-			l->len);
-	else if (l->len && !to)
+	if (len && len <= MQ_COPY_MAX)
+		copy_bytes(ref_must(c, w->sops_ext), ref_must(c, l->data), len);
+	else if (len && !to)
 		swap_data(c, l, &w->sops_ext, &w->sops_ext_cap);
 	if (to) {
 		swap_data(c, l, &to->data, &to->cap);
-		journal_set32(c, &to->len, l->len);
+		journal_set32(c, &to->len, len);
 		journal_set32(c, &to->prio, l->prio);
 		lease_hold(c, to, l->stamp);
 	}
 	atom_store_release(&w->msg_prio, l->prio % MQ_N_PRIOS);
-	mq_waiter_remove(c, &q->receivers, w, (s32)l->len);
+	mq_waiter_remove(c, &q->receivers, w, (s32)len);
 	lease_free(c, &q->leases, at);
 	wait_grant(c, w);
 	journal_commit(c);
@@ -220,8 +221,7 @@ struct lease *mqlease_ready(struct caller *c, struct mqueue *q)
 	return lease_ready(c, &q->leases, &q->leasing, MQ_COPY_MAX);
 }
 
-void mqlease_taken(
-	struct caller *c, struct mqueue *q, u32 idx, struct lease *l)
+void mqlease_taken(struct caller *c, struct mqueue *q, u32 idx, struct lease *l)
 {
 	struct ref *at = &q->leases.used;
 	struct walk w = {0};
@@ -266,7 +266,7 @@ static struct ref *find_held(struct caller *c, struct mqueue *q, u64 record)
 int mqlease_fetch(
 	struct caller *c, const struct mq_desc *d, u64 record, u32 len)
 {
-	int err = mq_own_block(c, len);
+	int err = len <= MQ_HARD_MSGSIZE ? mq_own_block(c, len) : -EIO;
 	const struct lease *l;
 	const struct ref *at;
 	const char *from;
@@ -297,8 +297,7 @@ int mqlease_fetch(
 	return err;
 }
 
-void mqlease_give_back(
-	struct caller *c, const struct mq_desc *d, u64 record)
+void mqlease_give_back(struct caller *c, const struct mq_desc *d, u64 record)
 {
 	struct mqueue *q;
 	struct ref *at;
@@ -328,8 +327,8 @@ static int settle(
 		if (!err)
 			err = mq_lock(c, d);
 		if (!err) {
-			n_back = walk(c, d, mq_body(c, d->s), decide,
-				TASK_LOOK_NOW);
+			n_back = walk(
+				c, d, mq_body(c, d->s), decide, TASK_LOOK_NOW);
 			lock_release(c, &d->s->lock);
 			mqlease_settle(c);
 		}

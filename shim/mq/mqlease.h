@@ -70,8 +70,7 @@ static inline int mqlease_handed(
 }
 /* What this thread has on lease goes back, for it is cancelled. No lock is
  * held. */
-void mqlease_give_back(
-	struct caller *c, const struct mq_desc *d, u64 record);
+void mqlease_give_back(struct caller *c, const struct mq_desc *d, u64 record);
 
 /* Who polls the queue looks first. No lock is held. */
 void mqlease_polled(struct caller *c, const struct mq_desc *d);

@@ -55,8 +55,8 @@ static void proc_path_add(struct proc_path *p, const char *text)
 
 /* One that is of the queue, of those in a directory of descriptors. skip: those
  * that do not count, or NULL. 1 too where it cannot be read. */
-static int one_is_open(const struct mqueue *q, const struct proc_path *of,
-	int (*skip)(int fd))
+static int one_is_open(
+	const struct mqueue *q, const struct proc_path *of, int (*skip)(int fd))
 {
 	struct proc_path p = *of;
 	struct file_stat st;
@@ -224,8 +224,7 @@ static int send_signal(
 		return -EPERM;
 	info->signo = (s32)asked.signo;
 	info->value = asked.value;
-	return (int)sys_call(
-		__NR_rt_sigqueueinfo, n->pid, asked.signo, info);
+	return (int)sys_call(__NR_rt_sigqueueinfo, n->pid, asked.signo, info);
 }
 
 void mq_notify_tell(struct caller *c, struct mqueue *q)
@@ -353,8 +352,8 @@ int mq_set_notify(
  * the registration and dies before its commit has not ended it, though the word
  * says so until the next owner has rolled it back.
  */
-static int may_be_registered(const struct caller *c, const struct mq_desc *d,
-	const struct mqueue *q)
+static int may_be_registered(
+	const struct caller *c, const struct mq_desc *d, const struct mqueue *q)
 {
 	int armed;
 	u64 count;

@@ -9,7 +9,8 @@
  * mqwait.c    sleeping, order of sleepers, hand-over to them
  * mqlease.c   what is received and not acknowledged
  * mqfifo.c    the FIFO that is the descriptor, and its readiness for poll
- * mqnotify.c  mq_notify; mqpending.c what the sender cannot deliver itself
+ * mqnotify.c  mq_notify; mqpending.c what the sender cannot deliver itself;
+ *             mqasked.c what this process has asked to be told
  *
  * A queue stands in a slot of FAC_MQ: its key is a hash of the name, mode, uid
  * and gid are those of the file that it is in the kernel. It has a FIFO in the
@@ -125,10 +126,10 @@ int mq_find_inode(struct caller *c, u64 dev, u64 ino, struct mq_desc *ret);
 int mq_find_name(
 	struct caller *c, const char *name, size_t len, struct mq_desc *ret);
 
-/* Before close(2) of a descriptor by this process, and after it. Concerns: 0 if
- * nothing is done before; no lock is taken (a queue in use counts as one that
- * concerns). */
+/* 0 if mq_closing would do nothing. Takes no lock: a queue whose lock is held
+ * counts as one for which there is something to do. */
 int mq_closing_concerns(const struct caller *c, const struct mq_desc *d);
+/* Before close(2) of a descriptor by this process, and after it. */
 void mq_closing(struct caller *c, const struct mq_desc *d);
 void mq_closed(struct caller *c, const struct mq_desc *d);
 
@@ -284,7 +285,7 @@ struct mq_msg {
 	long ret;
 	int delivered;
 	u64 leased; /* offset of the record that has its bytes (mqlease_fetch) */
-	int noted;  /* lease_note */
+	u32 noted;  /* lease_note */
 };
 /* Copy a received message out. Its block may be used again then. */
 void mq_deliver(struct caller *c, struct mq_msg *m);
@@ -363,9 +364,11 @@ int mq_fifo_is_nameless(int fd);
 /* 1 if no process has it open. */
 int mq_fifo_unused(struct caller *c, const u64 token[2]);
 /*
- * The FIFO, kept in step; slot lock held. Before the commit of an operation
- * that leaves n messages: what becomes ready. After it, or where an empty or
- * full queue was met although poll may have told otherwise: what it is.
+ * The FIFO is brought in step with the queue; slot lock held. raise: before the
+ * commit of an operation that leaves n messages, only what becomes ready by it.
+ * settle: after the commit, or where the queue was found empty or full although
+ * poll may have said otherwise, to what the queue is now. So whoever dies
+ * between the two has woken a poller once too often, and never too seldom.
  */
 void mq_fifo_raise(
 	struct caller *c, struct mqueue *q, const struct mq_desc *d, u32 n);

@@ -11,6 +11,7 @@
  * so the first leaves its own open (SCHED_UNKNOWN), and who comes behind it asks
  * for both.
  */
+#include <linux/fcntl.h>
 #include <linux/sched.h>
 #include <linux/sched/types.h>
 #include "base/copy.h"
@@ -18,7 +19,6 @@
 #include "mq/mqlease.h"
 #include "object/sleep.h"
 
-#define F_GETFL 3
 #define SCHED_UNKNOWN 0u
 /* sched_prio: 1 deadline, 2..100 real-time 99..1, 101..140 nice -20..19. */
 #define SCHED_RT_BASE 101u
@@ -214,6 +214,7 @@ static s32 sleep_in(struct caller *c, struct mqueue *q, struct mq_sleep *ms,
 		!queue_of(q, ms->msg ? USER_RECEIVER : USER_SENDER)->head);
 	struct waiter *w = wait_own(c);
 	struct slot *s = ms->d->s;
+	u32 note = lease_keep(c) + 1;
 	s32 result;
 
 	ms->sl.k = &mq_sleep_class;
@@ -242,7 +243,7 @@ static s32 sleep_in(struct caller *c, struct mqueue *q, struct mq_sleep *ms,
 	result = sleep_run(c, &ms->sl);
 	USDT2(mq_granted, w->slot_idx, result);
 	/* The lease is delivered (object/lease.h). */
-	atom_store_release(&wait_own(c)->lease_mq.off, 0);
+	lease_note_end(c, FAC_MQ, note);
 	/* Who closed the last descriptor meanwhile found us asleep here, and
 	 * left the removal to us. While our number is the queue's there is
 	 * none: to look for others takes the facility's lock. */
@@ -361,18 +362,17 @@ static int lease_look(struct caller *c, const struct mq_desc *d,
 	return *ret ? BLOCKED : -ENOMEM;
 }
 
-int mq_sleep_receive(struct caller *c, const struct mq_desc *d,
-	struct mq_msg *ret, char *small, int looked,
+/* may: 0, or what is returned instead of sleeping. */
+static __attribute__((noinline)) int receive_asleep(struct caller *c,
+	const struct mq_desc *d, struct mq_msg *ret, char *small, int may,
 	const struct sys_timespec *timeout)
 {
 	struct mq_sleep ms = {.d = d, .msg = ret};
 	struct lease *l = NULL;
 	struct mqueue *q = mq_body(c, d->s);
 	struct spin spin = {0};
-	int may = may_sleep(c, d, timeout), err = 0;
+	int err = 0;
 
-	if (may && looked && !mqlease_concerns(c, q))
-		return may;
 	if (!may)
 		err = mq_own_block(c, MQ_COPY_MAX);
 	if (mqlease_concerns(c, q))
@@ -401,4 +401,17 @@ int mq_sleep_receive(struct caller *c, const struct mq_desc *d,
 	 * to put it back. */
 	prioq_reserve(c, &q->msgs, 0);
 	return sleep_in(c, q, &ms, timeout, l);
+}
+
+/* An empty queue that does not block is often only looked at: nothing of the
+ * sleep is set up before that is known (a tenth of such a call). */
+int mq_sleep_receive(struct caller *c, const struct mq_desc *d,
+	struct mq_msg *ret, char *small, int looked,
+	const struct sys_timespec *timeout)
+{
+	int may = may_sleep(c, d, timeout);
+
+	if (may && looked && !mqlease_concerns(c, mq_body(c, d->s)))
+		return may;
+	return receive_asleep(c, d, ret, small, may, timeout);
 }

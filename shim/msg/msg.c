@@ -86,6 +86,14 @@ static struct msgqueue *remains_at(const struct caller *c, struct ref ref)
 	return region_span(&c->region, ref, sizeof(struct msgqueue));
 }
 
+/* Bodies whose remover is looked for, which takes a walk over the records of
+ * threads. Arbitrary: those before it are being emptied, and then it is its
+ * turn. */
+#define REMAINS_ASKED 64u
+/* Instead of the remover, once the body was freed: the list leads to it again
+ * only if it is damaged. */
+#define REMAINS_FREED (~0u)
+
 /* The place where the body stands in the list that is ours to empty: by our own
  * removal, or because who removed it is gone. NULL if there is none. */
 static struct ref *find_remains(struct caller *c)
@@ -93,9 +101,15 @@ static struct ref *find_remains(struct caller *c)
 	struct ref *at = &caller_header(c)->msg_remains;
 	struct walk w = {0};
 	struct msgqueue *q;
+	u32 asked = 0;
 
 	while ((q = remains_at(c, *at)) && walk_goes_on(c, &w, at->off)) {
-		if (q->lrpid == c->tid || thread_gone(c, q->lrpid))
+		if (unlikely(q->lrpid == REMAINS_FREED)) {
+			q = NULL;
+			break;
+		}
+		if (q->lrpid == c->tid ||
+			(asked++ < REMAINS_ASKED && thread_gone(c, q->lrpid)))
 			return at;
 		at = (struct ref *)(void *)&q->stamp;
 	}
@@ -119,6 +133,7 @@ static int remains_step(struct caller *c)
 		return 1;
 	heap_acquire(c);
 	next = q->stamp;
+	journal_set32(c, &q->lrpid, REMAINS_FREED);
 	heap_free_locked(c, sizeof(*q), at);
 	journal_set64(c, &at->off, next);
 	journal_commit(c);

@@ -11,22 +11,22 @@
 #include "object/perm.h"
 #include "registry/journal/reserve.h"
 
-/* Does this call lease what it gets? And has it to look at the leases of
- * others? */
+/* Does this call lease what it gets? */
 static inline int msglease_wanted(
 	const struct caller *c, const struct msgqueue *q)
 {
 	return lease_wanted(c, q->leasing, FAC_MSG);
 }
+/* Must it look at the records of others, since there may be leases at all? */
 static inline int msglease_concerns(
 	const struct caller *c, const struct msgqueue *q)
 {
 	return unlikely(q->leasing | (c->leasing >> FAC_MSG & 1));
 }
 
-/* The thread receives again: what it has on lease is acknowledged. Operations
- * of their own. As msglease_look, for a thread of ours that is gone. Then
- * msglease_trim. */
+/* The thread receives again: what it has on lease is acknowledged, and what a
+ * thread of this process that has ended had goes back. 1 as of msglease_look.
+ * Operations of their own; msglease_trim follows. */
 int msglease_acknowledge(struct caller *c, struct slot *s, struct msgqueue *q);
 
 /* What exited processes had on lease goes back into the queue, as far as `look`
@@ -56,17 +56,17 @@ void msglease_trim(struct caller *c, struct slot *s, u64 ident);
 
 /* ---- for others ---- */
 
-/*
- * Leases (object/lease.h). Of one queue on or off: its owner, or root. 0,
- * -EINVAL, -EPERM. Acknowledge, or give back, what this thread has received from
- * it: 0, -EINVAL, -EIDRM. All: what this process has of any queue, at its end in
- * order. Look: give back what exited processes had, of any queue. No lock may be
- * held.
- */
+/* Leases (object/lease.h); no lock may be held. */
+/* Switch them on or off for a queue, as its owner or root: 0, -EINVAL,
+ * -EPERM. */
 int msg_set_leasing(struct caller *c, s32 id, int on);
+/* What this thread has received from the queue is acknowledged, or goes back to
+ * it: 0, -EINVAL, -EIDRM. */
 int msg_acknowledge(struct caller *c, s32 id);
 int msg_give_back(struct caller *c, s32 id);
+/* This process ends in order: what it has of any queue is acknowledged. */
 void msg_acknowledge_all(struct caller *c);
+/* What exited processes had of any queue goes back. */
 void msg_leases_look(struct caller *c);
 
 #endif

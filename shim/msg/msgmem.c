@@ -58,7 +58,7 @@ char *msgmem_block(
 		return size <= b->big_cap
 			       ? region_span(&c->region, b->big, size)
 			       : NULL;
-	if (size > msgslab_cap(where))
+	if (where >= MSG_TIERS || size > msgslab_cap(where))
 		return NULL;
 	return region_span(&c->region, b->tier[where], msgslab_cap(where));
 }
@@ -101,6 +101,14 @@ int msgmem_own_block(struct caller *c, u32 where, u64 size)
 		return -ENOMEM;
 	atom_store_release(&b->big_cap, cap);
 	return heap_alloc_at(c, cap, &b->big);
+}
+
+void msgmem_lose_block(struct caller *c, u32 where)
+{
+	struct msg_blocks *b = msg_own_blocks(c);
+
+	atom_store_release(
+		where == MSG_IN_BIG ? &b->big.off : &b->tier[where].off, 0);
 }
 
 static void warm_push(
@@ -487,8 +495,9 @@ int msgmem_free_block(struct caller *c, u64 size, struct msg_block *mb)
 	return 0;
 }
 
-/* The first message goes, with its block; its cell goes with the chunk. The
- * count bounds the walk in a damaged queue. */
+/* The first message goes, with its block; its cell goes with the chunk. In a
+ * damaged queue the count bounds the walk; of a circle each message is met
+ * once, for it is left without a successor, when it is in no list any more. */
 static int free_message(struct caller *c, struct msgqueue *q)
 {
 	u32 link = (u32)q->ends, next = 0;
@@ -505,6 +514,8 @@ static int free_message(struct caller *c, struct msgqueue *q)
 	journal_set64(c, &q->count, next ? q->count - (1ULL << 35) : 0);
 	journal_set32(c, &q->types, 0);
 	journal_commit(c);
+	if (m)
+		atom_store_release(&m->next, 0);
 	return left;
 }
 

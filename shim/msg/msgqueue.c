@@ -399,7 +399,10 @@ int msgqueue_cancel_some(struct caller *c, struct msgqueue *q, s32 result)
 		(w = next_of(c, &q->senders))) {
 		if (!left--)
 			return 1;
-		cancel_waiter(c, q, w, result);
+		/* Who is stopped had left in the kernel before that. */
+		cancel_waiter(c, q, w,
+			!wait_dead(w) && wait_stopped(c, w) ? SLEEP_ANEW
+							    : result);
 	}
 	wait_crash_guard_end(c);
 	return 0;
@@ -451,7 +454,9 @@ static int let_go(struct caller *c, struct msgqueue *q, s64 type, u64 size,
 			continue;
 		if (!(*left)--)
 			return 1;
-		result = too_small(&w->msg, size) ? -E2BIG : SLEEP_RETRY;
+		result = too_small(&w->msg, size) && !wait_stopped(c, w)
+				 ? -E2BIG
+				 : SLEEP_RETRY;
 		cancel_waiter(c, q, w, result);
 	}
 	return 0;
@@ -775,8 +780,8 @@ int msgqueue_put_biased(
 
 /* ---- receiving ---- */
 
-/* Part of an operation. */
-static inline __attribute__((flatten)) void take_out(
+/* Of both ways of taking a message: what it is, to *p, and out of the order. */
+static inline __attribute__((always_inline)) void take_begin(
 	struct caller *c, struct msgqueue *q, struct msg *m, struct parcel *p)
 {
 	p->type = m->node.key;
@@ -784,6 +789,13 @@ static inline __attribute__((flatten)) void take_out(
 	p->stamp = m->stamp;
 	p->where = msgmem_where(p->size);
 	unlink_msg(c, q, m, p->size);
+}
+
+/* Part of an operation. */
+static inline __attribute__((flatten)) void take_out(
+	struct caller *c, struct msgqueue *q, struct msg *m, struct parcel *p)
+{
+	take_begin(c, q, m, p);
 	if (likely(p->where == MSG_IN_CELL))
 		copy_bytes(p->text, m->text, p->size);
 	else
@@ -830,11 +842,7 @@ int msgqueue_take(struct caller *c, struct slot *s, struct msgqueue *q,
 int msgqueue_take_leased(struct caller *c, struct slot *s, struct msgqueue *q,
 	struct msg *m, struct parcel *p, struct lease *l)
 {
-	p->type = m->node.key;
-	p->size = m->size;
-	p->stamp = m->stamp;
-	p->where = msgmem_where(p->size);
-	unlink_msg(c, q, m, p->size);
+	take_begin(c, q, m, p);
 	if (likely(p->where == MSG_IN_CELL))
 		copy_bytes(p->text, m->text, p->size);
 	journal_set32(c, &l->msg, rbtree_link(c, m));

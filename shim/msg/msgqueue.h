@@ -107,6 +107,8 @@ char *msgmem_block(
 /* Make sure that the own thread has a block for this; no slot lock is held. 0
  * or -ENOMEM. */
 int msgmem_own_block(struct caller *c, u32 where, u64 size);
+/* The own thread's block leads nowhere, in a damaged file: it has none. */
+void msgmem_lose_block(struct caller *c, u32 where);
 /* Give back a big block that is not needed any more. No slot lock is held. */
 void msgmem_drop_big(struct caller *c);
 
@@ -117,8 +119,9 @@ struct msg *msgmem_take(struct caller *c, struct msgqueue *q, u64 size);
 int msgmem_has_space(const struct msgqueue *q, u64 size);
 /* Give a cell back, as part of an operation. */
 void msgmem_give(struct caller *c, struct msgqueue *q, struct msg *m);
-/* Swap the payload of a message that leaves into the own block, and back: part
- * of an operation. m is a message larger than MSG_INLINE. */
+/* The payload of a message larger than MSG_INLINE becomes the thread's own
+ * block as it leaves (out), or the thread's block becomes its payload (in);
+ * what stood there goes the other way. Parts of an operation. */
 void msgmem_block_out(
 	struct caller *c, struct msgqueue *q, struct msg *m, u32 where);
 void msgmem_block_in(struct caller *c, struct msgqueue *q, struct msg *m);
@@ -135,14 +138,16 @@ int msgmem_trim_due(
 /* Of a queue that nobody finds any more: 1 if to return what it has takes
  * longer than a lock should be held. */
 int msgmem_much(const struct msgqueue *q);
-/* Return everything, or some of it: 1 if there is more. May be cut off and run
- * again. A large block becomes the thread's own: heap_settle follows. */
+/* Return everything that a removed queue has, or (some) as much as a hold
+ * should take, 1 if there is more. May be cut off by a death and run again. A
+ * large block becomes the thread's own: heap_settle follows. */
 void msgmem_free_all(struct caller *c, struct msgqueue *q);
 int msgmem_free_some(struct caller *c, struct msgqueue *q);
-/* Return what is kept for messages to come: warm blocks, and of an empty queue
- * its chunks, one. 1 if something went, and there may be more; heap_settle
- * follows. Has: whether there is any, also without the lock, as a hint. */
+/* Return one piece of what is kept for messages to come: a warm block or, of an
+ * empty queue, a chunk. 1 if something went, and there may be more; heap_settle
+ * follows. */
 int msgmem_spare_some(struct caller *c, struct msgqueue *q);
+/* 1 if msgmem_spare_some would find anything. Without the lock a hint. */
 int msgmem_has_spare(const struct msgqueue *q);
 
 /* Free the block of a message that is in no queue. Operations of their own. 1
@@ -202,17 +207,18 @@ int msgqueue_send(struct caller *c, struct slot *s, struct msgqueue *q,
  * followed by waking senders: as after msgqueue_wake, the queue may be gone. */
 int msgqueue_take(struct caller *c, struct slot *s, struct msgqueue *q,
 	struct msg *m, struct parcel *p);
-/* A message out of the order, its cell and block still its own, for the caller,
- * who leases it to l; and back to its place: parts of an operation. The rest of
- * the first is as msgqueue_take's. p: as there, but without the text of a large
- * one. */
+/* As msgqueue_take, but on lease: m leaves the order and stands in the record
+ * l, with its cell and block. p: as there, without the text of a large message,
+ * which msglease_fetch copies. */
 int msgqueue_take_leased(struct caller *c, struct slot *s, struct msgqueue *q,
 	struct msg *m, struct parcel *p, struct lease *l);
+/* m, which was on lease, goes back to the place that its stamp gives it: part
+ * of an operation. */
 void msgqueue_relink(struct caller *c, struct msgqueue *q, struct msg *m);
-/* Both on a queue that is biased to us, so that nobody sleeps there; space in
- * msgmem_has_space is known, and what msgmem_trim_due says is done by the
- * caller.
- */
+/* Sending and receiving by bias: an operation of its own, inside bias_enter, so
+ * nobody sleeps on the queue. put: the caller has found space
+ * (msgmem_has_space). take: the caller has made sure that no memory is to be
+ * given back afterwards (msgmem_trim_due), which would need the lock. */
 int msgqueue_put_biased(
 	struct caller *c, struct msgqueue *q, const struct parcel *p);
 int msgqueue_take_biased(

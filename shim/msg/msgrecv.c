@@ -103,6 +103,8 @@ static s32 fetch_handed(struct caller *c, struct slot *s, struct parcel *p)
 	s32 err;
 
 	p->where = msgmem_where(p->size);
+	if (unlikely(!size_believed(c, p->size)))
+		return -EIO;
 	err = msgmem_own_block(c, p->where, p->size);
 	if (err == -ENOMEM) {
 		msglease_give_back(c, s, ident, p->stamp);
@@ -205,6 +207,7 @@ static s64 receive_wait(struct caller *c, struct slot *s, struct msgqueue *q,
 	struct msg_wait wait = {
 		.want = r->want, .max_size = r->size, .mode = r->mode};
 	s32 id = IDENT_ID(s->ident), result;
+	u32 note = lease_keep(c) + 1;
 
 	wait.lease.off = l ? region_off(&c->region, l) : 0;
 	msgcall_enqueue(c, s, q, MSG_Q_RECEIVER, &wait, &rv.sl);
@@ -215,7 +218,7 @@ static s64 receive_wait(struct caller *c, struct slot *s, struct msgqueue *q,
 	result = sleep_run(c, &rv.sl);
 	USDT2(msg_granted, id, result);
 	/* The lease is delivered (object/lease.h). */
-	atom_store_release(&wait_own(c)->msg.lease.off, 0);
+	lease_note_end(c, FAC_MSG, note);
 	return result;
 }
 
@@ -225,7 +228,7 @@ static s64 receive_wait(struct caller *c, struct slot *s, struct msgqueue *q,
 struct tries {
 	int slept;  /* the section has ended */
 	int linked; /* the lifeline is, if it can be: only once */
-	int noted;  /* lease_note */
+	u32 noted;  /* lease_note */
 	struct spin spin;
 };
 
@@ -318,8 +321,8 @@ static __attribute__((noinline)) s64 receive_leased(struct caller *c,
 	struct slot *s, u64 ident, struct msgqueue *q, const struct request *r,
 	struct msg *m, struct parcel *p, struct tries *t)
 {
-	u32 where = msgmem_where(m->size);
-	u64 size = m->size;
+	u64 size = atom_load_relaxed(&m->size);
+	u32 where = msgmem_where(size);
 	struct lease *l;
 	s64 ret;
 
@@ -327,16 +330,22 @@ static __attribute__((noinline)) s64 receive_leased(struct caller *c,
 		lock_release(c, &s->lock);
 		return -E2BIG;
 	}
+	if (unlikely(!size_believed(c, size))) {
+		lock_release(c, &s->lock);
+		return -EIO;
+	}
 	if (where != MSG_IN_CELL &&
 		!msgmem_block(c, msg_own_blocks(c), where, size)) {
 		lock_release(c, &s->lock);
 		ret = msgmem_own_block(c, where, size);
+		if (!ret && !msgmem_block(c, msg_own_blocks(c), where, size)) {
+			msgmem_lose_block(c, where);
+			ret = -EIO;
+		}
 		return ret ? ret : SLEEP_RETRY;
 	}
 	l = msglease_ready(c, q);
-	t->noted = l != NULL;
-	if (l)
-		lease_note(c, FAC_MSG, l);
+	t->noted = l ? lease_note(c, FAC_MSG, l) : 0;
 	ret = l ? msgqueue_take_leased(c, s, q, m, p, l) : -ENOMEM;
 	lock_release(c, &s->lock);
 	if (unlikely(msg_thread(c)->trim_left))
@@ -474,11 +483,11 @@ static s64 receive(struct caller *c, s32 id, const struct request *r)
 		if (!t.slept)
 			section_end(c);
 		if (unlikely(t.noted))
-			lease_note_end(c, FAC_MSG);
-		if (likely(ret != SLEEP_RETRY))
+			lease_note_end(c, FAC_MSG, t.noted);
+		if (likely(ret > SLEEP_ANEW))
 			return ret;
 		if (atom_load_acquire(&s->ident) != ident)
-			return -EIDRM;
+			return ret == SLEEP_ANEW ? -EINVAL : -EIDRM;
 	}
 }
 

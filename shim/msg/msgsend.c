@@ -169,10 +169,10 @@ static int send_parcel(
 		spin_note(&q->users.spin, spin.result);
 		spin = (struct spin){0};
 		err = send_wait(c, s, q, p, cancellable);
-		if (err != SLEEP_RETRY)
+		if (err > SLEEP_ANEW)
 			return err;
 		if (atom_load_acquire(&s->ident) != ident)
-			return -EIDRM;
+			return err == SLEEP_ANEW ? -EINVAL : -EIDRM;
 	}
 	spin_note(&q->users.spin, spin.result);
 	note_streaming(c, q);

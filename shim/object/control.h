@@ -20,6 +20,8 @@ struct control {
 extern const struct control controls[];
 extern const u32 n_controls;
 
+/* The control of that name (a file's in /proc/sys, without its directory), or
+ * NULL. */
 const struct control *control_find(const char *name);
 /* The value; a 4-byte one is sign-extended. */
 u64 control_get(const struct caller *c, const struct control *k);

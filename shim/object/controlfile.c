@@ -10,12 +10,8 @@
 #include "registry/journal/journal.h"
 #include "registry/lock.h"
 
-#define O_ACCMODE_RW 2
 /* O_WRONLY, O_RDWR, O_NONBLOCK, O_DSYNC and O_SYNC, O_CLOEXEC */
 #define O_KEPT (03 | 04000 | 04010000 | O_CLOEXEC)
-#define LOCK_SHARED 1
-#define LOCK_ALONE 2
-#define LOCK_NO_WAIT 4
 /* The kernel looks no further in one write. */
 #define TEXT_MAX 4095
 
@@ -120,8 +116,7 @@ static int open_again(struct caller *c, u32 at)
 	char path[sidefile_path_size(c)];
 
 	sidefile_path(c, file_at(c, at)->token, path);
-	return (int)sys_call(
-		__NR_open, path, O_ACCMODE_RW | O_CLOEXEC | O_NOFOLLOW);
+	return (int)sys_call(__NR_open, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 }
 
 /* A note of somebody who died: 1 if the file still says it. */
@@ -177,7 +172,7 @@ static int commit_locked(struct caller *c, u32 at)
 		return 0;
 	}
 	err = take_text(c, fd, at);
-	if (!sys_call(__NR_flock, fd, LOCK_ALONE | LOCK_NO_WAIT)) {
+	if (!sys_call(__NR_flock, fd, LOCK_EX | LOCK_NB)) {
 		/* What came between, since nothing can come any more. */
 		if (!err)
 			err = take_text(c, fd, at);
@@ -235,7 +230,7 @@ static int make_file(struct caller *c, const u64 token[2], u32 oflag)
 	if (fd < 0)
 		return fd;
 	sys_call(__NR_fchmod, fd, 0666);
-	sys_call(__NR_flock, fd, LOCK_SHARED | LOCK_NO_WAIT);
+	sys_call(__NR_flock, fd, LOCK_SH | LOCK_NB);
 	return fd;
 }
 

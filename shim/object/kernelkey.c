@@ -2,9 +2,9 @@
 /*
  * Asking the kernel for a key; see kernelkey.h.
  */
+#include <linux/prctl.h>
 #include "object/kernelkey.h"
 
-#define PR_GET_SECCOMP 21
 /* semctl SEM_INFO, msgctl MSG_INFO, shmctl SHM_INFO */
 #define SEM_INFO 19
 #define MSG_INFO 12

@@ -10,16 +10,60 @@
 
 u32 lease_holder;
 
+/*
+ * Records of this thread whose names a handler's calls have taken out of its
+ * waiter: their own calls return later. Private, for who acknowledges is this
+ * process. What was left by siglongjmp stays until others displace it.
+ */
+#define KEPT_MOST 8u /* arbitrary: handlers within handlers */
+static __thread struct {
+	u32 n;
+	u32 tid; /* whose; a fork child finds its parent's */
+	u64 off[KEPT_MOST];
+} kept __attribute__((tls_model("initial-exec")));
+
+/* What the waiter names; 0 = nothing. */
+static u64 named(const struct waiter *w)
+{
+	return w->facility == FAC_MSG  ? w->msg.lease.off
+	       : w->facility == FAC_MQ ? w->lease_mq.off
+				       : 0;
+}
+
 /* 1 if the call that got it has not returned: the thread's waiter names the
- * record until then. */
+ * record until then, or it is kept. */
 static int undelivered(const struct caller *c, const struct lease *l)
 {
 	const struct waiter *w = &region_thread(&c->region, l->thread)->waiter;
 	u64 off = region_off(&c->region, l);
+	u32 i;
 
-	return l->state == LEASE_HELD &&
-	       ((w->facility == FAC_MSG && w->msg.lease.off == off) ||
-		       (w->facility == FAC_MQ && w->lease_mq.off == off));
+	if (l->state != LEASE_HELD)
+		return 0;
+	for (i = 0; i < kept.n && lease_is_own(c, l); i++)
+		if (kept.off[i] == off && kept.tid == c->tid)
+			return 1;
+	return named(w) == off;
+}
+
+u32 lease_keep(struct caller *c)
+{
+	struct ref ref = {named(wait_own(c))};
+	const struct lease *l = ref.off ? lease_at(c, ref) : NULL;
+	u32 n = kept.tid == c->tid ? kept.n : 0, i;
+
+	/* In a record that was a dead thread's there is a name of that one's. */
+	if (likely(!l) || l->state != LEASE_HELD || !lease_is_own(c, l))
+		return n;
+	kept.tid = c->tid;
+	if (n == KEPT_MOST) {
+		for (i = 1; i < n; i++)
+			kept.off[i - 1] = kept.off[i];
+		n--;
+	}
+	kept.off[n] = ref.off;
+	kept.n = n + 1;
+	return n + 1;
 }
 
 static struct ref *noted(const struct caller *c, enum facility f)
@@ -29,15 +73,21 @@ static struct ref *noted(const struct caller *c, enum facility f)
 	return f == FAC_MSG ? &w->msg.lease : &w->lease_mq;
 }
 
-void lease_note(struct caller *c, enum facility f, const struct lease *l)
+u32 lease_note(struct caller *c, enum facility f, const struct lease *l)
 {
+	u32 n = lease_keep(c);
+
 	wait_own(c)->facility = f;
 	atom_store_release(&noted(c, f)->off, region_off(&c->region, l));
+	return n + 1;
 }
 
-void lease_note_end(struct caller *c, enum facility f)
+void lease_note_end(struct caller *c, enum facility f, u32 note)
 {
-	atom_store_release(&noted(c, f)->off, 0);
+	if (kept.n > note - 1)
+		kept.n = note - 1;
+	if (wait_own(c)->facility == f)
+		atom_store_release(&noted(c, f)->off, 0);
 }
 
 /* 1 if the holder's process is gone, as far as `look` goes. */
@@ -110,14 +160,17 @@ struct lease *lease_ready(
 		journal_set64(c, &ls->used.off, region_off(&c->region, l));
 		journal_set32(c, &l->state, LEASE_READY);
 		journal_commit(c);
-		atom_store_release(&lease_holder, c->pid);
 	}
+	/* The record may be of the program image before this one. */
+	if (unlikely(atom_load_relaxed(&lease_holder) != c->pid))
+		atom_store_release(&lease_holder, c->pid);
 	if (l->data.off ? l->cap >= cap : !cap)
 		return l;
 	if (l->data.off)
 		heap_free_at(c, l->cap, &l->data);
-	atom_store_release(&l->cap, heap_block_size(cap));
-	return heap_alloc_at(c, l->cap, &l->data) ? NULL : l;
+	cap = heap_block_size(cap);
+	atom_store_release(&l->cap, cap);
+	return heap_alloc_at(c, cap, &l->data) ? NULL : l;
 }
 
 void lease_hold(struct caller *c, struct lease *l, u64 stamp)

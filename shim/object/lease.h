@@ -55,8 +55,20 @@ static inline struct lease *lease_at(const struct caller *c, struct ref ref)
 }
 
 /* The process that has a record, or had: its pid, 0 = none. A fork child finds
- * its parent's. */
+ * its parent's. Of what was received before exec it says nothing. */
 extern u32 lease_holder;
+
+/* May somebody have something on lease here? May process pid? */
+static inline int lease_may_hold(void)
+{
+	return (atom_load_relaxed(&lease_holder) |
+		       atom_load_relaxed(&task_next_image)) != 0;
+}
+static inline int lease_may_hold_as(u32 pid)
+{
+	return atom_load_relaxed(&lease_holder) == pid ||
+	       atom_load_relaxed(&task_next_image) == pid;
+}
 
 /* A walk along records: for (at = &leases->used; (l = lease_step(c, &w, *at));
  * at = &l->next). */
@@ -89,11 +101,15 @@ static inline int lease_is_ours(const struct caller *c, const struct lease *l)
 /*
  * The waiter's name for it, of a receiver that takes the message itself: noted
  * under the queue's lock before that, gone where the call returns. (A sleeper's
- * is noted as it falls asleep.) Only the thread stores there. One that a handler
- * has left by siglongjmp stays until the thread receives again.
+ * is noted as it falls asleep, after lease_keep.) Only the thread stores there.
+ * What a handler's call displaces is kept beside until the call that it
+ * interrupts returns, which says so with what it was given, not 0. One that a
+ * handler has left by siglongjmp stays: it goes back as the process ends.
  */
-void lease_note(struct caller *c, enum facility f, const struct lease *l);
-void lease_note_end(struct caller *c, enum facility f);
+u32 lease_note(struct caller *c, enum facility f, const struct lease *l);
+void lease_note_end(struct caller *c, enum facility f, u32 note);
+/* What lease_note_end is to be told less one. */
+u32 lease_keep(struct caller *c);
 
 /* The own record that is READY, made if there is none; cap: with a block of at
  * least so many bytes at data, 0 for none. NULL: no memory. Operations of their

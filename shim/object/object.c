@@ -115,15 +115,15 @@ void object_fac_lock(struct caller *c, const struct object_class *k)
 static __attribute__((noinline)) void body_settle(
 	struct caller *c, const struct object_class *k)
 {
-	const struct thread *th = region_thread(&c->region, c->thread);
 	void *body;
+	u64 size;
 
 	if (c->n_held)
 		return;
 	section_begin(c);
-	body = region_span(&c->region, th->ready, th->ready_size);
+	body = heap_ready(c, &size);
 	if (body && k->scrub)
-		k->scrub(body, th->ready_size);
+		k->scrub(body, size);
 	heap_settle(c);
 	section_end(c);
 }
@@ -162,14 +162,14 @@ struct early {
 static __attribute__((noinline)) void make_early(struct caller *c,
 	const struct object_class *k, u64 size, struct early *ret)
 {
-	const struct thread *th = region_thread(&c->region, c->thread);
 	struct id_table *t = &caller_header(c)->ids[k->facility];
 	void *body = NULL;
+	u64 block;
 
 	section_begin(c);
 	if (!heap_prepare(c, k->body_size(size)))
-		body = region_span(&c->region, th->ready, k->body_size(size));
-	if (body) {
+		body = heap_ready(c, &block);
+	if (body && block >= k->body_size(size)) {
 		object_fac_lock(c, k);
 		ret->gen = t->gen;
 		atom_store_release(&t->gen, id_table_next_gen(ret->gen));

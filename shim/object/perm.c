@@ -5,7 +5,6 @@
 #include <linux/capability.h>
 #include "object/perm.h"
 
-#define CAP_CHECKPOINT_RESTORE 40
 #define NO_ID 0xffffffffu
 
 void cred_forget(struct cred *cred)
@@ -40,6 +39,7 @@ static u32 read_caps(void)
 
 static void cred_ask(struct cred *cred)
 {
+	u32 euid = (u32)sys_call(__NR_geteuid);
 	u32 groups[64];
 	long n;
 	u32 i;
@@ -47,11 +47,17 @@ static void cred_ask(struct cred *cred)
 	n = sys_call(__NR_getgroups, 64, groups);
 	cred->caps = read_caps();
 	cred->egid = sys_call(__NR_getegid);
+	cred->fsgid = cred->egid;
+	cred->fsuid = euid;
+	/* No user is -1: the kernel changes nothing, and says who it is. */
+	if (unlikely(cred->has_fs)) {
+		cred->fsuid = (u32)sys_call(__NR_setfsuid, NO_ID);
+		cred->fsgid = (u32)sys_call(__NR_setfsgid, NO_ID);
+	}
 	cred->n_groups = n < 0 ? GROUPS_UNKNOWN : (u32)n;
 	for (i = 0; n > 0 && i < (u32)n; i++)
 		cred->groups[i] = groups[i];
-	__atomic_store_n(
-		&cred->euid, (u32)sys_call(__NR_geteuid), __ATOMIC_RELEASE);
+	__atomic_store_n(&cred->euid, euid, __ATOMIC_RELEASE);
 }
 
 /* Once more if they changed meanwhile: by a handler, or another thread. */
@@ -93,7 +99,7 @@ int perm_in_group(const struct cred *cred, u32 gid)
 	const u32 *groups = cred->many ? cred->many : cred->groups;
 	u32 i;
 
-	if (cred->egid == gid)
+	if (perm_file_gid(cred) == gid)
 		return 1;
 	if (cred->n_groups == GROUPS_UNKNOWN)
 		return in_many_groups(gid);
@@ -128,7 +134,7 @@ static int granted_file(const struct cred *cred, const struct slot *s, u32 want)
 {
 	u32 mode = s->mode;
 
-	if (cred->euid == s->uid)
+	if (perm_file_uid(cred) == s->uid)
 		mode >>= 6;
 	else if (perm_in_group(cred, s->gid))
 		mode >>= 3;
@@ -148,10 +154,11 @@ int perm_check_file(struct caller *c, const struct slot *s, u32 want)
 
 int perm_owner_file(struct caller *c, const struct slot *s)
 {
-	if (c->cred->euid == s->uid)
+	if (c->cred->euid != NO_ID && perm_file_uid(c->cred) == s->uid)
 		return 1;
 	cred_read(c->cred);
-	return c->cred->euid == s->uid || (c->cred->caps & CRED_FOWNER);
+	return perm_file_uid(c->cred) == s->uid ||
+	       (c->cred->caps & CRED_FOWNER);
 }
 
 int perm_owner(struct caller *c, const struct slot *s)

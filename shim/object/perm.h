@@ -76,7 +76,17 @@ static inline int perm_owner_of(
 }
 /* The cached credentials, valid. */
 const struct cred *perm_cred(struct caller *c);
-/* 1 if it is one of theirs, supplementary ones included. */
+/* Who owns a file that they make, and is asked for its rights: setfsuid(2). */
+static inline u32 perm_file_uid(const struct cred *cred)
+{
+	return unlikely(cred->has_fs) ? cred->fsuid : cred->euid;
+}
+static inline u32 perm_file_gid(const struct cred *cred)
+{
+	return unlikely(cred->has_fs) ? cred->fsgid : cred->egid;
+}
+/* 1 if it is that of their files, or a supplementary one: as Linux's
+ * in_group_p, for System V objects too. */
 int perm_in_group(const struct cred *cred, u32 gid);
 /* 1 if the process has one of these capabilities (CRED_*, OR-ed) now: asked of the
  * kernel each time. */

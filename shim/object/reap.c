@@ -56,6 +56,9 @@ static int reap_live(struct caller *c, struct task *t, struct slot **ret_pass)
 /* How many are looked at when a task is reaped, from somewhere on; a line of
  * memory each. Arbitrary: what is beyond waits for its next owner, or gc. */
 #define RECORD_LOOKS 1024u
+/* And in a second, for who meets many of the dead at once, which somebody may have
+ * made up: milliseconds, beside the microseconds that each costs anyway. */
+#define LOOKS_A_SECOND (64 * RECORD_LOOKS)
 
 static u64 size_of(struct ref ref, u64 size)
 {
@@ -76,14 +79,15 @@ static u64 held_by(const struct thread *th)
 	return held;
 }
 
-/* Spare and ready are freed as it is borrowed. */
+/* The record's payload blocks, its extended sops and journal go back to the
+ * heap. journal_adopt, part of taking it over, frees spare and ready. */
 static u64 record_empty(struct caller *c, u32 idx)
 {
 	struct thread *th = region_thread(&c->region, idx);
 	u64 held = held_by(th);
 	u32 own = c->thread;
 
-	if (!task_borrow_record(c, idx))
+	if (!task_adopt_record(c, idx))
 		return 0;
 	if (th->waiter.sops_ext.off)
 		heap_free_at(c, th->waiter.sops_ext_cap, &th->waiter.sops_ext);
@@ -97,8 +101,8 @@ static u64 record_look(struct caller *c, u32 idx, u32 task, u64 least)
 {
 	const struct thread *th = region_thread(&c->region, idx);
 
-	if (!idx || idx == c->thread ||
-		!region_has(&c->region, th, sizeof(*th)) ||
+	if (!idx || idx == c->thread || !region_has_row(&c->region, th) ||
+		!region_has_row(&c->region, (const char *)(th + 1) - 1) ||
 		(task && th->task != task))
 		return 0;
 	if (th->waiter.state == WAIT_QUEUED && wait_dead(&th->waiter))
@@ -128,6 +132,21 @@ u64 reap_records(struct caller *c, u32 task, u64 least)
 	return freed;
 }
 
+/* May it make as many looks as a task is worth? */
+static int looks_left(struct caller *c)
+{
+	u64 now = sys_monotonic_ns();
+
+	if (now - c->looks_ns > 1000000000ULL) {
+		c->looks_ns = now;
+		c->looks = 0;
+	}
+	if (c->looks >= LOOKS_A_SECOND)
+		return 0;
+	c->looks += RECORD_LOOKS;
+	return 1;
+}
+
 /* ---- a task ---- */
 
 /* One hold of the task's lock. */
@@ -147,6 +166,18 @@ static int reap_once(struct caller *c, struct task *t, struct slot **ret_pass)
 	return changed;
 }
 
+int reap_task_unheld(struct caller *c, u32 task)
+{
+	struct task *t = region_task(&c->region, task);
+	int waits;
+
+	if (!lock_try(c, &t->lock))
+		return 0;
+	waits = shm_release_waits(c, t) || undo_release_waits(c, t);
+	lock_release(c, &t->lock);
+	return waits ? 0 : reap_task(c, task);
+}
+
 int reap_task(struct caller *c, u32 task)
 {
 	struct task *t = region_task(&c->region, task);
@@ -162,7 +193,8 @@ int reap_task(struct caller *c, u32 task)
 	 * woken by now, in its order. */
 	if (changed == REAPED_ALL) {
 		sys_futex_wake(&t->life, 0x7fffffff);
-		reap_records(c, task, HEAP_OWN_MOST);
+		if (looks_left(c))
+			reap_records(c, task, HEAP_OWN_MOST);
 	}
 	changed |= some;
 	if (changed && (h->shm.dest || h->shm.pool))

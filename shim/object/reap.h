@@ -16,10 +16,17 @@
  * 1 if anything was dropped or the process is gone. No lock may be held.
  */
 int reap_task(struct caller *c, u32 task);
+/*
+ * The same for a process's first call, which has nothing to do with the objects of
+ * that task: 0, and it is left to others, where its lock or that of a set or
+ * segment that it has records of is held, for a process may be stopped with it.
+ * Who takes one of them after it was looked at is waited for.
+ */
+int reap_task_unheld(struct caller *c, u32 task);
 
 /*
  * Memory that threads which are gone left in their records: what is more than
- * `least` bytes of a record goes back (task_borrow_record). Of one task, as far
+ * `least` bytes of a record goes back (task_adopt_record). Of one task, as far
  * as its threads are found at once; 0: of all. No lock may be held. The bytes.
  */
 u64 reap_records(struct caller *c, u32 task, u64 least);
@@ -32,6 +39,10 @@ u64 reap_records(struct caller *c, u32 task, u64 least);
 /* shm: unlink and free the attachments of program images before epoch (~0:
  * all). 1 if there was any. */
 int shm_release_locked(struct caller *c, struct task *t, u32 epoch);
+/* shm, sem: 1 if the lock of an object that the task has records of is held by
+ * another, or its owner by bias is inside. */
+int shm_release_waits(const struct caller *c, const struct task *t);
+int undo_release_waits(const struct caller *c, const struct task *t);
 /* shm: remove segments whose removal was waiting for their last detach, and
  * give back the pages that exited tasks were giving back. No lock may be
  * held. */

@@ -109,8 +109,8 @@ static s32 leave_queue(struct caller *c, struct sleeper *sl, s32 result)
 
 /* In a section, the slot's lock held. State first: what is queued has said where
  * before. */
-static int is_queued_dead(
-	const struct slot *s, const struct waiter *w, u32 facility, u32 slot_idx)
+static int is_queued_dead(const struct slot *s, const struct waiter *w,
+	u32 facility, u32 slot_idx)
 {
 	return atom_load_acquire(&w->state) == WAIT_QUEUED &&
 	       w->facility == facility && w->slot_idx == slot_idx &&
@@ -165,7 +165,7 @@ static void interrupt_sleep(struct caller *c)
 	result = leave_queue(c, sl, intr);
 	/* What one that was stopped is told (wait_stopped): the handler
 	 * decides. */
-	if (result == SLEEP_RETRY ||
+	if (result == SLEEP_RETRY || result == SLEEP_ANEW ||
 		(sl->k->restart && result == sl->k->restart))
 		result = intr;
 	sl->result = sl->k->finish(c, sl, result);
@@ -240,7 +240,7 @@ static int sleep_once(struct caller *c, struct sleeper *sl)
 
 	if (sl->k->restart)
 		return wait_sleep_restart(
-			c, w, sl->deadline, sl->slice_ns, 0, &sl->scope);
+			c, w, sl->deadline, sl->slice_ns, 1, &sl->scope);
 	cancel_allow(&sl->scope);
 	err = wait_sleep(
 		c, w, sl->deadline_ns, sl->slice_ns, sl->look, sl->watch);
@@ -251,7 +251,18 @@ static int sleep_once(struct caller *c, struct sleeper *sl)
 
 static s32 restart_of(const struct sleeper *sl)
 {
-	return sl->k->restart ? sl->k->restart : SLEEP_RETRY;
+	return sl->k->restart ? sl->k->restart : SLEEP_ANEW;
+}
+
+/* The sleep ended with err: is there something to know in the object? */
+static int must_look(const struct caller *c, const struct sleeper *sl, int err)
+{
+	const struct waiter *w = wait_own(c);
+
+	if (err == -EINTR || err == -ERESTART)
+		return atom_load_acquire(&w->word) == WAIT_WORD_LOOK;
+	return err == -EOWNERDEAD ||
+	       (err == -EAGAIN && sleep_pending(c, sl->slot, w->ident));
 }
 
 static void sleep_loop(struct caller *c, struct sleeper *sl)
@@ -263,9 +274,7 @@ static void sleep_loop(struct caller *c, struct sleeper *sl)
 		if (sl->finished || err == 0)
 			break;
 		section_begin(c);
-		if (err == -EOWNERDEAD ||
-			(err == -EAGAIN &&
-				sleep_pending(c, sl->slot, wait_own(c)->ident)))
+		if (must_look(c, sl, err))
 			after_waker_death(c, sl);
 		if (err == -EINTR && sl->k->signalled)
 			sl->k->signalled(c, sl);

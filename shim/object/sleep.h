@@ -45,6 +45,8 @@ int sleep_pending(const struct caller *c, const struct slot *s, u64 ident);
 
 /* Result of a sleeper that was only woken to try again; no error's number. */
 #define SLEEP_RETRY (-4095)
+/* Result of one that was stopped: its call begins anew. All others are above. */
+#define SLEEP_ANEW (-4094)
 
 struct sleeper;
 
@@ -71,7 +73,7 @@ struct sleep_class {
 	 * in its sleep. */
 	void (*abandon)(struct caller *c, struct sleeper *sl, s32 result);
 	/* Result where a handler with SA_RESTART ran, or the process was
-	 * stopped and continued; 0: -EINTR for any handler, and SLEEP_RETRY
+	 * stopped and continued; 0: -EINTR for any handler, and SLEEP_ANEW
 	 * where the process was stopped and continued. */
 	s32 restart;
 };

@@ -2,10 +2,8 @@
 /*
  * membarrier(2); see barrier.h.
  */
+#include <linux/membarrier.h>
 #include "registry/barrier.h"
-
-#define MEMBARRIER_GLOBAL_EXPEDITED 2
-#define MEMBARRIER_REGISTER_GLOBAL_EXPEDITED 4
 
 void barrier_register(struct caller *c)
 {
@@ -17,7 +15,8 @@ void barrier_register(struct caller *c)
 	if (atom_load_acquire(&process.pid) != c->pid) {
 		atom_store_release(&process.may,
 			!sys_call(__NR_membarrier,
-				MEMBARRIER_REGISTER_GLOBAL_EXPEDITED, 0, 0));
+				MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0,
+				0));
 		atom_store_release(&process.pid, c->pid);
 	}
 	c->may_bias = atom_load_relaxed(&process.may);
@@ -26,5 +25,5 @@ void barrier_register(struct caller *c)
 int barrier_everywhere(void)
 {
 	return (int)sys_call(
-		__NR_membarrier, MEMBARRIER_GLOBAL_EXPEDITED, 0, 0);
+		__NR_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Lending locks and taking them back; the protocol is in bias.h.
+ * Granting and revoking biased locks; the protocol is in bias.h.
  */
 #include "registry/bias.h"
 #include "registry/barrier.h"
@@ -16,6 +16,8 @@
 /* Instead of the barrier: longer than a tick of any kernel (10 ms). */
 #define BARRIER_NS 20000000ULL
 
+/* bias_off goes from 0 to 1 once, so relaxed is enough: who still reads 0 makes
+ * one bias more, and revoking it costs BARRIER_NS as for those made before. */
 void bias_grant(struct caller *c, struct slot *s)
 {
 	if (c->may_bias && c->bias_id != ~0ULL &&
@@ -41,6 +43,9 @@ static int died_inside(const struct caller *c, const struct thread *th,
 }
 
 /* 1 if the owner died inside. */
+/* bias_word is what the owner clears when it goes out, so it is slept on, in
+ * slices, for no owner makes the futex call that would wake us: that call is
+ * what it is spared. */
 static int wait_until_out(struct caller *c, struct slot *s, u64 owner)
 {
 	struct thread *th = region_thread(&c->region, (u32)owner % N_THREADS);
@@ -75,6 +80,7 @@ static __attribute__((noinline)) void barrier_refused(struct caller *c, int err)
 	u64 end;
 	u32 was = 0;
 
+	/* Of several at once the one whose compare-and-swap succeeds tells. */
 	if (atom_cas(&h->bias_off, &was, 1))
 		event_add(c, EVENT_NO_BARRIER, (u64)-err, 0);
 	end = sys_monotonic_ns() + BARRIER_NS;
@@ -83,13 +89,24 @@ static __attribute__((noinline)) void barrier_refused(struct caller *c, int err)
 			arch_pause();
 }
 
+/*
+ * The states of s->bias: 0, owner, owner | REVOKING, and 0 again by bias_end.
+ * Under the lock, which the revoker keeps until then: so REVOKING is seen only
+ * by the owner, who then takes the lock and waits there, and by who looks
+ * without the lock. Who dies in between leaves REVOKING, and the next owner of
+ * the lock begins again.
+ */
 enum bias_was bias_revoke(struct caller *c, struct slot *s)
 {
+	/* The lock is held, and only its holder stores to bias. REVOKING is
+	 * what an earlier holder left who died below: begin again. */
 	u64 owner = s->bias & ~BIAS_REVOKING;
 	int err;
 
 	if (owner == c->bias_id)
 		return BIAS_OWN;
+	/* The store, then the barrier: the owner either sees REVOKING when it
+	 * comes in, or is seen inside by wait_until_out. */
 	atom_store_release(&s->bias, owner | BIAS_REVOKING);
 	err = barrier_everywhere();
 	if (unlikely(err))

@@ -82,6 +82,13 @@ static inline enum bias_seen bias_look(
 								  : BIAS_INSIDE;
 }
 
+/* Who takes its lock now would wait, for its holder or its owner by bias. */
+static inline int bias_lock_waits(const struct region *r, const struct slot *s)
+{
+	return (atom_load_relaxed(&s->lock.word) & SYS_TID_MASK) ||
+	       bias_look(r, s) == BIAS_INSIDE;
+}
+
 /* The own record by what is at hand: a multiplication less. */
 static inline struct thread *bias_own(const struct caller *c)
 {

@@ -38,6 +38,10 @@ struct cred {
 	u32 egid;
 	u32 n_groups; /* in groups; GROUPS_UNKNOWN = ask the kernel */
 	u32 caps;     /* CRED_* */
+	/* With has_fs the user and group that are asked for files; else those
+	 * are euid and egid. Valid with euid. */
+	u32 fsuid, fsgid;
+	u32 has_fs;
 	u32 groups[64];
 	/* Who reads them anew before anybody is refused: NULL for the process's
 	 * own, else on behalf of somebody else (the mount), who keeps all
@@ -126,8 +130,8 @@ struct caller {
 		signal_flags; /* sa_flags of the handler that interrupts */
 	struct cred *cred;
 	struct shm_process *shm; /* shm/shmmap.h */
-	u32 *new_image; /* 1 until this program image has found its task */
-	s32 get_flg;	/* of the *get(2) under way */
+	u32 *image_found;	 /* 1 once this program image has its task */
+	s32 get_flg;		 /* of the *get(2) under way */
 	/* Lock-free operations on one object in a row (bias.h). */
 	struct in_row streak[2 * OLDER];
 	/* What each facility keeps of the thread from call to call: a struct of
@@ -177,9 +181,18 @@ struct caller {
 	/* Tasks that may have to be reaped once it is enrolled: whose thread
 	 * record it has taken over; the first that was in the way of its own. */
 	u32 exited[2];
+	/* Looks at records of threads when tasks were reaped (object/reap.c),
+	 * in the second from looks_ns on. */
+	u32 looks;
+	u64 looks_ns;
+	/* Pages of segments that were asked for without a pause, and when the
+	 * last were (shm_map_resident). */
+	u64 pages, pages_ns;
 };
 
-/* The count of an object, which begins anew if there is none. */
+/* The count of an object, which begins anew if there is none. Two rows an ident
+ * can stand in: a new one takes the first, whose object moves to the second and
+ * pushes out what stood there, so two that alternate keep their counts. */
 static inline struct in_row *in_row_at(struct in_row *rows, u64 ident)
 {
 	struct in_row *r = &rows[(u32)ident % OLDER];
@@ -219,8 +232,8 @@ int caller_enroll_slow(struct caller *c);
 /* Called by it first, outside the section. May make c another process's, if a
  * handler has forked. Set by entry/, NULL elsewhere. */
 extern void (*caller_enrolling)(struct caller *c);
-/* reap_task (object/reap.h), which this layer does not know; called by it for
- * tasks that exited with something left. Set with caller_enrolling, NULL
+/* reap_task_unheld (object/reap.h), which this layer does not know; called by
+ * it for tasks that exited with something left. Set with caller_enrolling, NULL
  * elsewhere: onlookers give nothing back. */
 extern int (*caller_exited)(struct caller *c, u32 task);
 /* sleep_remove_dead (object/sleep.h), which this layer does not know; called for

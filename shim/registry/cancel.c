@@ -34,6 +34,8 @@ void cancel_end(struct cancel_scope *s)
 		_pthread_cleanup_pop(s->libc, 0);
 }
 
+/* A cancellation that is pending acts in here, at once: the caller is in a
+ * state that `cleanup` can undo. */
 void cancel_allow(struct cancel_scope *s)
 {
 	if (s->active)

@@ -5,7 +5,7 @@
  */
 #include "base/file.h"
 #include "registry/image.h"
-#include "registry/mapped.h"
+#include "registry/region/mapped.h"
 #include "registry/task.h"
 
 /* Arbitrary: how long after a fork was begun whose parent died in it a child of
@@ -31,8 +31,7 @@ u32 task_claim_prefork(struct caller *c)
 	int got;
 
 	for (i = 0; i < N_TASKS; i++) {
-		/* Away from where probing starts for pids of the near future.
-		 */
+		/* Away from where probing for the next pids starts. */
 		idx = (c->pid + N_TASKS / 2 + i) & (N_TASKS - 1);
 		t = region_task(&c->region, idx);
 		/* Those of the living are seldom to be had, and to ask for each
@@ -44,6 +43,10 @@ u32 task_claim_prefork(struct caller *c)
 			return 0;
 		if (!got)
 			continue;
+		/* The claim, which has set TASK_FREE with the pid, keeps others
+		 * from storing here; readers act on none of this before `state`,
+		 * the last store, says PREFORK. Who dies before leaves a claim
+		 * without a state, which the next claimer takes over. */
 		atom_store_release(&t->start, own->start);
 		atom_store_release(&t->mm, own->mm);
 		atom_store_release(&t->life, 0);
@@ -93,6 +96,9 @@ int task_child_named(const struct caller *c, u32 pid)
 	return 0;
 }
 
+/* By what a child has of its parent and another process has not: the same
+ * stack, as exec would have changed it, a start no earlier than the fork began,
+ * this registry mapped, and no record of its own or that names it. */
 static int may_be_child(const struct caller *c, const struct task *t, u32 pid)
 {
 	u64 since = t->use_seq / TICK_NS;

@@ -67,6 +67,15 @@ static inline void *ref_look(const struct caller *c, struct ref ref, u64 size)
 	return c->region.base + off;
 }
 
+/* May the registry hold a block of so many bytes: is that no more than was ever
+ * handed out? */
+static inline int size_believed(const struct caller *c, u64 size)
+{
+	u64 bump = atom_load_relaxed(&caller_header(c)->heap.bump);
+
+	return bump >= HEAP_OFF && bump <= HEAP_END && size <= bump - HEAP_OFF;
+}
+
 /* What to say of a count of which n were found to be there: the rest may not
  * be, so whoever makes space for all and asks again makes it in steps. */
 static inline u64 count_believed(u64 count, u64 n)

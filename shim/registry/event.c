@@ -2,12 +2,12 @@
 /*
  * The event ring; see event.h.
  */
+#include <linux/prctl.h>
 #include "registry/event.h"
-
-#define PR_GET_NAME 16
 
 void (*event_log)(struct caller *c, u64 from, u64 to);
 
+/* Taken out first: a log that raises an event of its own begins a new range. */
 void event_log_now(struct caller *c)
 {
 	u64 from = c->log_from, to = c->log_to;
@@ -61,7 +61,13 @@ static struct event *limit_place(const struct region *r)
 	return oldest;
 }
 
-/* asker NULL: this thread. */
+/*
+ * asker NULL: this thread. A place is rewritten while others read it without a
+ * lock. Each store is a release, so that none is seen before seq = 0 is: a
+ * reader who copied a field of the new event finds another seq behind the copy
+ * and drops it (copy_event). The last store is the commit point; who dies
+ * before leaves seq 0, a place that nobody reads.
+ */
 static void write_event(struct caller *c, struct event *e, u64 seq,
 	const struct event *what, struct cred *asker)
 {
@@ -78,12 +84,16 @@ static void write_event(struct caller *c, struct event *e, u64 seq,
 	atom_store_release(&e->seq, seq);
 }
 
+/* In the ring, and events of limits besides in a few places of their own: a
+ * flood of other events does not push out why calls failed. */
 static void add(struct caller *c, enum event_code code, u64 arg0, u64 arg1,
 	u64 asked, struct cred *asker)
 {
 	const struct event what = {
 		.code = code, .arg = {arg0, arg1}, .asked = asked};
 	struct header *h = caller_header(c);
+	/* Who dies from here on leaves a number without an event: event_get
+	 * answers 0 for it, as for one that is still being written. */
 	u64 seq = atom_add(&h->event_seq, 1) + 1;
 	struct event *e = (struct event *)region_at(&c->region, EVENTS_OFF) +
 			  seq % N_EVENTS;
@@ -112,6 +122,9 @@ void event_add_asked(
 	add(c, code, arg0, arg1, asked, on_behalf_of(c));
 }
 
+/* The acquire pairs with the last store of write_event: the fields are whole.
+ * The fence keeps the copy before the second look, which tells whether a writer
+ * has begun meanwhile; 0 then. */
 static int copy_event(const struct event *e, u64 seq, struct event *ret)
 {
 	if (atom_load_acquire(&e->seq) != seq)
@@ -139,7 +152,8 @@ int event_get(const struct region *r, u64 seq, struct event *ret)
 
 	if (sys_readable(e, sizeof(*e)) && copy_event(e, seq, ret))
 		return 1;
-	/* Not one of those to come. */
+	/* Not one of those to come. The acquire pairs with the addition in
+	 * add(): a number that it has not reached was given to nobody. */
 	e = seq && seq <= atom_load_acquire(&h->event_seq) ? limits_readable(r)
 							   : NULL;
 	for (i = 0; e && i < N_LIMIT_EVENTS; i++)
@@ -148,6 +162,8 @@ int event_get(const struct region *r, u64 seq, struct event *ret)
 	return 0;
 }
 
+/* What the ring still has, and before that what only the limits' places
+ * have. */
 u64 event_next(const struct region *r, u64 after)
 {
 	const struct header *h = (const void *)r->base;
@@ -160,6 +176,7 @@ u64 event_next(const struct region *r, u64 after)
 		return after < last ? after + 1 : 0;
 	e = limits_readable(r);
 	for (i = 0; e && i < N_LIMIT_EVENTS; i++) {
+		/* Relaxed: only a candidate, whose copying looks again. */
 		at = atom_load_relaxed(&e[i].seq);
 		if (at > after && at < next)
 			next = at;
@@ -167,6 +184,8 @@ u64 event_next(const struct region *r, u64 after)
 	return next <= last ? next : 0;
 }
 
+/* Only against the last one: it keeps a process that repeats itself from
+ * filling the ring, and needs no memory of what was said. */
 void event_add_once(struct caller *c, enum event_code code, u64 arg0, u64 arg1)
 {
 	struct event last;

@@ -31,6 +31,8 @@ u64 event_next(const struct region *r, u64 after);
  * 0 if it is being written or was overwritten. */
 int event_get(const struct region *r, u64 seq, struct event *ret);
 
+/* Note an event of this process, now. Takes no lock. In a full file system it
+ * is lost. */
 void event_add(struct caller *c, enum event_code code, u64 arg0, u64 arg1);
 /* The same, unless the latest event says just that of the same process. */
 void event_add_once(struct caller *c, enum event_code code, u64 arg0, u64 arg1);

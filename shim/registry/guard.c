@@ -31,6 +31,9 @@ static void remember(uintptr_t *good, uintptr_t page)
 	good[page % 8] = page;
 }
 
+/* Not in the fast checks' range or table: refused outright, asked of the
+ * kernel, and then noted as stack if it lies above this frame within STACK_SPAN
+ * with no hole between, else as a page. */
 int guard_readable_slow(struct caller *c, const void *p, size_t len)
 {
 	uintptr_t at = (uintptr_t)p,

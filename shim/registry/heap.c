@@ -9,13 +9,12 @@
  *
  * Keeps INV_BLOCK, INV_LEAK, INV_USED, INV_BUMP (inspect/check.h).
  */
+#include <linux/mman.h>
 #include "registry/damage.h"
 #include "registry/heap.h"
 #include "registry/lock.h"
 #include "base/sys.h"
 
-#define MADV_REMOVE 9
-#define MADV_POPULATE_WRITE 23
 #define SMALL_MAX 256u
 
 struct free_block {
@@ -94,7 +93,8 @@ static void punch(struct caller *c, u64 off, u64 block)
 		   ~(SYS_PAGE - 1);
 	u64 to = (off + block) & ~(SYS_PAGE - 1);
 
-	if (off >= HEAP_OFF && off < HEAP_END && from < to)
+	if (off >= HEAP_OFF && off < HEAP_END && block <= HEAP_END - off &&
+		from < to)
 		sys_call(__NR_madvise, region_at(&c->region, from), to - from,
 			MADV_REMOVE);
 }
@@ -104,6 +104,22 @@ static struct free_block *free_at(const struct caller *c, u64 off, u64 block)
 	return ref_leads_nowhere(off)
 		       ? NULL
 		       : region_span(&c->region, (struct ref){off}, block);
+}
+
+/* Both words once: others may store to them, and what they say reaches
+ * madvise(2) and loops over the block. */
+void *heap_ready(const struct caller *c, u64 *ret_size)
+{
+	const struct thread *th = own(c);
+	u64 off = atom_load_relaxed(&th->ready.off);
+	u64 block = atom_load_relaxed(&th->ready_size);
+	u64 bump = atom_load_relaxed(&caller_header(c)->heap.bump);
+
+	if (!off || block < HEAP_LARGE || heap_block_size(block) != block ||
+		bump > HEAP_END || off > bump || block > bump - off)
+		return NULL;
+	*ret_size = block;
+	return free_at(c, off, block);
 }
 
 /* No space: the pages that free blocks keep go. No journal: what they say of
@@ -119,15 +135,19 @@ static void drop_kept(struct caller *c)
 		block = heap_class_size(k);
 		if (block < HEAP_LARGE)
 			continue;
-		off = heap->free_head[k];
+		off = atom_load_relaxed(&heap->free_head[k]);
 		for (n = 0; n <= HEAP_KEEP / HEAP_LARGE; n++) {
 			b = free_at(c, off, block);
 			if (!b)
 				break;
+			/* The pages go before the word that says they are
+			 * there. Who dies between leaves a count too high and
+			 * no harm: before such a block is used its pages are
+			 * reserved, whatever `filled` says. */
 			if (b->filled)
 				punch(c, off, block);
 			atom_store_release(&b->filled, 0);
-			off = b->next;
+			off = atom_load_relaxed(&b->next);
 		}
 	}
 	atom_store_release(&heap->kept, 0);
@@ -155,12 +175,10 @@ static int reserve(struct caller *c, u64 off, u64 len)
 	return populate(c, off, len);
 }
 
-/* 1 if so many bytes can be taken from the bump pointer; 0 also where one of
- * the numbers is nonsense. */
-static int bump_ok(const struct heap *heap, u64 size)
+/* 1 if so many bytes can be taken from the bump pointer, which is at off; 0
+ * also where one of the numbers is nonsense. */
+static int bump_ok(u64 off, u64 reserved, u64 size)
 {
-	u64 off = heap->bump, reserved = heap->reserved;
-
 	return off >= HEAP_OFF && !(off & 63) && off <= HEAP_END &&
 	       size <= HEAP_END - off && reserved >= off &&
 	       reserved <= REGION_SIZE;
@@ -169,9 +187,10 @@ static int bump_ok(const struct heap *heap, u64 size)
 static int bump(struct caller *c, u64 size, u64 *ret_off)
 {
 	struct heap *heap = &caller_header(c)->heap;
-	u64 off = heap->bump, reserved = heap->reserved, end = off + size, to;
+	u64 off = atom_load_relaxed(&heap->bump), end = off + size, to;
+	u64 reserved = atom_load_relaxed(&heap->reserved);
 
-	if (!bump_ok(heap, size))
+	if (!bump_ok(off, reserved, size))
 		return -ENOMEM;
 	if (end > reserved) {
 		to = (end + HEAP_BATCH - 1) & ~(u64)(HEAP_BATCH - 1);
@@ -182,6 +201,8 @@ static int bump(struct caller *c, u64 size, u64 *ret_off)
 			if (reserve(c, reserved, to - reserved))
 				return -ENOMEM;
 		}
+		/* Not journaled: the pages are there, and stay so for the next
+		 * one if this operation is rolled back. */
 		atom_store_release(&heap->reserved,
 			(to + SYS_PAGE - 1) & ~(u64)(SYS_PAGE - 1));
 	}
@@ -195,12 +216,16 @@ static int bump(struct caller *c, u64 size, u64 *ret_off)
 static int bump_bare(struct caller *c, u64 block, u64 *ret_off)
 {
 	struct heap *heap = &caller_header(c)->heap;
-	u64 off = heap->bump, end = off + block;
+	u64 off = atom_load_relaxed(&heap->bump), end = off + block;
+	u64 reserved = atom_load_relaxed(&heap->reserved);
 
-	if (!bump_ok(heap, block) || reserve(c, off, 1) ||
+	if (!bump_ok(off, reserved, block) || reserve(c, off, 1) ||
 		reserve(c, end - 1, 1))
 		return -ENOMEM;
-	if (end > heap->reserved)
+	/* Journaled: pages within the block are not there yet. After a rollback
+	 * the bump pointer is before them again, and `reserved` must not say
+	 * that they need not be asked for. */
+	if (end > reserved)
 		journal_set64(c, &heap->reserved,
 			(end + SYS_PAGE - 1) & ~(SYS_PAGE - 1));
 	journal_set64(c, &heap->bump, end);
@@ -213,7 +238,7 @@ static int bump_bare(struct caller *c, u64 block, u64 *ret_off)
 static u64 pop(struct caller *c, int k, u64 block)
 {
 	struct heap *heap = &caller_header(c)->heap;
-	u64 off = heap->free_head[k];
+	u64 off = atom_load_relaxed(&heap->free_head[k]);
 	struct free_block *b = free_at(c, off, block);
 
 	if (!b)
@@ -238,13 +263,17 @@ int heap_alloc_locked(struct caller *c, u64 size, struct ref *ret)
 
 	if (k < 0)
 		return -ENOMEM;
-	if (unlikely(block >= HEAP_LARGE) && th->ready.off &&
-		th->ready_filled && th->ready_size == block) {
-		journal_set64(c, &ret->off, th->ready.off);
-		journal_set64(c, &th->ready.off, 0);
-		return 0;
+	if (unlikely(block >= HEAP_LARGE)) {
+		u64 ready;
+		void *b = heap_ready(c, &ready);
+
+		if (b && ready == block && th->ready_filled) {
+			journal_set64(c, &ret->off, region_off(&c->region, b));
+			journal_set64(c, &th->ready.off, 0);
+			return 0;
+		}
 	}
-	off = heap->free_head[k];
+	off = atom_load_relaxed(&heap->free_head[k]);
 	/* A list that leads nowhere is lost. */
 	if (unlikely(off && !free_at(c, off, block))) {
 		journal_set64(c, &heap->free_head[k], 0);
@@ -271,7 +300,7 @@ int heap_alloc_locked(struct caller *c, u64 size, struct ref *ret)
 static int give(struct caller *c, u64 size, struct ref *ref, int filled)
 {
 	struct heap *heap = &caller_header(c)->heap;
-	u64 block, off = ref->off;
+	u64 block, off = atom_load_relaxed(&ref->off);
 	int k = class_of(size, &block);
 	struct free_block *b = k < 0 ? NULL : free_at(c, off, block);
 
@@ -312,6 +341,8 @@ static int take_ready(struct caller *c, int k, u64 block)
 	u64 off;
 	int err = 0;
 
+	/* `ready` is 0: nobody reads these two. They are stored first, so that
+	 * whoever frees what a dead thread had ready knows the size. */
 	atom_store_release(&th->ready_size, block);
 	atom_store_release(&th->ready_filled, 0);
 	heap_acquire(c);
@@ -332,14 +363,22 @@ static int take_ready(struct caller *c, int k, u64 block)
 static int fill_ready(struct caller *c)
 {
 	struct thread *th = own(c);
-	int err = populate(c, th->ready.off, th->ready_size);
+	u64 block, off;
+	void *b = heap_ready(c, &block);
+	int err;
 
+	if (unlikely(!b))
+		return -ENOMEM;
+	off = region_off(&c->region, b);
+	err = populate(c, off, block);
 	if (unlikely(err && caller_header(c)->heap.kept)) {
 		heap_acquire(c);
 		drop_kept(c);
 		heap_release(c);
-		err = populate(c, th->ready.off, th->ready_size);
+		err = populate(c, off, block);
 	}
+	/* After the pages: heap_alloc_locked takes the block by this word, and
+	 * what it hands out is written to without another look. */
 	if (!err)
 		atom_store_release(&th->ready_filled, 1);
 	return err;
@@ -377,6 +416,8 @@ int heap_leave(struct caller *c, u64 size, struct ref *ref)
 	if (class_of(size, &block) < 0 || block < HEAP_LARGE || th->ready.off ||
 		!free_at(c, ref->off, block))
 		return 0;
+	/* Outside the journal, for they count only while `ready` is not 0:
+	 * after a rollback it is 0 again. */
 	atom_store_release(&th->ready_size, block);
 	atom_store_release(&th->ready_filled, 1);
 	journal_set64(c, &th->ready.off, ref->off);
@@ -387,21 +428,31 @@ int heap_leave(struct caller *c, u64 size, struct ref *ref)
 void heap_settle(struct caller *c)
 {
 	struct thread *th = own(c);
-	u64 block = th->ready_size;
+	u64 block, kept;
+	void *b;
 	int keep;
 
 	if (!th->ready.off)
 		return;
 	section_begin(c);
-	keep = th->ready_filled &&
-	       caller_header(c)->heap.kept + block <= HEAP_KEEP;
-	if (!keep)
-		punch(c, th->ready.off, block);
-	heap_acquire(c);
-	/* Of several at once all may have found space: kept is about right. */
-	give(c, block, &th->ready, keep);
-	journal_commit(c);
-	heap_release(c);
+	b = heap_ready(c, &block);
+	if (likely(b != NULL)) {
+		kept = atom_load_relaxed(&caller_header(c)->heap.kept);
+		keep = th->ready_filled && kept <= HEAP_KEEP &&
+		       block <= HEAP_KEEP - kept;
+		if (!keep)
+			punch(c, region_off(&c->region, b), block);
+		heap_acquire(c);
+		/* Of several at once all may have found space: kept is about
+		 * right. */
+		give(c, block, &th->ready, keep);
+		journal_commit(c);
+		heap_release(c);
+	}
+	/* Of a damaged record: no block, or one that cannot be given back. It
+	 * is lost, and does not stand in the way of the next. */
+	if (unlikely(th->ready.off))
+		atom_store_release(&th->ready.off, 0);
 	section_end(c);
 }
 

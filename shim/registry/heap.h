@@ -58,6 +58,9 @@ void heap_free_at(struct caller *c, u64 size, struct ref *ref);
 int heap_prepare(struct caller *c, u64 size);
 int heap_leave(struct caller *c, u64 size, struct ref *ref);
 void heap_settle(struct caller *c);
+/* That block, and its size; NULL if there is none, or if what the record says
+ * is no block that was ever handed out. */
+void *heap_ready(const struct caller *c, u64 *ret_size);
 /* The same, and its pages go in any case: heap_settle keeps some for the next
  * one that needs a block. */
 void heap_settle_bare(struct caller *c);

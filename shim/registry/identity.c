@@ -7,7 +7,6 @@
 #include "base/str.h"
 #include "registry/identity.h"
 
-#define NR_PIDFD_OPEN 434
 #define PIDFD_THREAD 0200 /* O_EXCL: any thread, Linux 6.9 */
 #define PIDFD_GET_PID_NAMESPACE 0xff05
 
@@ -42,7 +41,7 @@ static u64 birth_by_inode(u32 number)
 
 	if (__atomic_load_n(&pidfs, __ATOMIC_RELAXED) == PIDFS_MISSING)
 		return 0;
-	fd = sys_call(NR_PIDFD_OPEN, number, PIDFD_THREAD);
+	fd = sys_call(__NR_pidfd_open, number, PIDFD_THREAD);
 	/* An older kernel does not know the flag, or the call; a filter may
 	 * refuse it. */
 	if (fd == -EINVAL || fd == -ENOSYS || fd == -EPERM)
@@ -80,6 +79,9 @@ static u64 inode_of(long fd)
 	return sys_call(__NR_fstat, fd, &st) ? 0 : st.ino;
 }
 
+/* By a pidfd of our own: two answers for one open, the inode of the pid
+ * namespace and, since the pidfd is there, our own birth for the first
+ * claim. */
 u64 identity_namespace(void)
 {
 	u32 pid = sys_getpid();
@@ -88,7 +90,7 @@ u64 identity_namespace(void)
 
 	if (__atomic_load_n(&pidfs, __ATOMIC_RELAXED) == PIDFS_MISSING)
 		return 0;
-	fd = sys_call(NR_PIDFD_OPEN, pid, PIDFD_THREAD);
+	fd = sys_call(__NR_pidfd_open, pid, PIDFD_THREAD);
 	if (fd < 0)
 		return 0;
 	ns = sys_call(__NR_ioctl, fd, PIDFD_GET_PID_NAMESPACE, 0);
@@ -106,6 +108,8 @@ u64 identity_namespace(void)
 	return found;
 }
 
+/* The inode where the kernel has one and a descriptor is free, else the start
+ * time in ticks; which of the two it is can be told (BIRTH_INODE). */
 u64 identity_birth(u32 number)
 {
 	u64 birth;
@@ -163,6 +167,9 @@ static int all_end(u32 pid, const struct sys_process *leader)
 	       (leader->n_threads <= 1 || (none_runs(pid) && none_runs(pid)));
 }
 
+/* ESRCH is the only answer that needs no second: a pid that exists may be a
+ * zombie (all its threads end, and its leader is not fetched), or somebody
+ * else. */
 int identity_process_gone(u32 pid, u64 birth, int hint)
 {
 	struct sys_process p;

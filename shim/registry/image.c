@@ -7,8 +7,6 @@
 #include "base/file.h"
 #include "registry/image.h"
 
-#define O_FLAGS 02404000 /* O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK */
-
 /* Where the bytes begin, and how many numbers a task has. */
 #define IMAGE_BASE (1ULL << 62)
 #define IMAGE_TASK_BITS 16
@@ -42,7 +40,8 @@ static long open_registry(const struct caller *c)
 
 	if (!c->region.path[0])
 		return -ENOENT;
-	fd = sys_call(__NR_open, c->region.path, O_FLAGS, 0);
+	fd = sys_call(__NR_open, c->region.path,
+		O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (fd >= 0 &&
 		(sys_call(__NR_fstat, fd, &st) || st.ino != c->region.ino ||
 			st.dev != c->region.dev)) {
@@ -60,6 +59,8 @@ static void drop(char **page)
 	*page = NULL;
 }
 
+/* own.generation is another: no lock was made here since the fork, so the page
+ * is the parent's, too, and goes with what that had inherited. */
 void image_leave_slow(u32 generation)
 {
 	drop(&own.inherited);
@@ -83,6 +84,9 @@ static char *lock_and_map(const struct caller *c, u64 image)
 	return (unsigned long)page > -4096UL ? NULL : page;
 }
 
+/* The new lock is held before task.image names it, and what the task had named
+ * before stays mapped until image_leave: so whoever reads either number finds
+ * it held. Who dies in between has mapped a page that nobody asks for. */
 void image_make(struct caller *c)
 {
 	u64 serial = (u64)atom_add(&caller_header(c)->stamp, 1);
@@ -102,6 +106,9 @@ void image_make(struct caller *c)
 	own.generation = c->generation;
 }
 
+/* F_OFD_GETLK for a write lock: who holds the byte for reading is in the way.
+ * What cannot be asked (no file, no descriptor) counts as held: nothing is
+ * taken from a process that may be there. */
 int image_held(const struct caller *c, u64 image)
 {
 	struct file_lock lock = {

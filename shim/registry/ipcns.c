@@ -2,16 +2,13 @@
 /*
  * The registries of IPC namespaces as files; see ipcns.h.
  */
+#include <linux/fcntl.h>
 #include "base/file.h"
 #include "base/statfs.h"
 #include "base/sys.h"
 #include "registry/ipcns.h"
 
-#define O_CLOEXEC 02000000
-/* O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC */
-#define O_MAKE (02 | 0100 | 0200 | 0400000 | O_CLOEXEC)
-#define FILE_TYPE 0170000u
-#define FILE_REGULAR 0100000u
+#define O_MAKE (O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
 #define NS_GET_ID 0x8008b70dUL
 #define MODE_BITS 0666u
 #define DEFAULT_MODE 0600u
@@ -22,6 +19,8 @@
 #define SHMALL_DEFAULT (~0ULL - (1ULL << 24))
 #define MARKS (1ULL << 32) /* the values below it */
 
+/* The number that is never given again in a boot (Linux 6.18), or the inode's,
+ * which may be. */
 int ipcns_number(const char *link, u64 *ret)
 {
 	long fd = sys_call(__NR_open, link, O_CLOEXEC, 0), err;
@@ -64,6 +63,8 @@ static struct file_stat stat_of(const char *path)
 
 /* ---- the mark ---- */
 
+/* Below the default, and told by the file: another file in its place (the name
+ * was used again) has another mark. */
 static u64 mark_of(const struct file_stat *st)
 {
 	u64 hash = (st->ino ^ st->dev << 40) * 0x9e3779b97f4a7c15ULL;
@@ -88,7 +89,8 @@ static int mark(const struct file_stat *st)
 	char text[24];
 	size_t n = str_add_u64(text, sizeof(text), 0, mark_of(st));
 	struct sys_statfs fs;
-	long fd = sys_call(__NR_open, SHMALL, 01 | O_CLOEXEC, 0), done = -1;
+	long fd = sys_call(__NR_open, SHMALL, O_WRONLY | O_CLOEXEC, 0),
+	     done = -1;
 
 	if (fd < 0)
 		return 0;
@@ -112,6 +114,9 @@ static u64 read_shmall(void)
 	return v;
 }
 
+/* The file is marked, and this thread's namespace does not have that mark: it
+ * is an ended namespace's of the same number. A limit that an administrator has
+ * set is no mark, and then the number alone decides. */
 static int is_another(const struct file_stat *st)
 {
 	u64 shmall;
@@ -180,6 +185,10 @@ static u32 dir_mode(const struct file_stat *base)
 	       (base->mode & 02 ? 03 : 0);
 }
 
+/* An empty file, which the first caller in the namespace makes a registry. What
+ * an ended namespace of that number left is unlinked first; who still has it
+ * mapped keeps it. The sticky bit comes with the mode, the last step: without
+ * it the file counts as unmarked. */
 int ipcns_make(const char *path, u64 number)
 {
 	char name[IPCNS_PATH_SIZE(path)];

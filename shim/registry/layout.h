@@ -39,7 +39,7 @@
 #include "registry/layout_queue.h"
 
 #define LAYOUT_MAGIC 0x7466696c63706900ULL /* "\0ipclift" */
-#define LAYOUT_VERSION 24u
+#define LAYOUT_VERSION 25u
 
 /*
  * struct sem: one semaphore, one cache line; of a set of one only the first
@@ -149,6 +149,11 @@ struct undo {
 	/* A walk over the set's records needs nothing from here on. */
 	u64 stamp; /* task.use_seq at the last use */
 	s64 since; /* when an adj last left 0: a hint, one store */
+	/* Of the first in undo_active: which records are in that list. A number
+	 * that was never used, from whoever changes a list that is long
+	 * afterwards (sem/holders.h), before he commits; one store. What it
+	 * says of one that is not the first means nothing. */
+	u64 active_stamp;
 	u32 n_sems;
 	u32 cap; /* space in adj[] */
 	s16 adj[];

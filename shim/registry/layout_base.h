@@ -175,6 +175,7 @@ struct limits {
  * lifeline   owner, kernel    -     yes              OWNER_DIED; or what it was,
  *                                                    if the kernel could not
  *                                                    walk the owner's list
+ * exec_used  owner            -     yes              1 is right
  * life_tid.. owner            -     if life != 0     another thread's, for the
  *                                                    moment until the winner of
  *                                                    `life` has stored its own
@@ -211,8 +212,8 @@ struct task {
 		};
 		u64 claim; /* both, for one compare-and-swap */
 	};
-	u64 start; /* birth of pid (identity.h) */
-	u32 life_pad0;
+	u64 start;     /* birth of pid (identity.h) */
+	u32 exec_used; /* 0: exec_life is not linked; 1: it may be */
 	u32 life_type; /* musl's walk reads the words around the lifeline */
 	/* The lifeline: linked on the robust list of one thread for good. */
 	u32 life; /* tid | WAITERS while linked; OWNER_DIED once it fired, or
@@ -401,7 +402,7 @@ struct msg_blocks {
 /*
  * struct thread: one a thread that ever took a lock. Index 0 is never used.
  * field     written by            lock      read without  a crash leaves
- * tid       claimer, reaper       CAS       acquire       the dead one's, which
+ * tid       claimer, reaper       CAS       acquire       the last one's, which
  *                                                         the next claimer takes
  * task..    claimer               -         if tid is     rewritten by the next
  * birth                                     that one

@@ -63,6 +63,8 @@ static struct thread *owner_record(
 	return thread_of(c, tid);
 }
 
+/* `boost` is ours by FUTEX_LOCK_PI, or names us: 0, or, if others wait for it,
+ * the kernel gives it to the first of them, who looks at the lock again. */
 static void boost_give_up(const struct caller *c, u32 *boost)
 {
 	u32 seen = c->tid;
@@ -114,6 +116,9 @@ static void boost_end(const struct caller *c)
 		boost_give_up(c, boost);
 }
 
+/* Until the word is not `seen` any more, a wake-up, or the backstop
+ * (-ETIMEDOUT). Where nobody can be boosted (no record, no priority inheritance
+ * in this kernel) on the word itself. */
 static int sleep_for(struct caller *c, struct lock *lock, u32 seen, int boosts)
 {
 	int err = -ENOSYS;
@@ -194,6 +199,10 @@ static u32 acquire_contended(struct caller *c, struct lock *lock, u32 seen)
 	}
 }
 
+/* A reader without the lock has seen a change under way. An owner that died has
+ * left it so for good: the reader takes what it got, as it does after PEEKS.
+ * Only an onlooker, which queues for the lock last of all, sleeps between its
+ * looks and tries for longer. */
 int lock_peek_again(struct caller *c, const struct lock *lock, u32 tries)
 {
 	const struct sys_timespec nap = {0, PEEK_SLEEP_NS};
@@ -210,6 +219,8 @@ int lock_peek_again(struct caller *c, const struct lock *lock, u32 tries)
 	return 1;
 }
 
+/* Profiles stand in the order of the locks in the file: those of the header,
+ * then one a task, then one a slot of each facility. */
 struct lock_profile *lock_profile(
 	const struct region *region, const struct lock *lock)
 {
@@ -228,22 +239,6 @@ struct lock_profile *lock_profile(
 	return &all[(u64)f * IDX_MAX +
 		    region_slot_idx(region, f,
 			    (const struct slot *)(const void *)lock)];
-}
-
-enum lock_rank lock_rank(const struct region *region, const struct lock *lock)
-{
-	const struct header *h = region_header(region);
-	u64 off = region_off(region, lock);
-
-	if (off >= THREADS_OFF)
-		return RANK_OBJECT;
-	if (off >= TASKS_OFF)
-		return RANK_TASK;
-	if (lock == &h->heap.lock)
-		return RANK_HEAP;
-	if (lock == &h->repair_lock.lock)
-		return RANK_REPAIR;
-	return lock == &h->control_lock.lock ? RANK_CONTROL : RANK_FACILITY;
 }
 
 /* NULL if the file system has no space for it: then it is not noted. */
@@ -265,6 +260,7 @@ static __attribute__((noinline)) void profile_begin(
 		p->taken_ns = sys_monotonic_ns();
 }
 
+/* taken_ns 0: profiling began, or its page came, in the middle of this hold. */
 static __attribute__((noinline)) void profile_end(
 	struct caller *c, const struct lock *lock)
 {
@@ -281,13 +277,34 @@ static __attribute__((noinline)) void profile_end(
 }
 
 #if defined(IPCLIFT_CRASH) || defined(IPCLIFT_LOCK_ORDER)
+/* By its place in the file, which tells what a lock belongs to. */
+static enum lock_rank rank_of(
+	const struct region *region, const struct lock *lock)
+{
+	const struct header *h = region_header(region);
+	u64 off = region_off(region, lock);
+
+	if (off >= THREADS_OFF)
+		return RANK_OBJECT;
+	if (off >= TASKS_OFF)
+		return RANK_TASK;
+	if (lock == &h->heap.lock)
+		return RANK_HEAP;
+	if (lock == &h->repair_lock.lock)
+		return RANK_REPAIR;
+	return lock == &h->control_lock.lock ? RANK_CONTROL : RANK_FACILITY;
+}
+
+/* Outer before inner; two of one rank only of tasks (lock.h). A wrong order
+ * would be a deadlock that few schedules show, so a debug build stops at
+ * once. */
 static void check_order(const struct caller *c, const struct lock *lock)
 {
-	enum lock_rank rank = lock_rank(&c->region, lock), outer;
+	enum lock_rank rank = rank_of(&c->region, lock), outer;
 
 	if (!c->n_held)
 		return;
-	outer = lock_rank(&c->region, c->held[c->n_held - 1]);
+	outer = rank_of(&c->region, c->held[c->n_held - 1]);
 	if (c->n_held >= MAX_HELD || outer > rank ||
 		(outer == rank && rank != RANK_TASK))
 		__builtin_trap();
@@ -343,6 +360,8 @@ static void recover_journal(
 	lock_release(c, &h->repair_lock.lock);
 }
 
+/* lock->journal is stored by each owner right after it has listed the lock
+ * (acquired): with the lock ours nobody else stores to it. */
 static __attribute__((noinline)) void recover_lock(
 	struct caller *c, struct lock *lock)
 {
@@ -406,6 +425,13 @@ HOT static inline void begin_taking(struct caller *c, u32 n)
 		robust_push(c, &c->held[n - 1]->word);
 }
 
+/*
+ * Robust at each step: the word is pending before it is ours, so a death
+ * between the compare-and-swap and anything else is marked by the kernel; it
+ * stays the pending entry until the next lock is taken, which moves it to the
+ * list. If the application has an entry pending (it is inside its own robust
+ * mutex, in a handler of ours), that stays and ours goes on the list at once.
+ */
 HOT int lock_acquire(struct caller *c, struct lock *lock)
 {
 	u32 n = c->n_held, seen = 0;
@@ -474,6 +500,14 @@ static __attribute__((noinline)) void release_beside(
 	released(c, n);
 }
 
+/*
+ * First out of the journal's list, then the word. In the other order the next
+ * owner could take it and die before it has stored its name in lock->journal:
+ * who recovers that would find ours, with the lock listed and perhaps the
+ * entries of another operation. Who dies in between holds a lock that no
+ * journal lists: nothing is rolled back. With the last lock given up `released`
+ * wakes whom we have granted something.
+ */
 HOT void lock_release(struct caller *c, struct lock *lock)
 {
 	u32 n = c->n_held - 1, seen = c->tid;
@@ -490,11 +524,12 @@ HOT void lock_release(struct caller *c, struct lock *lock)
 	released(c, n);
 }
 
+/* lock_try's: no spinning, and no WAITERS bit of our own; that of others stays,
+ * for it says that they may sleep on the word. */
 static int take_free(struct caller *c, struct lock *lock, u32 *seen)
 {
 	while (!(*seen & SYS_TID_MASK))
-		if (atom_cas(&lock->word, seen,
-			    c->tid | (*seen & SYS_WAITERS)))
+		if (atom_cas(&lock->word, seen, c->tid | (*seen & SYS_WAITERS)))
 			return 1;
 	return 0;
 }
@@ -520,6 +555,9 @@ int lock_try(struct caller *c, struct lock *lock)
 	return 0;
 }
 
+/* As if we had died with it: whoever takes the word repairs the object. By an
+ * exchange, for WAITERS may have come since; and one sleeper is woken, as the
+ * kernel would do it. */
 void lock_pass_on(struct caller *c, struct lock *lock)
 {
 	u32 n = c->n_held - 1;
@@ -536,6 +574,9 @@ void lock_pass_on(struct caller *c, struct lock *lock)
 	released(c, n);
 }
 
+/* OWNER_DIED without a journal (0) is a pause: the next owner has nothing to
+ * roll back, and the object's repair goes on with the pass. The section goes
+ * on, so let_go and not released: what was granted is not flushed here. */
 int lock_pause(struct caller *c, struct lock *lock)
 {
 	u32 n = c->n_held - 1, seen = c->tid;

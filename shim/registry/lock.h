@@ -38,10 +38,10 @@
  *
  * Real-time threads, and whoever waits with a lock held (somebody may have
  * boosted it to his priority), do not sleep on the word but in FUTEX_LOCK_PI on
- * `boost` of the owner's thread record, which lends the owner their priority:
- * an owner that was preempted by ordinary threads goes on at once. Both kinds
- * of sleeper cannot share a word, and handing the lock itself over would make a
- * convoy of every contended lock. States of boost:
+ * `boost` of the owner's thread record, which raises the owner to their
+ * priority: an owner that was preempted by ordinary threads goes on at once.
+ * Both kinds of sleeper cannot share a word, and handing the lock itself over
+ * would make a convoy of every contended lock. States of boost:
  *   0                the thread is not waited for so
  *   tid [| WAITERS]  of the thread itself: stored by a waiter who has seen it
  *                    own a lock, WAITERS by the kernel. The owner gives it up
@@ -69,7 +69,6 @@ enum lock_rank {
 	RANK_HEAP,
 	RANK_REPAIR,
 };
-enum lock_rank lock_rank(const struct region *region, const struct lock *lock);
 
 /*
  * Take the lock; sleeps if it is held. The caller must be enrolled. Begins a

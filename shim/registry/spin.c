@@ -29,6 +29,7 @@ int spin_pays(u16 hint)
 	return SCORE(hint) >= SCORE_GOOD;
 }
 
+/* At score 0 the hint's count says how many waits go by without a look. */
 int spin_begin(struct spin *s, u16 hint)
 {
 	if (s->result != SPIN_NONE)
@@ -50,6 +51,8 @@ void spin_resume(struct spin *s)
 	s->last = arch_cycles();
 }
 
+/* A pause that took as long as a time slice was one: somebody else wants the
+ * CPU, perhaps the very one who is waited for. */
 int spin_on(struct spin *s)
 {
 	u64 now;
@@ -73,6 +76,9 @@ void spin_found(struct spin *s)
 	s->result = SPIN_FOUND;
 }
 
+/* Under the object's lock, since two threads that note at once would lose one;
+ * the readers take any value. At score 0 the rest until the next look is
+ * doubled. */
 void spin_note(u16 *hint, enum spin_result result)
 {
 	u32 old = atom_load_relaxed(hint), score = SCORE(old);

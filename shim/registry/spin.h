@@ -11,8 +11,8 @@
  * Whether a look pays is a property of the object, not of a thread: it pays
  * only where the answer comes soon. So a hint of 16 bits in the object says
  *
- *   score    0..15  looks that found something lately, less those without success; while
- *                   it is not 0 every wait looks first
+ *   score    0..15  looks that found something lately, less those without
+ *                   success; while it is not 0 every wait looks first
  *   backoff  0..15  at score 0: how rare looks are
  *   count    0..255 at score 0: waits that go by until the next look
  *

@@ -25,7 +25,7 @@
 #include "registry/image.h"
 #include "registry/journal/reserve.h"
 #include "registry/lock.h"
-#include "registry/mapped.h"
+#include "registry/region/mapped.h"
 #include "registry/wait.h"
 
 extern int pthread_mutexattr_init(void *) __attribute__((weak));
@@ -95,7 +95,7 @@ static void find_list(struct caller *c)
 	long err = sys_get_robust_list(&head);
 
 	/* Not a vfork child: what its libc remembers of it is its parent's. */
-	if (!err && !head && c->new_image) {
+	if (!err && !head && c->image_found) {
 		force_libc_list();
 		sys_get_robust_list(&head);
 		/* Only now: a new thread holds no mutex, but a fork child's
@@ -121,6 +121,9 @@ static void find_list(struct caller *c)
 	c->robust = head;
 }
 
+/* What a thread's caller holds of who it is, from the kernel: at its first
+ * call, and again in a fork child, whose copy says what its parent was. Nothing
+ * in the registry is touched: that is caller_enroll's. */
 void caller_refresh(struct caller *c)
 {
 	/* A fork child has the memory that its parent had. */
@@ -155,6 +158,7 @@ static int claim_alive(const struct task *t, u64 claim)
 	return !(claim >> 32) || identity_same(identity_birth(pid), t->start);
 }
 
+/* NULL at the end of a list, or where a damaged one leads out of the heap. */
 static struct shm_attach *attach_at(const struct caller *c, struct ref ref)
 {
 	return region_span(&c->region, ref, sizeof(struct shm_attach));
@@ -233,7 +237,7 @@ void task_learn_stack(u32 pid)
 		__atomic_store_n(&known_stack, p.stack, __ATOMIC_RELAXED);
 }
 
-static u64 own_stack(const struct caller *c)
+u64 task_own_stack(const struct caller *c)
 {
 	task_learn_stack(c->pid);
 	return atom_load_relaxed(&known_stack);
@@ -250,6 +254,12 @@ static void note_page(struct caller *c, u32 idx)
 		atom_or(&h->task_pages[page / 64], bit);
 }
 
+/*
+ * The commit point is the compare-and-swap of `claim`, from 0 or from an exited
+ * process's to our pid with state 0 (being made). Who dies behind it leaves a
+ * claim without a birth, which claim_alive asks for by pid alone; the next one
+ * takes it over in the same way.
+ */
 int task_take(struct caller *c, u32 idx)
 {
 	struct task *t = region_task(&c->region, idx);
@@ -267,6 +277,8 @@ int task_take(struct caller *c, u32 idx)
 	       task_inherit(c, t, claim);
 }
 
+/* What the last owner left goes, field by field; nobody acts on it before
+ * `state`, the last store. */
 static int task_try(struct caller *c, u32 idx, u64 start)
 {
 	struct task *t = region_task(&c->region, idx);
@@ -282,11 +294,13 @@ static int task_try(struct caller *c, u32 idx, u64 start)
 	atom_store_release(&t->image, 0);
 	atom_store_release(&t->asked_ns, sys_monotonic_ns());
 	atom_store_release(&t->state, TASK_LIVE);
-	if (c->new_image)
-		__atomic_store_n(c->new_image, 0, __ATOMIC_RELEASE);
+	if (c->image_found)
+		__atomic_store_n(c->image_found, 1, __ATOMIC_RELEASE);
 	c->task = idx;
 	return 1;
 }
+
+u32 task_next_image;
 
 /*
  * The first claim of a program image starts an epoch: what was attached before
@@ -297,14 +311,15 @@ static void begin_image(struct caller *c, struct task *t)
 {
 	u32 life = atom_load_acquire(&t->life);
 
-	if (!c->new_image || !*c->new_image)
+	if (!c->image_found || *c->image_found)
 		return;
+	atom_store_release(&task_next_image, c->pid);
 	atom_store_release(&t->epoch, t->epoch + 1);
-	atom_store_release(&t->mm, life ? own_stack(c) : 0);
+	atom_store_release(&t->mm, life ? task_own_stack(c) : 0);
 	if (life && !(life & SYS_OWNER_DIED))
 		atom_cas(&t->life, &life, SYS_OWNER_DIED | SYS_WAITERS);
 	atom_store_release(&t->exec_life, 0);
-	__atomic_store_n(c->new_image, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(c->image_found, 1, __ATOMIC_RELEASE);
 }
 
 /* The place for its pid is not free: it will stand in another one. */
@@ -432,8 +447,8 @@ static int task_claim_once(struct caller *c)
 	return err;
 }
 
-/* Nothing to roll back in its journal, in no queue, no living waker of it that
- * has not made its last store to the word. */
+/* Nothing to roll back in its journal, in no queue, and no waker's tid in its
+ * word: a waker that lives would still make its last store there. */
 static int nothing_under_way(const struct thread *th)
 {
 	return !atom_load_acquire(&th->journal.n) &&
@@ -475,6 +490,13 @@ static int waiter_settled(struct caller *c, const struct waiter *w)
 	return done;
 }
 
+/*
+ * The commit point is the compare-and-swap of `tid`, from 0 or an exited
+ * thread's to ours. From then on the record is ours, whatever stands in it: a
+ * journal without entries, whose array is adopted, and a waiter, which a
+ * rollback may still change until waiter_settled has had its object's lock
+ * once. If that says no, the tid of the exited one is stored again.
+ */
 static int thread_try(struct caller *c, u32 idx)
 {
 	struct thread *th = region_thread(&c->region, idx);
@@ -484,8 +506,9 @@ static int thread_try(struct caller *c, u32 idx)
 		return 0;
 	if (!atom_cas(&th->tid, &tid, c->tid))
 		return 0;
-	/* It was the dead one's, and who looks for us by our number, because we
-	 * have a lock, may come to this record. */
+	/* Still that of the last owner. Who looks for us by our tid, because we
+	 * hold a lock, may come to this record: 0 is an unknown birth, with
+	 * which only the tid is asked for (thread_gone). */
 	atom_store_release(&th->birth, 0);
 	c->thread = idx;
 	atom_store_release(&th->journal.n_locks, 0);
@@ -532,6 +555,9 @@ static void look_for_sleepers(struct caller *c)
 	}
 }
 
+/* First a few records of which one may be an exited thread's (RECLAIM_LOOKS),
+ * so that the table does not grow while threads come and go; then a new one;
+ * and where there is no space for that, any. */
 static int thread_claim(struct caller *c)
 {
 	struct header *h = caller_header(c);
@@ -563,6 +589,7 @@ static int thread_claim(struct caller *c)
 	return err;
 }
 
+/* In no queue: nobody else stores here. */
 static void waiter_reset(struct waiter *w)
 {
 	atom_store_release(&w->state, WAIT_IDLE);
@@ -570,7 +597,7 @@ static void waiter_reset(struct waiter *w)
 	atom_store_release(&w->alive, 0);
 }
 
-int task_borrow_record(struct caller *c, u32 idx)
+int task_adopt_record(struct caller *c, u32 idx)
 {
 	struct thread *th = region_thread(&c->region, idx);
 	u32 own = c->thread;
@@ -639,8 +666,9 @@ static int enroll(struct caller *c)
 
 	if (!err) {
 		th = region_thread(&c->region, c->thread);
-		/* The dead one's: it is not inside for who looks by its claim
-		 * then, nor are we. */
+		/* One claim more: whoever waits for the last owner to leave its
+		 * biased object, and knows it by its claim, sees that it has
+		 * ended; and we are not inside of one either. */
 		atom_store_release(&th->claims, th->claims + 1);
 		atom_store_release(&th->bias_at, 0);
 		atom_store_release(&th->bias_word, 0);
@@ -688,112 +716,9 @@ int caller_enroll_slow(struct caller *c)
 	return err;
 }
 
-/*
- * Both libcs keep the previous node's address 8 bytes before a node, and do
- * not expect one before the head itself in musl's case. Locks that are held are
- * first on the list meanwhile, and go again: the node is put behind them.
- */
-static void link_for_good(struct caller *c, u32 *word)
-{
-	void **node = robust_node(c, word);
-	void *head = c->robust;
-	void **at = (void **)&c->robust->next;
-	u32 i;
-
-	for (i = c->n_held; i--;)
-		if (*at == robust_node(c, &c->held[i]->word))
-			at = *at;
-
-	node[-1] = head;
-	node[0] = *at;
-	if (*at != head)
-		((void **)((uintptr_t)*at & ~1UL))[-1] = node;
-	__atomic_store_n(at, (void *)node, __ATOMIC_RELEASE);
-}
-
-/* The second word: behind the first in time, so before it in the list, where
- * the first one's mark is what lets the task be taken over. */
-static void link_for_exec(struct caller *c, struct task *t)
-{
-	if (c->tid == c->pid) {
-		atom_store_release(&t->exec_life, 0);
-		return;
-	}
-	atom_store_release(&t->exec_life, c->pid | SYS_WAITERS);
-	t->exec_type = t->life_type;
-	t->exec_waiters = 1;
-	crash_point();
-	link_for_good(c, &t->exec_life);
-}
-
-int task_lock_own(struct caller *c)
-{
-	int died;
-
-	section_begin(c);
-	died = lock_acquire(c, &task_own(c)->lock);
-	section_end(c);
-	return died;
-}
-
-/* No list, no lifeline: it counts as fired, so that everybody asks. */
-static void refuse_lifeline(struct caller *c, struct task *t, u32 life)
-{
-	if (life && !t->life_tid)
-		return;
-	atom_store_release(&t->life_tid, 0);
-	atom_store_release(&t->exec_life, 0);
-	if (atom_cas(&t->life, &life, SYS_OWNER_DIED))
-		event_add(c, EVENT_NO_LIFELINE, c->pid, 0);
-}
-
-/* The lifeline is pending between its claim and its link: whoever dies there
- * leaves it fired. */
-static void link_lifeline(struct caller *c)
-{
-	struct task *t = task_own(c);
-	u32 *held, life = atom_load_acquire(&t->life);
-
-	if (!c->n_held)
-		c->app_pending = c->robust->pending;
-	held = robust_held(c);
-	if (life && !(life & SYS_OWNER_DIED))
-		return;
-	/* Before anybody can see it fired. All threads store the same. */
-	if (t->mm <= 1)
-		atom_store_release(&t->mm, own_stack(c));
-	if (unlikely(c->robust_refused)) {
-		refuse_lifeline(c, t, life);
-		return;
-	}
-	if (held)
-		robust_push(c, held);
-	robust_pend(c, &t->life);
-	/* Of several threads one wins. */
-	if (atom_cas(&t->life, &life, c->tid | SYS_WAITERS)) {
-		atom_store_release(&t->life_birth, 0);
-		atom_store_release(&t->life_tid, c->tid);
-		atom_store_release(&t->life_birth,
-			region_thread(&c->region, c->thread)->birth);
-		t->life_type = 0x84; /* musl: robust, process-shared */
-		t->life_waiters = 1;
-		crash_point();
-		link_for_good(c, &t->life);
-		link_for_exec(c, t);
-	}
-	robust_pend(c, held);
-	if (held)
-		robust_pop(c, held);
-}
-
-/* A signal handler that forks would make it another's task. */
-void task_link_lifeline(struct caller *c)
-{
-	section_begin(c);
-	link_lifeline(c);
-	section_end(c);
-}
-
+/* By pid and birth, for the pid may be another's by now; `suspect` (its
+ * lifeline has fired, or it has none) is what makes the dearer question worth
+ * while. */
 int task_gone(const struct caller *c, const struct task *t)
 {
 	u64 claim = atom_load_acquire(&t->claim);
@@ -807,6 +732,9 @@ int task_gone(const struct caller *c, const struct task *t)
 	return identity_process_gone(pid, t->start, task_suspect(t));
 }
 
+/* A whole lifeline says that the process lives, unless the application has
+ * broken its robust list: so it is asked for all the same, once in TASK_LOOK_NS
+ * for all who look (asked_ns). */
 int task_look_slow(const struct caller *c, struct task *t, enum task_look look)
 {
 	u32 pid = atom_load_acquire(&t->pid);
@@ -872,10 +800,10 @@ void task_free_locked(struct caller *c, struct task *t)
 
 int task_may_be_read(const struct caller *c, u32 idx)
 {
-	/* An onlooker does not take the file's word for it. */
+	/* An onlooker does not take the file's word for it. A task lies within
+	 * a page. */
 	return region_task_noted(&c->region, idx) &&
-	       region_has(&c->region, region_task(&c->region, idx),
-		       sizeof(struct task));
+	       region_has_row(&c->region, region_task(&c->region, idx));
 }
 
 u32 task_next(const struct caller *c, u32 from)

@@ -32,6 +32,8 @@
 /* Have this process know where its stack starts (struct task's mm), and with it
  * its fork children, which need not ask. */
 void task_learn_stack(u32 pid);
+/* The same, and where it starts. */
+u64 task_own_stack(const struct caller *c);
 
 static inline struct task *task_own(const struct caller *c)
 {
@@ -45,12 +47,22 @@ int task_lock_own(struct caller *c);
 /* Make sure that the own lifeline is linked; call it before the first undo
  * record is made and whenever one is used: one load if it is. */
 void task_link_lifeline(struct caller *c);
+/* The pid of this process, if its task is of a program image before this one;
+ * else 0, or a parent's. */
+extern u32 task_next_image;
+
 /* 1 if the lifeline has fired: the process may be gone. */
 static inline int task_suspect(const struct task *t)
 {
 	return ((atom_load_acquire(&t->life) |
 			atom_load_acquire(&t->exec_life)) &
 		       SYS_OWNER_DIED) != 0;
+}
+/* 0 if neither has; reads one cache line. Not 0: task_suspect tells. */
+static inline u32 task_may_be_suspect(const struct task *t)
+{
+	return (atom_load_acquire(&t->life) & SYS_OWNER_DIED) |
+	       atom_load_acquire(&t->exec_used);
 }
 static inline void task_check_lifeline(struct caller *c)
 {
@@ -94,24 +106,26 @@ static inline int task_looked_lately(const struct task *t, u64 now)
 }
 
 /*
- * The record of a thread that is gone, made the caller's own for a moment, so
- * that what it holds can be given back: 1, or 0 if it is not to be had.
- * Return: free for anybody; the caller's own, which was `own`, is it again.
+ * Take over the record of a thread that has exited, for as long as it takes to
+ * give back what the record holds: 1 with c->thread = idx, or 0 if it cannot be
+ * taken over. Return: the record is free for anybody, and c->thread is `own`,
+ * the caller's own one, again.
  *
  * It is claimed as by a new thread: by compare-and-swap of its tid, once
- * nothing of the dead one is under way (no journal to be rolled back, in no
+ * nothing of the exited thread is under way (no journal to be rolled back, in no
  * queue, no waker's name in its word, and the lock of the object that it last
- * slept at was had, so that no waker's rollback comes to it any more). From
- * then on nobody else stores to it. What is freed is freed by its own journal
- * and under the heap's lock, in which that journal is named: if the borrower
- * dies there, the heap's next owner rolls it back, and until then the record,
- * which has the borrower's tid, is not to be had; after that it is that of a
- * dead thread again. The borrower's own record has nothing under way meanwhile.
+ * slept at was held once since, so that no waker's rollback comes to it any
+ * more). From then on only the caller stores to it. What is freed is freed by the
+ * record's own journal and under the heap's lock, which names that journal. If
+ * the caller dies there, the record has the caller's tid and an open journal, so
+ * it cannot be taken over until the heap's next owner has rolled that back; from
+ * then on it is the record of an exited thread again. In the caller's own record
+ * nothing is under way meanwhile.
  *
  * In a section, with no lock held and nothing reserved beyond what is so for
  * every operation; between the two nothing but freeing is allowed.
  */
-int task_borrow_record(struct caller *c, u32 idx);
+int task_adopt_record(struct caller *c, u32 idx);
 void task_return_record(struct caller *c, u32 own);
 
 /*

@@ -9,11 +9,13 @@
  * on one of our own registered for the time of the sleep; without rseq a
  * FUTEX_WAIT with a timeout gives EINTR in all cases but stop and continue.
  */
+#include <linux/prctl.h>
 #include "registry/wait.h"
 #include "registry/cancel.h"
 #include "registry/robust.h"
 #include "registry/spin.h"
 #include "registry/thread.h"
+#include "registry/yield.h"
 
 #define SETTLE_PAUSES 2000
 #define SETTLE_NS 1000000
@@ -21,13 +23,6 @@
  * how long one may take to end. Arbitrary. */
 #define GONE_LOOKS 50
 #define ENDING_LOOKS 500
-/* Yielding, in cycles: a sleep that took longer had a third process in between;
- * what one that did not earns; what is needed for a yield, and kept at most. A
- * slice lost to a third process is some millions. Arbitrary. */
-#define QUICK_CYCLES 50000
-#define QUICK_EARNS 64
-#define YIELD_NEEDS 2048
-#define YIELD_CREDIT 200000
 /* Without rseq every sleep has a timeout, which is what makes FUTEX_WAIT end
  * with EINTR; arbitrary, long enough to be no burden. */
 #define LONGEST_NS 1000000000ULL
@@ -58,12 +53,13 @@
  * its host, which costs more than is saved (0.25 ms: 12 us a hand-over on one
  * CPU instead of 5.3; without this sleep 6.7). */
 #define BRIEF_NS 5000000u
-#define NR_RSEQ 334
-#define PR_GET_TIMERSLACK 30
 
 static __thread struct sys_rseq own_rseq
 	__attribute__((tls_model("initial-exec")));
 
+/* Idle until it is queued: the record is reached by nobody. `alive` goes on the
+ * list before that, so whoever finds us queued can tell by it whether we
+ * live. */
 HOT void wait_begin(struct caller *c, struct waiter *w)
 {
 	atom_store_release(&w->word, 0);
@@ -77,6 +73,8 @@ static void tell_herd(struct waiter *w)
 	sys_futex_wake(&w->word, HERD_ALL);
 }
 
+/* Out of the queue already. State last: while it is not IDLE the record is not
+ * taken over without the object's lock (task.c, waiter_settled). */
 HOT void wait_end(struct caller *c, struct waiter *w)
 {
 	if (unlikely(atom_load_relaxed(&w->word) == WAIT_WORD_LOOK))
@@ -118,12 +116,15 @@ static __attribute__((noinline)) int is_stopped(
 	       (p.stopped || (p.traced && slept > TRACED_LONG));
 }
 
+/* Cheap questions first: only one whose word says that it sleeps, or is to wake
+ * and look (it cannot while it is stopped), and that has for a while, is asked
+ * for. */
 HOT int wait_stopped(struct caller *c, struct waiter *w)
 {
 	u32 word = c->crash_guard == w ? c->crash_guard_was
 				       : atom_load_relaxed(&w->word);
 
-	return word == SYS_WAITERS &&
+	return (word & SYS_WAITERS) &&
 	       slept_now() - atom_load_relaxed(&w->slept) > SLEPT_LONG &&
 	       unlikely(is_stopped(c, w));
 }
@@ -168,29 +169,37 @@ static void note_death(
 		sys_futex_wake(&w->word, 1);
 }
 
-/* dead: the name is surely of a dead one, if not of the one who has it now. */
-static void settle(const struct caller *c, struct waiter *w, int dead)
+static int settle_slice(struct waiter *w, u32 seen);
+
+/* dead: the name is surely of a dead one, if not of the one who has it now.
+ * ret_err: 0, or with what a signal interrupted this; NULL, not asked for. The
+ * word as it was found without a name. */
+static u32 settle(
+	const struct caller *c, struct waiter *w, int dead, int *ret_err)
 {
-	const struct sys_timespec slice = {0, SETTLE_NS};
 	u32 seen, i = 0, looks = 0;
+	int err;
 
 	while ((seen = atom_load_acquire(&w->word)) & SYS_TID_MASK) {
 		if (dead && (seen & SYS_TID_MASK) == c->tid)
-			return;
+			return seen;
 		if (i++ < SETTLE_PAUSES) {
 			arch_pause();
 			continue;
 		}
-		sys_futex_wait(&w->word, seen, &slice);
+		err = settle_slice(w, seen);
+		if (ret_err && (err == -EINTR || err == -ERESTART))
+			*ret_err = err;
 		note_death(c, w, seen, ++looks);
 		if (dead && looks >= 2 * ENDING_LOOKS)
 			atom_cas(&w->word, &seen, WAIT_WORD_LOOK);
 	}
+	return seen;
 }
 
 void wait_settle(const struct caller *c, struct waiter *w)
 {
-	settle(c, w, 0);
+	settle(c, w, 0, NULL);
 }
 
 /* Put our name on the word, so that our death wakes the sleeper. Another's name
@@ -198,7 +207,7 @@ void wait_settle(const struct caller *c, struct waiter *w)
 HOT static u32 oblige(struct caller *c, struct waiter *w)
 {
 	if (unlikely(atom_load_acquire(&w->word) & SYS_TID_MASK))
-		settle(c, w, 1);
+		settle(c, w, 1, NULL);
 	push_obligation(c, w);
 	return atom_xchg(&w->word, c->tid | SYS_WAITERS);
 }
@@ -472,7 +481,7 @@ HOT static void own_rseq_end(void)
 	if (!own_registered)
 		return;
 	own_registered = 0;
-	sys_call(NR_RSEQ, &own_rseq, 32, 1, ARCH_RSEQ_SIGNATURE);
+	sys_call(__NR_rseq, &own_rseq, 32, 1, ARCH_RSEQ_SIGNATURE);
 }
 
 void wait_interrupted(void)
@@ -487,7 +496,7 @@ HOT static volatile u64 *rseq_cs_begin(void)
 
 	if (area)
 		return &area->cs;
-	if (sys_call(NR_RSEQ, &own_rseq, 32, 0, ARCH_RSEQ_SIGNATURE))
+	if (sys_call(__NR_rseq, &own_rseq, 32, 0, ARCH_RSEQ_SIGNATURE))
 		return NULL;
 	own_registered = 1;
 	return &own_rseq.cs;
@@ -501,6 +510,18 @@ HOT static long sleep_call(
 	return arch_syscall6_intr(cs, nr, a, b, c, d, e);
 }
 
+/* A name stands in the word: until it changes, for SETTLE_NS at most. */
+static int settle_slice(struct waiter *w, u32 seen)
+{
+	const struct sys_timespec slice = {0, SETTLE_NS};
+	int err;
+
+	err = sleep_call(rseq_cs_begin(), __NR_futex, (long)&w->word,
+		SYS_FUTEX_WAIT, seen, (long)&slice, 0);
+	own_rseq_end();
+	return err;
+}
+
 /*
  * futex_waitv(2) is not to be had: a kernel before 5.16 says ENOSYS, and so do
  * the system call filters of older container engines, or EPERM. Once known it
@@ -508,6 +529,7 @@ HOT static long sleep_call(
  */
 static int no_waitv;
 
+/* Callers ask before they collect lifelines, which would be for nothing. */
 int wait_can_watch(void)
 {
 	return !no_waitv;
@@ -569,7 +591,7 @@ HOT static int futex_sleep(struct waiter *w, u64 until_ns,
 	i = watch->n + 1;
 	if (!until_ns)
 		limit = NULL;
-	err = sleep_call(cs, SYS_NR_FUTEX_WAITV, (long)v, i, 0, (long)limit, 1);
+	err = sleep_call(cs, __NR_futex_waitv, (long)v, i, 0, (long)limit, 1);
 	if (unlikely(waitv_denied(err)))
 		return futex_sleep(w, until_ns, NULL, cs);
 	return err;
@@ -600,6 +622,8 @@ HOT static u32 spin_for(struct caller *c, struct waiter *w, int yields)
 	return seen;
 }
 
+/* From 0 only: if a waker has stored meanwhile its word is the answer. `slept`
+ * is stored before, for wait_stopped reads it once it has seen WAITERS. */
 HOT static u32 announce(struct waiter *w)
 {
 	u32 seen = 0;
@@ -629,44 +653,8 @@ static __attribute__((noinline)) int early_look(
 	       announce(w) != SYS_WAITERS;
 }
 
-/*
- * With the partner on our CPU one sched_yield lets it run, grant and yield in
- * its turn: little more than half the price of two futex calls. But a third
- * process that is runnable may get a whole slice at a yield. So it is paid for:
- * a yield earns what it was faster than a sleep lately, or costs what it was
- * slower, a quick sleep earns a little, and without credit we sleep. What
- * yielding can lose is thereby a small part of what sleeping takes.
- */
-HOT static int yield_pays(const struct caller *c)
-{
-	return c->yield.credit > YIELD_NEEDS;
-}
-
-HOT static void earn(struct caller *c, s64 cycles)
-{
-	c->yield.credit += cycles;
-	if (c->yield.credit > YIELD_CREDIT)
-		c->yield.credit = YIELD_CREDIT;
-}
-
-HOT static void yield_once(struct caller *c, struct waiter *w)
-{
-	u64 start = arch_cycles();
-	s64 took;
-
-	sys_call(__NR_sched_yield);
-	took = arch_cycles() - start;
-	earn(c, (atom_load_acquire(&w->word) ? c->yield.usual : 0) - took);
-}
-
-HOT static void note_sleep(struct caller *c, u64 cycles)
-{
-	if (cycles > QUICK_CYCLES)
-		return;
-	c->yield.usual += ((s64)cycles - c->yield.usual) / 8;
-	earn(c, QUICK_EARNS);
-}
-
+/* Under the object's lock, so whether it is queued does not change. By
+ * compare-and-swap: only LOOK goes, not the name of a waker that died. */
 void wait_reclaim(struct waiter *w)
 {
 	u32 seen = WAIT_WORD_LOOK;
@@ -675,20 +663,65 @@ void wait_reclaim(struct waiter *w)
 	atom_cas(&w->word, &seen, w->state == WAIT_QUEUED ? 0 : WAIT_WORD_DONE);
 }
 
+/* The sleeper, out of its queue by its own hand: from here on only a dead
+ * waker's name can stand in the word, for which settle waits. */
 void wait_left(const struct caller *c, struct waiter *w)
 {
-	settle(c, w, 1);
+	if (settle(c, w, 1, NULL) == WAIT_WORD_LOOK)
+		tell_herd(w);
 	atom_store_release(&w->word, WAIT_WORD_DONE);
 }
 
-/* A handler forked: its child is in no queue. Should it have slept on the
- * parent's word all the same, that was woken in the parent's place. */
-static __attribute__((noinline)) int child_left(struct waiter *w)
+/*
+ * A handler has ended the sleep (caller.interrupt). If it forked and this is the
+ * child, that is in no queue, and the word is its parent's, or whose record that
+ * is by now, perhaps its own: so the word is not asked. Should the child have
+ * slept on it all the same, it was woken in another's place.
+ */
+static __attribute__((noinline)) int handler_came(
+	const struct caller *c, struct waiter *w)
 {
-	sys_futex_wake(&w->word, 1);
+	if (w != wait_own(c))
+		sys_futex_wake(&w->word, 1);
 	return 0;
 }
 
+/*
+ * The futex call has ended with err: is the word still as it was, so that err
+ * is the result? A waker's name may stand there for the moment of a crash guard
+ * that is taken back. An interrupt is told once: so its end is waited for, and
+ * the word that then stands there decides, not one that is read later. If that
+ * is LOOK the caller looks, and leaves if it is still queued (sleep_loop).
+ */
+HOT static int still_waiting(const struct caller *c, struct waiter *w, int err)
+{
+	if (err == -EINTR || err == -ERESTART)
+		return settle(c, w, 0, NULL) != WAIT_WORD_DONE;
+	return atom_load_acquire(&w->word) == SYS_WAITERS;
+}
+
+/* Before a sleep, with a name in the word: wait for its end. 1 if a signal came
+ * meanwhile, as ret_err says, and we were not granted. */
+static __attribute__((noinline)) int interrupted_before(
+	const struct caller *c, struct waiter *w, int *ret_err)
+{
+	*ret_err = 0;
+	return settle(c, w, 0, ret_err) != WAIT_WORD_DONE && *ret_err;
+}
+
+/* Stop and continue end semop, others begin anew. */
+static int interrupt_of(const struct waiter *w, int err)
+{
+	return err == -ERESTART && w->facility != FAC_MSG ? -EINTR : err;
+}
+
+/*
+ * One round: spin or announce, then one futex call, then look. -EAGAIN at the
+ * end of a slice: the caller takes the lock and looks whether something is
+ * pending that nobody told it. A `brief` first sleep watches the own word
+ * alone, since the watched ones tell late anyway (wait_watch.late), and
+ * futex_waitv costs more; they are slept on from the second one on.
+ */
 HOT int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 	u64 slice_ns, enum wait_look look, struct wait_watch *watch)
 {
@@ -700,11 +733,12 @@ HOT int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 	if (look == WAIT_LOOK_YIELD && yield_pays(c))
 		yield_once(c, w);
 	for (;;) {
-		if (unlikely(w != wait_own(c)))
-			return child_left(w);
+		if (unlikely(!c->interrupt))
+			return handler_came(c, w);
 		seen = atom_load_acquire(&w->word);
 		if (seen & SYS_TID_MASK) {
-			wait_settle(c, w);
+			if (interrupted_before(c, w, &err))
+				return interrupt_of(w, err);
 			continue;
 		}
 		if (seen == 0)
@@ -733,16 +767,13 @@ HOT int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 		if (brief)
 			watch->late = 0;
 		if (look == WAIT_LOOK_YIELD)
-			note_sleep(c, arch_cycles() - start);
-		if (atom_load_acquire(&w->word) != SYS_WAITERS)
+			yield_note_sleep(c, arch_cycles() - start);
+		if (unlikely(!c->interrupt) || !still_waiting(c, w, err))
 			continue;
 		if (err == 0 && early_look(c, w))
 			continue;
-		/* Stop and continue end semop, others begin anew. */
-		if (err == -ERESTART && w->facility != FAC_MSG)
-			err = -EINTR;
 		if (err == -EINTR || err == -ERESTART)
-			return err;
+			return interrupt_of(w, err);
 		if (deadline_ns && sys_monotonic_ns() >= deadline_ns)
 			return -ETIMEDOUT;
 		if (brief && err == -ETIMEDOUT)
@@ -770,7 +801,7 @@ static int restart_sleep(struct waiter *w, const struct sys_timespec *until,
 			SYS_WAITERS, 0, 0);
 	else
 		err = sleep_call(
-			cs, SYS_NR_FUTEX_WAITV, (long)&v, 1, 0, (long)until, 0);
+			cs, __NR_futex_waitv, (long)&v, 1, 0, (long)until, 0);
 	cancel_deny(scope);
 	own_rseq_end();
 	if (unlikely(waitv_denied(err))) {
@@ -818,23 +849,23 @@ static int restart_slice(struct waiter *w, const struct sys_timespec *deadline,
 }
 
 int wait_sleep_restart(struct caller *c, struct waiter *w,
-	const struct sys_timespec *deadline, u64 slice_ns, int spin,
+	const struct sys_timespec *deadline, u64 slice_ns, int armed,
 	struct cancel_scope *scope)
 {
 	u32 seen;
 	int err;
 
 	for (;;) {
-		if (unlikely(w != wait_own(c)))
-			return child_left(w);
+		if (unlikely(armed && !c->interrupt))
+			return handler_came(c, w);
 		seen = atom_load_acquire(&w->word);
 		if (seen & SYS_TID_MASK) {
-			wait_settle(c, w);
+			if (interrupted_before(c, w, &err))
+				return err;
 			continue;
 		}
 		if (seen == 0)
-			seen = spin_then_announce(c, w, spin);
-		spin = 0;
+			seen = announce(w);
 		if (seen == WAIT_WORD_DONE)
 			return 0;
 		if (seen & SYS_OWNER_DIED)
@@ -843,7 +874,9 @@ int wait_sleep_restart(struct caller *c, struct waiter *w,
 			continue;
 		atom_store_release(&w->slept, slept_now());
 		err = restart_slice(w, deadline, slice_ns, scope);
-		if (err && atom_load_acquire(&w->word) == SYS_WAITERS)
+		if (armed && unlikely(!c->interrupt))
+			continue;
+		if (err && still_waiting(c, w, err))
 			return err;
 	}
 }

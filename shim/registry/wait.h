@@ -30,8 +30,7 @@
  *                        queued, by compare-and-swap (wait_spurious_wake)
  *   tid           was    that waker, still under the lock; LOOK if there was
  *                        something to know meanwhile (wait_crash_guard_end), or
- *                        if it
- *                        is to be let go before the pass is done
+ *                        if it is to be let go before the pass is done
  *                        (wait_pause_begin)
  *   tid           DONE   that waker, once the grant is committed and the lock
  *                        released: its last store (wait_flush)
@@ -47,10 +46,10 @@
  * So a word with a tid is that waker's alone until its last store or its death,
  * and everybody else, the sleeper too, waits for that (wait_settle). While one
  * has the object's lock and the sleeper is queued, a tid that is not one's own
- * is of somebody dead whom the kernel has not come to yet: a living waker has
- * such a word only while it has the lock itself; what it keeps over a
+ * is of an exited thread whose list the kernel has not walked yet: a living
+ * waker has such a word only while it has the lock itself; what it keeps over a
  * lock_pause are words of those it has let through. To push the node again
- * would lead the kernel's walk of the dead one's list onto another list, and
+ * would lead the kernel's walk of that thread's list onto another list, and
  * what stands behind it there (lifeline, the application's robust mutexes)
  * would never be marked.
  *
@@ -174,9 +173,9 @@ static inline struct waiter *wait_first_alive(
 int wait_stopped(struct caller *c, struct waiter *w);
 
 /*
- * Promise w a wake-up: it is sent when the outermost lock is released, or by
- * the kernel if we die before. Call it under the object's lock before the
- * operation that sets w->state is committed.
+ * Take on the wake obligation for w: it is woken when the caller releases its
+ * outermost lock, or by the kernel if the caller dies before. Under the object's
+ * lock, before the operation that sets w->state is committed.
  */
 void wait_grant(struct caller *c, struct waiter *w);
 /*
@@ -238,8 +237,8 @@ enum wait_look {
  * No lock may be held.
  *   0            state and result are final
  *   -ETIMEDOUT   the deadline is past
- *   -EINTR       a signal arrived
- *   -ERESTART    (message queues) stopped and continued
+ *   -EINTR       a signal arrived; the word may be LOOK
+ *   -ERESTART    (message queues) stopped and continued; the same
  *   -EOWNERDEAD  the granting waker died: look under the lock
  *   -EAGAIN      a watched word changed or the slice is over: look again
  */
@@ -248,14 +247,15 @@ int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 
 /*
  * The same for calls that SA_RESTART restarts (mq_*): deadline is an absolute
- * CLOCK_REALTIME or NULL; slice_ns as wait_sleep's. The thread may be cancelled
+ * CLOCK_REALTIME or NULL; slice_ns as wait_sleep's. armed: caller.interrupt is
+ * set, as it always is in wait_sleep. The thread may be cancelled
  * in the sleep itself, and only there, if the scope was begun (cancel.h). -EINTR
  * means that a handler which our trampoline does not know ran and does not
  * restart; -ERESTART, that it does, or that the process was stopped and
  * continued.
  */
 int wait_sleep_restart(struct caller *c, struct waiter *w,
-	const struct sys_timespec *deadline, u64 slice_ns, int spin,
+	const struct sys_timespec *deadline, u64 slice_ns, int armed,
 	struct cancel_scope *scope);
 
 /* A signal handler of the application is about to run in the sleep, and may not

@@ -10,18 +10,29 @@ HOT int array_try(struct caller *c, struct semset *set, const struct array *a,
 {
 	struct sem *sems = sem_array(set), *sem;
 	int err = 0;
+	u32 i, first = 0;
 	s64 now;
-	u32 i;
 
 	for (i = 0; i < a->n; i++) {
+		/* A sleeper's are in the file, and may be damaged. */
 		const struct sop *op = &a->sops[i];
+		u32 num = atom_load_relaxed(&op->num);
 		s32 value;
 
-		sem = &sems[op->num];
+		if (unlikely(num >= a->n_sems)) {
+			err = -EIO;
+			break;
+		}
+		if (!i)
+			first = num;
+		sem = &sems[num];
 		value = SEM_VALUE(sem->lo);
 		err = sem_value_step(&value, op->op);
 		if (!err && (op->flg & SEM_FLG_UNDO))
-			err = undo_adjust(c, set, a->undo, op->num, op->op);
+			err = likely(a->undo != NULL)
+				      ? undo_adjust(
+						c, set, a->undo, num, op->op)
+				      : -EIO;
 		if (err)
 			break;
 		journal_set64(c, &sem->lo, lo_make(sem->lo, value, a->pid));
@@ -31,7 +42,7 @@ HOT int array_try(struct caller *c, struct semset *set, const struct array *a,
 		*ret_op = i;
 		return err;
 	}
-	sem = &sems[a->sops[0].num];
+	sem = &sems[first];
 	now = sys_realtime_sec();
 	if (unlikely(SEM_OTIME(sem->hi) != now))
 		journal_set64(c, &sem->hi, hi_stamp(sem->hi, now));

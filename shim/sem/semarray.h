@@ -13,12 +13,14 @@ struct array {
 	const struct sop *sops;
 	u32 n;
 	u32 pid;
+	u32 n_sems;	   /* of the set (sem_count); they are numbered below */
 	struct undo *undo; /* NULL unless some op has SEM_UNDO */
 };
 
 /*
  * Apply the array to owned words under the journal. 0: applied, not yet
- * committed. BLOCKED (at *ret_op) and -ERANGE: rolled back. Slot lock held.
+ * committed. BLOCKED (at *ret_op), -ERANGE, and -EIO for a damaged array: rolled
+ * back. Slot lock held.
  */
 int array_try(struct caller *c, struct semset *set, const struct array *a,
 	u32 *ret_op);

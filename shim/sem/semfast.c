@@ -91,8 +91,9 @@ out:
 /*
  * The same with all that op_fast looks up known since the bias was given
  * (sem_thread.biased): an operation on a biased set is what most calls of a
- * program that keeps its semaphores to itself are. No section can be open here,
- * so its bracket is two plain stores.
+ * program that keeps its semaphores to itself are. This is the outermost
+ * section (a handler that interrupts one is deferred to its end), so it is
+ * opened and closed by a plain store each instead of being counted.
  */
 static inline __attribute__((always_inline)) int one_biased_set(
 	struct caller *c, const struct biased *l, s32 id,
@@ -113,7 +114,8 @@ static inline __attribute__((always_inline)) int one_biased_set(
 		return FALLBACK;
 	c->in_section = 1;
 	atom_compiler_barrier();
-	/* A handler's calls may have put another set there. */
+	/* The first look was outside the section: a handler's calls may have
+	 * put another set in this entry since. */
 	if (unlikely(l->id != id || op.num >= l->n))
 		goto out;
 	sem = &l->sems[op.num];
@@ -149,7 +151,8 @@ static inline void entry_put(
 	atom_store_release(&c->entries[at].old, old);
 }
 
-/* The commit of those, which are no journal_note's. */
+/* The commit point of entries made by entry_put. They have not moved
+ * entry_next, so there is less to do than in journal_commit. */
 static inline void entries_commit(struct caller *c)
 {
 	atom_store_release(&c->journal->n, 0);
@@ -195,7 +198,9 @@ static __attribute__((noinline)) int undo_biased(struct caller *c,
 	atom_store_release(&u->adj[op->num], (s16)adj);
 	entries_commit(c);
 	bias_journal_end(c);
-	/* After the fact: of two sets the later used one is undone first. */
+	/* Sets are undone in the order of their last use. After the commit: who
+	 * dies in between leaves an older stamp, which matters for that
+	 * alone. */
 	undo_touch(c, u);
 	ret = 0;
 out:
@@ -218,7 +223,6 @@ static __attribute__((noinline)) int array_biased(
 	s = ids_find(c, FAC_SEM, id, &ident);
 	if (!s || guard_readable(c, user, n * sizeof(op)) || !bias_enter(c, s))
 		return FALLBACK;
-	/* Numbers are below 64. */
 	body = sem_off(atom_load_relaxed(&s->body.off), 0);
 	if (unlikely(sem_off_nowhere(body) ||
 		     atom_load_relaxed(&s->ident) != ident))
@@ -232,7 +236,9 @@ static __attribute__((noinline)) int array_biased(
 		op = user[i];
 		flags |= (u16)op.flg;
 		alter |= (u16)op.op;
-		/* Perhaps one semaphore twice. */
+		/* A bit for each number modulo 64. One that is set already is
+		 * perhaps the same semaphore's: that is for any_biased, since
+		 * the values here are all read before any is stored. */
 		if (unlikely(op.num >= s->size || (seen >> op.num % 64 & 1)))
 			goto out;
 		seen |= 1ULL << op.num % 64;
@@ -251,7 +257,7 @@ static __attribute__((noinline)) int array_biased(
 	for (i = 0; i < n; i++)
 		entry_put(c, i, &sems[nums[i]].lo, sems[nums[i]].lo, 8);
 	atom_store_release(&c->journal->n, n);
-	/* The same for all semaphores of a set. */
+	/* All words of a set have the same generation, and now the same pid. */
 	head = lo_make(first->lo, 0, c->pid);
 	for (i = 0; i < n; i++)
 		atom_store_release(&sems[nums[i]].lo, head | values[i]);
@@ -269,7 +275,7 @@ static __attribute__((noinline)) int any_biased(
 	struct caller *c, s32 id, const struct sop *user, u32 n)
 {
 	struct sop buf[BIAS_SOPS];
-	struct request r = {.a = {buf, n, c->pid, NULL}};
+	struct request r = {.a = {.sops = buf, .n = n, .pid = c->pid}};
 	struct semset *set;
 	struct slot *s;
 	u64 ident;
@@ -299,6 +305,7 @@ static __attribute__((noinline)) int any_biased(
 		bias_journal_begin(c, s);
 		/* The counters first: array_try keeps them up. */
 		undo_recount(c, set);
+		r.a.n_sems = sem_count(s);
 		err = array_try(c, set, &r.a, &op);
 		if (!err)
 			journal_commit(c);

@@ -154,7 +154,7 @@ static void class_remove(
 	struct semset *set = sem_body(c, s);
 
 	if (set)
-		queue_remove(c, set, w, result);
+		queue_remove(c, s, set, w, result);
 }
 
 /* Slot lock held, so that holders change before or after; the slice that is
@@ -300,7 +300,7 @@ HOT static void enqueue(struct caller *c, struct slot *s, struct semset *set,
 	if (w->kind == Q_COMPLEX)
 		arrays_mark(s, set, sops, block_op);
 	wait_begin(c, w);
-	queue_append(c, set, w);
+	queue_append(c, s, set, w);
 	journal_commit(c);
 }
 
@@ -342,18 +342,21 @@ static void note_bias(
 }
 
 /*
- * The lock is held and the set quiet: lend it to a caller that has long been
+ * The lock is held and the set quiet: bias it to a caller that has long been
  * the only one (bias.h). Its words are owned from then on.
  */
 HOT static void consider_bias(
 	struct caller *c, struct slot *s, struct semset *set, u64 ident)
 {
-	u32 need = BIAS_STREAK << (4 * set->bias_backoff), i;
+	u32 need, i, backoff = set->bias_backoff; /* which may be damaged */
 	const struct in_row *row = &c->streak[(u32)ident % OLDER];
 	struct sem *sems = sem_array(set);
 	struct walk w = {0};
 	struct undo *u;
 
+	if (unlikely(backoff > BACKOFF_MAX))
+		backoff = BACKOFF_MAX;
+	need = BIAS_STREAK << (4 * backoff);
 	/* To own each word has to pay, too. */
 	if (s->size > need)
 		need = s->size;
@@ -595,9 +598,15 @@ HOT static int op_once(
 
 	if (err)
 		return err;
+	/* It was checked without the lock: what differs now is damaged. */
+	r->a.n_sems = sem_count(s);
+	if (unlikely(r->max_num >= r->a.n_sems)) {
+		sem_unlock(c, s);
+		return -EIO;
+	}
 	note_operator(c, s, set);
 	if (set->n_waiters == 1 && r->a.n == 1 && !r->undo &&
-		sem_hand_over(c, set, r->a.sops)) {
+		sem_hand_over(c, s, set, r->a.sops)) {
 		sem_unlock(c, s);
 		return 0;
 	}
@@ -645,7 +654,7 @@ HOT static int op_locked(
 HOT int sem_op_one(
 	struct caller *c, struct slot *s, u64 ident, const struct sop *op)
 {
-	struct request r = {.a = {op, 1, c->pid, NULL},
+	struct request r = {.a = {.sops = op, .n = 1, .pid = c->pid},
 		.alter = op->op != 0,
 		.max_num = op->num};
 	int err = caller_enroll(c);
@@ -757,7 +766,7 @@ static __attribute__((noinline)) int op_huge(struct caller *c, s32 id,
 int sem_op_slow(struct caller *c, s32 id, const struct sop *user, u32 n,
 	const struct sys_timespec *timeout)
 {
-	struct request r = {.a = {NULL, n, c->pid, NULL}};
+	struct request r = {.a = {.n = n, .pid = c->pid}};
 	struct sys_timespec t;
 	struct sop buf[LOCAL_SOPS];
 	u32 opm;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Between semop.c (the call) and semwake.c (queues, passes).
+ * What semop.c (the call, its sleep), semfast.c (without the lock) and
+ * semwake.c (the queues of sleepers, wake passes) share.
  */
 #ifndef IPCLIFT_SEM_SEMOP_H
 #define IPCLIFT_SEM_SEMOP_H
@@ -31,10 +32,11 @@ const struct sop *waiter_sops(
  * must agree (INV_QUEUE). It is the order of arrival, which sem_crash_guard
  * relies on, too: the first in order is the one that may sleep without a timer.
  */
-void queue_append(struct caller *c, struct semset *set, struct waiter *w);
+void queue_append(struct caller *c, const struct slot *s, struct semset *set,
+	struct waiter *w);
 /* Take any waiter out of its queue with a result; likewise. */
-void queue_remove(
-	struct caller *c, struct semset *set, struct waiter *w, s32 result);
+void queue_remove(struct caller *c, const struct slot *s, struct semset *set,
+	struct waiter *w, s32 result);
 
 /* May a change of the semaphore concern a sleeping array that alters? */
 static inline int arrays_concerned(
@@ -47,10 +49,13 @@ static inline int arrays_concerned(
 static inline void arrays_mark(const struct slot *s, struct semset *set,
 	const struct sop *sops, u32 block_op)
 {
-	u32 i;
+	u32 i, num, n_sems = sem_count(s);
 
-	for (i = 0; s->size > 1 && i <= block_op; i++)
-		sem_array(set)[sops[i].num].arrays = 1;
+	for (i = 0; n_sems > 1 && i <= block_op; i++) {
+		num = atom_load_relaxed(&sops[i].num);
+		if (likely(num < n_sems))
+			sem_array(set)[num].arrays = 1;
+	}
 }
 
 /*
@@ -58,7 +63,8 @@ static inline void arrays_mark(const struct slot *s, struct semset *set,
  * waits for nothing more, both operations at once, committed, and 1; else 0,
  * nothing changed. Slot lock held, set->n_waiters is 1.
  */
-int sem_hand_over(struct caller *c, struct semset *set, const struct sop *op);
+int sem_hand_over(struct caller *c, const struct slot *s, struct semset *set,
+	const struct sop *op);
 
 /* waiter.wants_wake */
 enum {

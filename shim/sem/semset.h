@@ -150,8 +150,8 @@ void sem_warm(struct caller *c, s32 id);
 void sem_finish_removal(struct caller *c);
 /* Take a queued waiter out with a result and oblige the caller to wake it; an
  * operation of its own. */
-void sem_cancel(
-	struct caller *c, struct semset *set, struct waiter *w, s32 result);
+void sem_cancel(struct caller *c, const struct slot *s, struct semset *set,
+	struct waiter *w, s32 result);
 /* End every sleeper with a result (RMID), or HOLD_LEAVES of them: then 1. */
 int sem_cancel_some(
 	struct caller *c, struct slot *s, struct semset *set, s32 result);

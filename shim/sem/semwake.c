@@ -34,10 +34,12 @@ const struct sop *waiter_sops(
 	return ref_look(c, w->sops_ext, size);
 }
 
+/* A number that the set does not have is damage: some queue of the set, then. */
 HOT static struct wait_queue *queue_of(
-	struct semset *set, const struct waiter *w)
+	const struct slot *s, struct semset *set, const struct waiter *w)
 {
-	struct sem *sem = &sem_array(set)[(u16)w->queue_num];
+	u32 num = atom_load_relaxed(&w->queue_num);
+	struct sem *sem = &sem_array(set)[likely(num < sem_count(s)) ? num : 0];
 
 	switch (w->kind) {
 	case Q_ALTER:
@@ -51,9 +53,10 @@ HOT static struct wait_queue *queue_of(
 	}
 }
 
-HOT void queue_append(struct caller *c, struct semset *set, struct waiter *w)
+HOT void queue_append(struct caller *c, const struct slot *s,
+	struct semset *set, struct waiter *w)
 {
-	struct wait_queue *q = queue_of(set, w);
+	struct wait_queue *q = queue_of(s, set, w);
 	u32 idx = wait_index(c, w);
 
 	w->stamp = atom_add(&caller_header(c)->stamp, 1);
@@ -68,10 +71,10 @@ HOT void queue_append(struct caller *c, struct semset *set, struct waiter *w)
 	journal_set32(c, &w->state, WAIT_QUEUED);
 }
 
-HOT void queue_remove(
-	struct caller *c, struct semset *set, struct waiter *w, s32 result)
+HOT void queue_remove(struct caller *c, const struct slot *s,
+	struct semset *set, struct waiter *w, s32 result)
 {
-	struct wait_queue *q = queue_of(set, w);
+	struct wait_queue *q = queue_of(s, set, w);
 
 	if (w->prev)
 		journal_set32(c, &wait_must(c, w->prev)->next, w->next);
@@ -97,11 +100,11 @@ static inline void one_leaves(struct caller *c)
 	c->may_leave -= c->may_leave > 0;
 }
 
-void sem_cancel(
-	struct caller *c, struct semset *set, struct waiter *w, s32 result)
+void sem_cancel(struct caller *c, const struct slot *s, struct semset *set,
+	struct waiter *w, s32 result)
 {
 	one_leaves(c);
-	queue_remove(c, set, w, result);
+	queue_remove(c, s, set, w, result);
 	if (!wait_dead(w))
 		wait_grant(c, w);
 	journal_commit(c);
@@ -131,7 +134,6 @@ static void visit_cancel(struct caller *c, struct slot *s, struct semset *set,
 {
 	struct waiter *w;
 
-	(void)s;
 	while (q->head && !hold_is_over(c)) {
 		w = wait_at(c, q->head);
 		/* Who stands there says so, until he is cancelled: else the
@@ -142,7 +144,10 @@ static void visit_cancel(struct caller *c, struct slot *s, struct semset *set,
 			journal_commit(c);
 			return;
 		}
-		sem_cancel(c, set, w, *(s32 *)arg);
+		/* Who is stopped had left in the kernel before that. */
+		sem_cancel(c, s, set, w,
+			!wait_dead(w) && wait_stopped(c, w) ? -EINTR
+							    : *(s32 *)arg);
 	}
 }
 
@@ -227,7 +232,7 @@ static void dirty_add(struct dirty *d, u32 num)
 static int pass_try(
 	struct caller *c, struct slot *s, struct semset *set, struct waiter *w)
 {
-	struct array a = {.pid = w->pid};
+	struct array a = {.pid = w->pid, .n_sems = sem_count(s)};
 	u32 op = 0, holders = set->n_adj;
 	int err;
 
@@ -236,12 +241,12 @@ static int pass_try(
 	if (unlikely(w->state != WAIT_QUEUED))
 		return 0;
 	if (wait_dead(w) || !a.sops) {
-		sem_cancel(c, set, w, -EINTR);
+		sem_cancel(c, s, set, w, -EINTR);
 		return -1;
 	}
 	/* No space for its journal with us, but with itself. */
 	if (journal_reserve(c, array_entries(a.n, w->undo.off != 0))) {
-		sem_cancel(c, set, w, SLEEP_RETRY);
+		sem_cancel(c, s, set, w, SLEEP_RETRY);
 		return -1;
 	}
 	if (w->undo.off) {
@@ -252,7 +257,7 @@ static int pass_try(
 		 * the kernel marks this thread. */
 		if (!a.undo || a.undo->ident != w->ident ||
 			a.undo->task != task) {
-			sem_cancel(c, set, w, -EINTR);
+			sem_cancel(c, s, set, w, -EINTR);
 			return -1;
 		}
 	}
@@ -269,10 +274,10 @@ static int pass_try(
 		err = -EAGAIN;
 	if (unlikely(wait_stopped(c, w))) {
 		journal_abort(c);
-		sem_cancel(c, set, w, -EINTR);
+		sem_cancel(c, s, set, w, -EINTR);
 		return -1;
 	}
-	queue_remove(c, set, w, err);
+	queue_remove(c, s, set, w, err);
 	one_leaves(c);
 	if (set->n_adj > holders && set->n_waiters)
 		sem_tell(c, set, &a);
@@ -325,12 +330,15 @@ static void zero_pass(struct caller *c, struct slot *s, struct semset *set,
 static void after_success(struct caller *c, struct slot *s, struct semset *set,
 	struct waiter *w, struct dirty *ret_touched)
 {
-	u32 i, n;
+	u32 i, n, num, n_sems = sem_count(s);
 	const struct sop *sops = waiter_sops(c, w, &n);
 
 	dirty_init(ret_touched, 0);
-	for (i = 0; sops && i < n; i++)
-		dirty_add(ret_touched, sops[i].num);
+	for (i = 0; sops && i < n; i++) {
+		num = atom_load_relaxed(&sops[i].num);
+		if (likely(num < n_sems))
+			dirty_add(ret_touched, num);
+	}
 	zero_pass(c, s, set, ret_touched);
 }
 
@@ -608,8 +616,8 @@ HOT static struct waiter *sole_taker(
  * sleeper and the operation lets it through. One commit for both, so nothing is
  * pending in between and no crash guard is needed.
  */
-HOT int sem_hand_over(
-	struct caller *c, struct semset *set, const struct sop *op)
+HOT int sem_hand_over(struct caller *c, const struct slot *s,
+	struct semset *set, const struct sop *op)
 {
 	struct sem *sem = &sem_array(set)[op->num];
 	struct waiter *w = sole_taker(c, set, sem);
@@ -625,7 +633,7 @@ HOT int sem_hand_over(
 	if (unlikely(SEM_OTIME(sem->hi) != now))
 		journal_set64(c, &sem->hi, hi_stamp(sem->hi, now));
 	journal_set64(c, &sem->lo, lo_make(sem->lo, value, w->pid));
-	queue_remove(c, set, w, 0);
+	queue_remove(c, s, set, w, 0);
 	wait_grant(c, w);
 	journal_commit(c);
 	return 1;
@@ -688,10 +696,13 @@ void sem_tell(struct caller *c, struct semset *set, const struct array *a)
 {
 	struct waiter *w = NULL;
 	struct sem *sem;
-	u32 i;
+	u32 i, num;
 
 	for (i = 0; i < a->n && !w; i++) {
-		sem = &sem_array(set)[a->sops[i].num];
+		num = atom_load_relaxed(&a->sops[i].num);
+		if (unlikely(num >= a->n_sems))
+			continue;
+		sem = &sem_array(set)[num];
 		w = wait_first_alive(c, &sem->alter);
 		if (!w)
 			w = wait_first_alive(c, &sem->zero);

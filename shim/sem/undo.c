@@ -15,9 +15,11 @@
  */
 #include "sem/undo.h"
 #include "base/usdt.h"
+#include "registry/bias.h"
 #include "registry/event.h"
 #include "registry/heap.h"
 #include "registry/task.h"
+#include "sem/holders.h"
 
 /* Arbitrary: how many records a caller looks at before it tidies the list. */
 #define ACTIVE_TIDY 4u
@@ -62,9 +64,20 @@ static void unlink_set(struct caller *c, struct semset *set, struct undo *u)
 		set_list(c, &set->undo_all, u->set_next);
 }
 
+/* Which records are in the list changes: its first is `first`, and as many are
+ * in it, once this is committed. */
+static void stamp_active(struct caller *c, struct undo *first, u32 n_active)
+{
+	if (unlikely(first && n_active >= HOLDERS_STAMPED))
+		atom_store_release(&first->active_stamp,
+			atom_add(&caller_header(c)->stamp, 1));
+}
+
 static void link_active(struct caller *c, struct semset *set, struct undo *u)
 {
 	struct undo *first = undo_at(c, ref_long(set->undo_active));
+
+	stamp_active(c, u, set->n_active + 1);
 
 	/* u is not in the list: its own links need no journal. */
 	atom_store_release(&u->active_next.off, ref_long(set->undo_active).off);
@@ -81,6 +94,8 @@ static void unlink_active(struct caller *c, struct semset *set, struct undo *u)
 	struct undo *next = undo_at(c, u->active_next);
 	struct undo *prev = undo_at(c, u->active_prev);
 
+	stamp_active(c, prev ? undo_at(c, ref_long(set->undo_active)) : next,
+		set->n_active - 1);
 	if (next)
 		journal_set_ref(c, &next->active_prev, u->active_prev);
 	if (prev)
@@ -114,9 +129,13 @@ static void set_adj(
 int undo_adjust(
 	struct caller *c, struct semset *set, struct undo *u, u32 num, s32 op)
 {
-	s32 adj = u->adj[num];
-	int err = sem_adj_step(&adj, op);
+	s32 adj;
+	int err;
 
+	if (unlikely(num >= undo_n_sems(u)))
+		return -EIO;
+	adj = u->adj[num];
+	err = sem_adj_step(&adj, op);
 	if (!err && op)
 		set_adj(c, set, u, num, adj);
 	return err;
@@ -369,18 +388,32 @@ u32 undo_suspect(
 {
 	struct undo *u =
 		undo_at(c, ref_long(all ? set->undo_all : set->undo_active));
-	u64 now = look && u ? sys_monotonic_ns() : 0;
+	u64 now = look && u ? sys_monotonic_ns() : 0, stamp = 0;
+	struct holders *h = NULL;
 	struct walk w = {0};
-	u32 n = 0;
+	u32 n = 0, gone = 0;
 
 	if (!all && set->n_active > ACTIVE_TIDY && set->n_active > set->n_adj) {
 		tidy_active(c, set);
 		u = undo_at(c, ref_long(set->undo_active));
 	}
-	for (; u && undo_walk(c, &w, u);
+	if (unlikely(u && !all && set->n_active >= HOLDERS_STAMPED &&
+		     look != TASK_LOOK_NOW)) {
+		stamp = atom_load_relaxed(&u->active_stamp);
+		h = holders_take(c, set);
+		if (h && holders_none_suspect(c, h, stamp, now)) {
+			holders_give(h);
+			return 0;
+		}
+		if (h)
+			holders_begin(h);
+	}
+	for (; u && !gone && undo_walk(c, &w, u);
 		u = undo_at(c, all ? u->set_next : u->active_next)) {
 		struct task *t = region_task(&c->region, u->task);
 
+		if (unlikely(h != NULL))
+			holders_add(h, u->task);
 		if (u->task == c->task || (!all && !u->n_nonzero))
 			continue;
 		if (look == TASK_LOOK_NOW && n++ == TASK_FEW)
@@ -388,9 +421,14 @@ u32 undo_suspect(
 		if (look == TASK_LOOK && task_looked_lately(t, now))
 			continue;
 		if (task_look(c, t, look))
-			return u->task;
+			gone = u->task;
 	}
-	return 0;
+	if (unlikely(h != NULL)) {
+		if (!u && !gone)
+			holders_end(c, h, stamp);
+		holders_give(h);
+	}
+	return gone;
 }
 
 /* Records looked at without the lock, in a list that may change under us.
@@ -403,6 +441,9 @@ int undo_none_suspect(const struct caller *c, const struct semset *set)
 	u64 now = u ? sys_monotonic_ns() : 0;
 	int steps;
 
+	/* They would not be all: left to who has the lock. */
+	if (atom_load_relaxed(&set->n_active) > PEEKED_RECORDS)
+		return 0;
 	for (steps = 0; u && steps < PEEKED_RECORDS; steps++) {
 		struct task *t = region_task(&c->region, u->task);
 
@@ -482,6 +523,9 @@ static int apply(struct caller *c, struct slot *s, struct semset *set,
 	struct sem *sems = sem_array(set);
 	u32 i, n = undo_n_sems(u), done = 0;
 
+	/* Whoever called saw that it is as many. */
+	if (unlikely(n > sem_count(s)))
+		n = sem_count(s);
 	for (i = 0; i < n; i++) {
 		if (!u->adj[i])
 			continue;
@@ -511,56 +555,83 @@ static int apply(struct caller *c, struct slot *s, struct semset *set,
 	return 0;
 }
 
-static struct undo *most_recent(struct caller *c, struct task *t)
+/* Records found by one walk: a process may have as many as there are sets, and
+ * a walk for each of them would be quadratic. Arbitrary. */
+#define RECENT 32u
+
+/* Those that were used last, the most recent first: how many. */
+static u32 most_recent(
+	struct caller *c, const struct task *t, struct undo *ret[RECENT])
 {
-	struct undo *u, *best = NULL;
+	struct undo *u;
 	struct walk w = {0};
+	u32 i, n = 0;
 
 	for (u = undo_at(c, t->undo_head); u && undo_walk(c, &w, u);
-		u = undo_at(c, u->task_next))
-		if (u->ident && (!best || u->stamp > best->stamp))
-			best = u;
-	return best;
+		u = undo_at(c, u->task_next)) {
+		if (!u->ident)
+			continue;
+		i = n < RECENT ? n++ : RECENT;
+		for (; i > 0 && u->stamp > ret[i - 1]->stamp; i--)
+			if (i < RECENT)
+				ret[i] = ret[i - 1];
+		if (i < RECENT)
+			ret[i] = u;
+	}
+	return n;
+}
+
+/* What the record has of its set, which may go on in a pass: then the set. */
+static struct slot *apply_record(
+	struct caller *c, struct task *t, struct undo *u)
+{
+	u64 ident = atom_load_relaxed(&u->ident);
+	struct semset *set;
+	struct slot *s;
+
+	/* Without its set's lock: a removal may have taken it off since it was
+	 * found. */
+	if (unlikely(!ident))
+		return NULL;
+	s = region_slot(&c->region, FAC_SEM, u->slot_idx & ids_mask(c));
+	sem_lock_any(c, s);
+	set = sem_body(c, s);
+	if (unlikely(!set || (s->ident == ident && u->n_sems != s->size))) {
+		/* It is of no set that there is. */
+		journal_set64(c, &u->ident, 0);
+		journal_commit(c);
+	} else if (u->ident == ident && s->ident == ident) {
+		if (unlikely(apply(c, s, set, u, t->pid))) {
+			wait_pause_begin(c);
+			wait_pause_end(c, lock_pause(c, &s->lock));
+			return s;
+		}
+	} else if (u->ident == ident) {
+		/* A removal has begun and not come to its records. Its body is
+		 * still there: it goes after them. */
+		unbind(c, set, u);
+		journal_commit(c);
+	}
+	sem_unlock(c, s);
+	/* Whatever it was, once is enough. */
+	if (unlikely(u->ident == ident)) {
+		journal_set64(c, &t->undo_head.off, 0);
+		journal_commit(c);
+	}
+	return NULL;
 }
 
 /* The set whose pass is left, and then there may be more to apply; or NULL. */
 static struct slot *apply_all(struct caller *c, struct task *t)
 {
-	struct undo *u;
+	struct undo *recent[RECENT];
+	struct slot *left = NULL;
+	u32 n, i;
 
-	while ((u = most_recent(c, t))) {
-		struct slot *s = region_slot(
-			&c->region, FAC_SEM, u->slot_idx & ids_mask(c));
-		struct semset *set;
-		u64 ident = u->ident;
-
-		sem_lock_any(c, s);
-		set = sem_body(c, s);
-		if (unlikely(!set ||
-			     (s->ident == ident && u->n_sems != s->size))) {
-			/* It is of no set that there is. */
-			journal_set64(c, &u->ident, 0);
-			journal_commit(c);
-		} else if (u->ident == ident && s->ident == ident) {
-			if (unlikely(apply(c, s, set, u, t->pid))) {
-				wait_pause_begin(c);
-				wait_pause_end(c, lock_pause(c, &s->lock));
-				return s;
-			}
-		} else if (u->ident == ident) {
-			/* A removal has begun and not come to its records. Its
-			 * body is still there: it goes after them. */
-			unbind(c, set, u);
-			journal_commit(c);
-		}
-		sem_unlock(c, s);
-		/* Whatever it was, once is enough. */
-		if (unlikely(u->ident == ident)) {
-			journal_set64(c, &t->undo_head.off, 0);
-			journal_commit(c);
-		}
-	}
-	return NULL;
+	while (!left && (n = most_recent(c, t, recent)))
+		for (i = 0; i < n && !left; i++)
+			left = apply_record(c, t, recent[i]);
+	return left;
 }
 
 static void free_chain(struct caller *c, struct task *t)
@@ -588,8 +659,8 @@ static void free_chain(struct caller *c, struct task *t)
 	}
 }
 
-/* Something is to be given back. By adj[]: of a set that was biased to the dead
- * one the counts may be behind. */
+/* Has the exited task anything to be given back? By adj[] itself: where a set
+ * was biased to it, the counts beside adj[] may be behind. */
 static int holds_any(struct caller *c, const struct task *t)
 {
 	const struct undo *u;
@@ -603,6 +674,20 @@ static int holds_any(struct caller *c, const struct task *t)
 			if (u->adj[i])
 				return 1;
 	}
+	return 0;
+}
+
+int undo_release_waits(const struct caller *c, const struct task *t)
+{
+	const struct undo *u;
+	struct walk w = {0};
+
+	for (u = undo_at(c, t->undo_head); u && undo_walk(c, &w, u);
+		u = undo_at(c, u->task_next))
+		if (bias_lock_waits(
+			    &c->region, region_slot(&c->region, FAC_SEM,
+						u->slot_idx & ids_mask(c))))
+			return 1;
 	return 0;
 }
 
@@ -661,7 +746,7 @@ u32 undo_clear_entries(struct caller *c, struct semset *set, s32 num)
 		u32 most = undo_n_sems(u), nonzero = u->n_nonzero;
 
 		if (num >= 0)
-			n += u->adj[num] ? 3 : 0;
+			n += (u32)num < most && u->adj[num] ? 3 : 0;
 		else
 			n += 2 * (nonzero < most ? nonzero : most) + 1;
 	}
@@ -686,7 +771,7 @@ void undo_clear(struct caller *c, struct semset *set, s32 num)
 	for (u = undo_at(c, ref_long(set->undo_all)); u && undo_walk(c, &w, u);
 		u = undo_at(c, u->set_next)) {
 		n = undo_n_sems(u);
-		if (num >= 0 && u->adj[num])
+		if (num >= 0 && (u32)num < n && u->adj[num])
 			clear_one(c, set, u, (u32)num);
 		for (i = 0; num < 0 && u->n_nonzero && i < n && !c->damaged;
 			i++)

@@ -5,6 +5,7 @@
  *
  * Keeps INV_SHM_SEGMENT, INV_SHM_DEST, INV_SHM_TOTAL (inspect/check.h).
  */
+#include <linux/resource.h>
 #include "shm/shm.h"
 #include "index/keyhash.h"
 #include "object/controlfile.h"
@@ -15,8 +16,7 @@
 
 #define SHM_HUGETLB 04000
 #define SHM_NORESERVE 010000
-#define SHM_HUGE_BITS (SHM_HUGETLB | 0x3f << 26)
-#define RLIMIT_MEMLOCK 8
+#define SHM_HUGE_BITS (SHM_HUGETLB | 0x3fu << 26)
 #define PAGES_OF(size) (((size) + SYS_PAGE - 1) / SYS_PAGE)
 
 static struct limits *limits(struct caller *c)

@@ -6,8 +6,8 @@
  * shm.c        finding, creating, removing, shmctl's commands
  * shmat.c      attaching and detaching
  * shmattach.c  who has what attached, and exited tasks
- * shmfork.c    what a fork child inherits; shmunseen.c children that were not
- *              seen to be made
+ * shmfork.c    what a fork child inherits; shmchild.c what it finds half done;
+ *              shmunseen.c children that were not seen to be made
  * shmmap.c     the mappings of one process; shmtable.c its list of them
  * shmapp.c     munmap, mprotect and madvise of attachments by the application;
  *              shmlock.c mlockall, shmremap.c mremap and remap_file_pages

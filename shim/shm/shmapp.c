@@ -2,11 +2,10 @@
 /*
  * The application's own changes to its mappings; see shmapp.h.
  */
+#include <linux/mman.h>
 #include "shm/shmattach.h"
 #include "shm/shmapp.h"
-
-#define NR_MLOCK2 325
-#define MLOCK_ONFAULT_FLAG 1
+#include "shm/shmfork.h"
 
 static int unlike_by(struct shm_change change)
 {
@@ -69,44 +68,23 @@ void shm_app_changed_locked(
 	}
 }
 
-void shm_app_order(struct caller *c, u64 addr, u64 len)
-{
-	struct slot *slots[SHM_ORDER_MOST];
-	u64 idents[SHM_ORDER_MOST];
-	const struct shm_entry *e;
-	u32 at = 0, n = 0;
-
-	task_lock_own(c);
-	while (n < SHM_ORDER_MOST && (e = shm_entry_each(c->shm, &at)))
-		if (e->ident && e->addr < addr + len &&
-			e->addr + e->pages * SYS_PAGE > addr) {
-			slots[n] =
-				region_slot(&c->region, FAC_SHM, e->slot_idx);
-			idents[n++] = e->ident;
-		}
-	lock_release(c, &task_own(c)->lock);
-	while (n--) {
-		shm_order(c, slots[n], idents[n]);
-		shm_tidy(c, slots[n], idents[n]);
-	}
-}
-
-/* Begin and end of what the functions below do under the own task's lock. */
-static int begin(struct caller *c, u64 addr, u64 len)
+int shm_app_begin(struct caller *c, u64 addr, u64 len)
 {
 	if (caller_enroll(c))
 		return 0;
-	shm_app_order(c, addr, len);
-	task_lock_own(c);
+	if (shm_order_range(c, addr, len))
+		shm_change_begin(c);
+	else
+		task_lock_own(c);
 	c->shm->last_gone = 0;
 	return 1;
 }
 
-static void end(struct caller *c)
+void shm_app_end(struct caller *c)
 {
 	int sweep = c->shm->last_gone;
 
-	lock_release(c, &task_own(c)->lock);
+	shm_change_end(c);
 	if (sweep)
 		shm_sweep(c);
 }
@@ -150,7 +128,7 @@ long shm_app_protect(struct caller *c, u64 addr, u64 len, int prot)
 
 	len = (len + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
 	if ((addr & (SYS_PAGE - 1)) || !len || addr + len < addr ||
-		!begin(c, addr, len))
+		!shm_app_begin(c, addr, len))
 		return sys_call(__NR_mprotect, addr, len, prot);
 	err = there(c, addr, len) ? sys_call(__NR_mprotect, addr, len, prot)
 				  : -ENOMEM;
@@ -158,7 +136,7 @@ long shm_app_protect(struct caller *c, u64 addr, u64 len, int prot)
 		shm_app_changed_locked(c, addr, len,
 			(struct shm_change){
 				0, SHM_ATTR_PROT, (u32)prot & SHM_ATTR_PROT});
-	end(c);
+	shm_app_end(c);
 	return err;
 }
 
@@ -167,7 +145,7 @@ long shm_app_protect(struct caller *c, u64 addr, u64 len, int prot)
  * the mappings were marked. */
 static int lock_pages(long nr, u64 addr, u64 len, u64 arg, long *ret)
 {
-	*ret = sys_call(NR_MLOCK2, addr, len, MLOCK_ONFAULT_FLAG);
+	*ret = sys_call(__NR_mlock2, addr, len, MLOCK_ONFAULT);
 	if (*ret && *ret != -ENOSYS)
 		return 0;
 	*ret = sys_call(nr, addr, len, arg);
@@ -182,7 +160,7 @@ long shm_app_advise(struct caller *c, long nr, u64 addr, u64 len, u64 arg,
 	long err = -ENOMEM;
 	int done = 0;
 
-	if (!size || first + size < first || !begin(c, first, size))
+	if (!size || first + size < first || !shm_app_begin(c, first, size))
 		return sys_call(nr, addr, len, arg);
 	if (there(c, first, size)) {
 		if (change.set & SHM_ATTR_LOCKED) {
@@ -194,7 +172,7 @@ long shm_app_advise(struct caller *c, long nr, u64 addr, u64 len, u64 arg,
 	}
 	if (done)
 		shm_app_changed_locked(c, first, size, change);
-	end(c);
+	shm_app_end(c);
 	return err;
 }
 
@@ -256,13 +234,71 @@ static void add_foreign(struct caller *c, u64 addr, u64 len)
 	shm_entry_insert(c->shm, e);
 }
 
-void shm_app_mapped(struct caller *c, u64 addr, u64 len)
+void shm_app_mapped_locked(struct caller *c, u64 addr, u64 len)
 {
-	if (!begin(c, addr, len))
-		return;
 	shm_app_changed_locked(c, addr, len, SHM_GONE);
 	in_homes(c, addr, len, add_foreign);
-	end(c);
+}
+
+long shm_app_map(
+	struct caller *c, u64 addr, u64 len, const struct shm_app_mmap *how)
+{
+	int begun = shm_app_begin(c, addr, len);
+	long ret = sys_call(
+		__NR_mmap, addr, len, how->prot, how->flags, how->fd, how->off);
+
+	if (begun && ret == (long)addr)
+		shm_app_mapped_locked(c, addr, len);
+	if (begun)
+		shm_app_end(c);
+	return ret;
+}
+
+/* 1 if the range lies in one home mapping and nothing in it belongs to the
+ * application: neither an attachment that is still there, nor its own. */
+static int is_free(struct caller *c, u64 addr, u64 len)
+{
+	struct shm_process *p = c->shm;
+	struct shm_entry *e;
+	u64 end = addr + len, page;
+	u32 at = 0;
+	int i, inside = 0;
+
+	for (i = 0; i < 2; i++)
+		inside |= p->home[i] && (u64)p->home[i] <= addr &&
+			  end <= (u64)p->home[i] + p->home_len[i];
+	while (inside && (e = shm_entry_each(p, &at))) {
+		u64 low = e->addr > addr ? e->addr : addr;
+		u64 high = e->addr + e->pages * SYS_PAGE;
+
+		high = high < end ? high : end;
+		if (low < high && (!e->ident || e->state != SHM_USED))
+			return 0;
+		for (page = low; page < high; page += SYS_PAGE)
+			if (shm_entry_attr(p, e, (page - e->addr) / SYS_PAGE) >=
+				0)
+				return 0;
+	}
+	return inside;
+}
+
+long shm_app_map_free(
+	struct caller *c, u64 addr, u64 len, const struct shm_app_mmap *how)
+{
+	int flags = (how->flags & ~MAP_FIXED_NOREPLACE) | MAP_FIXED;
+	long ret = -EEXIST;
+
+	if (!shm_app_begin(c, addr, len))
+		return ret;
+	len = (len + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
+	if (is_free(c, addr, len)) {
+		ret = sys_call(__NR_mmap, addr, len, how->prot, flags, how->fd,
+			how->off);
+		if (ret == (long)addr)
+			in_homes(c, addr, len, add_foreign);
+	}
+	shm_app_end(c);
+	return ret;
 }
 
 static void close_home(struct caller *c, u64 addr, u64 len)
@@ -314,19 +350,26 @@ static long unmap_outside(struct caller *c, u64 addr, u64 len)
 	return err;
 }
 
+long shm_app_unmap_locked(struct caller *c, u64 addr, u64 len)
+{
+	long err = unmap_outside(c, addr, len);
+
+	if (!err) {
+		in_homes(c, addr, len, close_home);
+		shm_app_changed_locked(c, addr, len, SHM_GONE);
+	}
+	return err;
+}
+
 long shm_app_unmap(struct caller *c, u64 addr, u64 len)
 {
 	long err;
 
 	len = (len + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
 	if ((addr & (SYS_PAGE - 1)) || !len || addr + len < addr ||
-		!begin(c, addr, len))
+		!shm_app_begin(c, addr, len))
 		return sys_call(__NR_munmap, addr, len);
-	err = unmap_outside(c, addr, len);
-	if (!err) {
-		in_homes(c, addr, len, close_home);
-		shm_app_changed_locked(c, addr, len, SHM_GONE);
-	}
-	end(c);
+	err = shm_app_unmap_locked(c, addr, len);
+	shm_app_end(c);
 	return err;
 }

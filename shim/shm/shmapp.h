@@ -18,9 +18,14 @@ static inline int shm_app_concerns(
 	       shm_in_home(p, addr, len);
 }
 
-/* Exited tasks first (shm_order) for what is attached in a range that is about
- * to change. No lock held. */
-void shm_app_order(struct caller *c, u64 addr, u64 len);
+/*
+ * Around a change of a range: a fork child has all of it or nothing. Only for
+ * what is attached there are forks waited for: the application may hold locks
+ * that its own handlers of fork want (an allocator's). 0, and nothing to end,
+ * if the process is not served.
+ */
+int shm_app_begin(struct caller *c, u64 addr, u64 len);
+void shm_app_end(struct caller *c);
 /* Pages of a range were changed. Own task's lock held. */
 void shm_app_changed_locked(
 	struct caller *c, u64 addr, u64 len, struct shm_change change);
@@ -34,10 +39,24 @@ long shm_app_advise(struct caller *c, long nr, u64 addr, u64 len, u64 arg,
 /* What madvise(2) with this advice changes; nothing, if it leaves mappings as
  * they are. */
 struct shm_change shm_app_advice(int advice);
-/* A mapping of the application's own now lies at a range. */
-void shm_app_mapped(struct caller *c, u64 addr, u64 len);
-/* munmap(2) of a range that concerns us: home mappings stay reserved. */
+/* mmap(2) with MAP_FIXED of a range that concerns us. */
+struct shm_app_mmap {
+	int prot, flags, fd;
+	s64 off;
+};
+long shm_app_map(
+	struct caller *c, u64 addr, u64 len, const struct shm_app_mmap *how);
+/* A mapping of the application's own now lies at a range. Between begin and end.
+ */
+void shm_app_mapped_locked(struct caller *c, u64 addr, u64 len);
+/* mmap(2) with MAP_FIXED_NOREPLACE, which the kernel has refused: where a home
+ * is free for the application it is mapped after all. The address or -errno. */
+long shm_app_map_free(
+	struct caller *c, u64 addr, u64 len, const struct shm_app_mmap *how);
+/* munmap(2) of a range that concerns us: home mappings stay reserved; and
+ * between begin and end, of pages. */
 long shm_app_unmap(struct caller *c, u64 addr, u64 len);
+long shm_app_unmap_locked(struct caller *c, u64 addr, u64 len);
 
 /* shmlock.c: mlockall(2) with MCL_CURRENT, flags valid: 0 or -errno. */
 long shm_app_lock_all(struct caller *c, int flags);

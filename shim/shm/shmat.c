@@ -89,7 +89,8 @@ static int attach(struct caller *c, struct slot *s, u64 ident, u64 addr,
 /*
  * What the process maps for itself, before its first attachment or for more of
  * them, must not come to lie where this one is to be: the place is held until
- * that is done. Its length, or 0: nothing is held.
+ * that is done. Its length, or 0: nothing is held. Own task's lock held, as long
+ * as the place is: a fork child must not have it held for ever.
  */
 static u64 hold_place(struct caller *c, const struct slot *s, u64 addr)
 {
@@ -100,8 +101,10 @@ static u64 hold_place(struct caller *c, const struct slot *s, u64 addr)
 		    (image_own(c) && shm_entry_is_free(c->shm))))
 		return 0;
 	at = (u64)sys_mmap((void *)addr, len, 0, HOLD_FLAGS, -1, 0);
-	if (at == addr)
+	if (at == addr) {
+		shm_map_hold(c->shm, addr, len);
 		return len;
+	}
 	/* Before Linux 4.17, which does not know the flag. */
 	if (at < -4096UL)
 		sys_call(__NR_munmap, at, len);
@@ -140,15 +143,18 @@ int shm_at(struct caller *c, s32 id, u64 addr, s32 flg, u64 *ret_addr)
 		return err;
 	shm_order(c, s, ident);
 	if (flg & SHM_REMAP_FLAG)
-		shm_app_order(c, addr,
+		shm_order_range(c, addr,
 			shm_body(c, s) ? shm_body(c, s)->pages * SYS_PAGE : 0);
-	held = hold_place(c, s, addr);
-	shm_image_begin(c);
-	shm_attach_begin(c);
+	shm_image_succeed(c);
+	shm_change_begin(c);
 	task_check_lifeline(c);
+	held = hold_place(c, s, addr);
+	shm_image_make(c);
 	e = shm_entry_new(c->shm);
-	if (unlikely(held))
+	if (unlikely(held)) {
+		shm_map_hold(c->shm, 0, 0);
 		sys_call(__NR_munmap, addr, held);
+	}
 	err = e ? attach(c, s, ident, addr, fixed, flg, e) : -ENOMEM;
 	if (!err) {
 		*ret_addr = e->addr;
@@ -160,7 +166,7 @@ int shm_at(struct caller *c, s32 id, u64 addr, s32 flg, u64 *ret_addr)
 	} else if (e) {
 		shm_entry_drop(c->shm, e);
 	}
-	shm_attach_end(c);
+	shm_change_end(c);
 	if (!err)
 		shm_tidy(c, s, ident);
 	/* A failed attempt, too, ends a segment that nobody has. */
@@ -204,10 +210,10 @@ int shm_dt(struct caller *c, u64 addr)
 	if (err)
 		return err;
 	order_before_detach(c, addr);
-	task_lock_own(c);
+	shm_detach_begin(c);
 	e = shm_entry_find(c->shm, addr);
 	if (!e || !e->ident) {
-		lock_release(c, &task_own(c)->lock);
+		shm_change_end(c);
 		return -EINVAL;
 	}
 	ident = e->ident;
@@ -220,7 +226,7 @@ int shm_dt(struct caller *c, u64 addr)
 	if (rec->ident == ident && rec->task == c->task)
 		last = shm_record_unlink(c, task_own(c), rec, c->pid);
 	shm_entry_remove(c->shm, e);
-	lock_release(c, &task_own(c)->lock);
+	shm_change_end(c);
 	if (last)
 		shm_destroy_unused(c, s, ident);
 	return 0;

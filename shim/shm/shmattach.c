@@ -7,6 +7,7 @@
 #include "shm/shmattach.h"
 #include "shm/shmrun.h"
 #include "object/reap.h"
+#include "registry/bias.h"
 #include "registry/event.h"
 #include "registry/heap.h"
 
@@ -18,7 +19,7 @@ static struct ref record_ref(const struct caller *c, const struct shm_attach *r)
 	return (struct ref){r ? region_off(&c->region, r) : 0};
 }
 
-static struct slot *slot_of(struct caller *c, u32 idx)
+static struct slot *slot_of(const struct caller *c, u32 idx)
 {
 	return region_slot(&c->region, FAC_SHM, idx & ids_mask(c));
 }
@@ -229,6 +230,19 @@ int shm_release_locked(struct caller *c, struct task *t, u32 epoch)
 
 /* ---- exited tasks ---- */
 
+int shm_release_waits(const struct caller *c, const struct task *t)
+{
+	const struct shm_attach *rec;
+	struct walk w = {0};
+
+	for (rec = shm_attach_at(c, t->shm_head);
+		rec && walk_goes_on(c, &w, region_off(&c->region, rec));
+		rec = shm_attach_at(c, rec->task_next))
+		if (bias_lock_waits(&c->region, slot_of(c, rec->slot_idx)))
+			return 1;
+	return 0;
+}
+
 /* What a record's task must be asked for: it may be that of one who is gone, or
  * of an earlier program image. */
 static int suspect(
@@ -322,6 +336,29 @@ void shm_order_slow(struct caller *c, struct slot *s, u64 ident)
 
 	if (!settle(c, s, ident, TASK_LOOK_NOT, &seg))
 		lock_release(c, &s->lock);
+}
+
+u32 shm_order_range(struct caller *c, u64 addr, u64 len)
+{
+	struct slot *slots[SHM_ORDER_MOST];
+	u64 idents[SHM_ORDER_MOST];
+	const struct shm_entry *e;
+	u32 at = 0, n = 0, i;
+
+	task_lock_own(c);
+	while (n < SHM_ORDER_MOST && (e = shm_entry_each(c->shm, &at)))
+		if (e->ident && e->addr < addr + len &&
+			e->addr + e->pages * SYS_PAGE > addr) {
+			slots[n] =
+				region_slot(&c->region, FAC_SHM, e->slot_idx);
+			idents[n++] = e->ident;
+		}
+	lock_release(c, &task_own(c)->lock);
+	for (i = n; i--;) {
+		shm_order(c, slots[i], idents[i]);
+		shm_tidy(c, slots[i], idents[i]);
+	}
+	return n;
 }
 
 void shm_tidy_slow(struct caller *c, struct slot *s, u64 ident)

@@ -67,7 +67,8 @@ void shm_record_link(struct caller *c, struct task *t, struct slot *s,
  * the segment any more and it is to be destroyed for that. */
 int shm_record_unlink(
 	struct caller *c, struct task *t, struct shm_attach *rec, u32 pid);
-/* Its fragments are now so many. Takes the slot's lock. */
+/* The attachment has `count` fragments now: nattch and lpid; atime if any was
+ * opened, dtime if any was closed. Takes the slot's lock. */
 void shm_record_recount(struct caller *c, struct shm_attach *rec, u32 count,
 	int opened, int closed);
 /* shm_release_locked, for the reaper: object/reap.h. */
@@ -78,15 +79,16 @@ void shm_record_recount(struct caller *c, struct shm_attach *rec, u32 count,
  * -EIDRM with no lock held. */
 int shm_settle(
 	struct caller *c, struct slot *s, u64 ident, struct shm_segment **ret);
+
 /* ---- children that were not seen to be made (shmunseen.c) ---- */
 
-/* Before this process attaches anything: its image lock. No lock held. */
+/*
+ * Before this process attaches anything: its image lock, made under own task's
+ * lock, as a part of the change that needs it, so that no fork child has half of
+ * it. First, with no lock held, what the image before exec had is ended.
+ */
+void shm_image_succeed(struct caller *c);
 void shm_image_make(struct caller *c);
-static inline void shm_image_begin(struct caller *c)
-{
-	if (unlikely(!image_own(c)))
-		shm_image_make(c);
-}
 /* This process detaches it: it may have left a child with it. Slot's lock. */
 void shm_past_add(struct caller *c, struct shm_segment *seg);
 static inline void shm_past(struct caller *c, struct shm_segment *seg)
@@ -129,6 +131,9 @@ static inline void shm_order(struct caller *c, struct slot *s, u64 ident)
 	if (n && n <= SHM_ORDER_MOST)
 		shm_order_slow(c, s, ident);
 }
+/* The same for all that this process has attached in a range: so many attachments,
+ * SHM_ORDER_MOST at most. No lock held. */
+u32 shm_order_range(struct caller *c, u64 addr, u64 len);
 /* Destroy the segment if nobody has it and it is pending destruction, or all
  * such are (shm_rmid_forced). */
 void shm_destroy_unused(struct caller *c, struct slot *s, u64 ident);

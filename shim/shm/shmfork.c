@@ -5,7 +5,6 @@
 #include "shm/shmattach.h"
 #include "registry/journal/reserve.h"
 #include "shm/shmfork.h"
-#include "shm/shmapp.h"
 #include "registry/heap.h"
 
 /* A record in task t for each of the process's attachments. Own task's lock
@@ -57,7 +56,7 @@ void shm_fork_prepare(
 	if (caller_enroll(c))
 		return;
 	/* Exited tasks first, here too. */
-	shm_app_order(c, 0, ~0ULL);
+	shm_order_range(c, 0, ~0ULL);
 	section_begin(c);
 	task_lock_own(c);
 	/* Who was attaching has done, or failed, or made a task. */
@@ -80,7 +79,7 @@ void shm_fork_prepare(
 /* ---- forks and those who attach meanwhile ---- */
 
 /* How long one waits for another thread's fork; arbitrary. */
-#define FORK_WAIT_NS 100000000ULL
+#define FORK_WAIT_NS 100000000LL
 #define FORK_NAP_NS 50000
 
 static u64 this_thread(void)
@@ -96,15 +95,40 @@ static int abandoned(const struct shm_forking *fork, u64 self, u64 frame)
 	       frame - fork->frame < 8 << 20;
 }
 
-struct shm_forking *shm_fork_begin(struct shm_process *p)
+struct shm_forking *shm_fork_at(struct shm_process *p, u32 i)
+{
+	struct shm_more_forks *more;
+
+	if (likely(i < SHM_FORKS))
+		return &p->forks[i];
+	more = atom_load_acquire(&p->more_forks);
+	for (i -= SHM_FORKS; more && i >= SHM_FORKS_PAGE; i -= SHM_FORKS_PAGE)
+		more = atom_load_acquire(&more->next);
+	return more ? &more->forks[i] : NULL;
+}
+
+/* One more page behind the last, by whichever thread or handler is first: 0, or
+ * -ENOMEM. */
+static __attribute__((noinline)) int more_forks(struct shm_process *p)
+{
+	struct shm_more_forks *page = sys_mmap_private(SYS_PAGE), *seen;
+	struct shm_more_forks **link = &p->more_forks;
+
+	if ((unsigned long)page > -4096UL)
+		return -ENOMEM;
+	while (seen = NULL, !atom_cas(link, &seen, page))
+		link = &seen->next;
+	return 0;
+}
+
+/* NULL: all are in use. */
+static struct shm_forking *announce(struct shm_process *p, u64 frame)
 {
 	u64 self = this_thread(), seen;
-	u64 frame = (u64)(uintptr_t)__builtin_frame_address(0);
+	struct shm_forking *fork;
 	u32 i;
 
-	for (i = 0; i < SHM_FORKS; i++) {
-		struct shm_forking *fork = &p->forks[i];
-
+	for (i = 0; (fork = shm_fork_at(p, i)); i++) {
 		seen = 0;
 		if (abandoned(fork, self, frame))
 			__atomic_fetch_sub(&p->n_forks, 1, __ATOMIC_RELAXED);
@@ -115,11 +139,22 @@ struct shm_forking *shm_fork_begin(struct shm_process *p)
 		fork->since_ns = sys_monotonic_ns();
 		fork->serial = atom_add(&p->fork_serial, 1);
 		atom_store_release(&fork->over, 0);
-		/* Pairs with shm_attach_begin: a full barrier. */
+		/* Pairs with shm_change_begin: a full barrier. */
 		__atomic_fetch_add(&p->n_forks, 1, __ATOMIC_SEQ_CST);
 		return fork;
 	}
 	return NULL;
+}
+
+struct shm_forking *shm_fork_begin(struct shm_process *p)
+{
+	u64 frame = (u64)(uintptr_t)__builtin_frame_address(0);
+	struct shm_forking *fork;
+
+	while (!(fork = announce(p, frame)))
+		if (more_forks(p))
+			return NULL;
+	return fork;
 }
 
 struct shm_fork shm_fork_over(struct caller *c, struct shm_forking *fork)
@@ -152,15 +187,14 @@ static int in_use(const struct shm_forking *fork)
 static int must_wait(struct caller *c)
 {
 	u64 now = sys_monotonic_ns(), self = this_thread();
+	const struct shm_forking *fork;
 	u32 i;
 
-	for (i = 0; i < SHM_FORKS; i++) {
-		const struct shm_forking *fork = &c->shm->forks[i];
-
+	for (i = 0; (fork = shm_fork_at(c->shm, i)); i++)
+		/* It may have begun after `now`. */
 		if (in_use(fork) && fork->owner != self &&
-			now - fork->since_ns < FORK_WAIT_NS)
+			(s64)(now - fork->since_ns) < FORK_WAIT_NS)
 			return 1;
-	}
 	return 0;
 }
 
@@ -170,8 +204,9 @@ static __attribute__((noinline)) void make_tasks(struct caller *c)
 	struct shm_fork f;
 	u32 i;
 
-	for (i = 0; i < SHM_FORKS; i++) {
-		fork = &c->shm->forks[i];
+	/* What tells the child from others is the process's, and learned here. */
+	task_check_lifeline(c);
+	for (i = 0; (fork = shm_fork_at(c->shm, i)); i++) {
 		if (!in_use(fork) || fork->f.task)
 			continue;
 		f = make_task(c);
@@ -181,13 +216,13 @@ static __attribute__((noinline)) void make_tasks(struct caller *c)
 	}
 }
 
-void shm_attach_begin(struct caller *c)
+void shm_change_begin(struct caller *c)
 {
 	const struct sys_timespec nap = {0, FORK_NAP_NS};
 
 	for (;;) {
 		task_lock_own(c);
-		__atomic_store_n(&c->shm->attaching, 1, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&c->shm->changing, 1, __ATOMIC_SEQ_CST);
 		if (likely(!__atomic_load_n(
 			    &c->shm->n_forks, __ATOMIC_SEQ_CST)))
 			return;
@@ -195,20 +230,37 @@ void shm_attach_begin(struct caller *c)
 			make_tasks(c);
 			return;
 		}
-		shm_attach_end(c);
+		shm_change_end(c);
 		sys_call(__NR_nanosleep, &nap, NULL);
 	}
 }
 
-void shm_attach_end(struct caller *c)
+void shm_change_end(struct caller *c)
 {
-	atom_store_release(&c->shm->attaching, 0);
+	atom_store_release(&c->shm->changing, 0);
 	lock_release(c, &task_own(c)->lock);
 }
 
 static int is_mine(const struct task *t, const struct shm_fork *f)
 {
 	return t->state == TASK_PREFORK && t->prefork >> 32 == f->nonce;
+}
+
+/* It has been counted for t at that address already: who attaches and detaches
+ * there while a fork is under way adds nothing, for the child has it once. */
+static int has_record(
+	struct caller *c, const struct task *t, const struct shm_entry *e)
+{
+	const struct shm_attach *rec;
+	struct walk w = {0};
+
+	for (rec = shm_attach_at(c, t->shm_head);
+		rec && shm_attach_walk(c, &w, rec);
+		rec = shm_attach_at(c, rec->task_next))
+		if (rec->ident == e->ident &&
+			SHM_ATTACH_ADDR(rec->addr) == e->addr)
+			return 1;
+	return 0;
 }
 
 static __attribute__((noinline)) void attach_for(struct caller *c,
@@ -218,7 +270,8 @@ static __attribute__((noinline)) void attach_for(struct caller *c,
 	struct shm_attach *rec;
 
 	lock_acquire(c, &t->lock);
-	rec = is_mine(t, f) ? shm_record_new(c, t) : NULL;
+	rec = is_mine(t, f) && !has_record(c, t, e) ? shm_record_new(c, t)
+						    : NULL;
 	if (rec) {
 		lock_acquire(c, &s->lock);
 		if (s->ident == e->ident)
@@ -231,11 +284,14 @@ static __attribute__((noinline)) void attach_for(struct caller *c,
 void shm_attach_for_forks(
 	struct caller *c, struct slot *s, const struct shm_entry *e)
 {
+	struct shm_forking *fork;
 	u32 i;
 
-	for (i = 0; unlikely(c->shm->n_forks) && i < SHM_FORKS; i++)
-		if (in_use(&c->shm->forks[i]) && c->shm->forks[i].f.task)
-			attach_for(c, &c->shm->forks[i].f, s, e);
+	if (likely(!c->shm->n_forks))
+		return;
+	for (i = 0; (fork = shm_fork_at(c->shm, i)); i++)
+		if (in_use(fork) && fork->f.task)
+			attach_for(c, &fork->f, s, e);
 }
 
 struct shm_fork shm_found_begin(struct caller *c)
@@ -444,56 +500,6 @@ static void bind_entries(struct caller *c)
 			take_away(c, e);
 }
 
-/* What the application kept from its children (MADV_DONTFORK) is not there. */
-static void drop_unforked(struct caller *c, struct shm_entry *e)
-{
-	struct shm_process *p = c->shm;
-	u64 from, to;
-	u32 i;
-
-	for (i = e->frags; i; i = p->frags[i].next) {
-		from = p->frags[i].from;
-		to = p->frags[i].to;
-		if (from == to || !(p->frags[i].attr & SHM_ATTR_DONTFORK))
-			continue;
-		if (e->kind != SHM_DUPLICATE)
-			shm_restore_home(c, e->addr + from * SYS_PAGE,
-				(to - from) * SYS_PAGE);
-		p->frags[i].to = from;
-	}
-	if (!shm_entry_count(p, e))
-		shm_entry_remove(p, e);
-}
-
-/* What another thread of the parent was in the middle of. */
-static void finish_changes(struct caller *c)
-{
-	struct shm_process *p = c->shm;
-	u32 i;
-
-	p->attaching = 0;
-	shm_forks_clear(p);
-	for (i = 1; i < p->high; i++) {
-		struct shm_entry *e = &p->entries[i];
-
-		if (e->state == SHM_UNMAPPING)
-			shm_unmap(c, e);
-		if (e->state != SHM_USED)
-			e->state = SHM_UNUSED;
-	}
-	for (i = 0; i < 2; i++)
-		if (p->tried[i] == HOME_IN_WORK)
-			p->tried[i] = HOME_UNKNOWN;
-	if (p->cap)
-		shm_table_rebuild(p);
-	for (i = 1; i < p->high; i++) {
-		if (p->entries[i].state != SHM_USED || !p->entries[i].frags)
-			continue;
-		shm_entry_unlock(p, &p->entries[i]);
-		drop_unforked(c, &p->entries[i]);
-	}
-}
-
 /* Its parent may be dead, and whoever looks for the child must not find none
  * while it is on its way: before it makes itself known. */
 static void say_who(struct caller *c, const struct shm_fork *f)
@@ -512,16 +518,16 @@ static void say_who(struct caller *c, const struct shm_fork *f)
 
 /* What was said of this fork when it was made: of a handler's, the last. */
 static struct shm_fork announced(
-	const struct shm_process *p, const struct shm_fork *f)
+	struct shm_process *p, const struct shm_fork *f)
 {
-	const struct shm_forking *fork = NULL;
+	const struct shm_forking *fork = NULL, *one;
 	u64 self = this_thread();
 	u32 i;
 
-	for (i = 0; p->n_forks && i < SHM_FORKS; i++)
-		if (in_use(&p->forks[i]) && p->forks[i].owner == self &&
-			(!fork || (s32)(p->forks[i].serial - fork->serial) > 0))
-			fork = &p->forks[i];
+	for (i = 0; p->n_forks && (one = shm_fork_at(p, i)); i++)
+		if (in_use(one) && one->owner == self &&
+			(!fork || (s32)(one->serial - fork->serial) > 0))
+			fork = one;
 	return fork ? fork->f : *f;
 }
 
@@ -532,14 +538,17 @@ void shm_fork_child(struct caller *c, const struct shm_fork *prepared)
 
 	if (f.task)
 		say_who(c, &f);
-	finish_changes(c);
+	shm_child_finish(c);
 	if ((!p->n_used && !f.task) || caller_enroll(c)) {
 		image_leave(c->generation);
 		return;
 	}
 	/* Before the task has any record: a lifeline is what ends them. */
 	task_check_lifeline(c);
-	shm_image_begin(c);
+	shm_image_succeed(c);
+	task_lock_own(c);
+	shm_image_make(c);
+	lock_release(c, &task_own(c)->lock);
 	if (f.task)
 		take_over(c, &f);
 	task_lock_own(c);

@@ -7,15 +7,10 @@
  * Everything else in /proc/self/maps is locked piece by piece, attached
  * segments too. Without /proc everything is, but only as it is touched.
  */
+#include <linux/mman.h>
+#include <linux/resource.h>
 #include "object/perm.h"
 #include "shm/shmapp.h"
-
-#define CURRENT 1
-#define FUTURE 2
-#define ONFAULT 4
-#define NR_MLOCK2 325
-#define NR_MUNLOCKALL 152
-#define RLIMIT_MEMLOCK_NR 8
 
 /* One line of maps after the other, in little stack. */
 struct maps {
@@ -120,13 +115,14 @@ static int within_limit(struct caller *c, u64 size)
 {
 	u64 limit[2] = {0, 0};
 
-	sys_call(__NR_prlimit64, 0, RLIMIT_MEMLOCK_NR, NULL, limit);
+	sys_call(__NR_prlimit64, 0, RLIMIT_MEMLOCK, NULL, limit);
 	return size <= limit[0] || perm_capable(c, CRED_IPC_LOCK);
 }
 
 static void lock_ranges(struct caller *c, int flags)
 {
-	u32 bits = SHM_ATTR_LOCKED | (flags & ONFAULT ? SHM_ATTR_ONFAULT : 0);
+	u32 bits =
+		SHM_ATTR_LOCKED | (flags & MCL_ONFAULT ? SHM_ATTR_ONFAULT : 0);
 	struct maps m;
 	struct range r;
 
@@ -137,12 +133,12 @@ static void lock_ranges(struct caller *c, int flags)
 			continue;
 		/* As in the kernel, what cannot be filled is no error. */
 		if (shm_app_concerns(c->shm, r.from, r.to - r.from))
-			shm_app_advise(c, NR_MLOCK2, r.from, r.to - r.from,
-				flags & ONFAULT ? 1 : 0,
+			shm_app_advise(c, __NR_mlock2, r.from, r.to - r.from,
+				flags & MCL_ONFAULT ? 1 : 0,
 				(struct shm_change){0, SHM_ATTR_ONFAULT, bits});
 		else
-			sys_call(NR_MLOCK2, r.from, r.to - r.from,
-				flags & ONFAULT ? 1 : 0);
+			sys_call(__NR_mlock2, r.from, r.to - r.from,
+				flags & MCL_ONFAULT ? 1 : 0);
 	}
 	sys_call(__NR_close, m.fd);
 }
@@ -153,12 +149,12 @@ long shm_app_lock_all(struct caller *c, int flags)
 	long err;
 
 	if (size < 0)
-		return sys_call(__NR_mlockall, flags | ONFAULT);
+		return sys_call(__NR_mlockall, flags | MCL_ONFAULT);
 	if (!within_limit(c, size))
 		return -ENOMEM;
-	/* Alone, FUTURE touches no mapping; and without it, it ends. */
-	err = flags & FUTURE ? sys_call(__NR_mlockall, flags & ~CURRENT)
-			     : sys_call(NR_MUNLOCKALL);
+	/* Alone, MCL_FUTURE touches no mapping; and without it, it ends. */
+	err = flags & MCL_FUTURE ? sys_call(__NR_mlockall, flags & ~MCL_CURRENT)
+				 : sys_call(__NR_munlockall);
 	if (!err)
 		lock_ranges(c, flags);
 	return err;

@@ -7,11 +7,18 @@
 #include <linux/mman.h>
 #include "shm/shmmap.h"
 
-#define MAP_RESERVE 0x4022 /* PRIVATE | ANONYMOUS | NORESERVE */
-#define MAP_FIXED_NOREPLACE 0x100000
+#define MAP_RESERVE (MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)
 #define HOME_MIN (64ULL << 20)
 /* Pages asked about at a time by mincore(2). */
 #define RESIDENT_STEP 1024u
+/* What one thread asks without a pause, in one walk over segments or in walks
+ * one behind the other: a page that is there counts 1, a hole more. A second or
+ * two for 128 GiB of holes, several for 1 TiB of pages: beyond, segments are
+ * damaged or nobody waits for the answer. Who asks now and then is told all each
+ * time. Arbitrary. */
+#define PAGES_ASKED (1ULL << 28)
+#define PAGES_HOLE 8u
+#define PAUSE_NS 100000000ULL
 /* Bytes given back at a time: some hundred microseconds; or more, for a run of
  * terabytes is mostly holes and takes no more steps than this. Arbitrary. */
 #define REMOVE_STEP (2ULL << 20)
@@ -92,6 +99,13 @@ static void make_home(struct caller *c, int read_only)
 	}
 }
 
+/* Around what is mapped for a moment without own task's lock, in a section: a fork
+ * child of another thread must not keep it. */
+static void pass(struct shm_process *p, u32 by)
+{
+	__atomic_fetch_add(&p->passing, by, __ATOMIC_RELAXED);
+}
+
 /* Of several threads one makes it and the others wait. */
 static void make_home_once(struct caller *c, int read_only)
 {
@@ -100,7 +114,9 @@ static void make_home_once(struct caller *c, int read_only)
 	section_begin(c);
 	if (__atomic_compare_exchange_n(tried, &seen, HOME_IN_WORK, 0,
 		    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		pass(c->shm, 1);
 		make_home(c, read_only);
+		pass(c->shm, -1u);
 		__atomic_store_n(tried, HOME_KNOWN, __ATOMIC_RELEASE);
 	}
 	while (atom_load_acquire(tried) != HOME_KNOWN)
@@ -199,8 +215,15 @@ static struct shm_piece *piece_of(struct shm_process *p, const char *home)
  */
 static void keep_apart(struct shm_process *p, char *home, u64 len)
 {
-	struct shm_piece *piece = piece_of(p, home);
+	struct shm_piece *piece;
 
+	if (unlikely(!p->pieces)) {
+		piece = sys_mmap_private(SHM_PIECES * sizeof(*piece));
+		if (failed(piece))
+			return;
+		p->pieces = piece;
+	}
+	piece = piece_of(p, home);
 	if (likely(piece->at == home && piece->len == len))
 		return;
 	if (piece->at) {
@@ -274,7 +297,11 @@ long shm_map_part(
 		reserved =
 			sys_mmap(to, len, PROT_NONE,
 				MAP_RESERVE | MAP_FIXED_NOREPLACE, -1, 0) == to;
+	if (reserved)
+		shm_map_hold(c->shm, (u64)to, len);
 	p = duplicate_pages(c, e->read_only, e->off + from * SYS_PAGE, len, to);
+	if (reserved)
+		shm_map_hold(c->shm, 0, 0);
 	if (failed(p)) {
 		if (reserved)
 			sys_call(__NR_munmap, to, len);
@@ -332,7 +359,11 @@ static int map_fixed(struct caller *c, struct shm_entry *e, int replace)
 		return -EINVAL;
 	if (failed(p) && (long)p != -EEXIST)
 		return (long)p;
+	if (!failed(p))
+		shm_map_hold(c->shm, addr, len);
 	err = map_duplicate(c, e, (void *)addr);
+	if (!failed(p))
+		shm_map_hold(c->shm, 0, 0);
 	if (err && !failed(p))
 		sys_call(__NR_munmap, p, len);
 	if (!err && foreign)
@@ -357,7 +388,7 @@ static void forget_pieces(struct shm_process *p, u64 addr, u64 len)
 {
 	struct shm_piece *piece = p->pieces;
 
-	for (; piece < p->pieces + SHM_PIECES; piece++)
+	for (; piece && piece < p->pieces + SHM_PIECES; piece++)
 		if (piece->at && (u64)piece->at < addr + len &&
 			(u64)piece->at + piece->len > addr)
 			piece->at = NULL;
@@ -459,7 +490,7 @@ static long remove_pages(char *p, u64 len)
 	return err;
 }
 
-/* A mapping that is locked (mlockall), or to older kernels one that cannot be
+/* In a section. A mapping that is locked (mlockall), or to older kernels one that cannot be
  * written to, is refused: then one is made that is not. */
 int shm_map_discard(struct caller *c, u64 off, u64 pages)
 {
@@ -470,12 +501,15 @@ int shm_map_discard(struct caller *c, u64 off, u64 pages)
 
 	if (!shm_in_file(c, off, pages))
 		return -EINVAL;
+	pass(c->shm, 1);
 	p = pages_at(c, off, len, &own);
 	err = failed(p) ? (long)p : remove_pages(p, len);
 	if (err && !own)
 		p = far_map(c, 0, off, len);
-	if (failed(p))
+	if (failed(p)) {
+		pass(c->shm, -1u);
 		return (long)p;
+	}
 	if (err) {
 		sys_call(__NR_mprotect, p, len, PROT_WRITE);
 		sys_call(__NR_munlock, p, len);
@@ -484,29 +518,41 @@ int shm_map_discard(struct caller *c, u64 off, u64 pages)
 	}
 	if (own)
 		sys_call(__NR_munmap, p, len);
+	pass(c->shm, -1u);
 	return err;
+}
+
+/* May it ask about more? */
+static int pages_left(struct caller *c)
+{
+	if (sys_monotonic_ns() - c->pages_ns > PAUSE_NS)
+		c->pages = 0;
+	return c->pages < PAGES_ASKED;
 }
 
 u64 shm_map_resident(struct caller *c, u64 off, u64 pages)
 {
 	unsigned char vec[RESIDENT_STEP];
-	u64 at, i, n, found = 0;
+	u64 at, i, n, here, found = 0;
 	int own;
-	char *p = shm_in_file(c, off, pages)
+	char *p = shm_in_file(c, off, pages) && pages_left(c)
 			  ? pages_at(c, off, pages * SYS_PAGE, &own)
 			  : (char *)-EIO;
 
 	if (failed(p))
 		return 0;
-	for (at = 0; at < pages; at += n) {
+	for (at = 0; at < pages && c->pages < PAGES_ASKED; at += n) {
 		n = pages - at < RESIDENT_STEP ? pages - at : RESIDENT_STEP;
 		if (sys_call(
 			    __NR_mincore, p + at * SYS_PAGE, n * SYS_PAGE, vec))
 			break;
-		for (i = 0; i < n; i++)
-			found += vec[i] & 1;
+		for (i = here = 0; i < n; i++)
+			here += vec[i] & 1;
+		found += here;
+		c->pages += here + (n - here) * PAGES_HOLE;
 	}
 	if (own)
 		sys_call(__NR_munmap, p, pages * SYS_PAGE);
+	c->pages_ns = sys_monotonic_ns();
 	return found;
 }

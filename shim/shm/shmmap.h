@@ -18,7 +18,7 @@
  * struct shm_process lists the attachments. It is private memory, inherited by
  * a fork child with the mappings themselves, and gone with them at exec. It is
  * changed under the lock of the own task; a child that was forked meanwhile
- * can tell from `state` what was under way.
+ * can tell from `changing` and `state` what was under way: shmfork.h.
  */
 #ifndef IPCLIFT_SHM_SHMMAP_H
 #define IPCLIFT_SHM_SHMMAP_H
@@ -103,7 +103,7 @@ struct shm_change {
 };
 #define SHM_GONE ((struct shm_change){1, 0, 0})
 
-/* Homes that are mappings of their own at the moment. */
+/* Homes that are mappings of their own at the moment: a page of them. */
 #define SHM_PIECES 256u
 struct shm_piece {
 	char *at;
@@ -132,10 +132,17 @@ struct shm_forking {
 	u32 over; /* it has happened */
 	struct shm_fork f, outer;
 };
-#define SHM_FORKS 8u /* at once; arbitrary */
+#define SHM_FORKS 8u /* at once without a page more; arbitrary */
+
+/* For more at once: a page each, that stays. next: by compare-and-swap. */
+#define SHM_FORKS_PAGE 63u
+struct shm_more_forks {
+	struct shm_more_forks *next;
+	struct shm_forking forks[SHM_FORKS_PAGE];
+};
+_Static_assert(sizeof(struct shm_more_forks) <= SYS_PAGE, "a page");
 
 struct shm_process {
-	struct shm_piece pieces[SHM_PIECES];
 	char *home[2];	 /* [1] cannot be made writable; NULL = none (yet) */
 	char *read_only; /* region_map_read_only, before home[1] */
 	u64 home_len[2];
@@ -149,10 +156,14 @@ struct shm_process {
 	u32 n_unlike;	    /* attachments with SHM_UNLIKE_* */
 	u32 last_gone;	    /* a segment lost its last attachment: sweep */
 	u64 low, high_addr; /* all attachments ever made lie between */
-	u32 attaching;	    /* who has own task's lock is about to map */
+	u32 changing;	    /* who has own task's lock changes mappings */
+	u32 passing;	    /* threads that map something for a moment */
 	u32 n_forks;	    /* of forks: in use */
 	u32 fork_serial;
 	struct shm_forking forks[SHM_FORKS];
+	struct shm_more_forks *more_forks;
+	struct shm_piece *pieces; /* [SHM_PIECES], a page; NULL = none yet */
+	u64 held, held_len;	  /* a place that is kept for an attachment */
 };
 
 /* ---- shmtable.c ---- */
@@ -164,10 +175,11 @@ static inline int shm_entry_is_free(const struct shm_process *p)
 {
 	return p->unused || p->high < p->cap;
 }
-/* Put it in the table once addr is known; take it out and free it: last, behind
- * its record's end, for a fork that finds it counted waits for the own task's
- * lock (shm_fork_concerns). */
+/* Put it in the table once addr is known. */
 void shm_entry_insert(struct shm_process *p, struct shm_entry *e);
+/* Take it out and free it. The last step of a detach, behind the record's end:
+ * a fork that finds the entry counted waits for the own task's lock
+ * (shm_fork_concerns). */
 void shm_entry_remove(struct shm_process *p, struct shm_entry *e);
 /* It is unmapped: not a fork child's to unmap again. shm_entry_remove follows. */
 static inline void shm_entry_unmapped(struct shm_entry *e)
@@ -184,7 +196,8 @@ struct shm_entry *shm_entry_unbound(struct shm_process *p, u64 addr, u64 ident);
 struct shm_entry *shm_entry_each(struct shm_process *p, u32 *at);
 /* After fork: make the hash anew. */
 void shm_table_rebuild(struct shm_process *p);
-/* Number of fragments; of those that a fork child will have. */
+/* Number of its fragments, which is its part of nattch; count_fork: of those
+ * that a fork child will have (not of pages with MADV_DONTFORK). */
 u32 shm_entry_count(const struct shm_process *p, const struct shm_entry *e);
 u32 shm_entry_count_fork(
 	const struct shm_process *p, const struct shm_entry *e);
@@ -192,9 +205,10 @@ u32 shm_entry_count_fork(
  * fragments may be another one now, -ENOMEM. */
 int shm_entry_cut(struct shm_process *p, struct shm_entry *e, u64 from, u64 to,
 	struct shm_change change);
-/* Its flags are about to be changed, and how cannot be told; or they were, and
- * its fragments say how. */
+/* Set bits of SHM_UNLIKE_*: its mappings' flags are about to be changed in a
+ * way that its fragments do not tell. */
 void shm_entry_unlike(struct shm_process *p, struct shm_entry *e, int bits);
+/* They were changed: SHM_UNLIKE_NOW goes if no fragment differs any more. */
 void shm_entry_judge(struct shm_process *p, struct shm_entry *e);
 /* In a fork child: nothing is locked. */
 void shm_entry_unlock(struct shm_process *p, struct shm_entry *e);
@@ -209,6 +223,14 @@ int shm_entry_covers(const struct shm_process *p, const struct shm_entry *e,
 	u64 from, u64 to);
 
 /* ---- shmmap.c ---- */
+
+/* The place is taken by nothing but us now, or not any more (0, 0): in a fork
+ * child it is free. */
+static inline void shm_map_hold(struct shm_process *p, u64 addr, u64 len)
+{
+	p->held = addr;
+	__atomic_store_n(&p->held_len, len, __ATOMIC_RELEASE);
+}
 
 /*
  * Have the mapping that attachments with SHM_RDONLY are duplicated from: made
@@ -245,7 +267,8 @@ static inline int shm_in_file(const struct caller *c, u64 off, u64 pages)
 /* Free the pages at a file offset: takes long where there are many, so no lock
  * should be held. 0, -ENOMEM, or what madvise(2) says. */
 int shm_map_discard(struct caller *c, u64 off, u64 pages);
-/* Resident pages at a file offset. */
+/* Resident pages at a file offset; fewer of a registry with more pages, or with
+ * larger holes, than a machine can have. */
 u64 shm_map_resident(struct caller *c, u64 off, u64 pages);
 /* 1 if [addr, addr+len) touches the home mappings. */
 static inline int shm_in_home(const struct shm_process *p, u64 addr, u64 len)

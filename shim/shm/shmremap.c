@@ -7,14 +7,12 @@
  * away at the old one, which comes to the same counts. An attachment cannot
  * grow: in the kernel what lies behind its end cannot be used anyway.
  */
+#include <linux/mman.h>
 #include "shm/shmattach.h"
 #include "shm/shmapp.h"
+#include "shm/shmfork.h"
 
-#define NR_MLOCK2 325
-#define MLOCK_ONFAULT_FLAG 1
-#define MAYMOVE 1
-#define FIXED 2
-#define MOVE_FLAGS (MAYMOVE | FIXED)
+#define MOVE_FLAGS (MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP)
 
 /* The attachment that has all of [addr, addr+len) in one fragment, or NULL; own
  * task's lock held. */
@@ -57,8 +55,8 @@ static void carry_over(u64 addr, u64 len, u32 attr)
 		if (attr & kinds[i].bit)
 			sys_call(__NR_madvise, addr, len, kinds[i].advice);
 	if (attr & SHM_ATTR_LOCKED)
-		sys_call(NR_MLOCK2, addr, len,
-			attr & SHM_ATTR_ONFAULT ? MLOCK_ONFAULT_FLAG : 0);
+		sys_call(__NR_mlock2, addr, len,
+			attr & SHM_ATTR_ONFAULT ? MLOCK_ONFAULT : 0);
 }
 
 /* What entry_at found, copied out, for the table may move: 1; 0 if it found
@@ -103,7 +101,7 @@ static long attach_part(struct caller *c, struct slot *s, struct shm_entry *e,
 }
 
 /* n pages from page `from` of the attachment like, once more, at `to` or
- * anywhere: the address or -errno. */
+ * anywhere: the address or -errno. Within a change (shm_change_begin). */
 static long attach_again(struct caller *c, const struct shm_entry *like,
 	u32 attr, u64 from, u64 n, u64 to)
 {
@@ -112,8 +110,6 @@ static long attach_again(struct caller *c, const struct shm_entry *like,
 	struct shm_entry *e;
 	long addr = -ENOMEM;
 
-	shm_order(c, s, like->ident);
-	task_lock_own(c);
 	task_check_lifeline(c);
 	e = shm_entry_new(c->shm);
 	rec = e ? shm_record_new(c, task_own(c)) : NULL;
@@ -135,9 +131,9 @@ static long attach_again(struct caller *c, const struct shm_entry *like,
 		carry_over((u64)addr, n * SYS_PAGE, attr);
 		shm_entry_cut(c->shm, e, from, from + n,
 			(struct shm_change){0, ~0u, attr});
+		shm_attach_for_forks(c, s, e);
 		shm_entry_insert(c->shm, e);
 	}
-	lock_release(c, &task_own(c)->lock);
 	return addr;
 }
 
@@ -145,19 +141,23 @@ static long move(struct caller *c, const struct shm_entry *e, u32 attr, u64 old,
 	u64 old_len, u64 len, int flags, u64 to)
 {
 	u64 from = (old - e->addr) / SYS_PAGE, n = len / SYS_PAGE;
-	long addr, err;
+	long addr, err = 0;
 
-	if (!(flags & FIXED))
+	if (!(flags & MREMAP_FIXED))
 		to = 0;
 	else if ((to & (SYS_PAGE - 1)) || to + len < to ||
 		 (to < old + (old_len ? old_len : len) && old < to + len))
 		return -EINVAL;
 	if (n > e->pages - from)
 		return -ENOMEM;
+	shm_order(c, region_slot(&c->region, FAC_SHM, e->slot_idx), e->ident);
+	shm_change_begin(c);
+	c->shm->last_gone = 0;
 	addr = attach_again(c, e, attr, from, n, to);
-	if ((addr < 0 && addr > -4096) || !old_len)
-		return addr;
-	err = shm_app_unmap(c, old, old_len);
+	/* A fork child has it here or there. */
+	if (!(addr < 0 && addr > -4096) && old_len)
+		err = shm_app_unmap_locked(c, old, old_len);
+	shm_app_end(c);
 	return err ? err : addr;
 }
 
@@ -166,16 +166,42 @@ static long move(struct caller *c, const struct shm_entry *e, u32 attr, u64 old,
 static long move_other(
 	struct caller *c, u64 old, u64 old_len, u64 len, int flags, u64 to)
 {
+	int begun = shm_app_begin(c, flags & MREMAP_FIXED ? to : old, len);
 	long ret = sys_call(__NR_mremap, old, old_len, len, flags, to);
 
-	if (ret < 0 && ret > -4096)
-		return ret;
-	if ((u64)ret != old && old_len &&
-		shm_app_concerns(c->shm, old, old_len))
-		shm_app_unmap(c, old, old_len);
-	if (shm_app_concerns(c->shm, ret, len))
-		shm_app_mapped(c, ret, len);
+	if (begun && !(ret < 0 && ret > -4096)) {
+		if ((u64)ret != old && old_len &&
+			shm_app_concerns(c->shm, old, old_len))
+			shm_app_unmap_locked(c, old, old_len);
+		if (shm_app_concerns(c->shm, ret, len))
+			shm_app_mapped_locked(c, ret, len);
+	}
+	if (begun)
+		shm_app_end(c);
 	return ret;
+}
+
+static int bad_flags(u64 old, u64 old_len, u64 len, int flags)
+{
+	return !len || (old & (SYS_PAGE - 1)) || (flags & ~MOVE_FLAGS) ||
+	       ((flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)) &&
+		       !(flags & MREMAP_MAYMOVE)) ||
+	       ((flags & MREMAP_DONTUNMAP) && old_len != len);
+}
+
+/* What is behind the new end goes first, be it this attachment or what follows
+ * it. *old_len is what is left. */
+static long shrink(struct caller *c, u64 old, u64 *old_len, u64 len)
+{
+	struct shm_entry e;
+	u32 attr;
+	long err = 0;
+
+	if (len >= *old_len || attachment_at(c, old, SYS_PAGE, &e, &attr) != 1)
+		return 0;
+	err = shm_app_unmap(c, old + len, *old_len - len);
+	*old_len = len;
+	return err;
 }
 
 long shm_app_remap(
@@ -187,27 +213,27 @@ long shm_app_remap(
 
 	old_len = (old_len + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
 	len = (len + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
-	if (!len || (old & (SYS_PAGE - 1)) || (flags & ~MOVE_FLAGS) ||
-		(flags & MOVE_FLAGS) == FIXED || caller_enroll(c))
+	if (bad_flags(old, old_len, len, flags) || old + old_len < old ||
+		caller_enroll(c))
 		return -EINVAL;
+	err = shrink(c, old, &old_len, len);
+	if (err)
+		return err;
 	err = attachment_at(c, old, old_len ? old_len : SYS_PAGE, &e, &attr);
 	if (!err)
 		return move_other(c, old, old_len, len, flags, to);
 	if (err < 0)
 		return err;
-	if (!old_len)
-		return flags & MAYMOVE
+	/* The pages are the segment's: the old place shows them on. */
+	if (!old_len || (flags & MREMAP_DONTUNMAP))
+		return flags & MREMAP_MAYMOVE
 			       ? move(c, &e, attr, old, 0, len, flags, to)
 			       : -ENOMEM;
 	if (len > old_len)
 		return -ENOMEM;
-	if (len < old_len) {
-		err = shm_app_unmap(c, old + len, old_len - len);
-		if (err)
-			return err;
-	}
-	return flags & FIXED ? move(c, &e, attr, old, len, len, flags, to)
-			     : (long)old;
+	return flags & MREMAP_FIXED
+		       ? move(c, &e, attr, old, len, len, flags, to)
+		       : (long)old;
 }
 
 /* 1 if the segment is removed and nobody else has it. The kernel first unmaps
@@ -246,10 +272,11 @@ long shm_app_remap_pages(
 		shm_app_unmap(c, addr, len);
 		return -EINVAL;
 	}
-	task_lock_own(c);
+	if (!shm_app_begin(c, addr, len))
+		return -EINVAL;
 	ret = shm_map_part(c, &e, pgoff, n, (void *)addr);
 	if (ret == (long)addr)
 		shm_app_changed_locked(c, addr, len, moved);
-	lock_release(c, &task_own(c)->lock);
+	shm_app_end(c);
 	return ret < 0 && ret > -4096 ? ret : 0;
 }

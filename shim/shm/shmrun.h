@@ -24,8 +24,8 @@
  * What a thread cannot empty itself, since it has one already or the system
  * refuses, goes into the lists kept[], for whoever comes next.
  *
- * All functions but the first and the last two: the facility's lock, that of
- * shm_class, is held.
+ * shm_run_pages takes no lock; of shm_run_settle and shm_run_flush the caller
+ * may hold none. For the others the facility's lock, that of shm_class, is held.
  */
 #ifndef IPCLIFT_SHM_SHMRUN_H
 #define IPCLIFT_SHM_SHMRUN_H

@@ -26,7 +26,7 @@
 #include "base/file.h"
 #include "shm/shmattach.h"
 #include "shm/shmfork.h"
-#include "registry/mapped.h"
+#include "registry/region/mapped.h"
 
 #define P_ALL 0
 #define WNOHANG_WEXITED_WNOWAIT_WALL 0x41000005
@@ -263,18 +263,23 @@ void shm_past_add(struct caller *c, struct shm_segment *seg)
 		atom_store_release(&seg->past[SHM_PAST - 1], IMAGE_UNKNOWN);
 }
 
+/* A vfork child attaches in its parent's memory. */
+static int has_image(const struct caller *c)
+{
+	return image_own(c) || !c->image_found;
+}
+
+void shm_image_succeed(struct caller *c)
+{
+	/* What the image before exec had ends with that one's lock. */
+	if (unlikely(!has_image(c)) && task_own(c)->image)
+		reap_task(c, c->task);
+}
+
 void shm_image_make(struct caller *c)
 {
-	/* A vfork child attaches in its parent's memory. */
-	if (!c->new_image)
-		return;
-	/* What the image before exec had ends with that one's lock. */
-	if (task_own(c)->image)
-		reap_task(c, c->task);
-	task_lock_own(c);
-	if (!image_own(c))
+	/* Of a child, if a handler has forked and returned here before the lock
+	 * was taken: its task is new. */
+	if (unlikely(!has_image(c)))
 		image_make(c);
-	/* Its own by now: a handler may have forked and returned here before
-	 * the lock was taken. */
-	lock_release(c, &task_own(c)->lock);
 }

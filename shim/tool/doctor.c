@@ -150,7 +150,7 @@ static const struct asked {
 		"at its first call"},
 	{"robust lists", "robust lists", "are", ask_robust,
 		"the death of a process is noticed by\n      looking, so "
-		"SEM_UNDO, nattch and locks of the dead come back up to a "
+		"SEM_UNDO, nattch and locks of exited tasks come back up to a "
 		"second\n      late, and who dies in the midst of waking "
 		"others may leave one asleep that long",
 		"at its start"},

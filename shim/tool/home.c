@@ -121,7 +121,8 @@ const char *home_name_path(const char *name, char *path)
 	}
 	fault = name_fault(name);
 	if (!fault)
-		snprintf(path, HOME_PATH_MAX, REGIONHOME_PREFIX "%u/%s", uid, name);
+		snprintf(path, HOME_PATH_MAX, REGIONHOME_PREFIX "%u/%s", uid,
+			name);
 	return fault;
 }
 

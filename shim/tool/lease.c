@@ -38,18 +38,20 @@ static int split(const char *word, struct parts *ret)
 	size_t n;
 
 	if (!name)
-		return usage_error("'%s' is not lease:msg/ID or lease:mq/NAME",
-			word);
+		return usage_error(
+			"'%s' is not lease:msg/ID or lease:mq/NAME", word);
 	snprintf(letters, sizeof(letters), "%.*s", (int)(name - kind), kind);
 	ret->kind = kind_parse(letters);
 	if (ret->kind != FAC_MSG && ret->kind != FAC_MQ)
-		return usage_error("'%s': only msg and mq have leases", letters);
+		return usage_error(
+			"'%s': only msg and mq have leases", letters);
 	name++;
 	ret->value = strrchr(name, '=');
 	n = ret->value ? (size_t)(ret->value - name) : strlen(name);
 	snprintf(ret->name, sizeof(ret->name), "%.*s", (int)n, name);
 	ret->value += ret->value != NULL;
-	return object_word((enum facility)ret->kind, ret->name) ? EXIT_USAGE : 0;
+	return object_word((enum facility)ret->kind, ret->name) ? EXIT_USAGE
+								: 0;
 }
 
 int lease_check_word(const char *word, int with_value)
@@ -61,9 +63,10 @@ int lease_check_word(const char *word, int with_value)
 		return err;
 	if (!with_value && p.value)
 		return usage_error("'%s': no value", word);
-	if (with_value && (!p.value || (strcmp(p.value, "on") &&
-					       strcmp(p.value, "off"))))
-		return usage_error("'%s' is not %s...=on or =off", word, prefix);
+	if (with_value &&
+		(!p.value || (strcmp(p.value, "on") && strcmp(p.value, "off"))))
+		return usage_error(
+			"'%s' is not %s...=on or =off", word, prefix);
 	return 0;
 }
 

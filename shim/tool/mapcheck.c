@@ -17,7 +17,7 @@
 #include "index/ids.h"
 #include "inspect/taskview.h"
 #include "registry/lock.h"
-#include "registry/mapped.h"
+#include "registry/region/mapped.h"
 #include "shm/shmattach.h"
 #include "tool/mapcheck.h"
 

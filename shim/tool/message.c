@@ -6,6 +6,9 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "inspect/text.h"
 
 static const char *command;
 
@@ -14,15 +17,18 @@ void message_command(const char *name)
 	command = name;
 }
 
+/* Names in it may be anything. Its own lines stay lines. */
 static void complain(const char *fmt, va_list args)
 {
-	char line[512];
+	char text[512], seen[4 * sizeof(text)], *line, *rest = text;
 
-	vsnprintf(line, sizeof(line), fmt, args);
-	if (command)
-		fprintf(stderr, "ipclift %s: %s\n", command, line);
-	else
-		fprintf(stderr, "ipclift: %s\n", line);
+	vsnprintf(text, sizeof(text), fmt, args);
+	fprintf(stderr, "ipclift%s%s: ", command ? " " : "",
+		command ? command : "");
+	while ((line = strsep(&rest, "\n"))) {
+		text_visible(line, seen, sizeof(seen));
+		fprintf(stderr, "%s\n", seen);
+	}
 }
 
 int usage_error(const char *fmt, ...)

@@ -43,7 +43,7 @@ struct look {
 	char path[PROGRAM_PATH_MAX]; /* of the program, or of what starts it */
 	enum {
 		LOOK_SERVED,
-		LOOK_SCRIPT, /* path is now its interpreter */
+		LOOK_SCRIPT,  /* path is now its interpreter */
 		LOOK_MISSING, /* a script; path is what is not there */
 		LOOK_UNREADABLE,
 		LOOK_TEXT, /* neither a program nor a script */
@@ -211,8 +211,8 @@ static const char *behind_env(char **argv);
 /* Options of env(1) whose value is the next word. */
 static int takes_value(const char *option)
 {
-	static const char *const options[] = {"-u", "-C", "-a", "--unset",
-		"--chdir", "--argv0"};
+	static const char *const options[] = {
+		"-u", "-C", "-a", "--unset", "--chdir", "--argv0"};
 	size_t i;
 
 	for (i = 0; i < sizeof(options) / sizeof(options[0]); i++)
@@ -311,8 +311,8 @@ static int interpreter_of(struct look *l, int fd, int *ret_missing)
 	name = is_env(words[0]) ? behind_env(words) : NULL;
 	*ret_missing = name && find_program(name, l->path, sizeof(l->path));
 	if (!name || *ret_missing)
-		snprintf(l->path, sizeof(l->path), "%s",
-			name ? name : words[0]);
+		snprintf(
+			l->path, sizeof(l->path), "%s", name ? name : words[0]);
 	return 1;
 }
 

@@ -153,8 +153,8 @@ static int create_main(int argc, char **argv)
 	if (fd >= 0)
 		close(fd);
 	if (!regionhome_is_owners(path, home))
-		return failure("%s: its directory is not its owner's alone",
-			path);
+		return failure(
+			"%s: its directory is not its owner's alone", path);
 	err = make(path, &access);
 	if (err)
 		return err;
@@ -370,7 +370,8 @@ static int remove_as_owner(const char *path)
 	if (pid > 0) {
 		if (waitpid(pid, &status, 0) < 0 || !WIFEXITED(status))
 			return failure("%s: the process that was to remove it "
-				       "was ended", path);
+				       "was ended",
+				path);
 		return WEXITSTATUS(status);
 	}
 	if (!pid && !err) {
@@ -395,8 +396,10 @@ static int destroy(const char *path)
 	/* What cannot be read may still be ours to remove, but then nobody
 	 * knows what it is. */
 	if (err == -ENODATA || err == -ENOENT || err == -EACCES ||
-		err == -ELOOP)
-		return failure("%s", why);
+		err == -ELOOP) {
+		registry_tell_refused(err, why, 1);
+		return EXIT_FAILED;
+	}
 	if (!regionhome_is_owners(path, dir))
 		return failure(
 			"%s: its directory is not its owner's alone", path);

@@ -90,6 +90,10 @@ const char *registry_path(void)
 		usage_error("--registry and --name exclude each other");
 		return NULL;
 	}
+	if (option_registry && !*option_registry) {
+		usage_error("--registry: the path is empty");
+		return NULL;
+	}
 	fault = option_name ? home_name_path(option_name, path) : NULL;
 	if (fault) {
 		usage_error("--name: '%.80s' %s", option_name, fault);
@@ -185,9 +189,9 @@ static void know_holes(const char *path)
 	caller.region.holes = NULL;
 	if (holes.fd >= 0)
 		close(holes.fd);
-	holes = (struct holes){.fd = open(path,
-				       O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
-					       O_NOCTTY | O_CLOEXEC)};
+	holes = (struct holes){
+		.fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY |
+					 O_CLOEXEC)};
 	if (holes.fd >= 0 && !fstat(holes.fd, &st) && registry_is_file(&st))
 		caller.region.holes = &holes;
 }

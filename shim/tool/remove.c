@@ -264,7 +264,7 @@ static int gc_main(int argc, char **argv)
 	if (gc_older)
 		gc.before = time(NULL) - age;
 	/* A table full of exited tasks must not keep us out. */
-	caller_exited = reap_task;
+	caller_exited = reap_task_unheld;
 	/* Before we stand in its table ourselves. */
 	gc.nobody = !home_in_use(path, 0);
 	c = registry_open(&err);

@@ -2,8 +2,10 @@
 /*
  * ipclift restore: a saved registry is made again; see savefile.h.
  *
- * The file is read whole and its sum compared before anything is changed. While
- * objects are made all limits are off; ids are had by way of *_next_id.
+ * The file is read whole, into memory of our own, and its sum compared before
+ * anything is changed: whoever may write it may cut it off or change it meanwhile,
+ * and of a mapping the pages that are gone would end us by SIGBUS in the middle.
+ * While objects are made all limits are off; ids are had by way of *_next_id.
  *
  * An object is made with all it holds or not at all. One that cannot be is told
  * and left out, and it goes on with the next. A signal ends it between two
@@ -43,11 +45,13 @@ struct reader {
 	const char *path;
 	const char *bytes;
 	u64 size;
+	struct save_head head;
 	struct caller *c;
 	int registry; /* descriptor of its file */
 	/* The segment that was made last, of which data may follow; NULL: it
 	 * was left out. */
 	const struct save_object *segment;
+	struct save_object object; /* that is being made, or is `segment` */
 	u64 n_made, n_left_out;
 };
 
@@ -60,41 +64,49 @@ static int bad_file(const struct reader *r, const char *why)
 	return failure("%s: %s", r->path, why);
 }
 
-/* The record at *at, which goes on to the next; NULL at the end. */
-static const struct save_record *next_record(const struct reader *r, u64 *at)
-{
-	const struct save_record *rec = (const void *)(r->bytes + *at);
+/* A record: its head, and where in the file its bytes are. */
+struct record {
+	struct save_record head;
+	const char *bytes;
+};
 
-	if (r->size - *at < sizeof(*rec) || rec->size % 8 ||
-		rec->size > r->size - *at - sizeof(*rec))
-		return NULL;
-	*at += sizeof(*rec) + rec->size;
-	return rec;
-}
-
-static const void *payload(const struct save_record *rec)
+/* The record at *at, which goes on to the next; 0 at the end. */
+static int next_record(const struct reader *r, u64 *at, struct record *ret)
 {
-	return rec + 1;
+	const u64 left = r->size - *at;
+
+	*ret = (struct record){0};
+	if (left < sizeof(ret->head))
+		return 0;
+	memcpy(&ret->head, r->bytes + *at, sizeof(ret->head));
+	if (ret->head.size % 8 || ret->head.size > left - sizeof(ret->head))
+		return 0;
+	ret->bytes = r->bytes + *at + sizeof(ret->head);
+	*at += sizeof(ret->head) + ret->head.size;
+	return 1;
 }
 
 /* Whole, of a version that we know, and what its sum says? */
-static int check_file(const struct reader *r)
+static int check_file(struct reader *r)
 {
-	const struct save_head *head = (const void *)r->bytes;
-	const struct save_record *rec = NULL;
+	const struct save_head *head = &r->head;
+	struct record rec;
 	u64 at = sizeof(*head), sum;
+	int got;
 
+	if (r->size >= sizeof(*head))
+		memcpy(&r->head, r->bytes, sizeof(*head));
 	if (r->size < sizeof(*head) || memcmp(head->magic, SAVE_MAGIC, 8) != 0)
 		return bad_file(r, "was not made by ipclift save");
 	if (head->order != SAVE_ORDER || head->version != SAVE_VERSION)
 		return bad_file(r, "is of another version or machine");
 	do
-		rec = next_record(r, &at);
-	while (rec && rec->type != SAVE_END);
-	if (!rec || rec->size != 8 || at != r->size)
+		got = next_record(r, &at, &rec);
+	while (got && rec.head.type != SAVE_END);
+	if (!got || rec.head.size != 8 || at != r->size)
 		return bad_file(r, "is cut off or damaged");
 	sum = save_sum(SAVE_SUM_START, r->bytes, r->size - 8);
-	if (sum != *(const u64 *)payload(rec))
+	if (sum != *(const u64 *)(const void *)rec.bytes)
 		return bad_file(r, "is damaged: its checksum is wrong");
 	if (head->idx_bits != IDX_BITS_NORMAL &&
 		head->idx_bits != IDX_BITS_EXTENDED)
@@ -102,21 +114,45 @@ static int check_file(const struct reader *r)
 	return 0;
 }
 
-static int map_file(struct reader *r, const char *path)
+/* All of it, or why not; size: what the file said that it has. */
+static int read_bytes(struct reader *r, int fd, u64 size)
+{
+	char *to = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ssize_t n = 1;
+
+	if (to == MAP_FAILED)
+		return failure("%s: %s", r->path, strerror(errno));
+	r->bytes = to;
+	r->size = size;
+	for (u64 at = 0; at < size && n > 0; at += (u64)n) {
+		do
+			n = read(fd, to + at, size - at);
+		while (n < 0 && errno == EINTR);
+	}
+	if (n < 0)
+		return failure("%s: %s", r->path, strerror(errno));
+	return n ? 0 : bad_file(r, "was cut off while it was read");
+}
+
+static int read_file(struct reader *r, const char *path)
 {
 	struct stat st;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int err = 0;
+	/* Nobody answers at the other end of a FIFO. */
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
 	r->path = path;
 	if (fd < 0 || fstat(fd, &st))
 		return failure("%s: %s", path, strerror(errno));
-	r->size = (u64)st.st_size;
-	r->bytes = r->size ? mmap(NULL, r->size, PROT_READ, MAP_PRIVATE, fd, 0)
-			   : "";
+	if (!S_ISREG(st.st_mode)) {
+		close(fd);
+		return failure("%s: is no regular file", path);
+	}
+	if (st.st_size)
+		err = read_bytes(r, fd, (u64)st.st_size);
 	close(fd);
-	if (r->bytes == MAP_FAILED)
-		return failure("%s: %s", path, strerror(errno));
-	return check_file(r);
+	return err ? err : check_file(r);
 }
 
 /* ---- limits and ids ---- */
@@ -135,20 +171,34 @@ static void lift_limits(struct caller *c)
 	l->mq_queues_max = INT_MAX;
 }
 
-static int restore_limit(struct reader *r, const struct save_limit *l)
+static int restore_limit(struct reader *r, const char *from)
 {
 	const struct control *k;
-	char name[sizeof(l->name) + 1];
+	struct save_limit l;
+	char name[sizeof(l.name) + 1];
 
-	snprintf(name, sizeof(name), "%.*s", (int)sizeof(l->name), l->name);
+	memcpy(&l, from, sizeof(l));
+	snprintf(name, sizeof(name), "%.*s", (int)sizeof(l.name), l.name);
 	if (!strcmp(name, "mq_rlimit")) {
-		caller_header(r->c)->limits.mq_rlimit = l->value != 0;
+		caller_header(r->c)->limits.mq_rlimit = l.value != 0;
 		return 0;
 	}
 	k = control_find(name);
-	if (!k || control_set(r->c, k, l->value))
+	if (!k || control_set(r->c, k, l.value))
 		return failure("limit %s: not of this registry", name);
 	return 0;
+}
+
+static int restore_ids(struct reader *r, const char *from)
+{
+	struct save_ids ids;
+
+	memcpy(&ids, from, sizeof(ids));
+	if (ids.kind >= N_FAC ||
+		!load_ids(r->c, (enum facility)ids.kind, &ids.ids))
+		return 0;
+	return failure(
+		"ids of %s: not of this registry", facility_names[ids.kind]);
 }
 
 /* ---- objects ---- */
@@ -205,72 +255,90 @@ static int make(struct reader *r, const struct save_object *o, s32 flags)
 				       : strerror(-id));
 }
 
-static int restore_sem(struct reader *r, const struct save_object *o, u64 size)
+static int restore_sem(struct reader *r, const struct save_object *o,
+	const char *from, u64 size)
 {
-	const struct dump_sem *sems = (const void *)(o + 1);
+	struct dump_sem *sems;
+	int err;
 
 	if (size != (u64)o->n * sizeof(*sems))
 		return lost(o, "damaged");
 	if (make(r, o, 0))
 		return EXIT_FAILED;
-	if (!load_sems(r->c, o->id, sems, o->n))
+	sems = malloc(size);
+	if (sems)
+		memcpy(sems, from, size);
+	err = sems ? load_sems(r->c, o->id, sems, o->n) : -ENOMEM;
+	free(sems);
+	if (!err)
 		return 0;
 	take_away(r, o->kind, o->id);
 	return lost(o, "its values cannot be set");
 }
 
+/* A message, and where in the file its bytes are. */
+struct message {
+	struct dump_message head;
+	const char *bytes;
+};
+
 /* Each message behind `at`: 0 at the end, -1 if they are damaged. */
 static int next_message(
-	const char *from, u64 size, u64 *at, const struct dump_message **ret)
+	const char *from, u64 size, u64 *at, struct message *ret)
 {
-	const struct dump_message *m = (const void *)(from + *at);
-
 	if (*at == size)
 		return 0;
-	if (size - *at < sizeof(*m) || m->size > size ||
-		dump_message_space(m->size) > size - *at)
+	if (size - *at < sizeof(ret->head))
 		return -1;
-	*at += dump_message_space(m->size);
-	*ret = m;
+	memcpy(&ret->head, from + *at, sizeof(ret->head));
+	if (ret->head.size > size ||
+		dump_message_space(ret->head.size) > size - *at)
+		return -1;
+	ret->bytes = from + *at + sizeof(ret->head);
+	*at += dump_message_space(ret->head.size);
 	return 1;
 }
 
 static int restore_messages(struct reader *r, const struct save_object *o,
 	const char *from, u64 size)
 {
-	const struct dump_message *m;
+	struct message m;
 	u64 at = 0;
 	char *buf;
 	int got, err = 0;
 
 	while (!err && (got = next_message(from, size, &at, &m)) > 0) {
 		/* struct msgbuf: the type, then the text. */
-		buf = malloc(8 + m->size);
+		buf = malloc(8 + m.head.size);
 		if (!buf)
 			return lost(o, strerror(ENOMEM));
-		memcpy(buf, &m->type, 8);
-		memcpy(buf + 8, m + 1, m->size);
-		err = msg_send(r->c, o->id, buf, m->size, MSG_IPC_NOWAIT, 0);
+		memcpy(buf, &m.head.type, 8);
+		memcpy(buf + 8, m.bytes, m.head.size);
+		err = msg_send(
+			r->c, o->id, buf, m.head.size, MSG_IPC_NOWAIT, 0);
 		free(buf);
 	}
 	return err ? lost(o, strerror(-err)) : got < 0 ? lost(o, "damaged") : 0;
 }
 
-static int fill_msg(struct reader *r, const struct save_object *o, u64 size)
+static int fill_msg(struct reader *r, const struct save_object *o,
+	const char *from, u64 size)
 {
-	const struct dump_msgqueue *q = (const void *)(o + 1);
+	struct dump_msgqueue q;
 	struct dump_msgqueue open = {.qbytes = 0xffffffff};
 	int err;
 
 	if (load_msgqueue(r->c, o->id, &open))
 		return lost(o, "cannot be filled");
-	err = restore_messages(r, o, (const char *)(q + 1), size - sizeof(*q));
-	if (!err && load_msgqueue(r->c, o->id, q))
+	memcpy(&q, from, sizeof(q));
+	err = restore_messages(r, o, from + sizeof(q), size - sizeof(q));
+	if (!err && load_msgqueue(r->c, o->id, &q))
 		err = lost(o, "its times cannot be set");
 	return err;
 }
 
-static int restore_msg(struct reader *r, const struct save_object *o, u64 size)
+static int restore_msg(struct reader *r, const struct save_object *o,
+	const char *from, u64 size)
 {
 	int err;
 
@@ -278,7 +346,7 @@ static int restore_msg(struct reader *r, const struct save_object *o, u64 size)
 		return lost(o, "damaged");
 	if (make(r, o, 0))
 		return EXIT_FAILED;
-	err = fill_msg(r, o, size);
+	err = fill_msg(r, o, from, size);
 	if (err)
 		take_away(r, o->kind, o->id);
 	return err;
@@ -286,24 +354,26 @@ static int restore_msg(struct reader *r, const struct save_object *o, u64 size)
 
 #define SHM_NORESERVE_FLAG 010000
 
-static int restore_shm(struct reader *r, const struct save_object *o, u64 size)
+static int restore_shm(struct reader *r, const struct save_object *o,
+	const char *from, u64 size)
 {
-	const struct dump_segment *p = (const void *)(o + 1);
+	struct dump_segment p;
 
-	if (size != sizeof(*p))
+	if (size != sizeof(p))
 		return lost(o, "damaged");
-	if (make(r, o, p->noreserve ? SHM_NORESERVE_FLAG : 0))
+	memcpy(&p, from, sizeof(p));
+	if (make(r, o, p.noreserve ? SHM_NORESERVE_FLAG : 0))
 		return EXIT_FAILED;
 	r->segment = o;
-	if (!load_segment(r->c, o->id, p))
+	if (!load_segment(r->c, o->id, &p))
 		return 0;
 	take_away(r, o->kind, o->id);
 	return lost(o, "its times cannot be set");
 }
 
-static int write_data(struct reader *r, const struct save_data *d, u64 size)
+static int write_data(
+	struct reader *r, const struct save_data *d, const char *from, u64 size)
 {
-	const char *from = (const char *)(d + 1);
 	u64 done = 0;
 	s64 n;
 
@@ -319,14 +389,16 @@ static int write_data(struct reader *r, const struct save_data *d, u64 size)
 }
 
 /* What follows a segment; of one that was left out it is, too. */
-static void restore_data(struct reader *r, const struct save_data *d, u64 size)
+static void restore_data(struct reader *r, const char *from, u64 size)
 {
 	const struct save_object *o = r->segment;
+	struct save_data d;
 	int err;
 
-	if (!o || d->id != o->id)
+	memcpy(&d, from, sizeof(d));
+	if (!o || d.id != o->id)
 		return;
-	err = write_data(r, d, size);
+	err = write_data(r, &d, from + sizeof(d), size - sizeof(d));
 	if (!err)
 		return;
 	lost(o, strerror(-err));
@@ -340,7 +412,7 @@ static int fill_mq(struct reader *r, const struct save_object *o,
 	const struct mq_desc *d, const char *from, u64 size)
 {
 	static const struct sys_timespec past = {0, 0};
-	const struct dump_message *m;
+	struct message m;
 	u64 at = 0;
 	int got, err = 0;
 	u32 n = 0;
@@ -353,9 +425,9 @@ static int fill_mq(struct reader *r, const struct save_object *o,
 	at = 0;
 	got = 0;
 	while (!err && (got = next_message(from, size, &at, &m)) > 0)
-		err = (u64)m->type < MQ_N_PRIOS
-			      ? mqueue_send(r->c, d, m + 1, m->size,
-					(u32)m->type, &past)
+		err = (u64)m.head.type < MQ_N_PRIOS
+			      ? mqueue_send(r->c, d, m.bytes, m.head.size,
+					(u32)m.head.type, &past)
 			      : -EINVAL;
 	if (!err && n > o->n)
 		err = load_mq_room(r->c, d, o->n);
@@ -374,34 +446,38 @@ static int finish_mq(struct reader *r, const struct save_object *o,
 		       : 0;
 }
 
-static int restore_mq(struct reader *r, const struct save_object *o, u64 size)
+static int restore_mq(struct reader *r, const struct save_object *o,
+	const char *from, u64 size)
 {
-	const struct {
+	struct {
 		struct dump_mqueue q;
 		char name[SAVE_NAME];
-	} *head = (const void *)(o + 1);
+	} head;
 	const struct mq_limits_attr attr = {o->n, (s64)o->size};
 	struct mq_desc d;
 	size_t len;
 	int fd, err;
 
-	if (size < sizeof(*head) || head->name[SAVE_NAME - 1])
+	if (size < sizeof(head))
 		return lost(o, "damaged");
-	len = strlen(head->name);
+	memcpy(&head, from, sizeof(head));
+	if (head.name[SAVE_NAME - 1])
+		return lost(o, "damaged");
+	len = strlen(head.name);
 	if (!len)
 		return lost(o, "a queue without a name");
-	fd = mqueue_open(r->c, head->name, len,
+	fd = mqueue_open(r->c, head.name, len,
 		MQ_O_CREAT | MQ_O_EXCL | MQ_O_RDWR, 0600, &attr, &d);
 	if (fd == -EACCES || fd == -ENAMETOOLONG)
 		return failure(
-			"mq /%s: no queue can have that name", head->name);
+			"mq /%s: no queue can have that name", head.name);
 	if (fd < 0)
-		return failure("mq /%s: %s", head->name, strerror(-fd));
-	err = fill_mq(r, o, &d, (const char *)(head + 1), size - sizeof(*head));
+		return failure("mq /%s: %s", head.name, strerror(-fd));
+	err = fill_mq(r, o, &d, from + sizeof(head), size - sizeof(head));
 	if (!err)
-		err = finish_mq(r, o, &d, &head->q);
+		err = finish_mq(r, o, &d, &head.q);
 	if (err)
-		mqueue_unlink(r->c, head->name, len);
+		mqueue_unlink(r->c, head.name, len);
 	mq_closing(r->c, &d);
 	close(fd);
 	mq_closed(r->c, &d);
@@ -421,30 +497,33 @@ static int finish(struct reader *r, const struct save_object *o)
 	return lost(o, "its owner cannot be set");
 }
 
-static int make_object(struct reader *r, const struct save_object *o, u64 size)
+static int make_object(struct reader *r, const struct save_object *o,
+	const char *from, u64 size)
 {
 	int err;
 
 	if (o->kind == FAC_MQ)
-		return restore_mq(r, o, size);
-	err = o->kind == FAC_SEM   ? restore_sem(r, o, size)
-	      : o->kind == FAC_MSG ? restore_msg(r, o, size)
-				   : restore_shm(r, o, size);
+		return restore_mq(r, o, from, size);
+	err = o->kind == FAC_SEM   ? restore_sem(r, o, from, size)
+	      : o->kind == FAC_MSG ? restore_msg(r, o, from, size)
+				   : restore_shm(r, o, from, size);
 	return err ? err : finish(r, o);
 }
 
-static void restore_object(
-	struct reader *r, const struct save_object *o, u64 size)
+static void restore_object(struct reader *r, const char *from, u64 size)
 {
+	struct save_object *o = &r->object;
 	int err;
 
 	r->segment = NULL;
+	if (size >= sizeof(*o))
+		memcpy(o, from, sizeof(*o));
 	if (stopped)
 		err = EXIT_FAILED;
 	else if (size < sizeof(*o) || o->kind >= N_FAC)
 		err = bad_file(r, "has an object of no known kind");
 	else
-		err = make_object(r, o, size - sizeof(*o));
+		err = make_object(r, o, from + sizeof(*o), size - sizeof(*o));
 	if (err)
 		r->segment = NULL;
 	r->n_made += !err;
@@ -456,31 +535,26 @@ static void restore_object(
 /* Objects and their data; then limits and ids, which they must not disturb. */
 static int restore_all(struct reader *r)
 {
-	const struct save_record *rec;
-	const struct save_ids *ids;
+	struct record rec;
 	u64 at = sizeof(struct save_head);
 	int err = 0;
 
 	lift_limits(r->c);
-	while ((rec = next_record(r, &at))) {
-		if (rec->type == SAVE_OBJECT)
-			restore_object(r, payload(rec), rec->size);
-		else if (rec->type == SAVE_DATA &&
-			 rec->size >= sizeof(struct save_data))
-			restore_data(r, payload(rec),
-				rec->size - sizeof(struct save_data));
+	while (next_record(r, &at, &rec)) {
+		if (rec.head.type == SAVE_OBJECT)
+			restore_object(r, rec.bytes, rec.head.size);
+		else if (rec.head.type == SAVE_DATA &&
+			 rec.head.size >= sizeof(struct save_data))
+			restore_data(r, rec.bytes, rec.head.size);
 	}
 	at = sizeof(struct save_head);
-	while ((rec = next_record(r, &at))) {
-		if (rec->type == SAVE_LIMIT &&
-			rec->size == sizeof(struct save_limit))
-			err |= restore_limit(r, payload(rec));
-		ids = payload(rec);
-		if (rec->type == SAVE_IDS && rec->size == sizeof(*ids) &&
-			ids->kind < N_FAC &&
-			load_ids(r->c, (enum facility)ids->kind, &ids->ids))
-			err |= failure("ids of %s: not of this registry",
-				facility_names[ids->kind]);
+	while (next_record(r, &at, &rec)) {
+		if (rec.head.type == SAVE_LIMIT &&
+			rec.head.size == sizeof(struct save_limit))
+			err |= restore_limit(r, rec.bytes);
+		if (rec.head.type == SAVE_IDS &&
+			rec.head.size == sizeof(struct save_ids))
+			err |= restore_ids(r, rec.bytes);
 	}
 	return err;
 }
@@ -546,7 +620,8 @@ static int open_target(struct reader *r, const struct save_head *head)
 		return failure("%s: %s", path, strerror(errno));
 	return registry_is_file(&st) ? 0
 				     : failure("%s: was replaced by another "
-					       "file", path);
+					       "file",
+					       path);
 }
 
 static void on_stop(int signo)
@@ -585,15 +660,13 @@ static int tell(const struct reader *r, int err)
 
 static int restore_file(struct reader *r, const char *path)
 {
-	const struct save_head *head;
-	int err = map_file(r, path);
+	int err = read_file(r, path);
 
 	if (err)
 		return err;
-	head = (const void *)r->bytes;
-	err = open_target(r, head);
+	err = open_target(r, &r->head);
 	if (!err)
-		err = make_space(r, head);
+		err = make_space(r, &r->head);
 	if (err)
 		return err;
 	stop_by_signals();
@@ -608,7 +681,7 @@ static int restore_main(int argc, char **argv)
 	if (argc != 1)
 		return usage_error("name one file");
 	err = restore_file(&r, argv[0]);
-	if (r.size && r.bytes != MAP_FAILED)
+	if (r.size)
 		munmap((void *)(uintptr_t)r.bytes, r.size);
 	if (r.registry >= 0)
 		close(r.registry);
@@ -622,13 +695,14 @@ const struct command restore_command = {
 	.about = "Make the objects of a file that ipclift save wrote, with "
 		 "their ids, in a\n"
 		 "registry that is empty, or is made. Ids go on where they "
-		 "stopped. The file's\n"
-		 "checksum is compared before anything is changed. An object "
-		 "that cannot be\n"
-		 "made whole is told and left out; the exit status is 1 then. "
-		 "Processes are\n"
-		 "not part of it: no SEM_UNDO, nobody attached, asleep or "
-		 "notified.",
+		 "stopped. The file\n"
+		 "is read into memory, and its checksum compared, before "
+		 "anything is changed.\n"
+		 "An object that cannot be made whole is told and left out; "
+		 "the exit status is\n"
+		 "1 then. Processes are not part of it: no SEM_UNDO, nobody "
+		 "attached, asleep\n"
+		 "or notified.",
 	.options = options,
 	.is = COMMAND_ON_REGISTRY,
 	.main = restore_main,

@@ -61,6 +61,27 @@ static inline void pairs_spread(const struct arena *arena, int n_pairs)
 		case_name, least, most);
 }
 
+/*
+ * ns of one of run()'s turns on cpu_a, beside a partner that does its part on
+ * cpu_b until remove() has removed what both work on.
+ */
+static inline double pair_best(int cpu_a, int cpu_b, void (*partner)(void),
+	void (*run)(long n), void (*remove)(void))
+{
+	double ns;
+
+	if (!partner_fork()) {
+		cpu_pin(cpu_b, cpu_b);
+		partner();
+		partner_exit();
+	}
+	cpu_pin(cpu_a, cpu_a);
+	ns = best_of(run);
+	remove();
+	partners_wait();
+	return ns;
+}
+
 static inline void burners_start(const struct arena *arena, const int *cpu)
 {
 	for (int i = 0; i < N_BURNERS; i++)

@@ -28,10 +28,10 @@ static char byte[64];
 static long turns;
 
 /* A function that does the call n times. */
-#define TURNS(name, call)                       \
-	static void name(long n)                \
-	{                                       \
-		for (; n > 0; n--)              \
+#define TURNS(name, call)                        \
+	static void name(long n)                 \
+	{                                        \
+		for (; n > 0; n--)               \
 			must((call), case_name); \
 	}
 
@@ -46,8 +46,9 @@ TURNS(do_stat, !stat("/dev/null", &(struct stat){0}))
 TURNS(do_poll, poll(&(struct pollfd){.fd = null, .events = POLLOUT}, 1, 0) == 1)
 TURNS(do_epoll, epoll_wait(epoll, &(struct epoll_event){0}, 1, 0) == 1)
 TURNS(do_send, send(pair[0], byte, 1, 0) == 1 && recv(pair[1], byte, 1, 0) == 1)
-TURNS(do_mmap, !munmap(mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS,
-			      -1, 0), 4096))
+TURNS(do_mmap,
+	!munmap(mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+		4096))
 TURNS(do_sigaction, !sigaction(SIGUSR1, NULL, &(struct sigaction){0}))
 TURNS(do_syscall, syscall(SYS_getppid) > 0)
 
@@ -58,8 +59,9 @@ static void do_select(long n)
 	for (; n > 0; n--) {
 		FD_ZERO(&set);
 		FD_SET(null, &set);
-		must(select(null + 1, NULL, &set, NULL,
-			     &(struct timeval){0}) == 1, "select");
+		must(select(null + 1, NULL, &set, NULL, &(struct timeval){0}) ==
+				1,
+			"select");
 	}
 }
 
@@ -116,10 +118,10 @@ static const struct {
 } calls[] = {{"read", do_read}, {"write", do_write}, {"readv", do_readv},
 	{"open-close", do_open}, {"dup-close", do_dup}, {"fcntl", do_fcntl},
 	{"fstat", do_fstat}, {"stat", do_stat}, {"poll", do_poll},
-	{"select", do_select}, {"epoll_wait", do_epoll},
-	{"send-recv", do_send}, {"mmap-munmap", do_mmap},
-	{"sigaction", do_sigaction}, {"syscall", do_syscall},
-	{"thread", do_thread}, {"fork", do_fork}, {"spawn", do_spawn}};
+	{"select", do_select}, {"epoll_wait", do_epoll}, {"send-recv", do_send},
+	{"mmap-munmap", do_mmap}, {"sigaction", do_sigaction},
+	{"syscall", do_syscall}, {"thread", do_thread}, {"fork", do_fork},
+	{"spawn", do_spawn}};
 
 #define N_CALLS (sizeof(calls) / sizeof(calls[0]))
 

@@ -25,7 +25,7 @@
 static struct worker {
 	uint64_t rounds;
 	char line[64 - sizeof(uint64_t)]; /* to itself */
-} *workers;
+} * workers;
 
 static void must(int ok, const char *what)
 {

@@ -48,7 +48,7 @@ extern void crash_arm(long n) __attribute__((weak));
 #define AWAKE_MS 60
 #define EXTRA 3
 /* More calls in a row than it takes for a lock to be biased. */
-#define CALLS_LENT 200
+#define CALLS_ALONE 200
 
 enum op {
 	RECEIVE,
@@ -277,6 +277,14 @@ static void sleeper_start(void)
 		_exit(buf[0]);
 	}
 	while (seen < 3) {
+		siginfo_t info = {0};
+
+		waitid(P_PID, (id_t)sleeper, &info,
+			WEXITED | WNOHANG | WNOWAIT);
+		if (info.si_pid) {
+			bad("the sleeper ended", info.si_code, info.si_status);
+			return;
+		}
 		seen = asleep_in_futex(sleeper) ? seen + 1 : 0;
 		usleep(100);
 	}
@@ -302,13 +310,13 @@ static void become_sole_user(void)
 {
 	struct seen seen;
 
-	for (int i = 0; i < CALLS_LENT; i++) {
+	for (int i = 0; i < CALLS_ALONE; i++) {
 		send_to(q, 32767, 8, 'x');
 		receive_from(q, &seen);
 	}
 }
 
-static void lender_start(void)
+static void bias_owner_start(void)
 {
 	int ready[2];
 	char byte;
@@ -626,7 +634,7 @@ static int run(int *ret_second)
 	if (now->who != NOBODY)
 		sleeper_start();
 	if (now->biased == TO_ANOTHER)
-		lender_start();
+		bias_owner_start();
 	died = victim_run();
 	*ret_second = died && second ? repairer_run() : 0;
 	switch (now->op) {

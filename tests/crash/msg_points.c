@@ -121,9 +121,11 @@ static int set_qbytes(unsigned long n)
 	return msgctl(id, IPC_SET, &ds);
 }
 
+/* In futex(2), or in futex_waitv(2). */
 static int asleep_in_futex(pid_t pid)
 {
 	char path[40], text[80];
+	int nr;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%d/syscall", (int)pid);
@@ -133,7 +135,8 @@ static int asleep_in_futex(pid_t pid)
 		text[0] = 0;
 	if (f)
 		fclose(f);
-	return atoi(text) == 202;
+	nr = atoi(text);
+	return nr == 202 || nr == 449;
 }
 
 static void sleeper_start(int i)
@@ -153,6 +156,14 @@ static void sleeper_start(int i)
 		_exit(ret < 0 ? errno : is_whole(ret) ? 0 : 99);
 	}
 	while (seen < 3) {
+		siginfo_t info = {0};
+
+		waitid(P_PID, (id_t)sleeper[i], &info,
+			WEXITED | WNOHANG | WNOWAIT);
+		if (info.si_pid) {
+			bad("the sleeper ended", info.si_code, info.si_status);
+			return;
+		}
 		seen = asleep_in_futex(sleeper[i]) ? seen + 1 : 0;
 		usleep(200);
 	}

@@ -426,7 +426,7 @@ static void undo_once(struct caller *c)
 	op1(c, 1, -1, UNDO);
 }
 /* So many operations in a row that the set is biased to the victim (bias.h). */
-static void borrow(struct caller *c)
+static void bias(struct caller *c)
 {
 	int i;
 
@@ -435,11 +435,11 @@ static void borrow(struct caller *c)
 		op1(c, 0, -1, 0);
 	}
 }
-static void borrow_undo(struct caller *c)
+static void bias_undo(struct caller *c)
 {
-	borrow(c);
+	bias(c);
 	op1(c, 1, 1, UNDO);
-	borrow(c);
+	bias(c);
 }
 static void up_1_undo(struct caller *c)
 {
@@ -449,18 +449,19 @@ static void back_1_undo(struct caller *c)
 {
 	op1(c, 1, -1, UNDO);
 }
-/* A living borrower with something to give back, and one that died so. */
-static void borrow_and_hold(struct caller *c)
+/* The bias is of another thread that has something to give back, and lives, or
+ * died so. */
+static void bias_and_hold(struct caller *c)
 {
-	borrow_undo(c);
+	bias_undo(c);
 }
-static void borrower(void)
+static void biased_to_other(void)
 {
-	cast_alive(borrow_and_hold);
+	cast_alive(bias_and_hold);
 }
-static void dead_borrower(void)
+static void biased_to_dead(void)
 {
-	cast_dead(borrow_and_hold);
+	cast_dead(bias_and_hold);
 }
 static void enroll_only(struct caller *c)
 {
@@ -553,7 +554,7 @@ const struct scenario scenarios[] = {
 	{"semget private", four_sets, NULL, NULL, create_private},
 	{"semget key, table grows", four_sets, NULL, NULL, create_key},
 	{"semget key into a hole", hole, NULL, NULL, create_key},
-	{"semget key, wished id", with_request, NULL, NULL, create_key},
+	{"semget key, requested id", with_request, NULL, NULL, create_key},
 	{"semget 6000, heap grows", four_sets, NULL, NULL, create_huge},
 	{"semop 1, lock-free", set_fresh, NULL, NULL, up_0},
 	{"semop 1, locked", set_of_4, NULL, NULL, down_0},
@@ -592,18 +593,20 @@ const struct scenario scenarios[] = {
 	{"semop sleeps 60, times out", set_large, NULL, NULL, sleep_large},
 	{"semop sleeps, times out", set_of_4_zeros, sleeper_one, NULL,
 		sleep_timeout},
-	{"biased: semop 1", set_fresh, NULL, borrow, up_0},
-	{"biased: semop 4", set_fresh, NULL, borrow, four_up},
-	{"biased: undo, first", set_fresh, NULL, borrow, up_0_undo,
+	{"biased: semop 1", set_fresh, NULL, bias, up_0},
+	{"biased: semop 4", set_fresh, NULL, bias, four_up},
+	{"biased: undo, first", set_fresh, NULL, bias, up_0_undo,
 		.halfway = undo_record_only},
-	{"biased: undo, later", set_fresh, NULL, borrow_undo, up_1_undo},
-	{"biased: undo, given back", set_fresh, NULL, borrow_undo, back_1_undo},
-	{"biased: semop sleeps", set_fresh, NULL, borrow, sleep_0, then_up},
-	{"biased: to another", set_fresh, borrower, NULL, up_0},
-	{"biased: to the dead", set_fresh, dead_borrower, NULL, up_0},
-	{"biased: to another, SETVAL", set_fresh, borrower, NULL, setval_5},
-	{"biased: to another, IPC_RMID", set_fresh, borrower, NULL, remove_0},
-	{"biased: IPC_RMID", set_fresh, NULL, borrow_undo, remove_0},
+	{"biased: undo, later", set_fresh, NULL, bias_undo, up_1_undo},
+	{"biased: undo, given back", set_fresh, NULL, bias_undo, back_1_undo},
+	{"biased: semop sleeps", set_fresh, NULL, bias, sleep_0, then_up},
+	{"biased: to another", set_fresh, biased_to_other, NULL, up_0},
+	{"biased: to the dead", set_fresh, biased_to_dead, NULL, up_0},
+	{"biased: to another, SETVAL", set_fresh, biased_to_other, NULL,
+		setval_5},
+	{"biased: to another, IPC_RMID", set_fresh, biased_to_other, NULL,
+		remove_0},
+	{"biased: IPC_RMID", set_fresh, NULL, bias_undo, remove_0},
 	{"SETVAL", set_of_4, NULL, NULL, setval_5},
 	{"SETVAL, sleepers and undo", set_of_4, holder_and_sleepers, NULL,
 		setval_5},

@@ -215,7 +215,7 @@ static int whole(const char *name)
 {
 	struct task_view t;
 	struct caller *c;
-	u32 at = 0;
+	struct task_walk at = {0};
 	int err, quiet = 0, n = 0, looks;
 
 	c = process_get(&err);

@@ -48,9 +48,18 @@ void actor_born(void)
 	baton_wait();
 }
 
+void actor_point(void)
+{
+	if (!self)
+		return;
+	point_fold();
+	point_record(POINT_CALL, __NR_clone, 0, PC);
+}
+
 void actor_leave(void)
 {
-	long how = self->threaded && !self->ends_all ? __NR_exit : __NR_exit_group;
+	long how =
+		self->threaded && !self->ends_all ? __NR_exit : __NR_exit_group;
 
 	self->state = ACTOR_LEAVING;
 	baton_pass();

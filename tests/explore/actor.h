@@ -22,6 +22,8 @@
 #define MAX_BUFFER 64u
 #define CALL_OUT 6u
 #define HANDLER MAX_CALLS /* its call's place among an actor's */
+/* Its parent's, into which it returned from that one's handler. */
+#define INHERITED (MAX_CALLS + 1)
 /* Steps of one actor in one run beyond which it is taken for endless. */
 #define MAX_STEPS 12000u
 #define STACK_START 0x7ffff000u
@@ -51,7 +53,7 @@ struct point {
 	void *pc;
 	u32 section;  /* number of the section that it is in; 0 = in none */
 	u16 buffered; /* stores in the actor's buffer */
-	unsigned char kind, actor, size, woke;
+	unsigned char kind, actor, size, woke, deep;
 };
 
 enum actor_state {
@@ -69,8 +71,8 @@ enum actor_state {
 struct actor {
 	u32 go; /* futex: the baton comes */
 	u32 state;
-	u32 pid;    /* its own number: of a thread, its tid */
-	u32 leader; /* the actor that is its process's first thread */
+	u32 pid;      /* its own number: of a thread, its tid */
+	u32 leader;   /* the actor that is its process's first thread */
 	u32 threaded; /* its process has more threads than one */
 	u32 ends_all; /* its end is that of all of them */
 	u32 steps;
@@ -80,13 +82,16 @@ struct actor {
 	u32 n_words;	/* it sleeps on: */
 	u64 words[10];	/* offsets in the registry; or ~0 */
 	u64 deadline;	/* virtual; 0 = none */
-	u32 signal;  /* one is to come as soon as it has the baton */
-	u32 handled; /* its signal came, or is to */
-	u32 woken;   /* it came in its sleep in a queue */
+	u32 signal;	/* one is to come as soon as it has the baton */
+	u32 handled;	/* its signal came, or is to */
+	u32 woken;	/* it came in its sleep in a queue */
 	u32 no_barrier; /* membarrier is refused */
 	u32 tso;	/* has a store buffer */
 	u32 endless;
-	u32 signals; /* SIGUSR2 that it has got */
+	u32 stopped;	   /* by SIGSTOP */
+	u32 interruptible; /* a stop ends the sleep that it is in */
+	u32 deep;	   /* in a section, or in a queue */
+	u32 signals;	   /* SIGUSR2 that it has got */
 	u32 answers;
 	u64 local;     /* hash of all that it has read */
 	u64 start;     /* "start time" */
@@ -98,16 +103,22 @@ struct actor {
 		u64 off, value;
 		u32 size;
 	} buffer[MAX_BUFFER];
-	u32 n_calls; /* begun */
+	u32 n_calls;	/* begun */
 	u32 calls_then; /* as many as the handler ran */
 	struct {
 		u64 begun,
 			ended; /* twice the points so far, and 1 or 2; 0 = not yet */
 		s64 result;
 		u32 must; /* has had its effect, ended or not */
+		/* It was stopped in it; in a sleep that this ends, and for the
+		 * last time; where it was continued, and whether it slept again
+		 * (stop.c). As ended. */
+		u64 stopped, stopped_asleep, stopped_last, continued;
+		u32 slept_on, given;
 		s64 out[CALL_OUT];
-	} calls[MAX_CALLS + 1]; /* the last one: the handler's */
-	u64 died; /* as ended */
+	} calls[MAX_CALLS + 2];	 /* HANDLER, INHERITED */
+	u32 parent, parent_call; /* of INHERITED */
+	u64 died;		 /* as ended */
 };
 
 /* Who reads and writes which eight bytes, over all runs of a scenario: bits of
@@ -126,6 +137,7 @@ struct control {
 	u64 memory; /* hash of the registry's changes */
 	u64 others; /* hash of all but the running actor */
 	u64 now;    /* virtual time, ns */
+	u64 cycles; /* of the CPU, beside what each counts */
 	u32 n_actors;
 	u32 n_touched_new;
 	char failure[256]; /* an actor found something wrong */
@@ -143,12 +155,18 @@ static inline u64 mix(u64 a, u64 b)
 	return a ^ a >> 29;
 }
 
-/* The call that it is in, or was last: its handler's, or one of the script. */
+static inline int actor_within(const struct actor *a, u32 call)
+{
+	return a->calls[call].begun && !a->calls[call].ended;
+}
+
+/* The call that it is in, or was last: its handler's, its parent's, or one of
+ * the script. */
 static inline u32 actor_call(const struct actor *a)
 {
-	return a->calls[HANDLER].begun && !a->calls[HANDLER].ended
-		       ? HANDLER
-		       : a->n_calls - 1;
+	return actor_within(a, HANDLER)	    ? HANDLER
+	       : actor_within(a, INHERITED) ? INHERITED
+					    : a->n_calls - 1;
 }
 
 /* In an actor: from now on it is explored. */
@@ -160,6 +178,8 @@ void actor_park(u32 state);
 void actor_leave(void) __attribute__((noreturn));
 /* In one that another actor has made: until the baton comes. */
 void actor_born(void);
+/* The running thread, between two steps of its own: a point. */
+void actor_point(void);
 /* A call of the script begins. */
 void actor_begin(u32 which);
 
@@ -171,6 +191,10 @@ void actor_begin(u32 which);
 void handler_install(void (*handler)(int), int restarts);
 void handler_raise(void);
 void handler_send(const struct actor *a);
+
+/* In an actor: it is about to sleep on a word, at off, as long as it is val; on
+ * its own until it is granted something, or a signal or a stop ends that. */
+void stops_sleep(struct actor *a, u64 off, u32 val);
 
 /* In the controller: record what a look at region touches, bounded; 0 ends
  * that. A look that never ends leaves by siglongjmp(probe_end, PROBE_*). */

@@ -7,6 +7,7 @@
 #include "mq/mqlease.h"
 #include "msg/msg.h"
 #include "msg/msglease.h"
+#include "registry/thread.h"
 
 /* A message says who sent it, and in which call. */
 struct message {
@@ -17,6 +18,25 @@ struct message {
 static __thread struct message messages[2];
 
 __thread u32 call_depth;
+
+/* Other threads of the process in whose call a message is on lease that has not
+ * been delivered by the library's own word (object/lease.c). */
+static s64 siblings_named(const struct caller *c)
+{
+	u32 i = 1;
+	s64 n = 0;
+
+	for (; (i = thread_next(&c->region, i)) < N_THREADS; i++) {
+		const struct thread *th = region_thread(&c->region, i);
+		const struct waiter *w = &th->waiter;
+
+		if (i != c->thread && th->task == c->task)
+			n += w->facility == FAC_MSG  ? w->msg.lease.off != 0
+			     : w->facility == FAC_MQ ? w->lease_mq.off != 0
+						     : 0;
+	}
+	return n;
+}
 
 static s64 make(struct caller *c, const struct call *k, s64 *out)
 {
@@ -97,6 +117,7 @@ static s64 make(struct caller *c, const struct call *k, s64 *out)
 	case CALL_LEASES_END:
 		msg_acknowledge_all(c);
 		mq_acknowledge_all(c);
+		out[0] = siblings_named(c);
 		return 0;
 	case CALL_MQACK:
 	case CALL_MQBACK:
@@ -121,9 +142,12 @@ static s64 make(struct caller *c, const struct call *k, s64 *out)
 	case CALL_SHMRM:
 	case CALL_SHMSTAT:
 	case CALL_SHMFORK:
+	case CALL_SHMUNMAP:
+	case CALL_SHMAGAIN:
+	case CALL_SHMSEEN:
 		return shm_call_make(c, k, out);
 	case CALL_FORK:
-		return run_fork(c, (u32)k->arg[0]);
+		return run_fork(c, (u32)k->arg[0], (int)k->arg[1]);
 	default:
 		return -ENOSYS;
 	}
@@ -144,6 +168,15 @@ void other_make(struct caller *c)
 	object_id[OTHER] = sem_get(c, 0 /* IPC_PRIVATE */, 1, 0600);
 	if (object_id[OTHER] < 0)
 		abort();
+}
+
+void other_visit(struct caller *c)
+{
+	struct slot *s = region_slot(
+		&c->region, FAC_SEM, (u32)object_id[OTHER] & ids_mask(c));
+
+	sem_lock_any(c, s);
+	sem_unlock(c, s);
 }
 
 s64 other_value(struct caller *c)

@@ -32,6 +32,9 @@ static const char help[] =
 	"  --list            names and actors, no run\n"
 	"  --preemptions N   bound; 2\n"
 	"  --kills N         bound; 2\n"
+	"  --stops N         of a process (SIGSTOP), in the midst of a stretch "
+	"a preemption,\n"
+	"                    too; 1 where the scenario is about that, else 0\n"
 	"  --seconds N       for each scenario; 0 = until all is done; 3\n"
 	"  --total N         in all: --seconds is so chosen\n"
 	"  --random SEED     no bounds: random schedules for --seconds\n"
@@ -42,8 +45,11 @@ static const char help[] =
 	"by "
 	"step\n"
 	"\n"
-	"A schedule's text, e.g. A12.kA.B3.A: see explore.h. The exit status "
-	"is 0 "
+	"A schedule's text, e.g. A12.kA.B3.A: A passes 12 points, kA: is "
+	"killed; sX: a\n"
+	"signal comes to X; tX: X is stopped, tXn: for n timeouts at least, "
+	"cX: is\n"
+	"continued and goes on; all of it in explore.h. The exit status is 0 "
 	"if nothing\n"
 	"was found, 1 if something was, 2 if it could not run, 77 if it may "
 	"not.\n";
@@ -60,7 +66,7 @@ static const struct scenario *const all[] = {
 static const struct scenario *scenarios[512];
 static u32 n_scenarios;
 
-static struct bounds bounds = {2, 2, 3, 0, 0, 0};
+static struct bounds bounds = {2, 2, 0, 3, 0, 0, 0};
 static char dir[64];
 
 struct result {
@@ -149,8 +155,8 @@ static void stay_on_one_cpu(u32 n)
 
 static void print_header(void)
 {
-	printf("%-28s %9s %8s %8s %7s %5s  %s\n", "scenario", "schedules",
-		"kills", "pruned", "seconds", "bound", "found");
+	printf("%-28s %9s %8s %8s %8s %7s %5s  %s\n", "scenario", "schedules",
+		"kills", "stops", "pruned", "seconds", "bound", "found");
 }
 
 static void print_result(const struct scenario *s, const struct found *f)
@@ -164,9 +170,10 @@ static void print_result(const struct scenario *s, const struct found *f)
 		snprintf(bound, sizeof(bound), "all");
 	else
 		snprintf(bound, sizeof(bound), "%u+", f->complete);
-	printf("%-28s %9lu %8lu %8lu %7.1f %5s ", s->name,
+	printf("%-28s %9lu %8lu %8lu %8lu %7.1f %5s ", s->name,
 		(unsigned long)f->runs, (unsigned long)f->deaths,
-		(unsigned long)f->pruned, f->seconds, bound);
+		(unsigned long)f->stops, (unsigned long)f->pruned, f->seconds,
+		bound);
 	for (i = ASLEEP; i < N_VERDICTS; i++)
 		if (f->by_verdict[i]) {
 			printf(" %u %s", f->by_verdict[i], verdict_names[i]);
@@ -229,8 +236,8 @@ static void where(u64 off, char *buf, u32 cap)
 			(unsigned long)((off - SLOTS_OFF((u64)f)) /
 					SLOT_STRIDE(f)),
 			f,
-			in == 0	  ? " lock.word"
-			: in == 4 ? " lock.journal"
+			in == 0				     ? " lock.word"
+			: in == 4			     ? " lock.journal"
 			: in == offsetof(struct slot, bias)  ? " bias"
 			: in == offsetof(struct slot, ident) ? " ident"
 							     : "",
@@ -240,6 +247,13 @@ static void where(u64 off, char *buf, u32 cap)
 			buf, cap, "heap +%lx", (unsigned long)(off - HEAP_OFF));
 	else
 		snprintf(buf, cap, "header +%lu", (unsigned long)off);
+}
+
+static const char *what_it_does(const struct segment *g)
+{
+	if (g->killed)
+		return g->stops ? "is stopped" : "dies";
+	return g->resumed ? "is continued" : "goes on";
 }
 
 /* file:line of an address, by addr2line; the executable is not relocated. */
@@ -281,7 +295,7 @@ static void print_points(void)
 
 		while (g < run.n_segments && run.segments[g].from == i) {
 			printf("-- %c %s%s\n", 'A' + run.segments[g].actor,
-				run.segments[g].killed ? "dies" : "goes on",
+				what_it_does(&run.segments[g]),
 				run.segments[g].by_default ? "" : " (asked)");
 			memset(count, 0, sizeof(count));
 			g++;
@@ -396,7 +410,7 @@ static pid_t start_worker(u32 n, const char *text)
 static int workers(u32 jobs, const char *text)
 {
 	u32 i, bad = 0, found = 0;
-	u64 runs = 0, deaths = 0;
+	u64 runs = 0, deaths = 0, stops = 0;
 	int status, ret = 0;
 	double began = seconds_now();
 
@@ -421,11 +435,12 @@ static int workers(u32 jobs, const char *text)
 		found += f->first_text[0] != 0;
 		runs += f->runs;
 		deaths += f->deaths;
+		stops += f->stops;
 	}
-	printf("%u scenarios, %lu schedules, %lu kills, %u with faults, %.0f "
-	       "s\n",
-		n_scenarios, (unsigned long)runs, (unsigned long)deaths, found,
-		seconds_now() - began);
+	printf("%u scenarios, %lu schedules, %lu kills, %lu stops, %u with "
+	       "faults, %.0f s\n",
+		n_scenarios, (unsigned long)runs, (unsigned long)deaths,
+		(unsigned long)stops, found, seconds_now() - began);
 	if (ret)
 		return ret;
 	return bad ? 2 : found != 0;
@@ -447,10 +462,11 @@ int main(int argc, char **argv)
 {
 	static const struct option options[] = {{"help", 0, NULL, 'h'},
 		{"list", 0, NULL, 'l'}, {"preemptions", 1, NULL, 'p'},
-		{"kills", 1, NULL, 'k'}, {"seconds", 1, NULL, 's'},
-		{"random", 1, NULL, 'r'}, {"jobs", 1, NULL, 'j'},
-		{"keep-going", 0, NULL, 'g'}, {"scenario", 1, NULL, 'o'},
-		{"replay", 1, NULL, 'y'}, {"total", 1, NULL, 't'}, {0}};
+		{"kills", 1, NULL, 'k'}, {"stops", 1, NULL, 'S'},
+		{"seconds", 1, NULL, 's'}, {"random", 1, NULL, 'r'},
+		{"jobs", 1, NULL, 'j'}, {"keep-going", 0, NULL, 'g'},
+		{"scenario", 1, NULL, 'o'}, {"replay", 1, NULL, 'y'},
+		{"total", 1, NULL, 't'}, {0}};
 	const char *exact = NULL, *text = NULL;
 	u32 jobs = (u32)sysconf(_SC_NPROCESSORS_ONLN);
 	int opt, listing = 0;
@@ -469,6 +485,9 @@ int main(int argc, char **argv)
 			break;
 		case 'k':
 			bounds.kills = (u32)atoi(optarg);
+			break;
+		case 'S':
+			bounds.stops = (u32)atoi(optarg);
 			break;
 		case 's':
 			bounds.seconds = atof(optarg);

@@ -10,6 +10,7 @@
  *   turn.c     who has the baton, who sleeps
  *   process.c  the actors as processes and threads of the kernel
  *   walk.c     the kernel's walk of a robust list, in steps
+ *   stop.c     what a stop does to the calls that it meets
  *   image.c    the registry as it was before a run
  *   judge.c    is what it left right?
  *   calls.c    an actor makes a call
@@ -30,9 +31,12 @@
  * its store buffer is kept back meanwhile; sX: a signal comes to X, which goes
  * on with its handler, or, in a section, has that at its end; kX: X is killed
  * (SIGKILL) where it stands; wXn: X dies, but the kernel's walk of its robust
- * list stops behind n entries, and goes on when X is named the next time. After
- * the last decision each runs on until it sleeps or ends, the first that can
- * first.
+ * list stops behind n entries, and goes on when X is named the next time; tX: X
+ * is stopped (SIGSTOP) where it stands or sleeps, and stays so while others go
+ * on; cX, with a number as behind X alone: it is continued (SIGCONT), and goes
+ * on. After the last decision each runs on until it sleeps or ends, the first
+ * that can first; once nobody can, who is stopped is continued (tXn: after n
+ * timeouts of others, if there are so many).
  */
 #ifndef EXPLORE_H
 #define EXPLORE_H
@@ -60,18 +64,18 @@ enum call_op {
 	CALL_MSGSTAT,
 	CALL_MSGSET,
 	CALL_MSGACK,
-	CALL_MSGBACK, /* give back what is on lease */
-	CALL_BATCH,   /* from now on a receive acknowledges nothing */
+	CALL_MSGBACK,	 /* give back what is on lease */
+	CALL_BATCH,	 /* from now on a receive acknowledges nothing */
 	CALL_LEASES_END, /* of the process, which ends in order */
 	CALL_MQSEND,
 	CALL_MQRECV,
 	CALL_MQNOTIFY,
 	CALL_MQUNLINK,
-	CALL_MQCLOSE, /* arg: 1 = another file gets its number */
+	CALL_MQCLOSE,	  /* arg: 1 = another file gets its number */
 	CALL_NUMBER_SEND, /* by the number, as a program */
 	CALL_NUMBER_RECEIVE,
 	CALL_MQOPEN,
-	CALL_NOTIFY, /* arg: NOTIFY_* */
+	CALL_NOTIFY,	  /* arg: NOTIFY_* */
 	CALL_NOTIFY_EXEC, /* before exec, which closes the queue */
 	CALL_NOTIFY_WAIT,
 	CALL_MQATTR,
@@ -84,7 +88,10 @@ enum call_op {
 	CALL_SHMRM,
 	CALL_SHMSTAT,
 	CALL_SHMFORK,
-	CALL_FORK, /* arg: the child's actor */
+	CALL_SHMUNMAP, /* munmap of what is attached */
+	CALL_SHMAGAIN, /* mremap of it: once more, elsewhere */
+	CALL_SHMSEEN,  /* what the process has mapped, by the kernel's word */
+	CALL_FORK,     /* arg: the child's actor; 1 = nobody waits for it */
 };
 
 /* Of CALL_NOTIFY. */
@@ -130,6 +137,9 @@ struct call {
 #define ACTOR_RESTARTS 4096u
 /* With ACTOR_EXITS: its process ends with it, and all threads of that. */
 #define ACTOR_ENDS 16384u
+/* With ACTOR_CHILD, of a handler: returns from that into the call that it
+ * interrupted, and makes its own calls then. */
+#define ACTOR_RETURNS 32768u
 
 struct actor_def {
 	u32 flags;
@@ -162,6 +172,7 @@ struct scenario {
 	const char *about;
 	u32 preemptions, kills; /* bounds of its own; 0 = the usual */
 	u32 max_kills_0;	/* 1: nobody is killed */
+	u32 stops;		/* so many processes are stopped, at most */
 	/* At most so many times somebody else than by default goes on where an
 	 * actor has come to rest; 0 = any number. */
 	u32 turns;
@@ -179,8 +190,7 @@ struct scenario {
 };
 
 extern const struct scenario sem_scenarios[], msg_scenarios[], mq_scenarios[],
-	shm_scenarios[], key_scenarios[], lease_scenarios[],
-	notify_scenarios[];
+	shm_scenarios[], key_scenarios[], lease_scenarios[], notify_scenarios[];
 
 /* mq.c's queue, with n messages of priority 1, names 1 to n; its descriptor. */
 struct mq_desc;
@@ -203,21 +213,27 @@ extern s32 object_id[8]; /* set by a scenario's setup */
  * handlers' calls of COUNT change: how often these were made, the judge sees.
  */
 #define OTHER 7
-#define COUNT                                     \
-	{                                         \
-		CALL_SEMOP, OTHER, {0}, 1,        \
-		{                                 \
-			{                         \
-				0, 1, 0           \
-			}                         \
-		}                                 \
+#define COUNT                              \
+	{                                  \
+		CALL_SEMOP, OTHER, {0}, 1, \
+		{                          \
+			{                  \
+				0, 1, 0    \
+			}                  \
+		}                          \
 	}
 /* The caller's child begins, as actor i. */
-#define MAKE_CHILD(i)                                 \
-	{                                             \
-		.op = CALL_FORK, .arg = { (i), 0, 0 } \
+#define MAKE_CHILD(i)                                \
+	{                                            \
+		.op = CALL_FORK, .arg = {(i), 0, 0 } \
+	}
+#define MAKE_CHILD_SLOWLY(i)                         \
+	{                                            \
+		.op = CALL_FORK, .arg = {(i), 1, 0 } \
 	}
 void other_make(struct caller *c);
+/* Takes its lock once: whoever died with it is recovered from. */
+void other_visit(struct caller *c);
 s64 other_value(struct caller *c);
 static inline int is_other(const struct call *k)
 {
@@ -230,15 +246,16 @@ enum decision_kind {
 	GO,   /* the actor goes on, for n points (GO_ON: all it can) */
 	KILL, /* it is killed */
 	WALK, /* it dies, and n entries of its robust list are marked */
+	STOP, /* it is stopped, for n timeouts at least */
 };
 #define GO_ON 0xfffu
 #define MAX_DECISIONS 28u
 
 struct decision {
-	u32 kind : 4, actor : 4, n : 12, keep : 1, signal : 1;
+	u32 kind : 4, actor : 4, n : 12, keep : 1, signal : 1, resume : 1;
 };
 struct schedule {
-	unsigned char n, preemptions, kills, turns;
+	unsigned char n, preemptions, kills, turns, stops;
 	u32 size; /* of what its last kill forestalled: a store of */
 	u64 off;  /* so many bytes there; size 0: something else */
 	struct decision d[MAX_DECISIONS];
@@ -250,9 +267,14 @@ struct segment {
 	u32 runnable;	     /* who else could have, at its start */
 	u32 alive;	     /* who could have been killed there */
 	u32 signalable;	     /* to whom a signal could have come */
+	u32 stoppable;	     /* who could have been stopped */
+	u32 sleeping;	     /* of these, in a sleep that a stop ends */
+	u32 stopped;	     /* who was */
+	u32 resumed;	     /* the actor was continued at its start */
 	u64 hash;	     /* of the state at its start */
 	int by_default;	     /* not a decision of the schedule */
-	int killed;	     /* not a stretch: a death */
+	int killed;	     /* not a stretch: a death, or a stop */
+	int stops;	     /* a stop */
 };
 #define MAX_SEGMENTS 256u
 
@@ -289,13 +311,19 @@ void run_setup(const struct scenario *scn);
  * returns 0 to go on by default. */
 void run_schedule(const struct schedule *s,
 	int (*chooser)(u32 runnable, u32 alive, struct decision *ret));
-/* In the actor: make actor i. Its number, or -errno. */
-s64 run_fork(struct caller *c, u32 i);
+/* In the actor: make actor i. slow: the fork has lasted so long that nobody waits
+ * for it any more. Its number, or -errno; 0 in a child that returns. */
+s64 run_fork(struct caller *c, u32 i, int slow);
+/* In such a child, before its first call: it is a process of its own. */
+void run_take_over(struct caller *c);
 /* The actor that is the next program image of the process that actor leader
  * leads; MAX_ACTORS: none. */
 u32 run_next_image(u32 leader);
 /* To whom a signal may come: bits. */
 u32 run_signalable(void);
+/* Who may be stopped, who is: bits. */
+u32 run_stoppable(void);
+u32 run_stopped(void);
 /* Until whoever is idle has handled the signals that were sent to it. */
 void signals_settle(void);
 void run_init(void);
@@ -314,19 +342,32 @@ void image_restore(void);
 void image_save(void);
 void image_copy(char *to);
 void segments_reset(void);
+/* The actor is stopped, in whatever call; continued. */
+void stops_begin(struct actor *a);
+void stops_end(struct actor *a);
+/* It goes on: is it awake? */
+void stops_over(struct actor *a);
+/* Does a stop end the call, where it sleeps, with EINTR? */
+int stops_end_call(const struct call *k);
+/* The call was ended by a stop, as it may be: nothing was done. */
+int stops_ended(const struct actor *a, u32 which, const struct call *k);
+/* Is there a call that a stop should have ended, or a sleeper that was counted
+ * and should not have been? text: a line. */
+int stops_wrong(char *text, u32 cap);
+const struct call *judge_call(u32 actor, u32 call);
 /* Of an actor's fork child, which only is there. */
 #define CHILD_PID 250u
 
 /* ---- search ---- */
 
 struct bounds {
-	u32 preemptions, kills;
+	u32 preemptions, kills, stops;
 	double seconds; /* for the scenario; 0 = no limit */
 	u64 seed;	/* != 0: at random */
 	int keep_going, verbose;
 };
 struct found {
-	u64 runs, deaths, pruned, voids, diverged;
+	u64 runs, deaths, stops, pruned, voids, diverged;
 	u32 by_verdict[N_VERDICTS];
 	u32 late;     /* conflicts that showed up late */
 	u32 complete; /* sum of preemptions and kills that was done wholly */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include "entry/process.h"
+#include "explore.h"
 #include "point.h"
 
 #undef EXPORT
@@ -31,11 +32,12 @@
 struct wiped_page process_page;
 __thread struct caller process_caller;
 
-/* Only for a handler that forks, which none here does. */
+/* The child of a handler's fork. */
 struct caller *process_caller_slow(int *ret_errno)
 {
-	(void)ret_errno;
-	abort();
+	*ret_errno = 0;
+	run_take_over(&process_caller);
+	return &process_caller;
 }
 
 void *process_next(void **cache, const char *name)

@@ -29,12 +29,10 @@ void explore_pause(void);
 #define arch_syscall6 explore_syscall6
 #define arch_cas16 explore_cas16
 #define arch_pause explore_pause
-static inline long arch_syscall6_intr(volatile uint64_t *rseq_cs, long nr,
-	long a, long b, long c, long d, long e)
-{
-	(void)rseq_cs;
-	return explore_syscall6(nr, a, b, c, d, e, 0);
-}
+/* A sleep that a stop ends: the restartable sequence is the real one. */
+long explore_syscall6_intr(volatile uint64_t *rseq_cs, long nr, long a, long b,
+	long c, long d, long e);
+#define arch_syscall6_intr explore_syscall6_intr
 /* So many from one look to the next. */
 unsigned long explore_cycles(void);
 #define arch_cycles explore_cycles

@@ -111,24 +111,29 @@ static struct waiter *waiter_of(struct caller *c, u32 i)
 
 /* ---- the order of calls ---- */
 
-#define MAX_EVENTS (MAX_ACTORS * (MAX_CALLS + 2))
-#define DEATH (MAX_CALLS + 1) /* as a call */
+#define MAX_EVENTS (MAX_ACTORS * (MAX_CALLS + 3))
+#define DEATH (MAX_CALLS + 2) /* as a call */
 #define MODEL_SIZE 2048u
 /* Orders tried at most; beyond, nothing is said. */
 #define MAX_ORDERS 200000u
 
 static struct event_of {
-	u32 actor, call; /* HANDLER: its handler's; DEATH */
+	u32 actor, call; /* HANDLER: its handler's; INHERITED; DEATH */
 	u64 begun, ended;
 	int must, known;
+	/* Stopped in its sleep: its effect is not between these two. */
+	u64 stopped, continued;
 } events[MAX_EVENTS];
 static u32 n_events, orders, best_why;
 static char model_why[256];
 
-static const struct call *call_of(u32 actor, u32 call)
+const struct call *judge_call(u32 actor, u32 call)
 {
 	const struct actor_def *def = &run.scn->actors[actor];
+	const struct actor *a = &ctl->actors[actor];
 
+	if (call == INHERITED)
+		return &run.scn->actors[a->parent].calls[a->parent_call];
 	return call == HANDLER ? &def->handler : &def->calls[call];
 }
 
@@ -150,10 +155,30 @@ static u64 end_of(u32 actor, u32 call)
 /* Interrupted in its sleep by the actor's handler: nothing was done. */
 static int interrupted(const struct actor *a, u32 call)
 {
-	return call != HANDLER && a->calls[call].ended &&
-	       a->calls[call].result == -EINTR && a->calls[HANDLER].begun &&
-	       a->calls[HANDLER].begun > a->calls[call].begun &&
-	       a->calls[HANDLER].begun < a->calls[call].ended;
+	if (call == HANDLER || !a->calls[call].ended ||
+		a->calls[call].result != -EINTR)
+		return 0;
+	return call == INHERITED ||
+	       (a->calls[HANDLER].begun > a->calls[call].begun &&
+		       a->calls[HANDLER].begun < a->calls[call].ended);
+}
+
+static void collect_one(u32 i, u32 k)
+{
+	const struct actor *a = &ctl->actors[i];
+	int known = a->calls[k].ended != 0;
+
+	if (!a->calls[k].begun || interrupted(a, k) ||
+		stops_ended(a, k, judge_call(i, k)) ||
+		is_other(judge_call(i, k)))
+		return;
+	/* Not ended: of a dead actor, perhaps made, and of one in whose midst a
+	 * handler sleeps; of a sleeper, not. */
+	if (!known && a->state != ACTOR_DEAD && k == actor_call(a))
+		return;
+	events[n_events++] = (struct event_of){i, k, a->calls[k].begun,
+		known ? end_of(i, k) : ~0ULL, known || a->calls[k].must, known,
+		a->calls[k].stopped_asleep, a->calls[k].continued};
 }
 
 static void collect(void)
@@ -164,27 +189,12 @@ static void collect(void)
 	for (i = 0; i < run.n_actors; i++) {
 		const struct actor *a = &ctl->actors[i];
 
-		for (k = 0; k <= HANDLER; k++) {
-			int known = a->calls[k].ended != 0;
-
-			if (!a->calls[k].begun || interrupted(a, k) ||
-				is_other(call_of(i, k)))
-				continue;
-
-			/* Not ended: of a dead actor, perhaps made, and of one
-			 * in whose midst a handler sleeps; of a sleeper, not.
-			 */
-			if (!known && a->state != ACTOR_DEAD &&
-				k == actor_call(a))
-				continue;
-			events[n_events++] =
-				(struct event_of){i, k, a->calls[k].begun,
-					known ? end_of(i, k) : ~0ULL,
-					known || a->calls[k].must, known};
-		}
+		collect_one(i, INHERITED);
+		for (k = 0; k <= HANDLER; k++)
+			collect_one(i, k);
 		if (a->died)
 			events[n_events++] = (struct event_of){
-				i, DEATH, a->died, ~0ULL, 1, 0};
+				i, DEATH, a->died, ~0ULL, 1, 0, 0, 0};
 	}
 }
 
@@ -221,6 +231,82 @@ static u64 events_of(u32 actor)
 	return mask;
 }
 
+/* ---- a child that returned into its parent's call ---- */
+
+/* Place of a call among the events; n_events: it is none of them. */
+static u32 event_find(u32 actor, u32 call)
+{
+	u32 i;
+
+	for (i = 0; i < n_events; i++)
+		if (events[i].actor == actor && events[i].call == call)
+			break;
+	return i;
+}
+
+/* Handler's event e, a fork, comes next: whose parents' calls had their effect
+ * before it. Bits of children. */
+static u32 forked_behind(u64 done, u32 e)
+{
+	u32 i, p, mask = 0;
+
+	if (events[e].call != HANDLER)
+		return 0;
+	for (i = 0; i < run.n_actors; i++) {
+		const struct actor *a = &ctl->actors[i];
+
+		if (!a->calls[INHERITED].begun || a->parent != events[e].actor)
+			continue;
+		p = event_find(a->parent, a->parent_call);
+		mask |= (u32)(p < n_events && (done >> p & 1)) << i;
+	}
+	return mask;
+}
+
+/* The parent had made it: its result is the child's, and nothing is done. */
+static int same_as_parent(u32 child)
+{
+	const struct actor *a = &ctl->actors[child];
+	const struct actor *p = &ctl->actors[a->parent];
+	u32 k = a->parent_call;
+
+	return !a->calls[INHERITED].ended || !p->calls[k].ended ||
+	       (a->calls[INHERITED].result == p->calls[k].result &&
+		       !memcmp(a->calls[INHERITED].out, p->calls[k].out,
+			       sizeof(p->calls[k].out)));
+}
+
+/* Both or neither were interrupted in their sleep; and who was born with an
+ * ended call does not sleep in it. */
+static int inherited_wrong(u32 i, u32 behind)
+{
+	const struct actor *a = &ctl->actors[i], *p;
+
+	if (!a->calls[INHERITED].begun ||
+		(run.scn->actors[a->parent].flags & ACTOR_RESTARTS))
+		return 0;
+	p = &ctl->actors[a->parent];
+	if (!a->calls[INHERITED].ended)
+		return a->state == ACTOR_BLOCKED && (behind >> i & 1);
+	return p->calls[a->parent_call].ended &&
+	       (a->calls[INHERITED].result == -EINTR) !=
+		       (p->calls[a->parent_call].result == -EINTR);
+}
+
+static int any_inherited_wrong(u32 behind)
+{
+	u32 i;
+
+	for (i = 0; i < run.n_actors; i++)
+		if (inherited_wrong(i, behind)) {
+			snprintf(model_why, sizeof(model_why),
+				"%c, forked in %c's handler, returns otherwise",
+				'A' + i, 'A' + ctl->actors[i].parent);
+			return 1;
+		}
+	return 0;
+}
+
 static int any_sleeper_could(const void *m)
 {
 	char after[MODEL_SIZE];
@@ -229,11 +315,12 @@ static int any_sleeper_could(const void *m)
 	for (i = 0; i < run.n_actors; i++) {
 		const struct actor *a = &ctl->actors[i];
 
-		if (a->state != ACTOR_BLOCKED || !a->n_calls)
+		if (a->state != ACTOR_BLOCKED ||
+			(!a->n_calls && !a->calls[INHERITED].begun))
 			continue;
 		memcpy(after, m, run.scn->model->size);
 		if (run.scn->model->apply(after, i,
-			    call_of(i, actor_call(a)), 0, 0, NULL)) {
+			    judge_call(i, actor_call(a)), 0, 0, NULL)) {
 			snprintf(model_why, sizeof(model_why),
 				"the call of %c, asleep, is possible", 'A' + i);
 			return 1;
@@ -242,8 +329,25 @@ static int any_sleeper_could(const void *m)
 	return 0;
 }
 
-/* 0: no order; 1: one that is right; 2: one but for a sleeper. */
-static int find_order(const void *m, u64 done)
+/* Event e comes next. */
+static int apply(void *m, u32 e, u32 behind)
+{
+	const struct event_of *v = &events[e];
+	const struct actor *a = &ctl->actors[v->actor];
+
+	if (v->call == DEATH) {
+		run.scn->model->death(m, v->actor);
+		return 1;
+	}
+	if (v->call == INHERITED && (behind >> v->actor & 1))
+		return same_as_parent(v->actor);
+	return run.scn->model->apply(m, v->actor, judge_call(v->actor, v->call),
+		v->known, a->calls[v->call].result, a->calls[v->call].out);
+}
+
+/* 0: no order; 1: one that is right; 2: one but for a sleeper. behind: see
+ * forked_behind. */
+static int find_order(const void *m, u64 done, u32 behind)
 {
 	const struct facility_model *model = run.scn->model;
 	char after[MODEL_SIZE], why[256] = "";
@@ -254,7 +358,8 @@ static int find_order(const void *m, u64 done)
 		return 1;
 	for (e = 0; e < n_events; e++)
 		left += !(done >> e & 1) && events[e].must;
-	if (!left && model->final(m, why, sizeof(why))) {
+	if (!left && !any_inherited_wrong(behind) &&
+		model->final(m, why, sizeof(why))) {
 		if (!any_sleeper_could(m))
 			return 1;
 		best = 2;
@@ -264,27 +369,50 @@ static int find_order(const void *m, u64 done)
 	}
 	for (e = 0; e < n_events; e++) {
 		const struct event_of *v = &events[e];
-		const struct actor *a = &ctl->actors[v->actor];
 
 		if ((done >> e & 1) || !may_be_next(done, e))
 			continue;
 		memcpy(after, m, model->size);
-		if (v->call == DEATH)
-			model->death(after, v->actor);
-		else if (!model->apply(after, v->actor,
-				 call_of(v->actor, v->call), v->known,
-				 a->calls[v->call].result,
-				 a->calls[v->call].out))
+		if (!apply(after, e, behind))
 			continue;
 		ret = find_order(after,
 			done | 1ULL << e |
-				(v->call == DEATH ? events_of(v->actor) : 0));
+				(v->call == DEATH ? events_of(v->actor) : 0),
+			behind | forked_behind(done, e));
 		if (ret == 1)
 			return 1;
 		if (ret > best)
 			best = ret;
 	}
 	return best;
+}
+
+/* Each call that a stop met in its sleep had its effect before that or, who was
+ * continued, behind it; as find_order. */
+static int find_order_from(const void *m, u32 e)
+{
+	struct event_of *v;
+	u64 begun, ended;
+	int ret, before = 0;
+
+	while (e < n_events && !events[e].stopped)
+		e++;
+	if (e == n_events)
+		return find_order(m, 0, 0);
+	v = &events[e];
+	begun = v->begun;
+	ended = v->ended;
+	if (v->stopped < ended) {
+		v->ended = v->stopped;
+		before = find_order_from(m, e + 1);
+		v->ended = ended;
+	}
+	if (before == 1 || !v->continued)
+		return before;
+	v->begun = v->continued;
+	ret = find_order_from(m, e + 1);
+	v->begun = begun;
+	return ret == 1 || ret > before ? ret : before;
 }
 
 static void say_history(char *buf, u32 cap)
@@ -295,6 +423,11 @@ static void say_history(char *buf, u32 cap)
 		const struct actor *a = &ctl->actors[i];
 
 		n += snprintf(buf + n, n < cap ? cap - n : 0, " %c:", 'A' + i);
+		if (a->calls[INHERITED].begun && n < cap)
+			n += snprintf(buf + n, cap - n,
+				a->calls[INHERITED].ended ? " (returned %ld)"
+							  : " (returned -)",
+				(long)a->calls[INHERITED].result);
 		for (k = 0; k < a->n_calls && n < cap; k++) {
 			if (a->calls[k].ended)
 				n += snprintf(buf + n, cap - n, " %ld",
@@ -413,7 +546,10 @@ int judge(int last)
 		blame(INVARIANT, line);
 		return 0;
 	}
-	if (other_wrong(line, sizeof(line))) {
+	if (other_wrong(line, sizeof(line)) ||
+		stops_wrong(line, sizeof(line))) {
+		snprintf(line + strlen(line), sizeof(line) - strlen(line),
+			";%s", calls);
 		blame(WRONG, line);
 		return 0;
 	}
@@ -432,9 +568,11 @@ int judge(int last)
 	model_why[0] = 0;
 	memset(m, 0, sizeof(m));
 	run.scn->model->init(m);
-	ret = find_order(m, 0);
-	if (ret == 1)
+	ret = find_order_from(m, 0);
+	if (ret == 1) {
+		snprintf(run.text, sizeof(run.text), "%s", calls);
 		return 0;
+	}
 	if (ret == 2 && !last)
 		return 1;
 	snprintf(line, sizeof(line), "%s: %s;%s",

@@ -95,8 +95,8 @@ static void drain(struct caller *c)
 				shown.n_read, shown.n, (long)ret);
 			return;
 		}
-		shown.at[shown.n_read] = (struct message_of){
-			out[1], ret, out[0], shown.n_read};
+		shown.at[shown.n_read] =
+			(struct message_of){out[1], ret, out[0], shown.n_read};
 	}
 }
 
@@ -180,6 +180,16 @@ static void acknowledge(struct lease_model *q, u32 actor, const struct call *k)
 	q->n_held[actor] = n;
 }
 
+/* In a call that is over but for its return: acknowledged, or back. */
+static void either(struct lease_model *q, u32 actor)
+{
+	u32 i;
+
+	for (i = 0; i < q->n_held[actor]; i++)
+		q->maybe[q->n_maybe++] = q->held[actor][i];
+	q->n_held[actor] = 0;
+}
+
 static int receive(struct lease_model *q, u32 actor, const struct call *k,
 	int known, s64 result, const s64 *out)
 {
@@ -198,8 +208,11 @@ static int receive(struct lease_model *q, u32 actor, const struct call *k,
 	}
 	while (i < q->n && type && q->at[i].kind != type)
 		i++;
+	/* One that was killed in its sleep has acknowledged before that. */
 	if (i == q->n)
-		return (k->n & NOWAIT) && (!known || result == -ENOMSG);
+		return known ? (k->n & NOWAIT) && result == -ENOMSG
+			     : (k->n & NOWAIT) ||
+				       ctl->actors[actor].state == ACTOR_DEAD;
 	if (known && (result != q->at[i].size || out[0] != q->at[i].name ||
 			     out[1] != q->at[i].kind))
 		return 0;
@@ -221,8 +234,8 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 	switch (k->op) {
 	case CALL_MSGSND:
 	case CALL_MQSEND:
-		put(q, (struct message_of){k->arg[0], k->arg[1], k->arg[2],
-			       q->places++});
+		put(q, (struct message_of){
+			       k->arg[0], k->arg[1], k->arg[2], q->places++});
 		return !known || result == 0;
 	case CALL_MSGRCV:
 	case CALL_MQRECV:
@@ -239,9 +252,13 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 		q->batch[actor] = 1;
 		return 1;
 	case CALL_LEASES_END:
-		for (i = 0; i < run.n_actors; i++)
-			if (ctl->actors[i].leader == ctl->actors[actor].leader)
-				acknowledge(q, i, k);
+		for (i = 0; i < run.n_actors; i++) {
+			if (ctl->actors[i].leader != ctl->actors[actor].leader)
+				continue;
+			acknowledge(q, i, k);
+			if (i != actor && known && !out[0])
+				either(q, i);
+		}
 		return !known || result == 0;
 	case CALL_MSGRM:
 		q->exists = 0;
@@ -263,15 +280,24 @@ static int ended_before(u32 actor)
 static void death(void *m, u32 actor)
 {
 	struct lease_model *q = m;
-	u32 i;
+	u32 i, next;
 
+	next = run_next_image(ctl->actors[actor].leader);
+	/* exec keeps what the process has. */
+	for (i = 0; next < MAX_ACTORS && i < q->n_held[actor]; i++) {
+		q->held[next][q->n_held[next]] = q->held[actor][i];
+		q->held[next][q->n_held[next]++].way = RETURNED;
+	}
+	if (next < MAX_ACTORS) {
+		q->n_held[actor] = 0;
+		return;
+	}
 	for (i = 0; ended_before(actor) && i < q->n_held[actor]; i++)
 		q->maybe[q->n_maybe++] = q->held[actor][i];
 	if (ended_before(actor))
 		q->n_held[actor] = 0;
 	give_back(q, actor);
 }
-
 
 static int final(const void *m, char *why, u32 cap)
 {
@@ -323,8 +349,8 @@ static void make_msg(struct caller *c, u32 n, s64 size)
 
 		if (call_make(c, &k, out))
 			abort();
-		put(&start,
-			(struct message_of){1 + i, size, 1 + i, start.places++});
+		put(&start, (struct message_of){
+				    1 + i, size, 1 + i, start.places++});
 	}
 }
 
@@ -341,8 +367,7 @@ static void make_mq(struct caller *c, u32 n)
 	if (mq_set_leasing(c, &d, 1))
 		abort();
 	for (i = 0; i < n; i++)
-		put(&start,
-			(struct message_of){1, 8, 1 + i, start.places++});
+		put(&start, (struct message_of){1, 8, 1 + i, start.places++});
 }
 
 static void empty(struct caller *c)
@@ -380,8 +405,8 @@ static void mq_three(struct caller *c)
 
 /* ---- scenarios ---- */
 
-#define CALL(op_, a, b, name, flags) \
-	{                            \
+#define CALL(op_, a, b, name, flags)                       \
+	{                                                  \
 		.op = op_, .arg = {a, b, name}, .n = flags \
 	}
 #define SEND(type, size, name) CALL(CALL_MSGSND, type, size, name, 0)
@@ -398,6 +423,7 @@ static void mq_three(struct caller *c)
 #define END CALL(CALL_LEASES_END, 0, 0, 0, 0)
 #define SLEEPER (ACTOR_FIRST | ACTOR_IMMORTAL)
 #define ENDING (ACTOR_THREAD | ACTOR_EXITS | ACTOR_ENDS)
+#define EXECUTING (ACTOR_EXECS | ACTOR_EXITS | ACTOR_IMMORTAL)
 
 #define SCENARIO(n, s)                                                 \
 	.name = "lease." n, .model = &model, .setup = s, .look = look, \
@@ -420,9 +446,8 @@ const struct scenario lease_scenarios[] = {
 			{.calls = {RECEIVE_NOWAIT(0)}},
 			{SLEEPER, NULL, {RECEIVE(3)}},
 			{ACTOR_IMMORTAL, NULL, {SEND(3, 8, 11)}}}},
-	{SCENARIO("ack", one),
-		.actors = {{.calls = {RECEIVE_NOWAIT(0), ACK}},
-			{.calls = {RECEIVE_NOWAIT(0)}}}},
+	{SCENARIO("ack", one), .actors = {{.calls = {RECEIVE_NOWAIT(0), ACK}},
+				       {.calls = {RECEIVE_NOWAIT(0)}}}},
 	{SCENARIO("large", large),
 		.actors = {{.calls = {RECEIVE_NOWAIT(0), RECEIVE_NOWAIT(0)}},
 			{.calls = {RECEIVE_NOWAIT(0)}}}},
@@ -451,8 +476,8 @@ const struct scenario lease_scenarios[] = {
 			{.calls = {RECEIVE_NOWAIT(0)}}}},
 	{SCENARIO("batch-ack", three),
 		.actors = {{ACTOR_IMMORTAL, NULL,
-				   {BATCH, RECEIVE_NOWAIT(0),
-					   RECEIVE_NOWAIT(0), ACK}},
+				   {BATCH, RECEIVE_NOWAIT(0), RECEIVE_NOWAIT(0),
+					   ACK}},
 			{.calls = {RECEIVE_NOWAIT(0), SEND(1, 8, 11)}}}},
 	{SCENARIO("batch-back", three),
 		.actors = {{.calls = {BATCH, RECEIVE_NOWAIT(0),
@@ -477,9 +502,8 @@ const struct scenario lease_scenarios[] = {
 	{SCENARIO("mq-three-receivers", mq_three), .preemptions = 1,
 		.actors = {{.calls = {MQRECEIVE}}, {.calls = {MQRECEIVE}},
 			{ACTOR_IMMORTAL, NULL, {MQRECEIVE, MQRECEIVE}}}},
-	{SCENARIO("mq-ack", mq_one),
-		.actors = {{.calls = {MQRECEIVE, MQACK}},
-			{.calls = {MQSEND(1, 8, 11)}}}},
+	{SCENARIO("mq-ack", mq_one), .actors = {{.calls = {MQRECEIVE, MQACK}},
+					     {.calls = {MQSEND(1, 8, 11)}}}},
 	{SCENARIO("mq-batch-back", mq_three),
 		.actors = {{.calls = {BATCH, MQRECEIVE, MQRECEIVE, MQBACK}},
 			{.calls = {MQRECEIVE}}}},
@@ -560,6 +584,42 @@ const struct scenario lease_scenarios[] = {
 	{SCENARIO("mq-thread-exit-sleeper", mq_empty),
 		.actors = {{ACTOR_FIRST, NULL, {MQRECEIVE}},
 			{ENDING, NULL, {END}}, {.calls = {MQSEND(1, 8, 11)}}}},
+	/* Two are killed in the removal, or beside it, and another recovers. */
+	{SCENARIO("rmid-recovered", three),
+		.actors = {{.calls = {RECEIVE_NOWAIT(0), RECEIVE_NOWAIT(0)}},
+			{.calls = {RMID}},
+			{ACTOR_IMMORTAL, NULL, {RECEIVE_NOWAIT(0)}}}},
+	{SCENARIO("rmid-sleeper-recovered", empty),
+		.actors = {{ACTOR_FIRST, NULL, {RECEIVE(0)}},
+			{.calls = {SEND(1, 8, 11)}}, {.calls = {RMID}},
+			{SLEEPER, NULL, {RECEIVE(0)}}}},
+	/* B is A's next program image, which has what A had; and ends in
+	 * order. */
+	{SCENARIO("exec", three),
+		.actors = {{EXECUTING, NULL, {RECEIVE_NOWAIT(0)}},
+			{ACTOR_NEXT | ACTOR_NEW, NULL,
+				{RECEIVE_NOWAIT(0), RECEIVE_NOWAIT(0)}},
+			{.calls = {RECEIVE_NOWAIT(0)}}}},
+	{SCENARIO("exec-ack", three),
+		.actors = {{EXECUTING, NULL, {RECEIVE_NOWAIT(0)}},
+			{ACTOR_NEXT | ACTOR_NEW, NULL, {ACK}},
+			{.calls = {RECEIVE_NOWAIT(0)}}}},
+	{SCENARIO("exec-exit", three),
+		.actors = {{EXECUTING, NULL, {RECEIVE_NOWAIT(0)}},
+			{ACTOR_NEXT | ACTOR_NEW | ACTOR_EXITS, NULL, {END}},
+			{.calls = {RECEIVE_NOWAIT(0)}}}},
+	{SCENARIO("mq-exec", mq_three),
+		.actors = {{EXECUTING, NULL, {MQRECEIVE}},
+			{ACTOR_NEXT | ACTOR_NEW, NULL, {MQRECEIVE, MQACK}},
+			{.calls = {MQRECEIVE}}}},
+	/* It closes the queue, or ends, and another gets the number. */
+	{SCENARIO("mq-exit", mq_three),
+		.actors = {{ACTOR_EXITS, NULL, {MQRECEIVE, MQRECEIVE, END}},
+			{.calls = {MQRECEIVE}}}},
+	{SCENARIO("exit", three),
+		.actors = {{ACTOR_EXITS, NULL, {RECEIVE_NOWAIT(0), END}},
+			{.calls = {RECEIVE_NOWAIT(0)}},
+			{.calls = {RECEIVE_NOWAIT(0)}}}},
 	/* A's signal handler makes a call, too. */
 	{SCENARIO("handler-receive", three),
 		.actors = {{0, NULL, {RECEIVE_NOWAIT(0), RECEIVE_NOWAIT(0)},

@@ -40,8 +40,7 @@ static u32 count_threads(const struct actor *a)
 
 	for (i = 0; i < ctl->n_actors; i++)
 		n += ctl->actors[i].leader == a->leader &&
-		     ctl->actors[i].state &&
-		     ctl->actors[i].state != ACTOR_DEAD;
+		     ctl->actors[i].state && ctl->actors[i].state != ACTOR_DEAD;
 	return n;
 }
 
@@ -87,6 +86,9 @@ int __wrap_sys_process_read(uint32_t pid, uint32_t tid, struct sys_process *ret)
 		ret->n_threads = count_threads(a);
 		ret->n_threads += a->state == ACTOR_DEAD;
 		ret->ending = a->state == ACTOR_DEAD && !a->succeeded;
+		ret->stopped = a->stopped != 0;
+		if (self && ret->stopped)
+			point_learn(5, number);
 		return 1;
 	}
 	ret->start = 50;

@@ -253,7 +253,8 @@ int explore_cas16(
 
 unsigned long explore_cycles(void)
 {
-	return point_cycles += 500;
+	/* Who sleeps as somebody is stopped has slept for long then. */
+	return ctl->cycles + (point_cycles += 500);
 }
 
 void explore_pause(void)

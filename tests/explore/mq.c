@@ -50,6 +50,9 @@ s64 mq_call_make(struct caller *c, const struct call *k, s64 *out)
 		char rest[MESSAGE_MOST];
 	} messages[2];
 	struct mq_event event = {.signo = SIGUSR2};
+	struct sys_timespec until = {
+		REALTIME_START + (s64)(CLOCK_START / 1000000000) + k->n, 0};
+	const struct sys_timespec *limit = k->n ? &until : NULL;
 	struct mq_desc d = here(c);
 	struct mq_stat st;
 	u32 prio = 0, at = call_depth & 1;
@@ -59,15 +62,15 @@ s64 mq_call_make(struct caller *c, const struct call *k, s64 *out)
 	case CALL_MQSEND:
 		messages[at].name = (u64)k->arg[2];
 		do
-			ret = mqueue_send(c, &d, &messages[at],
-				(u64)k->arg[1], (u32)k->arg[0], NULL);
+			ret = mqueue_send(c, &d, &messages[at], (u64)k->arg[1],
+				(u32)k->arg[0], limit);
 		while (ret == -MQ_ERESTART);
 		return ret;
 	case CALL_MQRECV:
 		messages[at].name = 0;
 		do
 			ret = mqueue_receive(c, &d, &messages[at],
-				sizeof(messages[at]), &prio, NULL);
+				sizeof(messages[at]), &prio, limit);
 		while (ret == -MQ_ERESTART);
 		out[0] = (s64)messages[at].name;
 		out[1] = prio;
@@ -183,7 +186,7 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 	switch (k->op) {
 	case CALL_MQSEND:
 		if (q->n == q->max)
-			return 0;
+			return k->n && (!known || result == -ETIMEDOUT);
 		if (!q->n && q->registrant) {
 			q->notified[q->registrant - 1]++;
 			q->registrant = 0;
@@ -192,7 +195,7 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 		return !known || result == 0;
 	case CALL_MQRECV:
 		if (!q->n)
-			return 0;
+			return k->n && (!known || result == -ETIMEDOUT);
 		if (known && (result < 8 || out[0] != q->at[0].name ||
 				     out[1] != q->at[0].prio))
 			return 0;
@@ -416,6 +419,25 @@ static void full_polled(struct caller *c)
 			}               \
 		}                       \
 	}
+/* For ten seconds at most. */
+#define RECEIVE_TIMED                    \
+	{                                \
+		CALL_MQRECV, 0, {0}, 10, \
+		{                        \
+			{                \
+				0        \
+			}                \
+		}                        \
+	}
+#define SEND_TIMED(prio, name)                       \
+	{                                            \
+		CALL_MQSEND, 0, {prio, 8, name}, 10, \
+		{                                    \
+			{                            \
+				0                    \
+			}                            \
+		}                                    \
+	}
 #define NOTIFY                            \
 	{                                 \
 		CALL_MQNOTIFY, 0, {0}, 0, \
@@ -453,11 +475,55 @@ static void full_polled(struct caller *c)
 		}                           \
 	}
 #define SLEEPER (ACTOR_FIRST | ACTOR_IMMORTAL)
+#define RETURNING (ACTOR_CHILD | ACTOR_RETURNS)
 #define SCENARIO(n, s)                                              \
 	.name = "mq." n, .model = &model, .setup = s, .look = look, \
 	.drain = drain, .reset = reset, .rest = rest
 
+#define STOPS(n, s, deaths)                                   \
+	SCENARIO("stop-" n, s), .stops = 1, .preemptions = 2, \
+				.kills = (deaths), .max_kills_0 = !(deaths)
+
 const struct scenario mq_scenarios[] = {
+	{STOPS("receiver", empty, 0), .actors = {{ACTOR_FIRST, NULL, {RECEIVE}},
+					      {.calls = {SEND(1, 11)}}}},
+	{STOPS("receiver-timed", empty, 0),
+		.actors = {{ACTOR_FIRST, NULL, {RECEIVE_TIMED}},
+			{.calls = {SEND(1, 11), RECEIVE}}}},
+	{STOPS("two-receivers", empty, 1),
+		.actors = {{ACTOR_FIRST, NULL, {RECEIVE}},
+			{SLEEPER, NULL, {RECEIVE}}, {.calls = {SEND(1, 11)}}}},
+	{STOPS("two-receivers-timed", empty, 0),
+		.actors = {{ACTOR_FIRST, NULL, {RECEIVE_TIMED}},
+			{ACTOR_FIRST, NULL, {RECEIVE}},
+			{.calls = {SEND(1, 11)}}}},
+	{STOPS("sender", full, 0),
+		.actors = {{ACTOR_FIRST, NULL, {SEND(1, 11)}},
+			{.calls = {RECEIVE}}}},
+	{STOPS("sender-timed", full, 0),
+		.actors = {{ACTOR_FIRST, NULL, {SEND_TIMED(1, 11)}},
+			{.calls = {RECEIVE}}}},
+	{STOPS("two-senders", full, 1),
+		.actors = {{ACTOR_FIRST, NULL, {SEND(1, 11)}},
+			{SLEEPER, NULL, {SEND_LARGE(3, 12)}},
+			{.calls = {RECEIVE}}}},
+	{STOPS("falls-asleep", empty, 0),
+		.actors = {{.calls = {RECEIVE}}, {.calls = {SEND(1, 11)}}}},
+	{STOPS("unlink", empty, 0), .actors = {{ACTOR_FIRST, NULL, {RECEIVE}},
+					    {.calls = {UNLINK, SEND(1, 11)}}}},
+	{STOPS("notify", empty, 0),
+		.actors = {{.calls = {NOTIFY}}, {.calls = {SEND(1, 11)}}}},
+	/* A is stopped, so B's registration is told, not A. */
+	{STOPS("notify-receiver", empty, 0),
+		.actors = {{ACTOR_FIRST, NULL, {RECEIVE}},
+			{ACTOR_FIRST, NULL, {NOTIFY}},
+			{.calls = {SEND(1, 11)}}}},
+	{STOPS("sender-dies", empty, 1),
+		.actors = {{SLEEPER, NULL, {RECEIVE}}, {.calls = {SEND(1, 11)}},
+			{ACTOR_IMMORTAL, NULL, {SEND(1, 12)}}}},
+	{STOPS("polled", empty_polled, 0),
+		.actors = {{ACTOR_FIRST, NULL, {RECEIVE}},
+			{.calls = {SEND(1, 11)}}}},
 	{SCENARIO("send-receive", empty),
 		.actors = {{.calls = {SEND(1, 11)}}, {.calls = {RECEIVE}}}},
 	{SCENARIO("send-send", empty),
@@ -592,9 +658,49 @@ const struct scenario mq_scenarios[] = {
 		.actors = {{ACTOR_FIRST, NULL, {RECEIVE}, MAKE_CHILD(1)},
 			{ACTOR_CHILD, NULL, {RECEIVE}},
 			{.calls = {SEND(1, 11), SEND(1, 12)}}}},
+	/* Two are killed in the removal, or beside it, and another recovers. */
+	{SCENARIO("unlink-recovered", one_of_two),
+		.actors = {{.calls = {UNLINK}}, {.calls = {SEND(1, 11)}},
+			{ACTOR_IMMORTAL, NULL, {RECEIVE, ATTR}}}},
+	{SCENARIO("unlink-unlink-recovered", one_of_two),
+		.actors = {{.calls = {UNLINK}}, {.calls = {UNLINK}},
+			{ACTOR_IMMORTAL, NULL, {UNLINK, RECEIVE}}}},
+	{SCENARIO("unlink-sleeper-recovered", empty),
+		.actors = {{ACTOR_FIRST, NULL, {RECEIVE}}, {.calls = {UNLINK}},
+			{SLEEPER, NULL, {RECEIVE}},
+			{ACTOR_IMMORTAL, NULL, {SEND(1, 11)}}}},
+	{SCENARIO("unlink-notified-recovered", empty),
+		.actors = {{.calls = {NOTIFY, UNLINK}},
+			{.calls = {SEND(1, 11)}},
+			{ACTOR_IMMORTAL, NULL, {UNLINK}}}},
+	/* The same, and B returns from it into the call. */
+	{SCENARIO("child-returns-send", empty),
+		.actors = {{0, NULL, {SEND(1, 11)}, MAKE_CHILD(1)},
+			{RETURNING, NULL, {RECEIVE}},
+			{.calls = {SEND(1, 12)}}}},
+	{SCENARIO("child-returns-receive", one_of_two),
+		.actors = {{0, NULL, {RECEIVE}, MAKE_CHILD(1)},
+			{RETURNING, NULL, {SEND(1, 11)}},
+			{.calls = {SEND(1, 12)}}}},
+	{SCENARIO("child-returns-large", one_of_two),
+		.actors = {{0, NULL, {SEND_LARGE(1, 11)}, MAKE_CHILD(1)},
+			{RETURNING, NULL, {RECEIVE}}}},
+	{SCENARIO("child-returns-sleeper", empty),
+		.actors = {{ACTOR_FIRST, NULL, {RECEIVE}, MAKE_CHILD(1)},
+			{RETURNING, NULL, {RECEIVE}},
+			{.calls = {SEND(1, 11), SEND(1, 12)}}}},
+	{SCENARIO("child-returns-restarts", empty),
+		.actors = {{ACTOR_FIRST | ACTOR_RESTARTS, NULL, {RECEIVE},
+				   MAKE_CHILD(1)},
+			{RETURNING, NULL, {RECEIVE}},
+			{.calls = {SEND(1, 11), SEND(1, 12)}}}},
+	{SCENARIO("child-returns-full", full),
+		.actors = {{ACTOR_FIRST, NULL, {SEND(1, 11)}, MAKE_CHILD(1)},
+			{RETURNING, NULL, {RECEIVE}}, {.calls = {RECEIVE}}}},
 	{SCENARIO("handler-forks-notified", empty),
-		.actors = {{ACTOR_IMMORTAL, NULL, {NOTIFY, ATTR}, MAKE_CHILD(1)},
-			{ACTOR_CHILD, NULL, {SEND(1, 11)}}}},
+		.actors =
+			{{ACTOR_IMMORTAL, NULL, {NOTIFY, ATTR}, MAKE_CHILD(1)},
+				{ACTOR_CHILD, NULL, {SEND(1, 11)}}}},
 	{SCENARIO("handler-forks-polled", one_polled),
 		.actors = {{0, NULL, {RECEIVE}, MAKE_CHILD(1)},
 			{ACTOR_CHILD, NULL, {SEND(1, 11)}}}},

@@ -136,8 +136,8 @@ static s64 by_number(struct caller *c, const struct call *k)
 			return -EBADF;
 		ret = k->op == CALL_NUMBER_SEND
 			      ? mqueue_send(c, &d, text, 8, 1, NULL)
-			      : mqueue_receive(c, &d, text, sizeof(text), &prio,
-					NULL);
+			      : mqueue_receive(
+					c, &d, text, sizeof(text), &prio, NULL);
 	} while (ret == -MQ_ERESTART);
 	return ret;
 }
@@ -307,8 +307,8 @@ static void tidy(struct notify_model *q)
 		q->exists = 0;
 }
 
-static int apply_notify(struct notify_model *q, u32 actor, u32 how, int known,
-	s64 result)
+static int apply_notify(
+	struct notify_model *q, u32 actor, u32 how, int known, s64 result)
 {
 	u32 leader = ctl->actors[actor].leader;
 
@@ -456,9 +456,8 @@ static const struct facility_model model = {
 #define UNLINK CALL(CALL_MQUNLINK, 0, 0, 0)
 #define CLOSE CALL(CALL_MQCLOSE, 0, 0, 0)
 #define BY_SIGNAL CALL(CALL_NOTIFY, NOTIFY_SIGNAL, 0, 0)
-#define BY_THREAD                               \
-	CALL(CALL_NOTIFY, NOTIFY_THREAD, 0, 0), \
-		CALL(CALL_NOTIFY_WAIT, 0, 0, 0)
+#define BY_THREAD \
+	CALL(CALL_NOTIFY, NOTIFY_THREAD, 0, 0), CALL(CALL_NOTIFY_WAIT, 0, 0, 0)
 #define CLOSE_AND_OPEN CALL(CALL_MQCLOSE, 1, 0, 0)
 #define NUMBER_SEND CALL(CALL_NUMBER_SEND, 0, 0, 0)
 #define NUMBER_RECEIVE CALL(CALL_NUMBER_RECEIVE, 0, 0, 0)
@@ -467,15 +466,14 @@ static const struct facility_model model = {
 #define TAKE_BACK CALL(CALL_NOTIFY, NOTIFY_NOT, 0, 0)
 /* Registered, and asleep, from the beginning. */
 #define HELPER (ACTOR_THREAD | ACTOR_FIRST)
-#define SCENARIO_OF(n, s)                                                \
+#define SCENARIO_OF(n, s)                                               \
 	.name = "notify." n, .model = &model, .setup = s, .look = look, \
 	.reset = link_again, .rest = rest
 #define SCENARIO(n) SCENARIO_OF(n, empty)
 
 const struct scenario notify_scenarios[] = {
-	{SCENARIO("thread-send"),
-		.actors = {{ACTOR_FIRST, opened, {BY_THREAD}},
-			{0, opened, {SEND}}}},
+	{SCENARIO("thread-send"), .actors = {{ACTOR_FIRST, opened, {BY_THREAD}},
+					  {0, opened, {SEND}}}},
 	{SCENARIO("thread-register-send"),
 		.actors = {{0, opened, {BY_THREAD}}, {0, opened, {SEND}}}},
 	{SCENARIO("thread-thread"),
@@ -505,14 +503,12 @@ const struct scenario notify_scenarios[] = {
 			{.calls = {UNLINK}}}},
 	{SCENARIO("helper-reused"),
 		.actors = {{ACTOR_REUSED, opened, {CLOSE}},
-			{HELPER, NULL, {BY_THREAD}},
-			{0, opened, {BY_SIGNAL}}}},
+			{HELPER, NULL, {BY_THREAD}}, {0, opened, {BY_SIGNAL}}}},
 	{SCENARIO("signal-unlink"),
 		.actors = {{ACTOR_FIRST, opened, {BY_SIGNAL}},
 			{.calls = {UNLINK}}, {0, opened, {SEND}}}},
-	{SCENARIO("signal-close"),
-		.actors = {{0, opened, {BY_SIGNAL, CLOSE}},
-			{0, opened, {SEND}}}},
+	{SCENARIO("signal-close"), .actors = {{0, opened, {BY_SIGNAL, CLOSE}},
+					   {0, opened, {SEND}}}},
 	{SCENARIO("close-close"),
 		.actors = {{0, opened, {CLOSE}}, {0, opened, {UNLINK, CLOSE}}}},
 	/* B uses the number that A closes, and that is another file's then. */
@@ -527,14 +523,14 @@ const struct scenario notify_scenarios[] = {
 	{SCENARIO_OF("number-sleeper", empty_polled),
 		.actors = {{0, opened, {CLOSE_AND_OPEN}},
 			{ACTOR_THREAD | ACTOR_FIRST, NULL, {NUMBER_RECEIVE}},
-			{.flags = ACTOR_IMMORTAL, .prelude = opened,
+			{.flags = ACTOR_IMMORTAL,
+				.prelude = opened,
 				.calls = {NUMBER_SEND, NUMBER_SEND}}}},
 	/* B is A's next program image. */
-	{SCENARIO("exec-send"),
-		.actors = {{ACTOR_EXITS | ACTOR_EXECS, opened,
-				   {BY_SIGNAL, EXECUTING}},
-			{ACTOR_NEXT | ACTOR_NEW, NULL, {OPEN}},
-			{0, opened, {SEND}}}},
+	{SCENARIO("exec-send"), .actors = {{ACTOR_EXITS | ACTOR_EXECS, opened,
+						   {BY_SIGNAL, EXECUTING}},
+					{ACTOR_NEXT | ACTOR_NEW, NULL, {OPEN}},
+					{0, opened, {SEND}}}},
 	{SCENARIO("exec-registers"),
 		.actors = {{ACTOR_EXITS | ACTOR_EXECS, opened,
 				   {BY_SIGNAL, EXECUTING}},
@@ -577,7 +573,6 @@ const struct scenario notify_scenarios[] = {
 			{ACTOR_CHILD, NULL, {CLOSE}}, {.calls = {UNLINK}}}},
 	{SCENARIO("child-registers"),
 		.actors = {{0, opened, {BY_SIGNAL, MAKE_CHILD(1), CLOSE}},
-			{ACTOR_CHILD, NULL, {BY_THREAD}},
-			{0, opened, {SEND}}}},
+			{ACTOR_CHILD, NULL, {BY_THREAD}}, {0, opened, {SEND}}}},
 	{0},
 };

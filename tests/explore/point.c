@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "point.h"
 #include "entry/process.h"
+#include "registry/wait.h"
 
 #define SPINNING_AFTER 3000u
 #define PROBE_MOST 3000000u
@@ -146,6 +147,17 @@ static void stop_if_asked(void)
 	actor_park(ACTOR_READY);
 }
 
+/* May it matter whether it is stopped here, or only not preferred? */
+static unsigned char is_deep(void)
+{
+	const struct caller *c = &process_caller;
+
+	return c->in_section ||
+	       (c->thread &&
+		       region_thread(&c->region, c->thread)->waiter.state ==
+			       WAIT_QUEUED);
+}
+
 void point_record(u32 kind, u64 off, u32 size, void *pc)
 {
 	struct point *p;
@@ -162,6 +174,7 @@ void point_record(u32 kind, u64 off, u32 size, void *pc)
 		p->actor = (unsigned char)self_idx;
 		p->size = (unsigned char)size;
 		p->woke = 0;
+		p->deep = self->deep = is_deep();
 		ctl->n_points++;
 	}
 	if (++self->steps > MAX_STEPS) {

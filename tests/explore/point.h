@@ -31,7 +31,7 @@ extern __thread struct point_store point_pending;
 extern __thread struct point_look point_last; /* what was read last */
 extern __thread unsigned long point_cycles;
 extern __thread u32 point_sections; /* how often one began or ended */
-extern int point_probing; /* probe_arm */
+extern int point_probing;	    /* probe_arm */
 extern u32 point_probe_sleeps;
 
 void point_begin(void);

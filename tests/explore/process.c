@@ -139,6 +139,7 @@ void process_died(u32 i)
 		if (!(mask & 1u << k))
 			continue;
 		a->state = ACTOR_DEAD;
+		a->stopped = 0;
 		a->died = 2 * ctl->n_points + 2;
 		a->local = mix(a->local, 99);
 	}
@@ -147,17 +148,45 @@ void process_died(u32 i)
 			succeed(k);
 }
 
-void process_kill(u32 i)
+static void each_thread(u32 i, void (*fn)(struct actor *a))
 {
-	pid_t pid = process_of(&ctl->actors[i]);
 	u32 k, mask = process_mask(ctl->actors[i].leader);
 
 	for (k = 0; k < run.n_actors; k++)
 		if (mask & 1u << k)
-			buffer_flush(&ctl->actors[k]);
+			fn(&ctl->actors[k]);
+}
+
+void process_kill(u32 i)
+{
+	pid_t pid = process_of(&ctl->actors[i]);
+
+	each_thread(i, buffer_flush);
 	kill(pid, SIGKILL);
 	process_wait(pid);
 	process_died(i);
+	turn_settle();
+}
+
+void process_stop(u32 i)
+{
+	pid_t pid = process_of(&ctl->actors[i]);
+
+	each_thread(i, buffer_flush);
+	each_thread(i, stops_begin);
+	kill(pid, SIGSTOP);
+	while (waitpid(pid, NULL, WUNTRACED) < 0)
+		;
+}
+
+void process_continue(u32 i)
+{
+	pid_t pid = process_of(&ctl->actors[i]);
+
+	each_thread(i, stops_end);
+	kill(pid, SIGCONT);
+	while (waitpid(pid, NULL, WCONTINUED) < 0)
+		;
 	turn_settle();
 }
 
@@ -218,6 +247,23 @@ static void actor_signal(int sig)
 
 /* ---- actors ---- */
 
+/* 0 in the child of a handler that came here: it has not begun it. */
+static int begin(struct actor *a, u32 call)
+{
+	actor_begin(call);
+	if (a != &ctl->actors[own_idx])
+		return 0;
+	a->calls[call].begun = 2 * ctl->n_points + 1;
+	return 1;
+}
+
+static void end(struct actor *a, u32 call, s64 result, const s64 *out)
+{
+	a->calls[call].result = result;
+	memcpy(a->calls[call].out, out, sizeof(a->calls[call].out));
+	a->calls[call].ended = 2 * ctl->n_points + 2;
+}
+
 static void play(u32 i, struct caller *c)
 {
 	const struct actor_def *def = &run.scn->actors[i];
@@ -226,12 +272,21 @@ static void play(u32 i, struct caller *c)
 
 	actor_arm(i);
 	for (k = 0; k < MAX_CALLS && def->calls[k].op; k++) {
-		actor_begin(k);
-		a->calls[k].begun = 2 * ctl->n_points + 1;
-		a->n_calls = k + 1;
-		a->calls[k].result =
-			call_make(c, &def->calls[k], a->calls[k].out);
-		a->calls[k].ended = 2 * ctl->n_points + 2;
+		s64 out[CALL_OUT] = {0}, result;
+
+		if (begin(a, k)) {
+			a->n_calls = k + 1;
+			result = call_make(c, &def->calls[k], out);
+			if (a == &ctl->actors[own_idx]) {
+				end(a, k, result, out);
+				continue;
+			}
+			end(&ctl->actors[own_idx], INHERITED, result, out);
+		}
+		/* The handler has forked, and we are the child. */
+		a = &ctl->actors[own_idx];
+		def = &run.scn->actors[own_idx];
+		k = ~0u;
 	}
 	actor_disarm();
 }
@@ -240,14 +295,15 @@ static void play(u32 i, struct caller *c)
 static void on_signal(int sig)
 {
 	struct actor *a = &ctl->actors[own_idx];
+	s64 out[CALL_OUT] = {0}, result;
 
 	(void)sig;
-	actor_begin(HANDLER);
 	a->calls_then = a->n_calls;
-	a->calls[HANDLER].begun = 2 * ctl->n_points + 1;
-	a->calls[HANDLER].result = call_make(&process_caller,
-		&run.scn->actors[own_idx].handler, a->calls[HANDLER].out);
-	a->calls[HANDLER].ended = 2 * ctl->n_points + 2;
+	begin(a, HANDLER);
+	result = call_make(
+		&process_caller, &run.scn->actors[own_idx].handler, out);
+	if (a == &ctl->actors[own_idx])
+		end(a, HANDLER, result, out);
 }
 
 static void use_own_list(struct actor *a)
@@ -261,12 +317,12 @@ static void use_own_list(struct actor *a)
 static __attribute__((noreturn)) void play_and_stay(u32 i, struct caller *c)
 {
 	play(i, c);
-	if (run.scn->actors[i].flags & ACTOR_EXITS) {
-		actor_arm(i);
+	if (run.scn->actors[own_idx].flags & ACTOR_EXITS) {
+		actor_arm(own_idx);
 		actor_leave();
 	}
 	for (;;) {
-		actor_arm(i);
+		actor_arm(own_idx);
 		actor_park(ACTOR_DONE);
 	}
 }
@@ -276,13 +332,14 @@ static void prepare(u32 i, struct caller *c)
 {
 	const struct actor_def *def = &run.scn->actors[i];
 
-	static u32 new_image;
+	static u32 image_found;
 
 	c->task = c->thread = 0;
+	c->generation = process_page.generation = 1;
 	if (def->flags & ACTOR_NEXT) {
 		identity_forget();
-		new_image = 1;
-		c->new_image = &new_image;
+		image_found = 0;
+		c->image_found = &image_found;
 	}
 	caller_refresh(c);
 	caller_slept = sleep_remove_dead;
@@ -323,7 +380,7 @@ static void *thread_main(void *arg)
 	tell_ready(i + 1);
 	actor_born();
 	actor_disarm();
-	play_and_stay(i, c);
+	play_and_stay(own_idx, c);
 }
 
 /* The next number that the kernel gives in this pid namespace. */
@@ -383,37 +440,55 @@ static __attribute__((noreturn)) void actor_main(u32 i)
 	/* No answer from within the handler of a signal that came before. */
 	sigaddset(&sa.sa_mask, SIGUSR1);
 	sigaction(SIGUSR2, &sa, NULL);
-	handler_install(on_signal,
-		(run.scn->actors[i].flags & ACTOR_RESTARTS) != 0);
+	handler_install(
+		on_signal, (run.scn->actors[i].flags & ACTOR_RESTARTS) != 0);
 	*c = driver;
 	prepare(i, c);
 	start_threads(i);
 	actor_arm(i);
 	actor_park(ACTOR_READY);
 	actor_disarm();
-	play_and_stay(i, c);
+	/* A child's, if the handler came here and forked. */
+	play_and_stay(own_idx, c);
 }
 
 /* ---- an actor that another makes ---- */
 
-/* As entry/fork.c and entry/process.c have it; f: as prepared. */
-static __attribute__((noreturn)) void child_main(
-	u32 i, struct caller *c, const struct shm_fork *f)
+static struct shm_fork child_fork; /* as prepared */
+
+/* As entry/process.c has it. */
+void run_take_over(struct caller *c)
 {
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	own_idx = i;
-	use_own_list(&ctl->actors[i]);
-	actor_arm(i);
-	actor_born();
 	identity_forget();
-	c->generation++;
+	process_page.generation = c->generation + 1;
 	caller_refresh(c);
+	c->generation = process_page.generation;
 	if (c->shm)
-		shm_fork_child(c, f);
-	play_and_stay(i, c);
+		shm_fork_child(c, &child_fork);
 }
 
-s64 run_fork(struct caller *c, u32 i)
+/* As entry/fork.c has it. */
+static void child_main(u32 i, struct caller *c)
+{
+	struct actor *a = &ctl->actors[i];
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	own_idx = i;
+	use_own_list(a);
+	actor_arm(i);
+	actor_born();
+	process_page.generation = 0; /* it is wiped */
+	if (!(run.scn->actors[i].flags & ACTOR_RETURNS)) {
+		run_take_over(c);
+		play_and_stay(i, c);
+	}
+	if (a->parent_call < MAX_CALLS)
+		begin(a, INHERITED);
+	if (c->shm && (child_fork.task || shm_fork_concerns(c->shm)))
+		run_take_over(c);
+}
+
+s64 run_fork(struct caller *c, u32 i, int slow)
 {
 	struct actor *self = &ctl->actors[own_idx];
 	u32 call = actor_call(self);
@@ -424,16 +499,28 @@ s64 run_fork(struct caller *c, u32 i)
 
 	if (c->shm) {
 		fork = shm_fork_begin(c->shm);
+		if (slow && fork)
+			fork->since_ns = 0;
 		if (shm_fork_concerns(c->shm)) {
 			attached = c;
 			shm_fork_prepare(c, fork, &f);
 		}
 	}
+	actor_point();
+	ctl->actors[i].parent = own_idx;
+	ctl->actors[i].parent_call =
+		self->n_calls && actor_within(self, self->n_calls - 1)
+			? self->n_calls - 1
+			: MAX_CALLS;
 	child = clone_as(ctl->actors[i].pid, CLONE_PARENT);
-	if (child == 0)
-		child_main(i, c, &f);
+	if (child == 0) {
+		child_fork = f;
+		child_main(i, c);
+		return 0;
+	}
 	if (child > 0) {
 		self->calls[call].must = 1;
+		ctl->actors[i].local = mix(self->local, 55);
 		ctl->actors[i].state = ACTOR_READY;
 	}
 	if (fork) {
@@ -535,4 +622,3 @@ void process_end_all(void)
 			process_wait((pid_t)ctl->actors[i].pid);
 	end_child();
 }
-

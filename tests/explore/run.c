@@ -52,7 +52,8 @@ static u32 runnable(void)
 	u32 i, mask = 0;
 
 	for (i = 0; i < run.n_actors; i++)
-		if (ctl->actors[i].state == ACTOR_READY ||
+		if ((ctl->actors[i].state == ACTOR_READY &&
+			    !ctl->actors[i].stopped) ||
 			(walk_done & 1u << i))
 			mask |= 1u << i;
 	return mask;
@@ -83,7 +84,38 @@ u32 run_signalable(void)
 			(a->state == ACTOR_READY || a->state == ACTOR_BLOCKED))
 			mask |= 1u << i;
 	}
-	return mask & ~walk_done;
+	return mask & ~walk_done & ~run_stopped();
+}
+
+u32 run_stopped(void)
+{
+	u32 i, mask = 0;
+
+	for (i = 0; i < run.n_actors; i++)
+		mask |= (u32)(ctl->actors[i].stopped != 0) << i;
+	return mask;
+}
+
+u32 run_stoppable(void)
+{
+	u32 i, mask = 0;
+
+	for (i = 0; i < run.n_actors; i++)
+		if (ctl->actors[i].state == ACTOR_READY ||
+			ctl->actors[i].state == ACTOR_BLOCKED)
+			mask |= 1u << i;
+	return mask & ~walk_done & ~run_stopped();
+}
+
+static u32 sleeping(u32 among)
+{
+	u32 i, mask = 0;
+
+	for (i = 0; i < run.n_actors; i++)
+		mask |= (u32)(ctl->actors[i].state == ACTOR_BLOCKED &&
+				ctl->actors[i].interruptible)
+			<< i;
+	return mask & among;
 }
 
 static u64 whole_hash(void)
@@ -96,6 +128,42 @@ static u64 whole_hash(void)
 				   ((walk_done >> i & 1) << 8),
 			i + 1);
 	return mix(ctl->memory, sum);
+}
+
+/* Who may be meant by it. */
+static u32 choices(struct decision d, const struct segment *g)
+{
+	switch (d.kind) {
+	case GO:
+		return d.resume	  ? g->stopped
+		       : d.signal ? g->signalable
+				  : g->runnable;
+	case STOP:
+		return g->stoppable;
+	default:
+		return g->alive;
+	}
+}
+
+/* Timeouts that pass before who is stopped goes on by default. */
+static u32 stop_lasts;
+
+static void go_on(struct actor *a, struct decision d)
+{
+	if (d.resume) {
+		process_continue(d.actor);
+		stops_over(a);
+	}
+	/* It may sleep on, for a lock. */
+	if (d.resume && a->state != ACTOR_READY)
+		return;
+	if (d.signal)
+		turn_signal(d.actor);
+	a->stop_at = d.n == GO_ON ? ~0u : a->steps + d.n;
+	a->keep = d.keep;
+	turn_give(d.actor);
+	if (d.n != GO_ON && a->state != ACTOR_READY && run.verdict == FINE)
+		run.verdict = VOID;
 }
 
 static void do_decision(struct decision d, int by_default)
@@ -114,13 +182,15 @@ static void do_decision(struct decision d, int by_default)
 	g->runnable = runnable();
 	g->alive = alive();
 	g->signalable = run_signalable();
+	g->stoppable = run_stoppable();
+	g->stopped = run_stopped();
+	g->sleeping = sleeping(g->stoppable);
+	g->resumed = d.resume;
 	g->hash = whole_hash();
 	g->by_default = by_default;
 	g->killed = d.kind != GO;
-	if (!((d.kind != GO	? g->alive
-		      : d.signal ? g->signalable
-				 : g->runnable) &
-		    1u << d.actor)) {
+	g->stops = d.kind == STOP;
+	if (!(choices(d, g) & 1u << d.actor)) {
 		run.verdict = VOID;
 		return;
 	}
@@ -131,17 +201,13 @@ static void do_decision(struct decision d, int by_default)
 		buffer_flush(a);
 		a->local = mix(a->local, 98);
 		walk_begin(d.actor, d.n);
+	} else if (d.kind == STOP) {
+		process_stop(d.actor);
+		stop_lasts = d.n;
 	} else if (walk_done & 1u << d.actor) {
 		walk_on(d.actor, ~0u);
 	} else {
-		if (d.signal)
-			turn_signal(d.actor);
-		a->stop_at = d.n == GO_ON ? ~0u : a->steps + d.n;
-		a->keep = d.keep;
-		turn_give(d.actor);
-		if (d.n != GO_ON && a->state != ACTOR_READY &&
-			run.verdict == FINE)
-			run.verdict = VOID;
+		go_on(a, d);
 	}
 	g->to = ctl->n_points;
 }
@@ -155,6 +221,8 @@ static int next_timeout(void)
 	for (i = 0; i < run.n_actors; i++) {
 		struct actor *a = &ctl->actors[i];
 
+		if (a->stopped)
+			continue;
 		if (a->state == ACTOR_SPINNING)
 			a->deadline = ctl->now + 1;
 		else if ((a->state != ACTOR_BLOCKED &&
@@ -244,8 +312,9 @@ void run_schedule(
 	image_scan();
 	image_restore();
 	ctl->n_points = 0;
-	ctl->memory = 0;
+	ctl->memory = ctl->cycles = 0;
 	ctl->now = CLOCK_START;
+	stop_lasts = 0;
 	ctl->failure[0] = 0;
 	ctl->n_actors = run.n_actors;
 	if (run.scn->reset)
@@ -264,8 +333,11 @@ void run_schedule(
 	for (i = 0; i < s->n && run.verdict == FINE; i++)
 		do_decision(s->d[i], 0);
 	run.n_explicit = run.done.n;
-	if (s->n && s->d[s->n - 1].kind != KILL)
-		last = s->d[s->n - 1].actor;
+	/* Behind a stop whoever ran goes on. */
+	for (i = s->n; i && s->d[i - 1].kind == STOP; i--)
+		;
+	if (i && s->d[i - 1].kind != KILL)
+		last = s->d[i - 1].actor;
 	while (run.verdict == FINE) {
 		mask = runnable();
 		if (mask) {
@@ -282,10 +354,25 @@ void run_schedule(
 			points = ctl->n_points;
 			continue;
 		}
+		who = next_timeout();
+		mask = run_stopped();
+		if (mask && stop_lasts && who >= 0) {
+			stop_lasts--;
+			turn_fire((u32)who);
+			continue;
+		}
+		if (mask) {
+			last = (u32)__builtin_ctz(mask);
+			do_decision((struct decision){.kind = GO,
+					    .actor = last,
+					    .n = GO_ON,
+					    .resume = 1},
+				1);
+			continue;
+		}
 		if (everybody_rests() &&
 			!judge(fires >= MAX_FIRES || vain >= VAIN_FIRES))
 			break;
-		who = next_timeout();
 		if (who < 0 || fires >= MAX_FIRES || vain >= VAIN_FIRES) {
 			if (everybody_rests()) {
 				judge(1);

@@ -37,6 +37,9 @@ void process_wait(pid_t pid);
 void process_died(u32 i);
 /* It is about to end by itself, with its process or before the others. */
 void process_ends(u32 i);
+/* Its process is stopped, with all that are threads of it; goes on. */
+void process_stop(u32 i);
+void process_continue(u32 i);
 /* What /proc says that a thread is doing; 0: it is not there any more. */
 char process_state(const struct actor *a);
 

@@ -26,6 +26,9 @@
 #define WARM_UP 200u
 /* Entries of the robust list after which its walk may stop. Arbitrary. */
 #define MAX_WALK 3u
+/* Timeouts of others for which one stays stopped that is stopped for long.
+ * Arbitrary. */
+#define LONG_STOP 3u
 
 double seconds_now(void)
 {
@@ -49,10 +52,12 @@ void schedule_text(const struct schedule *s, char *buf, u32 cap)
 			d.signal	 ? "s"
 			: d.kind == KILL ? "k"
 			: d.kind == WALK ? "w"
+			: d.kind == STOP ? "t"
+			: d.resume	 ? "c"
 					 : "",
 			'A' + d.actor);
-		if (n < cap &&
-			(d.kind == WALK || (d.kind == GO && d.n != GO_ON)))
+		if (n < cap && (d.kind == WALK || (d.kind == STOP && d.n) ||
+				       (d.kind == GO && d.n != GO_ON)))
 			n += snprintf(buf + n, cap - n, "%u%s", d.n,
 				d.keep ? "b" : "");
 	}
@@ -66,13 +71,22 @@ int schedule_parse(const char *text, struct schedule *ret)
 
 		if (ret->n == MAX_DECISIONS)
 			return -1;
-		*d = (struct decision){GO, 0, GO_ON, 0, 0};
+		*d = (struct decision){GO, 0, GO_ON, 0, 0, 0};
 		if (*text == 's') {
 			d->signal = 1;
 			text++;
 		}
 		if (*text == 'k' || *text == 'w')
 			d->kind = *text++ == 'k' ? KILL : WALK;
+		if (*text == 't') {
+			d->kind = STOP;
+			d->n = 0;
+			text++;
+		}
+		if (*text == 'c') {
+			d->resume = 1;
+			text++;
+		}
 		if (*text < 'A' || *text >= 'A' + (int)MAX_ACTORS)
 			return -1;
 		d->actor = *text++ - 'A';
@@ -148,7 +162,7 @@ static int add(struct schedule *s, struct decision d)
 	return 1;
 }
 
-static u32 max_preemptions, max_kills;
+static u32 max_preemptions, max_kills, max_stops;
 
 static void child(const struct schedule *base, u64 hash, struct decision a,
 	int has_a, struct decision b, u32 preemptions, u32 kills,
@@ -165,17 +179,20 @@ static void child(const struct schedule *base, u64 hash, struct decision a,
 
 	s.preemptions += preemptions;
 	s.kills += kills;
-	if (!preemptions && !kills && run.scn->turns &&
+	s.stops += b.kind == STOP;
+	if (!preemptions && !kills && b.kind == GO && run.scn->turns &&
 		++s.turns > run.scn->turns)
 		return;
-	if (s.preemptions > max_preemptions || s.kills > max_kills)
+	if (s.preemptions > max_preemptions || s.kills > max_kills ||
+		s.stops > max_stops)
 		return;
 	/* A partial run costs a preemption only if the same actor could have
 	 * gone on. */
-	key = mix(mix(hash, (u64)b.signal << 44 | (u64)b.kind << 40 |
-				    (u64)b.actor << 32 | b.n),
+	key = mix(
+		mix(hash, (u64)b.resume << 45 | (u64)b.signal << 44 |
+				  (u64)b.kind << 40 | (u64)b.actor << 32 | b.n),
 		(u64)s.preemptions << 8 | s.kills | (u64)a.keep << 16 |
-			(u64)s.turns << 24);
+			(u64)s.turns << 24 | (u64)s.stops << 32);
 	if (!first_time(key)) {
 		found->pruned++;
 		return;
@@ -237,6 +254,41 @@ static int matters_to_the_living(const struct point *p, u32 who)
 	return 0;
 }
 
+/* b is stopped next, for n timeouts at least; has_a: in the midst of a
+ * stretch, else where somebody has come to rest, which costs nothing. */
+static void stop(const struct schedule *base, u64 hash, struct decision a,
+	int has_a, u32 b, u32 n)
+{
+	if (max_stops)
+		child(base, hash, a, has_a, (struct decision){STOP, b, n, 0},
+			(u32)has_a, 0, NULL);
+}
+
+/* In front of a point of the running one: it is stopped, or one that sleeps is,
+ * or who is stopped is continued and goes on. */
+static void expand_stops(const struct schedule *base, const struct segment *g,
+	const struct point *p, struct decision go)
+{
+	u32 b;
+
+	if (!max_stops || !conflicts(p, g->actor))
+		return;
+	if (p->deep) {
+		stop(base, p->hash, go, 1, g->actor, 0);
+		stop(base, p->hash, go, 1, g->actor, LONG_STOP);
+	}
+	for (b = 0; b < run.n_actors; b++) {
+		if (b == g->actor)
+			continue;
+		if (g->sleeping & 1u << b)
+			stop(base, p->hash, go, 1, b, 0);
+		if (g->stopped & 1u << b)
+			child(base, p->hash, go, 1,
+				(struct decision){GO, b, GO_ON, 0, 0, 1}, 1, 0,
+				NULL);
+	}
+}
+
 static void expand_start(const struct schedule *base, const struct segment *g)
 {
 	struct decision none = {0};
@@ -250,6 +302,14 @@ static void expand_start(const struct schedule *base, const struct segment *g)
 			child(base, g->hash, none, 0,
 				(struct decision){GO, b, GO_ON, 0, 1}, 1, 0,
 				NULL);
+		if (g->stopped & 1u << b)
+			child(base, g->hash, none, 0,
+				(struct decision){GO, b, GO_ON, 0, 0, 1}, 0, 0,
+				NULL);
+		if (g->sleeping & 1u << b) {
+			stop(base, g->hash, none, 0, b, 0);
+			stop(base, g->hash, none, 0, b, LONG_STOP);
+		}
 		if (!(g->alive & 1u << b) ||
 			(run.scn->actors[b].flags & ACTOR_WALK))
 			continue;
@@ -268,16 +328,18 @@ static int signal_differs(u32 i)
 	       p[-1].section != p->section;
 }
 
-/* signal: one came to the actor as the stretch began. */
-static void expand_inside(
-	const struct schedule *base, const struct segment *g, u32 signal)
+/* first: the decision with which the stretch began. */
+static void expand_inside(const struct schedule *base, const struct segment *g,
+	struct decision first)
 {
 	const struct actor_def *def = &run.scn->actors[g->actor];
 	u32 i, b, others = g->runnable & ~(1u << g->actor);
+	u32 signal = first.signal;
 
 	for (i = g->from; i < g->to && i < MAX_POINTS; i++) {
 		const struct point *p = &ctl->points[i];
-		struct decision go = {GO, g->actor, i - g->from, 0, signal};
+		struct decision go = {
+			GO, g->actor, i - g->from, 0, signal, first.resume};
 
 		if (i - g->from >= GO_ON)
 			break;
@@ -304,6 +366,8 @@ static void expand_inside(
 				go.keep = 0;
 			}
 		}
+		if (i > g->from)
+			expand_stops(base, g, p, go);
 		if (i > g->from && (g->alive & 1u << g->actor) &&
 			matters_to_the_living(p, g->actor)) {
 			if (!(def->flags & ACTOR_WALK))
@@ -362,7 +426,8 @@ static int preempted_too_early(const struct schedule *s)
 
 	if (s->n < 2 || s->d[s->n - 2].kind != GO ||
 		s->d[s->n - 2].n == GO_ON || s->d[s->n - 2].keep ||
-		s->d[s->n - 1].kind != GO || s->d[s->n - 1].signal)
+		s->d[s->n - 1].kind != GO || s->d[s->n - 1].signal ||
+		s->d[s->n - 1].resume)
 		return 0;
 	g = &run.segments[run.n_explicit - 2];
 	from = g->to;
@@ -414,11 +479,12 @@ static void expand(const struct schedule *s)
 
 	for (i = run.n_explicit; i < run.n_segments; i++) {
 		const struct segment *g = &run.segments[i];
+		struct decision d = {GO, g->actor, GO_ON, 0, 0, g->resumed};
 
 		/* Behind a preemption somebody else was chosen already. */
 		expand_start(&base, g);
-		expand_inside(&base, g, 0);
-		if (!add(&base, (struct decision){GO, g->actor, GO_ON, 0}))
+		expand_inside(&base, g, d);
+		if (!add(&base, d))
 			break;
 	}
 	/* The last decision's own stretch is open, too. */
@@ -427,7 +493,7 @@ static void expand(const struct schedule *s)
 		base = *s;
 		base.n--;
 		expand_inside(&base, &run.segments[run.n_explicit - 1],
-			s->d[s->n - 1].signal);
+			s->d[s->n - 1]);
 	}
 }
 
@@ -442,6 +508,8 @@ static void note(const struct schedule *s)
 	}
 	for (i = 0; i < run.n_actors; i++)
 		found->deaths += ctl->actors[i].died != 0;
+	for (i = 0; i < run.done.n; i++)
+		found->stops += run.done.d[i].kind == STOP;
 	found->by_verdict[run.verdict]++;
 	if (run.verdict != FINE && !found->first_text[0]) {
 		schedule_text(s, found->first, sizeof(found->first));
@@ -453,7 +521,7 @@ static void note(const struct schedule *s)
 /* ---- at random ---- */
 
 static u64 rng;
-static u32 random_kills;
+static u32 random_kills, random_stops;
 static u32 random_below(u32 n)
 {
 	rng ^= rng << 13;
@@ -480,7 +548,18 @@ static int choose(u32 may_go, u32 may_die, struct decision *ret)
 		*ret = (struct decision){KILL, pick(may_die), 0, 0};
 		return 1;
 	}
-	*ret = (struct decision){GO, pick(may_go), GO_ON, 0, 0};
+	if (random_stops && run_stoppable() && random_below(6) == 0) {
+		random_stops--;
+		*ret = (struct decision){STOP, pick(run_stoppable()),
+			random_below(2) ? LONG_STOP : 0, 0, 0, 0};
+		return 1;
+	}
+	*ret = (struct decision){GO, pick(may_go), GO_ON, 0, 0, 0};
+	if (run_stopped() && random_below(4) == 0) {
+		ret->actor = pick(run_stopped());
+		ret->resume = 1;
+		return 1;
+	}
 	if (run_signalable() && random_below(6) == 0) {
 		ret->actor = pick(run_signalable());
 		ret->signal = 1;
@@ -496,6 +575,7 @@ static void search_random(double until)
 
 	while (seconds_now() < until) {
 		random_kills = random_below(4);
+		random_stops = max_stops ? random_below(max_stops + 2) : 0;
 		run_schedule(&none, choose);
 		if (run.verdict == VOID) {
 			/* A stretch that ended before its count. */
@@ -543,6 +623,7 @@ static int warm_up(double until)
 	rng = 0x853c49e6748fea9bULL;
 	for (i = 0; i < WARM_UP && (!until || seconds_now() < until); i++) {
 		random_kills = max_kills ? random_below(max_kills + 1) : 0;
+		random_stops = max_stops ? random_below(max_stops + 1) : 0;
 		run_schedule(&none, choose);
 		if (run.verdict == VOID)
 			continue;
@@ -617,6 +698,7 @@ void search(
 	bounds = b;
 	max_preemptions = scn->preemptions ? scn->preemptions : b->preemptions;
 	max_kills = scn->max_kills_0 ? 0 : scn->kills ? scn->kills : b->kills;
+	max_stops = b->stops ? b->stops : scn->stops;
 	if (!seen)
 		seen = own_memory(sizeof(*seen) << SEEN_BITS);
 	run_setup(scn);

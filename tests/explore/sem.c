@@ -32,6 +32,8 @@ static void look(struct caller *c)
 	/* As anybody's semctl: it also looks for exited tasks. */
 	shown.exists = sem_stat(c, object_id[0], OBJECT_BY_ID, &st) == 0;
 	sem_finish_removal(c);
+	/* Who had its lock may be dead, and nobody else comes to it. */
+	other_visit(c);
 	if (!shown.exists)
 		return;
 	for (i = 0; i < SEMS && i < st.nsems; i++)
@@ -101,6 +103,8 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 	/* A key is not modelled: what semget says is checked by its use. */
 	if (k->op == CALL_SEMGET)
 		return 1;
+	if (k->op == CALL_FORK)
+		return !known || result > 0;
 	if (!s->exists)
 		return !known || result == -EINVAL || result == -EIDRM;
 	switch (k->op) {
@@ -130,10 +134,10 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 				return 0;
 		break;
 	case CALL_SEMRM:
+		if (k->obj == OTHER)
+			return !known || !result;
 		s->exists = 0;
 		break;
-	case CALL_FORK:
-		return !known || result > 0;
 	default:
 		break;
 	}
@@ -290,6 +294,17 @@ static void with_undo(struct caller *c)
 	one(c, 2, -1, UNDO);
 }
 
+/* In the set that is not modelled, too, and newer there: whoever gives back for
+ * this one comes to that first. */
+static void with_undo_of_two(struct caller *c)
+{
+	struct sop sop = {0, 1, UNDO};
+
+	with_undo(c);
+	if (sem_op(c, object_id[OTHER], &sop, 1, NULL))
+		abort();
+}
+
 /* ---- scenarios ---- */
 
 #define SEMOP1(a, op, f)                 \
@@ -356,6 +371,34 @@ static void with_undo(struct caller *c)
 			}              \
 		}                      \
 	}
+/* Not modelled: what else there is must not suffer. */
+#define RMID_OTHER                         \
+	{                                  \
+		CALL_SEMRM, OTHER, {0}, 0, \
+		{                          \
+			{                  \
+				0          \
+			}                  \
+		}                          \
+	}
+#define NEW_SET                                  \
+	{                                        \
+		CALL_SEMGET, 0, {1, 0600, 0}, 0, \
+		{                                \
+			{                        \
+				0                \
+			}                        \
+		}                                \
+	}
+#define NCNT(num)                       \
+	{                               \
+		CALL_NCNT, 0, {num}, 0, \
+		{                       \
+			{               \
+				0       \
+			}               \
+		}                       \
+	}
 #define INC SEMOP1(0, 1, 0)
 #define DEC SEMOP1(0, -1, 0)
 #define INC_UNDO SEMOP1(0, 1, UNDO)
@@ -364,11 +407,16 @@ static void with_undo(struct caller *c)
 #define MOVE SEMOP2(0, -1, 0, 1, 1, 0)
 #define MOVE_BACK SEMOP2(1, -1, 0, 0, 1, 0)
 
+#define RETURNING (ACTOR_CHILD | ACTOR_RETURNS)
 /* Asleep from the beginning, and never killed. */
 #define SLEEPER (ACTOR_FIRST | ACTOR_IMMORTAL)
 
 #define SCENARIO(n, s) \
 	.name = "sem." n, .model = &model, .setup = s, .look = look
+/* One of them is stopped and continued, beside what may also be killed. */
+#define STOPS(n, s, deaths)                                   \
+	SCENARIO("stop-" n, s), .stops = 1, .preemptions = 2, \
+				.kills = (deaths), .max_kills_0 = !(deaths)
 
 const struct scenario sem_scenarios[] = {
 	{SCENARIO("inc-dec", zeros),
@@ -390,8 +438,7 @@ const struct scenario sem_scenarios[] = {
 			{ACTOR_IMMORTAL, NULL, {INC}},
 			{ACTOR_NEW | ACTOR_IMMORTAL, NULL, {DEC}}}},
 	{SCENARIO("killed-newcomer", zeros), .kills = 2,
-		.actors = {{ACTOR_FIRST, NULL, {DEC}},
-			{ACTOR_NEW, NULL, {INC}},
+		.actors = {{ACTOR_FIRST, NULL, {DEC}}, {ACTOR_NEW, NULL, {INC}},
 			{ACTOR_FIRST | ACTOR_IMMORTAL, NULL, {DEC}}}},
 	{SCENARIO("two-sleepers", zeros),
 		.actors = {{ACTOR_FIRST, NULL, {DEC}},
@@ -544,7 +591,8 @@ const struct scenario sem_scenarios[] = {
 			{ACTOR_THREAD | ACTOR_EXITS, NULL, {INC}},
 			{ACTOR_FIRST, NULL, {DEC}}}},
 	{SCENARIO("thread-biased", fives),
-		.actors = {{0, biased, {MOVE}}, {ACTOR_THREAD, NULL, {MOVE_BACK}},
+		.actors = {{0, biased, {MOVE}},
+			{ACTOR_THREAD, NULL, {MOVE_BACK}},
 			{.calls = {GETALL}}}},
 	{SCENARIO("thread-biased-ends", fives),
 		.actors = {{0, NULL, {DEC}},
@@ -629,8 +677,7 @@ const struct scenario sem_scenarios[] = {
 		.actors = {{ACTOR_NEW, NULL, {DEC_UNDO}, INC_UNDO},
 			{.calls = {INC}}}},
 	{SCENARIO("handler-biased", fives),
-		.actors = {{0, biased, {MOVE}, DEC_UNDO},
-			{.calls = {DEC}}}},
+		.actors = {{0, biased, {MOVE}, DEC_UNDO}, {.calls = {DEC}}}},
 	{SCENARIO("handler-biased-other", fives_other),
 		.actors = {{0, biased, {DEC}, COUNT}, {.calls = {DEC}}}},
 	{SCENARIO("handler-sleeper", zeros),
@@ -672,5 +719,136 @@ const struct scenario sem_scenarios[] = {
 	{SCENARIO("handler-forks-rmid", fives),
 		.actors = {{0, NULL, {RMID}, MAKE_CHILD(1)},
 			{ACTOR_CHILD, NULL, {DEC_UNDO}}}},
+	/* Two are killed in the removal, or beside it, and D recovers. */
+	{SCENARIO("rmid-recovered", ones),
+		.actors = {{.calls = {RMID}}, {0, with_undo, {DEC_UNDO}},
+			{ACTOR_IMMORTAL, NULL, {DEC, GETVAL(0)}}}},
+	{SCENARIO("rmid-rmid-recovered", fives),
+		.actors = {{.calls = {RMID}}, {.calls = {RMID}},
+			{ACTOR_IMMORTAL, NULL, {MOVE, RMID}}}},
+	{SCENARIO("rmid-sleeper-recovered", zeros),
+		.actors = {{ACTOR_FIRST, NULL, {DEC}}, {.calls = {RMID}},
+			{SLEEPER, NULL, {DEC}}, {ACTOR_IMMORTAL, NULL, {INC}}}},
+	{SCENARIO("rmid-waker-recovered", zeros), .preemptions = 1,
+		.actors = {{SLEEPER, NULL, {DEC}}, {.calls = {INC}},
+			{.calls = {RMID}}, {ACTOR_IMMORTAL, NULL, {INC}}}},
+	{SCENARIO("rmid-biased-recovered", fives),
+		.actors = {{0, biased, {DEC_UNDO}}, {.calls = {RMID}},
+			{ACTOR_IMMORTAL, NULL, {DEC}}}},
+	/* B removes one of two sets while C gives back what A has in both. */
+	{SCENARIO("rmid-beside-reaper", fives_other), .kills = 1,
+		.actors = {{ACTOR_FIRST | ACTOR_STEADY, with_undo_of_two,
+				   {DEC_UNDO}},
+			{ACTOR_IMMORTAL, NULL, {RMID_OTHER}},
+			{ACTOR_IMMORTAL, NULL, {DEC}}}},
+	/* The same in a new set's place; two that give back; B clears. */
+	{SCENARIO("rmid-new-beside-reaper", fives_other), .kills = 1,
+		.actors = {{ACTOR_FIRST | ACTOR_STEADY, with_undo_of_two,
+				   {DEC_UNDO}},
+			{ACTOR_IMMORTAL, NULL, {RMID_OTHER, NEW_SET}},
+			{ACTOR_IMMORTAL, NULL, {DEC}}}},
+	{SCENARIO("rmid-beside-reapers", fives_other),
+		.actors = {{ACTOR_FIRST | ACTOR_STEADY, with_undo_of_two,
+				   {DEC_UNDO}},
+			{.calls = {RMID_OTHER}}, {.calls = {DEC}},
+			{ACTOR_IMMORTAL, NULL, {INC}}}},
+	{SCENARIO("setval-beside-reaper", fives_other), .kills = 1,
+		.actors = {{ACTOR_FIRST | ACTOR_STEADY, with_undo_of_two,
+				   {DEC_UNDO}},
+			{ACTOR_IMMORTAL, NULL, {SETVAL(0, 3)}},
+			{ACTOR_IMMORTAL, NULL, {DEC}}}},
+	{STOPS("sleeper", zeros, 0),
+		.actors = {{ACTOR_FIRST, NULL, {DEC}}, {.calls = {INC}}}},
+	/* B lets nobody through, twice. */
+	{STOPS("sleeper-beside", zeros, 0),
+		.actors = {{ACTOR_FIRST, NULL, {SEMOP1(0, -2, 0)}},
+			{.calls = {INC, SEMOP1(0, -1, 0)}}}},
+	{STOPS("sleeper-array", zeros, 0),
+		.actors = {{ACTOR_FIRST, NULL, {SEMOP2(0, -1, 0, 1, -1, 0)}},
+			{.calls = {INC, SEMOP1(1, 1, 0)}}}},
+	{STOPS("sleeper-undo", ones, 0),
+		.actors = {{ACTOR_FIRST, with_undo, {SEMOP1(0, -2, UNDO)}},
+			{.calls = {INC}}}},
+	{STOPS("sleeper-exits", ones, 0),
+		.actors = {{ACTOR_FIRST, with_undo, {SEMOP1(0, -2, UNDO)}},
+			{ACTOR_EXITS, with_undo, {DEC_UNDO, INC}}}},
+	/* Stopped as it finds B's name in its word. */
+	{STOPS("falls-asleep", zeros, 0),
+		.actors = {{.calls = {SEMOP1(0, -2, 0)}}, {.calls = {INC}}}},
+	{STOPS("zero-sleeper", ones, 0),
+		.actors = {{ACTOR_FIRST, NULL, {ZERO}}, {.calls = {DEC, INC}}}},
+	{STOPS("rmid", zeros, 0),
+		.actors = {{ACTOR_FIRST, NULL, {DEC}}, {.calls = {RMID}}}},
+	{STOPS("rmid-two", zeros, 1),
+		.actors = {{ACTOR_FIRST, NULL, {DEC}}, {SLEEPER, NULL, {DEC}},
+			{.calls = {RMID}}}},
+	{STOPS("setval", zeros, 0), .actors = {{ACTOR_FIRST, NULL, {DEC}},
+					    {.calls = {SETVAL(0, 2)}}}},
+	{STOPS("setall", zeros, 0),
+		.actors = {{ACTOR_FIRST, NULL, {SEMOP2(0, -1, 0, 1, -1, 0)}},
+			{.calls = {SETALL(1, 1, 1)}}}},
+	{STOPS("ncnt", zeros, 0), .actors = {{ACTOR_FIRST, NULL, {DEC}},
+					  {.calls = {NCNT(0), NCNT(0)}}}},
+	{STOPS("ncnt-two", zeros, 0),
+		.actors = {{ACTOR_FIRST, NULL, {DEC}},
+			{ACTOR_FIRST, NULL, {SEMOP2(0, -1, 0, 1, -1, 0)}},
+			{.calls = {NCNT(0)}}}},
+	{STOPS("biased", fives, 0),
+		.actors = {{0, biased, {DEC, MOVE}}, {.calls = {MOVE_BACK}}}},
+	{STOPS("biased-undo", fives, 1),
+		.actors = {{0, biased, {DEC_UNDO}}, {.calls = {DEC}}}},
+	{STOPS("biased-sleeper", zeros, 0),
+		.actors = {{0, biased, {INC}}, {.calls = {DEC}}}},
+	{STOPS("two-sleepers", zeros, 1),
+		.actors = {{ACTOR_FIRST, NULL, {DEC}}, {SLEEPER, NULL, {DEC}},
+			{.calls = {INC}}}},
+	{STOPS("two-sleepers-array", zeros, 1),
+		.actors = {{ACTOR_FIRST, NULL, {SEMOP2(0, -1, 0, 1, -1, 0)}},
+			{SLEEPER, NULL, {DEC}},
+			{.calls = {SEMOP2(0, 1, 0, 1, 1, 0)}}}},
+	{SCENARIO("stop-two", zeros), .stops = 2, .preemptions = 2,
+		.max_kills_0 = 1,
+		.actors = {{ACTOR_FIRST, NULL, {DEC}},
+			{ACTOR_FIRST, NULL, {DEC}}, {.calls = {INC}}}},
+	{STOPS("herd", zeros, 1),
+		.actors = {{ACTOR_FIRST, NULL, {DEC}}, {SLEEPER, NULL, {DEC}},
+			{SLEEPER, NULL, {DEC}}, {.calls = {SEMOP1(0, 3, 0)}}}},
+	{STOPS("waker-dies", zeros, 1),
+		.actors = {{SLEEPER, NULL, {DEC}}, {.calls = {INC}},
+			{ACTOR_IMMORTAL, NULL, {INC}}}},
+	/* The same, and B returns from it into the call. */
+	{SCENARIO("child-returns", fives),
+		.actors = {{0, with_undo, {DEC_UNDO}, MAKE_CHILD(1)},
+			{RETURNING, NULL, {DEC}}, {.calls = {DEC}}}},
+	{SCENARIO("child-returns-move", fives),
+		.actors = {{0, NULL, {MOVE, MOVE_BACK}, MAKE_CHILD(1)},
+			{RETURNING, NULL, {DEC_UNDO}}, {.calls = {MOVE}}}},
+	{SCENARIO("child-returns-new", fives),
+		.actors = {{ACTOR_NEW, NULL, {DEC_UNDO}, MAKE_CHILD(1)},
+			{RETURNING | ACTOR_EXITS, NULL, {DEC_UNDO}}}},
+	{SCENARIO("child-returns-biased", fives),
+		.actors = {{0, biased, {MOVE, DEC}, MAKE_CHILD(1)},
+			{RETURNING, NULL, {MOVE_BACK}}}},
+	{SCENARIO("child-returns-biased-undo", fives),
+		.actors = {{0, biased, {DEC_UNDO}, MAKE_CHILD(1)},
+			{RETURNING, NULL, {DEC}}}},
+	{SCENARIO("child-returns-sleeper", zeros),
+		.actors = {{ACTOR_FIRST, NULL, {DEC_UNDO}, MAKE_CHILD(1)},
+			{RETURNING, NULL, {DEC_UNDO}},
+			{.calls = {SEMOP1(0, 2, 0)}}}},
+	{SCENARIO("child-returns-falls-asleep", zeros),
+		.actors = {{0, NULL, {DEC}, MAKE_CHILD(1)},
+			{RETURNING, NULL, {INC}},
+			{.calls = {SEMOP1(0, 2, 0)}}}},
+	{SCENARIO("child-returns-waker", zeros),
+		.actors = {{0, NULL, {INC}, MAKE_CHILD(1)},
+			{RETURNING, NULL, {INC}},
+			{ACTOR_FIRST, NULL, {SEMOP1(0, -2, 0), DEC}}}},
+	{SCENARIO("child-returns-setall", fives),
+		.actors = {{0, with_undo, {SETALL(1, 2, 3)}, MAKE_CHILD(1)},
+			{RETURNING, NULL, {DEC_UNDO}}, {.calls = {DEC}}}},
+	{SCENARIO("child-returns-rmid", fives),
+		.actors = {{0, NULL, {RMID}, MAKE_CHILD(1)},
+			{RETURNING, NULL, {DEC_UNDO}}}},
 	{0},
 };

@@ -4,6 +4,7 @@
  * two pages and nobody's. An attachment looks at the first word, which is what
  * somebody has written there last, or 0 in a new segment, and may write it.
  */
+#include <fcntl.h>
 #include <linux/sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 #include "explore.h"
 #include "shm/shm.h"
+#include "shm/shmapp.h"
 #include "shm/shmattach.h"
 #include "shm/shmfork.h"
 
@@ -28,6 +30,45 @@ static s32 made_id[OBJECTS];
 static s32 id_of(u32 obj)
 {
 	return obj ? made_id[obj] : object_id[0];
+}
+
+/* Where an attachment is made by a given address: nobody else maps there. */
+#define PLACE 0x510000000000ULL
+#define STRAY 1000 /* something else is mapped there */
+
+/* One line of maps: 1 for a part of a segment that can be accessed. */
+static s64 seen_in(const char *line)
+{
+	unsigned long from, off;
+	char perm[5];
+
+	if (sscanf(line, "%lx-%*x %4s %lx", &from, perm, &off) != 3)
+		return 0;
+	if (from == PLACE && perm[0] != 'r')
+		return STRAY;
+	return perm[0] == 'r' && off >= REGION_SIZE;
+}
+
+/* No other file is mapped so far behind its beginning. */
+static s64 what_is_mapped(void)
+{
+	static char text[1 << 15];
+	char *line, *end;
+	s64 n = 0;
+	long got, len = 0;
+	long fd = raw_syscall(
+		SYS_open, (long)"/proc/self/maps", O_RDONLY, 0, 0, 0, 0);
+
+	while ((got = raw_syscall(SYS_read, fd, (long)text + len,
+			(long)sizeof(text) - 1 - len, 0, 0, 0)) > 0)
+		len += got;
+	raw_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
+	text[len] = 0;
+	for (line = text; (end = strchr(line, '\n')); line = end + 1) {
+		*end = 0;
+		n += seen_in(line);
+	}
+	return n;
 }
 
 static pid_t idle_child(u32 pid)
@@ -65,7 +106,7 @@ s64 shm_call_make(struct caller *c, const struct call *k, s64 *out)
 			made_id[obj] = (s32)ret;
 		return ret;
 	case CALL_SHMAT:
-		ret = shm_at(c, id_of(obj), 0, 0, &addr);
+		ret = shm_at(c, id_of(obj), k->arg[1] ? PLACE : 0, 0, &addr);
 		if (ret)
 			return ret;
 		word = (u64 *)(uintptr_t)addr;
@@ -80,6 +121,23 @@ s64 shm_call_make(struct caller *c, const struct call *k, s64 *out)
 		if (!n_attached[obj])
 			return call_depth > 1 ? -ENODATA : -EINVAL;
 		return shm_dt(c, attached_at[obj][--n_attached[obj]]);
+	case CALL_SHMUNMAP:
+		if (!n_attached[obj])
+			return -EINVAL;
+		return shm_app_unmap(
+			c, attached_at[obj][--n_attached[obj]], SIZE);
+	case CALL_SHMAGAIN:
+		if (!n_attached[obj])
+			return -EINVAL;
+		ret = shm_app_remap(
+			c, attached_at[obj][0], 0, SIZE, 1 /* MAYMOVE */, 0);
+		if (ret < 0 && ret > -4096)
+			return ret;
+		attached_at[obj][n_attached[obj]++] = (u64)ret;
+		return 0;
+	case CALL_SHMSEEN:
+		out[0] = what_is_mapped();
+		return 0;
 	case CALL_SHMRM:
 		return shm_remove(c, id_of(obj));
 	case CALL_SHMSTAT:
@@ -161,6 +219,17 @@ static u32 of_process(const struct segment_of *g, u32 leader)
 	return sum;
 }
 
+/* The actor's own, if it has any, or that of another thread of its process. */
+static u32 *any_of_process(struct segment_of *g, u32 actor)
+{
+	u32 i, leader = ctl->actors[actor].leader;
+
+	for (i = 0; !g->nattch[actor] && i < run.n_actors; i++)
+		if (ctl->actors[i].leader == leader && g->nattch[i])
+			return &g->nattch[i];
+	return &g->nattch[actor];
+}
+
 static void tidy(struct segment_of *g)
 {
 	if (g->exists && g->dest && !total(g))
@@ -172,7 +241,7 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 {
 	struct shm_model *s = m;
 	struct segment_of *g = &s->at[k->obj];
-	u32 i;
+	u32 i, *n;
 
 	switch (k->op) {
 	case CALL_SHMGET:
@@ -188,12 +257,26 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 		if (k->arg[0])
 			g->word = k->arg[0];
 		return 1;
+	case CALL_SHMAGAIN:
+		if (!*any_of_process(g, actor))
+			return !known || result == -EINVAL;
+		g->nattch[actor]++;
+		return !known || result == 0;
+	case CALL_SHMSEEN:
+		/* Nobody waits for a slow fork: of the place itself, which is
+		 * taken before that can be said, and left after, a child may
+		 * keep what cannot be accessed (shm/shmfork.h). */
+		return !known ||
+		       out[0] % (k->arg[0] ? STRAY : ~0u) ==
+			       of_process(g, ctl->actors[actor].leader);
+	case CALL_SHMUNMAP:
 	case CALL_SHMDT:
 		if (known && result == -ENODATA)
 			return 1;
-		if (!g->nattch[actor])
+		n = any_of_process(g, actor);
+		if (!*n)
 			return !known || result == -EINVAL;
-		g->nattch[actor]--;
+		--*n;
 		tidy(g);
 		return !known || result == 0;
 	case CALL_SHMRM:
@@ -281,6 +364,14 @@ static void setup(struct caller *c)
 	if (object_id[0] < 0)
 		abort();
 }
+/* Object 1, too, is known to all. */
+static void setup_two(struct caller *c)
+{
+	setup(c);
+	made_id[1] = shm_get(c, 0 /* IPC_PRIVATE */, SIZE, 0600 | CREAT);
+	if (made_id[1] < 0)
+		abort();
+}
 
 /* ---- scenarios ---- */
 
@@ -292,6 +383,36 @@ static void setup(struct caller *c)
 				0           \
 			}                   \
 		}                           \
+	}
+#define AT_PLACE(obj)                       \
+	{                                   \
+		CALL_SHMAT, obj, {0, 1}, 0, \
+		{                           \
+			{                   \
+				0           \
+			}                   \
+		}                           \
+	}
+#define SIMPLE(op)                \
+	{                         \
+		op, 0, {0}, 0,    \
+		{                 \
+			{         \
+				0 \
+			}         \
+		}                 \
+	}
+#define UNMAP SIMPLE(CALL_SHMUNMAP)
+#define AGAIN SIMPLE(CALL_SHMAGAIN)
+#define SEEN SIMPLE(CALL_SHMSEEN)
+#define SEEN_BUT_PLACE                   \
+	{                                \
+		CALL_SHMSEEN, 0, {1}, 0, \
+		{                        \
+			{                \
+				0        \
+			}                \
+		}                        \
 	}
 #define DT(obj)                          \
 	{                                \
@@ -342,6 +463,39 @@ static void setup(struct caller *c)
 	.name = "shm." n, .model = &model, .setup = setup, .look = look, \
 	.reset = segments_reset
 
+/* A has it attached to begin with. */
+static void attach(struct caller *c)
+{
+	if (shm_at(c, object_id[0], 0, 0, &attached_at[0][0]))
+		abort();
+	n_attached[0] = 1;
+}
+static void init_attached(void *m)
+{
+	struct shm_model *s = m;
+
+	init(m);
+	s->at[0].nattch[0] = 1;
+}
+static const struct facility_model model_attached = {
+	sizeof(struct shm_model), init_attached, apply, death, final};
+#define ATTACHED(n)                                                 \
+	.name = "shm." n, .model = &model_attached, .setup = setup, \
+	.look = look, .reset = segments_reset
+
+static void init_two(void *m)
+{
+	struct shm_model *s = m;
+
+	init(m);
+	s->at[1].exists = 1;
+}
+static const struct facility_model model_two = {
+	sizeof(struct shm_model), init_two, apply, death, final};
+#define TWO(n)                                                     \
+	.name = "shm." n, .model = &model_two, .setup = setup_two, \
+	.look = look, .reset = segments_reset
+
 const struct scenario shm_scenarios[] = {
 	{SCENARIO("attach-attach"),
 		.actors = {{.calls = {AT(0, 1)}}, {.calls = {AT(0, 2)}}}},
@@ -359,6 +513,18 @@ const struct scenario shm_scenarios[] = {
 			{.calls = {RMID(0)}}}},
 	{SCENARIO("rmid-rmid"),
 		.actors = {{.calls = {RMID(0)}}, {.calls = {RMID(0)}}}},
+	/* B removes one of two segments, and makes another in its place, while
+	 * C gives back what A had attached of both. */
+	{TWO("rmid-beside-reaper"), .kills = 1,
+		.actors = {{ACTOR_FIRST | ACTOR_STEADY, NULL,
+				   {AT(0, 1), AT(1, 7)}},
+			{ACTOR_IMMORTAL, NULL, {RMID(1), MAKE(2)}},
+			{ACTOR_IMMORTAL, NULL, {STAT}}}},
+	{TWO("rmid-beside-reapers"),
+		.actors = {{ACTOR_FIRST | ACTOR_STEADY, NULL,
+				   {AT(0, 1), AT(1, 7)}},
+			{.calls = {RMID(1)}}, {.calls = {STAT}},
+			{ACTOR_IMMORTAL, NULL, {STAT}}}},
 	{SCENARIO("removed-new"),
 		.actors = {{.calls = {AT(0, 1), DT(0), RMID(0)}},
 			{.calls = {MAKE(1), AT(1, 0)}}}},
@@ -384,8 +550,44 @@ const struct scenario shm_scenarios[] = {
 	{SCENARIO("thread-fork-detach"), .kills = 1,
 		.actors = {{.calls = {MAKE_CHILD(2)}},
 			{ACTOR_THREAD, NULL, {AT(0, 0), DT(0)}},
-			{ACTOR_CHILD, NULL, {AT(0, 0)}},
-			{.calls = {RMID(0)}}}},
+			{ACTOR_CHILD, NULL, {AT(0, 0)}}, {.calls = {RMID(0)}}}},
+	/* C has what is counted for it, wherever B was when A forked. */
+	{SCENARIO("fork-first-attach"), .kills = 1,
+		.actors = {{.calls = {MAKE_CHILD(2)}},
+			{ACTOR_THREAD, NULL, {AT_PLACE(0)}},
+			{ACTOR_CHILD, NULL, {SEEN}}}},
+	{ATTACHED("fork-attach"), .kills = 1,
+		.actors = {{0, attach, {MAKE_CHILD(2)}},
+			{ACTOR_THREAD, NULL, {AT_PLACE(0)}},
+			{ACTOR_CHILD, NULL, {SEEN}}}},
+	{ATTACHED("fork-detach"), .kills = 1,
+		.actors = {{0, attach, {MAKE_CHILD(2)}},
+			{ACTOR_THREAD, NULL, {DT(0), AT(0, 0)}},
+			{ACTOR_CHILD, NULL, {SEEN}}}},
+	{ATTACHED("fork-unmap"), .kills = 1,
+		.actors = {{0, attach, {MAKE_CHILD(2)}},
+			{ACTOR_THREAD, NULL, {UNMAP}},
+			{ACTOR_CHILD, NULL, {SEEN}}}},
+	{ATTACHED("fork-remap"), .kills = 1,
+		.actors = {{0, attach, {MAKE_CHILD(2)}},
+			{ACTOR_THREAD, NULL, {AGAIN}},
+			{ACTOR_CHILD, NULL, {SEEN}}}},
+	{SCENARIO("slow-fork-attach"), .kills = 1,
+		.actors = {{.calls = {MAKE_CHILD_SLOWLY(2)}},
+			{ACTOR_THREAD, NULL, {AT(0, 0)}},
+			{ACTOR_CHILD, NULL, {SEEN}}}},
+	{ATTACHED("slow-fork-attach-there"), .kills = 1,
+		.actors = {{0, attach, {MAKE_CHILD_SLOWLY(2)}},
+			{ACTOR_THREAD, NULL, {AT_PLACE(0)}},
+			{ACTOR_CHILD, NULL, {SEEN_BUT_PLACE}}}},
+	{ATTACHED("slow-fork-detach"), .kills = 1,
+		.actors = {{0, attach, {MAKE_CHILD_SLOWLY(2)}},
+			{ACTOR_THREAD, NULL, {DT(0), AT(0, 0)}},
+			{ACTOR_CHILD, NULL, {SEEN}}}},
+	{ATTACHED("slow-fork-remap"), .kills = 1,
+		.actors = {{0, attach, {MAKE_CHILD_SLOWLY(2)}},
+			{ACTOR_THREAD, NULL, {AGAIN}},
+			{ACTOR_CHILD, NULL, {SEEN}}}},
 	/* B is A's next program image, which has nothing attached. */
 	{SCENARIO("exec-next"),
 		.actors = {{ACTOR_EXECS | ACTOR_EXITS, NULL, {AT(0, 1)}},
@@ -399,6 +601,12 @@ const struct scenario shm_scenarios[] = {
 	{SCENARIO("child-rmid"), .kills = 1,
 		.actors = {{.calls = {AT(0, 1), MAKE_CHILD(1), DT(0)}},
 			{ACTOR_CHILD, NULL, {DT(0)}}, {.calls = {RMID(0)}}}},
+	{ATTACHED("child-rmid-two-die"), .kills = 2, .preemptions = 1,
+		.actors = {{0, attach, {MAKE_CHILD(1)}},
+			{ACTOR_CHILD, NULL, {SEEN}}, {.calls = {RMID(0)}}}},
+	{SCENARIO("two-die-rmid"), .kills = 2,
+		.actors = {{.calls = {AT(0, 0)}}, {.calls = {AT(0, 0), DT(0)}},
+			{.calls = {RMID(0)}}}},
 	{SCENARIO("child-attach-stat"), .kills = 1, .preemptions = 1,
 		.actors = {{.calls = {AT(0, 1), MAKE_CHILD(1)}},
 			{ACTOR_CHILD, NULL, {AT(0, 0), DT(0)}},

@@ -10,7 +10,12 @@
 
 #define NR_PIDFD_OPEN 434
 #define FUTEX_LOCK_PI 6
+#define FUTEX_REQUEUE 3
 #define PROBE_SLEEPS 300u
+
+/* Of the sleep that the running thread is about to begin; NULL: a stop does not
+ * end it. */
+static __thread volatile u64 *intr_cs;
 
 static u64 to_deadline(
 	const struct sys_timespec *ts, int absolute, int realtime)
@@ -36,12 +41,16 @@ static long sleep_for(u64 deadline, long nr, long a, long b, long c, long e)
 {
 	long ret;
 
+	volatile u64 *cs = intr_cs;
+
+	intr_cs = NULL;
 	self->deadline = deadline;
 	self->fired = 0;
 	point_fold();
 	self->state = ACTOR_BLOCKED;
 	baton_pass();
-	ret = arch_syscall6(nr, a, b, c, 0, e, 0);
+	ret = cs ? arch_syscall6_intr(cs, nr, a, b, c, 0, e)
+		 : arch_syscall6(nr, a, b, c, 0, e, 0);
 	/* Its handler has run, and had the baton for that. */
 	if (self->state != ACTOR_RUNNING) {
 		self->state = ACTOR_READY;
@@ -69,6 +78,7 @@ static long futex_wait(
 	point_learn(off, *word);
 	if (*word != val)
 		return -EAGAIN;
+	stops_sleep(self, off, val);
 	self->n_words = 1;
 	self->words[0] = off;
 	return sleep_for(to_deadline(ts, 0, 0), __NR_futex, (long)word,
@@ -94,7 +104,8 @@ static long futex_waitv(struct sys_waitv *v, u32 n,
 		if (*word != v[i].val)
 			return -EAGAIN;
 	}
-	return sleep_for(to_deadline(ts, 1, realtime), SYS_NR_FUTEX_WAITV,
+	stops_sleep(self, self->words[0], (u32)v[0].val);
+	return sleep_for(to_deadline(ts, 1, realtime), __NR_futex_waitv,
 		(long)v, n, 0, 1);
 }
 
@@ -131,9 +142,24 @@ static long futex_requeue(u32 *from, u32 val, u32 *to, void *pc)
 		0x7fffffff, (long)to, val);
 	point_learn(was, ret);
 	for (i = 0; ret > 0 && i < ctl->n_actors; i++)
-		for (k = 0; k < ctl->actors[i].n_words; k++)
+		for (k = 0;
+			!ctl->actors[i].stopped && k < ctl->actors[i].n_words;
+			k++)
 			if (ctl->actors[i].words[k] == was)
 				ctl->actors[i].words[k] = now;
+	return ret;
+}
+
+/* Whether somebody sleeps there: who is stopped does not. */
+static long futex_asleep(
+	u32 *word, long nr, long a, long b, long c, long d, long e, void *pc)
+{
+	u64 off = (char *)word - point_base;
+	long ret;
+
+	point_record(POINT_WAIT, off, 4, pc);
+	ret = arch_syscall6(nr, a, b, c, d, e, 0);
+	point_learn(off, ret);
 	return ret;
 }
 
@@ -162,7 +188,7 @@ static long nap(const struct sys_timespec *ts)
 static long probe_call(long nr, long a, long b, long c, long d, long e, long f)
 {
 	if ((nr == __NR_futex && (b & 127) == SYS_FUTEX_WAIT) ||
-		nr == SYS_NR_FUTEX_WAITV) {
+		nr == __NR_futex_waitv) {
 		u32 *word = nr == __NR_futex
 				    ? (u32 *)a
 				    : (u32 *)((struct sys_waitv *)a)->uaddr;
@@ -189,6 +215,8 @@ static long probe_call(long nr, long a, long b, long c, long d, long e, long f)
 static int is_visible(long nr)
 {
 	switch (nr) {
+	case __NR_mmap: /* a fork child of another thread's */
+		return self->threaded != 0;
 	case __NR_kill:
 	case __NR_tgkill:
 	case __NR_rt_sigqueueinfo:
@@ -210,7 +238,8 @@ static int is_visible(long nr)
 	}
 }
 
-long explore_syscall6(long nr, long a, long b, long c, long d, long e, long f)
+static long make(
+	long nr, long a, long b, long c, long d, long e, long f, void *pc)
 {
 	long ret;
 
@@ -218,30 +247,32 @@ long explore_syscall6(long nr, long a, long b, long c, long d, long e, long f)
 	 * well who is who, here. */
 	if (nr == NR_PIDFD_OPEN)
 		return -ENOSYS;
-	/* To lend priority is a way to sleep that the controller does not know:
+	/* To sleep in FUTEX_LOCK_PI is a way that the controller does not know:
 	 * as where the kernel has none, the word itself is slept on. */
 	if (nr == __NR_futex && (b & 127) == FUTEX_LOCK_PI)
 		return -ENOSYS;
 	if (!self)
 		return point_probing ? probe_call(nr, a, b, c, d, e, f)
-			       : arch_syscall6(nr, a, b, c, d, e, f);
+				     : arch_syscall6(nr, a, b, c, d, e, f);
 	point_fold();
 	buffer_flush(self);
 	switch (nr) {
 	case __NR_futex:
 		if ((b & 127) == SYS_FUTEX_WAIT)
 			return futex_wait((u32 *)a, (u32)c,
-				(const struct sys_timespec *)d, PC);
+				(const struct sys_timespec *)d, pc);
 		if ((b & 127) == SYS_FUTEX_WAKE)
-			return futex_wake((u32 *)a, (u32)c, PC);
+			return futex_wake((u32 *)a, (u32)c, pc);
 		if ((b & 127) == SYS_FUTEX_CMP_REQUEUE)
-			return futex_requeue((u32 *)a, (u32)f, (u32 *)e, PC);
+			return futex_requeue((u32 *)a, (u32)f, (u32 *)e, pc);
+		if ((b & 127) == FUTEX_REQUEUE)
+			return futex_asleep((u32 *)a, nr, a, b, c, d, e, pc);
 		break;
-	case SYS_NR_FUTEX_WAITV:
+	case __NR_futex_waitv:
 		return futex_waitv((struct sys_waitv *)a, (u32)b,
-			(const struct sys_timespec *)d, e == 0, PC);
+			(const struct sys_timespec *)d, e == 0, pc);
 	case __NR_membarrier:
-		return barrier(PC);
+		return barrier(pc);
 	case __NR_nanosleep:
 		return nap((const struct sys_timespec *)a);
 	case __NR_sched_yield:
@@ -250,9 +281,25 @@ long explore_syscall6(long nr, long a, long b, long c, long d, long e, long f)
 		break;
 	}
 	if (is_visible(nr))
-		point_record(POINT_CALL, nr, 0, PC);
+		point_record(POINT_CALL, nr, 0, pc);
 	ret = arch_syscall6(nr, a, b, c, d, e, f);
 	if (is_visible(nr))
 		point_learn(nr, ret);
+	return ret;
+}
+
+long explore_syscall6(long nr, long a, long b, long c, long d, long e, long f)
+{
+	return make(nr, a, b, c, d, e, f, PC);
+}
+
+long explore_syscall6_intr(volatile uint64_t *rseq_cs, long nr, long a, long b,
+	long c, long d, long e)
+{
+	long ret;
+
+	intr_cs = rseq_cs;
+	ret = make(nr, a, b, c, d, e, 0, PC);
+	intr_cs = NULL;
 	return ret;
 }

@@ -47,7 +47,7 @@ static u32 words_of(u32 i)
 	const struct actor *a = &ctl->actors[i];
 	u32 state = __atomic_load_n(&a->state, __ATOMIC_SEQ_CST);
 
-	return state == ACTOR_BLOCKED ? a->n_words : 0;
+	return state == ACTOR_BLOCKED && !a->stopped ? a->n_words : 0;
 }
 
 /* How many blocked actors should be queued there. */

@@ -36,7 +36,7 @@ both() { # both WHAT COMMAND: with $sys and $run for each side
 }
 # shellcheck disable=SC2016 # all of these are for eval
 {
-    both "wished ids" 'echo 500 >$sys/kernel/sem_next_id
+    both "requested ids" 'echo 500 >$sys/kernel/sem_next_id
         echo 98804 >$sys/kernel/msg_next_id
         echo 7 >$sys/kernel/shm_next_id; $run perl -e "$make"
         cat $sys/kernel/{sem,msg,shm}_next_id'

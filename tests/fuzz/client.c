@@ -28,6 +28,8 @@
 /* Arbitrary: each call takes milliseconds at most. */
 #define CALL_SECONDS 10
 
+#define SEMS_MOST (1 << 18) /* of sem/semset.h */
+
 static int bounded;
 static long calls;
 static struct {
@@ -51,7 +53,9 @@ static void begin(void)
 static void use_set(int id)
 {
 	static const struct timespec now = {0, 1000000};
-	unsigned short all[300] = {0};
+	/* The set may lie in what this changes, and grow: no size that it is
+	 * told of holds. */
+	static unsigned short all[SEMS_MOST];
 	struct semid_ds ds;
 	struct sembuf op[20];
 	unsigned n, i;
@@ -84,6 +88,7 @@ static void use_set(int id)
 		op[i].sem_op = -1;
 	semtimedop(id, op, i, &now);
 	if (ds.sem_nsems <= 300) {
+		memset(all, 0, 300 * sizeof(all[0]));
 		semctl(id, 0, GETALL, (union semun){.array = all});
 		semctl(id, 0, SETALL, (union semun){.array = all});
 	}
@@ -158,9 +163,8 @@ static void use_mq(const char *name)
 
 static void use_all(void)
 {
-	static const char *const names[] = {
-		"/many", "/large", "/full", "/empty", "/told", "/new",
-		"/leased", "/leased-large"};
+	static const char *const names[] = {"/many", "/large", "/full",
+		"/empty", "/told", "/new", "/leased", "/leased-large"};
 	struct semid_ds sem;
 	struct msqid_ds msg;
 	struct shmid_ds shm;

@@ -23,6 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "filled.h"
+
 static pid_t parent;
 
 /* Until it sleeps, or is gone: one after the other they are entered in the same
@@ -316,6 +318,28 @@ static void fill_events(void)
 	shmget(IPC_PRIVATE, ~0UL >> 1, 0600);
 }
 
+/* What filled.c makes half a SETALL and a queue that is still to be emptied of:
+ * known by its size, and by its qbytes. */
+static void fill_halves(void)
+{
+	static unsigned short all[HALF_SETALL];
+	struct msqid_ds ds;
+	int set = semget(IPC_PRIVATE, HALF_SETALL, 0600);
+	int id = msgget(IPC_PRIVATE, 0600), i;
+
+	for (i = 0; i < HALF_SETALL; i++)
+		all[i] = 7;
+	semctl(set, 0, SETALL, all);
+	memset(&ds, 0, sizeof(ds));
+	msgctl(id, IPC_STAT, &ds);
+	ds.msg_qbytes = REMAINS_QBYTES;
+	msgctl(id, IPC_SET, &ds);
+	for (i = 0; i < 40; i++) {
+		m.type = 1 + i % 3;
+		msgsnd(id, &m, i % 4 ? 40 : i % 8 ? 3000 : 9000, IPC_NOWAIT);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	char line[8];
@@ -332,6 +356,7 @@ int main(int argc, char **argv)
 	/* Last, so that what stands before keeps its place. */
 	fill_leases();
 	fill_events();
+	fill_halves();
 	/* Until they are asleep. */
 	usleep(700000);
 	puts("ready");

@@ -84,6 +84,93 @@ char *filled_map(const char *path)
 	return base;
 }
 
+static struct slot *slot_of(char *base, uint64_t f, uint32_t i)
+{
+	return (struct slot *)(void *)(base + SLOTS_OFF(f) +
+				       i * SLOT_STRIDE(f));
+}
+
+/* A number that no thread has. */
+#define NOBODYS_TID 0x3f000000u
+
+static int make_remains(char *base)
+{
+	struct header *h = (struct header *)(void *)base;
+	struct id_table *t = &h->ids[FAC_MSG];
+	uint64_t *bits =
+		(uint64_t *)(void *)(base + BITMAP_OFF(FAC_MSG + 0ULL));
+	struct msgqueue *q;
+	struct slot *s;
+	uint32_t i;
+
+	for (i = 0; i <= t->max_idx; i++) {
+		s = slot_of(base, FAC_MSG, i);
+		q = (struct msgqueue *)(void *)(base + s->body.off);
+		if (!(s->ident & IDENT_LIVE) || q->qbytes != REMAINS_QBYTES)
+			continue;
+		h->msg_remains = s->body;
+		q->stamp = 0;
+		q->lrpid = NOBODYS_TID;
+		s->ident = s->body.off = 0;
+		bits[i / 64] &= ~(1ULL << i % 64);
+		t->in_use--;
+		return 1;
+	}
+	return 0;
+}
+
+/* The block is one size of the heap's. */
+_Static_assert(sizeof(struct sem_values) + 2 * HALF_SETALL == 1024, "block");
+
+static int make_half_setall(char *base)
+{
+	struct header *h = (struct header *)(void *)base;
+	struct sem_values *v = (void *)(base + h->heap.bump);
+	struct sem *sems;
+	struct slot *s;
+	uint64_t at;
+	uint32_t i, k;
+
+	for (i = 0; i <= h->ids[FAC_SEM].max_idx; i++) {
+		s = slot_of(base, FAC_SEM, i);
+		if (!(s->ident & IDENT_LIVE) || s->size != HALF_SETALL)
+			continue;
+		at = s->body.off + sizeof(struct semset) + SEM_USED - 1;
+		sems = (void *)(base + (at & ~(uint64_t)(SEM_USED - 1)));
+		v->cap = 1024;
+		v->pid = NOBODYS_TID;
+		v->n = HALF_SETALL;
+		for (k = 0; k < HALF_SETALL; k++) {
+			v->value[k] = 5;
+			sems[k].lo |= SEM_OWNED;
+			if (k < HALF_SETALL / 2)
+				sems[k].lo = (sems[k].lo & ~0x7fffULL) | 5;
+		}
+		sems[0].all.off = h->heap.bump;
+		h->heap.bump += 1024;
+		h->heap.used += 1024;
+		if (h->heap.reserved < h->heap.bump)
+			h->heap.reserved = h->heap.bump;
+		s->lock.word = 0x40000000; /* FUTEX_OWNER_DIED */
+		return 1;
+	}
+	return 0;
+}
+
+/* In the file that was just written, which is then taken again. */
+static void make_halves(const char *path)
+{
+	char *base = filled_map(path);
+
+	errno = 0;
+	if (!make_remains(base) || !make_half_setall(base))
+		die("what is to be made half is not there");
+	munmap(base, REGION_SIZE);
+	while (n_extents)
+		free(extents[--n_extents].bytes);
+	filled_take(path);
+}
+
 void filled_make(const char *path, const char *shim, const char *tests)
 {
 	char program[NAME_CAP], word[8];
@@ -115,4 +202,5 @@ void filled_make(const char *path, const char *shim, const char *tests)
 	close(in[1]);
 	close(out[0]);
 	filled_put(path);
+	make_halves(path);
 }

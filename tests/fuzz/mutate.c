@@ -4,6 +4,7 @@
  */
 #include "mutate.h"
 #include "fields.h"
+#include "filled.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,8 @@ struct scan {
 	struct places *p;
 	const char *base;
 	int table;
+	int half; /* only the set whose SETALL is half done, or all but it */
+	const struct field *fields; /* of add_bodies */
 };
 
 uint64_t rng_next(struct rng *r)
@@ -52,7 +55,8 @@ static void table_begin(struct scan *s)
 
 	if (s->table >= 0 && !p->count[s->table])
 		s->table--;
-	s->table++;
+	if (++s->table == N_TABLES)
+		abort();
 	p->first[s->table] = p->n;
 	p->count[s->table] = 0;
 	p->n_tables = (uint32_t)s->table + 1;
@@ -84,7 +88,15 @@ static const struct slot *slot_of(const struct scan *s, uint32_t f, uint32_t i)
 				     i * SLOT_STRIDE(f));
 }
 
-/* Calls fn with the body of each live object of a facility. */
+/* That one has tables of its own, so that the others stay as they were. */
+static int wanted(const struct scan *s, uint32_t f, const struct slot *slot)
+{
+	int half = f == FAC_SEM && slot->size == HALF_SETALL;
+
+	return (slot->ident & IDENT_LIVE) && half == s->half;
+}
+
+/* Calls fn with the body of each live object of a facility, if it has one. */
 static void each_body(struct scan *s, uint32_t f,
 	void (*fn)(struct scan *, uint64_t, const struct slot *))
 {
@@ -94,36 +106,51 @@ static void each_body(struct scan *s, uint32_t f,
 	for (i = 0; i <= max && i < MOST; i++) {
 		const struct slot *slot = slot_of(s, f, i);
 
-		if (!(slot->ident & IDENT_LIVE))
-			continue;
-		if (fn && heap_at(s, slot->body.off, 64))
+		if (wanted(s, f, slot) && heap_at(s, slot->body.off, 64))
 			fn(s, slot->body.off, slot);
-		else if (!fn)
-			add(s, slot_fields,
-				SLOTS_OFF((uint64_t)f) + i * SLOT_STRIDE(f));
 	}
 }
 
-static void scan_semset(struct scan *s, uint64_t off, const struct slot *slot)
+static void add_fields(struct scan *s, uint64_t off, const struct slot *slot)
 {
 	(void)slot;
-	add(s, semset_fields, off);
+	add(s, s->fields, off);
+}
+
+/* Fields of each such body. */
+static void add_bodies(struct scan *s, uint32_t f, const struct field *fields)
+{
+	s->fields = fields;
+	each_body(s, f, add_fields);
+}
+
+/* Fields of the slot of each live object. */
+static void add_slots(struct scan *s, const struct field *fields)
+{
+	const struct header *h = (const struct header *)s->base;
+	uint32_t f, i;
+
+	for (f = 0; f < N_FAC; f++)
+		for (i = 0; i <= h->ids[f].max_idx && i < MOST; i++)
+			if (wanted(s, f, slot_of(s, f, i)))
+				add(s, fields,
+					SLOTS_OFF((uint64_t)f) +
+						i * SLOT_STRIDE(f));
+}
+
+static uint64_t sems_at(uint64_t body)
+{
+	return (body + sizeof(struct semset) + SEM_USED - 1) &
+	       ~(uint64_t)(SEM_USED - 1);
 }
 
 static void scan_sems(struct scan *s, uint64_t off, const struct slot *slot)
 {
 	uint32_t i;
 
-	off = (off + sizeof(struct semset) + SEM_USED - 1) &
-	      ~(uint64_t)(SEM_USED - 1);
+	off = sems_at(off);
 	for (i = 0; i < slot->size && i < 8; i++)
 		add(s, sem_fields, off + i * sizeof(struct sem));
-}
-
-static void scan_msgqueue(struct scan *s, uint64_t off, const struct slot *slot)
-{
-	(void)slot;
-	add(s, msgqueue_fields, off);
 }
 
 static void scan_msgs(struct scan *s, uint64_t off, const struct slot *slot)
@@ -162,12 +189,6 @@ static void scan_chunks(struct scan *s, uint64_t off, const struct slot *slot)
 	}
 }
 
-static void scan_segment(struct scan *s, uint64_t off, const struct slot *slot)
-{
-	(void)slot;
-	add(s, segment_fields, off);
-}
-
 static void scan_run(struct scan *s, uint64_t off, const struct slot *slot)
 {
 	const struct shm_segment *g = (const void *)(s->base + off);
@@ -175,18 +196,6 @@ static void scan_run(struct scan *s, uint64_t off, const struct slot *slot)
 	(void)slot;
 	if (heap_at(s, g->run.off, sizeof(struct shm_run)))
 		add(s, run_fields, g->run.off);
-}
-
-static void scan_mqueue(struct scan *s, uint64_t off, const struct slot *slot)
-{
-	(void)slot;
-	add(s, mqueue_fields, off);
-}
-
-static void scan_prioq(struct scan *s, uint64_t off, const struct slot *slot)
-{
-	(void)slot;
-	add(s, prioq_fields, off);
 }
 
 static void scan_prio_table(
@@ -229,8 +238,12 @@ static void scan_items(struct scan *s, uint64_t off, const struct slot *slot)
 	}
 }
 
+/* Fields of tasks, or of their records of undo or attachments: what is 0, 1 or 2;
+ * 3 to 5 those that came last. */
 static void each_task(struct scan *s, int what)
 {
+	const struct field *f[] = {task_fields, undo_fields, attach_fields,
+		task_last_fields, undo_last_fields, attach_last_fields};
 	const struct task *t;
 	const struct undo *u;
 	const struct shm_attach *a;
@@ -245,18 +258,18 @@ static void each_task(struct scan *s, int what)
 		t = (const struct task *)(s->base + off);
 		if (!t->claim && !t->shm_head.off)
 			continue;
-		if (what == 0)
-			add(s, task_fields, off);
+		if (what % 3 == 0)
+			add(s, f[what], off);
 		for (n = 0, next = t->undo_head.off;
-			what == 1 && n < WALK_MOST &&
+			what % 3 == 1 && n < WALK_MOST &&
 			(u = heap_at(s, next, sizeof(*u)));
 			n++, next = u->task_next.off)
-			add(s, undo_fields, next);
+			add(s, f[what], next);
 		for (n = 0, next = t->shm_head.off;
-			what == 2 && n < WALK_MOST &&
+			what % 3 == 2 && n < WALK_MOST &&
 			(a = heap_at(s, next, sizeof(*a)));
 			n++, next = a->task_next.off)
-			add(s, attach_fields, next);
+			add(s, f[what], next);
 	}
 }
 
@@ -327,35 +340,13 @@ static void scan_mq_leases(
 	scan_leases(s, &((const struct mqueue *)(s->base + off))->leases);
 }
 
-static void scan_msgqueue_more(
-	struct scan *s, uint64_t off, const struct slot *slot)
-{
-	(void)slot;
-	add(s, msg_leases_fields, off);
-}
-
-static void scan_mqueue_more(
-	struct scan *s, uint64_t off, const struct slot *slot)
-{
-	(void)slot;
-	add(s, mq_leases_fields, off);
-}
-
-static void scan_segment_more(
-	struct scan *s, uint64_t off, const struct slot *slot)
-{
-	(void)slot;
-	add(s, segment_more_fields, off);
-}
-
 /* Not of a set of one, which has only the first half. */
 static void scan_sems_more(
 	struct scan *s, uint64_t off, const struct slot *slot)
 {
 	uint32_t i;
 
-	off = (off + sizeof(struct semset) + SEM_USED - 1) &
-	      ~(uint64_t)(SEM_USED - 1);
+	off = sems_at(off);
 	for (i = 0; slot->size > 1 && i < slot->size && i < 8; i++)
 		add(s, sem_more_fields, off + i * sizeof(struct sem));
 }
@@ -439,9 +430,9 @@ static void scan_more(struct scan *s)
 				i * sizeof(struct mq_pending));
 	table_begin(s), each_body(s, FAC_MSG, scan_msg_leases);
 	table_begin(s), each_body(s, FAC_MQ, scan_mq_leases);
-	table_begin(s), each_body(s, FAC_MSG, scan_msgqueue_more);
-	table_begin(s), each_body(s, FAC_MQ, scan_mqueue_more);
-	table_begin(s), each_body(s, FAC_SHM, scan_segment_more);
+	table_begin(s), add_bodies(s, FAC_MSG, msg_leases_fields);
+	table_begin(s), add_bodies(s, FAC_MQ, mq_leases_fields);
+	table_begin(s), add_bodies(s, FAC_SHM, segment_more_fields);
 	table_begin(s), each_body(s, FAC_SEM, scan_sems_more);
 	table_begin(s), each_body(s, FAC_MSG, scan_kept);
 	table_begin(s), each_body(s, FAC_MSG, scan_cells);
@@ -450,6 +441,93 @@ static void scan_more(struct scan *s)
 	table_begin(s), each_thread(s, thread_more_fields, 0, 0);
 	table_begin(s);
 	each_thread(s, waiter_more_fields, offsetof(struct thread, waiter), 1);
+}
+
+/* ---- and at last ---- */
+
+static void scan_sem_last(struct scan *s, uint64_t off, const struct slot *slot)
+{
+	if (slot->size > 1)
+		add(s, sem_last_fields, sems_at(off));
+}
+
+/* Of a SETALL that is half done. */
+static void scan_sem_values(
+	struct scan *s, uint64_t off, const struct slot *slot)
+{
+	const struct sem *sem = at(s, sems_at(off), sizeof(*sem));
+
+	if (slot->size > 1 && sem &&
+		heap_at(s, sem->all.off, sizeof(struct sem_values)))
+		add(s, sem_values_fields, sem->all.off);
+}
+
+/* Bodies of removed queues that are still to be emptied. */
+static void scan_remains(struct scan *s)
+{
+	const struct header *h = (const struct header *)s->base;
+	uint64_t off = h->msg_remains.off;
+	const struct msgqueue *q;
+	int n;
+
+	for (n = 0; n < 20 && (q = heap_at(s, off, sizeof(*q)));
+		n++, off = q->stamp) {
+		add(s, msgqueue_fields, off);
+		add(s, msg_leases_fields, off);
+	}
+}
+
+static void scan_journal_ext(struct scan *s)
+{
+	const struct header *h = (const struct header *)s->base;
+	const struct thread *th;
+	uint32_t i;
+
+	for (i = 1; i < h->thread_high && i < MOST; i++) {
+		th = (const struct thread *)(s->base + THREADS_OFF +
+					     (uint64_t)i * THREAD_STRIDE);
+		if (heap_at(s, th->journal.ext.off, sizeof(struct journal_ext)))
+			add(s, journal_ext_fields, th->journal.ext.off);
+	}
+}
+
+static void scan_last(struct scan *s)
+{
+	uint32_t i;
+
+	table_begin(s), add(s, header_last_fields, 0);
+	table_begin(s), add(s, identity_last_fields, 0);
+	table_begin(s);
+	for (i = 0; i < N_FAC; i++)
+		add(s, ids_last_fields,
+			offsetof(struct header, ids) +
+				i * sizeof(struct id_table));
+	table_begin(s), add_slots(s, slot_last_fields);
+	table_begin(s), add_bodies(s, FAC_SEM, semset_last_fields);
+	table_begin(s), each_body(s, FAC_SEM, scan_sem_last);
+	table_begin(s), each_task(s, 3);
+	table_begin(s), each_task(s, 4);
+	table_begin(s), each_task(s, 5);
+	table_begin(s), add_bodies(s, FAC_SHM, segment_last_fields);
+	table_begin(s), each_thread(s, thread_last_fields, 0, 0);
+	table_begin(s), scan_journal_ext(s);
+	table_begin(s);
+	each_thread(s, waiter_last_fields, offsetof(struct thread, waiter), 1);
+	table_begin(s), add_bodies(s, FAC_MSG, msgqueue_last_fields);
+	table_begin(s), add_bodies(s, FAC_MQ, mqueue_last_fields);
+	table_begin(s);
+	for (i = 0; i < 4; i++)
+		add(s, pending_last_fields,
+			offsetof(struct header, mq_pending) +
+				i * sizeof(struct mq_pending));
+	table_begin(s), scan_remains(s);
+	s->half = 1;
+	table_begin(s), each_body(s, FAC_SEM, scan_sem_values);
+	table_begin(s), add_slots(s, slot_fields);
+	table_begin(s), add_bodies(s, FAC_SEM, semset_fields);
+	table_begin(s), each_body(s, FAC_SEM, scan_sems);
+	table_begin(s), each_body(s, FAC_SEM, scan_sem_last);
+	s->half = 0;
 }
 
 /* Links in free blocks of the heap. */
@@ -485,7 +563,7 @@ static void scan_free_runs(struct scan *s)
 
 void places_scan(struct places *p, const char *base)
 {
-	struct scan s = {p, base, -1};
+	struct scan s = {p, base, -1, 0, NULL};
 	uint32_t f, i;
 
 	p->n = 0;
@@ -510,9 +588,7 @@ void places_scan(struct places *p, const char *base)
 			add(&s, word_fields, BUCKETS_OFF((uint64_t)f) + 4 * i);
 		add(&s, bitmap_fields, BITMAP_OFF((uint64_t)f));
 	}
-	table_begin(&s);
-	for (f = 0; f < N_FAC; f++)
-		each_body(&s, f, NULL);
+	table_begin(&s), add_slots(&s, slot_fields);
 	table_begin(&s), each_task(&s, 0);
 	table_begin(&s), each_task(&s, 1);
 	table_begin(&s), each_task(&s, 2);
@@ -521,22 +597,23 @@ void places_scan(struct places *p, const char *base)
 	each_thread(&s, journal_fields, offsetof(struct thread, journal), 0);
 	table_begin(&s);
 	each_thread(&s, waiter_fields, offsetof(struct thread, waiter), 1);
-	table_begin(&s), each_body(&s, FAC_SEM, scan_semset);
+	table_begin(&s), add_bodies(&s, FAC_SEM, semset_fields);
 	table_begin(&s), each_body(&s, FAC_SEM, scan_sems);
-	table_begin(&s), each_body(&s, FAC_MSG, scan_msgqueue);
+	table_begin(&s), add_bodies(&s, FAC_MSG, msgqueue_fields);
 	table_begin(&s), each_body(&s, FAC_MSG, scan_msgs);
 	table_begin(&s), each_body(&s, FAC_MSG, scan_chunks);
 	table_begin(&s), scan_slabs(&s);
 	table_begin(&s), scan_free(&s);
 	table_begin(&s), scan_free_runs(&s);
-	table_begin(&s), each_body(&s, FAC_SHM, scan_segment);
+	table_begin(&s), add_bodies(&s, FAC_SHM, segment_fields);
 	table_begin(&s), each_body(&s, FAC_SHM, scan_run);
-	table_begin(&s), each_body(&s, FAC_MQ, scan_mqueue);
-	table_begin(&s), each_body(&s, FAC_MQ, scan_prioq);
+	table_begin(&s), add_bodies(&s, FAC_MQ, mqueue_fields);
+	table_begin(&s), add_bodies(&s, FAC_MQ, prioq_fields);
 	table_begin(&s), each_body(&s, FAC_MQ, scan_prio_table);
 	table_begin(&s), each_body(&s, FAC_MQ, scan_levels);
 	table_begin(&s), each_body(&s, FAC_MQ, scan_items);
 	scan_more(&s);
+	scan_last(&s);
 	if (!p->count[s.table])
 		p->n_tables--;
 }
@@ -554,6 +631,8 @@ static uint64_t load(const char *base, const struct place *p)
 	const void *at = base + p->off;
 
 	switch (p->field->size) {
+	case 1:
+		return __atomic_load_n((const uint8_t *)at, __ATOMIC_RELAXED);
 	case 2:
 		return __atomic_load_n((const uint16_t *)at, __ATOMIC_RELAXED);
 	case 4:
@@ -568,6 +647,9 @@ static void store(char *base, const struct place *p, uint64_t v)
 	void *at = base + p->off;
 
 	switch (p->field->size) {
+	case 1:
+		__atomic_store_n((uint8_t *)at, (uint8_t)v, __ATOMIC_RELAXED);
+		break;
 	case 2:
 		__atomic_store_n((uint16_t *)at, (uint16_t)v, __ATOMIC_RELAXED);
 		break;

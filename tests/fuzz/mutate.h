@@ -36,11 +36,13 @@ struct place {
 	uint32_t table;
 };
 
+#define N_TABLES 96
+
 struct places {
 	struct place *at;
 	size_t n, cap;
 	/* By struct, so that each is chosen as often. */
-	size_t first[60], count[60];
+	size_t first[N_TABLES], count[N_TABLES];
 	uint32_t n_tables;
 	/* What a lock word or pid may be damaged to: places_scan takes ours and
 	 * our parent's, who live. */

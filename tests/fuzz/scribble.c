@@ -14,6 +14,10 @@
  * No word is made to name a thread that lives and has the registry open: that
  * keeps a lock, which whoever may write the file can do (SECURITY.md).
  *
+ * Nor may the registry grow: each round is in a file system of its own, which the
+ * machine outlives when it is full (where we may mount), and takes a few tens of
+ * MiB of it.
+ *
  * Prints a table. IPCLIFT_SHIM, _TOOL and _TESTS say what is tested; with
  * IPCLIFT_CORES the directory of a round that had a fault stays.
  */
@@ -25,6 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -41,6 +46,10 @@
 /* What is asked of a client beyond the end of a round. */
 #define PATIENCE 15
 #define NAME_CAP 512
+/* Of a round's file system; and what the registry may take of it: arbitrary,
+ * ten times what is met. */
+#define ROOM "size=1g"
+#define GROWN_MIB 256
 /* Nothing is written below: magic and the identity. */
 #define SPARED offsetof(struct header, control_open)
 
@@ -59,7 +68,7 @@ static const char *const names[] = {
 static struct {
 	unsigned long runs, errors, crashes, hangs;
 } table[N_WHO];
-static unsigned long stores;
+static unsigned long stores, grown;
 static char dir[NAME_CAP / 2], registry[NAME_CAP];
 static const char *shim, *tool, *tests;
 
@@ -187,6 +196,14 @@ static void write_field(char *base, struct rng *r, struct places *p)
 	damage_at(p, base, r, at);
 }
 
+/* MiB that the registry takes. */
+static long long mib_taken(void)
+{
+	struct stat st;
+
+	return stat(registry, &st) ? 0 : (long long)st.st_blocks >> 11;
+}
+
 /* Until the time is over; a pause between the stores, of another length each
  * round, so that some rounds have few faults and others many at once. */
 static void scribble(char *base, struct rng *r, double until)
@@ -244,6 +261,18 @@ static int reap(pid_t *pids, enum who *who, int n, double until)
 	return bad;
 }
 
+/* 1 if the registry has grown beyond what is in it. */
+static int note_growth(void)
+{
+	long long mib = mib_taken();
+
+	if (mib < GROWN_MIB)
+		return 0;
+	printf("the registry takes %lld MiB\n", mib);
+	grown++;
+	return 1;
+}
+
 static void one_round(uint64_t seed)
 {
 	struct rng r = {seed * 0x9e3779b97f4a7c15ULL | 1};
@@ -251,7 +280,7 @@ static void one_round(uint64_t seed)
 	enum who who[CLIENTS + N_WHO];
 	double begun = now_s();
 	char *base = NULL;
-	int n, bad;
+	int n, bad, own_room;
 
 	for (n = 0; n < 8; n++)
 		rng_next(&r);
@@ -260,6 +289,7 @@ static void one_round(uint64_t seed)
 					   : "/dev/shm");
 	if (!mkdtemp(dir))
 		die(dir);
+	own_room = !mount("scribble", dir, "tmpfs", 0, ROOM);
 	snprintf(registry, sizeof(registry), "%s/registry", dir);
 	for (n = 0; n < CLIENTS; n++) {
 		who[n] = W_CLIENT;
@@ -279,13 +309,17 @@ static void one_round(uint64_t seed)
 	}
 	scribble(base, &r, begun + ROUND_SECONDS);
 	bad = reap(pids, who, n, begun + ROUND_SECONDS + PATIENCE);
+	bad |= note_growth();
 	munmap(base, REGION_SIZE);
 	if (bad)
 		printf("seed %llu%s%s\n", (unsigned long long)seed,
 			getenv("IPCLIFT_CORES") ? " in " : "",
 			getenv("IPCLIFT_CORES") ? dir : "");
-	if (!bad || !getenv("IPCLIFT_CORES"))
-		nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	if (bad && getenv("IPCLIFT_CORES"))
+		return;
+	if (own_room)
+		umount2(dir, MNT_DETACH);
+	nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 static int print_table(unsigned long rounds)
@@ -300,6 +334,8 @@ static int print_table(unsigned long rounds)
 			table[i].errors, table[i].crashes, table[i].hangs);
 		faults += table[i].crashes + table[i].hangs;
 	}
+	printf("grown    %8lu\n", grown);
+	faults += grown;
 	printf("%lu faults\n", faults);
 	return faults != 0;
 }

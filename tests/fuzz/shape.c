@@ -9,7 +9,10 @@
 #include "registry/layout.h"
 
 const char *const shape_names[N_SHAPES] = {
-	"bitmap", "ready", "buckets", "threads", "heap", "all"};
+	"bitmap", "ready", "buckets", "threads", "heap", "all", "living"};
+
+/* 40 MiB of the file. */
+#define LIVING_THREADS 32768u
 
 static void use_each_idx(char *base, struct id_table *t, uint64_t f)
 {
@@ -17,6 +20,32 @@ static void use_each_idx(char *base, struct id_table *t, uint64_t f)
 	memset(t->pages, 0xff, sizeof(t->pages));
 	t->max_idx = IDX_MAX - 1;
 	t->in_use = IDX_MAX;
+}
+
+/* Of a process that there is wherever this runs. */
+static void make_up_living(char *base, struct header *h)
+{
+	struct thread *th;
+	struct task *t;
+	uint32_t i;
+
+	memset(h->task_pages, 0xff, sizeof(h->task_pages));
+	for (i = 1; i < N_TASKS; i++) {
+		t = (struct task *)(void *)(base + TASKS_OFF) + i;
+		if (t->pid)
+			continue;
+		t->pid = 1;
+		t->state = TASK_LIVE;
+	}
+	h->thread_high = N_THREADS;
+	for (i = 1; i < LIVING_THREADS; i++) {
+		th = (struct thread *)(void *)(base + THREADS_OFF +
+					       (uint64_t)i * THREAD_STRIDE);
+		if (th->tid)
+			continue;
+		th->tid = 1;
+		th->task = i;
+	}
 }
 
 void shape_make(char *base, enum shape shape)
@@ -40,6 +69,8 @@ void shape_make(char *base, enum shape shape)
 	}
 	if (shape == SHAPE_THREADS || shape == SHAPE_ALL)
 		h->thread_high = N_THREADS;
+	if (shape == SHAPE_LIVING)
+		make_up_living(base, h);
 	if (shape == SHAPE_HEAP || shape == SHAPE_ALL)
 		h->heap.bump = h->heap.reserved = h->heap.used = HEAP_END;
 }

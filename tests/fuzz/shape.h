@@ -13,7 +13,8 @@ enum shape {
 	SHAPE_BUCKETS, /* the key tables are as large as they can be */
 	SHAPE_THREADS, /* each thread record was used */
 	SHAPE_HEAP,    /* all of the heap is in use */
-	SHAPE_ALL,
+	SHAPE_ALL,     /* the five above */
+	SHAPE_LIVING,  /* tasks, and many threads, of a process that there is */
 	N_SHAPES,
 };
 extern const char *const shape_names[N_SHAPES];

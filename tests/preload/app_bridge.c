@@ -73,8 +73,8 @@ static void make(char **argv)
 			die("mq_open");
 		return;
 	}
-	id = msgget((key_t)strtoul(argv[1], NULL, 0),
-		IPC_CREAT | IPC_EXCL | 0600);
+	id = msgget(
+		(key_t)strtoul(argv[1], NULL, 0), IPC_CREAT | IPC_EXCL | 0600);
 	if (id < 0 || msgctl(id, IPC_STAT, &ds))
 		die("msgget");
 	ds.msg_qbytes = strtoul(argv[2], NULL, 0);
@@ -200,7 +200,7 @@ static int as_sent(long n, ssize_t size, long *number)
 	if (*number < 0 || *number >= n)
 		return 0;
 	return (ssize_t)numbered(*number) == size && m.type == type &&
-		!memcmp(got, m.bytes, (size_t)size);
+	       !memcmp(got, m.bytes, (size_t)size);
 }
 
 static void read_all(long n, long seconds, const char *end)

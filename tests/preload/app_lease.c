@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,8 +96,7 @@ static int get(int block)
 			     : mq_timedreceive(
 				       id, text.bytes, LARGEST, NULL, &now);
 	else
-		size = msgrcv(
-			id, &text, LARGEST, 0, block ? 0 : IPC_NOWAIT);
+		size = msgrcv(id, &text, LARGEST, 0, block ? 0 : IPC_NOWAIT);
 	if (size < 1)
 		return -1;
 	for (i = 1; i < size; i++)
@@ -118,7 +118,7 @@ static int count(void)
 /* ---- a child that receives, and then does as it is told ---- */
 
 static struct shared {
-	volatile int got, n;
+	volatile int got, n, left;
 } * sh;
 
 static void nap(void)
@@ -215,6 +215,33 @@ static void executes(void)
 	execlp("sleep", "sleep", "100", NULL);
 }
 
+/* ---- the same process's next program image ---- */
+
+static void next_image(const char *what)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%d", id);
+	execl("/proc/self/exe", "lease", by_mq ? "mq" : "msg", what, number,
+		NULL);
+}
+static void next_looks(void)
+{
+	next_image("look");
+}
+static void next_receives(void)
+{
+	next_image("receive");
+}
+
+static int next_main(const char *what, const char *number)
+{
+	id = by_mq ? mq_open("/lease", O_RDWR) : atoi(number);
+	if (!strcmp(what, "look"))
+		return count();
+	return get(0);
+}
+
 /* ---- the cases ---- */
 
 static void killed(void)
@@ -296,6 +323,23 @@ static void of_others(void)
 	check("over exec it stays", get(0) == -1);
 	end(pid, SIGKILL);
 	check("and comes back afterwards", get(0) == 3);
+	drop();
+}
+
+static void next_images(void)
+{
+	pid_t pid;
+
+	make();
+	put(1, 10, 1);
+	pid = child(1, next_looks);
+	check("the next program image finds it on lease", end(pid, 0) == 0);
+	check("and acknowledges it by its end", get(0) == -1);
+	put(1, 10, 1);
+	put(2, 10, 1);
+	pid = child(1, next_receives);
+	check("or receives the next", WEXITSTATUS(end(pid, 0)) == 2);
+	check("and acknowledges both", get(0) == -1);
 	drop();
 }
 
@@ -421,6 +465,103 @@ static void handlers(void)
 	drop();
 }
 
+/* It receives twice, and acknowledges thereby the first of the two alone. */
+static void on_usr2(int sig)
+{
+	(void)sig;
+	get(0);
+	sh->got = get(0);
+	sh->n++;
+	for (;;)
+		pause();
+}
+
+static sigjmp_buf out_of_it;
+static void leaves(int sig)
+{
+	(void)sig;
+	siglongjmp(out_of_it, 1);
+}
+
+/* It leaves the call by siglongjmp, receives twice more, and ends in order. */
+static void left_and_ends(void)
+{
+	sh->left = 0;
+	if (!sigsetjmp(out_of_it, 1))
+		get(1);
+	else
+		sh->left = 1;
+	get(0);
+	sh->got = get(0);
+	sh->n++;
+	exit(0);
+}
+
+#define TRIES 200
+
+/* A sleeper that has been handed the first message, and has a signal before its
+ * call returns: it shares our CPU and does not preempt us. */
+static pid_t handed(int sig, void (*then)(void))
+{
+	const struct sched_param none = {0};
+	cpu_set_t one, was;
+	pid_t pid;
+	int i;
+
+	sched_getaffinity(0, sizeof(was), &was);
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	make();
+	sh->got = 0;
+	pid = child(!then, then);
+	sched_setscheduler(pid, SCHED_BATCH, &none);
+	usleep(20000);
+	for (i = 1; i <= 3; i++)
+		put(i, 10, 1);
+	kill(pid, sig);
+	sched_setaffinity(0, sizeof(was), &was);
+	return pid;
+}
+
+static void handlers_again(void)
+{
+	int i, one, two, three;
+	pid_t pid = 0;
+
+	signal(SIGUSR2, on_usr2);
+	for (i = 0; i < TRIES && sh->got != 3; i++) {
+		if (i) {
+			end(pid, SIGKILL);
+			drop();
+		}
+		pid = handed(SIGUSR2, NULL);
+		has(1);
+	}
+	check("a handler receives twice", sh->got == 3);
+	end(pid, SIGKILL);
+	one = get(0);
+	two = get(0);
+	three = get(0);
+	check("what its call had not returned is not lost, nor its last",
+		one == 1 && two == 3 && three == -1);
+	drop();
+	signal(SIGUSR2, leaves);
+	for (i = 0; i < TRIES; i++) {
+		pid = handed(SIGUSR2, left_and_ends);
+		has(1);
+		end(pid, SIGKILL);
+		if (sh->left && sh->got == 3)
+			break;
+		drop();
+	}
+	check("a handler leaves the call by siglongjmp", sh->got == 3);
+	check("what that had not returned goes back in the end",
+		get(0) == 1 && get(0) == -1);
+	signal(SIGUSR2, SIG_DFL);
+	drop();
+}
+
 static void *receives(void *arg)
 {
 	(void)arg;
@@ -457,8 +598,8 @@ static void threads(void)
 		pid = child(0, ends_beside_a_thread);
 		status = end(pid, 0);
 		/* Received, or still there. */
-		n += (WIFEXITED(status) && WEXITSTATUS(status)) ||
-		     sh->n || get(0) == 1;
+		n += (WIFEXITED(status) && WEXITSTATUS(status)) || sh->n ||
+		     get(0) == 1;
 		drop();
 	}
 	check("an end in order loses nothing of a thread that slept", n == 20);
@@ -505,6 +646,8 @@ int main(int argc, char **argv)
 		puts("FAIL no ipclift_ack");
 		return 1;
 	}
+	if (argc > 3)
+		return next_main(argv[2], argv[3]);
 	killed();
 	receives_again();
 	ends("exit", exits, 0, 0);
@@ -514,6 +657,7 @@ int main(int argc, char **argv)
 	ends("abort", aborts, 0, 1);
 	ends("SIGTERM", NULL, SIGTERM, 1);
 	of_others();
+	next_images();
 	sleepers(10);
 	sleepers(2000);
 	sleepers(7000);
@@ -521,6 +665,7 @@ int main(int argc, char **argv)
 	if (by_mq)
 		polls();
 	handlers();
+	handlers_again();
 	threads();
 	two_threads();
 	order("1234", 10);

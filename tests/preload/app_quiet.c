@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * app_quiet SCENE: what a polite guest leaves alone, a scene a run. Exit
+ * app_quiet SCENE: what the shim leaves alone in a process, a scene a run. Exit
  * status 0, or the line of the check that failed, printed too.
  */
 #include <dirent.h>
@@ -601,7 +601,57 @@ static void forks(void)
 		CHECK(waitpid(pid, &status, 0) == pid && !status);
 	}
 	printf("%ld\n", (faults(RUSAGE_SELF) + faults(RUSAGE_CHILDREN) -
-				before + n / 2) / n);
+				before + n / 2) /
+				n);
+}
+
+/* Prints how many pages a fork child's first call costs it and its parent, which
+ * has made none. */
+static void firsts(void)
+{
+	const key_t key = 0x1f127;
+	const int n = 100;
+	int status, i, set;
+	long before = 0;
+	pid_t pid;
+
+	for (i = 0; i <= n; i++) {
+		if (i == 1)
+			before = faults(RUSAGE_SELF) + faults(RUSAGE_CHILDREN);
+		pid = fork();
+		if (pid == 0) {
+			set = semget(key, 1, IPC_CREAT | 0600);
+			CHECK(!semop(set, &(struct sembuf){0, 1, 0}, 1));
+			_exit(0);
+		}
+		CHECK(waitpid(pid, &status, 0) == pid && !status);
+	}
+	printf("%ld\n", (faults(RUSAGE_SELF) + faults(RUSAGE_CHILDREN) -
+				before + n / 2) /
+				n);
+	CHECK(!semctl(semget(key, 1, 0600), 0, IPC_RMID));
+}
+
+static void nothing(void)
+{
+}
+
+/* Prints how many pages the start of this program costs, if it makes no call. */
+static void starts(void)
+{
+	const int n = 100;
+	int status, i;
+	pid_t pid;
+
+	for (i = 0; i < n; i++) {
+		pid = vfork();
+		if (pid == 0) {
+			execl("/proc/self/exe", "quiet", "nothing", NULL);
+			_exit(1);
+		}
+		CHECK(waitpid(pid, &status, 0) == pid && !status);
+	}
+	printf("%ld\n", (faults(RUSAGE_CHILDREN) + n / 2) / n);
 }
 
 int main(int argc, char **argv)
@@ -626,6 +676,9 @@ int main(int argc, char **argv)
 		{"finders", finders},
 		{"reopened", reopened},
 		{"forks", forks},
+		{"firsts", firsts},
+		{"nothing", nothing},
+		{"starts", starts},
 	};
 
 	alarm(60);

@@ -63,11 +63,10 @@ static int refuse(char *list, int err)
 /* ioctl(NS_GET_ID), which an older kernel does not know. */
 static int forget_ids(void)
 {
-	static const struct instruction code[] = {
-		{0x20, 0, 0, 0}, {0x15, 0, 3, 16 /* ioctl */},
+	static const struct instruction code[] = {{0x20, 0, 0, 0},
+		{0x15, 0, 3, 16 /* ioctl */},
 		{0x20, 0, 0, 24 /* its command, the lower half */},
-		{0x15, 0, 1, 0x8008b70du},
-		{0x06, 0, 0, 0x00050000u | ENOTTY},
+		{0x15, 0, 1, 0x8008b70du}, {0x06, 0, 0, 0x00050000u | ENOTTY},
 		{0x06, 0, 0, 0x7fff0000u}};
 	static const struct program program = {6, code};
 

@@ -47,8 +47,21 @@ program=$(helper environment)
 check "env -i" served env -i "$program" make
 check "env -u LD_PRELOAD is meant" \
 	not_served env -u LD_PRELOAD "$program" make
+check "an empty LD_PRELOAD, too" \
+	not_served env LD_PRELOAD= "$program" make
+other=$(ldd "$program" | sed -n 's/.*libc.so.6 => \([^ ]*\).*/\1/p')
+[ -z "$other" ] || other=${other%/*}/libm.so.6
+check "another library in LD_PRELOAD is besides ours" \
+	served env "LD_PRELOAD=$other" "$program" make
+check "by a script, and its child" served sh -c \
+	'LD_PRELOAD=$1 sh -c "\$0 make" "$2"' - "$other" "$program"
+check "a copy of ours is left as it is" [ "$(shimmed env \
+	"LD_PRELOAD=/nonexistent/libipclift.so" env 2>/dev/null |
+	sed -n 's/^LD_PRELOAD=//p')" = /nonexistent/libipclift.so ]
 export IPCLIFT_EXEC=keep
 check "IPCLIFT_EXEC=keep" not_served "$program" execve
+check "and with another library" \
+	not_served env "LD_PRELOAD=$other" "$program" make
 unset IPCLIFT_EXEC
 check "no object in the kernel" [ "$(kernel_objects)" = 0 ]
 

@@ -53,4 +53,19 @@ lacks "no segment is writable and executable" 'LOAD.*RWE' "$dir/segments"
 # A thread pays for it from its stack, and 16 KiB is all that some have.
 tls=$((16#$(awk '$1 == "TLS" { print $6 }' "$dir/segments" | sed 's/^0x//')))
 check "thread-local storage ($tls bytes) stays below 4 KiB" [ "$tls" -lt 4096 ]
+# A fork child copies each page that its first call stores to: there is one, unless
+# the linker cannot order sections (shim/first.ld).
+# span SECTION: its address and its size
+span() {
+	sed 's/^ *\[ *[0-9]*\]//' "$dir/sections" |
+		awk -v s="$1" '$1 == s { print "16#" $3, "16#" $5 }'
+}
+read -r near size < <(span .near)
+if [ -n "$near" ]; then
+	read -r data _ < <(span .data)
+	check "near variables end in the page of .data" \
+		[ $((data / 4096)) -eq $(((near + size - 1) / 4096)) ]
+else
+	echo "skip: the linker has not ordered variables"
+fi
 finish

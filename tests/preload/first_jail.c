@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * first_jail: a daemon's way to its first call. It gives up its user, or its
- * root by chroot or pivot_root, by name or by number, or it has no descriptor
- * left; and only then makes its first IPC call. In the jail there is no /proc
- * and no /dev/shm: queues can be opened there, and poll tells what is ready.
+ * first_jail: a daemon's way to its first call. It gives up its user, for all or
+ * for files, or its root by chroot or pivot_root, by name or by number, or it has
+ * no descriptor left; and only then makes its first IPC call. In the jail there
+ * is no /proc and no /dev/shm: queues can be opened there, and poll tells what is
+ * ready.
  */
 #include "mq.h"
 #include "shm.h"
 #include <sys/epoll.h>
+#include <sys/fsuid.h>
 #include <sys/mount.h>
 #include <sys/msg.h>
 
@@ -158,6 +160,19 @@ static void use_raw_other_user(void)
 	t_eq(syscall(SYS_setresuid, T_OTHER_UID, T_OTHER_UID, T_OTHER_UID), 0);
 }
 
+/* As a file server: root in all but what it may do to files. */
+static void use_other_user_for_files(void)
+{
+	setfsuid(T_OTHER_UID);
+	t_eq(setfsuid((uid_t)-1), T_OTHER_UID);
+}
+
+static void use_raw_other_user_for_files(void)
+{
+	syscall(SYS_setfsuid, T_OTHER_UID);
+	t_eq(syscall(SYS_setfsuid, -1), T_OTHER_UID);
+}
+
 static void use_chroot_and_user(void)
 {
 	use_chroot();
@@ -228,6 +243,8 @@ int main(void)
 	scene("pivot_root", use_pivot_root);
 	scene("user", use_other_user);
 	scene("user-raw", use_raw_other_user);
+	scene("files", use_other_user_for_files);
+	scene("files-raw", use_raw_other_user_for_files);
 	scene("chroot-user", use_chroot_and_user);
 	t_story("no descriptor");
 	pid = t_fork();

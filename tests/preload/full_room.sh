@@ -34,14 +34,14 @@ is "undone" "$(served "print semctl($id, 0, 12, 0) + 0")" 0
 is "whole" "$("$tool" check 2>&1)" "all invariants hold"
 is "the command removes" "$("$tool" rm --key 1 2>&1)" ""
 
-# Between ids that were wished for are slots that never were: to read one would
+# Between requested ids are slots that never were: to read one would
 # take a page. The 22nd begins on another page than where it is looked at.
 umount "$small"
 mount -t tmpfs -o size=1m none "$small" || exit 1
 far=$(served 'my $one = semget(1, 1, 01600); semctl($one, 0, 0, 0);
     open my $f, ">", "/proc/sys/kernel/sem_next_id" or die; print $f "63\n";
     close $f; print semget(2, 1, 01600) & 32767')
-is "an id that was wished for" "$far" 63
+is "a requested id" "$far" 63
 cat /dev/zero >"$small/fill" 2>/dev/null
 is "whole" "$("$tool" check 2>&1)" "all invariants hold"
 # shellcheck disable=SC2016

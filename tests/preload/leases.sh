@@ -26,12 +26,12 @@ all() {
 	check "the registry is whole" at check
 }
 program=$(helper lease gcc -D_GNU_SOURCE) || exit 1
-all msg "$program" 47
-all mq "$program" 51
+all msg "$program" 55
+all mq "$program" 59
 if command -v musl-gcc >/dev/null; then
 	program=$(helper lease musl-gcc -D_GNU_SOURCE) || exit 1
-	all msg "$program" 47
-	all mq "$program" 51
+	all msg "$program" 55
+	all mq "$program" 59
 fi
 
 # By queue: whoever receives leases it.

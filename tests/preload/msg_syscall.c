@@ -106,8 +106,7 @@ static void addresses(void)
 static void crowd(void)
 {
 	int id = m_queue(), bad = 0;
-	int *seen = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int *seen = t_shared(4096);
 	pid_t pids[8];
 
 	t_story("a crowd");

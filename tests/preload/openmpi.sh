@@ -40,11 +40,7 @@ for user in "${users[@]}"; do
 	grep '^good' "$dir/out" >"$dir/shim"
 	check "$user: the same under the shim" diff "$dir/kernel" "$dir/shim"
 	[ $failed = 0 ] || { cat "$dir/out"; break; }
-	as "$user" env "LD_PRELOAD=$shim" "IPCLIFT_REGISTRY=$registry" \
-		ipcs -m >"$dir/ipcs"
-	check "$user: no segment is left" [ "$(grep -c '^0x' "$dir/ipcs")" = 0 ]
-	check "$user: the registry is whole" as "$user" env \
-		"IPCLIFT_REGISTRY=$registry" "$dir/ipclift" check
+	check "$user: nothing is left" left_clean "$user" "$registry"
 done
 check "nor in the kernel" [ "$(kernel_objects)" = 0 ]
 finish

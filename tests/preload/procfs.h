@@ -6,6 +6,7 @@
 #define PROCFS_H
 
 #include "t.h"
+#include <sys/mount.h>
 #include <sys/msg.h>
 #include <sys/shm.h>
 #include <sys/uio.h>
@@ -89,6 +90,34 @@ static inline void p_column(const char *path, int column)
 			" %s", word ? word : "torn");
 	}
 	t_say("%s column %d:%s", path, column, line);
+}
+
+/* A /dev that has a place for the queues, and what is used of the host's; in a
+ * mount namespace of our own. */
+static inline int p_make_dev(void)
+{
+	return !mount("none", "/mnt", "tmpfs", 0, NULL) &&
+	       !mkdir("/mnt/mqueue", 0755) && !mkdir("/mnt/shm", 0755) &&
+	       !symlink("/proc/self/fd", "/mnt/fd") &&
+	       !mount("/dev/shm", "/mnt/shm", NULL, MS_BIND, NULL) &&
+	       !close(creat("/mnt/null", 0666)) &&
+	       !mount("/dev/null", "/mnt/null", NULL, MS_BIND, NULL) &&
+	       !mount("/mnt", "/dev", NULL, MS_MOVE, NULL);
+}
+
+/* The kernel's queues are to be seen in its directory; queue is one. */
+static inline int p_has_mqueue(const char *queue)
+{
+	int err = errno,
+	    good = !access(queue, F_OK) ||
+		   (!unshare(CLONE_NEWNS) &&
+			   !mount("none", "/", NULL, MS_REC | MS_PRIVATE,
+				   NULL) &&
+			   (!access("/dev/mqueue", F_OK) || p_make_dev()) &&
+			   !mount("mqueue", "/dev/mqueue", "mqueue", 0, NULL));
+
+	errno = err;
+	return good;
 }
 
 #endif

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
  * procfs_open: the kernel's files about IPC and a queue by openat2(2), by
- * /proc/self/fd of an O_PATH descriptor, and as a stream of wide characters;
- * and paths that cannot be read.
+ * /proc/self/fd of an O_PATH descriptor, by links from other places, and as a
+ * stream of wide characters; and paths that cannot be read.
  */
 #include "procfs.h"
 #include <mqueue.h>
 #include <stdint.h>
-#include <sys/mount.h>
 #include <wchar.h>
 
 #define QUEUE "/dev/mqueue/procfs_open"
@@ -91,6 +90,33 @@ static void by_descriptor(void)
 	close(fd);
 }
 
+/* From a directory that is neither in /dev nor in /proc. */
+static void by_link(void)
+{
+	char dir[] = "/tmp/procfs_open.XXXXXX", path[64];
+
+	t_story("links");
+	t_true(mkdtemp(dir) != NULL);
+	snprintf(path, sizeof(path), "%s/to", dir);
+	t_eq(symlink("/proc/sysvipc", path), 0);
+	snprintf(path, sizeof(path), "%s/to/msg", dir);
+	t_true(lists_it(open(path, O_RDONLY)));
+	t_true(lists_it(openat(AT_FDCWD, path, O_RDONLY)));
+	t_err(open(path, O_RDONLY | O_DIRECTORY), ENOTDIR);
+	snprintf(path, sizeof(path), "%s/to/none", dir);
+	t_err(open(path, O_RDONLY), ENOENT);
+	snprintf(path, sizeof(path), "%s/msg", dir);
+	t_eq(symlink("/proc/sysvipc/msg", path), 0);
+	t_true(lists_it(open(path, O_RDONLY)));
+	unlink(path);
+	t_eq(close(open(path, O_RDWR | O_CREAT, 0600)), 0);
+	t_true(!lists_it(open(path, O_RDONLY)));
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/to", dir);
+	unlink(path);
+	rmdir(dir);
+}
+
 static void in_wide_characters(void)
 {
 	wchar_t line[100], row[40];
@@ -127,30 +153,18 @@ static void at_nothing(void)
 	}
 }
 
-/* A /dev that has a place for the queues, and what is used of the host's; in a
- * mount namespace of our own. */
-static int make_dev(void)
+/* glibc makes this call for faccessat with flags. */
+static void by_faccessat2(void)
 {
-	return !mount("none", "/mnt", "tmpfs", 0, NULL) &&
-	       !mkdir("/mnt/mqueue", 0755) && !mkdir("/mnt/shm", 0755) &&
-	       !symlink("/proc/self/fd", "/mnt/fd") &&
-	       !mount("/dev/shm", "/mnt/shm", NULL, MS_BIND, NULL) &&
-	       !mount("/mnt", "/dev", NULL, MS_MOVE, NULL);
-}
+	const long nr = 439;
 
-/* The kernel's queues are to be seen in its directory. */
-static int mounted(void)
-{
-	int err = errno,
-	    good = !access(QUEUE, F_OK) ||
-		   (!unshare(CLONE_NEWNS) &&
-			   !mount("none", "/", NULL, MS_REC | MS_PRIVATE,
-				   NULL) &&
-			   (!access("/dev/mqueue", F_OK) || make_dev()) &&
-			   !mount("mqueue", "/dev/mqueue", "mqueue", 0, NULL));
-
-	errno = err;
-	return good;
+	t_story("faccessat2");
+	t_eq(syscall(nr, AT_FDCWD, QUEUE, R_OK | W_OK, 0), 0);
+	t_eq(faccessat(AT_FDCWD, QUEUE, R_OK, AT_EACCESS), 0);
+	t_err(syscall(nr, AT_FDCWD, QUEUE, X_OK, 0), EACCES);
+	t_err(syscall(nr, AT_FDCWD, QUEUE, 64, 0), EINVAL);
+	t_err(syscall(nr, AT_FDCWD, QUEUE, R_OK, 1), EINVAL);
+	t_err(syscall(nr, AT_FDCWD, "/dev/mqueue/none", F_OK, 0), ENOENT);
 }
 
 int main(void)
@@ -163,12 +177,14 @@ int main(void)
 		return 77;
 	queue = msgget(IPC_PRIVATE, 0600);
 	q = mq_open("/procfs_open", O_CREAT | O_RDWR, 0600, &attr);
-	if (!mounted())
+	if (!p_has_mqueue(QUEUE))
 		return 77;
 	by_openat2();
 	by_descriptor();
+	by_link();
 	in_wide_characters();
 	at_nothing();
+	by_faccessat2();
 	mq_close(q);
 	mq_unlink("/procfs_open");
 	msgctl(queue, IPC_RMID, NULL);

@@ -138,6 +138,12 @@ root_and_nobody() {
 	[ "$(id -u)" != 0 ] || users+=(nobody)
 	nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 }
+# Whether a registry has nothing left in it that ipcs shows, and is whole.
+left_clean() { # USER REGISTRY
+	as "$1" env "LD_PRELOAD=$shim" "IPCLIFT_REGISTRY=$2" ipcs >"$dir/ipcs" &&
+		! grep '^0x' "$dir/ipcs" &&
+		as "$1" env "IPCLIFT_REGISTRY=$2" "$dir/ipclift" check
+}
 as() { # USER COMMAND...
 	local user=$1
 

@@ -17,8 +17,7 @@ static int set, seg;
 
 static pthread_mutex_t *mutexes(int n)
 {
-	pthread_mutex_t *m = mmap(NULL, (size_t)n * sizeof(*m),
-		PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pthread_mutex_t *m = t_shared((size_t)n * sizeof(*m));
 	pthread_mutexattr_t attr;
 
 	pthread_mutexattr_init(&attr);

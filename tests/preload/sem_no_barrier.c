@@ -90,8 +90,7 @@ int main(void)
 	int i, lost = 0;
 
 	t_begin();
-	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	shared = t_shared(4096);
 	for (i = 0; i < SETS; i++)
 		sets[i] = semget(IPC_PRIVATE, 2, 0600);
 	other_set = semget(IPC_PRIVATE, 1, 0600);

@@ -15,6 +15,7 @@
  * of 50 ms in one of nine, but a living worker that is off the CPU with the
  * lock held, or has not yet got it to die: a second in each round where thirty
  * others compute, and 20 rounds took longer than T_LIMIT, on the kernel too.
+ * Each worker is killed once at least.
  */
 #define KILLS 120
 #define KILLS_S (T_LIMIT / 4)
@@ -65,6 +66,7 @@ int main(void)
 		t_quiet(semctl(set, 0, GETVAL) >= 0);
 		t_quiet(!semop(set, OPS({0, -1, U}, {0, 1, U})));
 	}
+	t_quiet(k >= WORKERS);
 	t_join(dead);
 	for (i = 0; i < WORKERS; i++) {
 		kill(workers[i], SIGKILL);

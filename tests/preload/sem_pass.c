@@ -202,8 +202,7 @@ static double cost_beside(int n)
 int main(void)
 {
 	t_begin();
-	done = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	done = t_shared(4096);
 	for (int i = 0; i < ROUNDS; i++)
 		round_of(i);
 	t_story("arrays that concern no sleeper");

@@ -7,8 +7,8 @@
  *         for the throttling of real-time threads, 0.95 s of each second).
  *         Seen in the processor time that its call took.
  * array   three processes hammer one set with arrays, each of which is under
- *         the set's lock. A thread that has to wait for a preempted one lends
- *         it its priority: its calls must not take the time slices of others.
+ *         the set's lock. A thread that has to wait for a preempted one
+ *         raises it to its own priority: its calls must not take the time slices of others.
  *
  * Without the right to run in real time: skipped, as the same lines.
  */

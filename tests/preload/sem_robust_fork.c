@@ -16,8 +16,7 @@ static int set, seg;
 
 static pthread_mutex_t *mutex(void)
 {
-	pthread_mutex_t *m = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pthread_mutex_t *m = t_shared(4096);
 	pthread_mutexattr_t attr;
 
 	pthread_mutexattr_init(&attr);

@@ -66,8 +66,7 @@ int main(void)
 	pid_t pid;
 
 	t_begin();
-	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	shared = t_shared(4096);
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
 	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);

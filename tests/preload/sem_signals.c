@@ -11,6 +11,7 @@
  * is in no queue (stopped_sleepers.c has the rest).
  */
 #include "mq.h"
+#include <sys/prctl.h>
 
 static volatile sig_atomic_t handled, seen_count, seen_ret, seen_errno;
 static int set;
@@ -146,6 +147,81 @@ static void stop_and_continue(void)
 	}
 }
 
+static volatile struct {
+	int go, going, passes;
+} * busy;
+
+/* While busy->go; not beyond its parent. */
+static void operate(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;) {
+		busy->going = busy->go;
+		if (!busy->going) {
+			t_nap();
+			continue;
+		}
+		t_quiet(!semop(set, OPS({0, 1, 0})) &&
+			!semop(set, OPS({0, -1, 0})));
+		busy->passes++;
+	}
+}
+
+/* Its exit status, or that of a killed one if it does not end within a second. */
+static int ends_with(pid_t pid)
+{
+	time_t began = t_now();
+	siginfo_t info;
+
+	do {
+		info.si_pid = 0;
+		waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT);
+		if (info.si_pid)
+			return t_join(pid);
+		t_nap();
+	} while (t_now() - began < 2);
+	kill(pid, SIGKILL);
+	return t_join(pid);
+}
+
+/*
+ * Under the shim each operation of another process has its name in the
+ * sleeper's word for a moment, and again soon after.
+ */
+static void stop_beside_operations(void)
+{
+	int status, wrong = 0, was;
+	pid_t pid;
+
+	t_story("stop and continue beside operations, 40 times");
+	busy = t_shared(4096);
+	pid = t_fork();
+	if (!pid)
+		operate();
+	for (int i = 0; i < 40; i++) {
+		pid_t w = sleeper_with(doing_nothing, i, -5);
+
+		t_asleep(w);
+		was = busy->passes;
+		busy->go = 1;
+		while (busy->passes == was)
+			t_nap();
+		kill(w, SIGSTOP);
+		wrong += waitpid(w, &status, WUNTRACED) != w ||
+			 !WIFSTOPPED(status);
+		kill(w, SIGCONT);
+		wrong += ends_with(w) != EINTR;
+		busy->go = 0;
+		while (busy->going)
+			t_nap();
+	}
+	t_eq(wrong, 0);
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	munmap((void *)busy, 4096);
+	t_eq(semctl(set, 0, SETVAL, 0), 0);
+}
+
 static void while_stopped(void)
 {
 	int w, status;
@@ -168,7 +244,8 @@ static void stopped_after_a_count(void)
 {
 	int status, wrong = 0;
 
-	t_story("stopped at once behind a count that found it asleep, 100 times");
+	t_story("stopped at once behind a count that found it asleep, 100 "
+		"times");
 	for (int i = 0; i < 100; i++) {
 		pid_t w = sleeper_with(doing_nothing, 1, -1);
 
@@ -421,6 +498,7 @@ int main(void)
 	eintr();
 	ignored();
 	stop_and_continue();
+	stop_beside_operations();
 	while_stopped();
 	stopped_after_a_count();
 	jump_out();

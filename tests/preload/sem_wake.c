@@ -456,8 +456,7 @@ static void s17_wakes(void)
 	CPU_ZERO(&one);
 	CPU_SET(cpu, &one);
 	sched_setaffinity(0, sizeof(one), &one);
-	woken = mmap(NULL, sizeof(*woken), PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	woken = t_shared(sizeof(*woken));
 	s17_order_of_wakes();
 	s17_who_undoes_is_last();
 	munmap(woken, sizeof(*woken));

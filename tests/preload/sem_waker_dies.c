@@ -264,8 +264,7 @@ int main(void)
 {
 	t_begin();
 	under_shim = stop_shim() != 0;
-	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	shared = t_shared(4096);
 	two_wakers();
 	killed_together();
 	removal_together();

@@ -186,9 +186,8 @@ int main(void)
 
 	t_begin();
 	alarm(5 * T_LIMIT);
-	sh = mmap(NULL, sizeof(*sh), PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (sh == MAP_FAILED || !stepped_make())
+	sh = t_shared(sizeof(*sh));
+	if (!stepped_make())
 		return 1;
 	pid = stepped_start(program);
 	for (i = 0; i < N_STORIES; i++)

@@ -3,7 +3,8 @@
  * stack_need: how much stack each call needs. Each is made on a stack of its
  * own, painted before, as a coroutine, a thread of the smallest size or a
  * handler on an alternate stack may have it: what handlers call stays below 2
- * KiB, everything else below 4, the first call of a process as well. (Names are
+ * KiB, everything else below 4, the first call of a process as well, and each
+ * once more where it meets what killed processes have left. (Names are
  * bound at once: what the loader needs is not counted.)
  */
 #include "mq.h"
@@ -300,8 +301,61 @@ static void judge(const char *name, size_t n, size_t most)
 	t_failed |= n >= most;
 }
 
+/* Sleeps at one of the objects until it is killed; n of the kinds of sleep. */
+static void sleep_at(int n)
+{
+	struct sembuf wait = {0, -100, 0};
+
+	if (n == 0)
+		semop(sem, &wait, 1);
+	else if (n == 1)
+		msgrcv(msg, &m, 100, 99, 0);
+	else
+		mq_receive(q, buf, sizeof(buf), NULL);
+}
+
+/*
+ * What one leaves that is killed with units of two sets, an attached segment
+ * and three threads' worth of sleepers: its children's, killed with it.
+ */
+static void leave_all(void)
+{
+	pid_t pids[4];
+	int ready[2], i;
+	char c;
+
+	if (pipe(ready))
+		return;
+	for (i = 0; i < 4; i++) {
+		pids[i] = t_fork();
+		if (pids[i])
+			continue;
+		semop(sem, OPS({0, 1, U}));
+		semop(many, OPS({3, 1, U}, {70, 2, U}));
+		if (shmat(shm, NULL, 0) == (void *)-1)
+			_exit(1);
+		(void)!write(ready[1], "r", 1);
+		if (i < 3)
+			sleep_at(i);
+		for (;;)
+			pause();
+	}
+	for (i = 0; i < 4; i++)
+		(void)!read(ready[0], &c, 1);
+	for (i = 0; i < 3; i++)
+		t_asleep(pids[i]);
+	for (i = 0; i < 4; i++)
+		kill(pids[i], SIGKILL);
+	for (i = 0; i < 4; i++)
+		waitpid(pids[i], NULL, 0);
+	close(ready[0]);
+	close(ready[1]);
+}
+
 static void others(void)
 {
+	char name[80];
+
 	sem = semget(IPC_PRIVATE, 1, 0600);
 	many = semget(IPC_PRIVATE, 100, 0600);
 	msg = msgget(IPC_PRIVATE, 0600);
@@ -311,6 +365,13 @@ static void others(void)
 	q_put(full, "x", 0);
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
 		judge(calls[i].name, need(calls[i].fn), calls[i].most);
+	/* The same by who meets what killed ones left. */
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		leave_all();
+		snprintf(name, sizeof(name), "%s, beside the killed",
+			calls[i].name);
+		judge(name, need(calls[i].fn), calls[i].most);
+	}
 	semctl(sem, 0, IPC_RMID);
 	semctl(many, 0, IPC_RMID);
 	msgctl(msg, IPC_RMID, NULL);

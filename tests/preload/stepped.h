@@ -24,10 +24,8 @@ static int stepped_ask[2], stepped_answer[2];
 /* Before the process is made. */
 static inline int stepped_make(void)
 {
-	stepped = mmap(NULL, sizeof(*stepped), PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	return stepped != MAP_FAILED && !pipe(stepped_ask) &&
-	       !pipe(stepped_answer);
+	stepped = t_shared(sizeof(*stepped));
+	return !pipe(stepped_ask) && !pipe(stepped_answer);
 }
 
 /* The process, which runs program; its thread is stopped before its first call. */

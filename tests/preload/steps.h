@@ -375,8 +375,7 @@ static inline int steps_main(const struct step_op *ops, size_t n_ops,
 	clean = clean_up;
 	tool = getenv("IPCLIFT_TOOL");
 	registries = getenv("LD_PRELOAD") ? getenv("IPCLIFT_REGISTRY") : NULL;
-	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	shared = t_shared(4096);
 	for (size_t i = 0; i < n_ops; i++) {
 		int wanted = from >= argc;
 

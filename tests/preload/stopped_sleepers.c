@@ -136,6 +136,53 @@ static void messages(void)
 	m_rm(queue);
 }
 
+/* --- removed, or refused, meanwhile ------------------------------------- */
+
+static void removed(void)
+{
+	pid_t a, b;
+
+	t_story("semop: the set is removed while it is stopped");
+	set = t_set(2, NULL);
+	a = sem_sleeper(OPS({0, -1, 0}));
+	b = sem_sleeper(OPS({0, -1, 0}, {1, -1, 0}));
+	stop(a);
+	t_rm(set);
+	t_eq(t_join(b), EIDRM);
+	kill(a, SIGCONT);
+	t_eq(t_join(a), EINTR);
+
+	t_story("msgrcv, msgsnd: the call begins anew, and the queue is gone");
+	queue = m_queue();
+	a = m_receiver(queue, 64, 1, 0, "none");
+	b = m_receiver(queue, 64, 2, 0, "none");
+	stop(a);
+	m_rm(queue);
+	t_eq(t_join(b), EIDRM);
+	kill(a, SIGCONT);
+	t_eq(t_join(a), EINVAL);
+	queue = m_queue();
+	t_eq(m_set(queue, 0, 0600, 4), 0);
+	t_eq(m_send(queue, 1, "full", 0), 0);
+	a = m_sender(queue, 1, "aaaa");
+	stop(a);
+	m_rm(queue);
+	kill(a, SIGCONT);
+	t_eq(t_join(a), EINVAL);
+
+	t_story("msgrcv: a message that is too long came and went");
+	queue = m_queue();
+	a = m_receiver(queue, 4, 0, 0, "fits");
+	stop(a);
+	t_eq(m_send(queue, 1, "too long", 0), 0);
+	m_takes(queue, 64, 0, 0, "1:too long");
+	kill(a, SIGCONT);
+	t_asleep(a);
+	t_eq(m_send(queue, 1, "fits", 0), 0);
+	t_eq(t_join(a), 0);
+	m_rm(queue);
+}
+
 /* --- POSIX queues ------------------------------------------------------- */
 
 static pid_t mq_taker(int wanted)
@@ -189,6 +236,24 @@ static void posix_queues(void)
 	t_eq(t_join(a), 0);
 	t_eq(q_count(q), 0);
 
+	t_story("mq_notify: the only receiver is stopped, so it is told");
+	struct sigevent ev = {
+		.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
+	struct timespec second = {1, 0};
+	sigset_t usr1;
+
+	sigemptyset(&usr1);
+	sigaddset(&usr1, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &usr1, NULL);
+	a = mq_taker('t');
+	t_eq(mq_notify(q, &ev), 0);
+	stop(a);
+	t_eq(q_put(q, "told", 0), 0);
+	t_eq(sigtimedwait(&usr1, NULL, &second), SIGUSR1);
+	kill(a, SIGCONT);
+	t_eq(t_join(a), 0);
+	t_eq(q_count(q), 0);
+
 	t_story("mq_send: space goes to the second of two");
 	t_eq(q_put(q, "full", 0), 0);
 	a = mq_giver("aaaa");
@@ -212,6 +277,7 @@ int main(void)
 	semaphores();
 	t_rm(set);
 	messages();
+	removed();
 	posix_queues();
 	return t_end();
 }

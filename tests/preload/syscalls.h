@@ -25,8 +25,8 @@ static inline void syscalls_hidden(void)
 
 /* To the child's next stop by itself: so many of its system calls, or -1 if it
  * has ended. `at` is called at each stop with the call's registers. */
-static inline int syscalls_run(pid_t pid, void (*at)(
-				const struct user_regs_struct *))
+static inline int syscalls_run(
+	pid_t pid, void (*at)(const struct user_regs_struct *))
 {
 	struct user_regs_struct regs;
 	int status, n = 0;

@@ -406,6 +406,19 @@ static inline pid_t t_as_begin(uid_t uid, gid_t gid)
 		t_once = t_as_end(t_who))                            \
 		if (t_who == 0)
 
+/* Memory of size bytes, zeros, that is shared with children. */
+static inline void *t_shared(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED) {
+		t_say("FAIL mmap: errno %d", errno);
+		exit(99);
+	}
+	return p;
+}
+
 /* Fresh memory of n pages; and the page size, which is 4096 on x86. */
 static inline char *t_pages(int n, int prot)
 {

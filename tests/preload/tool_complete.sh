@@ -83,7 +83,7 @@ if command -v fish >/dev/null; then
     same_for_all fish
     is "fish: --name=other" "$(asked show --name=other sem '')" "0 1 2"
 else
-    echo "# no fish: its completion is not looked at"
+    echo "skip: completion by fish: no fish"
 fi
 
 # ---- zsh: on a terminal, for nothing else completes
@@ -114,7 +114,7 @@ END
     cat "$work/offered"
 }
 if ! command -v zsh >/dev/null || ! /usr/bin/python3 -c 'import pyte' 2>/dev/null; then
-    echo "# no zsh, or no python3-pyte: its completion is not looked at"
+    echo "skip: completion by zsh: no zsh, or no python3-pyte"
 else
     shell_offers=in_zsh
     same_for_all zsh

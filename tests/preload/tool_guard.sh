@@ -242,4 +242,57 @@ mkfifo /dev/shm/ipclift-0/private.abcdef.mq/fifo
 "$ipclift" ls >/dev/null 2>&1
 is "the FIFOs of a private registry that is gone" \
     "$(ls -d /dev/shm/ipclift-0/private.* 2>/dev/null)" ""
+
+# ---- names: any bytes that somebody chose, who would write on root's terminal
+cat >"$work/named.c" <<'END'
+#include <fcntl.h>
+#include <mqueue.h>
+#include <sys/prctl.h>
+int main(void)
+{
+    struct mq_attr a = {.mq_maxmsg = 2, .mq_msgsize = 8};
+    char text[8];
+    mqd_t q = mq_open("/a\33[2Jb\nc\233d", O_CREAT | O_RDWR, 0600, &a);
+    prctl(PR_SET_NAME, "p\33[31m\233");
+    return mq_receive(q, text, 8, 0) < 0;
+}
+END
+gcc -o "$work/named" "$work/named.c" || exit 1
+export IPCLIFT_REGISTRY=$work/names
+LD_PRELOAD=$shim "$work/named" &
+named=$!
+until [[ $("$ipclift" waits --json 2>/dev/null) == *pid* ]]; do
+    kill -0 $named || exit 1
+    sleep .05
+done
+name=$'/a\033[2Jb\nc\233d'
+# Which restore names because it is there already.
+"$ipclift" save "$work/named.save" >/dev/null
+clean() { # clean COMMAND...: it has said something, of characters alone
+    "$ipclift" "$@" >"$work/out" 2>&1
+    is "${*@Q}: no escapes" "$(grep -c $'\033' "$work/out")" 0
+    is "and it is UTF-8" "$(iconv -f utf-8 -t utf-8 "$work/out" \
+        >/dev/null 2>&1 && [[ -s $work/out ]]; echo $?)" 0
+}
+for words in ls 'ls --json' waits 'waits --dot' 'waits --json' tasks \
+    'tasks --json' locks metrics registries check "restore $work/named.save"; do
+    # shellcheck disable=SC2086 # words
+    clean $words
+done
+clean show mq "$name"
+clean show --json mq "$name"
+clean rm mq "$name-"
+is "the name as it can be told" "$("$ipclift" metrics |
+    grep -c 'id="/a\\\\x1b\[2Jb\\\\x0ac\\\\x9bd"')" \
+    "$("$ipclift" metrics | grep -c 'id="/a')"
+kill $named
+wait $named 2>/dev/null
+clean gc --dry-run
+
+# ---- restore of what is no file
+mkfifo "$work/pipe"
+for file in "$work/pipe" /dev/zero "$work"; do
+    is "restore ${file##*/}" "$(status timeout 5 "$ipclift" restore "$file")" 1
+done
+unset IPCLIFT_REGISTRY
 exit $bad

@@ -119,6 +119,12 @@ echo text >"$work/text"
 is "what is no registry" "$(status "$ipclift" destroy "$work/text")" 1
 is "is left alone" "$(cat "$work/text")" text
 is "none" "$(status "$ipclift" destroy none)" 1
+is "says which there are" "$(says 'none: no such registry; there are: group, lim')" 1
+for command in ls "show sem 0" "rm sem 0" "set msgmni=1" tasks check doctor; do
+    # shellcheck disable=SC2086 # words
+    is "$command: an empty path" "$(status "$ipclift" $command --registry '')" 2
+    is "is said" "$(says '--registry: the path is empty')" 1
+done
 printf '\1' | dd of="$home/lim" bs=1 seek=8 conv=notrunc status=none
 is "of another version" "$(json lim state)" "other version"
 is "goes, too" "$(status "$ipclift" destroy lim group "$work/by.path")" 0

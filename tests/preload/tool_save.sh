@@ -79,6 +79,36 @@ IPCLIFT_REGISTRY=$work/wide "$ipclift" run --ids extended -- \
     perl -e 'semget(5, 1, 01600)'
 is "ids of another size" "$(IPCLIFT_REGISTRY=$work/wide status "$ipclift" \
     restore --force "$work/file")" 1
+# Somebody cuts the file off as soon as its size is known.
+cat >"$work/cut.c" <<'END'
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int fstat(int fd, struct stat *st)
+{
+	int err = (int)syscall(SYS_fstat, fd, st);
+	const char *path = getenv("CUT");
+	struct stat file;
+
+	if (!err && path && !stat(path, &file) && file.st_ino == st->st_ino)
+		err = truncate(path, st->st_size / 2);
+	return err;
+}
+END
+gcc -O1 -w -D_FILE_OFFSET_BITS=64 -shared -fPIC -o "$work/cut.so" "$work/cut.c" ||
+    exit 1
+before=$(second "$ipclift" ls --json)
+IPCLIFT_REGISTRY=$work/third "$ipclift" run -- perl -e 'my $s = shmget(5, 70000,
+    01600); shmwrite($s, "x" x 70000, 0, 70000);'
+IPCLIFT_REGISTRY=$work/third "$ipclift" save "$work/large"
+cp "$work/large" "$work/cut"
+is "cut off while it is read" "$(CUT=$work/cut LD_PRELOAD=$work/cut.so second \
+    status "$ipclift" restore --force "$work/cut")" 1
+is "is what it says" "$(grep -c 'was cut off while it was read' "$work/err")" 1
+is "and nothing was changed" "$(second "$ipclift" ls --json)" "$before"
 is "a place that cannot be written" \
     "$(status "$ipclift" save /proc/none/file)" 1
 if [[ -x $(command -v strace) ]]; then

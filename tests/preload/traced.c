@@ -63,13 +63,11 @@ static int sem_side(struct sembuf *first, struct sembuf *second)
 }
 static int sem_ask(void)
 {
-	return sem_side(
-		&(struct sembuf){0, 1, 0}, &(struct sembuf){1, -1, 0});
+	return sem_side(&(struct sembuf){0, 1, 0}, &(struct sembuf){1, -1, 0});
 }
 static int sem_answer(void)
 {
-	return sem_side(
-		&(struct sembuf){0, -1, 0}, &(struct sembuf){1, 1, 0});
+	return sem_side(&(struct sembuf){0, -1, 0}, &(struct sembuf){1, 1, 0});
 }
 /* A lock that both want. */
 static int lock_side(void)

@@ -118,8 +118,8 @@ static _Noreturn void receiver_run(int kind, uint32_t salt)
 	storm_seed(&r, (uint64_t)seed, salt + 1000000);
 	while (!sh->stop) {
 		type = types[storm_random(&r, 6)];
-		got = kind ? mq_receive(mq, (char *)&p.number,
-				     TEXT_MAX + HEAD, NULL)
+		got = kind ? mq_receive(mq, (char *)&p.number, TEXT_MAX + HEAD,
+				     NULL)
 			   : msgrcv(msgid, &p, TEXT_MAX + HEAD, type,
 				     type ? IPC_NOWAIT : 0);
 		if (got < 0 && errno != ENOMSG && !sh->stop)
@@ -174,8 +174,8 @@ static void finish(pid_t *proc, uint32_t n)
 	uint32_t salt = 1u << 30, i;
 	int status;
 
-	while (!sh->dog.stuck && (first_open(0) < n_sent[0] ||
-					 first_open(1) < n_sent[1])) {
+	while (!sh->dog.stuck &&
+		(first_open(0) < n_sent[0] || first_open(1) < n_sent[1])) {
 		for (i = 0; i < n; i++)
 			if (waitpid(proc[i], &status, WNOHANG) == proc[i])
 				proc[i] = start((int)i, salt++);

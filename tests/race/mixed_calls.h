@@ -451,8 +451,8 @@ static void large_messages(void)
 			if (m->text[i] != (unsigned char)size)
 				break;
 		if (i < size)
-			violation("a large message's text", (long)size,
-				(long)i);
+			violation(
+				"a large message's text", (long)size, (long)i);
 	}
 	if (id >= 0)
 		msgctl(id, IPC_RMID, NULL);

@@ -14,8 +14,8 @@
  * were let through sleep again at once, and so come for the lock while others
  * still wait; else they stay away, and help nobody by that.
  *
- * After each: within five seconds all are asleep or have been let through, and
- * nothing is left beside a sleeper; what was taken is what was given or
+ * After each: all fall asleep or are let through, one at least each five seconds,
+ * and nothing is left beside a sleeper; what was taken is what was given or
  * nothing, and after a removal all have EIDRM.
  */
 #define _GNU_SOURCE
@@ -109,11 +109,13 @@ static long sum(const _Atomic long *of, int but)
 	return n;
 }
 
-/* All are asleep, or away, and nobody sleeps beside a unit. */
+/* All are asleep, or away, and nobody sleeps beside a unit; or nothing has
+ * changed for five seconds: on a busy machine a thousand threads take longer to
+ * wake up and sleep again, and HANG_S ends what goes on for ever. */
 static void settle(const char *what)
 {
 	double until = now_ms() + SETTLE_MS;
-	long all = threads * PROCESSES, asleep, value, away;
+	long all = threads * PROCESSES, asleep, value, away, seen = -1;
 	int ok;
 
 	do {
@@ -122,6 +124,9 @@ static void settle(const char *what)
 		value = semctl(sh->id, 0, GETVAL);
 		asleep = semctl(sh->id, 0, GETNCNT);
 		ok = asleep + away == all && !(value && asleep);
+		if (asleep * 2 + away != seen)
+			until = now_ms() + SETTLE_MS;
+		seen = asleep * 2 + away;
 	} while (!ok && now_ms() < until);
 	if (!ok)
 		complain(what, asleep, value, away);

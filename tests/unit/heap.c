@@ -2,6 +2,7 @@
 /*
  * The heap: classes, reuse, no overlap, and a file system without space.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,8 @@
 #include "unit.h"
 
 TestSuite(heap, .init = unit_init, .timeout = 60);
+
+static int small_fd = -1;
 
 /* References must stand in the registry: unused words of thread records. */
 static struct ref *ref_at(u32 i)
@@ -116,17 +119,18 @@ Test(heap, random_blocks_never_overlap)
 	cr_assert_eq(check_region(&me.region, NULL, NULL), 0);
 }
 
-Test(heap, a_full_file_system_is_enomem_and_not_sigbus, .init = NULL)
+/* A registry in a file system of its own, of so many MiB. */
+static void small_registry(u32 mib)
 {
 	struct region_options opt = {.idx_bits = IDX_BITS_NORMAL};
-	char dir[] = "/tmp/unit-XXXXXX", path[64], why[256];
-	u32 i;
-	int err = 0;
+	char dir[] = "/tmp/unit-XXXXXX", path[64], why[256], size[32];
+	int err;
 
 	if (geteuid() != 0)
 		cr_skip_test("mounting a small tmpfs needs root");
 	cr_assert_not_null(mkdtemp(dir));
-	if (mount("unit", dir, "tmpfs", 0, "size=1m")) {
+	snprintf(size, sizeof(size), "size=%um", mib);
+	if (mount("unit", dir, "tmpfs", 0, size)) {
 		rmdir(dir);
 		cr_skip_test("no right to mount here");
 	}
@@ -134,11 +138,20 @@ Test(heap, a_full_file_system_is_enomem_and_not_sigbus, .init = NULL)
 	limits_init(&opt.limits, LIMITS_ROOMY, opt.idx_bits);
 	me = (struct caller){.cred = &me_cred};
 	err = region_map(&me.region, path, &opt, why, sizeof(why));
+	small_fd = open(path, O_RDONLY | O_CLOEXEC);
 	umount2(dir, MNT_DETACH);
 	rmdir(dir);
 	cr_assert_eq(err, 0, "%s", why);
 	caller_refresh(&me);
 	cr_assert_eq(caller_enroll(&me), 0);
+}
+
+Test(heap, a_full_file_system_is_enomem_and_not_sigbus, .init = NULL)
+{
+	u32 i;
+	int err = 0;
+
+	small_registry(1);
 	for (i = 0; i < 1000 && !err; i++)
 		err = sem_get(&me, 0, 500, 0600) < 0 ? -ENOMEM : 0;
 	cr_assert_eq(err, -ENOMEM);
@@ -150,4 +163,96 @@ Test(heap, a_full_file_system_is_enomem_and_not_sigbus, .init = NULL)
 	cr_assert_eq(sem_remove(&me, 1), 0);
 	cr_assert_eq(sem_remove(&me, 2), 0);
 	cr_assert_geq(sem_get(&me, 0, 500, 0600), 0);
+}
+
+/* KiB that the registry takes. */
+static u64 taken(void)
+{
+	struct stat st;
+
+	cr_assert_eq(fstat(small_fd, &st), 0);
+	return (u64)st.st_blocks / 2;
+}
+
+/* Whoever may write the file has written the record of a block made ready: what
+ * the two words say is believed only if it is a block that was handed out. */
+static struct thread *ready_damaged(u64 off, u64 size, u64 filled)
+{
+	struct thread *th = region_thread(&me.region, me.thread);
+
+	th->ready.off = off;
+	th->ready_size = size;
+	th->ready_filled = filled;
+	return th;
+}
+
+Test(heap, a_damaged_size_of_what_is_ready_fills_no_pages, .init = NULL)
+{
+	const u64 sizes[] = {2ULL << 30, 1ULL << 33, 1ULL << 34, 1ULL << 30,
+		1ULL << 48, ~0ULL, 1, 0};
+	u64 before;
+	u32 i;
+
+	small_registry(64);
+	cr_assert_eq(heap_alloc_at(&me, 200000, ref_at(0)), 0);
+	before = taken();
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		ready_damaged(ref_at(0)->off, sizes[i], 0);
+		heap_prepare(&me, 200000);
+		cr_expect_lt(taken(), before + 2000, "size %lx: %lu KiB",
+			sizes[i], taken());
+		/* It does not stand in the way. */
+		heap_settle(&me);
+		cr_expect_eq(heap_prepare(&me, 300000), 0);
+		heap_settle(&me);
+	}
+	/* A place that is none. */
+	ready_damaged(64, 200000, 0);
+	heap_prepare(&me, 200000);
+	heap_settle(&me);
+	cr_expect_eq(region_thread(&me.region, me.thread)->ready.off, 0);
+}
+
+Test(heap, a_damaged_size_of_what_is_ready_empties_no_pages, .init = NULL)
+{
+	char *p;
+
+	small_registry(64);
+	cr_assert_eq(heap_alloc_at(&me, 200000, ref_at(0)), 0);
+	cr_assert_eq(heap_alloc_at(&me, 300000, ref_at(1)), 0);
+	p = region_at(&me.region, ref_at(1)->off);
+	memset(p, 7, 300000);
+	ready_damaged(ref_at(0)->off, 3ULL << 30, 0);
+	heap_settle(&me);
+	cr_expect_eq(p[100000], 7);
+}
+
+Test(heap, a_damaged_size_of_what_is_ready_is_not_written_to, .init = NULL)
+{
+	const u64 sizes[] = {1ULL << 30, 1ULL << 33, 1ULL << 28};
+	u64 before;
+	u32 i;
+
+	small_registry(64);
+	before = taken();
+	for (i = 0; i < 3; i++) {
+		ready_damaged(HEAP_OFF, sizes[i], 1);
+		sem_get(&me, 0, 2, 0600);
+		cr_expect_lt(taken(), before + 2000, "size %lx: %lu KiB",
+			sizes[i], taken());
+	}
+}
+
+Test(heap, a_damaged_journal_is_not_gone_through, .init = NULL)
+{
+	struct journal j = {.cap = 1u << 25, .n = 1u << 25};
+	u64 before;
+
+	small_registry(64);
+	cr_assert_eq(heap_alloc_at(&me, 200000, ref_at(0)), 0);
+	before = taken();
+	j.ext = *ref_at(0);
+	((struct journal_ext *)region_at(&me.region, j.ext.off))->cap = j.cap;
+	cr_expect_null(journal_entries(&me.region, &j, j.cap));
+	cr_expect_lt(taken(), before + 2000);
 }

@@ -33,8 +33,8 @@ static pid_t bystander(u32 *ret_task)
 		for (;;)
 			pause();
 	}
-	cr_assert_eq(read(done[0], ret_task, sizeof(*ret_task)),
-		sizeof(*ret_task));
+	cr_assert_eq(
+		read(done[0], ret_task, sizeof(*ret_task)), sizeof(*ret_task));
 	close(done[0]);
 	close(done[1]);
 	return pid;

@@ -6,8 +6,10 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include "render/eventtext.h"
 #include "inspect/glance.h"
@@ -15,9 +17,12 @@
 #include "inspect/mqview.h"
 #include "inspect/msgview.h"
 #include "inspect/semview.h"
+#include "shm/shmattach.h"
 #include "shm/shmmap.h"
+#include "shm/shmrun.h"
 #include "inspect/shmview.h"
 #include "inspect/taskview.h"
+#include "inspect/graph.h"
 #include "inspect/waitview.h"
 #include "registry/event.h"
 #include "unit.h"
@@ -175,7 +180,8 @@ Test(views, who_sleeps_on_a_message_queue_and_what_for)
 	cr_expect_eq(w[1].what, WAIT_FOR_SPACE);
 	cr_expect_eq(wait_circles(w, 2), 0);
 	end(in);
-	cr_expect_eq(msg_sleepers(&me, id, s, 4), 1, "the dead are left out");
+	cr_expect_eq(
+		msg_sleepers(&me, id, s, 4), 1, "exited ones are left out");
 	end(out);
 	msg_remove(&me, id);
 }
@@ -203,7 +209,8 @@ Test(views, who_sleeps_on_a_set)
 	cr_expect_eq(v[2].num, 2);
 	cr_expect_eq(v[2].ncnt, 1);
 	end(in);
-	cr_expect_eq(sem_sleepers(&me, id, s, 2), 0, "the dead are left out");
+	cr_expect_eq(
+		sem_sleepers(&me, id, s, 2), 0, "exited ones are left out");
 	sem_remove(&me, id);
 }
 
@@ -377,7 +384,7 @@ Test(views, tasks_and_what_hangs_on_them)
 	s32 set = sem_get(&me, 0, 1, 0600), seg = shm_get(&me, 0, 1, 0600);
 	struct sop up = {0, 1, SEM_FLG_UNDO};
 	struct task_view v;
-	u32 at = 0;
+	struct task_walk at = {0};
 	u64 addr;
 	pid_t pid;
 
@@ -390,7 +397,7 @@ Test(views, tasks_and_what_hangs_on_them)
 	cr_expect_eq(task_view_next(&me, &at, &v), 0);
 	sem_op(&me, set, &up, 1, NULL);
 	shm_at(&me, seg, 0, 0, &addr);
-	at = 0;
+	at = (struct task_walk){0};
 	cr_assert_eq(task_view_next(&me, &at, &v), 1);
 	cr_expect_eq(v.n_undo, 1);
 	cr_expect_eq(v.n_attach, 1);
@@ -404,7 +411,7 @@ Test(views, tasks_and_what_hangs_on_them)
 		_exit(0);
 	}
 	waitpid(pid, NULL, 0);
-	at = 0;
+	at = (struct task_walk){0};
 	do
 		cr_assert_eq(task_view_next(&me, &at, &v), 1);
 	while (v.pid != (u32)pid);
@@ -414,6 +421,39 @@ Test(views, tasks_and_what_hangs_on_them)
 	shm_dt(&me, addr);
 	shm_remove(&me, seg);
 	sem_remove(&me, set);
+}
+
+/* Eight, of which nearly all is a hole. */
+Test(views, resident_pages_of_a_segment_of_terabytes)
+{
+	s32 id = shm_get(&me, 0, SYS_PAGE, 0600), i;
+	struct slot *s = region_slot(&me.region, FAC_SHM, (u32)id & 0x7fff);
+	struct shm_segment *seg = shm_body(&me, s), was = *seg;
+	struct shm_run *run = shm_run_at(&me, seg->run);
+	u32 class = run->class;
+	const struct timespec pause = {0, 200000000};
+	struct shm_totals sum;
+	clock_t begun = clock();
+	u64 addr;
+
+	run->class = SHM_CLASSES - 1;
+	while (shm_run_pages(run) > 1ULL << 31)
+		run->class --;
+	seg->pages = shm_run_pages(run);
+	seg->touched = 1;
+	for (i = 0; i < 3; i++)
+		cr_expect_geq(shm_info(&me, 1, &sum), 0);
+	cr_expect_lt((double)(clock() - begun) / CLOCKS_PER_SEC, 5);
+	*seg = was;
+	run->class = class;
+	/* Who asks again after a pause, as a monitor does, is told all. */
+	cr_assert_eq(shm_at(&me, id, 0, 0, &addr), 0);
+	*(volatile char *)addr = 1;
+	nanosleep(&pause, NULL);
+	cr_expect_geq(shm_info(&me, 1, &sum), 0);
+	cr_expect_eq(sum.resident, 1);
+	shm_dt(&me, addr);
+	shm_remove(&me, id);
 }
 
 static int find_lock(const char *name, struct lock_view *ret)
@@ -478,6 +518,122 @@ Test(views, a_circle_of_waiting_is_told_from_a_chain)
 	for (i = 0; i < 8; i++)
 		cr_expect_eq(e[i].in_circle, i < 3 || i == 5, "edge %u", i);
 	cr_expect_eq(wait_circles(e, 2), 0);
+}
+
+/* Whoever writes a registry can make so many: chains that come to nothing, in an
+ * order in which one pass over the edges takes off few, and one circle of all.
+ * Each pass compared all pairs. */
+#define MANY 20000u
+static struct wait_edge many[MANY + 3], looked_at[MANY + 3];
+
+static void chain(u32 n)
+{
+	u32 i, at;
+
+	/* From either end each is behind the one that has to go first. */
+	memset(many, 0, sizeof(many));
+	for (i = 0; i < n; i++) {
+		at = i < n / 2 ? n / 2 - 1 - i : i;
+		many[at].pid = many[at].tid = i + 1;
+		many[at].holder = i + 2;
+		many[at].since = 1;
+	}
+}
+
+/* The last one of the chain waits for the first. */
+static void close_chain(u32 n)
+{
+	many[n - 1].holder = 1;
+}
+
+Test(views, a_chain_of_thousands_takes_no_time, .timeout = 10)
+{
+	u32 i;
+
+	chain(MANY);
+	cr_expect_eq(wait_circles(many, MANY), 0);
+	for (i = 0; i < MANY; i++)
+		cr_assert_eq(many[i].in_circle, 0);
+	/* A circle, with a chain that leads to it and one that leads away. */
+	chain(MANY);
+	close_chain(MANY);
+	many[MANY] = (struct wait_edge){.pid = MANY + 1, .holder = 1};
+	many[MANY + 1] = (struct wait_edge){.pid = 5, .holder = MANY + 2};
+	many[MANY + 2] =
+		(struct wait_edge){.pid = MANY + 2, .holder = MANY + 3};
+	cr_expect_eq(wait_circles(many, MANY + 3), (s32)MANY);
+	cr_expect_eq(many[MANY].in_circle, 0);
+	cr_expect_eq(many[MANY + 1].in_circle, 0);
+	cr_expect_eq(many[MANY + 2].in_circle, 0);
+}
+
+Test(views, a_circle_of_thousands_is_told_in_no_time, .timeout = 10)
+{
+	struct graph g = {.edges = many, .n = MANY};
+	struct text t = {0}, names = {0};
+	u32 i, lines = 0;
+
+	chain(MANY);
+	close_chain(MANY);
+	cr_assert_eq(wait_circles(many, MANY), (s32)MANY);
+	memcpy(looked_at, many, sizeof(many));
+	looked_at[7].since = 2;
+	cr_expect_eq(wait_circles_confirm(many, MANY, looked_at, MANY),
+		(s32)MANY - 1);
+	cr_expect_eq(many[7].in_circle, WAIT_CIRCLE);
+	cr_expect_eq(many[8].in_circle, WAIT_CIRCLE_AGAIN);
+	graph_circles(&g, &t);
+	graph_print(&g, &names);
+	cr_assert_not(t.failed);
+	cr_assert_not(names.failed);
+	for (i = 0; i < t.len; i++)
+		lines += t.buf[i] == '\n';
+	cr_expect_eq(lines, 1);
+	cr_expect_eq(strncmp(t.buf, "10000 -(sem 0.0)-> 10001 -", 26), 0);
+	text_deinit(&t);
+	text_deinit(&names);
+}
+
+/* What top asks of each row of its sheets, at each of twenty looks: rows times
+ * edges would take a minute. */
+Test(views, a_deadlock_of_thousands_is_found_by_row_in_no_time, .timeout = 10)
+{
+	struct glance g = {.edges = many, .n_edges = MANY + 3};
+	struct glance before = {.edges = looked_at, .n_edges = MANY + 3};
+	const struct glance_edges *e;
+	u32 i, round;
+
+	chain(MANY);
+	close_chain(MANY);
+	for (i = 0; i < MANY; i++)
+		many[i].id = (s32)i % 1000;
+	/* Two sleepers more of one process, and one of nobody's deadlock. */
+	many[MANY] = (struct wait_edge){.pid = 7, .holder = MANY + 9, .id = 7};
+	many[MANY + 1] = many[MANY];
+	many[MANY + 2] = (struct wait_edge){
+		.pid = MANY + 5, .facility = FAC_MSG, .id = 3};
+	cr_assert_eq(wait_circles(many, MANY + 3), (s32)MANY);
+	memcpy(looked_at, many, sizeof(many));
+	for (round = 0; round < 20; round++) {
+		memcpy(many, looked_at, sizeof(many));
+		glance_confirm(&g, &before);
+		cr_assert_eq(g.n_circle, MANY);
+		for (i = 1; i <= MANY; i++) {
+			e = glance_edges_of_process(&g, i);
+			cr_assert(e && e->deadlock && many[e->first].pid == i);
+			e = glance_edges_of_object(&g, FAC_SEM, (s32)i);
+			cr_assert(i < 1000 ? e && e->deadlock &&
+						     many[e->first].id == (s32)i
+					   : !e);
+		}
+	}
+	e = glance_edges_of_process(&g, MANY + 5);
+	cr_assert(e && !e->deadlock && e->first == MANY + 2);
+	e = glance_edges_of_object(&g, FAC_MSG, 3);
+	cr_assert(e && !e->deadlock);
+	cr_expect_null(glance_edges_of_process(&g, MANY + 6));
+	g.edges = NULL;
+	glance_deinit(&g);
 }
 
 static s32 pair_of_locks[2];

@@ -12,6 +12,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include "base/str.h"
+#include "entry/file/libchead.h"
 #include "entry/file/mqdir.h"
 
 extern int dirfd(DIR *) __attribute__((weak));
@@ -28,7 +29,9 @@ struct listing {
 	struct dirent entry;
 	u64 idents[];
 };
+#ifdef __GLIBC__
 _Static_assert(sizeof(struct dirent) == sizeof(struct dirent64), "dirent");
+#endif
 
 /* A place is taken by storing the stream, and found by it. Two threads may not
  * use one stream at once, as with libc's. */

@@ -24,16 +24,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <linux/close_range.h>
 #include "entry/file/fd.h"
 #include "entry/world.h"
 #include "object/controlfile.h"
 #include "registry/cancel.h"
-
-#ifndef F_GETSIG
-#define F_GETSIG 11
-#endif
-#define CLOSE_RANGE_CLOEXEC_FLAG 4
-#define NR_CLOSE_RANGE 436
 
 struct fd_entry *fd_table[FD_CHUNKS] SYS_FAR_BSS;
 int fd_used;	   /* a queue was opened or looked for */
@@ -85,8 +80,7 @@ static void entry_set(struct fd_entry *e, u64 ident, u32 info, u64 pos)
 
 	e->pos = pos;
 	e->sig = 0;
-	while (!atom_cas16(e, &lo, &hi, ident,
-		pack(info, (u32)(hi >> 32) + 1)))
+	while (!atom_cas16(e, &lo, &hi, ident, pack(info, (u32)(hi >> 32) + 1)))
 		;
 }
 
@@ -449,8 +443,8 @@ long entry_close_range(unsigned first, unsigned last, int flags)
 	unsigned fd;
 	long ret;
 
-	if (first > last || (flags & CLOSE_RANGE_CLOEXEC_FLAG))
-		return sys_call(NR_CLOSE_RANGE, first, last, flags);
+	if (first > last || (flags & CLOSE_RANGE_CLOEXEC))
+		return sys_call(__NR_close_range, first, last, flags);
 	for (fd = first; fd <= last && fd < FD_CHUNK * FD_CHUNKS; fd++) {
 		if (!fd_entry(fd))
 			fd |= FD_CHUNK - 1;
@@ -459,7 +453,7 @@ long entry_close_range(unsigned first, unsigned last, int flags)
 		else
 			fd_forget(fd);
 	}
-	ret = sys_call(NR_CLOSE_RANGE, first, last, flags);
+	ret = sys_call(__NR_close_range, first, last, flags);
 	/* What a signal handler or another thread opened meanwhile. */
 	for (fd = first; fd <= last && fd < FD_CHUNK * FD_CHUNKS; fd++) {
 		if (!fd_entry(fd))

@@ -32,7 +32,7 @@ struct fd_entry {
 	u32 info;    /* 0 = not known */
 	u32 changes; /* how often it was stored */
 	u64 pos;     /* of read(2); FD_PROC: 1 once it was read */
-	u64 sig;     /* of F_SETSIG, which a queue's file keeps and never sends */
+	u64 sig; /* of F_SETSIG, which a queue's file keeps and never sends */
 } __attribute__((aligned(16)));
 _Static_assert(__builtin_offsetof(struct fd_entry, ident) ==
 			       __builtin_offsetof(struct mq_number, ident) &&
@@ -134,8 +134,8 @@ static inline struct fd_entry fd_entry_read(const struct fd_entry *e)
 		is.ident = e->ident;
 		is.info = e->info;
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	} while (unlikely(__atomic_load_n(&e->changes, __ATOMIC_RELAXED) !=
-			  is.changes));
+	} while (unlikely(
+		__atomic_load_n(&e->changes, __ATOMIC_RELAXED) != is.changes));
 	return is;
 }
 
@@ -196,6 +196,8 @@ u64 fd_forget_proc(int fd);
 /* After that: apply what was written. 0 or -errno. */
 long fd_closed_proc(u64 ident);
 
+/* close, dup2 and dup3 (nr says which), close_range of a descriptor that the
+ * table knows: the kernel's answer, and the table follows. */
 long entry_close(int fd);
 long entry_dup3(long nr, int fd, int to, int flags);
 long entry_close_range(unsigned first, unsigned last, int flags);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * See fdarrive.h.
+ * Noting the descriptors of queues that others have opened; see fdarrive.h.
  *
  * A queue's descriptor is a FIFO that is open for both ways, which hardly any
  * other is. Only such a one is noted, and what it is asked of the registry when
@@ -19,11 +19,12 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include "base/file.h"
 #include "base/str.h"
+#include "entry/file/libchead.h"
 #include "entry/file/fd.h"
 #include "entry/file/fdarrive.h"
 
-#define NR_PIDFD_GETFD 438
 /* The numbers that are looked at where there is no /proc: arbitrary, those that
  * a shell can name and some more. */
 #define FEW_NUMBERS 64
@@ -50,48 +51,17 @@ static void arrived(int fd)
 
 /* ---- over exec ---- */
 
-/* struct linux_dirent64, up to its name. */
-struct dirent_head {
-	u64 ino, off;
-	unsigned short length;
-	unsigned char type;
-	char name[5];
-};
-
-static int number_of(const char *name)
-{
-	int n = 0;
-
-	if (*name < '0' || *name > '9')
-		return -1;
-	for (; *name >= '0' && *name <= '9' && n < 1 << 20; name++)
-		n = n * 10 + (*name - '0');
-	return n;
-}
-
-static void look_through(int dir)
-{
-	_Alignas(8) char text[1024];
-	const struct dirent_head *at;
-	long n, i;
-
-	while ((n = sys_call(__NR_getdents64, dir, text, sizeof(text))) > 0)
-		for (i = 0; i < n; i += at->length) {
-			at = (const void *)(text + i);
-			if (number_of(at->name) >= 0)
-				arrived(number_of(at->name));
-		}
-}
-
 static void over_exec(void)
 {
-	int dir = (int)sys_call(__NR_open, "/proc/self/fd",
-		    O_RDONLY | O_DIRECTORY | O_CLOEXEC),
-	    fd;
+	struct file_dir dir;
+	const char *name;
+	int fd;
 
-	if (dir >= 0) {
-		look_through(dir);
-		sys_call(__NR_close, dir);
+	if (!file_dir_open(&dir, "/proc/self/fd")) {
+		while ((name = file_dir_next(&dir)))
+			if (file_number(name) >= 0)
+				arrived(file_number(name));
+		file_dir_close(&dir);
 		return;
 	}
 	for (fd = 0; fd < FEW_NUMBERS; fd++)
@@ -99,13 +69,14 @@ static void over_exec(void)
 }
 
 /* Take the mark out: 1 if it was there. No other thread runs yet. */
-static int take_mark(void)
+SYS_LOAD_TEXT static int take_mark(void)
 {
+	static const char mark[] SYS_NEAR_RODATA = FD_ARRIVE_MARK;
 	char **from = &environ ? environ : NULL, **to = from;
 	int found = 0;
 
 	for (; from && *from; from++)
-		if (str_equal(*from, FD_ARRIVE_MARK))
+		if (str_equal(*from, mark))
 			found = 1;
 		else
 			*to++ = *from;
@@ -170,8 +141,8 @@ EXPORT ssize_t recvmsg(int fd, struct msghdr *m, int flags)
 }
 
 typedef int (*recvmmsg_fn)(
-	int, struct mmsghdr *, unsigned, int, struct timespec *);
-EXPORT int recvmmsg(int fd, struct mmsghdr *m, unsigned n, int flags,
+	int, struct mmsghdr *, unsigned, MMSG_FLAGS, struct timespec *);
+EXPORT int recvmmsg(int fd, struct mmsghdr *m, unsigned n, MMSG_FLAGS flags,
 	struct timespec *timeout)
 {
 	static void *next;
@@ -190,5 +161,5 @@ EXPORT int recvmmsg(int fd, struct mmsghdr *m, unsigned n, int flags,
 EXPORT int pidfd_getfd(int pidfd, int fd, unsigned flags)
 {
 	return (int)process_return(
-		entry_got(sys_call(NR_PIDFD_GETFD, pidfd, fd, flags)));
+		entry_got(sys_call(__NR_pidfd_getfd, pidfd, fd, flags)));
 }

@@ -12,14 +12,16 @@
 #include <sys/uio.h>
 #include <unistd.h>
 #include "entry/file/fdcall.h"
+#include "entry/file/libchead.h"
 #include "entry/file/mqcall.h"
 #include "entry/file/mqdir.h"
 #include "entry/file/mqfile.h"
 #include "entry/file/procfile.h"
 #include "registry/guard.h"
 
+#ifdef __GLIBC__
 _Static_assert(sizeof(struct stat) == sizeof(struct stat64), "stat");
-#define NR_COPY_FILE_RANGE 326
+#endif
 
 /* ---- fcntl ---- */
 typedef int (*fcntl_fn)(int, int, ...);
@@ -156,7 +158,7 @@ NAME(ssize_t, sendfile, __NR_sendfile, fd_used,
 	(int out, int in, off_t *off, size_t len), out, in, off, len)
 NAME(ssize_t, sendfile64, __NR_sendfile, fd_used,
 	(int out, int in, off64_t *off, size_t len), out, in, off, len)
-NAME(ssize_t, copy_file_range, NR_COPY_FILE_RANGE, fd_used,
+NAME(ssize_t, copy_file_range, __NR_copy_file_range, fd_used,
 	(int in, off64_t *in_off, int out, off64_t *out_off, size_t len,
 		unsigned flags),
 	in, in_off, out, out_off, len, flags)

@@ -12,6 +12,8 @@
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include "base/str.h"
+#include "entry/file/libchead.h"
 #include "entry/file/fd.h"
 #include "entry/file/fdpoll.h"
 #include "mq/mqlease.h"
@@ -93,13 +95,6 @@ void entry_watch_poll(const void *fds, unsigned long n)
 	watch_poll(NULL, fds, n);
 }
 
-static int is_line(const char *at, const char *head)
-{
-	while (*head && *at == *head)
-		at++, head++;
-	return !*head;
-}
-
 /*
  * How many bits of a set of select(2) the kernel looks at, at most: those of
  * the process's table, whatever n is; the set may be no longer. That table only
@@ -111,8 +106,9 @@ static int n_looked_at(int n)
 	static u32 known; /* FDSize once */
 	u32 most = __atomic_load_n(&known, __ATOMIC_RELAXED), top;
 	char text[512];
-	const char *at;
+	const char *at, *size;
 	long fd, len;
+	int n_known;
 
 	if (likely(n <= FD_SETSIZE))
 		return n;
@@ -125,14 +121,11 @@ static int n_looked_at(int n)
 		if (fd >= 0)
 			sys_call(__NR_close, fd);
 		text[len > 0 ? len : 0] = 0;
-		for (at = text; *at; at++)
-			if (is_line(at, "\nFDSize:\t"))
-				break;
-		if (*at) {
-			at += 9;
-			for (most = 0; *at >= '0' && *at <= '9'; at++)
-				most = most * 10 + (u32)(*at - '0');
-		}
+		for (at = text, size = NULL; *at && !size; at++)
+			size = str_after(at, "\nFDSize:\t");
+		n_known = size ? str_number(&size) : -1;
+		if (n_known >= 0)
+			most = (u32)n_known;
 		__atomic_store_n(&known, most, __ATOMIC_RELAXED);
 	}
 	top = fd_end();
@@ -412,13 +405,13 @@ EXPORT ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 		(fd, msg, flags));
 }
 
-EXPORT int sendmmsg(int fd, struct mmsghdr *msgs, unsigned n, int flags)
+EXPORT int sendmmsg(int fd, struct mmsghdr *msgs, unsigned n, MMSG_FLAGS flags)
 {
 	unsigned i;
 
 	for (i = 0; unlikely(fd_used) && i < n && i < 1024; i++)
 		entry_sending(read_too(&msgs[i].msg_hdr));
-	PASS_ON(int, sendmmsg, (int, struct mmsghdr *, unsigned, int),
+	PASS_ON(int, sendmmsg, (int, struct mmsghdr *, unsigned, MMSG_FLAGS),
 		(fd, msgs, n, flags));
 }
 

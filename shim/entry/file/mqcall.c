@@ -15,37 +15,16 @@
 #include <stdarg.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <asm/ioctls.h>
 #include "entry/file/mqcall.h"
 #include "entry/file/mqfile.h"
 #include "entry/file/mqpath.h"
 #include "registry/guard.h"
 
-#ifndef F_SETSIG
-#define F_SETSIG 10
-#define F_GETSIG 11
-#endif
-#ifndef F_SETLEASE
-#define F_SETLEASE 1024
-#endif
-#ifndef F_OFD_SETLK
-#define F_OFD_SETLK 37
-#define F_OFD_SETLKW 38
-#endif
-#ifndef F_SETPIPE_SZ
-#define F_SETPIPE_SZ 1031
-#define F_GETPIPE_SZ 1032
-#endif
 /* And O_LARGEFILE, O_NOFOLLOW. */
 #define HIDDEN_FLAGS (MQ_O_DIRECT | 0100000 | 0400000)
-#define O_ASYNC_FLAG 020000
-#define F_GET_RW_HINT_OF_FILE 1035
-#define F_SET_RW_HINT_OF_FILE 1036
 #define RW_HINT_MAX 5
 #define SIGNAL_LAST 64
-#define NR_COPY_FILE_RANGE 326
-#define NR_STATX 332
-#define IOCTL_FIONREAD 0x541b
-#define IOCTL_FIONCLEX 0x5450
 
 /* Access mode of any descriptor, or -EBADF. */
 static long access_of(int fd)
@@ -145,7 +124,7 @@ static long rw_hint(struct caller *c, int cmd, void *user)
 {
 	u64 hint = 0;
 
-	if (cmd == F_GET_RW_HINT_OF_FILE)
+	if (cmd == F_GET_RW_HINT)
 		return guard_write(c, user, &hint, sizeof(hint)) ? -EFAULT : 0;
 	if (guard_read(c, &hint, user, sizeof(hint)))
 		return -EFAULT;
@@ -172,7 +151,7 @@ long entry_fcntl(int fd, int cmd, long arg)
 			return -EINVAL;
 		/* A queue's file knows no O_ASYNC; a FIFO would signal. */
 		return sys_call(__NR_fcntl, fd, cmd,
-			(arg & ~(long)O_ASYNC_FLAG) |
+			(arg & ~(long)O_ASYNC) |
 				(e->info & FD_NAMELESS ? 0 : MQ_O_DIRECT));
 	case F_GETSIG:
 		return (long)e->sig;
@@ -194,8 +173,8 @@ long entry_fcntl(int fd, int cmd, long arg)
 			mq_watch(c, &d, MQ_POLLED_IN | MQ_POLLED_OUT);
 		}
 		break;
-	case F_GET_RW_HINT_OF_FILE:
-	case F_SET_RW_HINT_OF_FILE:
+	case F_GET_RW_HINT:
+	case F_SET_RW_HINT:
 		c = process_get(&err);
 		return c ? rw_hint(c, cmd, (void *)arg) : -err;
 	case F_SETLEASE:
@@ -228,7 +207,7 @@ static long on_ioctl(int fd, u32 request, long arg)
 	if (!c)
 		return -err;
 	switch (request) {
-	case IOCTL_FIONREAD:
+	case FIONREAD:
 		if (mq_stat(c, &d, &st))
 			return -EBADF;
 		/* The kernel cuts it as well. */
@@ -236,7 +215,7 @@ static long on_ioctl(int fd, u32 request, long arg)
 		return guard_write(c, (void *)arg, &left, sizeof(left))
 			       ? -EFAULT
 			       : 0;
-	case IOCTL_FIONCLEX:
+	case FIONCLEX:
 		return entry_fcntl(fd, F_SETFD, 0);
 	default:
 		return FD_PASS;
@@ -313,7 +292,7 @@ static long on_fd(long nr, int fd, long b, long c, long d, long e)
 		return on_ioctl(fd, (u32)b, c);
 	case __NR_fstat:
 		return after_stat(sys_call(nr, fd, b), fd, (void *)b);
-	case NR_STATX:
+	case __NR_statx:
 		if (is_itself((char *)b, (int)c))
 			return after_statx(
 				sys_call(nr, fd, b, c, d, e), fd, (void *)e);
@@ -341,17 +320,15 @@ long mqcall(long nr, long a, long b, long c, long d, long e, long f)
 		if (in_first || fd_is_mq((int)b))
 			return on_sendfile((int)a, (int)b, (void *)c, d);
 		return FD_PASS;
-	case NR_COPY_FILE_RANGE:
+	case __NR_copy_file_range:
 		if (in_first || fd_is_mq((int)c))
 			return on_copy_range((int)a, (void *)b, (int)c,
 				(void *)d, (unsigned)f);
 		return FD_PASS;
 	case __NR_readlink:
-		return mqpath_readlink(
-			(char *)a, (char *)b, c, sys_call(nr, a, b, c));
+		return mqpath_readlink((char *)a, (char *)b, (size_t)c);
 	case __NR_readlinkat:
-		return mqpath_readlink(
-			(char *)b, (char *)c, d, sys_call(nr, a, b, c, d));
+		return mqpath_readlink((char *)b, (char *)c, (size_t)d);
 	default:
 		return in_first ? on_fd(nr, (int)a, b, c, d, e) : FD_PASS;
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * See mqdir.h.
+ * The paths of the queues' directory; see mqdir.h.
  *
  * The kernel is asked first and its answer, which is that of the real directory
  * (mostly ENOENT), is replaced: so no pointer is looked at that it has not
@@ -23,13 +23,13 @@
 #undef _FILE_OFFSET_BITS
 #include <errno.h>
 #include <unistd.h>
+#include "base/str.h"
+#include "entry/file/libchead.h"
 #include "entry/file/mqdir.h"
 #include "entry/file/mqfile.h"
 #include "object/perm.h"
 #include "registry/guard.h"
 
-#define F_PATH 010000000
-#define F_TMPFILE 020000000
 #define DIR_MODE (S_IFDIR | 01777)
 #define DIR_INO 1
 
@@ -44,11 +44,8 @@ static enum { NOT_KNOWN, IS_ANOTHER, IS_ROOT } cwd;
 /* "/dev/mqueue", "/dev/mqueue/": what is behind it, or NULL. */
 static const char *behind(const char *path)
 {
-	const char *dir = MQDIR;
-
-	while (*dir && *path == *dir)
-		path++, dir++;
-	return *dir || (*path && *path != '/') ? NULL : path;
+	path = str_after(path, MQDIR);
+	return path && (!*path || *path == '/') ? path : NULL;
 }
 
 static const char *skip(const char *path, char what)
@@ -195,14 +192,14 @@ static long open_root(int flags)
 	struct caller *c;
 	long fd;
 
-	if ((flags & (O_CREAT | F_TMPFILE)) == O_CREAT ||
-		((flags & O_ACCMODE) && !(flags & F_PATH)))
+	if ((flags & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))) == O_CREAT ||
+		((flags & O_ACCMODE) && !(flags & O_PATH)))
 		return flags & O_EXCL && flags & O_CREAT ? -EEXIST : -EISDIR;
 	c = process_get(&err);
 	if (!c)
 		return -err;
 	flags = O_RDONLY | O_DIRECTORY |
-		(flags & (O_CLOEXEC | O_NONBLOCK | F_PATH));
+		(flags & (O_CLOEXEC | O_NONBLOCK | O_PATH));
 	fd = sys_call(__NR_open, MQDIR, flags);
 	if (fd == -ENOENT)
 		fd = sys_call(__NR_open, "/", flags);

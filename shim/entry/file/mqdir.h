@@ -27,8 +27,16 @@ struct mqdir_at {
 /* A descriptor of the directory is open here, or it is the current one. */
 extern int mqdir_relative __attribute__((visibility("hidden")));
 
+/* 1 with *ret if path, relative to the descriptor dir, is one of these and the
+ * facility is served; it can be read. */
 int mqdir_find_slow(int dir, const char *path, struct mqdir_at *ret);
-/* The same for a path on which the kernel has answered ret by its own
+/* 1 if an absolute path may be one of these. */
+static inline int mqdir_prefix(const char *path)
+{
+	return path[1] == 'd' && path[2] == 'e' && path[3] == 'v' &&
+	       path[4] == '/' && path[5] == 'm' && path[6] == 'q';
+}
+/* find_slow for a path on which the kernel has answered ret by its own
  * convention: 1 with *ret if it is one of these. For others some compares. */
 static inline int mqdir_is(
 	int dir, const char *path, long answer, struct mqdir_at *ret)
@@ -36,9 +44,7 @@ static inline int mqdir_is(
 	if (unlikely(answer == -EFAULT || answer == -EINVAL || !path))
 		return 0;
 	if (likely(path[0] == '/'))
-		return unlikely(path[1] == 'd' && path[2] == 'e' &&
-				path[3] == 'v' && path[4] == '/' &&
-				path[5] == 'm' && path[6] == 'q') &&
+		return unlikely(mqdir_prefix(path)) &&
 		       mqdir_find_slow(dir, path, ret);
 	return unlikely(mqdir_relative || answer == -ENOENT) &&
 	       mqdir_find_slow(dir, path, ret);
@@ -47,6 +53,8 @@ static inline int mqdir_is(
  * be bad, which is the kernel's to say. */
 int mqdir_is_before(int dir, const char *path, struct mqdir_at *ret);
 
+/* The call of that name on what `at` says: a result or -errno, as the kernel's
+ * for its own directory. */
 long mqdir_open(const struct mqdir_at *at, int flags, u32 mode);
 long mqdir_access(const struct mqdir_at *at, int mode);
 long mqdir_unlink(const struct mqdir_at *at, int flags);

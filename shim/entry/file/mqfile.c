@@ -16,14 +16,10 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include "entry/file/libchead.h"
 #include "entry/file/mqfile.h"
 #include "render/render.h"
 #include "registry/guard.h"
-
-#ifndef F_SETSIG
-#define F_SETSIG 10
-#define F_GETSIG 11
-#endif
 
 struct caller *mqfile_desc(int fd, struct mq_desc *ret, int *ret_errno)
 {
@@ -140,6 +136,24 @@ long mqfile_read(int fd, void *buf, size_t len)
 	if (ret > 0)
 		set_offset(&d, pos + ret);
 	return ret;
+}
+
+long mqfile_snapshot(int fd)
+{
+	char line[MQ_STATUS_SIZE];
+	long n = mqfile_pread(fd, line, sizeof(line), 0), to;
+
+	entry_close(fd);
+	if (n < 0)
+		return n;
+	to = sys_call(__NR_memfd_create, "mqueue", MFD_CLOEXEC);
+	if (to < 0)
+		return to;
+	n = sys_call(__NR_pwrite64, to, line, n, 0);
+	if (n >= 0)
+		return to;
+	sys_call(__NR_close, to);
+	return n;
 }
 
 long mqfile_pread(int fd, void *buf, size_t len, s64 off)

@@ -12,6 +12,8 @@
 /* The queue of such a descriptor, and who calls; NULL with *ret_errno. */
 struct caller *mqfile_desc(int fd, struct mq_desc *ret, int *ret_errno);
 
+/* read(2) and its kin of a queue's descriptor: bytes of the status line (§9.2),
+ * or -errno. */
 long mqfile_read(int fd, void *buf, size_t len);
 long mqfile_pread(int fd, void *buf, size_t len, s64 off);
 /* Whatever writes: -EINVAL, or -EBADF. */
@@ -20,6 +22,9 @@ long mqfile_write(int fd);
  * Nothing of it stays. */
 long mqfile_written(int fd);
 long mqfile_lseek(int fd, s64 off, int whence);
+/* The status line in a file of its own, in place of fd, which is closed: a
+ * descriptor, close-on-exec, at its begin. */
+long mqfile_snapshot(int fd);
 long mqfile_readv(int fd, const void *iov, int n);
 long mqfile_truncate(int fd, s64 size);
 /* O_LARGEFILE if F_GETFL shows it. */

@@ -1,64 +1,79 @@
 // SPDX-License-Identifier: MIT
 /*
- * See mqpath.h.
+ * Opening a queue by the path of a descriptor; see mqpath.h.
  */
 #undef _FILE_OFFSET_BITS
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/types.h>
+#include "base/str.h"
+#include "entry/file/libchead.h"
 #include "entry/file/mqfile.h"
 #include "entry/file/mqpath.h"
 #include "registry/guard.h"
 
-static int prefix(const char **at, const char *with)
-{
-	const char *s = *at;
-
-	for (; *with; with++, s++)
-		if (*s != *with)
-			return 0;
-	*at = s;
-	return 1;
-}
-
-static u32 digits(const char **at)
-{
-	u32 n = 0;
-
-	if (**at < '0' || **at > '9')
-		return ~0u;
-	for (; **at >= '0' && **at <= '9'; ++*at)
-		n = n * 10 + (u32)(**at - '0');
-	return n;
-}
-
 /* The own descriptor of a queue that the path names, or -1. */
 static int fd_of_path(const char *path)
 {
-	u32 pid = sys_getpid(), fd;
-	const char *proc = path;
+	const char *at = str_after(path, "/proc/");
+	int fd;
 
-	if (prefix(&proc, "/proc/") && digits(&proc) == pid &&
-		prefix(&proc, "/fd/"))
-		path = proc;
-	else if (!prefix(&path, "/proc/self/fd/") &&
-		 !prefix(&path, "/dev/fd/") &&
-		 !prefix(&path, "/proc/thread-self/fd/"))
+	if (at)
+		at = str_number(&at) == (int)sys_getpid()
+			     ? str_after(at, "/fd/")
+			     : NULL;
+	if (!at)
+		at = str_after(path, "/proc/self/fd/");
+	if (!at)
+		at = str_after(path, "/dev/fd/");
+	if (!at)
+		at = str_after(path, "/proc/thread-self/fd/");
+	if (!at)
 		return -1;
-	fd = digits(&path);
-	return *path || fd == ~0u || !fd_is_mq((int)fd) ? -1 : (int)fd;
+	fd = str_number(&at);
+	return *at || fd < 0 || !fd_is_mq(fd) ? -1 : fd;
+}
+
+/* /dev/stdin and its like are links to such paths, and are followed here. */
+static int fd_behind_path(const char *path)
+{
+	static const char names[3][12] = {
+		"/dev/stdin", "/dev/stdout", "/dev/stderr"};
+	int i;
+
+	for (i = 0; i < 3; i++)
+		if (str_equal(path, names[i]))
+			return fd_is_mq(i) ? i : -1;
+	return fd_of_path(path);
 }
 
 int mqpath_names_queue(const char *path)
 {
-	return fd_of_path(path) >= 0;
+	return fd_behind_path(path) >= 0;
+}
+
+void mqpath_stat(const char *path, struct stat *to)
+{
+	int fd = S_ISFIFO(to->st_mode) ? fd_behind_path(path) : -1;
+
+	if (fd >= 0)
+		mqfile_stat(fd, to);
+}
+
+void mqpath_statx(const char *path, struct statx *to)
+{
+	int fd = S_ISFIFO(to->stx_mode) ? fd_behind_path(path) : -1;
+
+	if (fd >= 0)
+		mqfile_statx(fd, to);
 }
 
 long mqpath_open(const char *path, int flags)
 {
 	struct mq_desc d, new;
 	int err = 0;
-	struct caller *c = mqfile_desc(fd_of_path(path), &d, &err);
+	struct caller *c = mqfile_desc(fd_behind_path(path), &d, &err);
 	long ret;
 
 	if (!c)
@@ -87,9 +102,27 @@ int mqpath_opened_as(const char *path, int flags, int fd, int before)
 	return (int)process_return(ret);
 }
 
-long mqpath_readlink(const char *path, char *buf, size_t len, long ret)
+/* The queue that a path which may be unreadable leads to, or -1. */
+static int fd_of_given(const char *path)
 {
-	int fd = ret > 0 && mqpath_maybe(path) ? fd_of_path(path) : -1;
+	int err = 0;
+	struct caller *c = process_get(&err);
+	char copy[40]; /* the longest that leads to one has 32 bytes */
+	u32 i;
+
+	for (i = 0; c && i < sizeof(copy); i++) {
+		if (guard_read(c, copy + i, path + i, 1) ||
+			(i == 1 && !mqpath_maybe(copy)))
+			return -1;
+		if (!copy[i])
+			return fd_of_path(copy);
+	}
+	return -1;
+}
+
+long mqpath_readlink(const char *path, char *buf, size_t len)
+{
+	int fd = fd_used && (int)len > 0 ? fd_of_given(path) : -1;
 	char name[300];
 	struct mq_desc d;
 	struct caller *c;
@@ -97,7 +130,7 @@ long mqpath_readlink(const char *path, char *buf, size_t len, long ret)
 	size_t n;
 
 	if (likely(fd < 0))
-		return ret;
+		return FD_PASS;
 	c = mqfile_desc(fd, &d, &err);
 	if (!c)
 		return -err;
@@ -107,30 +140,18 @@ long mqpath_readlink(const char *path, char *buf, size_t len, long ret)
 
 /* ---- the names ---- */
 
-/* libc's own answer was ret; errno was before. */
-static ssize_t link_answer(
-	const char *path, char *buf, size_t len, ssize_t ret, int before)
-{
-	long is = mqpath_readlink(path, buf, len, ret);
-
-	if (likely(is == ret))
-		return ret;
-	*__errno_location() = before;
-	return process_return(is);
-}
-
 EXPORT ssize_t readlinkat(int dir, const char *path, char *buf, size_t len)
 {
 	static void *next;
 	ssize_t (*real)(int, const char *, char *, size_t) = (ssize_t(*)(int,
 		const char *, char *, size_t))process_next(&next, "readlinkat");
-	int before = *__errno_location();
+	long ret = mqpath_readlink(path, buf, len);
 
-	return link_answer(path, buf, len,
-		real ? real(dir, path, buf, len)
-		     : process_return(
-			       sys_call(__NR_readlinkat, dir, path, buf, len)),
-		before);
+	if (unlikely(ret != FD_PASS))
+		return process_return(ret);
+	return real ? real(dir, path, buf, len)
+		    : process_return(
+			      sys_call(__NR_readlinkat, dir, path, buf, len));
 }
 
 EXPORT ssize_t readlink(const char *path, char *buf, size_t len)
@@ -138,12 +159,12 @@ EXPORT ssize_t readlink(const char *path, char *buf, size_t len)
 	static void *next;
 	ssize_t (*real)(const char *, char *, size_t) = (ssize_t(*)(
 		const char *, char *, size_t))process_next(&next, "readlink");
-	int before = *__errno_location();
+	long ret = mqpath_readlink(path, buf, len);
 
-	return link_answer(path, buf, len,
-		real ? real(path, buf, len)
-		     : process_return(sys_call(__NR_readlink, path, buf, len)),
-		before);
+	if (unlikely(ret != FD_PASS))
+		return process_return(ret);
+	return real ? real(path, buf, len)
+		    : process_return(sys_call(__NR_readlink, path, buf, len));
 }
 
 EXPORT ssize_t __readlink_chk(

@@ -17,14 +17,23 @@ int mqpath_opened_as(const char *path, int flags, int fd, int before);
 /* 1 if the path is of that kind; and what the program gets, or -errno. */
 int mqpath_names_queue(const char *path);
 long mqpath_open(const char *path, int flags);
+/* stat(2), and statx(2), which follow links, have answered with *to: what the
+ * program gets. The kernel has read the path. */
+struct stat;
+struct statx;
+void mqpath_stat(const char *path, struct stat *to);
+void mqpath_statx(const char *path, struct statx *to);
 /* 1 if a path may lead to a descriptor; the caller's path can be read. */
 static inline int mqpath_maybe(const char *path)
 {
 	return unlikely(fd_used) && path[0] == '/' &&
 	       (path[1] == 'p' || path[1] == 'd');
 }
-/* readlink(2) of path, which the kernel has answered with ret, and has written
- * to buf, which has space for len: the queue's name is. */
-long mqpath_readlink(const char *path, char *buf, size_t len, long ret);
+/*
+ * readlink(2) of path, which nobody has looked at: what the program gets if it
+ * is of that kind, the bytes of buf behind the name as they were; FD_PASS if it
+ * is not, or len is refused: the kernel has the answer. Lock: none.
+ */
+long mqpath_readlink(const char *path, char *buf, size_t len);
 
 #endif

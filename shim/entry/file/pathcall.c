@@ -11,10 +11,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
+#include "entry/file/libchead.h"
 #include "entry/file/mqdir.h"
 #include "entry/file/mqfile.h"
-
-#define NR_STATX 332
+#include "entry/file/mqpath.h"
 
 /* ---- stat ---- */
 
@@ -26,6 +26,13 @@ static int is_itself(int fd, const char *path, int flags)
 	return unlikely((flags & AT_EMPTY_PATH) &&
 			(mqdir_fd(fd) || fd_is_mq(fd))) &&
 	       (!path || !*path);
+}
+
+/* 1 if it may be /proc/self/fd/N of a queue; NULL as above. */
+static int may_be_by_number(const char *path)
+{
+	__asm__("" : "+r"(path));
+	return path && mqpath_maybe(path);
 }
 
 static const struct mqdir_at root = {.kind = MQDIR_ROOT};
@@ -45,6 +52,8 @@ static int stat_answer(int fd, const char *path, struct stat *to, int flags,
 			   fd, path, ret ? -*__errno_location() : 0, &at))) {
 		*__errno_location() = before;
 		return (int)process_return(mqdir_stat(&at, to));
+	} else if (!ret && may_be_by_number(path)) {
+		mqpath_stat(path, to);
 	}
 	return ret;
 }
@@ -115,7 +124,7 @@ EXPORT int statx(
 
 	ret = real ? real(fd, path, flags, mask, to)
 		   : (int)process_return(
-			     sys_call(NR_STATX, fd, path, flags, mask, to));
+			     sys_call(__NR_statx, fd, path, flags, mask, to));
 	if (!ret && is_itself(fd, path, flags)) {
 		if (mqdir_fd(fd))
 			return (int)process_return(mqdir_statx(&root, to));
@@ -124,6 +133,8 @@ EXPORT int statx(
 			   fd, path, ret ? -*__errno_location() : 0, &at))) {
 		*__errno_location() = before;
 		return (int)process_return(mqdir_statx(&at, to));
+	} else if (!ret && may_be_by_number(path)) {
+		mqpath_statx(path, to);
 	}
 	return ret;
 }

@@ -1,31 +1,23 @@
 // SPDX-License-Identifier: MIT
 /*
- * See proctext.h.
+ * Which file a path names, and its text; see proctext.h.
  */
 #undef _FILE_OFFSET_BITS
 #include <errno.h>
+#include <linux/resource.h>
+#include "base/str.h"
 #include "entry/file/proctext.h"
 #include "render/render.h"
 
 /* Of rows, in memory of its own: stacks may be small. Arbitrary. */
 #define TEXT_STEP 16384
-#define RLIMIT_FSIZE_NR 1
 
 const char *const proc_sysvipc_names[PROC_SYSVIPC] = {"sem", "msg", "shm"};
-
-/* The rest of path behind a prefix, or NULL. */
-static const char *behind(const char *path, const char *prefix)
-{
-	while (*prefix)
-		if (*path++ != *prefix++)
-			return NULL;
-	return path;
-}
 
 int proc_find(const char *path)
 {
 	const struct sysctl_file *f;
-	const char *name = behind(path, "/proc/sysvipc/");
+	const char *name = str_after(path, "/proc/sysvipc/");
 	int i;
 
 	if (name) {
@@ -34,7 +26,7 @@ int proc_find(const char *path)
 				return i;
 		return -1;
 	}
-	name = behind(path, "/proc/sys/");
+	name = str_after(path, "/proc/sys/");
 	f = name ? sysctl_find(name) : NULL;
 	return f ? PROC_SYSVIPC + (int)(f - sysctl_files) : -1;
 }
@@ -61,7 +53,7 @@ static u64 file_size_limit(void)
 {
 	u64 limit[2] = {~0ULL, 0};
 
-	sys_call(__NR_prlimit64, 0, RLIMIT_FSIZE_NR, NULL, limit);
+	sys_call(__NR_prlimit64, 0, RLIMIT_FSIZE, NULL, limit);
 	return limit[0];
 }
 

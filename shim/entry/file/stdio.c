@@ -9,7 +9,8 @@
  * is caught: what it has written is applied when it is flushed or closed
  * (bash's echo writes so, as does tee). An error of the text is that of the
  * fflush or fclose, and the stream has its error flag set, which is what bash
- * looks at. On a queue's number all that it writes is an error.
+ * looks at. On a queue's number all that it writes is an error; freopen of one to
+ * read has its status line instead.
  *
  * In a process that opened no such file, fflush and fclose cost two loads.
  */
@@ -59,6 +60,12 @@ static int mode_flags(const char *mode)
 	return flags;
 }
 
+/* One that libc takes. */
+static int is_mode(const char *mode)
+{
+	return *mode == 'r' || *mode == 'w' || *mode == 'a';
+}
+
 typedef FILE *(*fdopen_fn)(int, const char *);
 
 static FILE *fdopen_next(int fd, const char *mode)
@@ -87,8 +94,7 @@ EXPORT FILE *fdopen(int fd, const char *mode)
 	int access, before = *__errno_location();
 	FILE *f;
 
-	if (likely(!fd_is_served(fd)) ||
-		(*mode != 'r' && *mode != 'w' && *mode != 'a'))
+	if (likely(!fd_is_served(fd)) || !is_mode(mode))
 		return fdopen_next(fd, mode);
 	access = (int)(fd_entry(fd)->info & FD_ACCESS);
 	if (gnu_get_libc_version &&
@@ -280,13 +286,13 @@ static int stream_flush(FILE *f, int (*real)(FILE *))
 	return likely(!procfs_used) ? ret : flushed(f, ret);
 }
 
-#define FFLUSH_LIKE(name)                                          \
-	EXPORT int name(FILE *f)                                   \
-	{                                                          \
-		static void *next;                                 \
-		void *real = process_next(&next, #name);           \
-                                                                   \
-		return stream_flush(f, (int (*)(FILE *))real);     \
+#define FFLUSH_LIKE(name)                                      \
+	EXPORT int name(FILE *f)                               \
+	{                                                      \
+		static void *next;                             \
+		void *real = process_next(&next, #name);       \
+                                                               \
+		return stream_flush(f, (int (*)(FILE *))real); \
 	}
 
 FFLUSH_LIKE(fflush)
@@ -339,12 +345,10 @@ EXPORT int fclose(FILE *f)
 	return likely(!procfs_used) ? real(f) : close_stream(f, real);
 }
 
-/* libc has opened the kernel's file on f: put ours under the same number. */
-static FILE *reopened(int which, const char *mode, FILE *f, int before)
+/* libc has opened f: put ours, a descriptor or -errno, under its number. errno
+ * was `before`. */
+static FILE *put_under(long fd, int flags, FILE *f, int before)
 {
-	int flags = mode_flags(mode);
-	long fd = procfs_open_file(which, flags);
-
 	if (fd >= 0) {
 		entry_dup3(__NR_dup3, (int)fd, fileno(f), flags & O_CLOEXEC);
 		entry_close((int)fd);
@@ -356,13 +360,42 @@ static FILE *reopened(int which, const char *mode, FILE *f, int before)
 	return NULL;
 }
 
+static FILE *reopened(int which, const char *mode, FILE *f, int before)
+{
+	int flags = mode_flags(mode);
+
+	return put_under(procfs_open_file(which, flags), flags, f, before);
+}
+
 typedef FILE *(*freopen_fn)(const char *, const char *, FILE *);
+
+/*
+ * A queue in /dev/mqueue on a stream of libc's, which is to be closed by all
+ * means. What it only reads is the status line of the moment, in a memfd: libc
+ * would wait for the FIFO's bytes. What it writes is refused as it is flushed.
+ */
+static FILE *reopened_queue(const struct mqdir_at *at, const char *mode,
+	FILE *f, freopen_fn real, int before)
+{
+	int flags = mode_flags(mode);
+	char plain[] = {*mode, flags & O_RDWR ? '+' : 0, 0};
+	long fd;
+
+	f = real("/dev/null", plain, f);
+	if (!f)
+		return NULL;
+	fd = mqdir_open(at, flags, 0666);
+	if (fd >= 0 && (flags & O_ACCMODE) == O_RDONLY)
+		fd = mqfile_snapshot((int)fd);
+	return put_under(fd, flags, f, before);
+}
 
 static FILE *freopen_on(void **next, const char *name, const char *path,
 	const char *mode, FILE *f)
 {
 	freopen_fn real = (freopen_fn)process_next(next, name);
 	int before = *__errno_location(), ret, ours = 0, which;
+	struct mqdir_at at;
 	u64 ident;
 
 	if (unlikely(!real)) {
@@ -372,7 +405,13 @@ static FILE *freopen_on(void **next, const char *name, const char *path,
 	/* Without a path it changes the mode of what is open. */
 	if (unlikely(procfs_used) && path)
 		ours = close_begin(f, &ident, &ret);
-	f = real(path, mode, f);
+	if (unlikely(path && mqdir_is_before(AT_FDCWD, path, &at)) &&
+		at.kind == MQDIR_QUEUE && fileno && is_mode(mode)) {
+		f = reopened_queue(&at, mode, f, real, before);
+		path = NULL;
+	} else {
+		f = real(path, mode, f);
+	}
 	if (ours)
 		fd_closed_proc(ident);
 	if (likely(!f || !path || !procfs_maybe(path)) || !fileno)

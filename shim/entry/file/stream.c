@@ -34,6 +34,17 @@ extern const char *gnu_get_libc_version(void) __attribute__((weak));
 /* Of the descriptor in a FILE of musl, on every 64-bit machine since 1.1.0. */
 #define MUSL_NUMBER 120
 
+/* In one of glibc, as its headers tell. */
+#define GLIBC_NUMBER 112
+#define GLIBC_WIDE 160
+#define GLIBC_MODE 192
+#ifdef __GLIBC__
+_Static_assert(__builtin_offsetof(FILE, _fileno) == GLIBC_NUMBER, "_fileno");
+_Static_assert(__builtin_offsetof(FILE, _wide_data) == GLIBC_WIDE, "wide");
+_Static_assert(__builtin_offsetof(FILE, _mode) == GLIBC_MODE, "mode");
+#endif
+#define AT(f, offset) ((void *)((char *)(f) + (offset)))
+
 #define NUMBER(cookie) ((int)(long)(cookie))
 
 /* Something else may have the number by now: dup2 does that. */
@@ -101,17 +112,19 @@ static int stream_close(void *cookie)
  * it unless the stream is one of bytes, on which they fail. */
 static void without_wide(FILE *f)
 {
-	if (gnu_get_libc_version && f->_wide_data == (void *)-1L) {
-		f->_wide_data = NULL;
-		f->_mode = -1;
+	void **wide = AT(f, GLIBC_WIDE);
+	int *mode = AT(f, GLIBC_MODE);
+
+	if (gnu_get_libc_version && *wide == (void *)-1L) {
+		*wide = NULL;
+		*mode = -1;
 	}
 }
 
 /* Where a stream's number is. */
 static int *number_of(FILE *f)
 {
-	return gnu_get_libc_version ? &f->_fileno
-				    : (int *)((char *)f + MUSL_NUMBER);
+	return AT(f, gnu_get_libc_version ? GLIBC_NUMBER : MUSL_NUMBER);
 }
 
 static const char *mode_of(int flags)

@@ -30,6 +30,8 @@ static inline s64 journal_left(const struct caller *c)
 {
 	return c->entries_end - c->entry_next;
 }
+/* The count last: an entry below it is whole. The word itself is stored after
+ * that, so a death in between writes back the value that stands there. */
 static inline void journal_note(struct caller *c, void *p, u64 old, u64 size)
 {
 	struct journal *j = c->journal;

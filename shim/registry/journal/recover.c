@@ -7,6 +7,8 @@
 #include "registry/journal/recover.h"
 #include "registry/journal/journal.h"
 
+/* n_locks is stored behind the entry that it covers (acquired), hence the
+ * acquire: all below it are whole. */
 int recover_listed(const struct journal *j, u64 entry)
 {
 	u32 n = atom_load_acquire(&j->n_locks), i;
@@ -17,6 +19,8 @@ int recover_listed(const struct journal *j, u64 entry)
 	return 0;
 }
 
+/* journal_publish's one store has happened: the value stands at its place. Then
+ * the operation is complete, and only the count was left to be cleared. */
 static int published(const struct caller *c, const struct journal *j)
 {
 	u64 off = j->publish_off;
@@ -25,6 +29,9 @@ static int published(const struct caller *c, const struct journal *j)
 	       *(u64 *)region_at(&c->region, off) == j->publish_val;
 }
 
+/* May be cut off anywhere and done again: the entries are absolute values, and
+ * the count that puts them in force is cleared last. Lock held:
+ * recover_journal. */
 void recover_rollback(struct caller *c, struct journal *j)
 {
 	u32 cap = atom_load_relaxed(&j->cap), n = atom_load_relaxed(&j->n);

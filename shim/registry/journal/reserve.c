@@ -41,6 +41,7 @@ static int replace(struct caller *c, u32 cap)
 	struct journal_ext *x;
 	int err;
 
+	/* spare is 0, and its size counts once it names a block. */
 	atom_store_release(&th->spare_size, journal_ext_size(cap));
 	err = heap_alloc_at(c, journal_ext_size(cap), &th->spare);
 	if (err)
@@ -48,6 +49,8 @@ static int replace(struct caller *c, u32 cap)
 	x = region_span(&c->region, th->spare, journal_ext_size(cap));
 	if (!x)
 		return -ENOMEM;
+	/* Until ext names the array, the commit point, only spare does: who
+	 * dies before leaves a block to be freed, the old journal in force. */
 	atom_store_release(&x->cap, cap);
 	atom_store_release(&x->old_size, old_size);
 	atom_store_release(&x->old.off, j->ext.off);

@@ -26,6 +26,9 @@ struct raised {
 	unsigned char info[128];
 };
 
+/* With all signals blocked (entry/signal.c), so it is delivered when the mask
+ * is restored. A slot only where the kernel's queue is full
+ * (RLIMIT_SIGPENDING). */
 static void raise(struct caller *c, int sig, const void *info)
 {
 	struct deferred_signals *d = &c->deferred;
@@ -88,6 +91,9 @@ void section_async(struct caller *c, int on)
 		caller_set_bias_id(c);
 }
 
+/* The outermost section has ended. Copied and cleared first: each signal may
+ * run a handler here, which makes calls and has sections of its own. The mask
+ * comes last, with all that was deferred queued again: it delivers them. */
 void section_raise(struct caller *c)
 {
 	/* A handler that runs now may defer signals of its own. */

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * See holes.h.
+ * Asking a file for its next extent; see holes.h. A file system that cannot tell
+ * (EINVAL) counts as one without holes.
  */
+#include <linux/fs.h>
 #include "registry/region/holes.h"
 #include "base/sys.h"
 
-#define SEEK_DATA 3
-#define SEEK_HOLE 4
-
+/* off itself where the file system cannot tell (an error but ENXIO): all of it
+ * counts as there. */
 u64 holes_next(struct holes *h, u64 off)
 {
 	long data, end;
@@ -25,6 +26,8 @@ u64 holes_next(struct holes *h, u64 off)
 	return (u64)data;
 }
 
+/* The extent is asked for anew: of the heap, pages may have been given back
+ * since it was remembered. */
 int holes_have(struct holes *h, u64 off, u64 size)
 {
 	h->from = h->to = 0;

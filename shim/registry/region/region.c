@@ -12,8 +12,13 @@
  * A program's first call waits for this, so it makes as few system calls as it
  * can.
  */
+#include <linux/fcntl.h>
+#include <linux/fs.h>
 #include <linux/mman.h>
+#include <linux/openat2.h>
+#include <linux/random.h>
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/str.h"
 #include "registry/identity.h"
 #include "registry/region/region.h"
@@ -22,41 +27,13 @@
 #include "base/statfs.h"
 #include "base/sys.h"
 
-#define O_RDWR 02
-#define O_CREAT 0100
-#define O_EXCL 0200
-#define O_NOFOLLOW 0400000
-#define O_CLOEXEC 02000000
-#define O_NOCTTY 0400
-#define O_NONBLOCK 04000
-#define LOCK_EX 2
-#define LOCK_NB 4
-#define SEEK_DATA 3
-#define SEEK_HOLE 4
-#define LOCK_UN 8
 #define PROT_RW (PROT_READ | PROT_WRITE)
-#define MADV_DONTDUMP 16
-#define S_IFMT 0170000
-#define S_IFREG 0100000
-#define S_IFDIR 0040000
-#define NR_OPENAT2 437
-#define RESOLVE_NO_SYMLINKS 4
 /* A file that is replaced while it is opened is looked for so often. */
 #define OPEN_TRIES 100
 /* Making a registry takes less than a millisecond: so often a new file's lock
  * is asked for, with naps, that it is five seconds. Arbitrary. */
 #define LOCK_TRIES 500
 #define LOCK_NAP_NS 10000000
-
-/* What fstat(2) fills in on x86-64. */
-struct sys_stat {
-	u64 dev, ino, nlink;
-	u32 mode, uid, gid, pad0;
-	u64 rdev;
-	s64 size, blksize, blocks;
-	u64 times[6];
-	s64 unused[3];
-};
 
 /* What identifies this boot and this pid namespace. */
 struct place {
@@ -66,6 +43,10 @@ struct place {
 	u64 pid_ns;
 };
 
+/* What never changes once the magic is stored, in one number: a file whose
+ * beginning was overwritten, by another program or in part, is told from one
+ * that an older or newer version made. The limits and tables behind are not in
+ * it. */
 static u64 identity_sum(const struct header *h)
 {
 	const u64 fields[] = {LAYOUT_MAGIC, h->version, h->word_size,
@@ -134,6 +115,8 @@ static u64 pid_namespace(void)
 	return v;
 }
 
+/* The one line that says why a file is not used, "path: text"; and the
+ * error. */
 static int refuse(
 	char *why, size_t cap, const char *path, const char *text, int error)
 {
@@ -165,10 +148,17 @@ static u64 choose_home(void)
 {
 	u64 r = 0;
 
-	sys_call(__NR_getrandom, &r, sizeof(r), 1 /* GRND_NONBLOCK */);
+	sys_call(__NR_getrandom, &r, sizeof(r), GRND_NONBLOCK);
 	return (0x200000000000ULL + ((r & 0x3ffffff) << 18)) & ~0x3fffffULL;
 }
 
+/*
+ * All that is not zero in a new registry. By the holder of the file's lock,
+ * whom nobody else maps yet: they wait for the lock while there is no magic. So
+ * only two stores have an order. The version comes first, since a file of the
+ * right size that has it, and nothing else but zeros, is one whose maker died
+ * (regionfile_unfinished); the magic comes last and is the commit point.
+ */
 static void write_header(struct header *h, u64 file_size,
 	const struct region_options *opt, const struct place *place)
 {
@@ -250,19 +240,22 @@ static int header_check(const struct header *h, u64 size,
 
 /* The file's name, absolute and without links: the program may change its
  * directory, and others where a link leads. */
-static const char *remember_path(
-	const char *path, int canonical, long fd, char *buf)
+static const char *remember_path(const char *path, int canonical, long fd,
+	const struct region_options *opt)
 {
-	static char only[REGION_NAME_CAP];
+	static char only[REGION_NAME_CAP] SYS_FAR_BSS;
 	/* A thread may have descriptors of its own. */
 	static const char *const dirs[] = {
 		"/proc/thread-self/fd/", "/proc/self/fd/"};
 	char link[40];
 	long len = -1;
-	char *name = buf ? buf : only;
+	char *name = opt->name ? opt->name : only;
 	size_t n, i;
 
 	if (canonical && str_len(path) < REGION_NAME_CAP) {
+		/* A copy would be the only thing on its page. */
+		if (opt->is_kept)
+			return path;
 		str_add(name, REGION_NAME_CAP, 0, path);
 		return name;
 	}
@@ -275,7 +268,7 @@ static const char *remember_path(
 	return name;
 }
 
-#define PLANTED                                                            \
+#define PLANTED                                                           \
 	"is in a directory that is not its owner's alone: somebody else " \
 	"may have put it there"
 
@@ -285,7 +278,7 @@ static __attribute__((cold, noinline)) int check_home(
 {
 	char name[REGION_NAME_CAP], dir[REGIONHOME_CAP];
 
-	remember_path(path, 0, fd, name);
+	remember_path(path, 0, fd, &(struct region_options){.name = name});
 	return regionhome_is_owners(name[0] ? name : path, dir)
 		       ? 0
 		       : refuse(why, cap, path, PLANTED, -EACCES);
@@ -293,7 +286,7 @@ static __attribute__((cold, noinline)) int check_home(
 
 char *region_map_read_only(const struct region *region)
 {
-	struct sys_stat st;
+	struct file_stat st;
 	long fd = sys_call(
 		__NR_open, region->path, O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	void *at = NULL;
@@ -327,7 +320,7 @@ static long map_file(long fd)
 		return (long)at;
 	sys_call(__NR_munlock, at, SYS_PAGE);
 	grown = sys_call(
-		__NR_mremap, at, SYS_PAGE, REGION_SIZE, 1 /* MAYMOVE */);
+		__NR_mremap, at, SYS_PAGE, REGION_SIZE, MREMAP_MAYMOVE);
 	if ((unsigned long)grown > -4096UL)
 		sys_call(__NR_munmap, at, SYS_PAGE);
 	else
@@ -344,7 +337,9 @@ _Static_assert(
 	offsetof(struct header, booted) == offsetof(struct glance, booted),
 	"the beginning of struct header");
 
-static struct glance glance_at(long fd, const struct sys_stat *st)
+/* Without the lock: a magic that is read here was stored last, so all before it
+ * stands; one that is not there is looked for again with the lock held. */
+static struct glance glance_at(long fd, const struct file_stat *st)
 {
 	struct glance g = {0};
 
@@ -358,15 +353,16 @@ static struct glance glance_at(long fd, const struct sys_stat *st)
 static long open_or_make(const char *path, int make, int *canonical)
 {
 	int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-	const u64 how[3] = {(u64)flags, 0, RESOLVE_NO_SYMLINKS};
+	const struct open_how how = {
+		.flags = (u64)flags, .resolve = RESOLVE_NO_SYMLINKS};
 	char dir[REGIONHOME_CAP];
-	struct sys_stat st;
+	struct file_stat st;
 	long fd;
 	int i;
 
 	/* Spares asking for the name afterwards. */
 	if (!*canonical && path[0] == '/') {
-		fd = sys_call(NR_OPENAT2, -1, path, how, sizeof(how));
+		fd = sys_call(__NR_openat2, -1, path, &how, sizeof(how));
 		*canonical = fd >= 0;
 		if (fd >= 0)
 			return fd;
@@ -389,14 +385,21 @@ static long open_or_make(const char *path, int make, int *canonical)
 	return fd;
 }
 
+/*
+ * Open what is at path, or make it, and refuse what must not be written to: a
+ * link, another kind of file, another user's that he has not shared, one in a
+ * directory where a third one could have put it. Only what the directory and
+ * fstat(2) say is looked at; the content comes later, for a file that is
+ * nobody's registry may block or change on read.
+ */
 static int open_checked(const char *path, const struct region_options *opt,
-	struct place *place, long *ret_fd, struct sys_stat *ret_st, char *why,
+	struct place *place, long *ret_fd, struct file_stat *ret_st, char *why,
 	size_t cap)
 {
 	long fd = open_or_make(path, !opt->must_exist, &place->canonical), err;
 	u32 uid = sys_call(__NR_geteuid);
 	char dir[REGIONHOME_CAP];
-	struct sys_stat st;
+	struct file_stat st;
 
 	if (fd == -ELOOP)
 		return refuse(why, cap, path,
@@ -415,7 +418,7 @@ static int open_checked(const char *path, const struct region_options *opt,
 		return refuse_for(why, cap, path,
 			"cannot be opened for reading and writing", fd);
 	err = sys_call(__NR_fstat, fd, &st);
-	if (!err && (st.mode & S_IFMT) != S_IFREG)
+	if (!err && (st.mode & FILE_TYPE) != FILE_REGULAR)
 		err = refuse(why, cap, path, "is not a regular file", -EINVAL);
 	else if (!err && !opt->any_owner && st.uid != uid && !(st.mode & 022))
 		err = refuse(why, cap, path,
@@ -440,8 +443,13 @@ static int open_checked(const char *path, const struct region_options *opt,
  * With the file locked if it may be new: initialise it, else check it. *st, and
  * magic, are as found then. REPLACED: it was removed before we had the lock,
  * and its name may be another's.
+ *
+ * In this order, for a file that is refused is never written: what its size and
+ * magic say; whether the file system has the space, since a store to a page
+ * that it cannot give is SIGBUS; the size; the first pages; the mapping; the
+ * header.
  */
-static int map_opened(struct region *region, long fd, struct sys_stat *st,
+static int map_opened(struct region *region, long fd, struct file_stat *st,
 	u64 magic, const char *path, const struct region_options *opt,
 	const struct place *place, char *why, size_t cap)
 {
@@ -493,7 +501,7 @@ static int map_opened(struct region *region, long fd, struct sys_stat *st,
 	region->base = (char *)at;
 	region->file_size = st->size;
 	region->owner = st->uid;
-	region->path = remember_path(path, place->canonical, fd, opt->name);
+	region->path = remember_path(path, place->canonical, fd, opt);
 	region->dev = st->dev;
 	region->ino = st->ino;
 	return 0;
@@ -516,7 +524,14 @@ static long lock_new(long fd)
 	return err;
 }
 
-static int map_new(struct region *region, long fd, struct sys_stat *st,
+/*
+ * The file had no magic: with its lock, so that of several that start at once
+ * one makes the registry and the others find it made. size, links and magic are
+ * read again, for another one may have finished it, or removed it, meanwhile.
+ * Who dies with the lock leaves it free and the file unfinished, for the next
+ * one to do again from the start.
+ */
+static int map_new(struct region *region, long fd, struct file_stat *st,
 	const char *path, const struct region_options *opt,
 	const struct place *place, char *why, size_t cap)
 {
@@ -551,11 +566,17 @@ static int surely_of_this_boot(long fd, const struct glance *g)
 	       !sys_call(__NR_fstatfs, fd, &fs) && fs.type == SYS_TMPFS;
 }
 
+/*
+ * One try: 0, an error, REPLACED or BOOT_ID_NEEDED. Three ways, the frequent
+ * one first: the file has a magic and was made in this boot, so it is only
+ * checked; it may be of an earlier boot, for which boot_id must be read first;
+ * it has no magic.
+ */
 static int map_once(struct region *region, const char *path,
 	const struct region_options *opt, struct place *place, char *why,
 	size_t cap)
 {
-	struct sys_stat st;
+	struct file_stat st;
 	struct glance g;
 	long fd = -1;
 	int err;
@@ -619,6 +640,9 @@ int region_map(struct region *region, const char *path,
 
 /* ---- a copy ---- */
 
+/* In the copy only, where nobody else is: as the kernel leaves the lock of an
+ * owner that died, so that whoever takes it rolls back its journal, which was
+ * copied at about the same moment. */
 static void let_go(struct lock *lock)
 {
 	if (lock->word & SYS_TID_MASK)
@@ -693,14 +717,20 @@ static long copy_extents(long fd, char *to)
 	return 0;
 }
 
+/*
+ * Map a file that is only to be looked at. copy: its extents into private
+ * memory, where the locks that were held become those of exited owners; else
+ * the file itself, read-only. The header that is checked is that of the
+ * mapping, not of a read before: what counts is what will be used.
+ */
 static long look_at(struct region *region, long fd, const char *path, int copy,
-	const struct sys_stat *st, const struct place *place, char *why,
+	const struct file_stat *st, const struct place *place, char *why,
 	size_t cap)
 {
 	char *at;
 	long err;
 
-	if ((st->mode & S_IFMT) != S_IFREG)
+	if ((st->mode & FILE_TYPE) != FILE_REGULAR)
 		return refuse(why, cap, path, "is not a regular file", -EINVAL);
 	if (st->size < (s64)REGION_SIZE && (st->size || !copy))
 		return refuse(why, cap, path, WRONG_SIZE, -EINVAL);
@@ -737,7 +767,7 @@ static long look_at(struct region *region, long fd, const char *path, int copy,
 /* A descriptor for one who only looks, and what tells whether the file is of
  * this machine's here and now; -errno with why. */
 static long open_to_look(const char *path, struct place *place,
-	struct sys_stat *st, char *why, size_t cap)
+	struct file_stat *st, char *why, size_t cap)
 {
 	long fd, err;
 
@@ -767,7 +797,7 @@ int region_look(struct region *region, const char *path, int copy, char *why,
 	size_t cap)
 {
 	struct place place;
-	struct sys_stat st;
+	struct file_stat st;
 	long fd = open_to_look(path, &place, &st, why, cap), err;
 
 	if (fd < 0)
@@ -780,7 +810,7 @@ int region_look(struct region *region, const char *path, int copy, char *why,
 int region_peek(const char *path, struct header *ret, char *why, size_t cap)
 {
 	struct place place;
-	struct sys_stat st;
+	struct file_stat st;
 	long fd = open_to_look(path, &place, &st, why, cap), n;
 
 	if (fd < 0)
@@ -805,7 +835,7 @@ int region_default_path(char *path, size_t cap, char *why, size_t why_cap)
 {
 	u32 uid = sys_call(__NR_geteuid);
 	size_t n = str_add(path, cap, 0, REGIONHOME_PREFIX);
-	struct sys_stat st;
+	struct file_stat st;
 	long err;
 
 	n = str_add_u64(path, cap, n, uid);
@@ -815,14 +845,15 @@ int region_default_path(char *path, size_t cap, char *why, size_t why_cap)
 	else if (!err) {
 		/* A umask that leaves its own user out. */
 		sys_call(__NR_chmod, path, 0700);
-		st = (struct sys_stat){.mode = S_IFDIR, .uid = uid};
+		st = (struct file_stat){.mode = FILE_DIRECTORY, .uid = uid};
 	}
 	if (err)
 		return refuse_for(why, why_cap, path,
 			"cannot be made; name a registry with "
 			"IPCLIFT_REGISTRY",
 			err);
-	if ((st.mode & S_IFMT) != S_IFDIR || st.uid != uid || (st.mode & 022))
+	if ((st.mode & FILE_TYPE) != FILE_DIRECTORY || st.uid != uid ||
+		(st.mode & 022))
 		return refuse(why, why_cap, path,
 			"is not a directory that only you can write; name "
 			"another registry with IPCLIFT_REGISTRY",

@@ -31,6 +31,7 @@ struct region {
 
 struct region_options {
 	int canonical; /* the path is absolute and has no link in it */
+	int is_kept;   /* and lies in static memory */
 	u32 idx_bits;  /* for a new registry: IDX_BITS_* */
 	u32 profile;
 	struct limits limits;
@@ -215,7 +216,8 @@ static inline int region_task_noted(const struct region *r, u32 idx)
 	u32 page = idx % N_TASKS / TASKS_A_PAGE;
 
 	return atom_load_acquire(&region_header(r)->task_pages[page / 64]) >>
-		       page % 64 & 1;
+		       page % 64 &
+	       1;
 }
 
 static inline struct thread *region_thread(const struct region *r, u32 idx)

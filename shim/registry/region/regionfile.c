@@ -4,21 +4,18 @@
  * pages, what its file system must offer, and how one looks that a creator left
  * who died.
  */
+#include <linux/fs.h>
+#include <linux/resource.h>
 #include "registry/region/regionfile.h"
 #include "base/statfs.h"
 #include "base/sys.h"
 #include "registry/layout.h"
 
-#define SEEK_DATA 3
-#define RLIMIT_FSIZE 1
 /* Arbitrary: a window smaller than this is none. */
 #define WINDOW_MIN (4ULL << 30)
 /* A registry in a file system with less space is refused. Arbitrary: a handful
  * of objects and processes. */
 #define LEAST_WIDTH (512u << 10)
-#define FS_IOC_GETFLAGS 0x80086601
-#define FS_IOC_SETFLAGS 0x40086602
-#define FS_NOCOW_FL 0x00800000
 
 /*
  * A page that was filled once, by MADV_POPULATE_WRITE, must be there for good:
@@ -39,6 +36,9 @@ static void no_copy_on_write(long fd)
 	sys_call(__NR_ioctl, fd, FS_IOC_SETFLAGS, &flags);
 }
 
+/* Asked for first, largest window first, a quarter each time: ftruncate beyond
+ * RLIMIT_FSIZE would be SIGXFSZ, which is not ours to raise; EFBIG of a file
+ * system just makes the next one be tried. */
 int regionfile_grow(long fd)
 {
 	u64 limit[2] = {~0ULL, 0}, window;
@@ -92,6 +92,12 @@ static u64 first_page(u64 i)
 	return i & 1 ? SLOTS_OFF(i / 2) : BUCKETS_OFF(i / 2);
 }
 
+/*
+ * Page by page of what the file has: each must be one that
+ * regionfile_first_pages makes, or of the header, and zero. With the version
+ * stored the header's own bytes may be anything as far as write_header came, so
+ * they are left out; without it they must be zeros, too.
+ */
 int regionfile_unfinished(long fd, u64 size)
 {
 	u32 begun[4] = {0}; /* magic, version, word size */
@@ -130,6 +136,9 @@ int regionfile_no_space(long fd)
 	       fs.n_available < LEAST_WIDTH / fs.block_size;
 }
 
+/* fallocate and not a store: a store for which there is no space is SIGBUS. An
+ * error but ENOSPC (a file system without it) is taken for success: then the
+ * pages are made as they are needed. */
 int regionfile_first_pages(long fd)
 {
 	u64 f;

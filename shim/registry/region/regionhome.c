@@ -6,17 +6,14 @@
 #include "base/file.h"
 #include "base/str.h"
 
-#define FILE_TYPE 0170000u
-#define FILE_DIRECTORY 0040000u
-
+/* PREFIX, a uid as the shim itself writes it (no leading zero), a slash and a
+ * name: any other path is just a path. */
 int regionhome_of(const char *path, u32 *ret_uid, const char **ret_rest)
 {
-	const char *at = path, *prefix = REGIONHOME_PREFIX;
+	const char *at = str_after(path, REGIONHOME_PREFIX);
 	u64 uid = 0;
 
-	while (*prefix && *at == *prefix)
-		at++, prefix++;
-	if (*prefix || *at < '0' || *at > '9' || (*at == '0' && at[1] != '/'))
+	if (!at || *at < '0' || *at > '9' || (*at == '0' && at[1] != '/'))
 		return 0;
 	for (; *at >= '0' && *at <= '9'; at++)
 		if ((uid = uid * 10 + (u64)(*at - '0')) > ~0u)

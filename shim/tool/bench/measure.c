@@ -404,15 +404,15 @@ static int measure_call(
 	return failed;
 }
 
-/* All calls and round trips; returns how many. */
-static int calls_list(struct call *ret, int cap)
+/* All calls and round trips, CALLS_MAX at the most; returns how many. */
+static int calls_list(struct call *ret)
 {
 	const struct work *w;
 	int n = 0;
 
-	for (w = call_works; w->name && n < cap; w++)
+	for (w = call_works; w->name && n < CALLS_MAX; w++)
 		ret[n++] = (struct call){{.table = CALLS, .work = w->name}, 0};
-	for (w = trip_works; w->name && n + 1 < cap; w++) {
+	for (w = trip_works; w->name && n + 1 < CALLS_MAX; w++) {
 		const struct row row = {
 			.table = CALLS, .work = w->name, .is = SEVERAL};
 
@@ -427,7 +427,7 @@ int measure_calls(struct results *r, const struct request *q,
 	const struct results *again, int (*wanted)(const struct figure *f))
 {
 	static struct call calls[CALLS_MAX];
-	int n = calls_list(calls, CALLS_MAX), failed = 0, steps = 0, i;
+	int n = calls_list(calls), failed = 0, steps = 0, i;
 
 	for (i = 0; i < n; i++)
 		if (call_wanted(&calls[i], q, again, wanted))

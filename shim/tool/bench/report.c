@@ -236,20 +236,22 @@ static void print_ministat(const struct figure *f)
 	print_difference(&a, &b);
 }
 
-static void print_lock(json_object *row, const char *const *fields, int n)
+/* A line of the lock table; the head, where row is NULL. */
+static void print_lock(json_object *row)
 {
+	static const char *const fields[] = {
+		"max", "total", "count", "avg", "cnt_hold", "cnt_lock"};
 	int k;
 
-	for (k = 0; k < n; k++)
-		printf("%*s ", k < 2 ? 12 : 9, field_of(row, fields[k]));
-	puts(field_of(row, "name"));
+	for (k = 0; k < 6; k++)
+		printf("%*s ", k < 2 ? 12 : 9,
+			row ? field_of(row, fields[k]) : fields[k]);
+	puts(row ? field_of(row, "name") : "name");
 }
 
 /* The lock table of the shim's run, the busiest first. */
 static void print_locks(const struct results *r, const struct figure *f)
 {
-	static const char *const fields[] = {
-		"max", "total", "count", "avg", "cnt_hold", "cnt_lock"};
 	size_t i, k;
 
 	for (i = 0; i < json_object_array_length(r->locks); i++) {
@@ -259,15 +261,12 @@ static void print_locks(const struct results *r, const struct figure *f)
 			atof(field_of(of, "x")) != f->x)
 			continue;
 		rows = json_object_object_get(of, "locks");
-		for (k = 0; k < 6; k++)
-			printf("%*s ", k < 2 ? 12 : 9, fields[k]);
-		puts("name");
+		print_lock(NULL);
 		for (k = 0;
 			json_object_is_type(rows, json_type_array) &&
 			k < json_object_array_length(rows) && k < LOCKS_SHOWN;
 			k++)
-			print_lock(
-				json_object_array_get_idx(rows, k), fields, 6);
+			print_lock(json_object_array_get_idx(rows, k));
 	}
 }
 

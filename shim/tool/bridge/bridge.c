@@ -58,32 +58,37 @@ static void tick(int signo)
 	(void)signo;
 }
 
-void link_says(const struct link *l, const char *fmt, ...)
+static void say(const struct link *l, const char *fmt, va_list args)
 {
 	char text[600];
+
+	vsnprintf(text, sizeof(text), fmt, args);
+	failure("%s: %s", l->name, text);
+}
+
+void link_says(const struct link *l, const char *fmt, ...)
+{
 	va_list args;
 
 	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
+	say(l, fmt, args);
 	va_end(args);
-	failure("%s: %s", l->name, text);
 }
 
 enum outcome link_failed(const struct link *l, const char *fmt, ...)
 {
-	char text[600];
 	va_list args;
 
 	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
+	say(l, fmt, args);
 	va_end(args);
-	failure("%s: %s", l->name, text);
 	return FAILED;
 }
 
 enum outcome link_gone(const struct link *l)
 {
-	link_says(l, "the queue was removed%s", l->wait ? "; it is waited for" : "");
+	link_says(l, "the queue was removed%s",
+		l->wait ? "; it is waited for" : "");
 	return l->wait ? GONE : FAILED;
 }
 
@@ -277,8 +282,7 @@ static int bridge_main(int argc, char **argv)
 	sigaddset(&all, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &all, NULL);
 	if (bridge_of.where) {
-		http = http_start(
-			bridge_of.where, report_metrics, NULL, &err);
+		http = http_start(bridge_of.where, report_metrics, NULL, &err);
 		if (!http)
 			return err;
 	}
@@ -301,7 +305,8 @@ const struct command bridge_command = {
 		"Redis. in: what is\n"
 		"in the stream is sent to the queue. Messages are delivered at "
 		"least once:\n"
-		"neither a bridge that is killed nor a Redis that is loses any; "
+		"neither a bridge that is killed nor a Redis that is loses "
+		"any; "
 		"the doubled\n"
 		"ones can be dropped (--dedup). Runs until SIGINT or SIGTERM.",
 	.more = "FILE of --file has a line \"[OPTIONS] out|in KIND NAME "

@@ -211,8 +211,8 @@ int idset_open(struct idset *s, uint32_t n, const char *file)
 		s->ring = calloc(n, sizeof(*s->ring));
 	} else {
 		/* Open until the end: its lock says that it is in use. */
-		fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
-			0600);
+		fd = open(
+			file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (fd < 0)
 			return bad(file, strerror(errno));
 		err = map_file(s, file, fd);

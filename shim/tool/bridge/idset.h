@@ -14,10 +14,10 @@ struct idset_id {
 };
 
 struct idset {
-	uint32_t n; /* room for so many; 0: it keeps none */
+	uint32_t n;	/* room for so many; 0: it keeps none */
 	uint64_t *next; /* how many were added; in the file, if there is one */
 	struct idset_id *ring; /* n of them */
-	uint32_t *index; /* hash table of places in ring + 1 */
+	uint32_t *index;       /* hash table of places in ring + 1 */
 	uint32_t mask;
 };
 

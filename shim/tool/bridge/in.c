@@ -33,10 +33,10 @@ struct in {
 	 * acknowledged. */
 	const char **ids;
 	unsigned done, cap;
-	unsigned at;	 /* the entry under way */
-	char after[64];	 /* our own pending ones: behind this; "" = new ones */
-	time_t claimed;	 /* when XAUTOCLAIM was asked last */
-	time_t kept;	 /* when the batch was last kept from others */
+	unsigned at;	/* the entry under way */
+	char after[64]; /* our own pending ones: behind this; "" = new ones */
+	time_t claimed; /* when XAUTOCLAIM was asked last */
+	time_t kept;	/* when the batch was last kept from others */
 	char claim_at[64];
 	char batch[16], claim_ms[24];
 	int grouped;  /* the group is there */
@@ -390,7 +390,8 @@ static enum outcome bury(struct in *in, const struct entry *e, const char *why)
 	return o == DONE ? insist(in, "XACK") : o;
 }
 
-static enum outcome reject(struct in *in, const struct entry *e, const char *why)
+static enum outcome reject(
+	struct in *in, const struct entry *e, const char *why)
 {
 	struct counters *n = in->link->counters;
 
@@ -446,8 +447,10 @@ static enum outcome one(
 		link_adds(&n->claimed, 1);
 	if (!e.fields) {
 		/* Pending, and trimmed off the stream: nothing is left. */
-		link_says(in->link, "entry %s is lost: it was trimmed off the "
-				    "stream before it was received", e.id);
+		link_says(in->link,
+			"entry %s is lost: it was trimmed off the "
+			"stream before it was received",
+			e.id);
 		link_adds(&n->rejected, 1);
 		put_done(in, &e);
 		return DONE;

@@ -52,8 +52,7 @@ struct bridge_of bridge_of;
 		{"key", 0, "FILE", &given.key, "TLS: and its key"},           \
 		{"batch", 0, "N", &given.batch,                               \
 			"messages at a time, 1 to 1000 (64)"},                \
-		{"count", 0, "N", &given.count,                               \
-			"end after N messages"},                              \
+		{"count", 0, "N", &given.count, "end after N messages"},      \
 		{"wait", 0, NULL, &given.wait,                                \
 			"wait for a queue that is not there, or removed"},    \
 		{"maxlen", 0, "N", &given.maxlen,                             \
@@ -156,8 +155,7 @@ static int parse_redis(struct redis_url *ret)
 	}
 	if (given.redis)
 		return redis_parse(given.redis, 1, ret);
-	return redis_parse(
-		env && *env ? env : "redis://127.0.0.1", 0, ret);
+	return redis_parse(env && *env ? env : "redis://127.0.0.1", 0, ret);
 }
 
 static int parse_numbers(struct link *l)
@@ -166,8 +164,8 @@ static int parse_numbers(struct link *l)
 	int err = number("batch", given.batch, 1, BATCH_MOST, 64, &batch);
 
 	if (!err)
-		err = number("maxlen", given.maxlen, 1, INT64_MAX, 0,
-			&l->maxlen);
+		err = number(
+			"maxlen", given.maxlen, 1, INT64_MAX, 0, &l->maxlen);
 	if (!err)
 		err = number("count", given.count, 1, INT64_MAX, 0, &l->count);
 	if (!err)
@@ -222,8 +220,7 @@ static int parse_words(struct link *l, int argc, char **argv)
 		return usage_error("'%s' is neither msg nor mq", argv[1]);
 	l->kind = (enum facility)kind;
 	if (kind == FAC_MSG && !strncmp(argv[2], "key:", 4)) {
-		if (parse_number(argv[2] + 4, -0x80000000LL, 0xffffffffu,
-			    &key))
+		if (parse_number(argv[2] + 4, -0x80000000LL, 0xffffffffu, &key))
 			return usage_error("'%s' is no key", argv[2]);
 	} else if (object_word(l->kind, argv[2])) {
 		return EXIT_USAGE;
@@ -259,8 +256,8 @@ static int parse_link(struct link *l, int argc, char **argv)
 	if (err)
 		return err;
 	l->group = copy(given.group ? given.group : "ipclift");
-	l->consumer = given.consumer ? copy(given.consumer)
-				     : default_consumer(l);
+	l->consumer =
+		given.consumer ? copy(given.consumer) : default_consumer(l);
 	l->dedup_file = copy(given.dedup_file);
 	l->dead_letter = copy(given.dead_letter);
 	l->create = given.create;
@@ -275,8 +272,7 @@ unsigned n_links;
 
 static struct link *add_link(void)
 {
-	struct link *more =
-		realloc(links, (n_links + 1) * sizeof(*links));
+	struct link *more = realloc(links, (n_links + 1) * sizeof(*links));
 
 	if (!more) {
 		failure("out of memory");
@@ -331,7 +327,8 @@ static int read_lines(const struct given *common)
 	ssize_t len;
 
 	if (!from)
-		return failure("--file: %s: %s", bridge_of.file, strerror(errno));
+		return failure(
+			"--file: %s: %s", bridge_of.file, strerror(errno));
 	while (!err && (len = getline(&line, &cap, from)) >= 0) {
 		n++;
 		line[strcspn(line, "\r\n")] = 0;
@@ -349,8 +346,7 @@ static int read_lines(const struct given *common)
 	if (err)
 		failure("that was line %u of %s", n, bridge_of.file);
 	else if (!n_links)
-		err = usage_error("--file: %s has no lines",
-			bridge_of.file);
+		err = usage_error("--file: %s has no lines", bridge_of.file);
 	return err;
 }
 

@@ -97,8 +97,7 @@ __attribute__((format(printf, 2, 3))) void link_says(
 
 static inline void link_waits(struct link *l, enum waits_for what)
 {
-	__atomic_store_n(
-		&l->counters->waits, (uint32_t)what, __ATOMIC_RELAXED);
+	__atomic_store_n(&l->counters->waits, (uint32_t)what, __ATOMIC_RELAXED);
 }
 static inline void link_adds(uint64_t *counter, uint64_t n)
 {

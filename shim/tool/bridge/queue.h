@@ -13,7 +13,7 @@ struct carried {
 	char *data; /* its own, of cap bytes: 8 for the queue, then the text */
 	size_t cap;
 	size_t len;
-	int64_t type; /* POSIX: the priority */
+	int64_t type;	/* POSIX: the priority */
 	uint64_t stamp; /* which message of its queue it is */
 };
 

@@ -230,8 +230,7 @@ enum outcome redis_error(struct redis *r, const char *what, const char *error)
 {
 	static const char *const passing[] = {"LOADING", "OOM", "READONLY",
 		"MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "BUSY ", "NOREPLICAS",
-		"MISCONF", "UNBLOCKED", "NOGROUP",
-		"ERR max number of clients"};
+		"MISCONF", "UNBLOCKED", "NOGROUP", "ERR max number of clients"};
 	char text[SENTENCE_MOST];
 	size_t i;
 
@@ -379,8 +378,8 @@ static enum outcome log_in(struct redis *r)
 	if (u->db)
 		words_say(&r->words, db);
 	if (o == DONE)
-		o = redis_ask(r, u->db ? "the database" : "the connection",
-			&reply);
+		o = redis_ask(
+			r, u->db ? "the database" : "the connection", &reply);
 	if (o == DONE)
 		freeReplyObject(reply);
 	return o;
@@ -409,8 +408,8 @@ static void *open_module(void)
 
 static int over_tls(int fd, const struct redis_url *u, char *why, size_t cap)
 {
-	static int (*over)(int fd, const struct redis_url *u, char *why,
-		size_t cap);
+	static int (*over)(
+		int fd, const struct redis_url *u, char *why, size_t cap);
 	void *module = over ? NULL : open_module();
 
 	if (module)
@@ -471,8 +470,8 @@ static enum outcome connect_once(struct redis *r)
 	if (u->path)
 		snprintf(where, sizeof(where), "Redis at %.200s: ", u->path);
 	else
-		snprintf(where, sizeof(where), "Redis at %.200s, port %d: ",
-			u->host, u->port);
+		snprintf(where, sizeof(where),
+			"Redis at %.200s, port %d: ", u->host, u->port);
 	return trouble(r, where, why);
 }
 

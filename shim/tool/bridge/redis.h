@@ -25,9 +25,9 @@ struct redis {
 	struct link *link;
 	redisContext *at; /* NULL: not connected */
 	struct redis_words words;
-	int n_sent;   /* commands whose answers are awaited */
-	int before;   /* it was connected once */
-	int trouble;  /* said, and not over: redis_fine */
+	int n_sent;  /* commands whose answers are awaited */
+	int before;  /* it was connected once */
+	int trouble; /* said, and not over: redis_fine */
 	unsigned pause_ms;
 	/* Silence after which a connection is given up: see redis_fine. The
 	 * longest one before an answer since then. 0: none yet. */

@@ -59,23 +59,20 @@ void report_metrics(void *arg, struct text *t)
 
 	(void)arg;
 	for (k = 0; k < sizeof(told) / sizeof(told[0]); k++) {
-		head(t, told[k].name, told[k].type,
-			told[k].help);
+		head(t, told[k].name, told[k].type, told[k].help);
 		for (i = 0; i < n_links; i++) {
 			l = &links[i];
 			by_link(t, told[k].name, l,
-				*(const uint64_t *)(const void *)((const char *)
-							l->counters +
-						told[k].at));
+				*(const uint64_t *)(const void
+						*)((const char *)l->counters +
+						   told[k].at));
 		}
 	}
-	head(t, "connected", "gauge",
-		"1 while it is connected to Redis.");
+	head(t, "connected", "gauge", "1 while it is connected to Redis.");
 	for (i = 0; i < n_links; i++)
-		by_link(
-			t, "connected", &links[i], links[i].counters->connected);
-	head(t, "blocked", "gauge",
-		"1 while the queue is full.");
+		by_link(t, "connected", &links[i],
+			links[i].counters->connected);
+	head(t, "blocked", "gauge", "1 while the queue is full.");
 	for (i = 0; i < n_links; i++)
 		by_link(t, "blocked", &links[i],
 			links[i].counters->waits == WAITS_SPACE);
@@ -86,7 +83,8 @@ void report_metrics(void *arg, struct text *t)
 static struct counters sum(const char **ret_waits, const struct link **ret_who)
 {
 	static const char *const what[] = {[WAITS_NOT] = "",
-		[WAITS_MESSAGE] = "", [WAITS_REDIS] = "waits for Redis",
+		[WAITS_MESSAGE] = "",
+		[WAITS_REDIS] = "waits for Redis",
 		[WAITS_SPACE] = "the queue is full",
 		[WAITS_QUEUE] = "waits for the queue"};
 	struct counters all = {0};

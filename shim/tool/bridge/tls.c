@@ -61,8 +61,8 @@ static int load(SSL_CTX *ctx, const struct redis_url *u, char *why, size_t cap)
 		      : !SSL_CTX_set_default_verify_paths(ctx))
 		return faults(why, cap, "the signers' certificates");
 	if (u->cert && (!SSL_CTX_use_certificate_chain_file(ctx, u->cert) ||
-			       SSL_CTX_use_PrivateKey_file(ctx, key,
-				       SSL_FILETYPE_PEM) != 1))
+			       SSL_CTX_use_PrivateKey_file(
+				       ctx, key, SSL_FILETYPE_PEM) != 1))
 		return faults(why, cap, "our own certificate");
 	SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
 	SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
@@ -80,8 +80,8 @@ static int names_host(SSL *ssl, const char *host)
 	return SSL_set_tlsext_host_name(ssl, host) && SSL_set1_host(ssl, host);
 }
 
-static int handshake(SSL *ssl, int fd, const struct redis_url *u, char *why,
-	size_t cap)
+static int handshake(
+	SSL *ssl, int fd, const struct redis_url *u, char *why, size_t cap)
 {
 	const struct timeval most = {PATIENCE_S, 0};
 	long verdict;
@@ -111,7 +111,7 @@ static int moved(SSL *ssl, int n)
 	err = SSL_get_error(ssl, n);
 	ERR_clear_error();
 	return err == SSL_ERROR_WANT_READ || err == SSL_ERROR_WANT_WRITE ? 0
-									: -1;
+									 : -1;
 }
 
 static void pump_in(struct pump *p)
@@ -147,8 +147,8 @@ static void pump_out(struct pump *p)
 		f->ended = !n || (n < 0 && errno != EAGAIN && errno != EINTR);
 	}
 	if (f->from < f->to) {
-		n = moved(p->ssl, SSL_write(p->ssl, f->bytes + f->from,
-					  f->to - f->from));
+		n = moved(p->ssl,
+			SSL_write(p->ssl, f->bytes + f->from, f->to - f->from));
 		if (n > 0)
 			f->from += n;
 		f->ended |= n < 0;

@@ -107,8 +107,8 @@ static int parse_where(const char *where, struct sockaddr_storage *ret)
 	return 0;
 }
 
-struct http *http_start(const char *where, metrics_fill *fill, void *arg,
-	int *ret)
+struct http *http_start(
+	const char *where, metrics_fill *fill, void *arg, int *ret)
 {
 	static struct http http;
 	struct sockaddr_storage at;
@@ -147,8 +147,8 @@ void http_stop(struct http *h)
 	MHD_stop_daemon(h->daemon);
 }
 #else
-struct http *http_start(const char *where, metrics_fill *fill, void *arg,
-	int *ret)
+struct http *http_start(
+	const char *where, metrics_fill *fill, void *arg, int *ret)
 {
 	(void)where;
 	(void)fill;

@@ -37,14 +37,16 @@ void metrics_head(
 	text_print(t, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-/* A label's value, as the format wants it. */
-void metrics_label(struct text *t, const char *name, const char *value)
+/* A label's value, as the format wants it: a reader refuses the whole of an
+ * answer in which one is not UTF-8. */
+void metrics_label(struct text *t, const char *name, const char *from)
 {
+	char seen[4096], *value = seen;
+
+	text_visible(from, seen, sizeof(seen));
 	text_print(t, "%s=\"", name);
 	for (; *value; value++) {
-		if (*value == '\n')
-			text_add(t, "\\n", 2);
-		else if (*value == '"' || *value == '\\')
+		if (*value == '"' || *value == '\\')
 			text_print(t, "\\%c", *value);
 		else
 			text_add(t, value, 1);

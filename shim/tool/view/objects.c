@@ -198,13 +198,14 @@ int object_find(struct caller *c, enum facility kind, const char *word,
 
 const char *object_name(const struct object *o)
 {
-	static char names[2][MQ_NAME_MAX + 16];
+	static char names[2][4 * MQ_NAME_MAX + 16];
 	static int turn;
-	char *name = names[turn++ % 2];
+	char *name = names[turn++ % 2], seen[4 * MQ_NAME_MAX + 4];
 
-	if (o->kind == FAC_MQ)
-		snprintf(name, sizeof(names[0]), "mq /%s", o->mq.name);
-	else
+	if (o->kind == FAC_MQ) {
+		text_visible(o->mq.name, seen, sizeof(seen));
+		snprintf(name, sizeof(names[0]), "mq /%s", seen);
+	} else
 		snprintf(name, sizeof(names[0]), "%s %d",
 			facility_names[o->kind], o->id);
 	return name;

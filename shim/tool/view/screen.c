@@ -78,9 +78,9 @@ static attr_t red(void)
 static int draw_deadlocks(const struct top *t, int y)
 {
 	char line[512], text[540];
-	u32 i;
+	u32 i, at = 0;
 
-	for (i = 0; i < 3 && top_deadlock(t, i, line, sizeof(line)); i++) {
+	for (i = 0; i < 3 && top_deadlock(t, &at, line, sizeof(line)); i++) {
 		snprintf(text, sizeof(text), "deadlock: %s", line);
 		line_at(y++, red(), text);
 	}

@@ -258,13 +258,15 @@ void field_uint(json_object *row, const char *field, unsigned long long value)
 
 void field_text(json_object *row, const char *field, const char *fmt, ...)
 {
-	char text[512];
+	char text[512], written[sizeof(text) * 4];
 	va_list args;
 
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	json_object_object_add(row, field, json_object_new_string(text));
+	/* JSON is UTF-8, and escapes controls. */
+	text_characters(text, written, sizeof(written));
+	json_object_object_add(row, field, json_object_new_string(written));
 }
 
 void field_null(json_object *row, const char *field)

@@ -15,7 +15,7 @@
 static int as_json, all;
 
 static const struct option_spec options[] = {
-	{"all", 'a', NULL, &all, "the dead, too, who left nothing behind"},
+	{"all", 'a', NULL, &all, "exited ones, too, that left nothing behind"},
 	{"json", 0, NULL, &as_json, "as a JSON array"},
 	{0},
 };
@@ -25,7 +25,7 @@ static int tasks_main(int argc, char **argv)
 	json_object *rows;
 	struct task_view t;
 	struct caller *c;
-	u32 at = 0;
+	struct task_walk at = {0};
 	int err = no_words(argc, argv);
 
 	c = err ? NULL : registry_look(&err);

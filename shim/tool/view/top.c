@@ -111,21 +111,6 @@ static double age(const struct top *t, s64 since)
 
 /* ---- the sheets ---- */
 
-static int in_circle(const struct glance *g, u32 facility, s32 id, u32 pid)
-{
-	u32 i;
-
-	for (i = 0; g->n_circle && i < g->n_edges; i++) {
-		const struct wait_edge *e = &g->edges[i];
-
-		if (e->in_circle == GLANCE_DEADLOCK &&
-			(pid ? e->pid == pid
-			     : e->facility == facility && e->id == id))
-			return 1;
-	}
-	return 0;
-}
-
 static void owner_word(u32 uid, char to[SHEET_CELL])
 {
 	json_object *row = json_object_new_object();
@@ -155,6 +140,7 @@ static void object_rates(
 static void add_object(struct top *t, const struct glance_object *o)
 {
 	struct sheet_row *r = sheet_add(&t->sheets[TOP_OBJECTS]);
+	const struct glance_edges *edges;
 
 	set_word(r->word[O_KIND], "%s", facility_names[o->facility]);
 	if (o->facility == FAC_MQ) {
@@ -181,13 +167,15 @@ static void add_object(struct top *t, const struct glance_object *o)
 		r->number[O_OLDEST] = age(t, o->oldest);
 	if (o->used)
 		r->number[O_USED] = age(t, o->used);
-	r->red = (char)in_circle(&t->now, o->facility, o->id, 0);
+	edges = glance_edges_of_object(&t->now, o->facility, o->id);
+	r->red = edges && edges->deadlock;
 }
 
 static void add_task(struct top *t, const struct glance_task *p)
 {
 	struct sheet_row *r = sheet_add(&t->sheets[TOP_PROCESSES]);
-	u32 i;
+	const struct glance_edges *edges =
+		glance_edges_of_process(&t->now, p->pid);
 
 	r->number[P_PID] = p->pid;
 	set_word(r->word[P_COMMAND], "%s", process_name(p->pid));
@@ -197,11 +185,9 @@ static void add_task(struct top *t, const struct glance_task *p)
 		r->number[P_OLDEST] = age(t, p->oldest);
 	r->number[P_HOLDS] = p->n_holds;
 	r->number[P_LEASED] = p->n_leased;
-	for (i = 0; i < t->now.n_edges && p->n_waiting; i++) {
-		const struct wait_edge *e = &t->now.edges[i];
+	if (edges && p->n_waiting) {
+		const struct wait_edge *e = &t->now.edges[edges->first];
 
-		if (e->pid != p->pid)
-			continue;
 		if (e->facility == FAC_SEM)
 			set_word(r->word[P_ON], "sem %d.%u", e->id, e->num);
 		else
@@ -209,10 +195,9 @@ static void add_task(struct top *t, const struct glance_task *p)
 				facility_names[e->facility % N_FAC], e->id);
 		if (e->holder)
 			set_word(r->word[P_HOLDER], "%u", e->holder);
-		break;
 	}
 	set_word(r->word[P_STATE], "%s", p->gone ? "dead" : "alive");
-	r->red = (char)in_circle(&t->now, 0, 0, p->pid);
+	r->red = edges && edges->deadlock;
 }
 
 static void add_lock(struct top *t, const struct lock_view *l, u32 *hint)
@@ -329,14 +314,13 @@ void top_head(const struct top *t, char *buf, size_t cap)
 		snprintf(buf + at, cap - (size_t)at, ", %u on lease", leased);
 }
 
-int top_deadlock(const struct top *t, u32 i, char *buf, size_t cap)
+int top_deadlock(const struct top *t, u32 *at, char *buf, size_t cap)
 {
 	const struct wait_edge *e;
-	u32 k;
 
-	for (k = 0; k < t->now.n_edges; k++) {
-		e = &t->now.edges[k];
-		if (e->in_circle != GLANCE_DEADLOCK || i--)
+	while (*at < t->now.n_edges) {
+		e = &t->now.edges[(*at)++];
+		if (e->in_circle != GLANCE_DEADLOCK)
 			continue;
 		snprintf(buf, cap, "%u waits for %u at semaphore %u of set %d",
 			e->pid, e->holder, e->num, e->id);
@@ -376,11 +360,11 @@ static void print_text(const struct top *t)
 {
 	int v, width = text_width();
 	char line[512];
-	u32 i;
+	u32 at = 0;
 
 	top_head(t, line, sizeof(line));
 	printf("%s\n", line);
-	for (i = 0; top_deadlock(t, i, line, sizeof(line)); i++)
+	while (top_deadlock(t, &at, line, sizeof(line)))
 		printf("%sdeadlock%s: %s\n", colour('r'), colour(0), line);
 	for (v = 0; v < N_TOP_VIEWS; v++)
 		print_sheet(t, (enum top_view)v, width);

@@ -37,9 +37,10 @@ int top_look(struct top *t, struct caller *c);
 void top_arrange(struct top *t);
 /* The column that a view is sorted by. */
 int top_sorted_by(const struct top *t, enum top_view view);
-/* The first line, and the line of the i-th edge on a circle, 0 at their end. */
+/* The first line; and the line of the next edge on a circle, 0 at their end: *at
+ * is 0 at first. */
 void top_head(const struct top *t, char *buf, size_t cap);
-int top_deadlock(const struct top *t, u32 i, char *buf, size_t cap);
+int top_deadlock(const struct top *t, u32 *at, char *buf, size_t cap);
 
 /* The live screen until q, a signal, or the registry's end: an exit status.
  * EXIT_FAILED after a message where there is none. (screen.c) */

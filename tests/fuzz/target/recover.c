@@ -59,8 +59,8 @@ static int remove_one(struct caller *c, const struct object *o, void *arg)
 
 static void use(void *arg)
 {
+	struct task_walk at = {0};
 	struct task_view t;
-	u32 at = 0;
 
 	(void)arg;
 	object_each(&target, 15, use_one, NULL);

@@ -146,20 +146,3 @@ void partners_kill(void)
 	while (n_partners > 0)
 		waitpid(partner_pid[--n_partners], NULL, 0);
 }
-
-double pair_best(int cpu_a, int cpu_b, void (*partner)(void),
-	void (*run)(long n), void (*remove)(void))
-{
-	double ns;
-
-	if (!partner_fork()) {
-		cpu_pin(cpu_b, cpu_b);
-		partner();
-		partner_exit();
-	}
-	cpu_pin(cpu_a, cpu_a);
-	ns = best_of(run);
-	remove();
-	partners_wait();
-	return ns;
-}

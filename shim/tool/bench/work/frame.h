@@ -80,11 +80,4 @@ extern int n_partners;
 /* The process that called partners_begin. */
 extern pid_t owner_pid;
 
-/*
- * ns of one of run()'s turns on cpu_a, beside a partner that does its part on
- * cpu_b until remove() has removed what both work on.
- */
-double pair_best(int cpu_a, int cpu_b, void (*partner)(void),
-	void (*run)(long n), void (*remove)(void));
-
 #endif

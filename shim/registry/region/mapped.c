@@ -2,8 +2,10 @@
 /*
  * Reading /proc/PID/maps; see mapped.h.
  */
-#include "registry/mapped.h"
+#include <linux/fcntl.h>
+#include "registry/region/mapped.h"
 
+/* -1 at the end, and where the process has ended: its maps are empty then. */
 static int next_char(struct mapped *m)
 {
 	long n;
@@ -71,7 +73,7 @@ int mapped_reopen(struct mapped *m, u32 pid)
 	n = str_add_u64(path, sizeof(path), n, pid);
 	str_add(path, sizeof(path), n, "/maps");
 	m->at = m->n = 0;
-	m->fd = (int)sys_call(__NR_open, path, 02000000 /* O_CLOEXEC */, 0);
+	m->fd = (int)sys_call(__NR_open, path, O_CLOEXEC, 0);
 	return m->fd < 0 ? m->fd : 0;
 }
 
@@ -95,6 +97,8 @@ int mapped_open(struct mapped *m, const struct caller *c, u32 pid)
 	return mapped_reopen(m, pid);
 }
 
+/* The file is read in pieces, so a line may be of another moment than the one
+ * before: mappings that come or go meanwhile may be missed. */
 int mapped_next(struct mapped *m, struct mapped_part *ret)
 {
 	u64 dev, ino;
