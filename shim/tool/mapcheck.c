@@ -5,7 +5,11 @@
  * whose maps may be read (one's own, or root).
  *
  * A process attaches and detaches while we look: a fault is what stays so for
- * several looks.
+ * several looks, at all processes together.
+ *
+ * Cost: each living process's maps and records once, and again of those that
+ * seem at fault. Whoever may write the registry may make up as many records of
+ * living processes as it has places, so each process is read once.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -27,69 +31,190 @@
 #define KCMP_VM 1
 /* Walked at most: in a damaged file links may run in a circle. */
 #define RECORDS_MOST (1u << 20)
+/* The kernel's PID_MAX_LIMIT: nobody has a higher number. */
+#define PIDS_MOST (4u << 20)
 
-/* 1 if the process has a record of the segment. Task lock held. */
-static int has_record(struct caller *c, const struct task *t, u64 ident)
+/* What one look at one process says of a segment. */
+#define HAD_RECORD 1u /* before its maps were read */
+#define HAS_RECORD 2u /* and after */
+#define IS_MAPPED 4u
+
+enum fault {
+	FAULT_NONE, /* or it cannot be told */
+	FAULT_UNMAPPED,
+	FAULT_UNCOUNTED,
+};
+static const char *const fault_texts[] = {"",
+	"attached but not mapped, idx, pid",
+	"mapped but not attached, idx, pid"};
+
+struct segment {
+	u64 ident;
+	u64 off, end;
+	u32 idx;
+	u32 at_off; /* which place the segment with the n-th lowest off has */
+	unsigned char marks;
+};
+
+struct suspect {
+	struct task *t;
+	u32 pid;
+	u32 idx;
+	u64 ident;
+	enum fault fault;
+};
+
+struct mapcheck {
+	struct caller *c;
+	struct segment *segs; /* by idx, as they were at the start */
+	size_t n_segs;
+	struct suspect *suspects; /* those of a task one after the other */
+	size_t n_suspects;
+	unsigned char *seen; /* a bit for each pid */
+};
+
+/* ---- segments ---- */
+
+static int read_segments(struct mapcheck *m)
 {
-	struct ref at = t->shm_head;
-	const struct shm_attach *rec;
-	u32 n;
+	struct caller *c = m->c;
+	const struct shm_segment *body;
+	size_t cap = 0;
+	u32 idx;
 
-	for (n = 0; n < RECORDS_MOST; n++, at = rec->task_next) {
-		rec = region_span(&c->region, at, sizeof(*rec));
-		if (!rec)
-			break;
-		if (rec->ident == ident && rec->count && rec->epoch == t->epoch)
-			return 1;
+	for (idx = 0; (idx = ids_next(c, FAC_SHM, idx)) < IDX_MAX; idx++) {
+		struct slot *s = region_slot(&c->region, FAC_SHM, idx);
+		struct segment seg = {.idx = idx};
+
+		seg.ident = atom_load_acquire(&s->ident);
+		body = region_span(&c->region, s->body, sizeof(*body));
+		if (!(seg.ident & IDENT_LIVE) || !body)
+			continue;
+		seg.off = body->off;
+		seg.end = seg.off + body->pages * SYS_PAGE;
+		if (m->n_segs == cap) {
+			struct segment *at;
+
+			cap = cap ? 2 * cap : 64;
+			at = realloc(m->segs, cap * sizeof(*at));
+			if (!at)
+				return -ENOMEM;
+			m->segs = at;
+		}
+		m->segs[m->n_segs++] = seg;
 	}
 	return 0;
 }
 
-/* What of the file a process may use. */
-struct parts {
-	struct mapped_part *at;
-	size_t n, cap;
-};
+static const struct segment *sorted; /* qsort has no argument for it */
 
-static int parts_add(struct parts *p, const struct mapped_part *part)
+static int by_off(const void *a, const void *b)
 {
-	size_t cap = p->cap ? 2 * p->cap : 64;
-	void *at = p->n < p->cap ? p->at : realloc(p->at, cap * sizeof(*part));
+	u64 x = sorted[*(const u32 *)a].off, y = sorted[*(const u32 *)b].off;
 
-	if (!at)
+	return x < y ? -1 : x > y;
+}
+
+static int sort_segments(struct mapcheck *m)
+{
+	u32 *order = malloc((m->n_segs + 1) * sizeof(*order));
+	size_t i;
+
+	if (!order)
 		return -ENOMEM;
-	if (at != p->at || p->n == p->cap)
-		p->cap = cap;
-	p->at = at;
-	p->at[p->n++] = *part;
+	for (i = 0; i < m->n_segs; i++)
+		order[i] = (u32)i;
+	sorted = m->segs;
+	qsort(order, m->n_segs, sizeof(*order), by_off);
+	for (i = 0; i < m->n_segs; i++)
+		m->segs[i].at_off = order[i];
+	free(order);
 	return 0;
 }
 
-/* 0, or -errno: then nothing can be told. */
-static int parts_read(struct caller *c, u32 pid, struct parts *ret)
+static struct segment *segment_of(struct mapcheck *m, u32 idx, u64 ident)
 {
-	struct mapped_part part;
-	struct mapped m;
-	int err = mapped_open(&m, c, pid);
+	size_t lo = 0, hi = m->n_segs, mid;
 
-	ret->n = 0;
-	if (err)
-		return err;
-	while (!err && mapped_next(&m, &part))
-		if (part.prot && part.off >= REGION_SIZE)
-			err = parts_add(ret, &part);
-	mapped_close(&m);
-	return err;
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (m->segs[mid].idx < idx)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < m->n_segs && m->segs[lo].idx == idx &&
+			       m->segs[lo].ident == ident
+		       ? &m->segs[lo]
+		       : NULL;
 }
 
-static int parts_have(const struct parts *p, u64 off, u64 len)
-{
-	size_t i;
+/* ---- one process ---- */
 
-	for (i = 0; i < p->n; i++)
-		if (p->at[i].off < off + len &&
-			p->at[i].off + p->at[i].len > off)
-			return 1;
+static void mark_records(struct mapcheck *m, struct task *t, unsigned mark)
+{
+	const struct shm_attach *rec;
+	struct segment *seg;
+	struct ref at;
+	u32 n;
+
+	lock_acquire(m->c, &t->lock);
+	at = t->shm_head;
+	for (n = 0; t->state == TASK_LIVE && n < RECORDS_MOST; n++) {
+		rec = region_span(&m->c->region, at, sizeof(*rec));
+		if (!rec)
+			break;
+		at = rec->task_next;
+		if (!rec->ident || !rec->count || rec->epoch != t->epoch)
+			continue;
+		seg = segment_of(m, rec->slot_idx, rec->ident);
+		if (seg)
+			seg->marks |= (unsigned char)mark;
+	}
+	lock_release(m->c, &t->lock);
+}
+
+/* The segments that have something in [off, end): those of a file that is whole
+ * do not overlap. */
+static void mark_mapped(struct mapcheck *m, u64 off, u64 end)
+{
+	struct segment *segs = m->segs, *seg;
+	size_t lo = 0, hi = m->n_segs, mid;
+
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (segs[segs[mid].at_off].end <= off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < m->n_segs; lo++) {
+		seg = &segs[segs[lo].at_off];
+		if (seg->off >= end)
+			break;
+		seg->marks |= IS_MAPPED;
+	}
+}
+
+/* Set the marks of all segments for this process. 0, or -errno where its maps
+ * may not be read. */
+static int look(struct mapcheck *m, struct task *t, u32 pid)
+{
+	struct mapped_part part;
+	struct mapped maps;
+	size_t i;
+	int err = mapped_open(&maps, m->c, pid);
+
+	if (err)
+		return err;
+	for (i = 0; i < m->n_segs; i++)
+		m->segs[i].marks = 0;
+	mark_records(m, t, HAD_RECORD);
+	while (mapped_next(&maps, &part))
+		if (part.prot && part.off >= REGION_SIZE)
+			mark_mapped(m, part.off, part.off + part.len);
+	mapped_close(&maps);
+	mark_records(m, t, HAS_RECORD);
 	return 0;
 }
 
@@ -113,65 +238,108 @@ static int is_vfork_child(u32 pid)
 	       !syscall(SYS_kcmp, (pid_t)pid, parent, KCMP_VM, 0, 0);
 }
 
-/* 1: a record without a mapping; 2: the reverse; 0: they agree, or it cannot be
- * told. */
-static int disagree(struct caller *c, struct task *t, struct slot *s,
-	const struct parts *parts)
+/* After look: what is wrong with the segment in this process. */
+static enum fault fault_of(
+	struct mapcheck *m, struct task *t, const struct segment *seg)
 {
-	const struct shm_segment *seg;
-	u64 ident = atom_load_acquire(&s->ident);
-	int record, mapped;
+	const struct slot *s = region_slot(&m->c->region, FAC_SHM, seg->idx);
+	int record = seg->marks == (HAD_RECORD | HAS_RECORD);
 
-	if (!(ident & IDENT_LIVE))
-		return 0;
-	seg = region_span(&c->region, s->body, sizeof(*seg));
-	if (!seg)
-		return 0;
-	lock_acquire(c, &t->lock);
-	record = t->state == TASK_LIVE && has_record(c, t, ident);
-	lock_release(c, &t->lock);
-	mapped = parts_have(parts, seg->off, seg->pages * SYS_PAGE);
-	if (record == mapped || task_gone(c, t) ||
-		atom_load_acquire(&s->ident) != ident)
-		return 0;
+	if (likely(!record && seg->marks != IS_MAPPED))
+		return FAULT_NONE;
+	if (task_gone(m->c, t) || atom_load_acquire(&s->ident) != seg->ident)
+		return FAULT_NONE;
 	if (record)
-		return task_changed_image(c, t) ? 0 : 1;
-	return is_vfork_child(t->pid) ? 0 : 2;
+		return task_changed_image(m->c, t) ? FAULT_NONE
+						   : FAULT_UNMAPPED;
+	return is_vfork_child(t->pid) ? FAULT_NONE : FAULT_UNCOUNTED;
 }
 
-static void check_pair(struct caller *c, struct task *t, u32 idx,
-	struct parts *parts, check_report *report, void *arg)
-{
-	struct slot *s = region_slot(&c->region, FAC_SHM, idx);
-	int how = disagree(c, t, s, parts), i;
+/* ---- all of them ---- */
 
-	for (i = 1; how && i < LOOKS; i++) {
-		usleep(PAUSE_US);
-		if (parts_read(c, t->pid, parts) ||
-			disagree(c, t, s, parts) != how)
-			how = 0;
+/* 1 if this process is not one that was read before. */
+static int is_new(struct mapcheck *m, u32 pid)
+{
+	unsigned char *at = m->seen + pid / 8, bit;
+
+	if (!pid || pid >= PIDS_MOST || pid == m->c->pid)
+		return 0;
+	bit = (unsigned char)(1u << pid % 8);
+	if (*at & bit)
+		return 0;
+	*at |= bit;
+	return 1;
+}
+
+static void first_look(struct mapcheck *m)
+{
+	struct task *t;
+	size_t i;
+	u32 at, pid;
+
+	for (at = 0; (at = task_next(m->c, at)) < N_TASKS; at++) {
+		t = region_task(&m->c->region, at);
+		pid = atom_load_acquire(&t->pid);
+		/* Gone first: the number may be another process's by now. */
+		if (t->state != TASK_LIVE || task_gone(m->c, t) ||
+			!is_new(m, pid) || look(m, t, pid))
+			continue;
+		for (i = 0; i < m->n_segs && m->n_suspects < CHECK_MOST; i++) {
+			struct suspect *s = &m->suspects[m->n_suspects];
+
+			s->fault = fault_of(m, t, &m->segs[i]);
+			s->t = t;
+			s->pid = pid;
+			s->idx = m->segs[i].idx;
+			s->ident = m->segs[i].ident;
+			m->n_suspects += s->fault != FAULT_NONE;
+		}
 	}
-	if (how)
-		report(arg, INV_SHM_MAPPED,
-			how == 1 ? "attached but not mapped, idx, pid"
-				 : "mapped but not attached, idx, pid",
-			idx, t->pid);
+}
+
+/* Keep those suspects of which this look says the same. */
+static void look_again(struct mapcheck *m)
+{
+	const struct task *looked_at = NULL;
+	size_t i, n = 0;
+	int err = 0;
+
+	for (i = 0; i < m->n_suspects; i++) {
+		struct suspect *s = &m->suspects[i];
+		const struct segment *seg = segment_of(m, s->idx, s->ident);
+
+		if (s->t != looked_at)
+			err = look(m, s->t, s->pid);
+		looked_at = s->t;
+		if (!err && seg && fault_of(m, s->t, seg) == s->fault)
+			m->suspects[n++] = *s;
+	}
+	m->n_suspects = n;
 }
 
 void mapcheck(struct caller *c, check_report *report, void *arg)
 {
-	struct parts parts = {0};
-	struct task *t;
-	u32 i, idx;
+	struct mapcheck m = {.c = c};
+	size_t i;
+	int looks;
 
-	for (i = 0; (i = task_next(c, i)) < N_TASKS; i++) {
-		t = region_task(&c->region, i);
-		if (t->state != TASK_LIVE || t->pid == c->pid ||
-			parts_read(c, t->pid, &parts))
-			continue;
-		for (idx = ids_next(c, FAC_SHM, 0); idx < IDX_MAX;
-			idx = ids_next(c, FAC_SHM, idx + 1))
-			check_pair(c, t, idx, &parts, report, arg);
+	m.seen = calloc(PIDS_MOST / 8, 1);
+	m.suspects = calloc(CHECK_MOST + 1, sizeof(*m.suspects));
+	if (!m.seen || !m.suspects || read_segments(&m) || sort_segments(&m)) {
+		fprintf(stderr, "ipclift: no memory to compare attachments "
+				"with what processes have mapped\n");
+		goto out;
 	}
-	free(parts.at);
+	first_look(&m);
+	for (looks = 1; m.n_suspects && looks < LOOKS; looks++) {
+		usleep(PAUSE_US);
+		look_again(&m);
+	}
+	for (i = 0; i < m.n_suspects; i++)
+		report(arg, INV_SHM_MAPPED, fault_texts[m.suspects[i].fault],
+			m.suspects[i].idx, m.suspects[i].pid);
+out:
+	free(m.seen);
+	free(m.suspects);
+	free(m.segs);
 }

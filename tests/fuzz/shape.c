@@ -5,6 +5,7 @@
 #include "shape.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "registry/layout.h"
 
@@ -22,9 +23,10 @@ static void use_each_idx(char *base, struct id_table *t, uint64_t f)
 	t->in_use = IDX_MAX;
 }
 
-/* Of a process that there is wherever this runs. */
+/* Of this process: its maps may be read wherever this runs. */
 static void make_up_living(char *base, struct header *h)
 {
+	uint32_t self = (uint32_t)getpid();
 	struct thread *th;
 	struct task *t;
 	uint32_t i;
@@ -34,7 +36,7 @@ static void make_up_living(char *base, struct header *h)
 		t = (struct task *)(void *)(base + TASKS_OFF) + i;
 		if (t->pid)
 			continue;
-		t->pid = 1;
+		t->pid = self;
 		t->state = TASK_LIVE;
 	}
 	h->thread_high = N_THREADS;
@@ -43,7 +45,7 @@ static void make_up_living(char *base, struct header *h)
 					       (uint64_t)i * THREAD_STRIDE);
 		if (th->tid)
 			continue;
-		th->tid = 1;
+		th->tid = self;
 		th->task = i;
 	}
 }
