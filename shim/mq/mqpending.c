@@ -25,8 +25,9 @@ static int is_stale(struct caller *c, const struct mq_pending *m, u32 state)
 {
 	const struct task *t;
 
+	/* Our own number: an exited thread had it, for we fill none now. */
 	if (state != MQ_PENDING_SENT)
-		return thread_gone(c, state);
+		return state == c->tid || thread_gone(c, state);
 	t = region_task(&c->region, m->task % N_TASKS);
 	return t->pid != m->pid || t->start != m->start || task_gone(c, t);
 }

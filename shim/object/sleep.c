@@ -6,6 +6,7 @@
 #include "object/sleep.h"
 #include "index/ids.h"
 #include "registry/journal/journal.h"
+#include "registry/lock.h"
 #include "registry/task.h"
 
 #define SA_RESTART 0x10000000UL
@@ -225,11 +226,10 @@ static void after_waker_death(struct caller *c, struct sleeper *sl)
 int sleep_pending(const struct caller *c, const struct slot *s, u64 ident)
 {
 	u32 word = atom_load_acquire(&s->lock.word);
-	u32 tid = word & SYS_TID_MASK;
 
 	return (word & SYS_OWNER_DIED) ||
 	       atom_load_acquire(&s->ident) != ident ||
-	       (tid && thread_gone(c, tid));
+	       lock_owner_gone(c, &s->lock, word);
 }
 
 /* One sleep; as wait_sleep. */

@@ -5,6 +5,7 @@
 #include "registry/bias.h"
 #include "registry/barrier.h"
 #include "registry/event.h"
+#include "registry/identity.h"
 #include "registry/task.h"
 
 /* About a microsecond of looking before the revoker sleeps; the bias owner
@@ -38,7 +39,7 @@ static int died_inside(const struct caller *c, const struct thread *th,
 	if (c->detached || seen == BIAS_DIED || !tid || tid == c->tid)
 		return 1;
 	return looks % GONE_LOOKS == 0 &&
-	       (thread_gone(c, tid) ||
+	       (identity_thread_gone(tid, atom_load_acquire(&th->birth)) ||
 		       (task_suspect(t) && task_changed_image(c, t)));
 }
 

@@ -10,6 +10,7 @@
 #include "registry/lock.h"
 #include "base/usdt.h"
 #include "registry/event.h"
+#include "registry/identity.h"
 #include "registry/journal/journal.h"
 #include "registry/journal/recover.h"
 #include "registry/thread.h"
@@ -25,15 +26,40 @@
 
 struct sys_timespec lock_backstop = {0, 50000000};
 
-/* If the kernel is about to do so, it is the same. Who has no record in the
- * registry takes no lock either: a word that names such a one is damaged, or
- * its owner died unseen and its number went to somebody else. */
+static int is_held(const struct caller *c, const struct lock *lock)
+{
+	u32 i;
+
+	for (i = 0; i < c->n_held && c->held[i] != lock; i++)
+		;
+	return i < c->n_held;
+}
+
+/* Who has no record in the registry takes no lock either: a word that names such
+ * a one is damaged, or its owner died unseen and its number went to somebody
+ * else. So is a word with our own number on a lock that we do not hold. The
+ * record in lock.journal is the owner's, unless it has only just won the word:
+ * it saves the look at all of them. */
+int lock_owner_gone(const struct caller *c, const struct lock *lock, u32 word)
+{
+	u32 tid = word & SYS_TID_MASK;
+	const struct thread *th;
+
+	if (!tid)
+		return 0;
+	if (tid == c->tid)
+		return !is_held(c, lock);
+	th = thread_at(c, atom_load_relaxed(&lock->journal), tid);
+	if (th && !identity_thread_gone(tid, atom_load_acquire(&th->birth)))
+		return 0;
+	return thread_gone(c, tid);
+}
+
+/* If the kernel is about to do so, it is the same. */
 static void declare_dead_if_gone(
 	const struct caller *c, struct lock *lock, u32 seen)
 {
-	u32 tid = seen & SYS_TID_MASK;
-
-	if (tid && thread_gone(c, tid))
+	if (lock_owner_gone(c, lock, seen))
 		atom_cas(&lock->word, &seen, SYS_OWNER_DIED | SYS_WAITERS);
 }
 
@@ -51,16 +77,10 @@ int lock_real_time(void)
 static struct thread *owner_record(
 	struct caller *c, const struct lock *lock, u32 tid)
 {
-	u32 i = atom_load_relaxed(&lock->journal);
-	struct thread *th;
+	struct thread *th =
+		thread_at(c, atom_load_relaxed(&lock->journal), tid);
 
-	if (i && i < atom_load_acquire(&caller_header(c)->thread_high) &&
-		i < N_THREADS) {
-		th = region_thread(&c->region, i);
-		if (atom_load_relaxed(&th->tid) == tid)
-			return th;
-	}
-	return thread_of(c, tid);
+	return th ? th : thread_of(c, tid);
 }
 
 /* `boost` is ours by FUTEX_LOCK_PI, or names us: 0, or, if others wait for it,

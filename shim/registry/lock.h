@@ -85,6 +85,10 @@ int lock_acquire(struct caller *c, struct lock *lock);
  * be that of one whose death the kernel did not mark.
  */
 int lock_try(struct caller *c, struct lock *lock);
+/* 1 if the owner that `word`, read from lock.word, names is gone: asked of the
+ * kernel, for the word may be that of one whose death it did not mark. 0 for a
+ * word without an owner. Some system calls. */
+int lock_owner_gone(const struct caller *c, const struct lock *lock, u32 word);
 /* 1 if the calling thread is one of real time; a system call. */
 int lock_real_time(void);
 /* How long a sleeper sleeps before it looks for a dead owner itself; 50 ms. */

@@ -28,12 +28,12 @@ u32 thread_next(const struct region *r, u32 from)
 	return N_THREADS;
 }
 
-struct thread *thread_of(const struct caller *c, u32 tid)
+/* The next record from *i on that is of a thread with this number, or NULL; *i
+ * is behind it then. */
+static struct thread *next_of(const struct caller *c, u32 tid, u32 *i)
 {
-	u32 i = 1;
-
-	for (; (i = thread_next(&c->region, i)) < N_THREADS; i++) {
-		struct thread *th = region_thread(&c->region, i);
+	while ((*i = thread_next(&c->region, *i)) < N_THREADS) {
+		struct thread *th = region_thread(&c->region, (*i)++);
 
 		if (atom_load_acquire(&th->tid) == tid)
 			return th;
@@ -41,15 +41,39 @@ struct thread *thread_of(const struct caller *c, u32 tid)
 	return NULL;
 }
 
+struct thread *thread_of(const struct caller *c, u32 tid)
+{
+	u32 i = 1;
+
+	return next_of(c, tid, &i);
+}
+
+struct thread *thread_at(const struct caller *c, u32 idx, u32 tid)
+{
+	struct thread *th;
+
+	if (!idx || idx >= N_THREADS ||
+		idx >= atom_load_acquire(&caller_header(c)->thread_high))
+		return NULL;
+	th = region_thread(&c->region, idx);
+	return atom_load_acquire(&th->tid) == tid ? th : NULL;
+}
+
+/* A record keeps its thread's number after the thread has ended, until somebody
+ * takes it over. If the number is used again, by one with a record of its own,
+ * two records have it, of which either may stand first: whoever lives has one
+ * with its birth, or with none while it is being made. */
 int thread_gone(const struct caller *c, u32 tid)
 {
 	const struct thread *th;
+	u32 i = 1;
 
 	if (tid == c->tid)
 		return 0;
 	if (sys_call(__NR_kill, tid, 0) == -ESRCH)
 		return 1;
-	th = thread_of(c, tid);
-	/* None: whoever has the number is not of this registry. */
-	return !th || identity_thread_gone(tid, th->birth);
+	while ((th = next_of(c, tid, &i)))
+		if (!identity_thread_gone(tid, atom_load_acquire(&th->birth)))
+			return 0;
+	return 1;
 }

@@ -12,11 +12,17 @@
  * N_THREADS. Fills no holes, whatever header.thread_high says. */
 u32 thread_next(const struct region *r, u32 from);
 
-/* The record of the thread with this number, or NULL; looks at all. */
+/* The first record of a thread with this number, or NULL; looks at all. */
 struct thread *thread_of(const struct caller *c, u32 tid);
 
-/* 1 if the thread that a word of ours names (a lock's owner, a waker) is gone,
- * as far as that can be told. Every such thread has a record. */
+/* The record at idx, which may be any number, if it is of a thread with this
+ * number; else NULL. */
+struct thread *thread_at(const struct caller *c, u32 idx, u32 tid);
+
+/* 1 if the thread that a word of ours names (a waker, a remover) is gone, as far
+ * as that can be told. Every such thread has a record; 1 too if there is none.
+ * Cost: some system calls and a look at all records. Of a lock's owner
+ * lock_owner_gone (lock.h) asks for less. */
 int thread_gone(const struct caller *c, u32 tid);
 
 #endif

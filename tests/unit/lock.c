@@ -7,12 +7,14 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "registry/journal/journal.h"
+#include "registry/thread.h"
 #include "unit.h"
 
 TestSuite(lock, .init = unit_init, .fini = unit_fini, .timeout = 30);
@@ -37,6 +39,8 @@ static pid_t holder(int signo_at_end)
 	cr_assert_eq(pipe(fds), 0);
 	pid = fork();
 	if (pid == 0) {
+		/* A test that fails leaves nobody stopped. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		unit_forked();
 		lock_acquire(&me, lock());
 		journal_set64(&me, word(0), 666);
@@ -94,9 +98,11 @@ Test(lock, sleeper_is_woken_by_the_owners_death)
 	waitpid(killer, NULL, 0);
 }
 
-Test(lock, stopped_owner_is_not_dead)
+/* A child that takes the lock waits for its stopped owner, for four times the
+ * backstop; and has it when the owner is killed. */
+static void waits_for_stopped(pid_t pid)
 {
-	pid_t pid = holder(SIGSTOP), child;
+	pid_t child;
 	int status;
 
 	waitpid(pid, &status, WUNTRACED);
@@ -106,7 +112,6 @@ Test(lock, stopped_owner_is_not_dead)
 		lock_acquire(&me, lock());
 		_exit(0);
 	}
-	/* Four times the backstop. */
 	usleep(200000);
 	cr_assert_eq(waitpid(child, &status, WNOHANG), 0);
 	cr_assert_eq(lock()->word & SYS_TID_MASK, (u32)pid);
@@ -115,6 +120,47 @@ Test(lock, stopped_owner_is_not_dead)
 	waitpid(child, &status, 0);
 	cr_assert(WIFEXITED(status));
 	cr_assert_eq(lock_acquire(&me, lock()), 1);
+	lock_release(&me, lock());
+}
+
+Test(lock, stopped_owner_is_not_dead)
+{
+	waits_for_stopped(holder(SIGSTOP));
+}
+
+/* Its number was that of a thread that was killed, whose record stands before
+ * its own: by that one's birth the owner is somebody else. */
+Test(lock, stopped_owner_is_not_dead_whose_number_was_used_before)
+{
+	struct thread *th;
+	pid_t pid, before = fork();
+
+	if (!before) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		unit_forked();
+		for (;;)
+			pause();
+	}
+	while (!(th = thread_of(&me, (u32)before)) || !th->birth)
+		usleep(1000);
+	pid = holder(SIGSTOP);
+	kill(before, SIGKILL);
+	waitpid(before, NULL, 0);
+	cr_assert(th < thread_of(&me, (u32)pid));
+	th->tid = (u32)pid;
+	waits_for_stopped(pid);
+}
+
+/* Its owner died unseen, and its number is ours now. */
+Test(lock, lock_that_names_us_and_is_not_ours_is_taken)
+{
+	lock()->word = me.tid;
+	cr_assert_eq(lock_acquire(&me, lock()), 1);
+	cr_expect_eq(lock()->word & SYS_TID_MASK, me.tid);
+	lock_release(&me, lock());
+	lock()->word = me.tid;
+	cr_expect_eq(lock_try(&me, lock()), 0);
+	cr_assert_eq(lock_try(&me, lock()), 1);
 	lock_release(&me, lock());
 }
 
