@@ -240,13 +240,14 @@ static const u32 level_start[IDX_LEVELS] = {
 
 /* A page that was never used is a hole, and to read it takes a page of the file
  * system: SIGBUS if that is full. 0 if it cannot be read, or is a hole that we
- * are not to fill. */
+ * are not to fill. p leads into a table: such pages are never given back. */
 static int present(struct check *k, const void *p)
 {
 	u64 page = region_off(&k->region, p) / SYS_PAGE;
+	u64 *seen = &k->present_page[page % CHECK_PAGES];
 	long err;
 
-	if (k->present_page == page)
+	if (*seen == page)
 		return 1;
 	if (!region_has(&k->region, region_at(&k->region, page * SYS_PAGE),
 		    SYS_PAGE))
@@ -255,7 +256,7 @@ static int present(struct check *k, const void *p)
 		SYS_PAGE, MADV_POPULATE_READ);
 	if (err && err != -EINVAL)
 		return 0;
-	k->present_page = page;
+	*seen = page;
 	return 1;
 }
 

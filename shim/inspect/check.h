@@ -123,6 +123,7 @@ int check_live(
 /* ---- for the parts of the check ---- */
 
 #define CHECK_SCRATCH 20480u
+#define CHECK_PAGES 64u /* arbitrary */
 #define CHECK_SUMS 32u
 /* After so many violations the rest of a table is not looked at: it is nonsense
  * throughout, and may be 16,777,216 long. Arbitrary. */
@@ -136,14 +137,14 @@ struct check {
 	u32 n_violations;
 	u64 bump; /* of the heap when the look began */
 	u64 map_len;
-	void *scratch;	  /* CHECK_SCRATCH bytes for one object's check */
-	u64 *map;	  /* a bit for every 64 bytes of the heap below bump */
-	u64 used;	  /* bytes of live blocks seen */
-	u64 n_queued;	  /* waiters that stand in queues */
-	u64 n_bound;	  /* undo records in sets' lists */
-	u64 n_attached;	  /* attachment records in segments' lists */
-	u64 n_taken;	  /* locks that check_live took */
-	u64 present_page; /* seen to be readable last */
+	void *scratch;	/* CHECK_SCRATCH bytes for one object's check */
+	u64 *map;	/* a bit for every 64 bytes of the heap below bump */
+	u64 used;	/* bytes of live blocks seen */
+	u64 n_queued;	/* waiters that stand in queues */
+	u64 n_bound;	/* undo records in sets' lists */
+	u64 n_attached; /* attachment records in segments' lists */
+	u64 n_taken;	/* locks that check_live took */
+	u64 present_page[CHECK_PAGES]; /* of tables, seen to be readable */
 	/* segments */
 	u64 shm_pages, shm_overcommitted, run_bytes;
 	u32 n_dest;

@@ -27,7 +27,8 @@ struct holes {
 u64 holes_next(struct holes *h, u64 off);
 
 /* Are so many bytes there, all of them? Of a size of 0, the place itself. Asks
- * anew, since pages of the heap come and go. */
-int holes_have(struct holes *h, u64 off, u64 size);
+ * anew, since pages of the heap come and go. A system call for each page of what is
+ * small. */
+int holes_have(const struct holes *h, u64 off, u64 size);
 
 #endif
