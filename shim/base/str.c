@@ -95,6 +95,12 @@ const char *str_error(int error)
 		return "No space left on device";
 	case EROFS:
 		return "Read-only file system";
+	case ELOOP:
+		return "Too many levels of symbolic links";
+	case ENODEV:
+		return "No such device";
+	case EDQUOT:
+		return "Disk quota exceeded";
 	case ENAMETOOLONG:
 		return "File name too long";
 	case ENOSYS:

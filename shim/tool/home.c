@@ -21,6 +21,7 @@
 
 #include "base/sys.h"
 #include "registry/identity.h"
+#include "registry/region/holes.h"
 #include "registry/region/region.h"
 #include "registry/region/regionhome.h"
 
@@ -190,19 +191,24 @@ static int task_alive(const struct task *t)
 static unsigned tasks_alive(int fd, u32 *ret, unsigned cap)
 {
 	static struct task chunk[256];
-	const off_t end = TASKS_OFF + (off_t)N_TASKS * sizeof(struct task);
-	off_t at = TASKS_OFF;
+	const u64 end = TASKS_OFF + (u64)N_TASKS * sizeof(struct task);
+	struct holes holes = {.fd = fd};
+	u64 at = TASKS_OFF;
 	unsigned found = 0;
+	struct stat st;
 
-	while (at < end && (at = lseek(fd, at, SEEK_DATA)) >= 0 && at < end) {
+	/* A device has no end, and may block or change when it is read. */
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return 0;
+	while (at < end && (at = holes_next(&holes, at)) < end) {
 		ssize_t n, i;
 
-		at -= (at - (off_t)TASKS_OFF) % (off_t)sizeof(struct task);
-		n = pread(fd, chunk, sizeof(chunk), at);
+		at -= (at - TASKS_OFF) % sizeof(struct task);
+		n = pread(fd, chunk, sizeof(chunk), (off_t)at);
 		if (n <= 0)
 			break;
 		for (i = 0; i < n / (ssize_t)sizeof(struct task); i++) {
-			if (at + i * (off_t)sizeof(struct task) >= end ||
+			if (at + (u64)i * sizeof(struct task) >= end ||
 				!task_alive(&chunk[i]))
 				continue;
 			if (ret)

@@ -294,5 +294,20 @@ mkfifo "$work/pipe"
 for file in "$work/pipe" /dev/zero "$work"; do
     is "restore ${file##*/}" "$(status timeout 5 "$ipclift" restore "$file")" 1
 done
+# As a registry: `gc` first asks who is on it, and a device has no end.
+ln -s "$work/word" "$work/a_link"
+for command in ls "gc --dry-run" gc metrics; do
+    for file in "$work/pipe" /dev/zero; do
+        # shellcheck disable=SC2086 # words are meant
+        is "$command of ${file##*/}" "$(status timeout 5 "$ipclift" $command \
+            --registry "$file"; cat "$work/err")" \
+            "1
+ipclift ${command% *}: $file: is not a regular file"
+    done
+    # shellcheck disable=SC2086 # words are meant
+    is "$command of a link" "$(status "$ipclift" $command \
+        --registry "$work/a_link"; cat "$work/err")" "1
+ipclift ${command% *}: $work/a_link: is a symbolic link; name the file itself"
+done
 unset IPCLIFT_REGISTRY
 exit $bad

@@ -268,6 +268,7 @@ static const char *remember_path(const char *path, int canonical, long fd,
 	return name;
 }
 
+#define LINKED "is a symbolic link; name the file itself"
 #define PLANTED                                                           \
 	"is in a directory that is not its owner's alone: somebody else " \
 	"may have put it there"
@@ -402,8 +403,7 @@ static int open_checked(const char *path, const struct region_options *opt,
 	struct file_stat st;
 
 	if (fd == -ELOOP)
-		return refuse(why, cap, path,
-			"is a symbolic link; name the file itself", -EINVAL);
+		return refuse(why, cap, path, LINKED, -EINVAL);
 	if (fd == -ENOENT)
 		return refuse(why, cap, path,
 			opt->must_exist ? "no such registry"
@@ -779,6 +779,8 @@ static long open_to_look(const char *path, struct place *place,
 	place->pid_ns = pid_namespace();
 	fd = sys_call(__NR_open, path,
 		O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+	if (fd == -ELOOP)
+		return refuse(why, cap, path, LINKED, -EINVAL);
 	if (fd == -ENOENT)
 		return refuse(why, cap, path, "no such registry", (int)fd);
 	if (fd < 0)
