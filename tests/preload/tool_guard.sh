@@ -309,5 +309,10 @@ ipclift ${command% *}: $file: is not a regular file"
         --registry "$work/a_link"; cat "$work/err")" "1
 ipclift ${command% *}: $work/a_link: is a symbolic link; name the file itself"
 done
+# Without /proc nobody knows which boot this is: no reason to have it removed.
+make "$work/seen"
+is "metrics without /proc" "$(IPCLIFT_REGISTRY=$work/seen \
+    unshare --mount bash -c 'mount -t tmpfs tmpfs /proc && "$0" metrics 2>&1' \
+    "$ipclift" | grep -c '^ipclift_up.* 1$')" 1
 unset IPCLIFT_REGISTRY
 exit $bad

@@ -771,11 +771,14 @@ static long open_to_look(const char *path, struct place *place,
 {
 	long fd, err;
 
-	*place = (struct place){.boot_known = 1};
+	*place = (struct place){0};
 	why[0] = 0;
 	if (boot_id(place->boot_id))
 		return refuse_for(why, cap, path,
 			"no free file descriptor to open it", -EMFILE);
+	/* Without /proc it is not told to be of an earlier boot: to look at one
+	 * harms nobody, to remove one that is in use does. */
+	place->boot_known = place->boot_id[0] || place->boot_id[1];
 	place->pid_ns = pid_namespace();
 	fd = sys_call(__NR_open, path,
 		O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
