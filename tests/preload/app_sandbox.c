@@ -275,24 +275,38 @@ static void work_mq(void)
 
 /* ---- stopped ---- */
 
-/* Is it in this state, as /proc has it, within so many looks? */
-static int becomes(pid_t pid, char state, int looks)
+/* As /proc has it, or 0. */
+static char state_of(pid_t pid)
 {
 	char path[64], line[256], *end;
-	int i, fd;
 	ssize_t n;
+	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	for (i = 0; i < looks; i++, usleep(1000)) {
-		fd = open(path, O_RDONLY);
-		n = read(fd, line, sizeof(line) - 1);
-		close(fd);
-		line[n > 0 ? n : 0] = 0;
-		end = strrchr(line, ')');
-		if (end && end[2] == state)
-			return 1;
+	fd = open(path, O_RDONLY);
+	n = read(fd, line, sizeof(line) - 1);
+	close(fd);
+	line[n > 0 ? n : 0] = 0;
+	end = strrchr(line, ')');
+	return end ? end[2] : 0;
+}
+
+/* It comes to one of these states, and is found in it four times in a row: which
+ * one, or 0. However busy the machine is, a process that has been continued and
+ * has not run yet is in neither of those that are asked for then. */
+static char comes_to(pid_t pid, const char *states)
+{
+	char state, last = 0;
+	int i, seen = 0;
+
+	for (i = 0; i < 5000 && seen < 4; i++, usleep(1000)) {
+		state = state_of(pid);
+		seen = !state || !strchr(states, state) ? 0
+		       : state == last			? seen + 1
+							: 1;
+		last = state;
 	}
-	return 0;
+	return seen < 4 ? 0 : last;
 }
 
 static void stopped(void)
@@ -303,12 +317,12 @@ static void stopped(void)
 	if (!pid)
 		_exit(op(set, 0, -1, 0) ? errno : 0);
 	until_asleep(set, 0);
-	becomes(pid, 'S', 5000);
+	comes_to(pid, "S");
 	kill(pid, SIGSTOP);
-	becomes(pid, 'T', 5000);
+	comes_to(pid, "T");
 	kill(pid, SIGCONT);
 	/* It ends with EINTR, or sleeps again; what counts is how it ends. */
-	if (becomes(pid, 'Z', 300) || op(set, 0, 1, 0))
+	if (comes_to(pid, "SZ") != 'S' || op(set, 0, 1, 0))
 		waitpid(pid, &status, 0);
 	else if (waitpid(pid, &status, 0) == pid && !status)
 		status = -1;
