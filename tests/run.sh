@@ -364,7 +364,8 @@ copy_build() {
     local f
     [[ -n $copies && -d $build_dir/tests ]] || return 0
     for f in shim/libipclift.so shim/tool/ipclift shim/tool/ipclift-json.5 \
-        shim/tool/ipclift.schema.json fuse/ipclift-fuse; do
+        shim/tool/ipclift-tls.so shim/tool/ipclift.schema.json \
+        fuse/ipclift-fuse; do
         [[ ! -r $build_dir/$f ]] || install -D "$build_dir/$f" "$out/$f"
     done
     cp -r "$build_dir/tests" "$out"
@@ -771,7 +772,7 @@ if [[ -z ${RUN_SH_INSIDE-} ]]; then
         ((EUID == 0)) || drop=(setpriv "--reuid=$(id -u)" "--regid=$(id -g)"
             --init-groups)
         # shellcheck disable=SC2016 # for the inner shell
-        exec "${inside[@]}" env RUN_SH_INSIDE=1 "PATH=$PATH" "HOME=$HOME" \
+        exec "${inside[@]}" env RUN_SH_INSIDE=1 "PATH=$PATH" ${HOME+"HOME=$HOME"} \
             "FULL=$full" ${CI+"CI=$CI"} sh -c '
             mount -t tmpfs -o mode=1777 tmpfs /dev/shm || exit 2
             [ ! -d /dev/mqueue ] || mount -t mqueue mqueue /dev/mqueue
