@@ -52,6 +52,10 @@ set -u
 cd "$(dirname "$0")/.." || exit 2
 root=$PWD
 export LC_ALL=C
+# Other users read what the tests make.
+umask 022
+# Some children die of a signal on purpose: no file "core" in the tree.
+ulimit -S -c 0
 unset LD_PRELOAD "${!IPCLIFT_@}"
 
 usage() {

@@ -141,7 +141,8 @@ int main(void)
 	cancel_some("POSIX messages", posix_messages);
 	cancel_some("sets", sets);
 	cancel_some("attach", attach);
-	t_eq(pthread_create(&thread, NULL, deferred, NULL), 0);
+	/* Not a word of ours while the thread says its own. */
+	t_quiet(pthread_create(&thread, NULL, deferred, NULL) == 0);
 	t_eq(pthread_join(thread, NULL), 0);
 	/* The others go on: all is free. */
 	t_eq(semctl(set, 0, SETALL, VALS(0, 0, 0, 0)), 0);
