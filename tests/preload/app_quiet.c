@@ -683,6 +683,7 @@ int main(int argc, char **argv)
 
 	alarm(60);
 	signal(SIGCONT, SIG_DFL);
+	signal(SIGUSR1, SIG_DFL); /* who started us may ignore it */
 	for (size_t i = 0; i < sizeof(scenes) / sizeof(scenes[0]); i++)
 		if (argc == 2 && !strcmp(argv[1], scenes[i].name)) {
 			scenes[i].play();
