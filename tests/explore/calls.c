@@ -7,6 +7,7 @@
 #include "mq/mqlease.h"
 #include "msg/msg.h"
 #include "msg/msglease.h"
+#include "object/reap.h"
 #include "registry/thread.h"
 
 /* A message says who sent it, and in which call. */
@@ -36,6 +37,20 @@ static s64 siblings_named(const struct caller *c)
 						     : 0;
 	}
 	return n;
+}
+
+/* As shim/tool/remove.c has it. */
+static s64 collect_dead(struct caller *c)
+{
+	u32 i;
+
+	for (i = 0; i < run.n_actors; i++)
+		if (ctl->actors[i].leader == i)
+			reap_task(c, ctl->actors[i].pid);
+	msg_leases_look(c);
+	mq_leases_look(c);
+	reap_records(c, 0, 0);
+	return 0;
 }
 
 static s64 make(struct caller *c, const struct call *k, s64 *out)
@@ -146,6 +161,8 @@ static s64 make(struct caller *c, const struct call *k, s64 *out)
 	case CALL_SHMAGAIN:
 	case CALL_SHMSEEN:
 		return shm_call_make(c, k, out);
+	case CALL_GC:
+		return collect_dead(c);
 	case CALL_FORK:
 		return run_fork(c, (u32)k->arg[0], (int)k->arg[1]);
 	default:

@@ -62,6 +62,7 @@ static const struct scenario *const all[] = {
 	key_scenarios,
 	lease_scenarios,
 	notify_scenarios,
+	both_scenarios,
 };
 static const struct scenario *scenarios[512];
 static u32 n_scenarios;

@@ -92,6 +92,7 @@ enum call_op {
 	CALL_SHMAGAIN, /* mremap of it: once more, elsewhere */
 	CALL_SHMSEEN,  /* what the process has mapped, by the kernel's word */
 	CALL_FORK,     /* arg: the child's actor; 1 = nobody waits for it */
+	CALL_GC,       /* all that actors left which are gone, as ipclift gc */
 };
 
 /* Of CALL_NOTIFY. */
@@ -190,12 +191,16 @@ struct scenario {
 };
 
 extern const struct scenario sem_scenarios[], msg_scenarios[], mq_scenarios[],
-	shm_scenarios[], key_scenarios[], lease_scenarios[], notify_scenarios[];
+	shm_scenarios[], key_scenarios[], lease_scenarios[], notify_scenarios[],
+	both_scenarios[];
 
 /* mq.c's queue, with n messages of priority 1, names 1 to n; its descriptor. */
 struct mq_desc;
 void mq_queue_make(struct caller *c, u32 n, u32 max);
 struct mq_desc mq_queue(const struct caller *c);
+/* One more, "r", of the calls with object 1. */
+void mq_second_make(struct caller *c, u32 max);
+struct mq_desc mq_second(const struct caller *c);
 /* Its calls are by this descriptor from now on, the one before is closed; NULL:
  * by none. */
 void mq_queue_use(const struct mq_desc *d);
@@ -208,6 +213,9 @@ extern __thread u32 call_depth;
 s64 mq_call_make(struct caller *c, const struct call *k, s64 *out);
 s64 notify_call_make(struct caller *c, const struct call *k);
 s64 shm_call_make(struct caller *c, const struct call *k, s64 *out);
+/* shm.c's segments 0 and 1, known to all; by id. */
+void shm_two_make(struct caller *c);
+s32 shm_id_of(u32 obj);
 extern s32 object_id[8]; /* set by a scenario's setup */
 /* An object that is none of the scenario's: a set of one semaphore, which only
  * handlers' calls of COUNT change: how often these were made, the judge sees.

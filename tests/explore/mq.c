@@ -34,12 +34,22 @@ static u64 queue_slot;
 static int polled, fifo_bytes;
 static short ready;
 static int contents_known;
+static struct mq_desc second = {.fd = -1};
+static u64 second_slot;
 
 static struct mq_desc here(const struct caller *c)
 {
 	struct mq_desc d = queue;
 
 	d.s = region_at(&c->region, queue_slot);
+	return d;
+}
+
+struct mq_desc mq_second(const struct caller *c)
+{
+	struct mq_desc d = second;
+
+	d.s = region_at(&c->region, second_slot);
 	return d;
 }
 
@@ -53,7 +63,7 @@ s64 mq_call_make(struct caller *c, const struct call *k, s64 *out)
 	struct sys_timespec until = {
 		REALTIME_START + (s64)(CLOCK_START / 1000000000) + k->n, 0};
 	const struct sys_timespec *limit = k->n ? &until : NULL;
-	struct mq_desc d = here(c);
+	struct mq_desc d = k->obj ? mq_second(c) : here(c);
 	struct mq_stat st;
 	u32 prio = 0, at = call_depth & 1;
 	s64 ret;
@@ -82,7 +92,7 @@ s64 mq_call_make(struct caller *c, const struct call *k, s64 *out)
 	case CALL_MQBACK:
 		return mq_give_back(c, &d);
 	case CALL_MQUNLINK:
-		return mqueue_unlink(c, "q", 1);
+		return mqueue_unlink(c, k->obj ? "r" : "q", 1);
 	case CALL_MQATTR:
 		ret = mq_stat(c, &d, &st);
 		out[0] = ret ? 0 : st.curmsgs;
@@ -331,6 +341,19 @@ static void make(struct caller *c, u32 n, u32 max, int is_polled)
 void mq_queue_make(struct caller *c, u32 n, u32 max)
 {
 	make(c, n, max, 0);
+}
+
+void mq_second_make(struct caller *c, u32 max)
+{
+	struct mq_limits_attr attr = {max, MESSAGE_MOST};
+
+	if (second.fd >= 0)
+		close(second.fd);
+	if (mqueue_open(c, "r", 1, MQ_O_CREAT | MQ_O_RDWR, 0600, &attr,
+		    &second) < 0)
+		abort();
+	second.access = MQ_O_RDWR;
+	second_slot = region_off(&c->region, second.s);
 }
 
 struct mq_desc mq_queue(const struct caller *c)
