@@ -589,11 +589,13 @@ static int thread_claim(struct caller *c)
 	return err;
 }
 
-/* In no queue: nobody else stores here. */
+/* In no queue: nobody else stores here. As a sleep leaves the word: a fork child
+ * whose handler ended its parent's sleep may yet look at that one's, and the
+ * record may be its own by now (wait.c, handler_came). */
 static void waiter_reset(struct waiter *w)
 {
 	atom_store_release(&w->state, WAIT_IDLE);
-	atom_store_release(&w->word, 0);
+	atom_store_release(&w->word, WAIT_WORD_DONE);
 	atom_store_release(&w->alive, 0);
 }
 

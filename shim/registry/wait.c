@@ -765,6 +765,11 @@ HOT int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 		start = arch_cycles();
 		atom_store_release(&w->slept, (u32)(start >> 12));
 		cs = rseq_cs_begin();
+		/* It may be another's word since the look above. */
+		if (unlikely(!c->interrupt)) {
+			own_rseq_end();
+			continue;
+		}
 		err = futex_sleep(w, until, brief ? NULL : watch, cs);
 		own_rseq_end();
 		if (brief)
@@ -876,6 +881,8 @@ int wait_sleep_restart(struct caller *c, struct waiter *w,
 		if (seen != SYS_WAITERS)
 			continue;
 		atom_store_release(&w->slept, slept_now());
+		if (armed && unlikely(!c->interrupt))
+			continue;
 		err = restart_slice(w, deadline, slice_ns, scope);
 		if (armed && unlikely(!c->interrupt))
 			continue;

@@ -520,7 +520,10 @@ s64 run_fork(struct caller *c, u32 i, int slow)
 	}
 	if (child > 0) {
 		self->calls[call].must = 1;
-		ctl->actors[i].local = mix(self->local, 55);
+		/* It has the memory that there was; and behind it is another
+		 * state than in front of it. */
+		ctl->actors[i].local = mix(mix(self->local, 55), ctl->memory);
+		self->local = mix(self->local, 56);
 		ctl->actors[i].state = ACTOR_READY;
 	}
 	if (fork) {
