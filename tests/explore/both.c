@@ -639,6 +639,18 @@ const struct scenario both_scenarios[] = {
 		.actors = {{LEAVES, NULL, {TAKE_ALL(1), TAKE_ALL(2)}},
 			{.calls = {GC}}, {.calls = {GC}},
 			{ACTOR_IMMORTAL, NULL, {SOP3(1, -2, 0)}}}},
+	/* A third goes on where two died that gave back. */
+	{SCENARIO("sets-three-die", sets), .kills = 3, .preemptions = 1,
+		.actors = {{LEAVES, NULL, {TAKE(1), TAKE(2)}}, {.calls = {GC}},
+			{.calls = {GC}}, {ACTOR_IMMORTAL, NULL, {DEC(2)}}}},
+	{SCENARIO("segments-three-die", segments), .kills = 3, .preemptions = 1,
+		.actors = {{LEAVES, NULL, {AT(0), AT(1), RMSEG(0)}},
+			{.calls = {GC}}, {.calls = {STAT(1)}},
+			{ACTOR_IMMORTAL, NULL, {STAT(0)}}}},
+	{SCENARIO("queues-three-die", queues), .kills = 3, .preemptions = 1,
+		.actors = {{LEAVES, NULL, {LEASE(3), LEASE(4)}},
+			{.calls = {GC}}, {.calls = {LEASE(4)}},
+			{ACTOR_IMMORTAL, NULL, {LEASE(3)}}}},
 	/* B removes one and C gives back; one of them dies. */
 	{SCENARIO("sets-rmid-reaper", sets),
 		.actors = {{LEAVES, NULL, {TAKE(1), TAKE(2)}},

@@ -18,6 +18,7 @@ struct key_model {
 	int first; /* object_id[0] is there */
 };
 static struct key_model shown;
+static u32 most; /* sets at once (semmni); 0 = enough */
 
 static void look(struct caller *c)
 {
@@ -45,6 +46,15 @@ static void init(void *m)
 	k->id[1] = object_id[0] + 1;
 	k->n[1] = 3;
 	k->first = 1;
+}
+
+static int is_full(const struct key_model *s)
+{
+	u32 i, n = 0;
+
+	for (i = 1; i < KEYS; i++)
+		n += s->id[i] != 0;
+	return most && n >= most;
 }
 
 static int apply(void *m, u32 actor, const struct call *k, int known,
@@ -79,6 +89,8 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 	}
 	if (!(flags & CREAT))
 		return !known || result == -ENOENT;
+	if (is_full(s))
+		return !known || result == -ENOSPC;
 	s->id[key] = known ? (s32)result + 1 : -1;
 	s->n[key] = want;
 	return !known || result >= 0;
@@ -115,6 +127,7 @@ static void setup(struct caller *c)
 {
 	struct header *h = caller_header(c);
 
+	most = 0;
 	object_id[0] = sem_get(c, 1, 3, 0600 | CREAT);
 	if (object_id[0] < 0)
 		abort();
@@ -125,9 +138,18 @@ static void setup(struct caller *c)
 /* As it is in use: one slot is tried after the other. */
 static void setup_no_request(struct caller *c)
 {
+	most = 0;
 	object_id[0] = sem_get(c, 1, 3, 0600 | CREAT);
 	if (object_id[0] < 0)
 		abort();
+}
+
+/* No more than that one fits. */
+static void setup_full(struct caller *c)
+{
+	setup_no_request(c);
+	most = 1;
+	caller_header(c)->limits.semmni = 1;
 }
 
 #define GET(key, n, flags)                                   \
@@ -185,6 +207,12 @@ const struct scenario key_scenarios[] = {
 	{SCENARIO("remove-create-find", setup),
 		.actors = {{.calls = {RMID}}, {.calls = {GET(1, 2, CREAT)}},
 			{.calls = {FIND(1, 0)}}}},
+	{SCENARIO("full-remove-create", setup_full),
+		.actors = {{.calls = {RMID}}, {.calls = {GET(2, 1, CREAT)}},
+			{ACTOR_IMMORTAL, NULL, {GET(3, 2, CREAT)}}}},
+	{SCENARIO("full-removed-create", setup_full),
+		.actors = {{.calls = {RMID, GET(2, 1, CREAT)}},
+			{.calls = {RMID, GET(3, 2, CREAT)}}}},
 	/* A's signal handler makes a call, too. */
 	{SCENARIO("handler-create", setup_no_request),
 		.actors = {{0, NULL, {GET(2, 1, CREAT)}, GET(3, 2, CREAT)},

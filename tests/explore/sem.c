@@ -735,6 +735,13 @@ const struct scenario sem_scenarios[] = {
 	{SCENARIO("rmid-biased-recovered", fives),
 		.actors = {{0, biased, {DEC_UNDO}}, {.calls = {RMID}},
 			{ACTOR_IMMORTAL, NULL, {DEC}}}},
+	/* B calls exec, and C is the new program, beside what A left. */
+	{SCENARIO("exec-beside-reaper", ones),
+		.actors = {{ACTOR_FIRST | ACTOR_STEADY, with_undo, {DEC_UNDO}},
+			{ACTOR_EXECS | ACTOR_EXITS, with_undo,
+				{SEMOP1(1, -1, UNDO)}},
+			{ACTOR_NEXT | ACTOR_NEW, NULL, {SEMOP1(1, 1, UNDO)}},
+			{ACTOR_IMMORTAL, NULL, {DEC}}}},
 	/* B removes one of two sets while C gives back what A has in both. */
 	{SCENARIO("rmid-beside-reaper", fives_other), .kills = 1,
 		.actors = {{ACTOR_FIRST | ACTOR_STEADY, with_undo_of_two,
