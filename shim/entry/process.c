@@ -381,6 +381,13 @@ struct shm_process *process_shm(void)
 	return own ? own : &first_world.shm;
 }
 
+struct shm_process *process_each_shm(u32 *at)
+{
+	struct world *w = world_each(&first_world, at);
+
+	return w ? &w->shm : NULL;
+}
+
 int process_active(void)
 {
 	return (first_world.region.base || world_moved) && !process.early;

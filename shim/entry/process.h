@@ -64,6 +64,9 @@ static inline struct caller *process_get(int *ret_errno)
 
 /* The process's attachments in the registry that this thread used last. */
 struct shm_process *process_shm(void);
+/* Those in all registries of the process, one after the other from *at 0 on; NULL
+ * at the end. No lock. */
+struct shm_process *process_each_shm(u32 *at);
 
 /* Make c that of another registry of the process's (world.h), one after the
  * other, from *at 0 on: 1, or 0 if there is none left, as in a process that was

@@ -18,6 +18,9 @@
  *     find in the kernel.
  * The cost without signals is the in_section counter: two additions.
  *
+ * A fault where a segment was detached is told as the kernel would tell it
+ * (name_fault).
+ *
  * sigaction and its kin are interposed so that the application reads back what
  * it set, and new handlers get a trampoline too. There are two: which one
  * stands in the kernel tells whether the application asked for SA_SIGINFO, so
@@ -139,6 +142,18 @@ static __attribute__((noinline)) void adopt_call(
 	}
 }
 
+/* What is not attached of a home mapping is there without access, where the kernel
+ * has nothing. The handler is told what the kernel would have said. */
+static __attribute__((noinline)) void name_fault(siginfo_t *info)
+{
+	const struct shm_process *p;
+	u32 at = 0;
+
+	while ((p = process_each_shm(&at)))
+		if (shm_address_is_free(p, (u64)info->si_addr))
+			info->si_code = SEGV_MAPERR;
+}
+
 static __attribute__((noinline)) void deliver(int sig, siginfo_t *info,
 	void *uc, void (*mine)(int, siginfo_t *, void *))
 {
@@ -163,6 +178,8 @@ static __attribute__((noinline)) void deliver(int sig, siginfo_t *info,
 		}
 		section_end(c);
 	}
+	if (unlikely(sig == SIGSEGV && info->si_code == SEGV_ACCERR))
+		name_fault(info);
 	handler = __atomic_load_n(&app_handler[sig], __ATOMIC_ACQUIRE);
 	if (!handler)
 		return;

@@ -72,10 +72,12 @@ int shm_app_begin(struct caller *c, u64 addr, u64 len)
 {
 	if (caller_enroll(c))
 		return 0;
-	if (shm_order_range(c, addr, len))
+	if (shm_order_range(c, addr, len)) {
 		shm_change_begin(c);
-	else
+	} else {
 		task_lock_own(c);
+		shm_table_begin(c->shm);
+	}
 	c->shm->last_gone = 0;
 	return 1;
 }

@@ -178,6 +178,7 @@ void shm_child_finish(struct caller *c)
 			p->tried[i] = HOME_UNKNOWN;
 	if (p->cap)
 		shm_table_rebuild(p);
+	shm_table_end(p);
 	for (i = 1; i < p->high; i++) {
 		if (p->entries[i].state != SHM_USED || !p->entries[i].frags)
 			continue;

@@ -222,6 +222,7 @@ void shm_change_begin(struct caller *c)
 
 	for (;;) {
 		task_lock_own(c);
+		shm_table_begin(c->shm);
 		__atomic_store_n(&c->shm->changing, 1, __ATOMIC_SEQ_CST);
 		if (likely(!__atomic_load_n(
 			    &c->shm->n_forks, __ATOMIC_SEQ_CST)))
@@ -238,6 +239,7 @@ void shm_change_begin(struct caller *c)
 void shm_change_end(struct caller *c)
 {
 	atom_store_release(&c->shm->changing, 0);
+	shm_table_end(c->shm);
 	lock_release(c, &task_own(c)->lock);
 }
 

@@ -129,6 +129,7 @@ void shm_change_end(struct caller *c);
 static inline void shm_detach_begin(struct caller *c)
 {
 	task_lock_own(c);
+	shm_table_begin(c->shm);
 	c->shm->changing = 1;
 }
 /* In a child, first: what other threads of its parent were in the middle of is

@@ -157,6 +157,7 @@ struct shm_process {
 	u32 last_gone;	    /* a segment lost its last attachment: sweep */
 	u64 low, high_addr; /* all attachments ever made lie between */
 	u32 changing;	    /* who has own task's lock changes mappings */
+	u32 changes;	    /* odd: the table, too (shm_address_is_free) */
 	u32 passing;	    /* threads that map something for a moment */
 	u32 n_forks;	    /* of forks: in use */
 	u32 fork_serial;
@@ -221,6 +222,26 @@ int shm_entry_one_fragment(const struct shm_process *p,
 /* 1 if pages [from, to) of it are all still mapped. */
 int shm_entry_covers(const struct shm_process *p, const struct shm_entry *e,
 	u64 from, u64 to);
+
+/* Around each change of what is attached: who reads the table without the lock
+ * looks again. The own task's lock is held. */
+static inline void shm_table_begin(struct shm_process *p)
+{
+	__atomic_store_n(&p->changes, p->changes | 1, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+}
+static inline void shm_table_end(struct shm_process *p)
+{
+	if (p->changes & 1)
+		atom_store_release(&p->changes, p->changes + 1);
+}
+/*
+ * 1 if the address lies in a home mapping, and no attachment nor a mapping of
+ * the application's has it: in the kernel nothing would be mapped there. No
+ * lock; for a signal handler, whatever it interrupts. It sleeps, for some
+ * milliseconds at most, as long as another thread changes mappings.
+ */
+int shm_address_is_free(const struct shm_process *p, u64 addr);
 
 /* ---- shmmap.c ---- */
 

@@ -7,7 +7,13 @@
  * is, with nobody to finish the change. So an array grows by a copy that takes
  * the old one's place by one store, before the old one is unmapped; links may
  * be half made, for the child makes them anew (shm_table_rebuild).
+ *
+ * A handler of a fault reads the table without the lock (shm_address_is_free).
+ * So an old array stays mapped, without its pages: it reads as unused entries,
+ * and `changes` tells that it is not to be believed. All of them together are
+ * smaller than the last.
  */
+#include <linux/mman.h>
 #include "shm/shmmap.h"
 
 #define FIRST_CAP 256u
@@ -32,7 +38,7 @@ static int grow(void **at, u64 old_size, u64 size)
 		return -ENOMEM;
 	__atomic_store_n(at, new, __ATOMIC_RELEASE);
 	if (old && old_size)
-		sys_call(__NR_munmap, old, old_size);
+		sys_call(__NR_madvise, old, old_size, MADV_DONTNEED);
 	return 0;
 }
 
@@ -409,4 +415,63 @@ int shm_entry_covers(const struct shm_process *p, const struct shm_entry *e,
 		found += high > low ? high - low : 0;
 	}
 	return found == to - from;
+}
+
+/* ---- without the lock ---- */
+
+/* A change takes some system calls. Arbitrary. */
+#define FREE_LOOKS 100
+#define FREE_NAP_NS 50000
+
+/* No array is read beyond what it had when its length was stored. */
+static int fragment_has(
+	const struct shm_process *p, const struct shm_entry *e, u64 page)
+{
+	u32 cap = atom_load_acquire(&p->frag_cap), i = e->frags, n;
+	const struct shm_frag *frags = atom_load_acquire(&p->frags);
+
+	if (!i)
+		return 1;
+	for (n = 0; i && i < cap && n < cap; i = frags[i].next, n++)
+		if (page >= frags[i].from && page < frags[i].to)
+			return 1;
+	return 0;
+}
+
+static int entry_has(const struct shm_process *p, u64 addr)
+{
+	u32 cap = atom_load_acquire(&p->cap), i;
+	const struct shm_entry *entries = atom_load_acquire(&p->entries), *e;
+
+	for (i = 1; i < cap && i < p->high; i++) {
+		e = &entries[i];
+		if (e->state == SHM_USED && addr >= e->addr &&
+			addr - e->addr < e->pages * SYS_PAGE &&
+			fragment_has(p, e, (addr - e->addr) / SYS_PAGE))
+			return 1;
+	}
+	return 0;
+}
+
+int shm_address_is_free(const struct shm_process *p, u64 addr)
+{
+	const struct sys_timespec nap = {0, FREE_NAP_NS};
+	u32 changes;
+	int found, n;
+
+	if (!shm_in_home(p, addr, 1))
+		return 0;
+	for (n = 0; n < FREE_LOOKS; n++) {
+		changes = atom_load_acquire(&p->changes);
+		if (changes & 1) {
+			sys_call(__NR_nanosleep, &nap, NULL);
+			continue;
+		}
+		found = entry_has(p, addr);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (atom_load_relaxed(&p->changes) == changes)
+			return !found;
+	}
+	/* One that was under way when this child was forked. */
+	return !entry_has(p, addr);
 }
