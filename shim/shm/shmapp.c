@@ -124,18 +124,64 @@ static int there(struct caller *c, u64 addr, u64 len)
 	return covered >= inside;
 }
 
+#define MS_ASYNC 1
+
+/* How much of the range is mapped without a gap: mprotect goes so far, and then
+ * says ENOMEM. */
+static u64 mapped_part(struct caller *c, u64 addr, u64 len)
+{
+	u64 low = 0, high = len / SYS_PAGE, mid;
+
+	while (low < high) {
+		mid = (low + high + 1) / 2;
+		if (there(c, addr, mid * SYS_PAGE) &&
+			sys_call(__NR_msync, addr, mid * SYS_PAGE, MS_ASYNC) !=
+				-ENOMEM)
+			low = mid;
+		else
+			high = mid - 1;
+	}
+	return low * SYS_PAGE;
+}
+
+/* 1 if it lies in an attachment that cannot be made writable. Where that has no
+ * pages the kernel does not know. */
+static int is_read_only(struct caller *c, u64 addr)
+{
+	const struct shm_entry *e;
+	u32 at = 0;
+
+	while ((e = shm_entry_each(c->shm, &at)))
+		if (e->read_only && e->ident && addr >= e->addr &&
+			shm_entry_end(c->shm, e, (addr - e->addr) / SYS_PAGE))
+			return 1;
+	return 0;
+}
+
 long shm_app_protect(struct caller *c, u64 addr, u64 len, int prot)
 {
+	u64 part = 0;
 	long err;
+	int done = 0;
 
 	len = (len + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
 	if ((addr & (SYS_PAGE - 1)) || !len || addr + len < addr ||
 		!shm_app_begin(c, addr, len))
 		return sys_call(__NR_mprotect, addr, len, prot);
-	err = there(c, addr, len) ? sys_call(__NR_mprotect, addr, len, prot)
-				  : -ENOMEM;
-	if (!err)
-		shm_app_changed_locked(c, addr, len,
+	if ((prot & 2) && is_read_only(c, addr)) {
+		err = -EACCES;
+	} else {
+		err = there(c, addr, len)
+			      ? sys_call(__NR_mprotect, addr, len, prot)
+			      : -ENOMEM;
+		part = err == -ENOMEM ? mapped_part(c, addr, len) : len;
+		if (part < len && part)
+			done = !sys_call(__NR_mprotect, addr, part, prot);
+		else
+			done = !err;
+	}
+	if (done)
+		shm_app_changed_locked(c, addr, part,
 			(struct shm_change){
 				0, SHM_ATTR_PROT, (u32)prot & SHM_ATTR_PROT});
 	shm_app_end(c);
@@ -256,9 +302,7 @@ long shm_app_map(
 	return ret;
 }
 
-/* 1 if the range lies in one home mapping and nothing in it belongs to the
- * application: neither an attachment that is still there, nor its own. */
-static int is_free(struct caller *c, u64 addr, u64 len)
+int shm_app_is_free(struct caller *c, u64 addr, u64 len)
 {
 	struct shm_process *p = c->shm;
 	struct shm_entry *e;
@@ -293,7 +337,7 @@ long shm_app_map_free(
 	if (!shm_app_begin(c, addr, len))
 		return ret;
 	len = (len + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
-	if (is_free(c, addr, len)) {
+	if (shm_app_is_free(c, addr, len)) {
 		ret = sys_call(__NR_mmap, addr, len, how->prot, flags, how->fd,
 			how->off);
 		if (ret == (long)addr)

@@ -53,6 +53,10 @@ void shm_app_mapped_locked(struct caller *c, u64 addr, u64 len);
  * is free for the application it is mapped after all. The address or -errno. */
 long shm_app_map_free(
 	struct caller *c, u64 addr, u64 len, const struct shm_app_mmap *how);
+/* 1 if the range lies in one home mapping and nothing in it belongs to the
+ * application: neither an attachment that is still there, nor its own. Own
+ * task's lock held. */
+int shm_app_is_free(struct caller *c, u64 addr, u64 len);
 /* munmap(2) of a range that concerns us: home mappings stay reserved; and
  * between begin and end, of pages. */
 long shm_app_unmap(struct caller *c, u64 addr, u64 len);
@@ -62,7 +66,7 @@ long shm_app_unmap_locked(struct caller *c, u64 addr, u64 len);
 long shm_app_lock_all(struct caller *c, int flags);
 
 /* shmremap.c */
-/* mremap(2): the new address or -errno. An attachment cannot grow: -ENOMEM. */
+/* mremap(2): the new address or -errno. */
 long shm_app_remap(
 	struct caller *c, u64 old, u64 old_len, u64 len, int flags, u64 to);
 /* remap_file_pages(2) of a range that concerns us. */

@@ -196,6 +196,31 @@ static void order_before_detach(struct caller *c, u64 addr)
 		shm_count_unseen(c, s, ident);
 }
 
+/*
+ * What was made longer is unmapped as the kernel does it: the first fragment as a
+ * whole, of the others those that end within the segment. 0 if that is all there
+ * is of it. A change.
+ */
+static int detach_some(struct caller *c, const struct shm_entry *e)
+{
+	const struct shm_process *p = c->shm;
+	u64 size = shm_map_size(c, e), at = e->addr, from, to;
+	u32 i, n = 0, head = e->frags;
+	int left = 0;
+
+	for (i = head; i; i = p->frags[i].next)
+		if (p->frags[i].from < p->frags[i].to)
+			left |= n++ && p->frags[i].to > size;
+	for (i = left ? head : 0, n = 0; i; i = p->frags[i].next) {
+		from = p->frags[i].from;
+		to = p->frags[i].to;
+		if (from < to && (!n++ || to <= size))
+			shm_app_unmap_locked(c, at + from * SYS_PAGE,
+				(to - from) * SYS_PAGE);
+	}
+	return left;
+}
+
 int shm_dt(struct caller *c, u64 addr)
 {
 	struct shm_entry *e;
@@ -215,6 +240,11 @@ int shm_dt(struct caller *c, u64 addr)
 	if (!e || !e->ident) {
 		shm_change_end(c);
 		return -EINVAL;
+	}
+	if (unlikely(e->frags && e->pages > shm_map_size(c, e)) &&
+		detach_some(c, e)) {
+		shm_change_end(c);
+		return 0;
 	}
 	ident = e->ident;
 	s = region_slot(&c->region, FAC_SHM, e->slot_idx);

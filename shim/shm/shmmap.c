@@ -5,6 +5,7 @@
  * Keeps INV_SHM_MAPPED (inspect/check.h).
  */
 #include <linux/mman.h>
+#include "registry/damage.h"
 #include "shm/shmmap.h"
 
 #define MAP_RESERVE (MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)
@@ -284,40 +285,99 @@ static int map_duplicate(struct caller *c, struct shm_entry *e, void *to)
 	return 0;
 }
 
+u64 shm_map_size(const struct caller *c, const struct shm_entry *e)
+{
+	const struct slot *s = region_slot(&c->region, FAC_SHM, e->slot_idx);
+	const struct shm_segment *seg = ref_at(c, ref_relaxed(&s->body));
+
+	if (!seg || atom_load_acquire(&s->ident) != e->ident ||
+		!shm_in_file(c, e->off, seg->pages))
+		return 0;
+	return seg->pages;
+}
+
+/* Pages that are there and have nothing: behind the end of a file of one page.
+ * Not of the registry's own, in which others' segments would be. */
+static long map_empty(u64 len, int prot, char *to)
+{
+	char *p = sys_mmap(
+		     NULL, SYS_PAGE, prot, MAP_SHARED | MAP_ANONYMOUS, -1, 0),
+	     *q;
+
+	if (failed(p))
+		return (long)p;
+	q = (char *)sys_call(
+		__NR_mremap, p, SYS_PAGE, SYS_PAGE + len, MREMAP_MAYMOVE, 0);
+	if (failed(q)) {
+		sys_call(__NR_munmap, p, SYS_PAGE);
+		return (long)q;
+	}
+	sys_call(__NR_munmap, q, SYS_PAGE);
+	q += SYS_PAGE;
+	p = (char *)sys_call(
+		__NR_mremap, q, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+	if (failed(p))
+		sys_call(__NR_munmap, q, len);
+	return failed(p) ? (long)p : 0;
+}
+
+/* The segment's pages, and what lies behind its end, at `at`. */
+static long map_parts(
+	struct caller *c, struct shm_entry *e, u64 from, u64 n, char *at)
+{
+	u64 size = shm_map_size(c, e), own = from < size ? size - from : 0;
+	long err = 0;
+	char *p;
+
+	own = own < n ? own : n;
+	if (own) {
+		p = duplicate_pages(c, e->read_only, e->off + from * SYS_PAGE,
+			own * SYS_PAGE, at);
+		err = failed(p) ? (long)p
+				: sys_call(__NR_mprotect, p, own * SYS_PAGE,
+					  e->prot);
+	}
+	if (!err && own < n)
+		err = map_empty(
+			(n - own) * SYS_PAGE, e->prot, at + own * SYS_PAGE);
+	return err;
+}
+
 long shm_map_part(
 	struct caller *c, struct shm_entry *e, u64 from, u64 n, void *to)
 {
 	u64 len = n * SYS_PAGE;
-	int foreign = to && shm_in_home(c->shm, (u64)to, len), reserved = 0;
-	char *p;
+	int foreign = to && shm_in_home(c->shm, (u64)to, len);
+	char *at;
 	long err;
 
-	/* What duplicate_pages maps for a moment must not come to lie there. */
-	if (to)
-		reserved =
-			sys_mmap(to, len, PROT_NONE,
-				MAP_RESERVE | MAP_FIXED_NOREPLACE, -1, 0) == to;
-	if (reserved)
-		shm_map_hold(c->shm, (u64)to, len);
-	p = duplicate_pages(c, e->read_only, e->off + from * SYS_PAGE, len, to);
-	if (reserved)
-		shm_map_hold(c->shm, 0, 0);
-	if (failed(p)) {
-		if (reserved)
-			sys_call(__NR_munmap, to, len);
-		return (long)p;
+	/* What is mapped for a moment must not come to lie there. */
+	at = sys_mmap(to, len, PROT_NONE,
+		to ? MAP_RESERVE | MAP_FIXED_NOREPLACE : MAP_RESERVE, -1, 0);
+	if (!to && failed(at))
+		return (long)at;
+	/* A kernel that does not know NOREPLACE. */
+	if (to && !failed(at) && at != to) {
+		sys_call(__NR_munmap, at, len);
+		at = (char *)-ENOMEM;
 	}
-	err = sys_call(__NR_mprotect, p, len, e->prot);
+	if (!failed(at))
+		shm_map_hold(c->shm, (u64)at, len);
+	err = map_parts(c, e, from, n, failed(at) ? to : at);
+	if (!failed(at))
+		shm_map_hold(c->shm, 0, 0);
+	else
+		at = to;
 	if (err) {
 		if (foreign)
-			shm_restore_home(c, (u64)p, len);
+			shm_restore_home(c, (u64)at, len);
 		else
-			sys_call(__NR_munmap, p, len);
+			sys_call(__NR_munmap, at, len);
 		return err;
 	}
-	e->addr = (u64)p - from * SYS_PAGE;
+	e->addr = (u64)at - from * SYS_PAGE;
 	e->kind = foreign ? SHM_FOREIGN : SHM_DUPLICATE;
-	return (long)p;
+	return (long)at;
 }
 
 /* A place within a home mapping where nothing else than self is attached counts

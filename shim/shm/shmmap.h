@@ -52,6 +52,8 @@ enum shm_home_state {
 /* An occupant without a segment is a mapping that the application made. */
 struct shm_entry {
 	u64 addr; /* where the attachment began */
+	/* More than the segment has, if mremap has made it longer: these are
+	 * there and have nothing (SIGBUS). */
 	u64 pages;
 	u64 ident; /* of the segment */
 	u64 off;   /* of its pages in the file */
@@ -216,6 +218,13 @@ void shm_entry_unlock(struct shm_process *p, struct shm_entry *e);
 /* The fragment that page lies in: its attributes, or -1 if it is unmapped. */
 s64 shm_entry_attr(
 	const struct shm_process *p, const struct shm_entry *e, u64 page);
+/* The page behind the fragment that page lies in, or 0 if it is unmapped. */
+u64 shm_entry_end(
+	const struct shm_process *p, const struct shm_entry *e, u64 page);
+/* That fragment, which ends at page `end`, has n pages more. kind: of the whole
+ * from now on. */
+void shm_entry_grow(struct shm_process *p, struct shm_entry *e, u64 end, u64 n,
+	unsigned char kind);
 /* 1 if pages [from, to) of it lie in one fragment. */
 int shm_entry_one_fragment(const struct shm_process *p,
 	const struct shm_entry *e, u64 from, u64 to);
@@ -267,9 +276,12 @@ void shm_map_read_only(struct shm_process *p, const struct region *region);
  */
 int shm_map(struct caller *c, struct shm_entry *e, int fixed, int replace);
 void shm_unmap(struct caller *c, const struct shm_entry *e);
+/* How many pages the segment has that e is of; 0 if it is gone. */
+u64 shm_map_size(const struct caller *c, const struct shm_entry *e);
 /* Map n pages of the segment from page `from` on at `to` (replacing what is
- * there), or anywhere: the address or -errno. e says which pages, and gets
- * addr, where its page 0 would be, and kind. The own task's lock is held. */
+ * there), or anywhere: the address or -errno. Behind the segment's end they have
+ * nothing. e says which pages, and gets addr, where its page 0 would be, and
+ * kind. The own task's lock is held. */
 long shm_map_part(
 	struct caller *c, struct shm_entry *e, u64 from, u64 n, void *to);
 /* Make a piece of a home mapping, whatever is mapped there now, what it was:

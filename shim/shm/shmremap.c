@@ -4,14 +4,20 @@
  *
  * The kernel moves the mapping. Here a home cannot move: the pages are mapped a
  * second time at the new place, as an attachment of its own, and then taken
- * away at the old one, which comes to the same counts. An attachment cannot
- * grow: in the kernel what lies behind its end cannot be used anyway.
+ * away at the old one, which comes to the same counts.
+ *
+ * One that grows beyond its segment's end has pages there that say SIGBUS; they
+ * are of no file of ours. It grows in place where nothing is behind it. That may
+ * be the home of other segments, which then are attached elsewhere.
  */
 #include <linux/mman.h>
 #include "shm/shmattach.h"
 #include "shm/shmapp.h"
 #include "shm/shmfork.h"
 
+/* PRIVATE | ANONYMOUS | NORESERVE | FIXED_NOREPLACE */
+#define HOLD_FLAGS 0x104022
+#define TASK_SIZE 0x7ffffffff000ULL
 #define MOVE_FLAGS (MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP)
 
 /* The attachment that has all of [addr, addr+len) in one fragment, or NULL; own
@@ -126,6 +132,8 @@ static long attach_again(struct caller *c, const struct shm_entry *like,
 	} else {
 		if (to)
 			shm_app_changed_locked(c, to, n * SYS_PAGE, SHM_GONE);
+		if (e->pages < from + n)
+			e->pages = from + n;
 		shm_entry_cut(c->shm, e, 0, from, SHM_GONE);
 		shm_entry_cut(c->shm, e, from + n, e->pages, SHM_GONE);
 		carry_over((u64)addr, n * SYS_PAGE, attr);
@@ -145,11 +153,11 @@ static long move(struct caller *c, const struct shm_entry *e, u32 attr, u64 old,
 
 	if (!(flags & MREMAP_FIXED))
 		to = 0;
-	else if ((to & (SYS_PAGE - 1)) || to + len < to ||
-		 (to < old + (old_len ? old_len : len) && old < to + len))
-		return -EINVAL;
-	if (n > e->pages - from)
-		return -ENOMEM;
+	/* What is there goes first, which is what was to be mapped. */
+	if (to && to == old) {
+		err = shm_app_unmap(c, to, len);
+		return err ? err : -EFAULT;
+	}
 	shm_order(c, region_slot(&c->region, FAC_SHM, e->slot_idx), e->ident);
 	shm_change_begin(c);
 	c->shm->last_gone = 0;
@@ -159,6 +167,67 @@ static long move(struct caller *c, const struct shm_entry *e, u32 attr, u64 old,
 		err = shm_app_unmap_locked(c, old, old_len);
 	shm_app_end(c);
 	return err ? err : addr;
+}
+
+/* The place is free, and nobody else's from now on; *ret_held: 1 if it is to be
+ * given up again should nothing come there. */
+static int take_place(struct caller *c, const struct shm_entry *e, u64 addr,
+	u64 len, int *ret_held)
+{
+	*ret_held = 0;
+	if (addr + len < addr)
+		return 0;
+	if (shm_in_home(c->shm, addr, len) ||
+		shm_in_home(c->shm, e->addr, e->pages * SYS_PAGE))
+		return shm_app_is_free(c, addr, len);
+	*ret_held = sys_mmap((void *)addr, len, PROT_NONE, HOLD_FLAGS, -1, 0) ==
+		    (void *)addr;
+	if (*ret_held)
+		shm_map_hold(c->shm, addr, len);
+	return *ret_held;
+}
+
+/* `like` is a copy, to be changed. */
+static long grow_locked(struct caller *c, struct shm_entry *e,
+	struct shm_entry *like, u32 attr, u64 end, u64 n)
+{
+	u64 at = e->addr + end * SYS_PAGE;
+	long ret;
+	int held;
+
+	if (!take_place(c, e, at, n * SYS_PAGE, &held))
+		return -ENOMEM;
+	ret = shm_map_part(c, like, end, n, (void *)at);
+	if (held)
+		shm_map_hold(c->shm, 0, 0);
+	if (ret < 0 && ret > -4096)
+		return ret;
+	carry_over(at, n * SYS_PAGE, attr);
+	shm_entry_grow(c->shm, e, end, n,
+		e->kind == SHM_DUPLICATE ? SHM_DUPLICATE : SHM_FOREIGN);
+	return 0;
+}
+
+/* In place: 0, or -ENOMEM, also if it was changed meanwhile. */
+static long grow(struct caller *c, const struct shm_entry *was, u32 attr,
+	u64 old, u64 old_len, u64 len)
+{
+	u64 page = (old - was->addr) / SYS_PAGE;
+	u64 end = page + old_len / SYS_PAGE;
+	struct shm_entry *e, like = *was;
+	long err = -ENOMEM;
+
+	shm_order(
+		c, region_slot(&c->region, FAC_SHM, was->slot_idx), was->ident);
+	shm_change_begin(c);
+	c->shm->last_gone = 0;
+	e = entry_at(c, old, old_len);
+	if (e && e->ident == was->ident && e->addr == was->addr &&
+		shm_entry_end(c->shm, e, page) == end)
+		err = grow_locked(
+			c, e, &like, attr, end, (len - old_len) / SYS_PAGE);
+	shm_app_end(c);
+	return err;
 }
 
 /* Not an attachment: the application's own mapping, in one of our places or
@@ -181,9 +250,16 @@ static long move_other(
 	return ret;
 }
 
+static int bad_place(u64 old, u64 old_len, u64 len, u64 to)
+{
+	return (to & (SYS_PAGE - 1)) || to + len < to ||
+	       (to < old + old_len && old < to + len);
+}
+
 static int bad_flags(u64 old, u64 old_len, u64 len, int flags)
 {
-	return !len || (old & (SYS_PAGE - 1)) || (flags & ~MOVE_FLAGS) ||
+	return !len || len > TASK_SIZE || (old & (SYS_PAGE - 1)) ||
+	       (flags & ~MOVE_FLAGS) ||
 	       ((flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)) &&
 		       !(flags & MREMAP_MAYMOVE)) ||
 	       ((flags & MREMAP_DONTUNMAP) && old_len != len);
@@ -210,15 +286,25 @@ long shm_app_remap(
 	struct shm_entry e;
 	u32 attr = 0;
 	long err;
+	int here, stays;
 
 	old_len = (old_len + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
 	len = (len + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
 	if (bad_flags(old, old_len, len, flags) || old + old_len < old ||
+		((flags & MREMAP_FIXED) && bad_place(old, old_len, len, to)) ||
 		caller_enroll(c))
 		return -EINVAL;
+	here = attachment_at(c, old, SYS_PAGE, &e, &attr) == 1;
+	/* What moves or grows is one mapping. What stays need not be. */
+	stays = old_len && len <= old_len &&
+		!(flags & (MREMAP_FIXED | MREMAP_DONTUNMAP));
+	if (here && old_len && !stays &&
+		attachment_at(
+			c, old, len < old_len ? len : old_len, &e, &attr) != 1)
+		return -EFAULT;
 	err = shrink(c, old, &old_len, len);
-	if (err)
-		return err;
+	if (err || (here && stays))
+		return err ? err : (long)old;
 	err = attachment_at(c, old, old_len ? old_len : SYS_PAGE, &e, &attr);
 	if (!err)
 		return move_other(c, old, old_len, len, flags, to);
@@ -229,11 +315,13 @@ long shm_app_remap(
 		return flags & MREMAP_MAYMOVE
 			       ? move(c, &e, attr, old, 0, len, flags, to)
 			       : -ENOMEM;
-	if (len > old_len)
-		return -ENOMEM;
-	return flags & MREMAP_FIXED
-		       ? move(c, &e, attr, old, len, len, flags, to)
-		       : (long)old;
+	if (len > old_len && !(flags & MREMAP_FIXED)) {
+		err = grow(c, &e, attr, old, old_len, len);
+		if (!err || !(flags & MREMAP_MAYMOVE))
+			return err ? err : (long)old;
+		return move(c, &e, attr, old, old_len, len, flags, to);
+	}
+	return move(c, &e, attr, old, old_len, len, flags, to);
 }
 
 /* 1 if the segment is removed and nobody else has it. The kernel first unmaps

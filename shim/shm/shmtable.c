@@ -282,6 +282,37 @@ s64 shm_entry_attr(
 	return -1;
 }
 
+u64 shm_entry_end(
+	const struct shm_process *p, const struct shm_entry *e, u64 page)
+{
+	u32 i = e->frags;
+
+	if (!i)
+		return page < e->pages ? e->pages : 0;
+	for (; i; i = p->frags[i].next)
+		if (page >= p->frags[i].from && page < p->frags[i].to)
+			return p->frags[i].to;
+	return 0;
+}
+
+void shm_entry_grow(struct shm_process *p, struct shm_entry *e, u64 end, u64 n,
+	unsigned char kind)
+{
+	u32 i;
+
+	for (i = e->frags; i; i = p->frags[i].next)
+		if (p->frags[i].from < end && p->frags[i].to == end)
+			p->frags[i].to = end + n;
+	if (e->pages < end + n)
+		e->pages = end + n;
+	if (e->addr + e->pages * SYS_PAGE > p->high_addr)
+		p->high_addr = e->addr + e->pages * SYS_PAGE;
+	note_unlike(p, e, 0);
+	note_foreign(p, e, -1);
+	e->kind = kind;
+	note_foreign(p, e, 1);
+}
+
 int shm_entry_one_fragment(const struct shm_process *p,
 	const struct shm_entry *e, u64 from, u64 to)
 {
