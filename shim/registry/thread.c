@@ -10,6 +10,11 @@
  * Arbitrary. */
 #define THREADS_UNUSED 64u
 
+/* Records with one number that are asked about; there is one, or one more for each
+ * time that the number was used again before a record was. Whoever may write the
+ * registry can make up any number of them. Arbitrary. */
+#define SAME_NUMBER_MOST 64
+
 u32 thread_next(const struct region *r, u32 from)
 {
 	u32 high = atom_load_acquire(&region_header(r)->thread_high);
@@ -66,14 +71,16 @@ struct thread *thread_at(const struct caller *c, u32 idx, u32 tid)
 int thread_gone(const struct caller *c, u32 tid)
 {
 	const struct thread *th;
-	u32 i = 1;
+	u32 i = 1, n;
 
 	if (tid == c->tid)
 		return 0;
 	if (sys_call(__NR_kill, tid, 0) == -ESRCH)
 		return 1;
-	while ((th = next_of(c, tid, &i)))
-		if (!identity_thread_gone(tid, atom_load_acquire(&th->birth)))
+	for (n = 0; (th = next_of(c, tid, &i)); n++)
+		if (n == SAME_NUMBER_MOST ||
+			!identity_thread_gone(
+				tid, atom_load_acquire(&th->birth)))
 			return 0;
 	return 1;
 }

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include "registry/journal/journal.h"
 #include "registry/thread.h"
@@ -149,6 +150,36 @@ Test(lock, stopped_owner_is_not_dead_whose_number_was_used_before)
 	cr_assert(th < thread_of(&me, (u32)pid));
 	th->tid = (u32)pid;
 	waits_for_stopped(pid);
+}
+
+/* A file in which each record has the number of a thread that there is, but not
+ * its birth: the question takes milliseconds, not a second or more. */
+Test(lock, owner_with_made_up_records_is_asked_for_in_a_moment)
+{
+	struct header *h = caller_header(&me);
+	u32 high = h->thread_high, i;
+	pid_t pid = holder(0);
+	struct timespec from, to;
+
+	for (i = high + 1; i < 20000; i++) {
+		region_thread(&me.region, i)->tid = (u32)pid;
+		region_thread(&me.region, i)->birth = 1;
+	}
+	thread_of(&me, (u32)pid)->birth = 1;
+	h->thread_high = i;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
+	thread_gone(&me, (u32)pid);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
+	cr_expect_lt(
+		(to.tv_sec - from.tv_sec) * 1e9 + to.tv_nsec - from.tv_nsec,
+		50e6);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	for (i = high + 1; i < 20000; i++)
+		region_thread(&me.region, i)->tid = 0;
+	h->thread_high = high + 1;
+	lock_acquire(&me, lock());
+	lock_release(&me, lock());
 }
 
 /* Its owner died unseen, and its number is ours now. */
