@@ -589,9 +589,11 @@ static int thread_claim(struct caller *c)
 	return err;
 }
 
-/* In no queue: nobody else stores here. As a sleep leaves the word: a fork child
- * whose handler ended its parent's sleep may yet look at that one's, and the
- * record may be its own by now (wait.c, handler_came). */
+/* In no queue: nobody else stores here. The word is as a sleep that ended leaves
+ * it. A handler that ended a sleep may have forked; its child, which returns into
+ * that sleep, looks at its parent's word once more, and with the parent dead that
+ * record may have become the child's own. With 0 there it would sleep on, in no
+ * queue (wait.c, handler_came). */
 static void waiter_reset(struct waiter *w)
 {
 	atom_store_release(&w->state, WAIT_IDLE);

@@ -12,7 +12,8 @@
 
 /* Records with one number that are asked about; there is one, or one more for each
  * time that the number was used again before a record was. Whoever may write the
- * registry can make up any number of them. Arbitrary. */
+ * registry can make up any number of them: behind so many the thread is taken to
+ * live, which takes nothing from anybody. Arbitrary. */
 #define SAME_NUMBER_MOST 64
 
 u32 thread_next(const struct region *r, u32 from)

@@ -575,8 +575,8 @@ HOT static int futex_sleep(struct waiter *w, u64 until_ns,
 		if (!until_ns)
 			until_ns = now + LONGEST_NS;
 		/* Over already: a sleep all the same, for the timer's slack, as
-		 * in the kernel. A host that asks again and again lets others
-		 * run. */
+		 * in the kernel. So an application that asks again and again
+		 * lets others run. */
 		if (until_ns <= now)
 			until_ns = now + 1;
 		ts.sec = (until_ns - now) / 1000000000;

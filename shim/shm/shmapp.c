@@ -124,8 +124,6 @@ static int there(struct caller *c, u64 addr, u64 len)
 	return covered >= inside;
 }
 
-#define MS_ASYNC 1
-
 /* How much of the range is mapped without a gap: mprotect goes so far, and then
  * says ENOMEM. */
 static u64 mapped_part(struct caller *c, u64 addr, u64 len)
@@ -158,29 +156,40 @@ static int is_read_only(struct caller *c, u64 addr)
 	return 0;
 }
 
+/* What mprotect has changed, from addr on, in bytes: all, or up to the first gap
+ * (ENOMEM), or nothing. */
+static u64 protect(struct caller *c, u64 addr, u64 len, int prot, long *ret_err)
+{
+	u64 part = len;
+
+	if ((prot & PROT_WRITE) && is_read_only(c, addr)) {
+		*ret_err = -EACCES;
+		return 0;
+	}
+	*ret_err = there(c, addr, len)
+			   ? sys_call(__NR_mprotect, addr, len, prot)
+			   : -ENOMEM;
+	if (!*ret_err)
+		return len;
+	if (*ret_err == -ENOMEM)
+		part = mapped_part(c, addr, len);
+	/* All is there: it was refused for another reason. */
+	return !part || part == len || sys_call(__NR_mprotect, addr, part, prot)
+		       ? 0
+		       : part;
+}
+
 long shm_app_protect(struct caller *c, u64 addr, u64 len, int prot)
 {
-	u64 part = 0;
+	u64 part;
 	long err;
-	int done = 0;
 
 	len = (len + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
 	if ((addr & (SYS_PAGE - 1)) || !len || addr + len < addr ||
 		!shm_app_begin(c, addr, len))
 		return sys_call(__NR_mprotect, addr, len, prot);
-	if ((prot & 2) && is_read_only(c, addr)) {
-		err = -EACCES;
-	} else {
-		err = there(c, addr, len)
-			      ? sys_call(__NR_mprotect, addr, len, prot)
-			      : -ENOMEM;
-		part = err == -ENOMEM ? mapped_part(c, addr, len) : len;
-		if (part < len && part)
-			done = !sys_call(__NR_mprotect, addr, part, prot);
-		else
-			done = !err;
-	}
-	if (done)
+	part = protect(c, addr, len, prot, &err);
+	if (part)
 		shm_app_changed_locked(c, addr, part,
 			(struct shm_change){
 				0, SHM_ATTR_PROT, (u32)prot & SHM_ATTR_PROT});

@@ -343,6 +343,19 @@ static long map_parts(
 	return err;
 }
 
+char *shm_map_reserve(void *to, u64 len)
+{
+	char *at = sys_mmap(to, len, PROT_NONE,
+		to ? MAP_RESERVE | MAP_FIXED_NOREPLACE : MAP_RESERVE, -1, 0);
+
+	/* A kernel that does not know NOREPLACE (before 4.17). */
+	if (to && !failed(at) && at != to) {
+		sys_call(__NR_munmap, at, len);
+		return (char *)-EEXIST;
+	}
+	return at;
+}
+
 long shm_map_part(
 	struct caller *c, struct shm_entry *e, u64 from, u64 n, void *to)
 {
@@ -352,15 +365,9 @@ long shm_map_part(
 	long err;
 
 	/* What is mapped for a moment must not come to lie there. */
-	at = sys_mmap(to, len, PROT_NONE,
-		to ? MAP_RESERVE | MAP_FIXED_NOREPLACE : MAP_RESERVE, -1, 0);
+	at = shm_map_reserve(to, len);
 	if (!to && failed(at))
 		return (long)at;
-	/* A kernel that does not know NOREPLACE. */
-	if (to && !failed(at) && at != to) {
-		sys_call(__NR_munmap, at, len);
-		at = (char *)-ENOMEM;
-	}
 	if (!failed(at))
 		shm_map_hold(c->shm, (u64)at, len);
 	err = map_parts(c, e, from, n, failed(at) ? to : at);

@@ -276,6 +276,9 @@ void shm_map_read_only(struct shm_process *p, const struct region *region);
  */
 int shm_map(struct caller *c, struct shm_entry *e, int fixed, int replace);
 void shm_unmap(struct caller *c, const struct shm_entry *e);
+/* Take a place without access, for what comes there next: `to`, or where it is
+ * NULL any. The address, or -errno (EEXIST: something is there). */
+char *shm_map_reserve(void *to, u64 len);
 /* How many pages the segment has that e is of; 0 if it is gone. */
 u64 shm_map_size(const struct caller *c, const struct shm_entry *e);
 /* Map n pages of the segment from page `from` on at `to` (replacing what is

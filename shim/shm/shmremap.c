@@ -15,9 +15,6 @@
 #include "shm/shmapp.h"
 #include "shm/shmfork.h"
 
-/* PRIVATE | ANONYMOUS | NORESERVE | FIXED_NOREPLACE */
-#define HOLD_FLAGS 0x104022
-#define TASK_SIZE 0x7ffffffff000ULL
 #define MOVE_FLAGS (MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP)
 
 /* The attachment that has all of [addr, addr+len) in one fragment, or NULL; own
@@ -180,8 +177,7 @@ static int take_place(struct caller *c, const struct shm_entry *e, u64 addr,
 	if (shm_in_home(c->shm, addr, len) ||
 		shm_in_home(c->shm, e->addr, e->pages * SYS_PAGE))
 		return shm_app_is_free(c, addr, len);
-	*ret_held = sys_mmap((void *)addr, len, PROT_NONE, HOLD_FLAGS, -1, 0) ==
-		    (void *)addr;
+	*ret_held = shm_map_reserve((void *)addr, len) == (void *)addr;
 	if (*ret_held)
 		shm_map_hold(c->shm, addr, len);
 	return *ret_held;
@@ -258,7 +254,7 @@ static int bad_place(u64 old, u64 old_len, u64 len, u64 to)
 
 static int bad_flags(u64 old, u64 old_len, u64 len, int flags)
 {
-	return !len || len > TASK_SIZE || (old & (SYS_PAGE - 1)) ||
+	return !len || len > ARCH_USER_TOP || (old & (SYS_PAGE - 1)) ||
 	       (flags & ~MOVE_FLAGS) ||
 	       ((flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)) &&
 		       !(flags & MREMAP_MAYMOVE)) ||
