@@ -100,12 +100,12 @@ static void fork_end(struct fork_scope *scope, long ret)
 
 	set_process_fork(scope->outer);
 	if (scope->fork) {
-		if (unlikely(!scope->c &&
-			     (shm_fork_concerns(p) || scope->fork->f.task)))
+		if (unlikely(shm_fork_over(p, scope->fork)) && !scope->c)
 			scope->c = process_get(&err);
 		if (scope->c && caller_enroll(scope->c))
 			scope->c = NULL;
-		scope->f = shm_fork_over(scope->c, scope->fork);
+		if (scope->c)
+			scope->f = shm_fork_result(scope->c, scope->fork);
 		shm_fork_end(p, scope->fork);
 	}
 	if (scope->f.task && scope->c)

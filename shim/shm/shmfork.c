@@ -157,17 +157,22 @@ struct shm_forking *shm_fork_begin(struct shm_process *p)
 	return fork;
 }
 
-struct shm_fork shm_fork_over(struct caller *c, struct shm_forking *fork)
+int shm_fork_over(struct shm_process *p, struct shm_forking *fork)
+{
+	/* Who began to attach before has said so (changing) before it looked
+	 * for forks, and so is seen here; who begins later makes no task. */
+	__atomic_store_n(&fork->over, 1, __ATOMIC_SEQ_CST);
+	return shm_fork_concerns(p) || atom_load_acquire(&fork->f.task);
+}
+
+struct shm_fork shm_fork_result(struct caller *c, struct shm_forking *fork)
 {
 	struct shm_fork f;
 
-	__atomic_store_n(&fork->over, 1, __ATOMIC_SEQ_CST);
-	/* Who attaches and has seen it before has its lock. */
-	if (c)
-		task_lock_own(c);
+	/* Who attaches and has not seen that it is over has the lock. */
+	task_lock_own(c);
 	f = fork->f;
-	if (c)
-		lock_release(c, &task_own(c)->lock);
+	lock_release(c, &task_own(c)->lock);
 	return f;
 }
 

@@ -76,9 +76,15 @@ struct shm_forking *shm_fork_begin(struct shm_process *p);
 /* Before the fork, in the parent: counts what the child will have. */
 void shm_fork_prepare(
 	struct caller *c, struct shm_forking *fork, struct shm_fork *ret);
-/* After it, in the parent: nobody waits for it any more. What its child is to
- * take over, under own task's lock if c is not NULL. */
-struct shm_fork shm_fork_over(struct caller *c, struct shm_forking *fork);
+/* After it, in the parent: nobody waits for it any more, or makes a task for its
+ * child. 1: one may have been made, or is being made; ask for the result. Whether
+ * anything is attached must not be asked before this: another thread could make
+ * the task in between, which then nobody would give its child's number, and which
+ * would count as attached until the parent ends. */
+int shm_fork_over(struct shm_process *p, struct shm_forking *fork);
+/* Behind it: what the child is to take over. Takes own task's lock, which who is
+ * still making a task holds. */
+struct shm_fork shm_fork_result(struct caller *c, struct shm_forking *fork);
 void shm_fork_end(struct shm_process *p, struct shm_forking *fork);
 /* With what fork returned (child < 0: it failed); f->task may be 0. */
 void shm_fork_parent(struct caller *c, const struct shm_fork *f, s32 child);

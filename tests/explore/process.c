@@ -527,11 +527,12 @@ s64 run_fork(struct caller *c, u32 i, int slow)
 		ctl->actors[i].state = ACTOR_READY;
 	}
 	if (fork) {
-		if (shm_fork_concerns(c->shm) || fork->f.task)
+		if (shm_fork_over(c->shm, fork))
 			attached = c;
 		if (attached && caller_enroll(attached))
 			attached = NULL;
-		f = shm_fork_over(attached, fork);
+		if (attached)
+			f = shm_fork_result(attached, fork);
 		shm_fork_end(c->shm, fork);
 	}
 	if (f.task && attached)
