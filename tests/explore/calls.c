@@ -81,6 +81,8 @@ static s64 make(struct caller *c, const struct call *k, s64 *out)
 		return ret < 0 ? ret : 0;
 	case CALL_SEMRM:
 		return sem_remove(c, id);
+	case CALL_SEMSET:
+		return sem_set_perm(c, id, 0, 0, (u32)k->arg[0]);
 	case CALL_SEMGET:
 		return sem_get(c, k->obj, (s32)k->arg[0], (s32)k->arg[1]);
 	case CALL_NCNT:
@@ -155,6 +157,8 @@ static s64 make(struct caller *c, const struct call *k, s64 *out)
 	case CALL_SHMAT:
 	case CALL_SHMDT:
 	case CALL_SHMRM:
+	case CALL_SHMSET:
+	case CALL_SHMLOCK:
 	case CALL_SHMSTAT:
 	case CALL_SHMFORK:
 	case CALL_SHMUNMAP:

@@ -55,6 +55,7 @@ enum call_op {
 	CALL_GETVAL,
 	CALL_GETALL,
 	CALL_SEMRM,
+	CALL_SEMSET, /* IPC_SET; arg: the mode */
 	CALL_SEMGET,
 	CALL_NCNT,
 	CALL_MSGSND,
@@ -86,6 +87,8 @@ enum call_op {
 	CALL_SHMAT,
 	CALL_SHMDT,
 	CALL_SHMRM,
+	CALL_SHMSET,  /* IPC_SET; arg: the mode */
+	CALL_SHMLOCK, /* arg: 1 = SHM_LOCK, 0 = SHM_UNLOCK */
 	CALL_SHMSTAT,
 	CALL_SHMFORK,
 	CALL_SHMUNMAP, /* munmap of what is attached */

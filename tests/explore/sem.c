@@ -11,11 +11,13 @@
 #define UNDO SEM_FLG_UNDO
 #define NOWAIT SEM_IPC_NOWAIT
 #define SEMS 3u
+#define MODE 0600u
 
 /* ---- what the registry shows ---- */
 
 static struct {
 	int exists;
+	u32 mode;
 	u16 values[SEMS];
 } shown, start;
 
@@ -36,6 +38,7 @@ static void look(struct caller *c)
 	other_visit(c);
 	if (!shown.exists)
 		return;
+	shown.mode = st.mode;
 	for (i = 0; i < SEMS && i < st.nsems; i++)
 		shown.values[i] = (u16)sem_getval(c, object_id[0], (s32)i);
 }
@@ -44,6 +47,7 @@ static void look(struct caller *c)
 
 struct sem_model {
 	int exists;
+	u32 mode;
 	s32 values[SEMS];
 	s32 adj[MAX_ACTORS][SEMS]; /* of a process, by its first thread */
 };
@@ -54,6 +58,7 @@ static void init(void *m)
 	u32 i;
 
 	s->exists = 1;
+	s->mode = MODE;
 	for (i = 0; i < SEMS; i++)
 		s->values[i] = start.values[i];
 }
@@ -138,6 +143,9 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 			return !known || !result;
 		s->exists = 0;
 		break;
+	case CALL_SEMSET:
+		s->mode = (u32)k->arg[0];
+		break;
 	default:
 		break;
 	}
@@ -183,6 +191,11 @@ static int final(const void *m, char *why, u32 cap)
 			s->values[1], s->values[2]);
 	if (s->exists != shown.exists)
 		return 0;
+	if (s->exists && s->mode != shown.mode) {
+		snprintf(why, cap, "the registry has mode %o, the model %o",
+			shown.mode, s->mode);
+		return 0;
+	}
 	for (i = 0; s->exists && i < SEMS; i++)
 		if (s->values[i] != shown.values[i])
 			return 0;
@@ -198,7 +211,7 @@ static void make(struct caller *c, u16 a, u16 b, u16 d)
 {
 	u16 values[SEMS] = {a, b, d};
 
-	object_id[0] = sem_get(c, 1, SEMS, 0600 | SEM_IPC_CREAT);
+	object_id[0] = sem_get(c, 1, SEMS, MODE | SEM_IPC_CREAT);
 	if (object_id[0] < 0 || sem_setall(c, object_id[0], values, SEMS))
 		abort();
 	memcpy(start.values, values, sizeof(values));
@@ -362,6 +375,15 @@ static void with_undo_of_two(struct caller *c)
 			}               \
 		}                       \
 	}
+#define SET(mode)                          \
+	{                                  \
+		CALL_SEMSET, 0, {mode}, 0, \
+		{                          \
+			{                  \
+				0          \
+			}                  \
+		}                          \
+	}
 #define RMID                           \
 	{                              \
 		CALL_SEMRM, 0, {0}, 0, \
@@ -453,6 +475,16 @@ const struct scenario sem_scenarios[] = {
 	{SCENARIO("two-sleepers-rmid", zeros),
 		.actors = {{ACTOR_FIRST, NULL, {DEC}},
 			{ACTOR_FIRST, NULL, {DEC}}, {.calls = {RMID}}}},
+	{SCENARIO("set-inc", zeros),
+		.actors = {{.calls = {SET(0640), SEMOP1(0, 1, 0)}},
+			{.calls = {SEMOP1(0, 1, 0), SET(0644)}}}},
+	{SCENARIO("set-rmid", zeros),
+		.actors = {{.calls = {SET(0640)}}, {.calls = {RMID}},
+			{.calls = {SET(0644)}}}},
+	{SCENARIO("sleeper-set", zeros),
+		.actors = {{ACTOR_FIRST, NULL, {SEMOP1(0, -1, 0)}},
+			{.calls = {SET(0640)}},
+			{.calls = {SEMOP1(0, 1, UNDO)}}}},
 	{SCENARIO("sleeper-setval", zeros),
 		.actors = {{ACTOR_FIRST, NULL, {DEC}},
 			{.calls = {SETVAL(0, 2)}}}},

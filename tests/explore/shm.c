@@ -19,6 +19,9 @@
 
 #define SIZE 8192u
 #define CREAT 01000
+#define MODE 0600u
+#define MODE_DEST 01000u
+#define MODE_LOCKED 02000u
 #define OBJECTS 3u
 
 static struct shm_process process;
@@ -141,9 +144,14 @@ s64 shm_call_make(struct caller *c, const struct call *k, s64 *out)
 		return 0;
 	case CALL_SHMRM:
 		return shm_remove(c, shm_id_of(obj));
+	case CALL_SHMSET:
+		return shm_set_perm(c, shm_id_of(obj), 0, 0, (u32)k->arg[0]);
+	case CALL_SHMLOCK:
+		return shm_set_locked(c, shm_id_of(obj), (int)k->arg[0]);
 	case CALL_SHMSTAT:
 		ret = shm_stat(c, shm_id_of(obj), OBJECT_BY_ID, &st);
 		out[0] = ret < 0 ? 0 : (s64)st.nattch;
+		out[1] = ret < 0 ? 0 : st.mode;
 		return ret < 0 ? ret : 0;
 	case CALL_SHMFORK:
 		shm_fork_prepare(c, NULL, &f);
@@ -159,6 +167,7 @@ s64 shm_call_make(struct caller *c, const struct call *k, s64 *out)
 
 static struct {
 	int exists;
+	u32 mode;
 	s64 nattch;
 } shown;
 
@@ -177,12 +186,14 @@ static void look(struct caller *c)
 	}
 	shown.exists = shm_stat(c, object_id[0], OBJECT_BY_ID, &st) == 0;
 	shown.nattch = shown.exists ? (s64)st.nattch : 0;
+	shown.mode = shown.exists ? st.mode : 0;
 }
 
 /* ---- the model ---- */
 
 struct segment_of {
 	int exists, dest;
+	u32 perm, locked;
 	s64 word;
 	u32 nattch[MAX_ACTORS];
 	u32 forked, forker; /* of a child that dies with its parent */
@@ -197,7 +208,13 @@ static void init(void *m)
 {
 	struct shm_model *s = m;
 
-	s->at[0].exists = 1;
+	s->at[0] = (struct segment_of){.exists = 1, .perm = MODE};
+}
+
+static u32 mode_of(const struct segment_of *g)
+{
+	return g->perm | (g->dest ? MODE_DEST : 0) |
+	       (g->locked ? MODE_LOCKED : 0);
 }
 
 static u32 total(const struct segment_of *g)
@@ -248,6 +265,7 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 	case CALL_SHMGET:
 		memset(g, 0, sizeof(*g));
 		g->exists = 1;
+		g->perm = MODE;
 		return !known || result >= 0;
 	case CALL_SHMAT:
 		if (!g->exists)
@@ -286,11 +304,21 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 		g->dest = 1;
 		tidy(g);
 		return !known || result == 0;
+	case CALL_SHMSET:
+	case CALL_SHMLOCK:
+		if (!g->exists)
+			return !known || result == -EINVAL || result == -EIDRM;
+		if (k->op == CALL_SHMSET)
+			g->perm = (u32)k->arg[0];
+		else
+			g->locked = k->arg[0] != 0;
+		return !known || result == 0;
 	case CALL_SHMSTAT:
 		if (!g->exists)
 			return !known || result == -EINVAL || result == -EIDRM;
 		return !known || (result == 0 && out[0] >= total(g) &&
-					 out[0] <= total(g) + g->late);
+					 out[0] <= total(g) + g->late &&
+					 out[1] == mode_of(g));
 	case CALL_FORK:
 		for (i = 0; i < OBJECTS; i++)
 			s->at[i].nattch[k->arg[0]] = of_process(
@@ -364,12 +392,14 @@ static int final(const void *m, char *why, u32 cap)
 	const struct shm_model *s = m;
 
 	snprintf(why, cap,
-		"the registry has %d, attached %ld; the model %d, %u",
-		shown.exists, (long)shown.nattch, s->at[0].exists,
-		total(&s->at[0]));
+		"the registry has %d, attached %ld, mode %o; the model %d, %u, "
+		"%o",
+		shown.exists, (long)shown.nattch, shown.mode, s->at[0].exists,
+		total(&s->at[0]), mode_of(&s->at[0]));
 	return s->at[0].exists == shown.exists &&
 	       (!shown.exists ||
-		       (shown.nattch >= total(&s->at[0]) &&
+		       (shown.mode == mode_of(&s->at[0]) &&
+			       shown.nattch >= total(&s->at[0]) &&
 			       shown.nattch <=
 				       total(&s->at[0]) + slow_children()));
 }
@@ -382,7 +412,7 @@ static void setup(struct caller *c)
 	memset(&process, 0, sizeof(process));
 	memset(n_attached, 0, sizeof(n_attached));
 	c->shm = &process;
-	object_id[0] = shm_get(c, 1, SIZE, 0600 | CREAT);
+	object_id[0] = shm_get(c, 1, SIZE, MODE | CREAT);
 	if (object_id[0] < 0)
 		abort();
 }
@@ -390,7 +420,7 @@ static void setup(struct caller *c)
 void shm_two_make(struct caller *c)
 {
 	setup(c);
-	made_id[1] = shm_get(c, 0 /* IPC_PRIVATE */, SIZE, 0600 | CREAT);
+	made_id[1] = shm_get(c, 0 /* IPC_PRIVATE */, SIZE, MODE | CREAT);
 	if (made_id[1] < 0)
 		abort();
 }
@@ -454,6 +484,24 @@ void shm_two_make(struct caller *c)
 			}                \
 		}                        \
 	}
+#define SET(mode)                          \
+	{                                  \
+		CALL_SHMSET, 0, {mode}, 0, \
+		{                          \
+			{                  \
+				0          \
+			}                  \
+		}                          \
+	}
+#define LOCK(on)                          \
+	{                                 \
+		CALL_SHMLOCK, 0, {on}, 0, \
+		{                         \
+			{                 \
+				0         \
+			}                 \
+		}                         \
+	}
 #define STAT                             \
 	{                                \
 		CALL_SHMSTAT, 0, {0}, 0, \
@@ -465,7 +513,7 @@ void shm_two_make(struct caller *c)
 	}
 #define MAKE(obj)                                             \
 	{                                                     \
-		CALL_SHMGET, obj, {0, SIZE, 0600 | CREAT}, 0, \
+		CALL_SHMGET, obj, {0, SIZE, MODE | CREAT}, 0, \
 		{                                             \
 			{                                     \
 				0                             \
@@ -510,7 +558,7 @@ static void init_two(void *m)
 	struct shm_model *s = m;
 
 	init(m);
-	s->at[1].exists = 1;
+	s->at[1] = (struct segment_of){.exists = 1, .perm = MODE};
 }
 static const struct facility_model model_two = {
 	sizeof(struct shm_model), init_two, apply, death, final};
@@ -535,6 +583,24 @@ const struct scenario shm_scenarios[] = {
 			{.calls = {RMID(0)}}}},
 	{SCENARIO("rmid-rmid"),
 		.actors = {{.calls = {RMID(0)}}, {.calls = {RMID(0)}}}},
+	{SCENARIO("set-attach"),
+		.actors = {{.calls = {SET(0640), STAT}},
+			{.calls = {AT(0, 1), DT(0)}}, {.calls = {SET(0644)}}}},
+	{SCENARIO("set-rmid"),
+		.actors = {{ACTOR_FIRST, NULL, {AT(0, 1)}},
+			{.calls = {SET(0640), STAT}}, {.calls = {RMID(0)}}}},
+	{SCENARIO("lock-unlock"),
+		.actors = {{.calls = {LOCK(1), STAT}}, {.calls = {LOCK(0)}},
+			{.calls = {LOCK(1), SET(0640)}}}},
+	{SCENARIO("lock-rmid"),
+		.actors = {{.calls = {LOCK(1), LOCK(0)}},
+			{.calls = {RMID(0), MAKE(1)}}, {.calls = {STAT}}}},
+	{SCENARIO("locked-rmid"),
+		.actors = {{ACTOR_FIRST, NULL, {AT(0, 1), LOCK(1)}},
+			{.calls = {RMID(0), STAT}}, {.calls = {LOCK(0)}}}},
+	{SCENARIO("lock-fork"),
+		.actors = {{.calls = {AT(0, 1), FORK}},
+			{.calls = {LOCK(1), STAT}}, {.calls = {RMID(0)}}}},
 	/* B removes one of two segments, and makes another in its place, while
 	 * C gives back what A had attached of both. */
 	{TWO("rmid-beside-reaper"), .kills = 1,
