@@ -433,6 +433,26 @@ int mq_closing_concerns(const struct caller *c, const struct mq_desc *d)
 	return atom_load_acquire(&q->polled) || may_be_registered(c, d, q);
 }
 
+static void unregister(
+	struct caller *c, const struct mq_desc *d, struct mqueue *q)
+{
+	if (mq_enter(c) || mq_lock(c, d))
+		return;
+	if (q->notify.state == MQ_NOTIFY_ARMED && q->notify.pid == c->pid)
+		take_back(c, q);
+	lock_release(c, &d->s->lock);
+	mq_notify_end(c);
+}
+
+void mq_unregister(struct caller *c, const struct mq_desc *d)
+{
+	struct mqueue *q = mq_body(c, d->s);
+
+	if (q && atom_load_acquire(&d->s->ident) == d->ident &&
+		may_be_registered(c, d, q))
+		unregister(c, d, q);
+}
+
 void mq_closing(struct caller *c, const struct mq_desc *d)
 {
 	struct mqueue *q = mq_body(c, d->s);
@@ -441,10 +461,6 @@ void mq_closing(struct caller *c, const struct mq_desc *d)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	/* A call under way may be about to use the FIFO by this number: it does
 	 * so with the lock held, and not after it found it marked. */
-	if (!mq_closing_concerns(c, d) || mq_enter(c) || mq_lock(c, d))
-		return;
-	if (q->notify.state == MQ_NOTIFY_ARMED && q->notify.pid == c->pid)
-		take_back(c, q);
-	lock_release(c, &d->s->lock);
-	mq_notify_end(c);
+	if (mq_closing_concerns(c, d))
+		unregister(c, d, q);
 }

@@ -129,6 +129,9 @@ int mq_find_name(
 /* 0 if mq_closing would do nothing. Takes no lock: a queue whose lock is held
  * counts as one for which there is something to do. */
 int mq_closing_concerns(const struct caller *c, const struct mq_desc *d);
+/* Before the number is marked as closed: this process's registration for a
+ * notification ends (mq_notify(3)), if it has one. */
+void mq_unregister(struct caller *c, const struct mq_desc *d);
 /* Before close(2) of a descriptor by this process, and after it. */
 void mq_closing(struct caller *c, const struct mq_desc *d);
 void mq_closed(struct caller *c, const struct mq_desc *d);

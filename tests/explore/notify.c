@@ -111,6 +111,7 @@ static s64 close_queue(struct caller *c, int number_used_again)
 
 	if (fd < 0)
 		return -EBADF;
+	mq_unregister(c, &d);
 	atom_store_release(&number.changes, number.changes + 1);
 	atom_store_release(&number.info, 0);
 	own.fd = -1;

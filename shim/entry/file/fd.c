@@ -332,6 +332,16 @@ static int closes_unasked(int fd)
 	return !mq_closing_concerns(c, &d);
 }
 
+/* A handler that comes in here and finds the number closed gets no notification
+ * after that, as one in the kernel, which comes before close(2) or behind it. So
+ * the registration goes first. */
+static void close_queue(struct caller *c, int fd, const struct mq_desc *d)
+{
+	mq_unregister(c, d);
+	entry_set(fd_entry(fd), d->ident, FD_CLOSING, 0);
+	mq_closing(c, d);
+}
+
 /* fd is about to be closed or replaced. */
 static void close_begin(int fd, struct closing *ret)
 {
@@ -341,8 +351,7 @@ static void close_begin(int fd, struct closing *ret)
 	if (unlikely(world_moved && fd_is_unknown(fd)) &&
 		(c = fd_table_owner()) && !fd_lookup(c, fd, &ret->mq)) {
 		ret->kind = FD_MQ;
-		entry_set(fd_entry(fd), ret->mq.ident, FD_CLOSING, 0);
-		mq_closing(c, &ret->mq);
+		close_queue(c, fd, &ret->mq);
 		return;
 	}
 	/* One that nobody has asked about goes as it came. */
@@ -360,8 +369,7 @@ static void close_begin(int fd, struct closing *ret)
 		return;
 	}
 	fd_desc(c, fd, fd_entry(fd), &ret->mq);
-	entry_set(fd_entry(fd), ret->mq.ident, FD_CLOSING, 0);
-	mq_closing(c, &ret->mq);
+	close_queue(c, fd, &ret->mq);
 }
 
 /* It is: 0, or the error of what was written to it. */
