@@ -385,6 +385,15 @@ static const char *check_shim(void)
 		return NULL;
 	}
 	if (probe_run(shim, PROBE_LOADED, NULL, text, sizeof(text))) {
+		/* glibc then lays out static TLS before it loads the library. */
+		if (getenv("LD_AUDIT")) {
+			finding_fault("export GLIBC_TUNABLES="
+				      "glibc.rtld.optional_static_tls=4096",
+				"with LD_AUDIT the loader has too little "
+				"static TLS left for the library,\n      and "
+				"starts no program");
+			return NULL;
+		}
 		snprintf(text, sizeof(text),
 			"rm %s && meson install -C build # in the source tree",
 			shim);
