@@ -165,7 +165,7 @@ int main(int argc, char **argv)
 		return written(print_overview());
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
 		puts("ipclift " IPCLIFT_VERSION);
-		return EXIT_OK;
+		return written(EXIT_OK);
 	}
 	if (!strcmp(argv[1], "--probe"))
 		return probe_main(argc - 2, argv + 2);

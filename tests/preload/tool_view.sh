@@ -155,7 +155,7 @@ is "verdict" "$(tail -n 1 "$work/out")" \
     "Verdict: not served until the 1 fault is mended."
 
 # ---- what cannot be written is said
-for command in ls get tasks "ls --json" "events --help"; do
+for command in ls get tasks "ls --json" "events --help" --version; do
     # shellcheck disable=SC2086 # words
     is "$command to a full disk" \
         "$("$ipclift" $command 2>&1 >/dev/full)" \
