@@ -250,6 +250,8 @@ int main(int argc, char **argv)
 	struct fuse_args args = FUSE_ARGS_INIT(argc, argv);
 	char registry[PATH_MAX], dir[PATH_MAX];
 	struct options o = {0};
+	const char *where;
+	struct stat st;
 	int status;
 
 	if (argc == 3 && !strcmp(argv[1], UNMOUNTER_WORD))
@@ -268,14 +270,25 @@ int main(int argc, char **argv)
 		return EXIT_FAILED;
 	}
 	/* The background is in the root directory. */
-	if (!realpath(o.words[o.n_words - 1], dir)) {
-		log_error("%s: %s", o.words[o.n_words - 1], strerror(errno));
+	where = o.words[o.n_words - 1];
+	if (!realpath(where, dir)) {
+		log_error("%s: %s", where, strerror(errno));
+		return EXIT_FAILED;
+	}
+	/*
+	 * The kernel mounts on a file, too, /dev/null for one, which nobody can
+	 * use then. (/dev/fd/N: mount.fuse3 has mounted, that is its descriptor.
+	 * What cannot be looked at may be what a killed process mounted.)
+	 */
+	if (strncmp(where, "/dev/fd/", 8) != 0 && !stat(dir, &st) &&
+		!S_ISDIR(st.st_mode)) {
+		log_error("%s: %s", where, strerror(ENOTDIR));
 		return EXIT_FAILED;
 	}
 	if (find_registry(&o, registry, sizeof(registry)))
 		return EXIT_FAILED;
 	add_source(&args, registry);
-	status = mount_and_serve(&args, &o, registry, o.words[o.n_words - 1]);
+	status = mount_and_serve(&args, &o, registry, where);
 	fuse_opt_free_args(&args);
 	return status;
 }

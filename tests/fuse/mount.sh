@@ -27,6 +27,13 @@ refused "no words" 2 "which directory"
 refused "too many words" 2 "too many" a b c
 refused "bad limits" 2 "kernel or roomy" "$m" -o create,limits=x
 refused "unknown option" 2 "unknown" -o create,bogus "$m"
+: >"$work/file"
+mkfifo "$work/fifo"
+for at in file fifo; do
+    refused "a $at for a directory" 1 "Not a directory" -o create "$work/$at"
+    is "a $at: no mount" "$(grep -cF " $work/$at " /proc/self/mountinfo)" 0
+done
+rm "$work/file" "$work/fifo"
 refused "log that cannot be" 1 "No such file" -o create,log="$work/x/y" "$m"
 is "none of them made a registry" "$(ls "$work")" "$(
     printf '%s\n' err out second text third view)"
