@@ -255,16 +255,27 @@ static int file_of(const char *path, struct stat *ret)
 	return lstat(path, ret) || !S_ISREG(ret->st_mode) ? -1 : 0;
 }
 
+int registry_limits_fault(const char *whence, const char *limits)
+{
+	if (!limits || !strcmp(limits, "kernel") || !strcmp(limits, "roomy"))
+		return 0;
+	return usage_error(
+		"%s: '%s' is neither kernel nor roomy", whence, limits);
+}
+
+int registry_ids_fault(const char *whence, const char *ids)
+{
+	if (!ids || !strcmp(ids, "normal") || !strcmp(ids, "extended"))
+		return 0;
+	return usage_error(
+		"%s: '%s' is neither normal nor extended", whence, ids);
+}
+
 int registry_new_fault(const char *limits, const char *ids)
 {
-	if (limits && strcmp(limits, "kernel") != 0 &&
-		strcmp(limits, "roomy") != 0)
-		return usage_error(
-			"--limits: '%s' is neither kernel nor roomy", limits);
-	if (ids && strcmp(ids, "normal") != 0 && strcmp(ids, "extended") != 0)
-		return usage_error(
-			"--ids: '%s' is neither normal nor extended", ids);
-	return 0;
+	int err = registry_limits_fault("--limits", limits);
+
+	return err ? err : registry_ids_fault("--ids", ids);
 }
 
 int registry_become(const struct stat *st)

@@ -77,6 +77,9 @@ void registry_tell_refused(int err, const char *why, int must_exist);
 /* 0, or EXIT_USAGE after a message: the values of --limits and --ids, or NULL.
  */
 int registry_new_fault(const char *limits, const char *ids);
+/* Each of them, as the option or variable whence has it. */
+int registry_limits_fault(const char *whence, const char *limits);
+int registry_ids_fault(const char *whence, const char *ids);
 
 /* "90", "90s", "10m", "1h", "2d" in seconds: 0, or EXIT_USAGE after a message
  * that names the option. */

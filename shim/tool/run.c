@@ -132,7 +132,7 @@ static int set_preload(const char *shim)
 /* ---- options ---- */
 
 /* The shim skips words that it does not know; here they are mistakes. */
-static int check_route(const char *list)
+static int check_route(const char *whence, const char *list)
 {
 	const char *p = list;
 	size_t n;
@@ -142,11 +142,33 @@ static int check_route(const char *list)
 		n = strcspn(p, ",");
 		if (route_find(p, n) < 0)
 			return usage_error(
-				"--route: '%.*s' is none of sem, msg, shm, mq",
-				(int)n, p);
+				"%s: '%.*s' is none of sem, msg, shm, mq",
+				whence, (int)n, p);
 		p += n;
 	} while (*p++);
 	return 0;
+}
+
+/* NULL if an option has it, or where it is not set. */
+static const char *variable_without(const char *option, const char *name)
+{
+	const char *value = option ? NULL : getenv(name);
+
+	return value && *value ? value : NULL;
+}
+
+/* Those that CMD gets from our environment, as if they were options. */
+static int check_variables(const struct run_options *o)
+{
+	const char *route = variable_without(o->route, "IPCLIFT_ROUTE");
+	int err;
+
+	err = registry_limits_fault("IPCLIFT_LIMITS",
+		variable_without(o->limits, "IPCLIFT_LIMITS"));
+	if (!err)
+		err = registry_ids_fault(
+			"IPCLIFT_IDS", variable_without(o->ids, "IPCLIFT_IDS"));
+	return err || !route ? err : check_route("IPCLIFT_ROUTE", route);
 }
 
 static int check_options(const struct run_options *o)
@@ -164,7 +186,9 @@ static int check_options(const struct run_options *o)
 	if (fault)
 		return usage_error("--name: '%.80s' %s", o->name, fault);
 	err = registry_new_fault(o->limits, o->ids);
-	return err || !o->route ? err : check_route(o->route);
+	if (!err && o->route)
+		err = check_route("--route", o->route);
+	return err ? err : check_variables(o);
 }
 
 /* ---- the registry ---- */

@@ -43,6 +43,17 @@ for args in "" "--bogus -- true" "--name" "--name a/b -- true" \
     is "run $args: lines" "$(wc -l <"$work/err") $(wc -c <"$work/out")" "1 0"
 done
 
+# What CMD would get from here is looked at like an option; an option wins, and
+# an empty one is none.
+for wrong in LIMITS=soft IDS=many ROUTE=sem,tea ROUTE=-; do
+    is "IPCLIFT_$wrong" "$(env "IPCLIFT_$wrong" "$ipclift" run --private \
+        -- true 2>&1 | cut -d: -f1,2; env "IPCLIFT_$wrong" "$ipclift" run \
+        --private -- true 2>/dev/null; echo $?)" \
+        "$(printf 'ipclift run: IPCLIFT_%s\n2' "${wrong%=*}")"
+done
+is "set to nothing, or by an option" "$(IPCLIFT_ROUTE='' IPCLIFT_LIMITS=soft \
+    "$ipclift" run --private --limits kernel -- echo run 2>&1)" run
+
 # ---- exit status, with a parent and without
 for how in "--private" "--registry $work/registry"; do
     # shellcheck disable=SC2086 # words
