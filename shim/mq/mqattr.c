@@ -89,6 +89,18 @@ int mq_stat(struct caller *c, const struct mq_desc *d, struct mq_stat *ret)
 	return 0;
 }
 
+/* Bits of a mode. */
+#define SET_UID 04000u
+#define SET_GID 02000u
+#define GROUP_X 00010u
+
+/* 1 if the caller may leave the set-group-ID bit on the queue. */
+static int may_keep_sgid(struct caller *c, const struct slot *s)
+{
+	return perm_in_group(perm_cred(c), s->gid) ||
+	       perm_capable(c, CRED_FSETID);
+}
+
 int mq_chmod(struct caller *c, const struct mq_desc *d, u32 mode)
 {
 	int err;
@@ -97,6 +109,8 @@ int mq_chmod(struct caller *c, const struct mq_desc *d, u32 mode)
 	if (!q)
 		return err;
 	if (perm_owner_file(c, d->s)) {
+		if (unlikely(mode & SET_GID) && !may_keep_sgid(c, d->s))
+			mode &= ~SET_GID;
 		atom_store_release(&d->s->mode, mode & 07777);
 		atom_store_release(&q->ctime, sys_realtime_coarse_ns());
 	} else {
@@ -121,6 +135,21 @@ static int may_give(struct caller *c, const struct slot *s, u32 uid, u32 gid)
 		       perm_in_group(cred, gid));
 }
 
+/*
+ * What chown(2) leaves of the mode, root's too, and even if it changes neither
+ * id: no set-user-ID, and no set-group-ID where the group may execute or who
+ * calls is not of the group that the queue had.
+ */
+static u32 given_mode(struct caller *c, const struct slot *s)
+{
+	u32 mode = s->mode & ~SET_UID;
+
+	if (unlikely(mode & SET_GID) &&
+		((mode & GROUP_X) || !may_keep_sgid(c, s)))
+		mode &= ~SET_GID;
+	return mode;
+}
+
 int mq_chown(struct caller *c, const struct mq_desc *d, u32 uid, u32 gid)
 {
 	int err;
@@ -129,6 +158,7 @@ int mq_chown(struct caller *c, const struct mq_desc *d, u32 uid, u32 gid)
 	if (!q)
 		return err;
 	if (may_give(c, d->s, uid, gid)) {
+		atom_store_release(&d->s->mode, given_mode(c, d->s));
 		if (uid != ~0u)
 			atom_store_release(&d->s->uid, uid);
 		if (gid != ~0u)

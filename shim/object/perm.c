@@ -34,6 +34,7 @@ static u32 read_caps(void)
 	       (caps >> CAP_DAC_OVERRIDE & 1 ? CRED_DAC_OVERRIDE : 0) |
 	       (caps >> CAP_DAC_READ_SEARCH & 1 ? CRED_DAC_READ : 0) |
 	       (caps >> CAP_FOWNER & 1 ? CRED_FOWNER : 0) |
+	       (caps >> CAP_FSETID & 1 ? CRED_FSETID : 0) |
 	       (caps >> CAP_CHECKPOINT_RESTORE & 1 ? CRED_CHECKPOINT : 0);
 }
 

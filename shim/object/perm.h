@@ -21,6 +21,7 @@
 #define CRED_DAC_OVERRIDE 32u
 #define CRED_DAC_READ 64u
 #define CRED_FOWNER 128u
+#define CRED_FSETID 256u
 #define GROUPS_UNKNOWN 0xffffffffu
 
 /* Forget what is cached: the next check asks the kernel. */
