@@ -249,7 +249,7 @@ EXPORT int daemon(int keep_directory, int keep_output)
 	long fd;
 	pid_t pid;
 
-	if (likely(!process_shm()->n_used && !lease_may_hold())) {
+	if (likely(nobody_attaches(process_shm()) && !lease_may_hold())) {
 		real = (int (*)(int, int))process_next(&next, "daemon");
 		return real ? real(keep_directory, keep_output) : -1;
 	}
@@ -286,7 +286,7 @@ EXPORT int forkpty(int *ret_master, char *name, const struct termios *term,
 	int master, slave;
 	pid_t pid;
 
-	if (likely(!process_shm()->n_used) || !openpty || !login_tty) {
+	if (likely(nobody_attaches(process_shm())) || !openpty || !login_tty) {
 		real = (int (*)(int *, char *, const struct termios *,
 			const struct winsize *))process_next(&next, "forkpty");
 		return real ? real(ret_master, name, term, size) : -1;
