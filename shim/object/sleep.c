@@ -222,6 +222,15 @@ static void after_waker_death(struct caller *c, struct sleeper *sl)
 	lock_release(c, &sl->slot->lock);
 }
 
+/* A name has stood in the word for long: of a waker that is stopped, or of one
+ * that died unmarked and whose number another thread has, which lives. */
+static void after_silence(struct caller *c, struct sleeper *sl)
+{
+	sl->k->lock(c, sl->slot);
+	wait_disown(c, wait_own(c));
+	lock_release(c, &sl->slot->lock);
+}
+
 /* Should the kernel not have marked the lock, its owner is asked for. */
 int sleep_pending(const struct caller *c, const struct slot *s, u64 ident)
 {
@@ -274,6 +283,9 @@ static void sleep_loop(struct caller *c, struct sleeper *sl)
 		if (sl->finished || err == 0)
 			break;
 		section_begin(c);
+		if (err == -EAGAIN &&
+			(atom_load_relaxed(&wait_own(c)->word) & SYS_TID_MASK))
+			after_silence(c, sl);
 		if (must_look(c, sl, err))
 			after_waker_death(c, sl);
 		if (err == -EINTR && sl->k->signalled)

@@ -23,11 +23,9 @@
  * how long one may take to end. Arbitrary. */
 #define GONE_LOOKS 50
 #define ENDING_LOOKS 500
-/* Without rseq every sleep has a timeout, which is what makes FUTEX_WAIT end
- * with EINTR; arbitrary, long enough to be no burden. */
+/* Without rseq a timeout makes FUTEX_WAIT end with EINTR; arbitrary. */
 #define LONGEST_NS 1000000000ULL
-/* Wake-ups while somebody comes for the lock of a pass: some ten microseconds.
- * Arbitrary. */
+/* Wake-ups while somebody comes for a pass's lock: some 10 us. Arbitrary. */
 #define WANTED_WAKES 4u
 /* Pauses of a look between two yields: half a microsecond or so. Arbitrary. */
 #define YIELD_EVERY 8u
@@ -171,15 +169,20 @@ static void note_death(
 
 static int settle_slice(struct waiter *w, u32 seen);
 
-/* dead: the name is surely of a dead one, if not of the one who has it now.
- * ret_err: 0, or with what a signal interrupted this; NULL, not asked for. The
- * word as it was found without a name. */
+/* Whose the name is: perhaps a living waker's; the same, but if somebody living
+ * has it for long the word is returned with it, for the sleeper to ask under the
+ * lock (wait_disown); a dead one's, if not of the one who has it now. */
+enum { SETTLE_ANY, SETTLE_ASK, SETTLE_DEAD };
+
+/* The word. ret_err: 0, or what a signal interrupted this with; or NULL. */
 static u32 settle(
-	const struct caller *c, struct waiter *w, int dead, int *ret_err)
+	const struct caller *c, struct waiter *w, int whose, int *ret_err)
 {
 	u32 seen, i = 0, looks = 0;
-	int err;
+	int dead = whose == SETTLE_DEAD, err;
 
+	if (ret_err)
+		*ret_err = 0;
 	while ((seen = atom_load_acquire(&w->word)) & SYS_TID_MASK) {
 		if (dead && (seen & SYS_TID_MASK) == c->tid)
 			return seen;
@@ -191,6 +194,8 @@ static u32 settle(
 		if (ret_err && (err == -EINTR || err == -ERESTART))
 			*ret_err = err;
 		note_death(c, w, seen, ++looks);
+		if (whose == SETTLE_ASK && looks >= ENDING_LOOKS)
+			return atom_load_acquire(&w->word);
 		if (dead && looks >= 2 * ENDING_LOOKS)
 			atom_cas(&w->word, &seen, WAIT_WORD_LOOK);
 	}
@@ -199,7 +204,13 @@ static u32 settle(
 
 void wait_settle(const struct caller *c, struct waiter *w)
 {
-	settle(c, w, 0, NULL);
+	settle(c, w, SETTLE_ANY, NULL);
+}
+
+void wait_disown(const struct caller *c, struct waiter *w)
+{
+	if (w->state == WAIT_QUEUED)
+		settle(c, w, SETTLE_DEAD, NULL);
 }
 
 /* Put our name on the word, so that our death wakes the sleeper. Another's name
@@ -207,7 +218,7 @@ void wait_settle(const struct caller *c, struct waiter *w)
 HOT static u32 oblige(struct caller *c, struct waiter *w)
 {
 	if (unlikely(atom_load_acquire(&w->word) & SYS_TID_MASK))
-		settle(c, w, 1, NULL);
+		settle(c, w, SETTLE_DEAD, NULL);
 	push_obligation(c, w);
 	return atom_xchg(&w->word, c->tid | SYS_WAITERS);
 }
@@ -670,7 +681,7 @@ void wait_reclaim(struct waiter *w)
  * waker's name can stand in the word, for which settle waits. */
 void wait_left(const struct caller *c, struct waiter *w)
 {
-	if (settle(c, w, 1, NULL) == WAIT_WORD_LOOK)
+	if (settle(c, w, SETTLE_DEAD, NULL) == WAIT_WORD_LOOK)
 		tell_herd(w);
 	atom_store_release(&w->word, WAIT_WORD_DONE);
 }
@@ -699,17 +710,20 @@ static __attribute__((noinline)) int handler_came(
 HOT static int still_waiting(const struct caller *c, struct waiter *w, int err)
 {
 	if (err == -EINTR || err == -ERESTART)
-		return settle(c, w, 0, NULL) != WAIT_WORD_DONE;
+		return settle(c, w, SETTLE_ASK, NULL) != WAIT_WORD_DONE;
 	return atom_load_acquire(&w->word) == SYS_WAITERS;
 }
 
-/* Before a sleep, with a name in the word: wait for its end. 1 if a signal came
- * meanwhile, as ret_err says, and we were not granted. */
+/* Before a sleep, with a name in the word: wait for its end. 1 if we were not
+ * granted, and a signal came, as ret_err says, or the name stays: -EAGAIN. */
 static __attribute__((noinline)) int interrupted_before(
 	const struct caller *c, struct waiter *w, int *ret_err)
 {
-	*ret_err = 0;
-	return settle(c, w, 0, ret_err) != WAIT_WORD_DONE && *ret_err;
+	u32 seen = settle(c, w, SETTLE_ASK, ret_err);
+
+	if (!*ret_err && (seen & SYS_TID_MASK))
+		*ret_err = -EAGAIN;
+	return seen != WAIT_WORD_DONE && *ret_err;
 }
 
 /* Stop and continue end semop, others begin anew. */
@@ -822,12 +836,6 @@ static int restart_sleep(struct waiter *w, const struct sys_timespec *until,
 	return err;
 }
 
-static int is_past(s64 now, const struct sys_timespec *t)
-{
-	return now / 1000000000 > t->sec ||
-	       (now / 1000000000 == t->sec && now % 1000000000 >= t->nsec);
-}
-
 /* As restart_sleep until the deadline or the end of a slice. -ETIMEDOUT: the
  * deadline; -EAGAIN: the slice. */
 static int restart_slice(struct waiter *w, const struct sys_timespec *deadline,
@@ -843,7 +851,7 @@ static int restart_slice(struct waiter *w, const struct sys_timespec *deadline,
 		at = sys_realtime_ns() + (s64)slice_ns;
 		end.sec = at / 1000000000;
 		end.nsec = at % 1000000000;
-		if (!deadline || !is_past(at, deadline))
+		if (!deadline || !wait_is_past(at, deadline))
 			until = &end;
 	}
 	err = restart_sleep(w, until, scope);
@@ -851,7 +859,7 @@ static int restart_slice(struct waiter *w, const struct sys_timespec *deadline,
 		return err;
 	if (until)
 		now = sys_realtime_ns();
-	if (deadline && is_past(now, deadline))
+	if (deadline && wait_is_past(now, deadline))
 		return -ETIMEDOUT;
 	return until == &end && now >= at ? -EAGAIN : 0;
 }

@@ -51,7 +51,9 @@
  * lock_pause are words of those it has let through. To push the node again
  * would lead the kernel's walk of that thread's list onto another list, and
  * what stands behind it there (lifeline, the application's robust mutexes)
- * would never be marked.
+ * would never be marked. So a sleeper in whose word somebody living stays for
+ * long takes the lock: is it still queued, the name is of a dead one, whoever has
+ * that number by now (wait_disown).
  *
  * Several that are let through in one hold are woken by one call (wake_herd):
  * the first of them keeps the waker's name, the words of the others become DONE
@@ -103,6 +105,12 @@ enum {
 	WAIT_QUEUED,
 	WAIT_DONE,
 };
+
+static inline int wait_is_past(s64 now, const struct sys_timespec *t)
+{
+	return now / 1000000000 > t->sec ||
+	       (now / 1000000000 == t->sec && now % 1000000000 >= t->nsec);
+}
 
 /* The thread's own waiter, and a waiter by its queue link. */
 static inline struct waiter *wait_own(const struct caller *c)
@@ -270,6 +278,12 @@ int wait_can_watch(void);
  * or its death is noted. After state was found WAIT_DONE under the lock, so
  * that the record is ours again. */
 void wait_settle(const struct caller *c, struct waiter *w);
+/*
+ * The sleeper, in whose word a name stands for long, under the object's lock: is
+ * it still queued, that is an exited thread's, although a living one may have the
+ * number by now. Its end is waited for, a second or so at most; then LOOK.
+ */
+void wait_disown(const struct caller *c, struct waiter *w);
 
 /* After -EOWNERDEAD, under the object's lock: the word is the own one again, if
  * no other waker has its name there by now. */

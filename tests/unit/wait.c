@@ -4,6 +4,7 @@
  * links say, and nobody sleeps for ever on what was removed.
  */
 #include <sys/wait.h>
+#include <unistd.h>
 #include "msg/msg.h"
 #include "msg/msgqueue.h"
 #include "sem/sem.h"
@@ -182,4 +183,32 @@ Test(wait, a_circle_of_receivers)
 	cr_assert_eq(msg_remove(&me, id), 0);
 	ends_well(pids[0]);
 	ends_well(pids[1]);
+}
+
+static void decrement_once(s32 id)
+{
+	struct sop op = {0, -1, 0};
+
+	_exit(sem_op(&me, id, &op, 1, NULL) == 0 ? 0 : 1);
+}
+
+/* A waker died unmarked before its grant, and its number is ours now, who live:
+ * the sleeper does not take the name for our promise. */
+Test(wait, a_dead_wakers_name_that_a_living_thread_has)
+{
+	struct sop op = {0, 1, 0};
+	s32 id = sem_get(&me, 0, 1, 0600);
+	pid_t pid = unit_sleeper(decrement_once, id, 1);
+	struct waiter *w = wait_at(&me, alter_queue(id)->head);
+	int i;
+
+	atom_store_release(&w->word, me.tid | SYS_WAITERS);
+	sys_futex_wake(&w->word, 1);
+	for (i = 0; i < 8000 && (atom_load_acquire(&w->word) & SYS_TID_MASK);
+		i++)
+		usleep(1000);
+	cr_assert_eq(atom_load_acquire(&w->word) & SYS_TID_MASK, 0);
+	cr_assert_eq(sem_op(&me, id, &op, 1, NULL), 0);
+	ends_well(pid);
+	cr_assert_eq(sem_remove(&me, id), 0);
 }
