@@ -316,7 +316,7 @@ static void zero_pass(struct caller *c, struct slot *s, struct semset *set,
 	u32 i;
 
 	if (d->all)
-		for (i = 0; i < sem_count(s); i++)
+		for (i = 0; i < sem_count(s) && !hold_is_over(c); i++)
 			zero_pass_one(c, s, set, i, &found);
 	else
 		for (i = 0; i < d->n; i++)
@@ -594,7 +594,9 @@ static void alter_pass(struct caller *c, struct slot *s, struct semset *set,
 	}
 	for (i = 0; !d->all && i < d->n; i++)
 		alter_pass_simple(c, s, set, d->nums[i]);
-	for (i = 0; d->all && i < sem_count(s); i++)
+	/* Once the hold is over the next one begins anew: of 32,000 a look at the
+	 * rest would be most of it. */
+	for (i = 0; d->all && i < sem_count(s) && !hold_is_over(c); i++)
 		alter_pass_simple(c, s, set, i);
 }
 
