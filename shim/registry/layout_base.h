@@ -355,7 +355,7 @@ struct waiter {
 	u32 granted_next; /* thread index << 1 | 1 if that one sleeps */
 	u32 wants_wake;	  /* its next look is far */
 	u32 slept;  /* when it went into its futex, later from time to time
-		    * after that (wait_stopped): cycles / 4,096 */
+		    * after that (wait_stopped): cycles / 1,024 */
 	u32 moving; /* wakers that may move who sleeps on word (wake_herd) */
 	u64 alive_prev; /* +24 */
 	u64 alive_next; /* +32 / +28 */

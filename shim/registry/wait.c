@@ -30,19 +30,19 @@
 /* Pauses of a look between two yields: half a microsecond or so. Arbitrary. */
 #define YIELD_EVERY 8u
 #define HERD_ALL 0x7fffffff
-/* Who has slept for less, in units of 4,096 cycles, is not asked for whether it
+/* Who has slept for less, in units of 1,024 cycles, is not asked for whether it
  * is stopped: some 25 microseconds, half of what it takes to wake somebody on
  * another CPU. How many are asked for in one hold: a system call each. And for
- * how long the answer "asleep" holds: 3 to 5 microseconds, while a parent knows
- * of a stop after 6.6 at the earliest (kill and waitpid, measured); who asks for
- * GETNCNT in a loop then makes one such call in some ten. All arbitrary. */
-#define SLEPT_LONG 16u
+ * how long the answer "asleep" holds: 1 microsecond, 2,048 to 3,072 cycles,
+ * while a parent knows of a stop after 8,900 at the earliest (kill and waitpid,
+ * two switches of the CPU; measured). All arbitrary. */
+#define SLEPT_LONG 64u
 /* A tracer that shows system calls (strace) stops who makes one before and after
  * it, for as long as it takes to print; one that looks around (gdb), for longer.
  * /proc says "tracing stop" of both. So a sleeper of whom it says so is taken to
  * be on its way into its futex for this long after it began: half a second to a
  * second. Arbitrary: a printing tracer may have to wait for a CPU. */
-#define TRACED_LONG (1u << 19)
+#define TRACED_LONG (1u << 21)
 #define ASLEEP_HOLDS 2u
 #define STOPPED_ASKED 4u
 /* wait_watch.late: what is watched tells so late at most. Arbitrary, but more
@@ -86,7 +86,7 @@ HOT void wait_end(struct caller *c, struct waiter *w)
 
 HOT static u32 slept_now(void)
 {
-	return (u32)(arch_cycles() >> 12);
+	return (u32)(arch_cycles() >> 10);
 }
 
 /*
@@ -96,7 +96,7 @@ HOT static u32 slept_now(void)
 static __attribute__((noinline)) int is_stopped(
 	struct caller *c, struct waiter *w)
 {
-	u32 slept = slept_now() - atom_load_relaxed(&w->slept);
+	u32 now = slept_now(), slept = now - atom_load_relaxed(&w->slept);
 	struct sys_process p;
 
 	if (!c->n_grants)
@@ -106,7 +106,7 @@ static __attribute__((noinline)) int is_stopped(
 	c->n_asked++;
 	if (sys_futex_asleep(&w->word)) {
 		atom_store_release(
-			&w->slept, slept_now() - (SLEPT_LONG - ASLEEP_HOLDS));
+			&w->slept, now - (SLEPT_LONG - ASLEEP_HOLDS));
 		return 0;
 	}
 	return sys_process_read(w->pid,
