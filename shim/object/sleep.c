@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Sleeping, and looking before; see sleep.h. The waiter's protocol is in
+ * Sleeping, and spinning before it; see sleep.h. The waiter's protocol is in
  * registry/wait.h.
  */
 #include "object/sleep.h"
@@ -11,13 +11,13 @@
 
 #define SA_RESTART 0x10000000UL
 
-/* Between two looks at a stream: some messages' time. Arbitrary. */
+/* Pauses between two looks at the word: the time of some messages. Arbitrary. */
 #define BATCH_PAUSES 12
-/* So many looks at most, about a tenth of a millisecond: with several at the
- * queue it may change for ever and never be as it should. Arbitrary. */
+/* Most looks, about a tenth of a millisecond: with several threads at the queue
+ * the word may change for ever and never be `enough`. Arbitrary. */
 #define BATCH_LOOKS 256
 
-/* ---- looking ---- */
+/* ---- spinning ---- */
 
 void sleep_batch(const struct sleep_look *look)
 {
@@ -33,7 +33,7 @@ void sleep_batch(const struct sleep_look *look)
 		 !look->enough(word, look->arg));
 }
 
-/* Each look takes the line from the partner: so after a few rarer. */
+/* Each look takes the cache line from the partner, so they get rarer. */
 static int next_look(int i)
 {
 	return i + (i < 24 ? i / 2 : 12) + 1;
@@ -63,8 +63,8 @@ int sleep_spin(struct spin *spin, const struct sleep_look *look)
 
 /* ---- sleeping ---- */
 
-/* Does the kernel wake for the pending word of an exited thread whatever it
- * is? */
+/* Does the kernel wake for an exited thread's pending word whatever its value is?
+ * It does from 6.2 on. */
 static int kernel_tells(void)
 {
 	static int known; /* 1 no, 2 yes; the same for all threads */
@@ -90,14 +90,15 @@ u64 sleep_slice(int first)
 	return first && likely(kernel_tells()) ? 0 : SLEEP_SLICE_NS;
 }
 
-/* Leave the queue with `result` unless somebody was faster; the waiter's own
- * result is then final. */
+/* Leave the queue with `result`, unless a waker was faster: then with the result
+ * it gave. */
 static s32 leave_queue(struct caller *c, struct sleeper *sl, s32 result)
 {
 	struct waiter *w = wait_own(c);
 
 	sl->k->lock(c, sl->slot);
-	/* While it is queued the body stays, even in mid-removal. */
+	/* The object's body is not freed while we are queued, even if its removal
+	 * has begun. */
 	if (w->state == WAIT_QUEUED) {
 		sl->k->remove(c, sl->slot, w, result);
 		journal_commit(c);
@@ -108,8 +109,8 @@ static s32 leave_queue(struct caller *c, struct sleeper *sl, s32 result)
 	return w->result;
 }
 
-/* In a section, the slot's lock held. State first: what is queued has said where
- * before. */
+/* In a section, the slot's lock held. State is read first: a waiter stores where
+ * it is queued before it stores WAIT_QUEUED. */
 static int is_queued_dead(const struct slot *s, const struct waiter *w,
 	u32 facility, u32 slot_idx)
 {
@@ -164,15 +165,16 @@ static void interrupt_sleep(struct caller *c)
 	if (sl->k->signalled)
 		sl->k->signalled(c, sl);
 	result = leave_queue(c, sl, intr);
-	/* What one that was stopped is told (wait_stopped): the handler
-	 * decides. */
+	/* If it was taken out because the process was stopped (wait_stopped), the
+	 * handler that runs now decides the result. */
 	if (result == SLEEP_RETRY || result == SLEEP_ANEW ||
 		(sl->k->restart && result == sl->k->restart))
 		result = intr;
 	sl->result = sl->k->finish(c, sl, result);
 	record_done(c);
 	sl->finished = 1;
-	/* The handler may leave by siglongjmp, which in musl forgets none. */
+	/* The handler may leave by siglongjmp, which in musl drops no cancellation
+	 * handler. */
 	cancel_end(&sl->scope);
 	sl->scope.active = 0;
 	section_end(c);
@@ -196,9 +198,9 @@ static __attribute__((force_align_arg_pointer)) void cancelled(void *arg)
 }
 
 /*
- * A waker died: taking the lock repairs what it left, and tells whether we
- * still wait. If the object is gone it died removing it, and others may still
- * be queued there: we are the one whom its death woke.
+ * A waker died: taking the lock repairs what it left, and then shows whether we
+ * are still queued. If the object is gone, the waker died while removing it, and
+ * others may still be queued there: we, woken by its death, finish the removal.
  */
 static void after_waker_death(struct caller *c, struct sleeper *sl)
 {
@@ -212,7 +214,7 @@ static void after_waker_death(struct caller *c, struct sleeper *sl)
 	if (!removed || !sl->k->finish_removal)
 		return;
 	sl->k->finish_removal(c);
-	/* Nobody comes any more: the queue was damaged. */
+	/* Still queued after that: the queue was damaged, nobody will come. */
 	sl->k->lock(c, sl->slot);
 	if (w->state == WAIT_QUEUED) {
 		atom_store_release((u32 *)&w->result, (u32)-EIDRM);
@@ -222,8 +224,8 @@ static void after_waker_death(struct caller *c, struct sleeper *sl)
 	lock_release(c, &sl->slot->lock);
 }
 
-/* A name has stood in the word for long: of a waker that is stopped, or of one
- * that died unmarked and whose number another thread has, which lives. */
+/* A tid has stood in our word for long: of a waker that is stopped, or of one that
+ * died unmarked and whose tid a living thread now has. */
 static void after_silence(struct caller *c, struct sleeper *sl)
 {
 	sl->k->lock(c, sl->slot);
@@ -231,7 +233,7 @@ static void after_silence(struct caller *c, struct sleeper *sl)
 	lock_release(c, &sl->slot->lock);
 }
 
-/* Should the kernel not have marked the lock, its owner is asked for. */
+/* In case the kernel has not marked the lock, see whether its owner exists. */
 int sleep_pending(const struct caller *c, const struct slot *s, u64 ident)
 {
 	u32 word = atom_load_acquire(&s->lock.word);
@@ -263,7 +265,7 @@ static s32 restart_of(const struct sleeper *sl)
 	return sl->k->restart ? sl->k->restart : SLEEP_ANEW;
 }
 
-/* The sleep ended with err: is there something to know in the object? */
+/* The sleep ended with err: must we take the object's lock and look? */
 static int must_look(const struct caller *c, const struct sleeper *sl, int err)
 {
 	const struct waiter *w = wait_own(c);
@@ -291,8 +293,8 @@ static void sleep_loop(struct caller *c, struct sleeper *sl)
 		if (err == -EINTR && sl->k->signalled)
 			sl->k->signalled(c, sl);
 		if (err != -EOWNERDEAD && err != -EAGAIN)
-			/* Stopped and continued: the kernel restarts the call,
-			 * access check, place in the queue and all. */
+			/* Stopped and continued: the kernel restarts the whole
+			 * call, with a new access check at the queue's end. */
 			leave_queue(
 				c, sl, err == -ERESTART ? restart_of(sl) : err);
 		else if (sl->k->look_again)

@@ -2,9 +2,9 @@
 /*
  * Sleeping and granting; the protocol is in wait.h.
  *
- * How a sleeper is interrupted as the kernel's would be: semop and msgrcv end
- * with EINTR after any handler, even one with SA_RESTART, and semop even after
- * stop and continue, where msgrcv begins anew. The futex call is made as a
+ * Signals interrupt a sleeper as in the kernel: semop and msgrcv end with EINTR
+ * after any handler, even one with SA_RESTART, and semop also after stop and
+ * continue, where msgrcv restarts. For this the futex call is made as a
  * restartable sequence (arch_syscall6_intr) on libc's registered rseq area, or
  * on one of our own registered for the time of the sleep; without rseq a
  * FUTEX_WAIT with a timeout gives EINTR in all cases but stop and continue.
@@ -19,45 +19,42 @@
 
 #define SETTLE_PAUSES 2000
 #define SETTLE_NS 1000000
-/* Between questions whether a waker is still there, in slices of SETTLE_NS; and
- * how long one may take to end. Arbitrary. */
+/* In slices of SETTLE_NS: how often to ask whether the waker still exists, and
+ * how long an exiting one may take. Arbitrary. */
 #define GONE_LOOKS 50
 #define ENDING_LOOKS 500
 /* Without rseq a timeout makes FUTEX_WAIT end with EINTR; arbitrary. */
 #define LONGEST_NS 1000000000ULL
-/* Wake-ups while somebody comes for a pass's lock: some 10 us. Arbitrary. */
+/* Wake-ups made while another thread takes the paused lock: some 10 us.
+ * Arbitrary. */
 #define WANTED_WAKES 4u
-/* Pauses of a look between two yields: half a microsecond or so. Arbitrary. */
+/* Spin iterations between two yields: about half a microsecond. Arbitrary. */
 #define YIELD_EVERY 8u
 #define HERD_ALL 0x7fffffff
-/* Who has slept for less, in units of 1,024 cycles, is not asked for whether it
- * is stopped: some 25 microseconds, half of what it takes to wake somebody on
- * another CPU. How many are asked for in one hold: a system call each. And for
- * how long the answer "asleep" holds: 1 microsecond, 2,048 to 3,072 cycles,
- * while a parent knows of a stop after 8,900 at the earliest (kill and waitpid,
- * two switches of the CPU; measured). All arbitrary. */
+/* Whether a sleeper is stopped. Times in units of 1,024 cycles; all arbitrary.
+ * SLEPT_LONG: one that has slept for less is not checked; some 25 us, half of a
+ * wake-up on another CPU. ASLEEP_HOLDS: how long the answer "asleep" is good for;
+ * 2,048 to 3,072 cycles, where a parent learns of a stop after 8,900 at the
+ * earliest (kill and waitpid, measured). STOPPED_ASKED: most checks in one hold,
+ * a system call each. TRACED_LONG: half a second to a second. /proc says "tracing
+ * stop" of a process that strace stops for a moment around each system call just
+ * as of one that gdb keeps stopped: so for this long a traced sleeper is taken to
+ * be on its way into its futex (strace may have to wait for a CPU). */
 #define SLEPT_LONG 64u
-/* A tracer that shows system calls (strace) stops who makes one before and after
- * it, for as long as it takes to print; one that looks around (gdb), for longer.
- * /proc says "tracing stop" of both. So a sleeper of whom it says so is taken to
- * be on its way into its futex for this long after it began: half a second to a
- * second. Arbitrary: a printing tracer may have to wait for a CPU. */
 #define TRACED_LONG (1u << 21)
 #define ASLEEP_HOLDS 2u
 #define STOPPED_ASKED 4u
-/* wait_watch.late: what is watched tells so late at most. Arbitrary, but more
- * than a tick of most kernels (250 and 1,000 a second): a timer that is due
- * before the next tick has the clock set anew, in a virtual machine by way of
- * its host, which costs more than is saved (0.25 ms: 12 us a hand-over on one
- * CPU instead of 5.3; without this sleep 6.7). */
+/* The delay of wait_watch.late. Arbitrary, but longer than a tick of most kernels
+ * (250 or 1,000 Hz): a timer due before the next tick reprograms the clock, in a
+ * virtual machine through its host, which costs more than is saved (at 0.25 ms 12
+ * us a hand-over on one CPU instead of 5.3; without the delay 6.7). */
 #define BRIEF_NS 5000000u
 
 static __thread struct sys_rseq own_rseq
 	__attribute__((tls_model("initial-exec")));
 
-/* Idle until it is queued: the record is reached by nobody. `alive` goes on the
- * list before that, so whoever finds us queued can tell by it whether we
- * live. */
+/* Until it is queued nobody can reach the record. `alive` goes on the robust
+ * list first, so whoever finds us queued can tell by it whether we live. */
 HOT void wait_begin(struct caller *c, struct waiter *w)
 {
 	atom_store_release(&w->word, 0);
@@ -65,14 +62,14 @@ HOT void wait_begin(struct caller *c, struct waiter *w)
 	robust_push(c, &w->alive);
 }
 
-/* The word was LOOK: others that are done may sleep on it. */
+/* The word was LOOK: others already granted may sleep on it (wake_herd). */
 static void tell_herd(struct waiter *w)
 {
 	sys_futex_wake(&w->word, HERD_ALL);
 }
 
-/* Out of the queue already. State last: while it is not IDLE the record is not
- * taken over without the object's lock (task.c, waiter_settled). */
+/* It has left the queue. State last: while it is not IDLE nobody takes the record
+ * over without the object's lock (task.c, waiter_settled). */
 HOT void wait_end(struct caller *c, struct waiter *w)
 {
 	if (unlikely(atom_load_relaxed(&w->word) == WAIT_WORD_LOOK))
@@ -90,8 +87,8 @@ HOT static u32 slept_now(void)
 }
 
 /*
- * In its futex it is not stopped: a signal takes it out of there. Else it may
- * be on its way into the sleep or out of it, and its state in /proc decides.
+ * A thread in its futex call is not stopped: the signal takes it out of there.
+ * Else it may be on its way in or out, and its state in /proc decides.
  */
 static __attribute__((noinline)) int is_stopped(
 	struct caller *c, struct waiter *w)
@@ -114,9 +111,9 @@ static __attribute__((noinline)) int is_stopped(
 	       (p.stopped || (p.traced && slept > TRACED_LONG));
 }
 
-/* Cheap questions first: only one whose word says that it sleeps, or is to wake
- * and look (it cannot while it is stopped), and that has for a while, is asked
- * for. */
+/* Cheap tests first: is_stopped only for one whose word says that it sleeps, or
+ * that it is to wake and look (which a stopped one cannot), and has for a
+ * while. */
 HOT int wait_stopped(struct caller *c, struct waiter *w)
 {
 	u32 word = c->crash_guard == w ? c->crash_guard_was
@@ -134,7 +131,7 @@ static void *obligation_node(const struct caller *c, struct waiter *w)
 	return robust_node(c, &w->word);
 }
 
-/* Behind the words that are there, so that they come off in their order. */
+/* Behind the words already there, so that they come off in order of grant. */
 HOT static void push_obligation(struct caller *c, struct waiter *w)
 {
 	void **node = obligation_node(c, w), **at = (void **)&c->robust->next;
@@ -148,8 +145,8 @@ HOT static void push_obligation(struct caller *c, struct waiter *w)
 	__atomic_store_n(at, (void *)node, __ATOMIC_RELEASE);
 }
 
-/* A dead one's name: the kernel comes to it, unless its walk was cut short;
- * then it is ours to note. looks: so many slices have passed. */
+/* If the thread whose tid stands in the word is dead, the kernel marks the word,
+ * unless its walk was cut short: then we do. looks: slices waited so far. */
 static void note_death(
 	const struct caller *c, struct waiter *w, u32 seen, u32 looks)
 {
@@ -159,8 +156,8 @@ static void note_death(
 	if (looks % GONE_LOOKS)
 		return;
 	gone = sys_call(__NR_kill, tid, 0) == -ESRCH;
-	/* A zombie that nobody fetches is past that walk, but one that has only
-	 * begun to end may be in it: then for so long without success. */
+	/* A zombie that nobody reaps is past that walk; one that has only begun
+	 * to exit may be in it, so it is given ENDING_LOOKS slices. */
 	if (!gone && looks >= ENDING_LOOKS)
 		gone = thread_gone(c, tid);
 	if (gone && atom_cas(&w->word, &seen, WAIT_WORD_LOOK))
@@ -169,12 +166,13 @@ static void note_death(
 
 static int settle_slice(struct waiter *w, u32 seen);
 
-/* Whose the name is: perhaps a living waker's; the same, but if somebody living
- * has it for long the word is returned with it, for the sleeper to ask under the
- * lock (wait_disown); a dead one's, if not of the one who has it now. */
+/* Whose tid may stand in the word. ANY: a living waker's. ASK: the same, but if
+ * it stays for long, settle returns with it, for the sleeper to ask under the
+ * lock (wait_disown). DEAD: an exited thread's, or the caller's own. */
 enum { SETTLE_ANY, SETTLE_ASK, SETTLE_DEAD };
 
-/* The word. ret_err: 0, or what a signal interrupted this with; or NULL. */
+/* Wait until the word holds no tid; returns the word. ret_err (may be NULL): 0,
+ * or what a signal interrupted this with. */
 static u32 settle(
 	const struct caller *c, struct waiter *w, int whose, int *ret_err)
 {
@@ -213,8 +211,8 @@ void wait_disown(const struct caller *c, struct waiter *w)
 		settle(c, w, SETTLE_DEAD, NULL);
 }
 
-/* Put our name on the word, so that our death wakes the sleeper. Another's name
- * is of a dead one, see wait.h. */
+/* Put our tid in the word, so that our death wakes the sleeper. Another's tid
+ * there is a dead thread's, see wait.h. */
 HOT static u32 oblige(struct caller *c, struct waiter *w)
 {
 	if (unlikely(atom_load_acquire(&w->word) & SYS_TID_MASK))
@@ -245,7 +243,7 @@ void wait_crash_guard_end(struct caller *c)
 		sys_futex_wake(&w->word, 1);
 }
 
-/* Of those granted the first, off the chain. */
+/* Take the first of those granted off the chain. */
 HOT static struct waiter *next_grant(struct caller *c, int *ret_asleep)
 {
 	uintptr_t p = c->first_grant;
@@ -290,9 +288,9 @@ HOT static __attribute__((noinline)) void wake_next(struct caller *c)
 }
 
 /*
- * It may be done, sleep again and be done again before we move it: then it is
- * its later sleep that is moved. So it sleeps with a timer as long as moving is
- * not 0; a waker that dies here leaves it so for good.
+ * It may go on, sleep again and be granted again before we requeue it: then its
+ * later sleep is requeued. So while `moving` is not 0 it sleeps with a timer; a
+ * waker that dies here leaves `moving` raised for good.
  */
 static void move_to(struct caller *c, struct waiter *w, struct waiter *first)
 {
@@ -307,9 +305,10 @@ static void move_to(struct caller *c, struct waiter *w, struct waiter *first)
 }
 
 /*
- * Several by one call: woken by a call each, many of them preempt us at once.
- * The first keeps our name; the others are done, and sleep on its word until it
- * is LOOK: then it wakes them, too (tell_herd).
+ * Wake several by one call: woken by a call each, many would preempt us at once.
+ * The first one's word keeps our tid; the others are DONE and are requeued to
+ * that word, which becomes LOOK last. The first one wakes them too (tell_herd),
+ * should we die before we do.
  */
 static __attribute__((noinline)) void wake_herd(struct caller *c)
 {
@@ -344,8 +343,8 @@ static int is_obligation(const struct caller *c, const void *node)
 	       off % THREAD_STRIDE == offsetof(struct thread, waiter.word);
 }
 
-/* Put the lock that is held behind the words: marked after them, whoever takes
- * it after that finds none that the kernel has yet to come to. */
+/* Put the lock we hold behind the words on the robust list: the kernel then marks
+ * it after them, so whoever takes it over finds none still to be marked. */
 static void push_behind(struct caller *c, u32 *held)
 {
 	void **at = (void **)&c->robust->next, **node = robust_node(c, held);
@@ -367,7 +366,7 @@ static __attribute__((noinline)) void wake_early(struct caller *c)
 	c->early = NULL;
 	if (atom_load_relaxed(&w->word) != SYS_WAITERS)
 		return;
-	/* It leaves its futex for a moment. */
+	/* It leaves its futex for a moment, which is no stop. */
 	atom_store_release(&w->slept, slept_now());
 	sys_futex_wake(&w->word, 1);
 }
@@ -383,8 +382,8 @@ HOT void wait_flush(struct caller *c)
 		wake_early(c);
 }
 
-/* Another word may be pending: the lock that is held stands on the list, behind
- * the others, until hold_again. */
+/* Move the lock we hold from list_op_pending to the list, behind the others, so
+ * that another word may be pending until hold_again. */
 static u32 *hold_aside(struct caller *c)
 {
 	u32 *held = robust_held(c);
@@ -405,7 +404,7 @@ void wait_spurious_wake(struct caller *c, struct waiter *w)
 {
 	u32 seen = atom_load_relaxed(&w->word), *held;
 
-	/* Our own name stands there: when it goes. */
+	/* Our own tid stands there: LOOK takes its place later. */
 	if (c->crash_guard == w) {
 		c->crash_guard_was = WAIT_WORD_LOOK;
 		return;
@@ -424,8 +423,8 @@ void wait_spurious_wake(struct caller *c, struct waiter *w)
 	hold_again(c, held);
 }
 
-/* Of those granted the first are woken, with whatever lock is held: none, or
- * that of a task whose end is being seen to. */
+/* Wake all but the last `keep` of those granted, whatever lock is held: none, or
+ * that of a dead task being reaped. */
 static __attribute__((noinline)) void flush_to(struct caller *c, u32 keep)
 {
 	u32 *held = hold_aside(c);
@@ -452,8 +451,8 @@ void wait_pause_begin(struct caller *c)
 	hold_again(c, held);
 }
 
-/* One is kept back: while more are let through our death must go on waking
- * somebody, who then finishes the pass. */
+/* One grant is always kept back: while the pass goes on, our death must wake a
+ * sleeper, which then finishes it. */
 void wait_pause_end(struct caller *c, int wanted)
 {
 	if (c->n_grants > MAX_GRANTS - HOLD_LEAVES)
@@ -466,14 +465,14 @@ HOT void wait_grant(struct caller *c, struct waiter *w)
 {
 	u32 old = c->crash_guard_was, asleep;
 
-	/* Not in passes that pause, but for what others left to be done. */
+	/* Passes that pause never get here; what dead wakers left may. */
 	if (unlikely(c->n_grants == MAX_GRANTS))
 		flush_to(c, 1);
 	if (c->crash_guard == w)
 		c->crash_guard = NULL;
 	else
 		old = oblige(c, w);
-	/* That a futex call is needed. */
+	/* It is in its futex, or soon will be: a wake call is needed. */
 	asleep = !!(old & SYS_WAITERS);
 	if (c->n_grants++)
 		c->last_grant->granted_next = wait_index(c, w) << 1 | asleep;
@@ -521,7 +520,7 @@ HOT static long sleep_call(
 	return arch_syscall6_intr(cs, nr, a, b, c, d, e);
 }
 
-/* A name stands in the word: until it changes, for SETTLE_NS at most. */
+/* Sleep until the tid in the word changes, for SETTLE_NS at most. */
 static int settle_slice(struct waiter *w, u32 seen)
 {
 	const struct sys_timespec slice = {0, SETTLE_NS};
@@ -534,20 +533,20 @@ static int settle_slice(struct waiter *w, u32 seen)
 }
 
 /*
- * futex_waitv(2) is not to be had: a kernel before 5.16 says ENOSYS, and so do
- * the system call filters of older container engines, or EPERM. Once known it
- * is not asked again: lifelines are then looked at after each slice.
+ * futex_waitv(2) is not available: ENOSYS from a kernel before 5.16, ENOSYS or
+ * EPERM from the system call filters of older container engines. Once refused it
+ * is not tried again: lifelines are then looked at after each slice.
  */
 static int no_waitv;
 
-/* Callers ask before they collect lifelines, which would be for nothing. */
+/* Callers ask first, so that they collect no lifelines for nothing. */
 int wait_can_watch(void)
 {
 	return !no_waitv;
 }
 
-/* What the kernel adds to a thread's timeouts, semtimedop's among them, but not
- * to futex_waitv's: a shorter one would be over before it began. */
+/* The kernel adds this to the timeouts of semtimedop and others, but not to
+ * futex_waitv's: without it a shorter timeout would be over at once. */
 static u64 timer_slack(void)
 {
 	long ns = sys_call(__NR_prctl, PR_GET_TIMERSLACK);
@@ -585,9 +584,9 @@ HOT static int futex_sleep(struct waiter *w, u64 until_ns,
 		now = sys_monotonic_ns();
 		if (!until_ns)
 			until_ns = now + LONGEST_NS;
-		/* Over already: a sleep all the same, for the timer's slack, as
-		 * in the kernel. So an application that asks again and again
-		 * lets others run. */
+		/* The time is over: sleep all the same, for the timer's slack,
+		 * as the kernel does, so that an application that polls lets
+		 * others run. */
 		if (until_ns <= now)
 			until_ns = now + 1;
 		ts.sec = (until_ns - now) / 1000000000;
@@ -612,8 +611,8 @@ HOT static int futex_sleep(struct waiter *w, u64 until_ns,
 }
 
 /*
- * Look at the word as long as it is nobody's and a look takes. yields: those
- * whom we wait for may be about to run on this CPU.
+ * Spin while the word is 0, for as long as spin.h allows. yields: the thread we
+ * wait for may be about to run on this CPU.
  */
 HOT static u32 spin_for(struct caller *c, struct waiter *w, int yields)
 {
@@ -636,8 +635,8 @@ HOT static u32 spin_for(struct caller *c, struct waiter *w, int yields)
 	return seen;
 }
 
-/* From 0 only: if a waker has stored meanwhile its word is the answer. `slept`
- * is stored before, for wait_stopped reads it once it has seen WAITERS. */
+/* 0 to WAITERS; if a waker has stored meanwhile, returns what it stored. `slept`
+ * is stored first, for wait_stopped reads it once it has seen WAITERS. */
 HOT static u32 announce(struct waiter *w)
 {
 	u32 seen = 0;
@@ -646,7 +645,7 @@ HOT static u32 announce(struct waiter *w)
 	return atom_cas(&w->word, &seen, SYS_WAITERS) ? SYS_WAITERS : seen;
 }
 
-/* The word while it is nobody's: spin, then announce the sleep. */
+/* The word is 0: spin, then announce the sleep. */
 HOT static u32 spin_then_announce(struct caller *c, struct waiter *w, int spin)
 {
 	u32 seen = spin ? spin_for(c, w, 0) : 0;
@@ -655,8 +654,8 @@ HOT static u32 spin_then_announce(struct caller *c, struct waiter *w, int spin)
 }
 
 /*
- * Woken, and nothing has changed: what we wait for may be about to come
- * (wait_early), so look for a while before the next sleep. 1 if something came.
+ * Woken with the word unchanged: what we wait for may be about to come
+ * (wait_early), so spin before the next sleep. 1 if something came.
  */
 static __attribute__((noinline)) int early_look(
 	struct caller *c, struct waiter *w)
@@ -677,8 +676,8 @@ void wait_reclaim(struct waiter *w)
 	atom_cas(&w->word, &seen, w->state == WAIT_QUEUED ? 0 : WAIT_WORD_DONE);
 }
 
-/* The sleeper, out of its queue by its own hand: from here on only a dead
- * waker's name can stand in the word, for which settle waits. */
+/* From here on only a dead waker's tid can stand in the word; settle waits for
+ * the kernel to mark it. */
 void wait_left(const struct caller *c, struct waiter *w)
 {
 	if (settle(c, w, SETTLE_DEAD, NULL) == WAIT_WORD_LOOK)
@@ -688,9 +687,9 @@ void wait_left(const struct caller *c, struct waiter *w)
 
 /*
  * A handler has ended the sleep (caller.interrupt). If it forked and this is the
- * child, that is in no queue, and the word is its parent's, or whose record that
- * is by now, perhaps its own: so the word is not asked. Should the child have
- * slept on it all the same, it was woken in another's place.
+ * child, the child is in no queue, and w is the record of its parent or of whoever
+ * has it by now: so the word is not looked at. In case the child has slept on
+ * it all the same, it passes on the wake-up that it took from another.
  */
 static __attribute__((noinline)) int handler_came(
 	const struct caller *c, struct waiter *w)
@@ -702,10 +701,10 @@ static __attribute__((noinline)) int handler_came(
 
 /*
  * The futex call has ended with err: is the word still as it was, so that err
- * is the result? A waker's name may stand there for the moment of a crash guard
- * that is taken back. An interrupt is told once: so its end is waited for, and
- * the word that then stands there decides, not one that is read later. If that
- * is LOOK the caller looks, and leaves if it is still queued (sleep_loop).
+ * is the result? A waker's tid may stand there only for a moment, as a crash
+ * guard's. An interrupt is reported once only: so wait until the tid goes, and
+ * let the word found then decide, not one read later. If that is LOOK, the caller
+ * looks, and leaves its queue if it is still there (sleep_loop).
  */
 HOT static int still_waiting(const struct caller *c, struct waiter *w, int err)
 {
@@ -714,8 +713,8 @@ HOT static int still_waiting(const struct caller *c, struct waiter *w, int err)
 	return atom_load_acquire(&w->word) == SYS_WAITERS;
 }
 
-/* Before a sleep, with a name in the word: wait for its end. 1 if we were not
- * granted, and a signal came, as ret_err says, or the name stays: -EAGAIN. */
+/* Before a sleep, with a tid in the word: wait until it goes. 1 if we were not
+ * granted and a signal came (ret_err), or the tid stays (-EAGAIN). */
 static __attribute__((noinline)) int interrupted_before(
 	const struct caller *c, struct waiter *w, int *ret_err)
 {
@@ -726,7 +725,7 @@ static __attribute__((noinline)) int interrupted_before(
 	return seen != WAIT_WORD_DONE && *ret_err;
 }
 
-/* Stop and continue end semop, others begin anew. */
+/* Stop and continue end semop with EINTR; msgsnd and msgrcv restart. */
 static int interrupt_of(const struct waiter *w, int err)
 {
 	return err == -ERESTART && w->facility != FAC_MSG ? -EINTR : err;
@@ -734,10 +733,10 @@ static int interrupt_of(const struct waiter *w, int err)
 
 /*
  * One round: spin or announce, then one futex call, then look. -EAGAIN at the
- * end of a slice: the caller takes the lock and looks whether something is
- * pending that nobody told it. A `brief` first sleep watches the own word
- * alone, since the watched ones tell late anyway (wait_watch.late), and
- * futex_waitv costs more; they are slept on from the second one on.
+ * end of a slice: the caller looks whether a dead waker left anything to be done
+ * for it. A `brief` first sleep is on the waiter's word alone (wait_watch.late),
+ * since futex_waitv costs more; the watched words are added from the second one
+ * on.
  */
 HOT int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 	u64 slice_ns, enum wait_look look, struct wait_watch *watch)
@@ -779,7 +778,7 @@ HOT int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 		start = arch_cycles();
 		atom_store_release(&w->slept, (u32)(start >> 12));
 		cs = rseq_cs_begin();
-		/* It may be another's word since the look above. */
+		/* A handler may have ended the sleep since the test above. */
 		if (unlikely(!c->interrupt)) {
 			own_rseq_end();
 			continue;
@@ -814,9 +813,9 @@ static int restart_sleep(struct waiter *w, const struct sys_timespec *until,
 	struct sys_timespec ts;
 	int err;
 
-	/* Where the kernel would restart either (SA_RESTART, stop and
-	 * continue), it is the whole call that begins anew, at the end of the
-	 * queue. FUTEX_WAIT is the cheaper one. */
+	/* Where the kernel would restart the futex call (SA_RESTART, stop and
+	 * continue) the whole mq_* call restarts, at the end of the queue. Without
+	 * a limit FUTEX_WAIT, which is cheaper. */
 	cancel_allow(scope);
 	if (!until)
 		err = sleep_call(cs, __NR_futex, (long)&w->word, SYS_FUTEX_WAIT,
@@ -827,8 +826,8 @@ static int restart_sleep(struct waiter *w, const struct sys_timespec *until,
 	cancel_deny(scope);
 	own_rseq_end();
 	if (unlikely(waitv_denied(err))) {
-		/* Without it: slices that a signal ends and nothing restarts;
-		 * the trampoline tells which ones count. */
+		/* Without it: slices, which a signal ends; the trampoline tells
+		 * which signals count. */
 		ts = (struct sys_timespec){0, 1000000};
 		sys_futex_wait(&w->word, SYS_WAITERS, &ts);
 		err = 0;
@@ -846,7 +845,7 @@ static int restart_slice(struct waiter *w, const struct sys_timespec *deadline,
 	s64 now = 0, at = 0;
 	int err;
 
-	/* Without futex_waitv any limit is seen by looking each millisecond. */
+	/* Without futex_waitv restart_sleep comes back each millisecond. */
 	if (slice_ns && (deadline || likely(!no_waitv))) {
 		at = sys_realtime_ns() + (s64)slice_ns;
 		end.sec = at / 1000000000;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Sleeping on an object, and being granted what one sleeps for.
+ * Sleeping on an object until the operation slept for is granted.
  *
  * A sleeper's record (struct waiter, in its struct thread) stands in a queue
  * of the object. Whoever makes the operation possible performs it on the
@@ -10,74 +10,74 @@
  * waiter.word
  *   0                asked to wait; spinning
  *   WAITERS          asleep in a futex
- *   tid | WAITERS    that waker is granting: between its decision and its
- *                    wake; or it is about to see whether it can
- *                    (wait_crash_guard)
- *   LOOK             take the object's lock and look: that waker died, or
- *                    there is something to know (wait_spurious_wake)
+ *   tid | WAITERS    the waker tid is granting: it has decided to and has not
+ *                    woken the sleeper yet; or it is about to find out whether
+ *                    it can (wait_crash_guard)
+ *   LOOK             the sleeper must take the object's lock and look: the waker
+ *                    died, or somebody asks it to (wait_spurious_wake)
  *   DONE             state and result are final, no lock needed
  *
  * Who may store to it:
  *   from          to     who, and what entitles it
  *   any but tid   0      the sleeper, before it is queued: the record is idle,
- *                        nobody reaches it (wait_begin)
+ *                        nobody can reach it (wait_begin)
  *   0             WAITERS  the sleeper, by compare-and-swap
  *   WAITERS       0      the sleeper, by compare-and-swap, when it was woken
  *                        and nothing else had changed: it looks again
- *   any but tid   tid    a waker under the object's lock, the sleeper being
- *                        queued; the word is on its robust list before
- *   0, WAITERS    LOOK   the owner of the object's lock, the sleeper being
+ *   any but tid   tid    a waker under the object's lock, while the sleeper is
+ *                        queued; it puts the word on its robust list first
+ *   0, WAITERS    LOOK   the owner of the object's lock, while the sleeper is
  *                        queued, by compare-and-swap (wait_spurious_wake)
- *   tid           was    that waker, still under the lock; LOOK if there was
- *                        something to know meanwhile (wait_crash_guard_end), or
- *                        if it is to be let go before the pass is done
- *                        (wait_pause_begin)
+ *   tid           was    that waker, still under the lock: the value before; but
+ *                        LOOK if a spurious wake came meanwhile
+ *                        (wait_crash_guard_end), or if the lock is given up
+ *                        before the pass is done (wait_pause_begin)
  *   tid           DONE   that waker, once the grant is committed and the lock
  *                        released: its last store (wait_flush)
- *   tid           LOOK   that waker, likewise, where others that it has let
+ *   tid           LOOK   that waker, likewise, if other sleepers that it has let
  *                        through were moved to this word (below)
- *   tid           LOOK   the kernel, when that waker dies; or somebody who has
- *                        made sure that it is gone and the kernel did not
+ *   tid           LOOK   the kernel, when that waker dies; or another thread that
+ *                        has made sure that it is gone, if the kernel did not
  *   LOOK          0, DONE  the sleeper under the object's lock, by
- *                        compare-and-swap: whether it is still queued
+ *                        compare-and-swap: 0 if it is still queued, else DONE
  *                        (wait_reclaim)
  *   any but tid   DONE   the sleeper, having taken itself out of its queue under
  *                        the lock
- * So a word with a tid is that waker's alone until its last store or its death,
- * and everybody else, the sleeper too, waits for that (wait_settle). While one
- * has the object's lock and the sleeper is queued, a tid that is not one's own
- * is of an exited thread whose list the kernel has not walked yet: a living
- * waker has such a word only while it has the lock itself; what it keeps over a
- * lock_pause are words of those it has let through. To push the node again
- * would lead the kernel's walk of that thread's list onto another list, and
- * what stands behind it there (lifeline, the application's robust mutexes)
- * would never be marked. So a sleeper in whose word somebody living stays for
- * long takes the lock: is it still queued, the name is of a dead one, whoever has
- * that number by now (wait_disown).
+ * So a word with a tid belongs to that waker alone until the waker's last store
+ * or its death, and everybody else, the sleeper too, waits for that
+ * (wait_settle). Whoever holds the object's lock and finds another's tid in the
+ * word of a queued sleeper knows that this thread has exited and that the kernel
+ * has not walked its robust list yet: a living waker has its tid in such a word
+ * only while it holds the lock, and those that it keeps over a lock_pause are of
+ * sleepers already let through. Such a word must not be pushed onto a list again:
+ * the kernel's walk would go astray onto that list and never mark what follows
+ * in the dead thread's (its lifeline, the application's robust mutexes). So a
+ * sleeper that sees a living thread's tid in its word for long takes the lock; if
+ * it is still queued, the tid is a dead waker's that was given out again
+ * (wait_disown).
  *
  * Several that are let through in one hold are woken by one call (wake_herd):
- * the first of them keeps the waker's name, the words of the others become DONE
- * and their sleepers are moved to the first one's word, which becomes LOOK in
- * the end. Whoever finds its own word LOOK wakes all that sleep there
- * (tell_herd). Only sleepers with a timer take part. One that has gone on
- * meanwhile and sleeps again is moved only if it is done again; so that it then
- * has a timer, too, waiter.moving counts the wakers that are about to move it
- * (sleep_slice_set).
+ * the first one's word keeps the waker's tid, the others' words become DONE and
+ * their sleepers are requeued to the first one's word, which becomes LOOK last.
+ * Whoever finds its own word LOOK wakes all that sleep there (tell_herd). Only
+ * sleepers with a timer are requeued. One that has gone on meanwhile, sleeps
+ * again and is granted again can be requeued by the earlier waker: waiter.moving
+ * counts wakers about to requeue it, and makes it set a timer (sleep_slice_set).
  *
- * Who dies, and what then:
+ * Who dies where, and what happens then:
  *   waker, before its commit    word LOOK; the sleeper takes the lock, which
  *                               rolls back, finds itself queued, and sleeps
  *   waker, after it             word LOOK; the sleeper finds itself granted
  *   waker, between DONE and     the word is pending: the kernel wakes
  *   its futex call
  *   waker, after it moved some  the first one's word is on its list, or is
- *                               pending: that one comes and wakes them
- *   and the first one, too      they wake when their slices end; so they do if
- *                               one of real time stands before the first, for
- *                               the kernel wakes by priority
+ *                               pending: the first one wakes the others
+ *   and the first one, too      they wake when their slices end; and also if the
+ *                               kernel, which wakes by priority, wakes a
+ *                               real-time sleeper there in place of the first
  *   waker in a pass, between    the crash guard's word is LOOK; it takes
  *   commit and last grant       the lock and finishes the pass; after a
- *                               lock_pause (lock.h) one of those granted does
+ *                               lock_pause (lock.h) a granted sleeper does that
  *   and the crash guard         all others look for themselves: below
  *   and the one who took over   its lock is marked: as before, from the pass on
  *   sleeper                     `alive` is on its robust list while it is
@@ -85,10 +85,10 @@
  *                               whoever meets it in the queue, or its
  *                               record (sleep_remove_dead), takes it out
  *
- * Nobody sleeps without either a timer of its own, after which it looks whether
- * something is pending (object/sleep.h), or is the crash guard: who came when
- * nobody slept needs no timer, which is a tenth of a hand-over on one CPU,
- * because the crash guard is always the oldest sleeper.
+ * Every sleeper has a timer, after which it looks whether anything is left to be
+ * done (object/sleep.h), except one that came when nobody slept: it is the oldest
+ * sleeper and hence the crash guard. A timer costs a tenth of a hand-over on one
+ * CPU.
  */
 #ifndef IPCLIFT_REGISTRY_WAIT_H
 #define IPCLIFT_REGISTRY_WAIT_H
@@ -123,8 +123,8 @@ static inline struct waiter *wait_at(const struct caller *c, u32 idx)
 		return NULL;
 	return &region_thread(&c->region, idx)->waiter;
 }
-/* Where a link must lead to somebody. One that does not leads to the record
- * with index 0, which is nobody's. */
+/* For a link that is never null. In a damaged file it may be: then the record
+ * with index 0, which no thread uses. */
 static inline struct waiter *wait_must(const struct caller *c, u32 idx)
 {
 	if (unlikely(idx - 1 >= N_THREADS - 1))
@@ -132,9 +132,9 @@ static inline struct waiter *wait_must(const struct caller *c, u32 idx)
 	return &region_thread(&c->region, idx)->waiter;
 }
 /*
- * The next in the queue, for a walk under the lock. left: how many there can
- * be yet, N_THREADS before the first: in a damaged file links may run in a
- * circle, and no count in it is to be trusted.
+ * The next in the queue, for a walk under the lock. left: how many more there
+ * can be, N_THREADS at the start: in a damaged file links may form a cycle, and
+ * no count in it can be trusted.
  */
 static inline struct waiter *wait_next(
 	const struct caller *c, const struct waiter *w, u32 *left)
@@ -148,7 +148,7 @@ static inline u32 wait_index(const struct caller *c, const struct waiter *w)
 	return off / THREAD_STRIDE;
 }
 
-/* Before the own waiter is queued, under the object's lock. */
+/* Before the thread's own waiter is queued, under the object's lock. */
 void wait_begin(struct caller *c, struct waiter *w);
 /* After it left the queue; its record may then be used again. */
 void wait_end(struct caller *c, struct waiter *w);
@@ -172,11 +172,11 @@ static inline struct waiter *wait_first_alive(
 
 /*
  * Is the queued w stopped (SIGSTOP, a debugger)? In the kernel it would have
- * left its queue, with EINTR or to begin its call again; so who is about to
- * give it something takes it out instead, with that result and a grant as any
- * other. Under the object's lock. Not asked of one that went to sleep just now,
- * and of a few a hold, since it costs a system call (a second one, and a file
- * of /proc, where nobody is in the futex). 0 if that cannot be told.
+ * left its queue, with EINTR or to restart its call; so a waker about to give it
+ * something takes it out instead, with that result, and grants that like any
+ * other. Under the object's lock. Costs a system call (a second one and a read of
+ * /proc if w is not in its futex), so a sleeper that has only just gone to sleep
+ * is not checked, and only a few are in one hold. 0 also where it is unknown.
  */
 int wait_stopped(struct caller *c, struct waiter *w);
 
@@ -187,9 +187,9 @@ int wait_stopped(struct caller *c, struct waiter *w);
  */
 void wait_grant(struct caller *c, struct waiter *w);
 /*
- * Somebody was granted, and w, still queued, is likely to be the next: wake it,
- * too, so that it looks for a while. Nothing is stored, so whoever dies here
- * leaves a sleeper asleep. Under the object's lock, after wait_grant.
+ * A sleeper was granted, and w, still queued, is likely to be next: wake it too,
+ * so that it spins for a while. Nothing is stored: if the waker dies here, w just
+ * sleeps on. Under the object's lock, after wait_grant.
  */
 static inline void wait_early(struct caller *c, struct waiter *w)
 {
@@ -198,31 +198,31 @@ static inline void wait_early(struct caller *c, struct waiter *w)
 /*
  * Before an operation that may let sleepers through is committed, under the
  * object's lock: if we die between the commit and the last grant, the queued w
- * is woken, takes the lock, and the object's repair makes up for what is
- * missing. wait_grant of the same w turns it into a wake obligation;
+ * is woken, takes the lock, and the object's repair makes the missing grants.
+ * wait_grant of the same w turns this into a wake obligation;
  * wait_crash_guard_end, still under the lock, takes it back, and w sleeps on.
  */
 void wait_crash_guard(struct caller *c, struct waiter *w);
 void wait_crash_guard_end(struct caller *c);
-/* The queued w takes the object's lock and looks, as after a waker's death. Of
- * no consequence to one that is awake. Under the lock. */
+/* Make the queued w take the object's lock and look, as after a waker's death;
+ * harmless if it is awake. Under the lock. */
 void wait_spurious_wake(struct caller *c, struct waiter *w);
-/* Meet the wake obligations. Called by lock_release. */
+/* Fulfil the wake obligations. Called by lock_release. */
 void wait_flush(struct caller *c);
 /*
- * Before lock_pause: the crash guard, if still queued, looks for itself
- * from now on, for a word with our name must not be in others' way. After it:
- * of those granted some are woken if somebody wanted the lock, all but the last
- * if there is no space for as many as the next hold lets through.
+ * Before lock_pause: the crash guard, if still queued, is woken to look for
+ * itself, for no queued sleeper's word may hold our tid while others have the
+ * lock. After it: some of those granted are woken if somebody wanted the lock;
+ * all but the last if there is no room for as many as the next hold may grant.
  */
 void wait_pause_begin(struct caller *c);
 void wait_pause_end(struct caller *c, int wanted);
 
 /*
- * What else wakes a sleeper. If `late` is set, only after some milliseconds of
- * sleep (BRIEF_NS), for most sleeps are over by then, and a futex call on
- * several words costs more than one on the own word alone. A word that changed
- * meanwhile is told when the watch begins. wait_sleep clears it.
+ * Other words whose change wakes a sleeper. If `late` is set, they are watched
+ * only after the first milliseconds of the sleep (BRIEF_NS): most sleeps are over
+ * by then, and a futex call on several words costs more than on one. A change
+ * before that is noticed when watching begins. wait_sleep clears `late`.
  */
 #define WAIT_WATCHED 8u
 struct wait_watch {
@@ -235,8 +235,8 @@ struct wait_watch {
 /* Before the sleep. */
 enum wait_look {
 	WAIT_LOOK_NOT,
-	WAIT_LOOK_SPIN,	 /* the partner runs on another CPU: for microseconds */
-	WAIT_LOOK_YIELD, /* it ran on this one: let it, where that pays */
+	WAIT_LOOK_SPIN,	 /* the partner runs on another CPU: spin a little */
+	WAIT_LOOK_YIELD, /* it ran on this CPU: yield to it, where that pays */
 };
 
 /*
@@ -246,9 +246,10 @@ enum wait_look {
  *   0            state and result are final
  *   -ETIMEDOUT   the deadline is past
  *   -EINTR       a signal arrived; the word may be LOOK
- *   -ERESTART    (message queues) stopped and continued; the same
- *   -EOWNERDEAD  the granting waker died: look under the lock
- *   -EAGAIN      a watched word changed or the slice is over: look again
+ *   -ERESTART    (System V message queues) stopped and continued; likewise
+ *   -EOWNERDEAD  the word is LOOK: look under the lock
+ *   -EAGAIN      a watched word changed, the slice is over, or a living thread's
+ *                tid stays in the word (wait_disown): look again
  */
 int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 	u64 slice_ns, enum wait_look look, struct wait_watch *watch);
@@ -256,41 +257,40 @@ int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 /*
  * The same for calls that SA_RESTART restarts (mq_*): deadline is an absolute
  * CLOCK_REALTIME or NULL; slice_ns as wait_sleep's. armed: caller.interrupt is
- * set, as it always is in wait_sleep. The thread may be cancelled
- * in the sleep itself, and only there, if the scope was begun (cancel.h). -EINTR
- * means that a handler which our trampoline does not know ran and does not
- * restart; -ERESTART, that it does, or that the process was stopped and
- * continued.
+ * set, as it always is in wait_sleep. The thread may be cancelled in the sleep
+ * itself, and only there, if the scope was begun (cancel.h). -EINTR: a handler
+ * that our trampoline does not know ran, without SA_RESTART. -ERESTART: one with
+ * SA_RESTART did, or the process was stopped and continued.
  */
 int wait_sleep_restart(struct caller *c, struct waiter *w,
 	const struct sys_timespec *deadline, u64 slice_ns, int armed,
 	struct cancel_scope *scope);
 
 /* A signal handler of the application is about to run in the sleep, and may not
- * come back: give up what the sleep had registered with the kernel. */
+ * return: undo what the sleep has registered with the kernel (rseq). */
 void wait_interrupted(void);
 
-/* Futex can be told of lifelines (an old kernel, or a filter): else they are
- * only seen after a slice. */
+/* 0 if futex_waitv is missing (an old kernel, or a filter): lifelines are then
+ * looked at only after each slice. */
 int wait_can_watch(void);
 
-/* Wait until no waker's name stands in the word: its last store comes at once,
- * or its death is noted. After state was found WAIT_DONE under the lock, so
- * that the record is ours again. */
+/* Wait until the word holds no waker's tid: its last store comes at once, or its
+ * death is noted. Called once state was found WAIT_DONE under the lock, so that
+ * the record is ours again. */
 void wait_settle(const struct caller *c, struct waiter *w);
 /*
- * The sleeper, in whose word a name stands for long, under the object's lock: is
- * it still queued, that is an exited thread's, although a living one may have the
- * number by now. Its end is waited for, a second or so at most; then LOOK.
+ * By a sleeper in whose word a tid has stood for long, under the object's lock: if
+ * it is still queued, the tid is an exited thread's, whoever has that number now.
+ * Waits for the kernel to mark it, a second or so at most; then stores LOOK.
  */
 void wait_disown(const struct caller *c, struct waiter *w);
 
-/* After -EOWNERDEAD, under the object's lock: the word is the own one again, if
- * no other waker has its name there by now. */
+/* After -EOWNERDEAD, under the object's lock: LOOK becomes 0 or DONE, unless
+ * another waker's tid stands there by now. */
 void wait_reclaim(struct waiter *w);
 
-/* Leave the queue one has just been taken out of by oneself: under the object's
- * lock, committed. */
+/* The sleeper has taken itself out of its queue: make its word DONE. Under the
+ * object's lock, the removal committed. */
 void wait_left(const struct caller *c, struct waiter *w);
 
 #endif

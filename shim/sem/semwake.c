@@ -3,14 +3,14 @@
  * Queues of sleepers, and who is let through when (doc/kernel-semantics.md
  * §4.4-4.5). Everything here runs under the set's lock.
  *
- * Each sleeper that is let through is an operation of its own, performed here
- * on its behalf. Queues: one a semaphore for single operations (those that
- * alter, those that wait for zero), two a set for arrays. Without sleeping
- * arrays only the queues of changed semaphores are looked at; with them, all
- * candidates are tried in order of arrival (their stamps), and again from the
- * first one after each that was let through. A try depends on the semaphores up
- * to the operation that blocks, so who names none that changed since his last
- * try is left out: he would only be found where he was.
+ * Letting one sleeper through is an operation of its own, performed here on its
+ * behalf. Each semaphore has two queues for single operations (those that alter,
+ * those that wait for zero), each set two for arrays. Without sleeping arrays
+ * only the queues of changed semaphores are looked at; with them, all candidates
+ * are tried in order of arrival (their stamps), and again from the first one
+ * after each that was let through. Whether an array blocks depends only on the
+ * semaphores up to its blocking operation; so an array is skipped if none of
+ * those has changed since it was last tried.
  *
  * Keeps INV_QUEUE, INV_N_WAITERS, INV_PENDING (inspect/check.h).
  */
@@ -34,7 +34,7 @@ const struct sop *waiter_sops(
 	return ref_look(c, w->sops_ext, size);
 }
 
-/* A number that the set does not have is damage: some queue of the set, then. */
+/* A semaphore number out of range is damage: then any queue of the set will do. */
 HOT static struct wait_queue *queue_of(
 	const struct slot *s, struct semset *set, const struct waiter *w)
 {
@@ -89,7 +89,7 @@ HOT void queue_remove(struct caller *c, const struct slot *s,
 	journal_set32(c, &w->state, WAIT_DONE);
 }
 
-/* Enough were let through in this hold. */
+/* Have as many been let through as one hold of the lock may (HOLD_LEAVES)? */
 static inline int hold_is_over(const struct caller *c)
 {
 	return !c->may_leave;
@@ -136,15 +136,15 @@ static void visit_cancel(struct caller *c, struct slot *s, struct semset *set,
 
 	while (q->head && !hold_is_over(c)) {
 		w = wait_at(c, q->head);
-		/* Who stands there says so, until he is cancelled: else the
-		 * queue is damaged, and the rest of it lost. */
+		/* A queued waiter has state QUEUED until it is cancelled: else
+		 * the queue is damaged, and the rest of it lost. */
 		if (unlikely(!w || w->state != WAIT_QUEUED)) {
 			journal_set32(c, &q->head, 0);
 			journal_set32(c, &q->tail, 0);
 			journal_commit(c);
 			return;
 		}
-		/* Who is stopped had left in the kernel before that. */
+		/* In the kernel a stopped one would have left before that. */
 		sem_cancel(c, s, set, w,
 			!wait_dead(w) && wait_stopped(c, w) ? -EINTR
 							    : *(s32 *)arg);
@@ -237,14 +237,14 @@ static int pass_try(
 	int err;
 
 	a.sops = waiter_sops(c, w, &a.n);
-	/* In a damaged queue somebody may stand twice. */
+	/* A damaged queue may list a waiter twice. */
 	if (unlikely(w->state != WAIT_QUEUED))
 		return 0;
 	if (wait_dead(w) || !a.sops) {
 		sem_cancel(c, s, set, w, -EINTR);
 		return -1;
 	}
-	/* No space for its journal with us, but with itself. */
+	/* Our journal is too small for its array; its own is not. */
 	if (journal_reserve(c, array_entries(a.n, w->undo.off != 0))) {
 		sem_cancel(c, s, set, w, SLEEP_RETRY);
 		return -1;
@@ -253,7 +253,7 @@ static int pass_try(
 		u32 task = region_thread(&c->region, wait_index(c, w))->task;
 
 		a.undo = undo_at(c, w->undo);
-		/* A process on its way out: its records may be gone before
+		/* Its process is exiting: the undo records may be gone before
 		 * the kernel marks this thread. */
 		if (!a.undo || a.undo->ident != w->ident ||
 			a.undo->task != task) {
@@ -325,8 +325,9 @@ static void zero_pass(struct caller *c, struct slot *s, struct semset *set,
 		try_zero_queue(c, s, set, &set->zero_arrays);
 }
 
-/* The touched semaphores of a sleeper that was let through. Its record is its
- * own again only after our unlock, so it can still be read. */
+/* w was let through: collect the semaphores that it touched, and let through who
+ * waits for zero there. w's record can still be read: the sleeper has it back
+ * only after we unlock. */
 static void after_success(struct caller *c, struct slot *s, struct semset *set,
 	struct waiter *w, struct dirty *ret_touched)
 {
@@ -343,9 +344,9 @@ static void after_success(struct caller *c, struct slot *s, struct semset *set,
 }
 
 /*
- * Without sleeping arrays the semaphores are independent. Once through is
- * enough: a sleeper that is let through only lowers the value, and who was
- * tried before it asked for more than there was.
+ * Without sleeping arrays the semaphores are independent, and one walk along the
+ * queue is enough: a sleeper that is let through only lowers the value, so those
+ * before it still block.
  */
 static void alter_pass_simple(
 	struct caller *c, struct slot *s, struct semset *set, u32 num)
@@ -365,21 +366,21 @@ static void alter_pass_simple(
 }
 
 /*
- * A pass over arrays and single operations in order of arrival. Of each queue
- * that has candidates it knows who is to be tried next; of the arrays, up to
- * whom (`reach`) they were tried already, and what changed since.
+ * A pass over arrays and single operations in order of arrival. For each queue
+ * with candidates it holds the one to be tried next; for arrays also how far
+ * (`reach`) they were tried already, and what has changed since.
  *
- * Sets of semaphores are sets of bits, num % 64: whoever shares a bit with a
- * changed semaphore is tried without success, which does no harm.
+ * Groups of semaphores are kept as 64 bits, num % 64: an array that only shares a
+ * bit with a changed semaphore is tried for nothing, which does no harm.
  */
 struct pass {
 	struct waiter *array; /* next in set->complex */
 	u64 reach;	      /* stamp of the last array that was tried */
-	u64 changed;	      /* since the pass began and before it */
+	u64 changed;	      /* by the operation, and in this pass */
 	u64 changed_since;    /* since the arrays up to reach were tried */
-	u64 looked_at;	      /* by arrays that were not let through */
-	/* More semaphores with candidates than there are places for: then they
-	 * are looked for from the heads of their queues (`stamp`). */
+	u64 looked_at;	      /* what arrays that still block depend on */
+	/* More semaphores have candidates than `num` holds: then the next one is
+	 * searched for from the heads of all queues (`stamp`). */
 	int wide;
 	u64 stamp; /* of the last sleeper that was tried */
 	u32 n_granted;
@@ -445,7 +446,7 @@ static void pass_begin(const struct caller *c, const struct slot *s,
 	}
 }
 
-/* The next array that may be let through, as the next to be tried. */
+/* Move p->array on to the next array that may be let through. */
 static struct waiter *pass_array(const struct caller *c, struct pass *p)
 {
 	u32 left = N_THREADS;
@@ -479,7 +480,7 @@ static struct waiter *first_after(
 	return w;
 }
 
-/* The next of the single operations. */
+/* The next to be tried: the earliest of the single operations and `best`. */
 static struct waiter *pass_single(const struct caller *c, struct slot *s,
 	struct semset *set, const struct pass *p, struct waiter *best)
 {
@@ -496,7 +497,7 @@ static struct waiter *pass_single(const struct caller *c, struct slot *s,
 	return best;
 }
 
-/* w, whose next ones are noted here, is about to be tried. */
+/* w is about to be tried: note who comes after it. */
 static void pass_step(const struct caller *c, struct pass *p, struct waiter *w)
 {
 	u32 i;
@@ -515,7 +516,7 @@ static void pass_step(const struct caller *c, struct pass *p, struct waiter *w)
 			p->single[i] = wait_at(c, w->next);
 }
 
-/* w was let through: begin again where that may have made a difference. */
+/* w was let through: start again with those that this may have unblocked. */
 static void pass_restart(struct caller *c, struct slot *s, struct semset *set,
 	struct pass *p, struct waiter *w)
 {
@@ -546,8 +547,8 @@ static void pass_restart(struct caller *c, struct slot *s, struct semset *set,
 		p->array = wait_at(c, set->complex.head);
 }
 
-/* Nobody was let through and all arrays were looked at: of the changed
- * semaphores, unmark those that none of them looks at. */
+/* All arrays were looked at. If none was let through, unmark those of the changed
+ * semaphores that no array depends on. */
 static void pass_unmark(
 	struct semset *set, const struct pass *p, const struct dirty *d)
 {
@@ -594,8 +595,8 @@ static void alter_pass(struct caller *c, struct slot *s, struct semset *set,
 	}
 	for (i = 0; !d->all && i < d->n; i++)
 		alter_pass_simple(c, s, set, d->nums[i]);
-	/* Once the hold is over the next one begins anew: of 32,000 a look at the
-	 * rest would be most of it. */
+	/* Stop when the hold is over, for the next one starts from the first: to
+	 * look at the rest of 32,000 would take most of the hold. */
 	for (i = 0; d->all && i < sem_count(s) && !hold_is_over(c); i++)
 		alter_pass_simple(c, s, set, i);
 }
@@ -614,9 +615,9 @@ HOT static struct waiter *sole_taker(
 }
 
 /*
- * What array_try, sem_crash_guard and sem_pass come to when there is one
- * sleeper and the operation lets it through. One commit for both, so nothing is
- * pending in between and no crash guard is needed.
+ * Shortcut for array_try, sem_crash_guard and sem_pass where there is one sleeper
+ * and the operation lets it through. One commit for both, so nothing is pending
+ * in between and no crash guard is needed.
  */
 HOT int sem_hand_over(struct caller *c, const struct slot *s,
 	struct semset *set, const struct sop *op)
@@ -628,7 +629,7 @@ HOT int sem_hand_over(struct caller *c, const struct slot *s,
 
 	if (!w || op->op <= 0 || sem_value_step(&value, op->op) ||
 		sem_value_step(&value, w->sops[0].op) ||
-		/* A system call, so only of one that would go on. */
+		/* Last, for it is a system call. */
 		wait_stopped(c, w))
 		return 0;
 	now = sys_realtime_sec();
@@ -641,7 +642,7 @@ HOT int sem_hand_over(struct caller *c, const struct slot *s,
 	return 1;
 }
 
-/* Let others have the lock, and take it again. 1 if nobody had it. */
+/* Let others have the lock, and take it again. 1 if nobody had it meanwhile. */
 static int pass_pause(struct caller *c, struct slot *s)
 {
 	u64 count = s->lock.count;
@@ -653,8 +654,8 @@ static int pass_pause(struct caller *c, struct slot *s)
 	return s->lock.count == count + 1;
 }
 
-/* The pass of the set in the slot is not done: its body, whichever set it is by
- * now, or NULL. */
+/* The set that is in the slot by now, if a pass over it is still pending; else
+ * NULL. */
 static struct semset *pass_left(struct caller *c, struct slot *s)
 {
 	struct semset *set = atom_load_acquire(&s->ident) & IDENT_LIVE
@@ -682,8 +683,8 @@ int sem_pass(struct caller *c, struct slot *s, struct semset *set,
 		alter_pass(c, s, set, &d);
 		if (likely(!hold_is_over(c)))
 			break;
-		/* What arrays have changed is not in d, nor what others have
-		 * who came between. */
+		/* d lacks what arrays changed, and what others did that had the
+		 * lock meanwhile. */
 		if (!pass_pause(c, s) || arrays)
 			d.all = 1;
 		set = pass_left(c, s);
@@ -715,13 +716,13 @@ void sem_tell(struct caller *c, struct semset *set, const struct array *a)
 		w = wait_first_alive(c, &set->zero_arrays);
 	if (!w || w->wants_wake != WAKE_WANTED)
 		return;
-	/* Who dies between has the next one do it again. */
+	/* In this order: if we die in between, the next one repeats it. */
 	wait_spurious_wake(c, w);
 	atom_store_release(&w->wants_wake, WAKE_SENT);
 }
 
-/* Who has waited longest, if alive: only that one may sleep without looking for
- * itself. A set of ALONE_SEMS at most. */
+/* The sleeper that has waited longest, if alive: the only one that may sleep
+ * without slices (object/sleep.h). For sets of at most ALONE_SEMS. */
 static struct waiter *oldest(
 	const struct caller *c, const struct slot *s, struct semset *set)
 {
@@ -737,8 +738,8 @@ static struct waiter *oldest(
 	return best && !wait_dead(best) ? best : NULL;
 }
 
-/* The oldest; else anybody alive will do, best the one that will be let
- * through, which costs nothing then. */
+/* The oldest sleeper; where that is not needed any live one, preferably the one
+ * about to be let through, whose grant then takes the guard's place at no cost. */
 void sem_crash_guard(struct caller *c, struct slot *s, struct semset *set,
 	const u16 *nums, u32 n)
 {
@@ -754,7 +755,7 @@ void sem_crash_guard(struct caller *c, struct slot *s, struct semset *set,
 		w = wait_first_alive(
 			c, SEM_VALUE(sem->lo) ? &sem->alter : &sem->zero);
 	}
-	/* A removal concerns them all, whatever the values are. */
+	/* Nobody by value; but a removal (nums NULL) concerns all sleepers. */
 	for (i = 0; !nums && i < n && !w; i++) {
 		w = wait_first_alive(c, &sems[i].alter);
 		if (!w)
