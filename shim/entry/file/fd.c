@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: MIT
 /*
  * The table of the process's own descriptors that are message queues or files
- * of procfs.h, and what opens and ends a number: close, dup.
+ * of procfs.h, and the calls that close and copy them.
  *
  * The table is private memory, two levels by number, made by the first mq_open
- * or procfs_open; a fork child has its own copy. An entry is written where a
- * descriptor comes to be (mq_open, open, dup, fcntl) and cleared before a
- * number is closed or replaced, so a number that was closed and now names a
- * file is never taken for a queue; where the closing was not seen, by fstat(2)
- * in all calls but mq_send, mq_receive and most closes. A descriptor that came
- * over exec or a socket is not in it: it is recognised by the inode of its FIFO
- * at the first mq_* call, or poll in a process that has used queues; in one
- * that has not, fdarrive.c sees it come.
+ * or procfs_open; a fork child has its own copy. An entry is written when a
+ * descriptor is made (mq_open, open, dup, fcntl) and cleared before its number is
+ * closed or replaced, so a number that was closed and now refers to a file is
+ * never taken for a queue. If the close was not seen, fstat(2) tells, in all
+ * calls but mq_send, mq_receive and most closes. A descriptor that was inherited
+ * over exec or received from a socket is not in the table: it is recognised by
+ * the inode of its FIFO at the first mq_* call, or at a poll in a process that
+ * has used queues; in one that has not, fdarrive.c notices its arrival.
  *
  * In a vfork child the table is the parent's: it is used but not changed.
  *
- * A call on a descriptor that is nobody's business here goes to the next
- * definition: libc's, or another preload's. The cost for such a descriptor
- * is one load besides.
+ * A call on a descriptor that is not served goes to the next definition: libc's,
+ * or another preload's. That costs such a call one more load.
  */
 /* Else the headers rename fcntl to fcntl64; off_t has 64 bits anyway. */
 #undef _FILE_OFFSET_BITS
@@ -32,15 +31,15 @@
 
 struct fd_entry *fd_table[FD_CHUNKS] SYS_FAR_BSS;
 int fd_used;	   /* a queue was opened or looked for */
-static u32 fd_top; /* above all numbers in the table */
+static u32 fd_top; /* fd_end() */
 
 u32 fd_end(void)
 {
 	return __atomic_load_n(&fd_top, __ATOMIC_RELAXED);
 }
 
-/* Numbers are noted by threads at once; one that is lost here is noted
- * again. */
+/* Threads may race here. A number that this loses is noted again at the next
+ * entry_make for it. */
 static void note_top(int fd)
 {
 	if ((u32)fd >= __atomic_load_n(&fd_top, __ATOMIC_RELAXED))
@@ -72,7 +71,7 @@ static u64 pack(u32 info, u32 changes)
 	return (u64)changes << 32 | info;
 }
 
-/* What is known for certain, by who has made or ends the number. */
+/* By whoever opens or closes the number, so without a check of `changes`. */
 static void entry_set(struct fd_entry *e, u64 ident, u32 info, u64 pos)
 {
 	struct fd_entry is = fd_entry_read(e);
@@ -84,8 +83,8 @@ static void entry_set(struct fd_entry *e, u64 ident, u32 info, u64 pos)
 		;
 }
 
-/* What was found out of a number that had so many changes before: 0 if it has
- * more by now, and was left as it is. */
+/* Note what was found out about a number; `changes` is what it had before that. 0
+ * if it has changed since, and nothing was noted. */
 static int entry_note(struct fd_entry *e, u32 changes, u64 ident, u32 info)
 {
 	struct fd_entry is = fd_entry_read(e);
@@ -247,8 +246,8 @@ static int find(struct caller *c, int fd, struct mq_desc *ret)
 	if (sys_call(__NR_fstat, fd, &st))
 		return -EBADF;
 	e = c->pid == process_page.pid && !world_moved ? entry_make(fd) : NULL;
-	/* A signal handler or another thread uses what is being closed: noted
-	 * now, it would stay for the number's next owner. */
+	/* We are a signal handler, or another thread is closing this number: an
+	 * entry made now would outlive the close. */
 	if (e && (atom_load_acquire(&e->info) & FD_CLOSING))
 		e = NULL;
 	if (!S_ISFIFO(st.st_mode) ||
@@ -258,8 +257,8 @@ static int find(struct caller *c, int fd, struct mq_desc *ret)
 		return -EBADF;
 	}
 	sig = sys_call(__NR_fcntl, fd, F_GETSIG);
-	/* Opened by somebody else (/proc/PID/fd), in one direction: what keeps
-	 * it in step for poll needs both. */
+	/* Opened in one direction only, by somebody else (/proc/PID/fd): to keep
+	 * its readiness right (mqfifo.c) both are needed. */
 	if (sys_call(__NR_fcntl, fd, F_GETFL) % 4 != MQ_O_RDWR)
 		return -EBADF;
 	ret->fd = fd;
@@ -287,7 +286,7 @@ int fd_lookup_slow(struct caller *c, int fd, struct mq_desc *ret)
 	do
 		err = find(c, fd, ret);
 	while (unlikely(err == CHANGED));
-	/* Where it came from somebody may poll it without us. */
+	/* The process that it came from may be polling it unseen by us. */
 	if (!err)
 		mq_watch(c, ret, MQ_POLLED_IN | MQ_POLLED_OUT);
 	return err;
@@ -308,15 +307,16 @@ int fd_is_elsewhere(struct caller *c, int fd)
 
 /* ---- close, dup ---- */
 
-/* A served number that is going away. */
+/* A served number that is being closed or replaced. */
 struct closing {
 	u32 kind; /* FD_MQ, FD_PROC, or 0 */
 	u64 ident;
 	struct mq_desc mq;
 };
 
-/* A queue's, by the table, whose end concerns nobody: then nothing is lost if
- * it is another file's by now, and no system call is made to find that out. */
+/* By the table it is a queue's, and to close it has no effect on the registry: so
+ * it does no harm if it is another file by now, and no system call is made to
+ * find that out. */
 static int closes_unasked(int fd)
 {
 	const struct fd_entry *e = fd_entry(fd);
@@ -332,9 +332,9 @@ static int closes_unasked(int fd)
 	return !mq_closing_concerns(c, &d);
 }
 
-/* A handler that comes in here and finds the number closed gets no notification
- * after that, as one in the kernel, which comes before close(2) or behind it. So
- * the registration goes first. */
+/* A signal handler that runs here and finds the number closed must get no
+ * notification after that, since in the kernel a handler runs before or after
+ * close(2). So the registration ends first. */
 static void close_queue(struct caller *c, int fd, const struct mq_desc *d)
 {
 	mq_unregister(c, d);
@@ -354,7 +354,7 @@ static void close_begin(int fd, struct closing *ret)
 		close_queue(c, fd, &ret->mq);
 		return;
 	}
-	/* One that nobody has asked about goes as it came. */
+	/* One that was never looked up has nothing to be undone. */
 	if (likely(fd_is_unknown(fd) ||
 		    (!closes_unasked(fd) && !fd_is_served(fd)))) {
 		fd_forget(fd);
@@ -372,7 +372,7 @@ static void close_begin(int fd, struct closing *ret)
 	close_queue(c, fd, &ret->mq);
 }
 
-/* It is: 0, or the error of what was written to it. */
+/* fd was closed or replaced. 0, or the error of what had been written to it. */
 static long close_end(const struct closing *k)
 {
 	struct caller *c;
@@ -415,7 +415,7 @@ void fd_copied(int fd, int to)
 	if (!e)
 		return;
 	is = fd_entry_read(from);
-	/* Another thread ends it: what its copy is will be asked. */
+	/* Another thread is closing fd: look up what `to` is when it is used. */
 	if (is.info & (FD_MQ | FD_PROC | FD_DIR)) {
 		entry_set(e, is.ident, is.info, from->pos);
 		e->sig = from->sig;
@@ -473,8 +473,8 @@ long entry_close_range(unsigned first, unsigned last, int flags)
 	return ret;
 }
 
-/* Descriptors that are nobody's business here are closed and copied by the next
- * definition, and so may be another preload's. */
+/* Other descriptors are closed and copied by the next definition of the call,
+ * which may be another preload library's. */
 static int is_known(int fd)
 {
 	struct fd_entry *e = fd_entry(fd);

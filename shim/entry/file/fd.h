@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * Which of the process's descriptors are message queues or files of procfs.h,
- * and the calls that end or copy one by their raw convention (-errno), for
- * syscall().
+ * and the calls that close or copy one, returning -errno, for syscall().
+ *
+ * A "number" here is a descriptor's number, an index into the table: what it
+ * refers to may be changed by any thread at any time.
  */
 #ifndef IPCLIFT_ENTRY_FILE_FD_H
 #define IPCLIFT_ENTRY_FILE_FD_H
@@ -12,20 +14,20 @@
 
 #define FD_ACCESS 3u   /* MQ_O_ACCMODE */
 #define FD_MQ 4u       /* ident and FD_ACCESS count */
-#define FD_OTHER 8u    /* looked at for poll, and no queue */
+#define FD_OTHER 8u    /* was looked at for poll, and is no queue */
 #define FD_HERE 32u    /* with FD_MQ: opened by this program image */
-#define FD_PROC 16u    /* of procfs.h: ident (procfile.h) and FD_ACCESS count */
+#define FD_PROC 16u    /* of procfs.h: ident (proc_ident) and FD_ACCESS count */
 #define FD_CLOSING 64u /* about to be closed: nothing is noted here */
 #define FD_NAMELESS 128u /* with FD_MQ: mq_desc.nameless */
-/* Alone: it came from elsewhere and may be a queue's, which is found out when
- * it is asked for. */
+/* Alone: it was not opened here and may be a queue's, which is found out when it
+ * is used. */
 #define FD_UNKNOWN 256u
 #define FD_DIR 512u /* alone: of /dev/mqueue (mqdir.h) */
 
 /*
- * At its head a struct mq_number, which is stored as a whole: threads open,
- * close and look at one number at once, and what one of them found out is not
- * noted if another has changed the number since it began to look.
+ * Begins with a struct mq_number, which is stored as a whole (16 bytes): threads
+ * may open, close and look at one number at the same time, and what one of them
+ * found out is dropped if another has changed the number since it began to look.
  */
 struct fd_entry {
 	u64 ident;
@@ -45,9 +47,9 @@ _Static_assert(__builtin_offsetof(struct fd_entry, ident) ==
 /* No file beside the registry: it was not opened for writing. */
 #define PROC_NO_FILE 0xffu
 
-/* fd_entry.ident with FD_PROC: the low half of the inode, so that a number
- * which libc closed and gave away behind our back is not taken for ours; the
- * file's number (proctext.h); the place of its control file. */
+/* fd_entry.ident with FD_PROC: the low half of the inode, so that a number which
+ * libc closed and reused unseen is not taken for ours; the file's number
+ * (proctext.h); the index of its control file (controlfile_commit). */
 static inline u64 proc_ident(u64 ino, int which, u32 at)
 {
 	return ino << 32 | at << 8 | (u32)which;
@@ -78,9 +80,9 @@ static inline struct fd_entry *fd_entry(int fd)
 	return likely(chunk) ? &chunk[fd % FD_CHUNK] : NULL;
 }
 
-/* A number with FD_MQ is still its queue's; if not, it was closed by a call
- * that we did not see (io_uring, libc's own), and is forgotten. One with
- * FD_UNKNOWN is looked at, which is a served call: it may be the first. */
+/* 1 if a number with FD_MQ still is its queue's; if not, it was closed by a call
+ * that we did not see (io_uring, inside libc), and is forgotten. One with
+ * FD_UNKNOWN is looked up, for which the process's first call may be made. */
 int fd_still_mq(int fd);
 
 static inline int fd_may_be_mq(int fd)
@@ -97,8 +99,8 @@ static inline int fd_is_unknown(int fd)
 	return unlikely(e && (e->info & FD_UNKNOWN));
 }
 
-/* For what is seldom asked of a queue's descriptor; mq_send and mq_receive
- * trust the table (fd_lookup). */
+/* For calls that are rare on a queue's descriptor; mq_send and mq_receive trust
+ * the table (fd_lookup). */
 static inline int fd_is_mq(int fd)
 {
 	return fd_may_be_mq(fd) && fd_still_mq(fd);
@@ -123,7 +125,7 @@ static inline int fd_is_served(int fd)
 	       ((e->info & FD_PROC) || fd_still_mq(fd));
 }
 
-/* What it is at one moment; of pos nothing. */
+/* A consistent copy of ident, info and changes; not of pos and sig. */
 static inline struct fd_entry fd_entry_read(const struct fd_entry *e)
 {
 	struct fd_entry is;
@@ -166,42 +168,42 @@ static inline int fd_lookup(struct caller *c, int fd, struct mq_desc *ret)
 	return 0;
 }
 
-/* After fd_lookup has said no: 1 if it is a queue of another IPC namespace that
- * the process was in, whose the caller now is until process_home. */
+/* After fd_lookup has failed: 1 if it is a queue of another IPC namespace that
+ * the process was in; the caller is then of that one, until process_home. */
 int fd_is_elsewhere(struct caller *c, int fd);
-/* The process is in another IPC namespace: what it has open is asked for at
- * each use from now on. */
+/* The process is in another IPC namespace: from now on each use of a queue's
+ * descriptor looks up which queue it is. */
 void fd_ask_again(void);
 
-/* Above all numbers in the table. */
+/* One more than the highest number in the table. */
 u32 fd_end(void);
-/* The caller if the table is its own: not in a vfork child. */
+/* The caller, or NULL in a vfork child, where the table is the parent's. */
 struct caller *fd_table_owner(void);
-/* Whatever the number was, it is not now. */
+/* Clear the number's entry. */
 void fd_forget(int fd);
 
-/* A number of this process's table that came from elsewhere: FD_UNKNOWN; one
- * of the directory: FD_DIR. */
+/* Note a number that was not opened here (FD_UNKNOWN), and one of /dev/mqueue
+ * itself (FD_DIR). */
 void fd_arrived(int fd);
 void fd_enter_dir(struct caller *c, int fd);
 
-/* mq_open has made a descriptor. */
+/* Note a descriptor that mq_open has made. */
 void fd_enter(struct caller *c, const struct mq_desc *d);
 
-/* procfs.c has made one. */
+/* Note one that procfs.c has made. */
 void fd_enter_proc(struct caller *c, int fd, u64 ident, u32 access);
 /* A number with FD_PROC is about to be closed by libc, or is another file by
- * now. Returns what fd_closed_proc takes afterwards. */
+ * now. Returns the argument for fd_closed_proc. */
 u64 fd_forget_proc(int fd);
-/* After that: apply what was written. 0 or -errno. */
+/* It is closed: apply what was written to it. 0 or -errno. */
 long fd_closed_proc(u64 ident);
 
-/* close, dup2 and dup3 (nr says which), close_range of a descriptor that the
- * table knows: the kernel's answer, and the table follows. */
+/* close, dup, dup2 and dup3 (nr says which), close_range of a descriptor that the
+ * table knows: make the call, and bring the table in line with it. */
 long entry_close(int fd);
 long entry_dup3(long nr, int fd, int to, int flags);
 long entry_close_range(unsigned first, unsigned last, int flags);
-/* `to` is now what fd is. */
+/* `to` is now a duplicate of fd. */
 void fd_copied(int fd, int to);
 
 #endif

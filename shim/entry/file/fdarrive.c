@@ -2,15 +2,15 @@
 /*
  * Noting the descriptors of queues that others have opened; see fdarrive.h.
  *
- * A queue's descriptor is a FIFO that is open for both ways, which hardly any
- * other is. Only such a one is noted, and what it is asked of the registry when
- * the program uses it: a program that is merely given a pipe has not made a
- * call.
+ * A queue's descriptor is a FIFO open for reading and writing, which hardly any
+ * other descriptor is. Only such a one is noted, and the registry is asked about
+ * it only when the program uses it: so a program that is merely given a pipe does
+ * not make its first served call.
  *
- * Over exec: who executes a program and leaves it a queue's descriptor says so
- * by a variable, and only where that is set the program looks through its
- * descriptors when the library is loaded. Received: of the descriptors that
- * recvmsg(2) has brought each is looked at, by one system call.
+ * Over exec: a process that executes a program with a queue's descriptor left
+ * open sets a variable, and only if that is set the program looks through its
+ * descriptors when the library is loaded. Received: each descriptor that
+ * recvmsg(2) brings is looked at, by one system call.
  *
  * Not seen: a descriptor that comes by a program which is not served, or from
  * one by a call that is not seen (io_uring), until mq_* or poll is called.
@@ -25,8 +25,8 @@
 #include "entry/file/fd.h"
 #include "entry/file/fdarrive.h"
 
-/* The numbers that are looked at where there is no /proc: arbitrary, those that
- * a shell can name and some more. */
+/* Without /proc the numbers below this are looked at: those that a shell can
+ * name and some more. Arbitrary. */
 #define FEW_NUMBERS 64
 
 extern char **environ __attribute__((weak));

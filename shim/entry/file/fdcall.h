@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The calls on a descriptor that a queue and a file of procfs.h answer each in
- * its way.
+ * The calls on a descriptor that both a queue and a file of procfs.h answer,
+ * each in its own way.
  */
 #ifndef IPCLIFT_ENTRY_FILE_FDCALL_H
 #define IPCLIFT_ENTRY_FILE_FDCALL_H

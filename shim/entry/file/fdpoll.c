@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * See fdpoll.h. poll and its kin tell the queue that they come and go
+ * See fdpoll.h. poll and its kin tell the queue when they begin and end
  * (mq_poll_begin), the others set a flag for good (mq_watch). In a process
- * without queues they do not look at anything.
+ * without queues they look at nothing.
  */
 #undef _FILE_OFFSET_BITS
 #include <errno.h>
@@ -19,9 +19,9 @@
 #include "mq/mqlease.h"
 #include "registry/guard.h"
 
-/* The queues in the poll under way; beyond so many (arbitrary) they are kept in
- * step for good. In the caller's frame: a handler that forks returns in a child
- * whose copy says another generation. */
+/* The queues of one call of poll; any beyond so many (arbitrary) are kept in step
+ * for good. On the caller's stack, with the generation: if a handler forks, the
+ * child returns into the call and must not end its parent's polls. */
 #define POLLED_MOST 8u
 struct polled {
 	u32 n, generation;
@@ -31,7 +31,7 @@ struct polled {
 	} at[POLLED_MOST];
 };
 
-/* p NULL: when it is over we do not see. */
+/* p NULL: the end of the poll is not seen. */
 static void watch(struct polled *p, int fd, u32 bits)
 {
 	struct fd_entry *e = fd_entry(fd);
@@ -96,10 +96,10 @@ void entry_watch_poll(const void *fds, unsigned long n)
 }
 
 /*
- * How many bits of a set of select(2) the kernel looks at, at most: those of
- * the process's table, whatever n is; the set may be no longer. That table only
- * grows, so what it was counts, and whatever number was seen in use. Up to
- * FD_SETSIZE a set has what it says.
+ * How many bits of a set of select(2) may be read: the kernel looks at no more
+ * than the process's descriptor table has, whatever n is, and the set may be no
+ * longer than that. The table only grows, so its size when first read is a lower
+ * bound, as is the highest number seen. n up to FD_SETSIZE is taken as it is.
  */
 static int n_looked_at(int n)
 {
@@ -211,7 +211,8 @@ int fd_executing(int any)
 		flags = sys_call(__NR_fcntl, fd, F_GETFD);
 		if (flags < 0 || (!any && (flags & FD_CLOEXEC)))
 			continue;
-		/* Who left it to us has seen to what we have not used. */
+		/* Not used here yet: whoever passed it to us made the queue
+		 * keep its FIFO in step. */
 		if (fd_is_unknown((int)fd)) {
 			left = 1;
 			continue;

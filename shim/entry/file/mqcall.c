@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * See mqcall.h. What a queue's file cannot do it refuses as the kernel's does,
- * with the checks in the kernel's order (doc/kernel-semantics.md §7.10). Only
- * what programs do: a splice, tee or vmsplice, a vectored access at an offset,
- * an fallocate, fadvise, sync_file_range or readahead, an extended attribute,
- * a file system's data and a change of times meet the FIFO, which answers in
- * its own way.
+ * See mqcall.h. What the kernel's queue file cannot do is refused as there, with
+ * the checks in the kernel's order (doc/kernel-semantics.md §7.10). That covers
+ * what programs do; not splice, tee, vmsplice, vectored access at an offset,
+ * fallocate, fadvise, sync_file_range, readahead, extended attributes, fstatfs
+ * and changes of times, which reach the FIFO and get its answer.
  *
- * What is nobody's business here goes to the next definition.
+ * Calls on other descriptors go to the next definition.
  */
 #undef _FILE_OFFSET_BITS
 #include <errno.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Calls on a queue's descriptor that have a meaning for a regular file and
- * another one, or none, for the FIFO that it is here; by number and by name.
+ * Calls on a queue's descriptor, by number and by name, that mean one thing for
+ * the regular file it is in the kernel and another, or nothing, for the FIFO it
+ * is here.
  */
 #ifndef IPCLIFT_ENTRY_FILE_MQCALL_H
 #define IPCLIFT_ENTRY_FILE_MQCALL_H

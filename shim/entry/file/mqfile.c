@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a program may do with a queue's descriptor beside mq_*: it is a regular
- * file there, of 80 bytes, from which the status line is read.
+ * What a program may do with a queue's descriptor besides mq_*: to the kernel's
+ * user it is a regular file of 80 bytes, from which the status line is read.
  *
- * The file offset belongs to the description, which dup and fork share; a FIFO
- * has none. That it is at the line's end is kept where the access mode is; an
- * offset in the middle only by number.
+ * The file offset belongs to the open file description, which dup and fork share;
+ * a FIFO has none. That the offset is at the line's end is kept in the
+ * description, with the access mode (F_SETSIG); any other offset only in the
+ * entry of the number.
  *
  * Calls that only fail are in mqcall.c.
  */
@@ -57,13 +58,13 @@ long mqfile_large(int fd)
 	return fifo_bits(fd) & MQ_FIFO_LARGE ? MQ_O_LARGEFILE : 0;
 }
 
-/* A line's length, and that of one in which a number of a process has seven
- * digits; no number has more (PID_MAX_LIMIT). */
+/* A line's length, and that of one with a process id of seven digits; none has
+ * more (PID_MAX_LIMIT). */
 #define LINE 60
 #define LINE_LONG 61
 
-/* Short of a line's end the offset is what this process made it; from there on
- * anybody with the description may have, so the description says where. */
+/* Before the line's end the entry has the offset, as this process set it; at the
+ * end another sharer of the description may have read, so the description tells. */
 static s64 offset(int fd)
 {
 	s64 pos = (s64)fd_entry(fd)->pos, end;

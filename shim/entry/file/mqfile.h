@@ -16,24 +16,24 @@ struct caller *mqfile_desc(int fd, struct mq_desc *ret, int *ret_errno);
  * or -errno. */
 long mqfile_read(int fd, void *buf, size_t len);
 long mqfile_pread(int fd, void *buf, size_t len, s64 off);
-/* Whatever writes: -EINVAL, or -EBADF. */
+/* Any kind of write: -EINVAL, or -EBADF if it is not open for writing. */
 long mqfile_write(int fd);
-/* libc itself may have written to it: -errno of the write if it has, else 0.
- * Nothing of it stays. */
+/* After a flush inside libc, which may have written to the FIFO: -errno of the
+ * write if it has, else 0. The bytes are removed. */
 long mqfile_written(int fd);
 long mqfile_lseek(int fd, s64 off, int whence);
-/* The status line in a file of its own, in place of fd, which is closed: a
- * descriptor, close-on-exec, at its begin. */
+/* Close fd, and return a descriptor of a memory file that holds the status line,
+ * close-on-exec, at offset 0. */
 long mqfile_snapshot(int fd);
 long mqfile_readv(int fd, const void *iov, int n);
 long mqfile_truncate(int fd, s64 size);
-/* O_LARGEFILE if F_GETFL shows it. */
+/* O_LARGEFILE, or 0: whether F_GETFL shows it. */
 long mqfile_large(int fd);
-/* What fcntl(2) says of such a lock: 0, or -EBADF for the wrong access. */
+/* May fcntl(2) set such a lock: 0, -EFAULT, or -EBADF for the wrong access. */
 long mqfile_may_lock(int fd, const void *flock);
-/* Why it cannot be mapped. */
+/* The error of mmap(2). */
 long mqfile_map_error(int fd, int prot, int flags);
-/* What fstat(2) said of the FIFO becomes what it says of the queue. */
+/* Replace what fstat(2) said of the FIFO by what it says of the queue. */
 void mqfile_stat(int fd, struct stat *to);
 /* The same for a queue that is not open; st_dev stays. */
 void mqfile_fill(const struct mq_stat *st, struct stat *to);
