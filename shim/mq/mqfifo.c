@@ -2,31 +2,32 @@
 /*
  * The FIFO behind an mqd_t.
  *
- * With two slots, 0, 1, 2 of them taken, by a byte each, make poll say OUT,
- * IN|OUT, IN, in every process, by level and by edge: just what an empty, a
- * middling and a full queue say. (A byte that is spliced has a slot to itself,
- * and so has one that is written in packet mode.) It has two slots, and is kept
- * in step, only while somebody polls the queue (mqueue.polled): between two
- * polls of a loop that sends or receives as well nothing is told.
+ * A FIFO of two slots (pipe buffers) of which 0, 1 or 2 are taken by a byte each
+ * makes poll report OUT, IN|OUT or IN in every process, level- and
+ * edge-triggered: what an empty, a partly filled and a full queue report. (A byte
+ * that is spliced has a slot to itself, and so has one written in packet mode.)
+ * The FIFO is made to have two slots and kept in step with the queue only while
+ * somebody polls (mqueue.polled): a loop that polls and sends or receives pays
+ * nothing for its messages between two polls.
  *
  * mqueue.level says how many slots of the named FIFO are taken, or UNKNOWN. It
- * is changed under the queue's lock alone: UNKNOWN is stored before the FIFO is
- * touched, and the level when that is done; so whoever dies in between leaves
- * UNKNOWN, and the next one asks the FIFO. An operation makes the queue readier
- * before its commit and less ready after it: should its process die anywhere, a
- * poller was woken once too often, never too seldom, and needs nobody's help.
- * What is then one too many the next owner of the lock takes away (mq_lock),
- * or a poller before it sleeps (mq_watch).
+ * is changed only under the queue's lock: UNKNOWN is stored before the FIFO is
+ * touched, and the level when that is done; so a death in between leaves UNKNOWN,
+ * and the next one asks the FIFO. An operation makes the FIFO readier before its
+ * commit and less ready after it: wherever its process dies, a poller was woken
+ * once too often, never once too seldom, and needs nobody's help. A byte too many
+ * is taken away by the next owner of the lock (mq_lock), or by a poller before it
+ * sleeps (mq_watch).
  *
  * No call on the FIFO blocks while the lock is held, whatever is in it: a byte
  * is put by vmsplice(SPLICE_F_NONBLOCK), and taken after FIONREAD said that
- * there is one. And none touches a foreign file: see fifo_begin.
+ * there is one. And none touches another file: see fifo_begin.
  *
- * Its name is random (sidefile.h). What else comes from the FIFO: its readers
- * are the queue's descriptors (open(O_WRONLY|O_NONBLOCK) is ENXIO when there
- * are none), O_NONBLOCK is that of the open file description, shared by dup and
- * fork, and so is F_SETSIG, in which we keep the access mode: the FIFO itself
- * must be open for both ways.
+ * The FIFO's name is random (sidefile.h). What else the FIFO gives us: its readers
+ * are the queue's descriptors (open(O_WRONLY|O_NONBLOCK) is ENXIO when there are
+ * none); O_NONBLOCK belongs to the open file description, shared by dup and fork,
+ * and so does F_SETSIG, in which we keep the access mode, for the FIFO itself
+ * must be open for reading and writing.
  *
  * Keeps INV_MQ_READY (inspect/check.h).
  */
@@ -38,9 +39,9 @@
 #include "object/perm.h"
 #include "object/sidefile.h"
 
-/* Given, shown, without effect. */
+/* Flags of mq_open that are kept and shown, and have no effect. */
 #define O_KEPT (O_APPEND | O_DSYNC)
-/* No header of the kernel's for user space has it. */
+/* Not in the kernel's user-space headers. */
 #define SPLICE_F_NONBLOCK 2
 #define EVENTFD_MOST (~0ULL - 1)
 #define TWO_SLOTS 8192
@@ -48,7 +49,7 @@
 
 static const char our_byte = OUR_BYTE;
 
-/* Of the flags of mq_open(3) those that are the FIFO's own, too. */
+/* Those flags of mq_open(3) that the FIFO is opened with, too. */
 static u32 kept(u32 oflag)
 {
 	return oflag & (MQ_O_NONBLOCK | O_KEPT);
@@ -74,8 +75,8 @@ static int set_up(int fd, u32 oflag)
 	return fd;
 }
 
-/* A pipe has its size as long as anybody has it open: so after each open that
- * may be the first. */
+/* A pipe keeps its size as long as anybody has it open: so this is called after
+ * each open that may be the first. */
 static void two_slots(int fd)
 {
 	sys_call(__NR_fcntl, fd, F_SETPIPE_SZ, TWO_SLOTS);
@@ -84,10 +85,10 @@ static void two_slots(int fd)
 /*
  * The directory cannot be reached (privileges given up, chroot): an eventfd,
  * which needs no name and no /proc. Its counter stands for the slots: 0 is none
- * (poll says OUT), 1 is one (IN|OUT), the highest it can have is two (IN). All
- * works but poll across processes, and this descriptor does not keep an
- * unlinked queue alive. mqueue.level says nothing of such a one: it is asked
- * itself each time (mq_desc.nameless). That it is ours its signal says.
+ * (poll reports OUT), 1 is one (IN|OUT), its maximum is two (IN). All works but
+ * poll across processes, and this descriptor does not keep an unlinked queue
+ * alive. mqueue.level does not cover it: the eventfd itself is asked each time
+ * (mq_desc.nameless). It is recognised as ours by its F_SETSIG.
  */
 static int open_nameless(u32 oflag)
 {
@@ -121,9 +122,9 @@ void mq_fifo_prepare(struct caller *c)
 	sidefile_make_dir(c);
 }
 
-/* The name may lead to something else than our FIFO only if somebody else owns
- * the directory: so no link is followed, and the inode is looked at. ret NULL
- * where that need not be. */
+/* The name may lead to something other than our FIFO if somebody else owns the
+ * directory: so no link is followed, and the inode is looked at. ret NULL: that
+ * is not needed. */
 static int open_named(
 	struct caller *c, const u64 token[2], u32 oflag, struct file_stat *ret)
 {
@@ -166,7 +167,7 @@ int mq_fifo_open(
 		return open_nameless(oflag);
 	if (fd >= 0)
 		set_up(fd, oflag);
-	/* If nobody has polled the queue yet, its first poller makes it two. */
+	/* While nobody polls the queue that is left to its first poller. */
 	if (fd >= 0 && q->polled)
 		two_slots(fd);
 	return fd;
@@ -196,7 +197,7 @@ int mq_fifo_make(struct caller *c, u32 oflag, struct mq_fifo *ret)
 	int fd;
 
 	sidefile_name(c, token);
-	/* Noted first: who finds it there after our death unlinks the FIFO. */
+	/* Noted first: after our death, whoever finds it noted unlinks the FIFO. */
 	atom_store_release(&h->mq_fifo[1], token[1]);
 	atom_store_release(&h->mq_fifo[0], token[0]);
 	fd = make_named(c, token);
@@ -216,8 +217,8 @@ int mq_fifo_make(struct caller *c, u32 oflag, struct mq_fifo *ret)
 		return fd;
 	ret->dev = st.dev;
 	ret->ino = st.ino;
-	/* The kernel has applied our umask, which it tells nobody without a
-	 * moment in which it is another one. */
+	/* The kernel has applied our umask, which cannot be read by umask(2)
+	 * without changing it for a moment. */
 	ret->umask = 0777 & ~st.mode;
 	sys_call(__NR_fchmod, fd, 0666);
 	return set_up(fd, oflag);
@@ -240,12 +241,12 @@ int mq_fifo_unused(struct caller *c, const u64 token[2])
 
 /* ---- readiness ---- */
 
-/* The FIFO while the lock is held. */
+/* The FIFO that is used, while the lock is held. */
 struct fifo {
 	int fd;
-	int own;      /* opened for this moment alone */
+	int own;      /* we opened it, and close it in fifo_end */
 	int nameless; /* of the descriptor used, not of the queue */
-	int failed;   /* could not be brought where it should be */
+	int failed;   /* its level could not be read or set */
 	u32 n;	      /* slots taken */
 };
 
@@ -257,8 +258,8 @@ static int is_ours(const struct mqueue *q, int fd)
 	       st.ino == q->ino;
 }
 
-/* The number is still the queue's, and stays so: who closes it, by a call that
- * we see, takes the lock first (mq_closing). */
+/* The number is still the queue's, and stays so: whoever closes it by a call that
+ * we see takes the lock first (mq_closing). */
 static int is_held(const struct mq_desc *d)
 {
 	const struct mq_number *at = d->number;
@@ -287,11 +288,11 @@ int mq_number_changed(const struct caller *c, const struct mq_desc *d)
 }
 
 /*
- * The FIFO to be used: the descriptor's, unless it is being closed, or was, and
- * its number is another file's by now. A call that we did not see closed it
- * then; but a pipe of two slots is hardly anybody else's, and what is none is
- * looked at more closely. Otherwise the queue's is opened by its name. 1, or 0
- * where there is none to be had: then nobody can be told.
+ * Choose the FIFO: the descriptor's, unless it is being closed, or was closed by
+ * a call that we did not see, so that its number is another file's by now. To
+ * find that out cheaply, a pipe of two slots is taken to be ours, and of anything
+ * else the inode is compared. Otherwise the queue's FIFO is opened by its name.
+ * 1, or 0 if there is none to be had: then no poller is told.
  */
 static int fifo_begin(struct caller *c, const struct mqueue *q,
 	const struct mq_desc *d, struct fifo *ret)
@@ -392,8 +393,8 @@ static void fifo_end(struct mqueue *q, const struct fifo *f)
 		sys_call(__NR_close, f->fd);
 }
 
-/* Where there is no splicing. A description's flags have no lock: this is the
- * one place that changes those of one in use. */
+/* If vmsplice is refused. F_SETFL of a description in use may race with the
+ * application's: nowhere else do we do that. */
 static long put_packet(struct fifo *f)
 {
 	long flags = sys_call(__NR_fcntl, f->fd, F_GETFL);
@@ -456,8 +457,8 @@ static u32 level_for(const struct mqueue *q, u32 n)
 }
 
 /*
- * Does the kernel wake all pollers of a pipe whose size is set? Since Linux
- * 5.5, for there might be more space. Asked once a process.
+ * Does the kernel wake all pollers of a pipe whose size is set? Since Linux 5.5 it
+ * does, since there might be more space. Found out once a process.
  */
 static int resize_wakes(void)
 {
@@ -485,9 +486,9 @@ static int resize_wakes(void)
 	return is == 2;
 }
 
-/* An edge for all at level 1, and nothing else. An old kernel needs packets for
- * it, that come and go: whoever dies between them leaves less to be ready than
- * is, until somebody takes the lock. */
+/* Wake all edge-triggered pollers at level 1, changing nothing else. On an old
+ * kernel bytes are put and taken for that: a death in between leaves the FIFO
+ * less ready than the queue, until somebody takes the lock. */
 static void make_edge(const struct mqueue *q, struct fifo *f)
 {
 	if (!f->nameless && resize_wakes() &&
@@ -500,10 +501,10 @@ static void make_edge(const struct mqueue *q, struct fifo *f)
 
 /*
  * The kernel wakes every poller of a queue at each message queued or received,
- * and those by edge report whatever is then ready. A write to a FIFO is an edge
- * for IN, a read from two packets is one for OUT; for who else is to be woken
- * there is make_edge. The edge of the message that fills a queue comes with the
- * change of level, after the commit.
+ * and edge-triggered ones report whatever is then ready. A write to a FIFO is an
+ * edge for IN, a read from a full one is an edge for OUT; make_edge is for the
+ * pollers that neither wakes. The edge for a message that fills the queue comes
+ * with the change of level, after the commit.
  */
 static void make_edges(const struct mqueue *q, struct fifo *f, u32 target)
 {
@@ -521,8 +522,8 @@ static void make_edges(const struct mqueue *q, struct fifo *f, u32 target)
 		make_edge(q, f);
 }
 
-/* At level 1 both are ready; what then has to be taken back the settling after
- * the commit does. */
+/* At level 1 both IN and OUT are ready; mq_fifo_settle after the commit takes
+ * away what is not. */
 void mq_fifo_raise(
 	struct caller *c, struct mqueue *q, const struct mq_desc *d, u32 n_msgs)
 {
@@ -564,8 +565,8 @@ void mq_fifo_settle(struct caller *c, struct mqueue *q, const struct mq_desc *d)
 	fifo_end(q, &f);
 }
 
-/* Without the lock, so only a hint: somebody died, and left the FIFO otherwise
- * than the queue is. What a living owner does it will set right itself. */
+/* Has a death left the FIFO out of step? Without the lock, so only a hint; a
+ * living owner of the lock brings it in step itself. */
 static int out_of_step(const struct mqueue *q, const struct slot *s)
 {
 	u32 word = atom_load_acquire(&s->lock.word);
@@ -611,8 +612,8 @@ void mq_watch(struct caller *c, const struct mq_desc *d, u32 bits)
 	lock_release(c, &d->s->lock);
 }
 
-/* All go, since bytes that write(2) has put there share a slot: how many were
- * not put there by us. */
+/* Take all bytes out, since those put there by write(2) share slots: returns how
+ * many were not ours. */
 static u32 take_all(struct fifo *f)
 {
 	char bytes[128];
@@ -655,10 +656,10 @@ u32 mq_clean(struct caller *c, const struct mq_desc *d)
 }
 
 /*
- * polled is changed under the lock, so each operation either sees the poller,
- * and keeps the FIFO in step, or has committed before, and the poller sets it
- * right here. Killed before the store it has done nothing, after it it counts
- * for good.
+ * polled is changed under the lock, so each operation either sees the poller and
+ * keeps the FIFO in step, or has committed before, and the poller brings it in
+ * step here. A poller killed before the store has changed nothing; one killed
+ * after it is counted for good.
  */
 int mq_poll_begin(struct caller *c, const struct mq_desc *d, u32 bits)
 {

@@ -4,13 +4,13 @@
  *
  * Each is one operation under the queue's lock. The bytes of a small message go
  * by way of the caller's stack, so that no user memory is touched under the
- * lock; a large one is copied into a block of the sending thread before, and
- * under the lock the block changes hands with the item's: no byte is copied
- * there whatever the size. The same blocks carry messages to and from sleepers.
+ * lock; a large one is first copied into a block of the sending thread, which
+ * under the lock is exchanged for the item's block: no byte is copied there,
+ * whatever the size. The same blocks carry messages to and from sleepers.
  *
- * The commit point is the journal's; then the message is in (or out) and the
- * partner's result is set. What others are told of it outside the registry, by
- * the FIFO and by notifications, they are told before.
+ * The commit point is the journal's: then the message is in (or out) and the
+ * sleeping partner's result is set. The FIFO is made readier, and a notification
+ * recorded, before that.
  *
  * Keeps INV_MQ_BLOCK (inspect/check.h).
  */
@@ -31,8 +31,8 @@ static u64 block_for(u64 need)
 	return heap_block_size(size);
 }
 
-/* Into *data a block of at least need bytes; *cap counts only while data is
- * set, and is stored first: a crash never leaves a block of unknown size. */
+/* Make *data a block of at least need bytes. *cap is meaningful only while data
+ * is set, and is stored first: a crash never leaves a block of unknown size. */
 static int block_make(struct caller *c, struct ref *data, u64 *cap, u64 need)
 {
 	u64 size = block_for(need);
@@ -73,7 +73,7 @@ static inline char *bytes_at(const struct caller *c, struct ref data)
 	return ref_must(c, data);
 }
 
-/* The bytes of an item, which are no more than MQ_COPY_MAX or its own block. */
+/* The bytes of an item: in the item itself (MQ_COPY_MAX at most), or its block. */
 static inline char *place_bytes(const struct caller *c, const struct mqueue *q,
 	const struct prio_place *at)
 {
@@ -90,7 +90,7 @@ static inline int has_space(
 
 	if (unlikely(!prioq_has_space(c, &q->msgs, prio)))
 		return 0;
-	/* The block of a large one comes with it. */
+	/* A large message brings its block with it. */
 	if (likely(q->msgs.inline_data) || !len || len > MQ_COPY_MAX)
 		return 1;
 	block = prioq_data(c, &q->msgs, prioq_next_free(&q->msgs));
@@ -227,8 +227,8 @@ int mq_try_send(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	return 0;
 }
 
-/* Nothing is there, and yet somebody sleeps who sends: there was no memory for
- * its message when there was space. From its hands into ours. */
+/* The queue is empty and yet a sender sleeps: there was no memory for its message
+ * when there was space. Take the message from it directly. */
 static void take_from_sender(struct caller *c, struct mqueue *q,
 	struct waiter *w, struct mq_msg *ret, char *small)
 {
@@ -290,7 +290,8 @@ static inline u32 take_first(
 	return idx;
 }
 
-/* The same for one who leases it: of a large one the record has the block. */
+/* The same for a receiver with a lease: a large message's block goes to its
+ * record. */
 static __attribute__((noinline)) u32 take_leased(struct caller *c,
 	struct mqueue *q, struct mq_msg *ret, char *small, struct lease *l)
 {
@@ -320,8 +321,8 @@ static __attribute__((noinline)) u32 take_leased(struct caller *c,
 	return idx;
 }
 
-/* Before a receiver takes: what it had, and what exited ones had. 0 with *ret,
- * the record for what it gets, or NULL; -ENOMEM. */
+/* Before a receiver takes a message: acknowledge what it had, and put back what
+ * exited ones had. 0 with *ret, the record for what it gets, or NULL; -ENOMEM. */
 static __attribute__((noinline)) int lease_begin(struct caller *c,
 	const struct mq_desc *d, struct mqueue *q, struct lease **ret)
 {
@@ -384,8 +385,8 @@ int mq_try_receive(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 				  : take_first(c, q, ret, small);
 	if (mqlease_concerns(c, q))
 		mqlease_taken(c, q, idx, l);
-	/* Without memory it stays asleep, until the next receive; the last
-	 * message's place needs less. */
+	/* Without memory the sender stays asleep until the next receive. Tested
+	 * only now, for the message just taken may have left enough. */
 	if (unlikely(w && (c->damaged || !has_space(c, q, w->msg_len,
 						 w->msg_prio % MQ_N_PRIOS))))
 		w = NULL;
@@ -445,7 +446,7 @@ static inline int biased_receive(struct caller *c, const struct mq_desc *d,
 		stamp(q);
 		journal_commit(c);
 	} else if (!q->polled) {
-		/* As sure as under the lock. */
+		/* As certain as under the lock. */
 		err = BLOCKED;
 	}
 	users_bias_leave(c);
@@ -464,8 +465,8 @@ static inline void release(
 	lock_release(c, &d->s->lock);
 }
 
-/* For the memory that a message needs which is put back. Arbitrary: a full file
- * system may have space again soon. */
+/* How often, and how long between, memory is asked for to put a message back.
+ * Arbitrary: a full file system may have space again soon. */
 #define BACK_TRIES 200
 #define BACK_NS 10000000
 
@@ -596,12 +597,12 @@ void mq_deliver(struct caller *c, struct mq_msg *m)
 {
 	m->delivered = 1;
 	m->ret = m->len;
-	/* Somebody handed it over, whom we need not believe. */
+	/* The length comes from another process: check it. */
 	if (unlikely(m->len > m->capacity || m->len > MQ_HARD_MSGSIZE)) {
 		m->ret = -EIO;
 		return;
 	}
-	/* The message is ours, whatever comes: a bad pointer loses it. */
+	/* The message has left the queue: a bad pointer loses it. */
 	if (unlikely(guard_target(c, m->user, m->len))) {
 		m->ret = -EFAULT;
 		return;
@@ -637,8 +638,8 @@ static inline int receive_once(struct caller *c, const struct mq_desc *d,
 	return err;
 }
 
-/* Nothing there, and whoever sends runs on another CPU: to ask for the lock
- * only to find that out would take it from him. */
+/* The queue is empty and its sender runs on another CPU: to take the lock only to
+ * find it empty would hold the sender up. */
 static inline int must_wait(const struct caller *c, const struct mqueue *q)
 {
 	const struct users *u = &q->users;
@@ -664,8 +665,8 @@ static long receive(struct caller *c, const struct mq_desc *d, void *user,
 	err = mq_enter(c);
 	if (unlikely(err))
 		return err;
-	/* Until a large message is out of the own block, a handler must not
-	 * make a call that uses it. */
+	/* Until a large message is out of this thread's block, no handler may
+	 * run that makes a call which uses the block. */
 	section_begin(c);
 	err = BLOCKED;
 	looked = !must_wait(c, q);

@@ -4,20 +4,20 @@
  * count or 0, or -errno.
  *
  * mqueue.c    names, creation, removal
- * mqattr.c    what stat, mq_getattr and the status line say, and what sets it
+ * mqattr.c    what stat, mq_getattr and the status line show, and what sets it
  * mqio.c      sending and receiving
  * mqwait.c    sleeping, order of sleepers, hand-over to them
- * mqlease.c   what is received and not acknowledged
- * mqfifo.c    the FIFO that is the descriptor, and its readiness for poll
- * mqnotify.c  mq_notify; mqpending.c what the sender cannot deliver itself;
- *             mqasked.c what this process has asked to be told
+ * mqlease.c   messages received and not acknowledged
+ * mqfifo.c    the FIFO behind a descriptor, and its readiness for poll
+ * mqnotify.c  mq_notify; mqpending.c notifications that the sender cannot
+ *             deliver itself; mqasked.c this process's own registrations
  *
- * A queue stands in a slot of FAC_MQ: its key is a hash of the name, mode, uid
- * and gid are those of the file that it is in the kernel. It has a FIFO in the
- * directory REGISTRY.mq; an mqd_t is an open of that FIFO. So the kernel itself
- * keeps count of the descriptors, whatever way they travel: a queue is in use
- * while its FIFO has a reader, and an unlinked one that is not in use is freed
- * by whoever notices (close, the next mq_open or mq_unlink).
+ * A queue is in a slot of FAC_MQ: its key is a hash of the name; mode, uid and
+ * gid are those of the file that the kernel would show. It has a FIFO in the
+ * directory REGISTRY.mq; an mqd_t is a descriptor of that FIFO. So the kernel
+ * itself counts the descriptors, whichever way they are passed on: a queue is in
+ * use while its FIFO has a reader, and an unlinked one that is not in use is
+ * freed by whoever notices first (close, the next mq_open or mq_unlink).
  */
 #ifndef IPCLIFT_MQ_MQUEUE_H
 #define IPCLIFT_MQ_MQUEUE_H
@@ -33,8 +33,8 @@
 #define MQ_N_PRIOS 32768u
 #define MQ_HARD_MAXMSG 65536
 #define MQ_HARD_MSGSIZE 16777216
-/* Items beyond maxmsg: the one that replaces another in a receive, and those
- * that cancelled receivers gave back, or exited ones (leases). Arbitrary. */
+/* Items beyond maxmsg: a sleeping sender's that a receive lets in before its own
+ * is free, and those put back by cancelled receivers or by leases. Arbitrary. */
 #define MQ_SPARE_ITEMS 64u
 #define MQ_STATUS_SIZE 80 /* first st_size, and space for the status line */
 
@@ -50,11 +50,12 @@
 #define MQ_O_TRUNC 01000
 #define MQ_O_CLOEXEC 02000000
 
-/* F_SETSIG of a descriptor: this plus its access mode; or 0, O_RDWR. */
+/* What the FIFO's open file description has for F_SETSIG, which nothing else uses:
+ * this plus the access mode of the mqd_t and the bits below; 0 means O_RDWR. */
 #define MQ_FIFO_SIG 33
-#define MQ_FIFO_READ 4	/* added: its offset is at the status line's end */
-#define MQ_FIFO_LARGE 8 /* added: open(2) made it, which sets O_LARGEFILE */
-#define MQ_FIFO_LONG 16 /* added to READ: at that of a longer line */
+#define MQ_FIFO_READ 4	/* the file offset is at the status line's end */
+#define MQ_FIFO_LARGE 8 /* open(2) made it, which sets O_LARGEFILE */
+#define MQ_FIFO_LONG 16 /* with READ: at the end of a longer line */
 #define MQ_FIFO_LAST 31
 
 /* Internal result: a handler with SA_RESTART ran, begin again. */
@@ -63,11 +64,12 @@
 /* What POSIX queues keep of a thread from call to call, in its private memory.
  */
 struct mq_thread {
-	/* What the last call used, bytes, item and place in the stack: to be
-	 * fetched with the lock of its queue. */
+	/* What the next call will most likely use (bytes, item, entry of the
+	 * stack of free items): prefetched while its queue's lock is taken. */
 	const void *fetch[3];
-	/* Sent under the lock now held (mq/mqpending.h), 16 bits each: behind
-	 * those of a call that this one, a handler's, interrupted; 0 = none. */
+	/* Notifications sent under the lock now held (mq/mqpending.h), 16 bits
+	 * each; a handler's come after those of the call it interrupted. 0 =
+	 * none. */
 	u64 pending;
 	u32 large_calls; /* in a row: mq_own_trim */
 };
@@ -80,18 +82,18 @@ static inline struct mq_thread *mq_thread(const struct caller *c)
 }
 
 /*
- * What is known of a descriptor's number, at the head of its entry in the
+ * What is known of a descriptor's number: the beginning of its entry in the
  * process's table (entry/file/fd.h). Without MQ_NUMBER_OURS, or with another
  * ident, it is not the queue's any more.
  */
 struct mq_number {
 	u64 ident;
 	u32 info;
-	u32 changes; /* counts what is stored, before the number changes */
+	u32 changes; /* counts stores here; one comes before each close */
 };
 #define MQ_NUMBER_OURS 4u
 
-/* A descriptor as the entry's table knows it. */
+/* A queue's descriptor, as the table of entry/file/fd.h has it. */
 struct mq_desc {
 	struct slot *s;
 	u64 ident;
@@ -99,7 +101,7 @@ struct mq_desc {
 	u32 access;   /* MQ_O_ACCMODE bits */
 	u32 nameless; /* 1: an eventfd of its own (mqfifo.c) */
 	u32 changes;  /* of number, when this was taken from it */
-	const struct mq_number *number; /* NULL: fd is nobody else's to close */
+	const struct mq_number *number; /* NULL: nobody else can close fd */
 };
 
 struct mq_limits_attr {
@@ -122,15 +124,15 @@ int mqueue_unlink(struct caller *c, const char *name, size_t name_len);
 int mq_find_inode(struct caller *c, u64 dev, u64 ino, struct mq_desc *ret);
 
 /* The queue of this name: 0 with *ret (fd -1, access not set), or -ENOENT,
- * -ENOMEM, -ENAMETOOLONG, -EACCES for what can be no name. */
+ * -ENOMEM, -ENAMETOOLONG, -EACCES for an impossible name. */
 int mq_find_name(
 	struct caller *c, const char *name, size_t len, struct mq_desc *ret);
 
-/* 0 if mq_closing would do nothing. Takes no lock: a queue whose lock is held
- * counts as one for which there is something to do. */
+/* 0 if mq_closing would do nothing. Takes no lock: 1 also for a queue whose lock
+ * is held. */
 int mq_closing_concerns(const struct caller *c, const struct mq_desc *d);
-/* Before the number is marked as closed: this process's registration for a
- * notification ends (mq_notify(3)), if it has one. */
+/* Before the number is marked as closed: end this process's registration for
+ * notification (mq_notify(3)), if it has one. */
 void mq_unregister(struct caller *c, const struct mq_desc *d);
 /* Before close(2) of a descriptor by this process, and after it. */
 void mq_closing(struct caller *c, const struct mq_desc *d);
@@ -161,13 +163,13 @@ struct mq_event {
  * -EBADF. */
 int mq_set_notify(
 	struct caller *c, const struct mq_desc *d, const struct mq_event *ev);
-/* This process is about to call exec, which closes one of its descriptors of
- * the queue, or (0) none: with one its registration ends. Some loads where it
- * has none and the queue is not in use. */
+/* This process is about to call exec. closes: 1 if that closes this descriptor of
+ * the queue, which ends its registration, else 0. Some loads if it has none and
+ * the queue's lock is free. */
 void mq_notify_executing(struct caller *c, const struct mq_desc *d, u32 closes);
-/* A registration that this process made before exec, which closed the queue:
- * all its descriptors were opened since. Some loads where there is none and the
- * queue is not in use. */
+/* End a registration that this process made before exec, if exec closed the queue:
+ * that is, if all its descriptors were opened since. Some loads if there is none
+ * and the queue's lock is free. */
 void mq_notify_after_exec(
 	struct caller *c, const struct mq_desc *d, int (*opened_here)(int fd));
 /* After a registration with how == 2, by the same thread: 1 when a message
@@ -212,33 +214,33 @@ struct mq_numbers {
 int mq_numbers(
 	struct caller *c, const struct mq_desc *d, struct mq_numbers *ret);
 
-/* What the queue's file says when it is read (§9.2). notify* and signo are 0
- * while nobody is registered. */
+/* What reading the queue's file shows (§9.2). notify* and signo are 0 while nobody
+ * is registered. */
 struct mq_status {
 	u64 bytes;
 	u32 notify, signo, notify_pid;
 };
 int mq_status(struct caller *c, const struct mq_desc *d, struct mq_status *ret);
 /*
- * Is fd another file by now, or may it have been between the taking of d and
- * now? Then what fd was asked for in between is not the queue's, and the call
- * is to begin again: it comes after the change. Changes that nobody sees (an
- * inlined system call) are found only where d is not in the table. No system
- * call as long as the number is the queue's; else one.
+ * Does fd refer to another file now, or may it have at some time since d was
+ * taken? Then what fcntl said of fd meanwhile may not be the queue's, and the
+ * call starts again, as if made after the change. Changes that are not seen (an
+ * inlined system call) are found only if the table has no queue for the number.
+ * No system call while the number is the queue's; else one.
  */
 int mq_number_changed(const struct caller *c, const struct mq_desc *d);
-/* Somebody polls: MQ_POLLED_*. From now on the FIFO is kept in step, and it is
- * so now. */
+/* Somebody polls (MQ_POLLED_*): bring the FIFO in step with the queue; operations
+ * keep it so from now on. */
 void mq_watch(struct caller *c, const struct mq_desc *d, u32 bits);
-/* Bytes that libc may have written to the FIFO itself are taken out, and what
- * poll says is right again: how many there were. */
+/* Take out bytes that libc may have written to the FIFO itself, and make poll
+ * right again: how many there were. */
 u32 mq_clean(struct caller *c, const struct mq_desc *d);
 /*
- * The caller is about to poll, and tells when it is done: the FIFO is in step,
- * and kept so until then; in between nobody pays for it (two system calls a
- * message). 1, or 0 if there is nothing to be ended: it is kept in step for
- * good. Of d the end needs s and ident. A poller that is killed, or leaves by a
- * jump or cancelled, leaves the queue kept in step for good.
+ * The caller is about to poll, and will tell when it is done: the FIFO is in step
+ * from begin to end, and only operations in that time pay for it (two system
+ * calls a message). 1, or 0 if there is no end to be told: it is kept in step
+ * for good. mq_poll_end uses only d's s and ident. A poller that is killed,
+ * cancelled or left by a jump leaves the queue kept in step for good.
  */
 int mq_poll_begin(struct caller *c, const struct mq_desc *d, u32 bits);
 void mq_poll_end(struct caller *c, const struct mq_desc *d);
@@ -359,19 +361,19 @@ struct mq_fifo {
  * header.mq_fifo names it until the caller clears that. */
 int mq_fifo_make(struct caller *c, u32 oflag, struct mq_fifo *ret);
 void mq_fifo_unlink(struct caller *c, const u64 token[2]);
-/* Open a queue's: the descriptor, or -errno. */
+/* Open a queue's FIFO: the descriptor, or -errno. */
 int mq_fifo_open(
 	struct caller *c, const struct mqueue *q, u32 oflag, u32 *ret_nameless);
-/* 1 if the descriptor is one that was made where no FIFO could be reached. */
+/* 1 if the descriptor is an eventfd, made where no FIFO could be reached. */
 int mq_fifo_is_nameless(int fd);
 /* 1 if no process has it open. */
 int mq_fifo_unused(struct caller *c, const u64 token[2]);
 /*
- * The FIFO is brought in step with the queue; slot lock held. raise: before the
- * commit of an operation that leaves n messages, only what becomes ready by it.
- * settle: after the commit, or where the queue was found empty or full although
- * poll may have said otherwise, to what the queue is now. So whoever dies
- * between the two has woken a poller once too often, and never too seldom.
+ * Bring the FIFO in step with the queue; slot lock held. raise: before the commit
+ * of an operation that leaves n messages; only makes the FIFO readier. settle:
+ * after the commit, or when the queue was found empty or full although poll may
+ * have said otherwise; makes it what the queue is now. So a death between the two
+ * wakes a poller once too often, never once too seldom.
  */
 void mq_fifo_raise(
 	struct caller *c, struct mqueue *q, const struct mq_desc *d, u32 n);

@@ -2,14 +2,14 @@
 /*
  * Sleeping senders and receivers (doc/kernel-semantics.md §7.6, §1.9).
  *
- * The sleep itself is that of sleep.h: the waker performs the sleeper's
- * operation and grants. A handler with SA_RESTART begins the call again, and a
- * cancelled thread gives back what it was handed meanwhile.
+ * The sleep itself is that of sleep.h: the waker performs the sleeper's operation
+ * and grants it. After a handler with SA_RESTART the call restarts, and a
+ * cancelled thread puts back the message that it was handed meanwhile.
  *
- * Order: by scheduling priority at the time of falling asleep, then arrival.
- * To ask for it costs a system call, and it matters only to the second sleeper;
- * so the first leaves its own open (SCHED_UNKNOWN), and who comes behind it asks
- * for both.
+ * Order: by scheduling priority at the time of falling asleep, then by arrival.
+ * To read the priority costs a system call, and it matters only from the second
+ * sleeper on; so the first leaves its own as SCHED_UNKNOWN, and the one after it
+ * reads both.
  */
 #include <linux/fcntl.h>
 #include <linux/sched.h>
@@ -46,8 +46,8 @@ struct waiter *mq_first_waiter(struct caller *c, struct wait_queue *queue)
 	struct waiter *w;
 
 	while ((w = wait_at(c, queue->head))) {
-		/* Who stands there says so; if not, the queue is damaged, and
-		 * the rest of it lost. */
+		/* A queued waiter has state QUEUED; else the queue is damaged,
+		 * and the rest of it lost. */
 		if (unlikely(w->state != WAIT_QUEUED)) {
 			journal_set32(c, &queue->head, 0);
 			journal_set32(c, &queue->tail, 0);
@@ -62,7 +62,7 @@ struct waiter *mq_first_waiter(struct caller *c, struct wait_queue *queue)
 	return w;
 }
 
-/* All zero, an ordinary thread's, where it cannot be told. */
+/* An ordinary thread's at nice 0, if the kernel does not say. */
 static u32 sched_prio_of(u32 tid)
 {
 	struct sched_attr a = {0};
@@ -135,8 +135,8 @@ static void class_remove(
 		mq_waiter_remove(c, queue_of(q, w->kind), w, result);
 }
 
-/* A receiver was handed a message: out of the own block with it, all the way to
- * where it belongs. */
+/* A receiver was handed a message: copy it from the thread's own block to the
+ * application's buffer. */
 static s32 class_finish(struct caller *c, struct sleeper *sl, s32 result)
 {
 	struct mq_msg *m = ((struct mq_sleep *)sl)->msg;
@@ -168,7 +168,8 @@ static void class_abandon(struct caller *c, struct sleeper *sl, s32 result)
 	mq_own_trim(c, 0);
 }
 
-/* The slice is over. Of a queue with leases: has somebody exited with one? */
+/* The slice is over. In a queue with leases: has a process that holds one
+ * exited? */
 static void class_look_again(struct caller *c, struct sleeper *sl)
 {
 	const struct mq_sleep *ms = (const struct mq_sleep *)sl;
@@ -244,16 +245,16 @@ static s32 sleep_in(struct caller *c, struct mqueue *q, struct mq_sleep *ms,
 	USDT2(mq_granted, w->slot_idx, result);
 	/* The lease is delivered (object/lease.h). */
 	lease_note_end(c, FAC_MQ, note);
-	/* Who closed the last descriptor meanwhile found us asleep here, and
-	 * left the removal to us. While our number is the queue's there is
-	 * none: to look for others takes the facility's lock. */
+	/* Whoever closed the last descriptor meanwhile found us asleep here, and
+	 * left the removal to us. While our own number is still the queue's there
+	 * is none to be made: so this spares us the facility's lock. */
 	if (unlikely(atom_load_relaxed(&q->unlinked)) &&
 		mq_number_changed(c, ms->d))
 		mq_closed(c, ms->d);
 	return result;
 }
 
-/* ---- looking before ---- */
+/* ---- spinning before the sleep ---- */
 
 static int look_some(u64 count, u64 arg)
 {
@@ -264,8 +265,8 @@ static int look_space(u64 count, u64 arg)
 	return PRIOQ_N(count) < arg;
 }
 
-/* The partner runs on another CPU: look for a while. No lock is held; hints are
- * only read. */
+/* If the partner runs on another CPU, spin for a while. No lock is held: what is
+ * read is a hint. */
 static void look(
 	struct caller *c, struct spin *spin, const struct mqueue *q, u32 kind)
 {
@@ -283,7 +284,7 @@ static void look(
 		sleep_spin(spin, &l);
 }
 
-/* Under the lock: what the look gave. */
+/* Under the lock: note whether the spin was worthwhile. */
 static void note_look(struct mqueue *q, struct spin *spin, int found)
 {
 	if (found)
@@ -349,8 +350,9 @@ int mq_sleep_send(struct caller *c, const struct mq_desc *d,
 	return sleep_in(c, q, &ms, timeout, NULL);
 }
 
-/* Nothing is there: has somebody exited with what was? BLOCKED with the record
- * of one who may sleep; -MQ_ERESTART, -ENOMEM. */
+/* The queue is empty: has a process exited that had messages on lease? If so
+ * -MQ_ERESTART; else BLOCKED, with the record for a receiver that may sleep, or
+ * -ENOMEM. */
 static int lease_look(struct caller *c, const struct mq_desc *d,
 	struct mqueue *q, int may, struct lease **ret)
 {
@@ -383,10 +385,10 @@ static __attribute__((noinline)) int receive_asleep(struct caller *c,
 		err = mq_lock(c, d);
 	if (err)
 		return err;
-	/* It may have looked by the bias alone. */
+	/* Not noted yet if it only looked by way of the bias. */
 	users_note(c, d->s, &q->users, USER_RECEIVER);
-	/* Also for one who must not sleep: only under the lock it is sure that
-	 * there is nothing. */
+	/* Also for one that must not sleep: only under the lock it is certain
+	 * that the queue is empty. */
 	err = mq_try_receive(c, d, q, ret, small);
 	note_look(q, &spin, err != BLOCKED);
 	if (err == BLOCKED && mqlease_concerns(c, q))
@@ -397,14 +399,14 @@ static __attribute__((noinline)) int receive_asleep(struct caller *c,
 			mqlease_settle(c);
 		return err == BLOCKED ? may : err;
 	}
-	/* Should it be cancelled with a message in its hands, there is an item
-	 * to put it back. */
+	/* So that there is an item for the message if this thread is cancelled
+	 * after it was handed one (mq_put_back). */
 	prioq_reserve(c, &q->msgs, 0);
 	return sleep_in(c, q, &ms, timeout, l);
 }
 
-/* An empty queue that does not block is often only looked at: nothing of the
- * sleep is set up before that is known (a tenth of such a call). */
+/* Programs often poll an empty queue with O_NONBLOCK: so nothing is set up for
+ * the sleep before that is checked (a tenth of such a call). */
 int mq_sleep_receive(struct caller *c, const struct mq_desc *d,
 	struct mq_msg *ret, char *small, int looked,
 	const struct sys_timespec *timeout)
