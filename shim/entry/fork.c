@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * fork and what libc builds on it without going through the name: a process
- * with attached segments counts them for its child (shm/shmfork.h). Without
- * attachments each is libc's own, behind one load.
+ * fork, clone and the libc functions that fork internally (daemon, forkpty): a
+ * process with attached segments counts them for its child (shm/shmfork.h).
+ * Without attachments each costs a load before libc's own.
  */
 #include <linux/sched.h>
 #include <sys/types.h>
@@ -30,10 +30,10 @@ extern int openpty(int *, int *, char *, const struct termios *,
 	const struct winsize *) __attribute__((weak));
 extern int login_tty(int) __attribute__((weak));
 
-/* glibc's, from 2.32 on: not 0 as long as no other thread was made. */
+/* glibc's, from 2.32 on: not 0 as long as no other thread has been made. */
 extern char __libc_single_threaded __attribute__((weak));
 
-/* What is done around it. */
+/* One fork of this thread, from fork_begin to fork_end or fork_in_child. */
 struct fork_scope {
 	struct caller *c;	  /* NULL unless something is attached */
 	struct shm_forking *fork; /* NULL: not announced */
@@ -41,8 +41,8 @@ struct fork_scope {
 	u32 pid; /* of the parent, if it has made a call; else 0 */
 };
 
-/* A page that is written next to a fork costs the parent a copy, and the child
- * another: so what is right already is not stored. */
+/* A page written around a fork is copied in the parent and again in the child:
+ * so what is right already is not stored. */
 static void set_process_fork(struct shm_fork f)
 {
 	if (unlikely(process_fork.task != f.task ||
@@ -51,10 +51,10 @@ static void set_process_fork(struct shm_fork f)
 }
 
 /*
- * Who has nothing attached, and no other thread, has nobody else to attach
- * meanwhile. A handler of this thread that attaches in the midst of fork: its
- * child counts that before fork returns in it. A fork that is announced costs
- * parent and child a copy of the page where that stands.
+ * Nothing is attached, and without other threads nobody can attach meanwhile: the
+ * fork need not be announced, which would cost parent and child a copy of a page.
+ * (What a handler of this thread attaches in the midst of fork, the child counts
+ * before fork returns in it.)
  */
 static int nobody_attaches(struct shm_process *p)
 {
@@ -74,7 +74,7 @@ static void fork_begin(struct fork_scope *scope)
 		return;
 	if (process_page.generation) {
 		scope->pid = process_page.pid;
-		/* Once here, not in each child. */
+		/* Done once here rather than in each child. */
 		task_learn_stack(scope->pid);
 	}
 	if (likely(nobody_attaches(p))) {
@@ -112,7 +112,7 @@ static void fork_end(struct fork_scope *scope, long ret)
 		shm_fork_parent(scope->c, &scope->f, (s32)ret);
 }
 
-/* In the child. Without attachments it makes itself known at its first call. */
+/* In the child. Without attachments it gets a task only at its first call. */
 static void fork_in_child(struct fork_scope *scope)
 {
 	int err;
@@ -127,8 +127,8 @@ static void fork_in_child(struct fork_scope *scope)
 	set_process_fork(scope->outer);
 }
 
-/* The first function of a child of clone: it has its parent's memory, so its
- * caller's frame, too. */
+/* The argument of the first function of a child of clone, which has a copy of its
+ * parent's memory, and so of the caller's frame. */
 struct clone_start {
 	clone_main main;
 	void *arg;
@@ -140,8 +140,8 @@ static int clone_child(void *arg)
 {
 	struct clone_start *start = arg;
 
-	/* In a namespace of its own it cannot be served: then it is its parent
-	 * who has said all. */
+	/* In a pid namespace of its own it cannot be served: the record that its
+	 * parent made is all there is of it. */
 	if (start->flags & CLONE_NEWPID)
 		shm_fork_forget(process_shm());
 	else
@@ -167,10 +167,10 @@ int entry_clone(void *real, clone_main main, void *stack, int flags, void *arg,
 }
 
 /*
- * The same for a clone by number on another stack (syscall.c), whose child has
- * no frame of ours to come back to: it takes over at its first call, and until
- * then is who its parent says. One at a time in a thread: of a handler's that
- * interrupts one only the announcement counts.
+ * The same for a clone by number on another stack (syscall.c), whose child does
+ * not return to a frame of ours: it takes its records over at its first call, and
+ * is known until then by its prefork record. One at a time in a thread: of one
+ * that a handler makes within another, only the announcement counts.
  */
 static __thread struct fork_scope clone_scope
 	__attribute__((tls_model("initial-exec")));
@@ -241,7 +241,7 @@ EXPORT pid_t _Fork(void)
 	return fork_libc(process_next(&next, "_Fork"));
 }
 
-/* As libc's, but through our fork. */
+/* As libc's, but by way of our fork. */
 EXPORT int daemon(int keep_directory, int keep_output)
 {
 	static void *next;

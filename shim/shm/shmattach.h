@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * Attachment records: who has which segment attached, in the registry.
+ * Attachment records: which process has which segment attached, in the registry.
  *
- * A record belongs to one attachment of one process: to the task's chain, and
- * while in use to the segment's list. Nothing runs in a process that is killed
- * or calls exec: its lifeline fires, and whoever asks for a segment's nattch
- * first drops what such processes left (shm_settle).
+ * A record is for one attachment of one process. It is in the chain of the
+ * process's task and, while in use, in the segment's list. A process that is
+ * killed or calls exec cannot drop its own records: its lifeline fires, and
+ * whoever needs a segment's nattch first drops what such processes left
+ * (shm_settle).
  *
- * Segments that were removed while attached stand in the list of those pending
- * destruction; the last detach destroys them, or whoever finds that it was the
- * death of a process.
+ * Segments that were removed while attached are in the list of those pending
+ * destruction. The last detach destroys them; if a process's death was the last,
+ * whoever notices that does.
  *
  * Lock order: facility, task, slot. A segment is destroyed under facility and
  * slot lock, so whoever holds the slot's lock of a live segment keeps it.
@@ -47,8 +48,8 @@ static inline struct shm_attach *shm_attach_at(
 	return ref_at(c, ref);
 }
 
-/* A walk along records has come to rec: 1, or 0 if it was there before, which
- * counts as damage (registry/damage.h). */
+/* A walk along records has come to rec: 1, or 0 if it has been there before,
+ * which counts as damage (registry/damage.h). */
 static inline int shm_attach_walk(
 	const struct caller *c, struct walk *w, const struct shm_attach *rec)
 {
@@ -83,32 +84,33 @@ int shm_settle(
 /* ---- children that were not seen to be made (shmunseen.c) ---- */
 
 /*
- * Before this process attaches anything: its image lock, made under own task's
- * lock, as a part of the change that needs it, so that no fork child has half of
- * it. First, with no lock held, what the image before exec had is ended.
+ * Before this process attaches anything: shm_image_succeed, with no lock held,
+ * drops what the image before exec had; shm_image_make makes the image lock, under
+ * the own task's lock and as a part of the attach, so that no fork child gets half
+ * of it.
  */
 void shm_image_succeed(struct caller *c);
 void shm_image_make(struct caller *c);
-/* This process detaches it: it may have left a child with it. Slot's lock. */
+/* This process detaches the segment; a child of it may still have it (shmunseen.c).
+ * Slot's lock held. */
 void shm_past_add(struct caller *c, struct shm_segment *seg);
 static inline void shm_past(struct caller *c, struct shm_segment *seg)
 {
 	if (unlikely(seg->past[0] != image_own(c)))
 		shm_past_add(c, seg);
 }
-/* Before the segment goes, or may, since nobody is known to have it: count it
- * for such children. No lock but a dead task's may be held. */
+/* Before a segment that nobody is known to have may be destroyed: count it for
+ * such children. No lock but a dead task's may be held. */
 void shm_count_unseen(struct caller *c, struct slot *s, u64 ident);
-/* Before what a task had is dropped, whose process is gone or in another image:
- * count what children of it have. Its lock is held. */
+/* Before the records of a task are dropped whose process is gone or in another
+ * image: count what its children have. Its lock is held. */
 void shm_count_orphans(struct caller *c, struct task *t);
 
-/* 1 if surely no exited task is attached to it; 0 if it cannot be told. Needs
- * no lock: for a copy that is found valid afterwards (lock_peek_valid). */
+/* 1 if certainly no exited task is attached to it, else 0. Needs no lock: for a
+ * copy that is validated afterwards (lock_peek_valid). */
 int shm_none_suspect(struct caller *c, const struct shm_segment *seg);
-/* After an attachment: look for exited tasks if there are many more than when
- * they were last looked for, so that what nobody asks about does not pile
- * up. */
+/* After an attach: if nattch has grown much since exited tasks were last looked
+ * for, look for them, so that their records do not pile up. */
 #define SHM_TIDY_MIN 16u /* arbitrary */
 void shm_tidy_slow(struct caller *c, struct slot *s, u64 ident);
 static inline void shm_tidy(struct caller *c, struct slot *s, u64 ident)
@@ -119,8 +121,8 @@ static inline void shm_tidy(struct caller *c, struct slot *s, u64 ident)
 				    atom_load_relaxed(&seg->tidy_at)))
 		shm_tidy_slow(c, s, ident);
 }
-/* Before an attachment changes: exited tasks first, so that times and pids come
- * in their order; left out where very many have it, or many change at once. */
+/* Before an attach or detach: reap exited tasks, so that times and pids change in
+ * the right order; left out where very many have it, or many change at once. */
 #define SHM_ORDER_MOST 64u /* arbitrary */
 void shm_order_slow(struct caller *c, struct slot *s, u64 ident);
 static inline void shm_order(struct caller *c, struct slot *s, u64 ident)
@@ -131,14 +133,14 @@ static inline void shm_order(struct caller *c, struct slot *s, u64 ident)
 	if (n && n <= SHM_ORDER_MOST)
 		shm_order_slow(c, s, ident);
 }
-/* The same for all that this process has attached in a range: so many attachments,
- * SHM_ORDER_MOST at most. No lock held. */
+/* The same for all that this process has attached in a range, SHM_ORDER_MOST at
+ * most: how many. No lock held. */
 u32 shm_order_range(struct caller *c, u64 addr, u64 len);
 /* Destroy the segment if nobody has it and it is pending destruction, or all
  * such are (shm_rmid_forced). */
 void shm_destroy_unused(struct caller *c, struct slot *s, u64 ident);
-/* Destroy those pending destruction that nobody has; shm_sweep_empty
- * (object/reap.h) does without looking for exited tasks. */
+/* Destroy those pending destruction that nobody has. (shm_sweep_empty in
+ * object/reap.h does the same without looking for exited tasks.) */
 void shm_sweep(struct caller *c);
 
 #endif

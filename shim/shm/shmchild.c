@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a fork child finds half done: its parent's other threads do not go on in
- * it. A change that was under way (shm_process.changing, .passing) is taken back:
- * of what is mapped of segments, what no attachment in the table accounts for is
- * unmapped. Where it may lie is not known (the kernel has chosen, or it was to be
- * there for a moment only), and what lies where an attachment was may be the
- * application's by now: so the kernel is asked, in /proc/self/maps. Mostly there
- * is nothing to ask about.
+ * Undoing in a fork child what other threads of its parent, which do not exist in
+ * it, had half done. If a change was under way (shm_process.changing, .passing),
+ * every mapping of segment pages that no attachment in the table accounts for is
+ * unmapped. Its address is not known (the kernel chose it, or it was only for a
+ * moment), and where an attachment was the application may have mapped something
+ * else: so /proc/self/maps is read. Mostly there is no need to.
  */
 #include "shm/shmattach.h"
 #include "shm/shmfork.h"
 #include "registry/region/mapped.h"
 
-/* The part of [addr, end) that begins at addr and is an attachment's, or is none's:
- * its end. */
+/* The end of the longest part of [addr, end) that begins at addr and belongs to
+ * one attachment wholly (*ret_covered), or to none. */
 static u64 stretch(struct shm_process *p, u64 addr, u64 end, int *ret_covered)
 {
 	const struct shm_entry *e;
@@ -34,7 +33,7 @@ static u64 stretch(struct shm_process *p, u64 addr, u64 end, int *ret_covered)
 	return end;
 }
 
-/* The same of what lies in one home, or in none. */
+/* The same for one home mapping, or none. */
 static u64 in_one_home(
 	const struct shm_process *p, u64 addr, u64 end, int *ret_home)
 {
@@ -70,8 +69,8 @@ static void unmap_stray(struct caller *c, u64 addr, u64 end)
 	}
 }
 
-/* What was a duplicate of the region's last page together with what lies behind
- * it has not been cut off yet (far_map). */
+/* Does the part show pages of segments? Also one that begins with the region's
+ * last page, which far_map had not cut off yet; but not the region's mapping. */
 static int is_of_segments(
 	const struct caller *c, const struct mapped_part *part)
 {
@@ -82,8 +81,8 @@ static int is_of_segments(
 		       part->addr >= base + REGION_SIZE);
 }
 
-/* One part of the kernel's list: 1 if it was changed, and the list may be another
- * one now. */
+/* Unmap what is stray in one part of the kernel's list: 1 if something was, and
+ * the list must be read again. */
 static int look_at(struct caller *c, const struct mapped_part *part)
 {
 	u64 at = part->addr, end = at + part->len, to;
@@ -99,10 +98,10 @@ static int look_at(struct caller *c, const struct mapped_part *part)
 	return changed;
 }
 
-/* One or two of each thread's, mostly none. Arbitrary. */
+/* Each thread can leave one or two; most leave none. Arbitrary. */
 #define STRAYS_MOST 256
 
-/* 0, or -errno where the kernel does not say. */
+/* 0, or -errno if the list cannot be read. */
 static int unmap_strays(struct caller *c)
 {
 	struct mapped_part part;
@@ -121,7 +120,7 @@ static int unmap_strays(struct caller *c)
 	return err;
 }
 
-/* What the application kept from its children (MADV_DONTFORK) is not there. */
+/* Drop pages that the application kept from its children (MADV_DONTFORK). */
 static void drop_unforked(struct caller *c, struct shm_entry *e)
 {
 	struct shm_process *p = c->shm;
@@ -142,7 +141,7 @@ static void drop_unforked(struct caller *c, struct shm_entry *e)
 		shm_entry_remove(p, e);
 }
 
-/* Of a change that was under way. */
+/* Undo a change that was under way. */
 static void take_back(struct caller *c)
 {
 	struct shm_process *p = c->shm;

@@ -31,8 +31,8 @@ static void copy_records(struct caller *c, struct task *t, u32 pid)
 	}
 }
 
-/* A task for a child to be, or task 0. No lock but own task's, or that of a
- * dead one, may be held. */
+/* Make a task for a child that is about to exist; task 0 if there is none. No lock
+ * may be held but the own task's or a dead one's. */
 static struct shm_fork make_task(struct caller *c)
 {
 	struct shm_fork f = {task_claim_prefork(c), 0};
@@ -55,11 +55,11 @@ void shm_fork_prepare(
 	*ret = (struct shm_fork){0, 0};
 	if (caller_enroll(c))
 		return;
-	/* Exited tasks first, here too. */
+	/* Reap exited tasks first, as before any change of attachments. */
 	shm_order_range(c, 0, ~0ULL);
 	section_begin(c);
 	task_lock_own(c);
-	/* Who was attaching has done, or failed, or made a task. */
+	/* With the lock: whoever was attaching is done, or has made a task. */
 	if (fork)
 		*ret = fork->f;
 	if (!ret->task && c->shm->n_used)
@@ -76,9 +76,9 @@ void shm_fork_prepare(
 	section_end(c);
 }
 
-/* ---- forks and those who attach meanwhile ---- */
+/* ---- announced forks, and threads that attach meanwhile ---- */
 
-/* How long one waits for another thread's fork; arbitrary. */
+/* How long an attaching thread waits for another's fork; arbitrary. */
 #define FORK_WAIT_NS 100000000LL
 #define FORK_NAP_NS 50000
 
@@ -87,8 +87,8 @@ static u64 this_thread(void)
 	return (u64)(uintptr_t)arch_thread_pointer();
 }
 
-/* A fork of this thread that a handler left by siglongjmp: its frame is below
- * ours, where one that a handler of this one interrupted is above. */
+/* An announcement of this thread that was left by siglongjmp out of the fork: its
+ * frame is below ours. (That of a fork which this handler interrupted is above.) */
 static int abandoned(const struct shm_forking *fork, u64 self, u64 frame)
 {
 	return fork->owner == self && fork->frame <= frame &&
@@ -107,7 +107,7 @@ struct shm_forking *shm_fork_at(struct shm_process *p, u32 i)
 	return more ? &more->forks[i] : NULL;
 }
 
-/* One more page behind the last, by whichever thread or handler is first: 0, or
+/* Append a page to the list; threads and handlers may do so at once. 0, or
  * -ENOMEM. */
 static __attribute__((noinline)) int more_forks(struct shm_process *p)
 {
@@ -159,8 +159,9 @@ struct shm_forking *shm_fork_begin(struct shm_process *p)
 
 int shm_fork_over(struct shm_process *p, struct shm_forking *fork)
 {
-	/* Who began to attach before has said so (changing) before it looked
-	 * for forks, and so is seen here; who begins later makes no task. */
+	/* A thread that began to attach before this store set `changing` before
+	 * it looked for forks, so it is seen here; one that begins later sees
+	 * `over` and makes no task. */
 	__atomic_store_n(&fork->over, 1, __ATOMIC_SEQ_CST);
 	return shm_fork_concerns(p) || atom_load_acquire(&fork->f.task);
 }
@@ -169,7 +170,7 @@ struct shm_fork shm_fork_result(struct caller *c, struct shm_forking *fork)
 {
 	struct shm_fork f;
 
-	/* Who attaches and has not seen that it is over has the lock. */
+	/* A thread that attaches and has not seen `over` holds the lock. */
 	task_lock_own(c);
 	f = fork->f;
 	lock_release(c, &task_own(c)->lock);
@@ -188,7 +189,7 @@ static int in_use(const struct shm_forking *fork)
 	       !atom_load_acquire(&fork->over);
 }
 
-/* Another thread's fork that may be over soon. */
+/* 1 if another thread's fork is under way that may be over soon. */
 static int must_wait(struct caller *c)
 {
 	u64 now = sys_monotonic_ns(), self = this_thread();
@@ -209,7 +210,7 @@ static __attribute__((noinline)) void make_tasks(struct caller *c)
 	struct shm_fork f;
 	u32 i;
 
-	/* What tells the child from others is the process's, and learned here. */
+	/* The child inherits what identifies this process: so find it out now. */
 	task_check_lifeline(c);
 	for (i = 0; (fork = shm_fork_at(c->shm, i)); i++) {
 		if (!in_use(fork) || fork->f.task)
@@ -253,8 +254,8 @@ static int is_mine(const struct task *t, const struct shm_fork *f)
 	return t->state == TASK_PREFORK && t->prefork >> 32 == f->nonce;
 }
 
-/* It has been counted for t at that address already: who attaches and detaches
- * there while a fork is under way adds nothing, for the child has it once. */
+/* Is e counted for t already? A thread that attaches at the same address again
+ * and again during one fork must count once, for the child has it once. */
 static int has_record(
 	struct caller *c, const struct task *t, const struct shm_entry *e)
 {
@@ -306,7 +307,8 @@ struct shm_fork shm_found_begin(struct caller *c)
 	struct shm_fork f = make_task(c);
 	struct task *t = region_task(&c->region, f.task);
 
-	/* Until its child is named it is ours, and goes with us. */
+	/* Until shm_found_end names the child, it counts as ours, and is dropped
+	 * if we die. */
 	if (f.task) {
 		atom_store_release(&t->image, 0);
 		atom_store_release(&t->use_seq, 0);
@@ -329,8 +331,7 @@ void shm_found_end(
 
 	if (!f->task)
 		return;
-	/* What tells it from others is asked for now: its parent may be gone.
-	 */
+	/* Note now what identifies the child, since its parent may be gone. */
 	atom_store_release(
 		&t->mm, sys_process_read(child, 0, &p) ? p.stack : 0);
 	atom_store_release(&t->life_birth, identity_birth(child));
@@ -351,8 +352,8 @@ static void give_up(struct caller *c, const struct shm_fork *f)
 	shm_sweep(c);
 }
 
-/* Which child it was: its number may be another's before the child has said
- * anything. 0 if it is gone. */
+/* Note which child it is, with its birth, for its pid may be reused before the
+ * child has said anything. 0 if it is gone. */
 static int note_child(struct caller *c, const struct shm_fork *f, u32 child)
 {
 	struct task *t = region_task(&c->region, f->task);
@@ -363,7 +364,8 @@ static int note_child(struct caller *c, const struct shm_fork *f, u32 child)
 	birth = identity_birth(child);
 	if (!birth && sys_call(__NR_kill, child, 0) == -ESRCH)
 		return 0;
-	/* By now the child may have taken it over, and it be another's. */
+	/* By now the child may have taken its records, and the task be another's.
+	 */
 	lock_acquire(c, &t->lock);
 	if (is_mine(t, f)) {
 		atom_store_release(&t->life_birth, birth);
@@ -379,12 +381,11 @@ void shm_fork_parent(struct caller *c, const struct shm_fork *f, s32 child)
 		give_up(c, f);
 }
 
-/* Entries of adopt beside two a record. */
+/* Journal entries that adopt needs besides two a record. */
 #define ADOPT_ENTRIES 8
 
-/* Move the chain of t, and its records, to the own task: one operation. Both
- * locks are held. The own task may have records of an earlier process, for use.
- */
+/* Move t's records, used and free, to the own task: one operation. Both locks are
+ * held. The own task may have free records that an earlier process left. */
 static void adopt(struct caller *c, struct task *t)
 {
 	struct task *own = task_own(c);
@@ -446,14 +447,15 @@ static void take_over(struct caller *c, const struct shm_fork *f)
 	lock_release(c, &own->lock);
 }
 
-/* It is somebody else's memory by now, or nobody could count it. */
+/* Unmap e: the segment is gone, or there is no memory for a record. */
 static void take_away(struct caller *c, struct shm_entry *e)
 {
 	shm_unmap(c, e);
 	shm_entry_remove(c->shm, e);
 }
 
-/* A record for an entry that has none: 0, or -errno. Own task's lock held. */
+/* Make a record for an entry that has none: 0, or -errno. The own task's lock is
+ * held. */
 static int make_record(struct caller *c, struct shm_entry *e)
 {
 	struct task *own = task_own(c);
@@ -474,8 +476,8 @@ static int make_record(struct caller *c, struct shm_entry *e)
 	return err;
 }
 
-/* The table's entries name records of the parent: find the own one of each,
- * and make those that are missing. */
+/* The inherited table's entries refer to the parent's records: find this process's
+ * record for each entry, and make those that are missing. */
 static void bind_entries(struct caller *c)
 {
 	struct task *own = task_own(c);
@@ -507,23 +509,24 @@ static void bind_entries(struct caller *c)
 			take_away(c, e);
 }
 
-/* Its parent may be dead, and whoever looks for the child must not find none
- * while it is on its way: before it makes itself known. */
+/* Put our pid in the prefork record, before we have a task of our own: else, if
+ * the parent is dead, it would look as if there were no child. */
 static void say_who(struct caller *c, const struct shm_fork *f)
 {
 	struct task *t = region_task(&c->region, f->task);
 	u64 seen = (u64)f->nonce << 32, birth;
 
 	atom_cas(&t->prefork, &seen, seen | c->pid);
-	/* Its parent may have asked already (note_child): three system calls.
-	 */
+	/* If the parent has found out our birth (note_child), that spares us
+	 * three system calls. */
 	birth = atom_load_acquire(&t->life_birth);
 	if ((birth & BIRTH_INODE) && is_mine(t, f) &&
 		(u32)atom_load_acquire(&t->prefork) == c->pid)
 		identity_learned(c->pid, birth);
 }
 
-/* What was said of this fork when it was made: of a handler's, the last. */
+/* What was announced for the fork that made this child: the latest of this
+ * thread's, for a handler may have forked within a fork. */
 static struct shm_fork announced(
 	struct shm_process *p, const struct shm_fork *f)
 {
@@ -550,7 +553,8 @@ void shm_fork_child(struct caller *c, const struct shm_fork *prepared)
 		image_leave(c->generation);
 		return;
 	}
-	/* Before the task has any record: a lifeline is what ends them. */
+	/* Before the task has any record: they are dropped when its lifeline
+	 * fires. */
 	task_check_lifeline(c);
 	shm_image_succeed(c);
 	task_lock_own(c);
@@ -561,6 +565,6 @@ void shm_fork_child(struct caller *c, const struct shm_fork *prepared)
 	task_lock_own(c);
 	bind_entries(c);
 	lock_release(c, &task_own(c)->lock);
-	/* Not before: who was not seen to be made is counted only now. */
+	/* Last: until now it may be counted as a child not seen to be made. */
 	image_leave(c->generation);
 }

@@ -2,15 +2,15 @@
 /*
  * Segments in one process's address space.
  *
- * A process maps the near part of the file's window twice, without access:
- * its home mappings, one that can be made writable and one that cannot. The
- * first attachment of a segment of a kind is an mprotect of its home, and
- * detaching takes the access away again: the page tables stay, so that
- * attaching again costs no faults. Whatever else is wanted (a second
- * attachment, a given address, a segment beyond the home mapping) is a
- * duplicate, mremap(old_len = 0) of the home or, where there is none, of the
- * region's last page together with all that lies between, which is cut off
- * again. No descriptor is needed.
+ * A process maps the first part of the window (the segments' pages in the file)
+ * twice, without access: its home mappings, one that can be made writable and one
+ * that cannot. The first attachment of a segment, writable or read-only, is an
+ * mprotect of its place there, its home; detaching takes the access away again.
+ * The page tables stay, so attaching again costs no faults. Anything else (a
+ * second attachment, a given address, a segment beyond the home mapping) is a
+ * duplicate: mremap(old_len = 0) of the home or, if it has none, of the region's
+ * last page and all up to the segment, which is then cut off. No descriptor is
+ * needed.
  *
  * All processes of a registry try to have their homes at one address, so that
  * a pointer handed to another process, which attaches there, still works.
@@ -49,11 +49,11 @@ enum shm_home_state {
 	HOME_KNOWN,
 };
 
-/* An occupant without a segment is a mapping that the application made. */
+/* An attachment; or, with ident 0, a mapping that the application made there. */
 struct shm_entry {
 	u64 addr; /* where the attachment began */
-	/* More than the segment has, if mremap has made it longer: these are
-	 * there and have nothing (SIGBUS). */
+	/* More than the segment's, if mremap has made it longer: pages beyond the
+	 * segment's end raise SIGBUS. */
 	u64 pages;
 	u64 ident; /* of the segment */
 	u64 off;   /* of its pages in the file */
@@ -69,10 +69,10 @@ struct shm_entry {
 };
 
 /*
- * An attachment at home whose mappings have flags that a home must not keep. The
- * first goes when the application takes them back (munlock, MADV_NORMAL), and
- * in a fork child, where nothing is locked. The second stays: homes differ in
- * MADV_DONTDUMP among themselves, or there was no memory to note the flags.
+ * An attachment at home whose mappings have flags that a home must not keep. NOW
+ * ends when the application takes them back (munlock, MADV_NORMAL), and in a fork
+ * child, where nothing is locked. KEPT stays: homes differ in MADV_DONTDUMP among
+ * themselves, or there was no memory to note the flags.
  */
 #define SHM_UNLIKE_NOW 1
 #define SHM_UNLIKE_KEPT 2
@@ -105,7 +105,7 @@ struct shm_change {
 };
 #define SHM_GONE ((struct shm_change){1, 0, 0})
 
-/* Homes that are mappings of their own at the moment: a page of them. */
+/* Homes that the kernel has as mappings of their own now; a page of these. */
 #define SHM_PIECES 256u
 struct shm_piece {
 	char *at;
@@ -119,19 +119,19 @@ struct shm_fork {
 };
 
 /*
- * A fork that a thread is about to make, or is in: shmfork.h. Private memory,
- * so a child knows what was said of its own fork when it was made.
- * owner   the forking thread, 0 = free: by compare-and-swap; others look
- * f       task and nonce: the owner's before the fork, or, as long as it is 0,
- *         who attaches meanwhile; own task's lock
- * rest    the owner's
+ * The announcement of a fork that a thread is about to make, or is in: shmfork.h.
+ * Private memory, so a child has it as it was when it was made.
+ * owner   the forking thread, by compare-and-swap, 0 = free; others read it
+ * f       task and nonce, under the own task's lock: stored by the owner before
+ *         the fork, or, while it is 0, by a thread that attaches meanwhile
+ * rest    only the owner stores
  */
 struct shm_forking {
 	u64 owner; /* thread pointer */
 	u64 frame; /* on its stack */
 	u64 since_ns;
 	u32 serial;
-	u32 over; /* it has happened */
+	u32 over; /* fork has returned in the parent */
 	struct shm_fork f, outer;
 };
 #define SHM_FORKS 8u /* at once without a page more; arbitrary */
@@ -158,7 +158,7 @@ struct shm_process {
 	u32 n_unlike;	    /* attachments with SHM_UNLIKE_* */
 	u32 last_gone;	    /* a segment lost its last attachment: sweep */
 	u64 low, high_addr; /* all attachments ever made lie between */
-	u32 changing;	    /* who has own task's lock changes mappings */
+	u32 changing;	    /* the holder of the task's lock changes mappings */
 	u32 changes;	    /* odd: the table, too (shm_address_is_free) */
 	u32 passing;	    /* threads that map something for a moment */
 	u32 n_forks;	    /* of forks: in use */
@@ -166,7 +166,7 @@ struct shm_process {
 	struct shm_forking forks[SHM_FORKS];
 	struct shm_more_forks *more_forks;
 	struct shm_piece *pieces; /* [SHM_PIECES], a page; NULL = none yet */
-	u64 held, held_len;	  /* a place that is kept for an attachment */
+	u64 held, held_len;	  /* address range reserved for an attachment */
 };
 
 /* ---- shmtable.c ---- */
@@ -180,11 +180,11 @@ static inline int shm_entry_is_free(const struct shm_process *p)
 }
 /* Put it in the table once addr is known. */
 void shm_entry_insert(struct shm_process *p, struct shm_entry *e);
-/* Take it out and free it. The last step of a detach, behind the record's end:
- * a fork that finds the entry counted waits for the own task's lock
- * (shm_fork_concerns). */
+/* Take it out and free it. The last step of a detach, after the record's end: a
+ * fork that finds it in n_used (shm_fork_concerns) waits for the task's lock. */
 void shm_entry_remove(struct shm_process *p, struct shm_entry *e);
-/* It is unmapped: not a fork child's to unmap again. shm_entry_remove follows. */
+/* It is unmapped, and a fork child must not unmap it again. shm_entry_remove
+ * follows. */
 static inline void shm_entry_unmapped(struct shm_entry *e)
 {
 	__atomic_store_n(&e->state, SHM_UNUSED, __ATOMIC_RELEASE);
@@ -254,8 +254,8 @@ int shm_address_is_free(const struct shm_process *p, u64 addr);
 
 /* ---- shmmap.c ---- */
 
-/* The place is taken by nothing but us now, or not any more (0, 0): in a fork
- * child it is free. */
+/* Note that an address range is reserved, or (0, 0) that none is any more: a fork
+ * child gives it up. */
 static inline void shm_map_hold(struct shm_process *p, u64 addr, u64 len)
 {
 	p->held = addr;
@@ -276,8 +276,8 @@ void shm_map_read_only(struct shm_process *p, const struct region *region);
  */
 int shm_map(struct caller *c, struct shm_entry *e, int fixed, int replace);
 void shm_unmap(struct caller *c, const struct shm_entry *e);
-/* Take a place without access, for what comes there next: `to`, or where it is
- * NULL any. The address, or -errno (EEXIST: something is there). */
+/* Reserve an address range without access, at `to`, or anywhere if that is NULL.
+ * The address, or -errno (EEXIST: something is there). */
 char *shm_map_reserve(void *to, u64 len);
 /* How many pages the segment has that e is of; 0 if it is gone. */
 u64 shm_map_size(const struct caller *c, const struct shm_entry *e);

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT
 /*
- * Children that were not seen to be made: by a system call instruction of the
- * application's own. Such a child has what its parent had, and nobody counts
- * that until it makes a call. So who is about to drop the last that is known of
- * a segment looks whether such a child has it, in /proc/PID/maps of those that
- * are not known, and counts it: at the latest before its pages could be given
- * away. That is dear, so there must be a sign:
+ * Children whose making was not seen: by a system call instruction of the
+ * application's own. Such a child has attached what its parent had, and nobody
+ * counts that until it makes a served call. So whoever is about to drop the last
+ * known attachment of a segment looks whether such a child has it, in
+ * /proc/PID/maps of processes that are not known, and counts it: before the pages
+ * could be given away. That is expensive, so it is done only with a reason:
  *
- *	its parent       the sign
+ *	its parent       the reason
  *	is the caller    it has children (waitid)
  *	died, or called  its image lock is still held (image.h)
  *	exec, with it
- *	detached it      its image lock stands in shm_segment.past. If the process
- *	                 is gone, or in another image, and it is held: such a
- *	                 child is there; if it lives, its children are looked at
+ *	detached it      its image lock is noted in shm_segment.past, and held: if
+ *	                 the parent lives, its children are looked at; if it is
+ *	                 gone, or in another image, everybody is
  *
- * past has space for SHM_PAST images; of those who detached it before, whose
- * locks are not held any more are left out. If there is none left out, the last
- * is IMAGE_UNKNOWN: then everybody is looked at.
+ * past has space for SHM_PAST images; those whose locks are not held any more are
+ * replaced. If there is none to replace, the last becomes IMAGE_UNKNOWN: then
+ * everybody is looked at.
  *
- * Not found: the child of a child that has ended, of a parent that lives on
- * without the segment; what another user's process has, but by root; where
- * there is no /proc.
+ * Not found: a grandchild whose own parent has ended, while the process that
+ * detached the segment lives on; what another user's process has, except by root;
+ * anything without /proc.
  */
 #include "base/file.h"
 #include "shm/shmattach.h"
@@ -37,16 +37,16 @@ static int has_children(void)
 		       WNOHANG_WEXITED_WNOWAIT_WALL, NULL) != -ECHILD;
 }
 
-/* What is known of a child that is being counted. */
+/* A child that is being counted. */
 struct found {
-	struct shm_fork f; /* task 0: it has nothing yet */
+	struct shm_fork f; /* task 0: nothing of it found yet */
 	u32 pid;
-	u64 image;  /* whose child it is, if that can be told */
-	int opened; /* mapped_open was done: which file is the registry's */
+	u64 image;  /* of its parent, if known */
+	int opened; /* mapped_open has found out which file is the registry */
 };
 
-/* The live segment behind s, if its pages overlap the part: an entry as the
- * child has it. 0 if they do not. */
+/* If pages of the live segment in s overlap the part: 1, and the entry that the
+ * child has for it. Else 0. */
 static int overlaps(struct caller *c, const struct slot *s,
 	const struct mapped_part *part, struct shm_entry *ret)
 {
@@ -80,7 +80,7 @@ static int count_part(
 		s = region_slot(&c->region, FAC_SHM, idx);
 		if (!overlaps(c, s, part, &e))
 			continue;
-		/* Dear, and most have nothing. */
+		/* Expensive, and most have nothing: so only now. */
 		if (!found->f.task &&
 			(task_child_named(c, found->pid) ||
 				task_child_expected(c, found->pid)))
@@ -101,7 +101,7 @@ static void look_at(
 
 	if (pid == c->pid || task_is_known(c, pid))
 		return;
-	/* Not before there is one to be looked at: that is dear. */
+	/* Only once there is one to be looked at: that is expensive. */
 	if (!found->opened) {
 		if (mapped_open(m, c, c->pid))
 			return;
@@ -119,8 +119,8 @@ static void look_at(
 	shm_found_end(c, &found->f, pid, found->image);
 }
 
-/* "1 2 3 ": of one thread. Read in pieces, for a process that makes its first
- * call comes here on whatever stack it has. */
+/* The children of one thread: the file is "1 2 3 ". Read in pieces, for a process
+ * may come here in its first call, on a small stack. */
 static void children_of_thread(struct caller *c, struct mapped *m,
 	struct found *found, const char *dir, int tid)
 {
@@ -184,9 +184,9 @@ static void look(struct caller *c, u32 parent, u64 image)
 	section_end(c);
 }
 
-/* A process at its end holds its image's lock until its memory is gone, and is
- * not known any more: asked again some times, which takes less than to look at
- * everybody, before that is done. Arbitrary. */
+/* An exiting process is no longer known but holds its image's lock until its
+ * memory is gone: so the lock is tested a few times more before everybody is
+ * looked at, which takes longer. Arbitrary. */
 #define END_LOOKS 4
 #define END_WAIT_NS 50000 /* doubled each time */
 
@@ -204,7 +204,7 @@ static int held_for_long(const struct caller *c, u64 image)
 	return 1;
 }
 
-/* One that detached the segment. */
+/* Look for children of an image that detached the segment. */
 static void look_for_past(struct caller *c, u64 image)
 {
 	const struct task *t = image_task(c, image);
@@ -237,8 +237,8 @@ void shm_count_unseen(struct caller *c, struct slot *s, u64 ident)
 
 void shm_count_orphans(struct caller *c, struct task *t)
 {
-	/* One that was found has its parent's, who may live and hold it: then
-	 * nothing is found but children of its own. */
+	/* A task made by shm_found_end has its parent's image, whose lock a living
+	 * parent holds: then only children of its own are found. */
 	if (t != task_own(c) || t->image != image_own(c))
 		if (image_held(c, t->image) && held_for_long(c, t->image))
 			look(c, 0, t->image);
@@ -263,7 +263,7 @@ void shm_past_add(struct caller *c, struct shm_segment *seg)
 		atom_store_release(&seg->past[SHM_PAST - 1], IMAGE_UNKNOWN);
 }
 
-/* A vfork child attaches in its parent's memory. */
+/* Also 1 in a vfork child, which attaches in its parent's memory. */
 static int has_image(const struct caller *c)
 {
 	return image_own(c) || !c->image_found;
@@ -271,15 +271,15 @@ static int has_image(const struct caller *c)
 
 void shm_image_succeed(struct caller *c)
 {
-	/* What the image before exec had ends with that one's lock. */
+	/* End what the image before exec had attached: its lock is gone. */
 	if (unlikely(!has_image(c)) && task_own(c)->image)
 		reap_task(c, c->task);
 }
 
 void shm_image_make(struct caller *c)
 {
-	/* Of a child, if a handler has forked and returned here before the lock
-	 * was taken: its task is new. */
+	/* We may be the child of a handler that forked and returned here before
+	 * the lock was taken: then its task is new and needs one. */
 	if (unlikely(!has_image(c)))
 		image_make(c);
 }
