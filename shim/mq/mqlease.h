@@ -22,11 +22,10 @@ static inline int mqlease_concerns(
 }
 
 /*
- * With the queue's lock, nothing journaled; operations of their own. Begin: the
- * thread receives again, so what it has is acknowledged, and what exited
- * processes had goes back into the queue. Look: only that, as far as `look`
- * goes; the number of messages. Then mqlease_settle, when the lock is given
- * back.
+ * With the queue's lock, nothing journaled; operations of their own. Begin: this
+ * thread receives again, so acknowledge what it has, and put back what exited
+ * processes had. Look: only the latter, as thoroughly as `look` says; returns the
+ * number of messages put back. mqlease_settle follows when the lock is released.
  */
 void mqlease_begin(struct caller *c, const struct mq_desc *d, struct mqueue *q);
 u32 mqlease_look(struct caller *c, const struct mq_desc *d, struct mqueue *q,
@@ -36,30 +35,29 @@ static inline void mqlease_settle(struct caller *c)
 	mq_notify_end(c);
 	heap_settle(c);
 }
-/* The own record for what comes next, with space for a small message; NULL: no
+/* This thread's record for the next message, with space for a small one; NULL: no
  * memory. */
 struct lease *mqlease_ready(struct caller *c, struct mqueue *q);
 
-/* mq_next_waiter of the receivers; one that leases what it gets, but whose
- * record is not to be had, begins its call again. */
+/* mq_next_waiter of the receivers; one that leases what it gets, but has no usable
+ * record, restarts its call. */
 struct waiter *mqlease_next_waiter(struct caller *c, struct mqueue *q);
 
-/* Parts of an operation. Taken: the item leaves the queue, and l, unless that
- * is NULL, is its lease now: its place in the order stays. Hold: l is now the
- * lease of m, whose small bytes are at m->small, or whose block is l's already.
- */
+/* Parts of an operation. Taken: the item leaves the queue; if l is not NULL it is
+ * the item's lease now, and keeps its place in the order. Hold: l is now the lease
+ * of m, whose bytes are at m->small, or whose block l has already. */
 void mqlease_taken(
 	struct caller *c, struct mqueue *q, u32 idx, struct lease *l);
 void mqlease_hold(struct caller *c, struct mqueue *q, struct lease *l,
 	const struct mq_msg *m);
 
-/* A large message that this thread has on lease by that record (its offset),
- * into its own block: 0; -ENOMEM, and it is in the queue again; -EBADF, -EIO.
- * No lock is held. */
+/* Copy a large message that this thread has on lease by that record (its offset)
+ * into the thread's own block: 0; -ENOMEM, and it is in the queue again; -EBADF,
+ * -EIO. No lock is held. */
 int mqlease_fetch(
 	struct caller *c, const struct mq_desc *d, u64 record, u32 len);
-/* What a sleeper was handed on lease by that record: as mqlease_fetch if it is
- * large. */
+/* A sleeper was handed a message on lease by that record: fetch it if it is large,
+ * as mqlease_fetch. */
 static inline int mqlease_handed(
 	struct caller *c, const struct mq_desc *d, struct ref record, u32 len)
 {
@@ -68,11 +66,11 @@ static inline int mqlease_handed(
 	c->lease_stamp = l ? l->stamp : 0;
 	return len > MQ_COPY_MAX ? mqlease_fetch(c, d, record.off, len) : 0;
 }
-/* What this thread has on lease goes back, for it is cancelled. No lock is
- * held. */
+/* This thread is cancelled: put back what it has on lease by that record. No lock
+ * is held. */
 void mqlease_give_back(struct caller *c, const struct mq_desc *d, u64 record);
 
-/* Who polls the queue looks first. No lock is held. */
+/* Before the caller polls the queue: mqlease_look. No lock is held. */
 void mqlease_polled(struct caller *c, const struct mq_desc *d);
 
 /* As those of msg/msg.h. */

@@ -2,32 +2,32 @@
 /*
  * mq_notify (doc/kernel-semantics.md §7.7).
  *
- * A registration stands in the queue. The send that fires it sends the signal
- * before its commit, under the lock: who is woken by it finds the message once
- * the lock is free. If the sender dies before the commit, neither message nor
+ * The queue holds the registration. The send that fires it sends the signal before
+ * its commit, under the lock: the process that it wakes finds the message once the
+ * lock is free. If the sender dies before the commit, neither the message nor the
  * end of the registration has happened, and the next message sends the signal
- * again: perhaps once too often, never not at all, and nobody has to come by
- * for it. To its own process it comes after the commit: who dies before that
- * dies with whom it was for, and the signal itself may be what kills. The
- * kernel lets a process queue a signal with SI_MESGQ and a pid and uid of its
- * choice, but only where it might kill; where it may not, the registrant's own
- * notification thread does (mqpending.h) if it has one.
+ * again: perhaps once too often, but never not at all, and without repair. A signal
+ * to the sender's own process is sent after the commit: if the sender dies before,
+ * so does the receiver, and the signal itself may kill. The kernel lets a process
+ * queue a signal with SI_MESGQ and any pid and uid, but only to a process that it
+ * may kill; otherwise the registrant's notification thread delivers it
+ * (mqpending.h), if there is one.
  *
- * So it does in a registry that others may write: they could write there which
- * signal goes to whom, and have it sent with the rights of who sends a message,
- * or of the mount. What a process sends itself there is what it has asked for,
- * as it remembers that itself (mqasked.h).
+ * That thread delivers also in a registry that others may write, for they could
+ * put there which signal goes to whom, and have it sent with the rights of a
+ * sender or of the mount. What a process sends to itself it takes from its own
+ * memory (mqasked.h).
  *
  * SIGEV_THREAD: the registrant's helper thread (entry/mq.c) waits as a sleeper
- * of wait.h does, and is granted. With a socket instead of a function, the
- * notification thread is told, also when the registration is taken back. (When
- * the registrant ends, nobody is told.)
+ * of wait.h and is granted. With a socket instead of a function the notification
+ * thread is told, also when the registration is taken back. (When the registrant
+ * ends, nobody is told.)
  *
- * Nothing runs when the registrant ends: its lifeline fires, and who looks at
- * the registration next removes it. The lifeline fires on exec too, and when
- * the thread ends that it is linked on; then /proc tells whether the process
- * still has the queue open, and the epoch of its task or /proc whether it is
- * still the program that registered.
+ * When the registrant ends its lifeline fires, and whoever looks at the
+ * registration next removes it. The lifeline also fires on exec, and when the
+ * thread ends on whose robust list it is; then /proc shows whether the process
+ * still has the queue open, and the task's epoch or /proc whether it is still the
+ * program that registered.
  *
  * Keeps INV_MQ_NOTIFY (inspect/check.h).
  */
@@ -41,8 +41,7 @@
 
 /* ---- the registrant ---- */
 
-/* A path in /proc, as far as it is the same for all that stands in a directory.
- */
+/* A path in /proc: the part that all files of a directory have in common. */
 struct proc_path {
 	char text[80];
 	size_t n;
@@ -53,8 +52,8 @@ static void proc_path_add(struct proc_path *p, const char *text)
 	p->n = str_add(p->text, sizeof(p->text), p->n, text);
 }
 
-/* One that is of the queue, of those in a directory of descriptors. skip: those
- * that do not count, or NULL. 1 too where it cannot be read. */
+/* Is one of the descriptors in a directory of them the queue's? skip: tells those
+ * that do not count, or NULL. 1 also if the directory cannot be read. */
 static int one_is_open(
 	const struct mqueue *q, const struct proc_path *of, int (*skip)(int fd))
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * Notifications that the sender cannot deliver itself: a signal to a process of
- * another user, a cookie for a netlink socket that only the registrant has. The
- * kernel asks for no right to kill there. They are left in header.mq_pending,
- * and the registrant's notification thread, a thread of it, delivers them
- * (entry/notify_thread.c).
+ * another user, for which the kernel's mq_notify needs no permission to kill, or a
+ * cookie for a netlink socket that only the registrant has. They are left in
+ * header.mq_pending, and delivered by the notification thread, which runs in the
+ * registrant (entry/notify_thread.c).
  *
  * The sender waits until that is done, after it has released the queue: so the
  * signal is pending when mq_send returns, as it is in the kernel. It does not
@@ -15,16 +15,17 @@
 
 #include "registry/caller.h"
 
-/* Leave what n says for its registrant and wake the notify_thread. Slot lock of
- * the queue held. Its number for mqpending_wait, or 0 if there is no space. */
+/* Leave the notification n for its registrant and wake its notification thread.
+ * The queue's slot lock is held. The number for mqpending_wait, or 0 if there is
+ * no space. */
 u32 mqpending_send(struct caller *c, const struct mq_notify *n);
 /* Wait until it is delivered, at most for some milliseconds; no lock held. */
 void mqpending_wait(struct caller *c, u32 number);
 
 /*
- * The notification thread's side. No caller: it may have no thread-local
- * variables. The next notification of the process, with its number, or 0;
- * mqpending_done when it is delivered.
+ * The notification thread's side, without a struct caller, since that thread may
+ * have no thread-local variables. Returns the number of the process's next
+ * notification, or 0; mqpending_done when it is delivered.
  */
 u32 mqpending_next(const struct region *r, u32 task, u32 pid, u64 start,
 	struct mq_pending *ret);
