@@ -303,7 +303,7 @@ struct journal_ext {
 };
 
 /* An operation of semop(2), written by the sleeper before it is queued: see
- * struct waiter. */
+ * struct waiter, sops. */
 struct sop {
 	u16 num;
 	s16 op;
@@ -311,12 +311,11 @@ struct sop {
 };
 #define WAITER_SOPS_INLINE 16u
 
-/* What a sleeper in msgsnd or msgrcv waits for, and where what it got is:
- * written as the rest of its waiter. */
+/* What a sleeper in msgsnd or msgrcv waits for, and where the message is that it
+ * was handed: written as the rest of its waiter. */
 struct msg_wait {
-	s64 want;     /* msgtyp; of a sender, its type */
-	u64 max_size; /* space in the receiver's buffer; of a sender, its
- * size */
+	s64 want;     /* a receiver's msgtyp; a sender's type */
+	u64 max_size; /* space in a receiver's buffer; a sender's size */
 	u32 mode;     /* MSG_TAKE_* of msg/msgqueue.h */
 	u32 where;    /* handed over: MSG_IN_*, which block of the thread */
 	s64 type;     /* handed over: type and size of the message */
@@ -333,12 +332,12 @@ struct msg_wait {
  * word      sleeper, waker, kernel see wait.h
  * alive     sleeper, kernel        OWNER_DIED: nothing is handed to it any more
  * granted_next  waker, while granted  any value: read by that waker only
- * wants_wake   sleeper, lock held    any value: a late look
- * timed         sleeper, lock held    any value: nobody sleeps by it
- * slept         sleeper, no lock;     any value: one question more, or less
- *               who asked, lock held;
- *               who wakes it early, no
- *               lock
+ * wants_wake   sleeper, lock held    any value: it looks later than it should
+ * timed         sleeper, lock held    any value: tells only who is requeued
+ * slept         sleeper, no lock;     any value: one check more, or less
+ *               wait_stopped's caller,
+ *               lock held; wake_early,
+ *               no lock
  * moving        wakers, atomic        more than 0: it sleeps with a timer
  * state..   lock holder            journaled
  */
@@ -351,9 +350,9 @@ struct waiter {
 	u64 guard_prev; /* +24 */
 	u64 guard_next; /* +32 / +28 */
 	u32 alive;
-	u32 timed;	  /* its sleep ends by itself, too */
+	u32 timed;	  /* it sleeps with a timer */
 	u32 granted_next; /* thread index << 1 | 1 if that one sleeps */
-	u32 wants_wake;	  /* its next look is far */
+	u32 wants_wake;	  /* WAKE_*: its next look by itself is far off */
 	u32 slept;  /* when it went into its futex, later from time to time
 		    * after that (wait_stopped): cycles / 1,024 */
 	u32 moving; /* wakers that may move who sleeps on word (wake_herd) */
@@ -367,7 +366,7 @@ struct waiter {
 	u32 n_sops;
 	u32 block_op; /* index of the operation it is blocked at */
 	u32 pid;
-	u32 queue_num; /* semaphore whose queue it stands in */
+	u32 queue_num; /* semaphore in whose queue it is */
 	struct ref undo;
 	struct ref sops_ext;
 	u64 sops_ext_cap;

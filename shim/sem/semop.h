@@ -26,11 +26,11 @@ const struct sop *waiter_sops(
 	const struct caller *c, const struct waiter *w, u32 *ret_n);
 
 /*
- * Put the own waiter into its queue; part of the current operation. Slot lock
- * held. Here is decided who is let through first: within a queue who stands
- * nearer to its head, of several queues who has the lower stamp, and the two
- * must agree (INV_QUEUE). It is the order of arrival, which sem_crash_guard
- * relies on, too: the first in order is the one that may sleep without a timer.
+ * Put the thread's own waiter into its queue; part of the current operation. Slot
+ * lock held. This decides who is let through first: within a queue the one nearer
+ * to its head, among several queues the one with the lower stamp; the two must
+ * agree (INV_QUEUE). It is the order of arrival. sem_crash_guard relies on that,
+ * too: the first in order is the one that may sleep without a timer.
  */
 void queue_append(struct caller *c, const struct slot *s, struct semset *set,
 	struct waiter *w);
@@ -44,8 +44,8 @@ static inline int arrays_concerned(
 {
 	return set->complex.head && (s->size == 1 || sem->arrays);
 }
-/* Before an array is queued, or found blocked at another operation: mark what
- * it looks at (sem.arrays). Slot lock held. */
+/* When an array is queued, or found blocked at another operation: mark the
+ * semaphores that it depends on (sem.arrays). Slot lock held. */
 static inline void arrays_mark(const struct slot *s, struct semset *set,
 	const struct sop *sops, u32 block_op)
 {
@@ -59,9 +59,9 @@ static inline void arrays_mark(const struct slot *s, struct semset *set,
 }
 
 /*
- * A single increment without undo while one thread sleeps on the set: if that
- * waits for nothing more, both operations at once, committed, and 1; else 0,
- * nothing changed. Slot lock held, set->n_waiters is 1.
+ * For a single increment without undo while one thread sleeps on the set: if that
+ * lets the sleeper through, perform both operations at once, commit, and return 1;
+ * else 0, nothing changed. Slot lock held, set->n_waiters is 1.
  */
 int sem_hand_over(struct caller *c, const struct slot *s, struct semset *set,
 	const struct sop *op);
@@ -73,13 +73,13 @@ enum {
 	WAKE_SENT,
 };
 
-/* The array's task has come to hold something: one sleeper whom that concerns
- * and who would not look for long gets a spurious wake, and watches it from
- * then on. Before the commit, so that nobody dies between the two. Slot lock
- * held. */
+/* The array's task becomes a holder (SEM_UNDO): wake one sleeper that this concerns
+ * and whose next look by itself is far off (a spurious wake), so that it watches
+ * the task from then on. Before the commit: a death between the two then does no
+ * harm. Slot lock held. */
 void sem_tell(struct caller *c, struct semset *set, const struct array *a);
 
-/* One call: its array and what a look at it tells. */
+/* One call: its array, and what request_scan finds in it. */
 struct request {
 	struct array a;
 	int alter, undo;
@@ -102,8 +102,8 @@ static inline void request_scan(struct request *r)
 	}
 }
 
-/* One operation without undo or timeout, for which all checks were made: under
- * the lock, asleep if need be. s stands in the table, op is no user's memory.
+/* One operation without undo or timeout, after all checks: under the lock, and
+ * asleep if need be. s is a slot of the table, op not the application's memory.
  */
 int sem_op_one(
 	struct caller *c, struct slot *s, u64 ident, const struct sop *op);

@@ -97,17 +97,17 @@ void sem_lock_any(struct caller *c, struct slot *s);
 void sem_lock_again(struct caller *c, struct slot *s);
 
 /*
- * Take the set's lock, with nobody dead holding undo on it. all: also those who
- * hold nothing at the moment (the time of their end shows in IPC_STAT). -EINVAL,
- * -EIDRM.
+ * Take the set's lock with no exited process holding undo on it. all: reap also
+ * those that hold nothing at the moment (IPC_STAT shows the time of their end).
+ * -EINVAL, -EIDRM.
  */
 int sem_lock_reaped(struct caller *c, struct slot *s, u64 ident, int all,
 	struct semset **ret);
 
 /* Make the semaphore's words the lock holder's. */
 void sem_own(struct sem *sem);
-/* Fast callers may have the word again. Nothing where that was done in a pause
- * of our pass: then they change it without the lock. */
+/* Let callers without the lock use the word again. Does nothing if that was done
+ * in a pause of our pass: they may be changing it by now. */
 static inline void sem_disown(struct sem *sem)
 {
 	u64 lo = atom_load_relaxed(&sem->lo);
@@ -122,10 +122,10 @@ static inline void sem_disown(struct sem *sem)
  * journaled. Clears pass_pending.
  *
  * After HOLD_LEAVES sleepers others may have the lock (lock_pause). Whoever
- * takes it finds pass_pending and finishes the pass (sem_lock_any) before he
- * does anything else, and who looks without the lock finds it busy: so nobody
- * sees values between, and the order is that of one pass, which begins at the
- * first sleeper anew after each one that was let through.
+ * takes it finds pass_pending and finishes the pass (sem_lock_any) before doing
+ * anything else, and a reader without the lock finds it busy: so nobody sees values
+ * in between, and the order is that of a single pass, which starts again at the
+ * first sleeper after each one that was let through.
  *
  * -EIDRM: the set was removed meanwhile, and set is not to be touched; the
  * slot's lock is held all the same.
@@ -137,14 +137,14 @@ int sem_pass(struct caller *c, struct slot *s, struct semset *set,
  */
 void sem_crash_guard(struct caller *c, struct slot *s, struct semset *set,
 	const u16 *nums, u32 n);
-/* The same if it does not matter who: sleeper is a thread's index that may be
- * one of them, or 0. The set has a sleeper. */
+/* The same if any sleeper will do: `sleeper` is the index of a thread that may be
+ * one, or 0. The set has a sleeper. */
 void sem_crash_guard_any(
 	struct caller *c, struct slot *s, struct semset *set, u32 sleeper);
 /* The owner of the lock died in the midst of a SETALL: store the rest of its
  * values. Slot lock held. */
 void sem_setall_rest(struct caller *c, struct slot *s, struct semset *set);
-/* Fetch what a removal will look at under its locks; a hint. */
+/* Prefetch what a removal will read under its locks; a hint. */
 void sem_warm(struct caller *c, s32 id);
 /* Finish a removal that its dead owner began. No lock may be held. */
 void sem_finish_removal(struct caller *c);
