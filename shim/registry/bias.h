@@ -24,30 +24,30 @@
  * it dies there the kernel marks OWNER_DIED, and the revoker rolls its journal
  * back as for a lock. Only the revoker may: the bias owner's journal lists
  * lock.by_bias, not the lock, and recovery of the lock's own dead owner, which may
- * still find the bias owner's name in lock.journal, passes over that. The bias
- * owner may be alive and storing until the revoker has seen it out.
+ * still find the bias owner's index in lock.journal, skips that journal. The bias
+ * owner may be alive and storing until the revoker has seen it leave.
  *
- * Processes that cannot register (old kernel, seccomp) are never biased to.
- * They revoke, all the same, and so does one whose filter came after it
- * registered. Who is refused the barrier stops biasing in this registry for
- * good (header.bias_off), tells the event ring once, and waits BARRIER_NS
- * instead: a store that has retired leaves the store buffer of an x86 CPU
- * within microseconds, and an interrupt, such as the tick, empties it (Morrison
- * and Afek, "Temporally Bounding TSO", ASPLOS 2015). Only what was biased
- * before pays that.
+ * Processes that cannot register for membarrier (old kernel, seccomp) never become
+ * bias owners. They revoke all the same, and so does one whose filter came after
+ * it registered. Whoever is refused the barrier stops biasing in this registry for
+ * good (header.bias_off), adds an event once, and waits BARRIER_NS instead: a
+ * store that has retired leaves the store buffer of an x86 CPU within
+ * microseconds, and an interrupt, such as the tick, empties it (Morrison and Afek,
+ * "Temporally Bounding TSO", ASPLOS 2015). That is paid only for objects biased
+ * before.
  *
- * Whether the owner is inside, and whether it died there, two words of its own
- * record say, to which only itself and, at its end or exec, the kernel store:
- * bias_word is what its robust list has pending while it is inside. Nothing in
- * the slot could say so: a thread that was preempted between its look at bias
+ * Whether the owner is inside, and whether it died there, is in two words of its
+ * own thread record, to which only the owner stores and, at its end or exec, the
+ * kernel: bias_word is its robust list's pending entry while it is inside. A word
+ * in the slot would not do: a thread that was preempted between its look at bias
  * and its stores makes them whenever it runs again, long after the bias was
- * taken back and given to another one, whose mark it would then overwrite.
+ * revoked and given to another, whose mark it would then overwrite.
  *
  * State of slot.bias: 0 -> owner (lock holder, who becomes it) -> owner |
  * BIAS_REVOKING -> 0 (lock holder). bias_at: 0 <-> the slot (its thread).
- * bias_word: 0 <-> the tid (its thread) -> OWNER_DIED (the kernel) -> 0 (who
- * claims the record next). A revoker who dies leaves BIAS_REVOKING, and the next
- * owner of the lock begins anew.
+ * bias_word: 0 <-> the tid (its thread) -> OWNER_DIED (the kernel) -> 0 (the next
+ * thread to claim the record). A revoker that dies leaves BIAS_REVOKING, and the
+ * next owner of the lock revokes again.
  */
 #ifndef IPCLIFT_REGISTRY_BIAS_H
 #define IPCLIFT_REGISTRY_BIAS_H

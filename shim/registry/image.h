@@ -2,25 +2,24 @@
 /*
  * Image locks: is anything of a program image still mapped by anybody?
  *
- * Before a process attaches its first segment it maps one page of the
- * registry's file through an open file of its own, on which it has locked one
- * byte (fcntl(2), F_OFD_SETLK), and closes the descriptor. The mapping keeps
- * the open file, and that its lock. Whoever can open the registry, of whatever
- * user, can ask for it. It ends when nobody has the mapping any more: neither
- * the process, in the program image that made it, nor a child with its memory.
- * A child that was seen to be made gives the mapping up and makes one of its
- * own. So
+ * Before a process attaches its first segment it opens the registry's file once
+ * more, locks one byte (fcntl(2), F_OFD_SETLK), maps one page by that open file
+ * description and closes the descriptor. The mapping keeps the description, and
+ * that keeps the lock. Anybody who can open the registry can test the lock. It
+ * ends when nobody has the mapping any more: neither the process, in the program
+ * image that made it, nor a child with its memory. A child whose making was seen
+ * gives the mapping up and makes one of its own. So
  *
  *   not held                  the image is gone (exit, kill, exec), and no child
- *                             that was not seen has what it had
- *   held, its process is gone a child that was not seen to be made is there, or
- *   or in another image       one that has not run yet since it was
- *   held, else                nothing
+ *                             whose making was not seen has what it had
+ *   held, its process is gone there is a child whose making was not seen, or one
+ *   or in another image       that has not run yet
+ *   held, else                nothing is known
  *   cannot be asked           as held: no registry at its path (chroot), no
  *                             descriptor
  *
- * The byte lies far behind the file's end and is never used again; its number
- * names the task, so that the owner is found.
+ * The byte is far beyond the file's end and is never used again; its offset tells
+ * the task, so that the owner is found.
  */
 #ifndef IPCLIFT_REGISTRY_IMAGE_H
 #define IPCLIFT_REGISTRY_IMAGE_H

@@ -3,27 +3,27 @@
  * IPC namespaces: which registry is a thread's.
  *
  * The kernel makes, keeps and ends the namespaces; here they have registries.
- * PATH is that of every namespace without one of its own, so that containers
- * share it that an engine has put into several. One that a served program has
- * made (unshare, clone) has PATH.ns/N, where N is the namespace's number. That
- * the file exists is what says so: it is made empty by whoever has made the
- * namespace, before the call returns to the program, and becomes a registry at
- * the first call of anybody in there (region.h).
+ * PATH is the registry of every namespace without one of its own, so containers
+ * that an engine has put into several namespaces share it. A namespace made by a
+ * served program (unshare, clone) has PATH.ns/N, where N is its number, if that
+ * file exists: whoever has made the namespace makes the file, empty, before the
+ * call returns to the program, and it becomes a registry at the first call of
+ * anybody in there (region.h).
  *
- * number   the kernel's for good (NS_GET_ID, Linux 6.18): no two namespaces of
- *          a boot have the same; before 6.18 that of its inode, which another
- *          gets soon after it has ended. Who has just made one knows that a
- *          file of that number is an ended one's, and begins it anew.
- * mark     for the others, where numbers come again: the maker sets the
- *          kernel's own kernel.shmall of the namespace to a value made of the
- *          file's inode, a little below its default and as much out of reach,
- *          and the file's sticky bit to say so. (The served see shmall of the
- *          registry.) A namespace of the file's number with the default or
- *          another mark is another one: it shares PATH, and the file goes as an
- *          ended one's. A maker who may not set it (an older kernel asks for
- *          root; /proc/sys may be read-only) leaves no sticky bit; and where
- *          somebody has set the value since, nothing is known: the number
- *          decides then.
+ * number   from Linux 6.18 the kernel's id (NS_GET_ID), which no two namespaces of
+ *          a boot share; before 6.18 the inode's, which is reused soon after
+ *          the namespace has ended. Whoever has just made one knows that a file
+ *          of that number is an ended one's, and replaces it.
+ * mark     for namespaces made by others, where numbers are reused: the maker sets
+ *          the kernel's own kernel.shmall of the namespace to a value made from
+ *          the file's inode, a little below its default and equally
+ *          unreachable, and the file's sticky bit to say so. (Served programs see
+ *          the registry's shmall.) A namespace of the file's number with the
+ *          default or another mark is a different one: it shares PATH, and the
+ *          file is removed as an ended one's. A maker that may not set it (an
+ *          older kernel requires root; /proc/sys may be read-only) leaves no
+ *          sticky bit; and if somebody has set the value since, nothing is known:
+ *          the number decides then.
  * ended    no process of its task table lives, nobody has the file mapped,
  *          no thread in /proc is in a namespace of that number, no mount that we
  *          see keeps one (ipclift registries, gc). Who cannot be asked and may

@@ -12,12 +12,12 @@
  * Who stores, from which state to which:
  *   taker     free or OWNER_DIED -> own tid, with WAITERS if that was set or
  *             the taker has slept; by compare-and-swap
- *   sleeper   tid -> tid | WAITERS; tid of one who is gone -> OWNER_DIED |
+ *   sleeper   tid -> tid | WAITERS; tid of an exited thread -> OWNER_DIED |
  *             WAITERS; by compare-and-swap
  *   owner     own tid -> 0; own tid | WAITERS -> WAITERS, then a wake-up, and
- *             WAITERS -> 0 if that met nobody; or -> OWNER_DIED [| WAITERS]
+ *             WAITERS -> 0 if that woke nobody; or -> OWNER_DIED [| WAITERS]
  *             (lock_pass_on, lock_pause)
- *   kernel    own tid of one who dies [| WAITERS] -> OWNER_DIED [| WAITERS]
+ *   kernel    tid of a dying thread [| WAITERS] -> OWNER_DIED [| WAITERS]
  *
  * While a lock is wanted or held, the pending entry of the robust list that
  * libc registered for the thread points at it, so the kernel itself marks
@@ -25,24 +25,24 @@
  * holds an outer lock and takes an inner one puts the outer on the list proper
  * meanwhile.
  *
- * Where the application has something pending (we are in a signal handler in
- * the middle of its pthread_mutex_lock) that stays: ours then go on the list
- * proper, each between its taking and its release, for the node is in the
- * lock and its owner's alone (caller.app_pending). Who dies in the few
- * instructions beside that, or between the release and the wake-up, is found by
- * a sleeper's backstop.
+ * If the application has an entry pending (we are in a signal handler in the
+ * middle of its pthread_mutex_lock), that stays: our locks then go on the list
+ * proper, each only while we own it, since the node is in the lock and only its
+ * owner may store there (caller.app_pending). A death in the few instructions
+ * before and after that, or between the release and the wake-up, is found by a
+ * sleeper's backstop.
  *
  * The classic unlock to 0 loses a wake-up for ever if the woken sleeper is
- * killed while a third thread barges in (doc/measurements.md §2). Here the
+ * killed while a third thread takes the lock (doc/measurements.md §2). Here the
  * WAITERS bit survives the unlock, and whoever slept acquires with the bit set.
  *
- * Real-time threads, and whoever waits with a lock held (somebody may have
- * boosted it to his priority), do not sleep on the word but in FUTEX_LOCK_PI on
+ * Real-time threads, and threads that wait while they hold a lock (and so may have
+ * been boosted), do not sleep on the word but in FUTEX_LOCK_PI on
  * `boost` of the owner's thread record, which raises the owner to their
  * priority: an owner that was preempted by ordinary threads goes on at once.
- * Both kinds of sleeper cannot share a word, and handing the lock itself over
+ * The two kinds of sleeper cannot share a word, and handing the lock itself over
  * would make a convoy of every contended lock. States of boost:
- *   0                the thread is not waited for so
+ *   0                nobody waits for the thread in this way
  *   tid [| WAITERS]  of the thread itself: stored by a waiter who has seen it
  *                    own a lock, WAITERS by the kernel. The owner gives it up
  *                    after it has released a lock with WAITERS
@@ -51,10 +51,10 @@
  * Any value is harmless: it only says whom a waiter boosts, a sleep on it
  * ends with the backstop, and the lock's word alone says who owns the lock.
  *
- * Order of locks, outer before inner: enum lock_rank; a build without
- * optimization (-Doptimization=0) and that of tests/crash trap where it is
- * broken. Two of one rank are taken only of tasks: the second is nobody else's
- * yet, or it is not waited for (lock_try).
+ * Order of locks, outer before inner: enum lock_rank. A build without
+ * optimization (-Doptimization=0) and that of tests/crash trap on a violation.
+ * Only two tasks' locks are ever held at once within a rank: the second is not
+ * reachable by others yet, or is taken without waiting (lock_try).
  */
 #ifndef IPCLIFT_REGISTRY_LOCK_H
 #define IPCLIFT_REGISTRY_LOCK_H
@@ -78,38 +78,37 @@ enum lock_rank {
  */
 int lock_acquire(struct caller *c, struct lock *lock);
 /*
- * The same without waiting: 1 if it was taken, which begins a section; 0 if
- * somebody has it, be it the caller. A dead owner's operation is rolled back,
- * and nothing tells of it: for locks whose objects need no repair of their own.
- * One compare-and-swap; if somebody has it, some system calls, for the word may
- * be that of one whose death the kernel did not mark.
+ * The same without waiting: 1 if it was taken, which begins a section; 0 if it is
+ * held, even by the caller itself. A dead owner's operation is rolled back without
+ * notice: so this is for locks whose objects need no repair of their own. One
+ * compare-and-swap; if it is held, some system calls, for the kernel may not have
+ * marked the owner's death.
  */
 int lock_try(struct caller *c, struct lock *lock);
-/* 1 if the owner that `word`, read from lock.word, names is gone: asked of the
- * kernel, for the word may be that of one whose death it did not mark. 0 for a
- * word without an owner. Some system calls. */
+/* 1 if the owner in `word`, as read from lock.word, no longer exists, although the
+ * kernel did not mark the word. 0 for a word without an owner. Some system
+ * calls. */
 int lock_owner_gone(const struct caller *c, const struct lock *lock, u32 word);
-/* 1 if the calling thread is one of real time; a system call. */
+/* 1 if the calling thread has a real-time policy; a system call. */
 int lock_real_time(void);
 /* How long a sleeper sleeps before it looks for a dead owner itself; 50 ms. */
 extern struct sys_timespec lock_backstop;
 
 /*
- * For those who wait for no lock longer than caller.patience_ns, the command
- * and the mount: caller.stuck is called then, and must not return. lock_abandon
- * leaves the registry as if the caller had died at this point, holding what it
- * holds; it can then begin something else.
+ * For callers that wait for no lock longer than caller.patience_ns (the command
+ * and the mount): after that caller.stuck is called, which must not return.
+ * lock_abandon leaves the registry as if the caller had died at this point with
+ * the locks it holds; the caller can then start something else.
  */
 void lock_abandon(struct caller *c);
 
-/* Give it back; wakes one sleeper if there may be one. The outermost release
- * also wakes those granted something meanwhile (wait.h). Ends the section. */
+/* Release it; wakes one sleeper if there may be one. The outermost release also
+ * wakes those granted something meanwhile (wait.h). Ends the section. */
 void lock_release(struct caller *c, struct lock *lock);
 
 /*
- * Give it back to somebody who was told of the owner's death (lock_acquire
- * returned 1) but cannot do the object's own repair: the next owner is told
- * again.
+ * Release it after lock_acquire returned 1, if the caller cannot do the object's
+ * own repair: lock_acquire returns 1 to the next owner again.
  */
 void lock_pass_on(struct caller *c, struct lock *lock);
 
@@ -119,22 +118,22 @@ void lock_pass_on(struct caller *c, struct lock *lock);
 void lock_recover_biased(struct caller *c, struct lock *lock, u32 thread);
 
 /*
- * In the midst of what a dead owner's next one would finish, a pass over many
- * sleepers or their cancelling: let others have the lock. Nothing is journaled.
- * It is marked as lock_pass_on does, so that whoever takes it goes on with that
- * before anything else, and who looks without the lock does not trust what it
- * sees; nobody died, so lock.journal is 0 and no event tells.
+ * In the midst of work that the next owner would finish if we died (a pass over
+ * many sleepers, or their cancellation): let others have the lock. Nothing is
+ * journaled. The lock is marked as by lock_pass_on, so that whoever takes it
+ * continues the work before anything else, and a reader without the lock does not
+ * trust what it sees; as nobody died, lock.journal is 0 and there is no event.
  *
- * Before it wait_pause_begin, after the last of several wait_pause_end, and
- * then the lock is taken again, without regard to what lock_acquire returns:
- * the object's own words say whether there is still something to do. The
- * section goes on until then: a section_end for each lock.
+ * wait_pause_begin comes before it, wait_pause_end after it (of several locks,
+ * after the last). Then the lock is taken again, whatever lock_acquire returns:
+ * the object's own words say whether there is still something to do. The section
+ * goes on until then: a section_end for each lock.
  *
- * Who dies, and what then (the object's word for it, pass_pending or removing,
- * is set from before the first pause until all is done):
- *   the one who paused     the word of one whom it has let through is on its
- *                          list at any time: LOOK, and that one takes the lock
- *                          and goes on
+ * Who dies, and what then (the object's word for the work, pass_pending or
+ * removing, is set from before the first pause until all is done):
+ *   the one who paused     the word of a sleeper that it has let through is on
+ *                          its list at any time: LOOK, and that one takes the
+ *                          lock and continues
  *   and that one, too      nobody else that is queued sleeps without a timer,
  *                          for wait_pause_begin has woken the crash guard:
  *                          within a second one finds the mark

@@ -8,13 +8,13 @@
  * whether the process is gone too. A thread that is not the leader has two
  * such words there, for exec changes its thread id before the list is walked.
  *
- * The lifeline makes it quick, it is not the truth: the kernel stops its walk
- * at an entry of the application's that is no longer mapped, after 2,048, or
- * does not walk at all (set_robust_list with another list, the OOM reaper). So
- * who would wait for exited tasks, or says what they still have, asks task_gone
- * of those whose lifeline has not fired, too: a sleeper at each slice, a call
- * that fails with EAGAIN, others as enum task_look says. Where robust lists are
- * refused the lifeline counts as fired from the first.
+ * The lifeline is quick but not certain: the kernel stops its walk at an entry of
+ * the application's that is no longer mapped, and after 2,048 entries, or does not
+ * walk at all (set_robust_list with another list, the OOM reaper). So whoever would
+ * wait for what exited tasks hold, or reports what tasks hold, asks task_gone also
+ * about those whose lifeline has not fired: a sleeper at each slice, a call that is
+ * about to fail with EAGAIN, others as enum task_look says. If robust lists are
+ * refused, the lifeline counts as fired from the start.
  *
  * A task is found by its pid: slots are probed from pid mod N_TASKS. A process
  * finds its own again after exec (pid and birth are the same: identity.h).
@@ -29,10 +29,10 @@
 /* Tasks probed for a pid. Arbitrary. */
 #define TASK_PROBES 64u
 
-/* Have this process know where its stack starts (struct task's mm), and with it
- * its fork children, which need not ask. */
+/* Find out where this process's stack starts (struct task's mm). Its fork children
+ * inherit the answer. */
 void task_learn_stack(u32 pid);
-/* The same, and where it starts. */
+/* The same, and return it. */
 u64 task_own_stack(const struct caller *c);
 
 static inline struct task *task_own(const struct caller *c)
@@ -40,12 +40,12 @@ static inline struct task *task_own(const struct caller *c)
 	return region_task(&c->region, c->task);
 }
 
-/* Take the own task's lock: whose task that is must not change in between, by a
- * signal handler that forks and returns in the child. As lock_acquire. */
+/* Take the own task's lock, as lock_acquire; in a section, so that no signal handler
+ * can fork in between and return here in the child, whose own task is another. */
 int task_lock_own(struct caller *c);
 
-/* Make sure that the own lifeline is linked; call it before the first undo
- * record is made and whenever one is used: one load if it is. */
+/* Make sure that this process's lifeline is on a robust list. Called before the
+ * first undo record is made and whenever one is used: one load if it is. */
 void task_link_lifeline(struct caller *c);
 /* The pid of this process, if its task is of a program image before this one;
  * else 0, or a parent's. */
@@ -58,7 +58,7 @@ static inline int task_suspect(const struct task *t)
 			atom_load_acquire(&t->exec_life)) &
 		       SYS_OWNER_DIED) != 0;
 }
-/* 0 if neither has; reads one cache line. Not 0: task_suspect tells. */
+/* 0 if it certainly has not; reads one cache line. Else ask task_suspect. */
 static inline u32 task_may_be_suspect(const struct task *t)
 {
 	return (atom_load_acquire(&t->life) & SYS_OWNER_DIED) |
