@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT
 /*
- * Looking before sleeping: one rule for all kinds of waiting.
+ * Spinning before sleeping (a "look"): one rule for all kinds of waiting.
  *
  * A partner that runs on another CPU is often just about to do what we wait
- * for. A wake-up costs tens of microseconds where the CPU of the sleeper has
- * gone idle, so two partners that both sleep stay as slow as that: a short look
- * of either never meets the other. A look as long as a wake-up does, even
- * while the other sleeps; and then both are in step and sleep no more.
+ * for. A wake-up costs tens of microseconds if the sleeper's CPU has gone idle, so
+ * two partners that both sleep stay that slow: a short look by one is over before
+ * the other is awake. A look as long as a wake-up is not; then both alternate
+ * without sleeping.
  *
- * Whether a look pays is a property of the object, not of a thread: it pays
- * only where the answer comes soon. So a hint of 16 bits in the object says
+ * Whether a look pays depends on the object, not on the thread: it pays only if
+ * the answer comes soon. So the object has a hint of 16 bits
  *
  *   score    0..15  looks that found something lately, less those without
  *                   success; while it is not 0 every wait looks first
  *   backoff  0..15  at score 0: how rare looks are
- *   count    0..255 at score 0: waits that go by until the next look
+ *   count    0..255 at score 0: waits without a look until the next one
  *
- * A find adds two, a look without success takes one: looking ends where less
- * than a third of the looks find something. At score 0 one wait in 4, 8, 16 ...
- * 256 looks. A look that lost its CPU to somebody else ends at once and counts
- * as four looks without success: there is more to run than there are CPUs.
+ * A successful look adds two, one without success subtracts one: so looking stops if
+ * less than a third of the looks succeed. At score 0 one wait in 4, 8, 16 ... 256
+ * looks. A look that lost its CPU to another thread ends at once and counts
+ * as four looks without success: there are more threads to run than CPUs.
  *
- * The hint is read at any time, any value is right. It is written under the
+ * The hint is read at any time; any value is safe. It is written under the
  * object's lock, by spin_note.
  */
 #ifndef IPCLIFT_REGISTRY_SPIN_H

@@ -4,7 +4,8 @@
  * (doc/kernel-semantics.md §4.2-4.5).
  *
  * What needs no lock is in semfast.c; this is the rest. The lock holder first
- * owns the words (SEM_OWNED), from then on fast callers come to the lock too.
+ * marks the value words as owned (SEM_OWNED); from then on fast callers take the
+ * lock too.
  * The commit is one store. If values changed and somebody sleeps, pass_pending
  * is part of the same operation: should we die before all sleepers were tried,
  * the next owner of the lock tries them.
@@ -24,33 +25,34 @@
 #include "registry/heap.h"
 #include "sem/semthread.h"
 
-/* wake_next_early: so many holds of the lock of so many; and how often in a row
- * the one before was on the same CPU until that is all there is. Arbitrary. */
+/* wake_next_early: in the first EARLY_BURST of each EARLY_TURN holds of the lock; not
+ * if the operator before us was on our CPU more than SAME_CPU_MANY times in a row,
+ * for then all run on that CPU. Arbitrary. */
 #define EARLY_BURST 128u
 #define EARLY_TURN 1024u
 #define SAME_CPU_MANY 8u
 
-/* Locked simple operations without need before a word is given free again.
- * Arbitrary: more than one lock-step of a few contenders. */
+/* So many simple operations took the lock without needing it: fast callers may use
+ * the word again. Arbitrary: more than one round of a few contenders. */
 #define IDLE_LIMIT 32
 /* Beyond, a set is never biased again in practice. */
 #define BACKOFF_MAX 6
 /*
- * Beside holders of undo: the first slice of a sleep. Each next one is twice as
- * long, for the lifelines that are watched tell at once; a new holder wakes one
- * sleeper whose slice is longer (sem_tell), which then watches him. Where not
- * all are watched, it may double so often.
+ * With holders of undo: the first slice of a sleep. Each next one is twice as long,
+ * since a watched lifeline wakes the sleeper at once; a new holder wakes one
+ * sleeper with a longer slice (sem_tell), which then watches it. If not all holders
+ * are watched, the slice doubles UNWATCHED_DOUBLED times at most.
  *
- * A lifeline tells of one thread: of a killed process the others end after it,
- * and nothing tells when they have. So once it has fired and the process is
- * there the slices begin anew, at 20 ms / 2^7. Arbitrary, all of them.
+ * A lifeline tells the death of one thread: in a killed process the others end
+ * after it, which nothing tells. So while a lifeline has fired and its process is
+ * still there, slices start again, at 20 ms / 2^7. All arbitrary.
  */
 #define UNDO_SLICE_NS 20000000ULL
 #define FIRED_HALVED 7
 #define UNWATCHED_DOUBLED 3
-/* A look goes over all holders under the lock: some 40 ns each. So that looks
- * take a thirty-second of the lock's time at most they are further apart where
- * many sleep beside many holders, each of whom is watched by somebody. */
+/* A sleeper's look at all holders holds the lock for some 40 ns per holder. With
+ * many sleepers and many holders, each of which somebody watches, looks are spaced
+ * so that they take at most 1/32 of the lock's time. */
 #define LOOK_APART_NS (32 * 40u)
 /* Larger sets are not biased: every word would have to be owned. Arbitrary. */
 #define BIAS_MAX_SEMS 4096u

@@ -2,11 +2,11 @@
 /*
  * Attaching and detaching: doc/kernel-semantics.md §6.2-6.4.
  *
- * The mapping comes first and is counted after, detaching takes it away before
- * it is uncounted: a process that is killed between takes the mapping with it.
- * Both happen under the own task's lock, which also guards the process's table
- * of attachments; attaching holds the slot's too, so that the segment cannot
- * go meanwhile.
+ * An attach maps first and counts afterwards; a detach unmaps first and uncounts
+ * afterwards: if the process is killed in between, its mapping is gone too. Both
+ * are done under the own task's lock, which also protects the process's table of
+ * attachments; an attach holds the slot's too, so that the segment cannot be
+ * destroyed meanwhile.
  */
 #include "object/perm.h"
 #include "shm/shm.h"
@@ -87,10 +87,10 @@ static int attach(struct caller *c, struct slot *s, u64 ident, u64 addr,
 }
 
 /*
- * What the process maps for itself, before its first attachment or for more of
- * them, must not come to lie where this one is to be: the place is held until
- * that is done. Its length, or 0: nothing is held. Own task's lock held, as long
- * as the place is: a fork child must not have it held for ever.
+ * What the library maps for itself, before the first attachment or to enlarge the
+ * table, must not take the address wanted for this one: so the range is reserved
+ * until that is done. Returns its length, or 0 if nothing is reserved. The own
+ * task's lock is held as long as the range is, so that a fork child gives it up.
  */
 static u64 hold_place(struct caller *c, const struct slot *s, u64 addr)
 {
