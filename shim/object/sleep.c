@@ -208,7 +208,7 @@ static void after_waker_death(struct caller *c, struct sleeper *sl)
 	int removed;
 
 	sl->k->lock(c, sl->slot);
-	wait_reclaim(w);
+	wait_reclaim(c, w);
 	removed = atom_load_acquire(&sl->slot->ident) != w->ident;
 	lock_release(c, &sl->slot->lock);
 	if (!removed || !sl->k->finish_removal)
@@ -224,21 +224,14 @@ static void after_waker_death(struct caller *c, struct sleeper *sl)
 	lock_release(c, &sl->slot->lock);
 }
 
-/* A tid has stood in our word for long: of a waker that is stopped, or of one that
- * died unmarked and whose tid a living thread now has. */
-static void after_silence(struct caller *c, struct sleeper *sl)
-{
-	sl->k->lock(c, sl->slot);
-	wait_disown(c, wait_own(c));
-	lock_release(c, &sl->slot->lock);
-}
-
-/* In case the kernel has not marked the lock, see whether its owner exists. */
+/* In case the kernel has not marked the lock, see whether its owner exists. A tid
+ * that has stood in our word for long may be that of a waker that died unmarked. */
 int sleep_pending(const struct caller *c, const struct slot *s, u64 ident)
 {
 	u32 word = atom_load_acquire(&s->lock.word);
 
 	return (word & SYS_OWNER_DIED) ||
+	       (atom_load_relaxed(&wait_own(c)->word) & SYS_TID_MASK) ||
 	       atom_load_acquire(&s->ident) != ident ||
 	       lock_owner_gone(c, &s->lock, word);
 }
@@ -285,9 +278,6 @@ static void sleep_loop(struct caller *c, struct sleeper *sl)
 		if (sl->finished || err == 0)
 			break;
 		section_begin(c);
-		if (err == -EAGAIN &&
-			(atom_load_relaxed(&wait_own(c)->word) & SYS_TID_MASK))
-			after_silence(c, sl);
 		if (must_look(c, sl, err))
 			after_waker_death(c, sl);
 		if (err == -EINTR && sl->k->signalled)

@@ -38,8 +38,9 @@
 /* The slice of a new sleeper, in ns, 0 = none; first: nobody else sleeps. */
 u64 sleep_slice(int first);
 
-/* At the end of a slice: did the owner of the object's lock die, or somebody
- * that was removing the object before it had woken all? */
+/* At the end of a slice of the caller's sleep on s: did the owner of the object's
+ * lock die, or somebody that was removing the object before it had woken all, or
+ * is a waker's tid in the caller's word? Then take the lock, and wait_reclaim. */
 int sleep_pending(const struct caller *c, const struct slot *s, u64 ident);
 
 /* Result of a sleeper that was only woken to try again; not an errno. */

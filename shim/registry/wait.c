@@ -81,9 +81,10 @@ HOT void wait_end(struct caller *c, struct waiter *w)
 
 /* ---- stopped sleepers ---- */
 
-HOT static u32 slept_now(void)
+/* A time in the unit of waiter.slept. */
+HOT static u32 in_slept(u64 cycles)
 {
-	return (u32)(arch_cycles() >> 10);
+	return (u32)(cycles >> 10);
 }
 
 /*
@@ -93,7 +94,8 @@ HOT static u32 slept_now(void)
 static __attribute__((noinline)) int is_stopped(
 	struct caller *c, struct waiter *w)
 {
-	u32 now = slept_now(), slept = now - atom_load_relaxed(&w->slept);
+	u32 now = in_slept(arch_cycles()),
+	    slept = now - atom_load_relaxed(&w->slept);
 	struct sys_process p;
 
 	if (!c->n_grants)
@@ -120,7 +122,8 @@ HOT int wait_stopped(struct caller *c, struct waiter *w)
 				       : atom_load_relaxed(&w->word);
 
 	return (word & SYS_WAITERS) &&
-	       slept_now() - atom_load_relaxed(&w->slept) > SLEPT_LONG &&
+	       in_slept(arch_cycles()) - atom_load_relaxed(&w->slept) >
+		       SLEPT_LONG &&
 	       unlikely(is_stopped(c, w));
 }
 
@@ -168,7 +171,7 @@ static int settle_slice(struct waiter *w, u32 seen);
 
 /* Whose tid may stand in the word. ANY: a living waker's. ASK: the same, but if
  * it stays for long, settle returns with it, for the sleeper to ask under the
- * lock (wait_disown). DEAD: an exited thread's, or the caller's own. */
+ * lock (wait_reclaim). DEAD: an exited thread's, or the caller's own. */
 enum { SETTLE_ANY, SETTLE_ASK, SETTLE_DEAD };
 
 /* Wait until the word holds no tid; returns the word. ret_err (may be NULL): 0,
@@ -203,12 +206,6 @@ static u32 settle(
 void wait_settle(const struct caller *c, struct waiter *w)
 {
 	settle(c, w, SETTLE_ANY, NULL);
-}
-
-void wait_disown(const struct caller *c, struct waiter *w)
-{
-	if (w->state == WAIT_QUEUED)
-		settle(c, w, SETTLE_DEAD, NULL);
 }
 
 /* Put our tid in the word, so that our death wakes the sleeper. Another's tid
@@ -367,7 +364,7 @@ static __attribute__((noinline)) void wake_early(struct caller *c)
 	if (atom_load_relaxed(&w->word) != SYS_WAITERS)
 		return;
 	/* It leaves its futex for a moment, which is no stop. */
-	atom_store_release(&w->slept, slept_now());
+	atom_store_release(&w->slept, in_slept(arch_cycles()));
 	sys_futex_wake(&w->word, 1);
 }
 
@@ -641,7 +638,7 @@ HOT static u32 announce(struct waiter *w)
 {
 	u32 seen = 0;
 
-	atom_store_release(&w->slept, slept_now());
+	atom_store_release(&w->slept, in_slept(arch_cycles()));
 	return atom_cas(&w->word, &seen, SYS_WAITERS) ? SYS_WAITERS : seen;
 }
 
@@ -666,12 +663,15 @@ static __attribute__((noinline)) int early_look(
 	       announce(w) != SYS_WAITERS;
 }
 
-/* Under the object's lock, so whether it is queued does not change. By
- * compare-and-swap: only LOOK goes, not the name of a waker that died. */
-void wait_reclaim(struct waiter *w)
+/* Under the object's lock, so whether it is queued does not change. If it is not,
+ * a name may be that of who has let it through: by compare-and-swap, so that only
+ * LOOK goes. */
+void wait_reclaim(const struct caller *c, struct waiter *w)
 {
 	u32 seen = WAIT_WORD_LOOK;
 
+	if (w->state == WAIT_QUEUED)
+		settle(c, w, SETTLE_DEAD, NULL);
 	tell_herd(w);
 	atom_cas(&w->word, &seen, w->state == WAIT_QUEUED ? 0 : WAIT_WORD_DONE);
 }
@@ -776,7 +776,7 @@ HOT int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 				until += timer_slack();
 		}
 		start = arch_cycles();
-		atom_store_release(&w->slept, (u32)(start >> 12));
+		atom_store_release(&w->slept, in_slept(start));
 		cs = rseq_cs_begin();
 		/* A handler may have ended the sleep since the test above. */
 		if (unlikely(!c->interrupt)) {
@@ -887,7 +887,7 @@ int wait_sleep_restart(struct caller *c, struct waiter *w,
 			return -EOWNERDEAD;
 		if (seen != SYS_WAITERS)
 			continue;
-		atom_store_release(&w->slept, slept_now());
+		atom_store_release(&w->slept, in_slept(arch_cycles()));
 		if (armed && unlikely(!c->interrupt))
 			continue;
 		err = restart_slice(w, deadline, slice_ns, scope);

@@ -54,7 +54,7 @@
  * in the dead thread's (its lifeline, the application's robust mutexes). So a
  * sleeper that sees a living thread's tid in its word for long takes the lock; if
  * it is still queued, the tid is a dead waker's that was given out again
- * (wait_disown).
+ * (wait_reclaim).
  *
  * Several that are let through in one hold are woken by one call (wake_herd):
  * the first one's word keeps the waker's tid, the others' words become DONE and
@@ -279,15 +279,13 @@ int wait_can_watch(void);
  * the record is ours again. */
 void wait_settle(const struct caller *c, struct waiter *w);
 /*
- * By a sleeper in whose word a tid has stood for long, under the object's lock: if
- * it is still queued, the tid is an exited thread's, whoever has that number now.
- * Waits for the kernel to mark it, a second or so at most; then stores LOOK.
+ * By the sleeper, after -EOWNERDEAD or when a tid has stood in its word for long,
+ * under the object's lock. If it is still queued, the word becomes 0: a tid there
+ * is an exited thread's, whoever has that number now, and the kernel is given a
+ * second or so to mark it. If not, LOOK becomes DONE and a tid stays: that of the
+ * waker that let it through.
  */
-void wait_disown(const struct caller *c, struct waiter *w);
-
-/* After -EOWNERDEAD, under the object's lock: LOOK becomes 0 or DONE, unless
- * another waker's tid stands there by now. */
-void wait_reclaim(struct waiter *w);
+void wait_reclaim(const struct caller *c, struct waiter *w);
 
 /* The sleeper has taken itself out of its queue: make its word DONE. Under the
  * object's lock, the removal committed. */
