@@ -12,6 +12,7 @@
 #include "object/reap.h"
 #include "registry/damage.h"
 #include "registry/heap.h"
+#include "registry/journal/reserve.h"
 #include "registry/task.h"
 
 static struct limits *limits(struct caller *c)
@@ -231,6 +232,9 @@ int msg_spare(struct caller *c)
 	u32 idx = 0;
 	int any = 0;
 
+	/* Its own first call may be what found no memory. */
+	if (caller_enroll(c) || journal_reserve(c, MSG_ENTRIES))
+		return 0;
 	section_begin(c);
 	for (; (idx = ids_next(c, FAC_MSG, idx)) < IDX_MAX; idx++)
 		any |= spare_of_queue(c, idx);

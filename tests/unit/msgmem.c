@@ -2,11 +2,13 @@
 /*
  * The removal of a queue whose bytes somebody has damaged ends.
  */
+#include <pthread.h>
 #include <time.h>
 #include <unistd.h>
 #include "msg/msg.h"
 #include "msg/msglease.h"
 #include "msg/msgqueue.h"
+#include "object/reap.h"
 #include "unit.h"
 
 TestSuite(msgmem, .init = unit_init, .fini = unit_fini, .timeout = 30);
@@ -105,4 +107,38 @@ Test(msgmem, a_removed_queue_that_leads_to_itself_is_emptied_once)
 	h->ids[FAC_MSG].in_use--;
 	cr_expect_eq(msg_remove(&me, msg_get(&me, 0, 0600)), 0);
 	cr_expect_eq(h->msg_remains.off, 0);
+}
+
+/* A thread whose first call met a full file system: it is not enrolled. */
+static void *first_call_without_memory(void *arg)
+{
+	struct caller c = {.cred = &me_cred};
+
+	(void)arg;
+	c.shm = me.shm;
+	c.region = me.region;
+	caller_refresh(&c);
+	return (void *)(long)msg_spare(&c);
+}
+
+Test(msgmem, who_is_not_enrolled_gives_spare_memory_back)
+{
+	s32 id = msg_get(&me, 0, 0600);
+	struct slot *s = region_slot(&me.region, FAC_MSG, (u32)id & 0x7fff);
+	struct {
+		s64 type;
+		char text[2000];
+	} m = {1, "text"};
+	pthread_t t;
+	void *gave;
+
+	cr_assert_eq(msg_send(&me, id, &m, sizeof(m.text), 0, 0), 0);
+	cr_assert_eq(msg_receive(&me, id, &m, sizeof(m.text), 0, 0, 0),
+		sizeof(m.text));
+	cr_assert(msgmem_has_spare(msg_body(&me, s)));
+	pthread_create(&t, NULL, first_call_without_memory, NULL);
+	pthread_join(t, &gave);
+	cr_expect_eq((long)gave, 1);
+	cr_expect(!msgmem_has_spare(msg_body(&me, s)));
+	cr_expect_eq(msg_remove(&me, id), 0);
 }
