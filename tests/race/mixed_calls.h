@@ -50,9 +50,11 @@ struct arena {
 	_Atomic uint32_t lives;
 	_Atomic uint32_t violations;
 	_Atomic uint64_t calls;
+	_Atomic uint64_t refused; /* for want of space */
 	_Atomic uint32_t disorder[N_VIA];
 	_Atomic uint64_t counts_begun, counts_done; /* in the segment */
 	volatile int closing;
+	int full; /* the registry's file system is, now and then */
 	int undo_set, move_set, wait_set, queue, counted;
 	char mq_name[64];
 	char self[512];
@@ -85,6 +87,15 @@ static void violation(const char *what, long a, long b)
 	atomic_fetch_add(&sh->violations, 1);
 	if (write(2, line, (size_t)n) < 0)
 		_exit(3);
+}
+
+/* The call failed because the file system is full. Its caller goes on. */
+static bool no_space(void)
+{
+	if (!sh->full || (errno != ENOSPC && errno != ENOMEM))
+		return false;
+	atomic_fetch_add_explicit(&sh->refused, 1, memory_order_relaxed);
+	return true;
 }
 
 static uint32_t rnd(uint32_t below)
@@ -178,8 +189,11 @@ static void tokens(void)
 	for (i = 0; i < n; i++)
 		ops[i].sem_op = (short)-ops[i].sem_op;
 	op_begin(2);
-	if (semop(sh->undo_set, ops, n))
-		violation("giving back failed", errno, 0);
+	while (semop(sh->undo_set, ops, n))
+		if (!no_space()) {
+			violation("giving back failed", errno, 0);
+			break;
+		}
 	op_end();
 }
 
@@ -258,9 +272,12 @@ static void private_set(void)
 		up.sem_flg = down.sem_flg = SEM_UNDO;
 	op_begin(5);
 	for (i = 0; i < n; i++)
-		if (semop(id, i & 1 ? &down : &up, 1))
-			violation("alone", errno, i);
-	if (n & 1)
+		if (semop(id, i & 1 ? &down : &up, 1)) {
+			if (!no_space())
+				violation("alone", errno, i);
+			break;
+		}
+	if (i & 1)
 		semop(id, &down, 1);
 	op_end();
 	if (!rnd(3))
@@ -295,8 +312,11 @@ static void long_array(void)
 	for (i = 0; i < LONG_SOPS; i++)
 		ops[i] = (struct sembuf){(unsigned short)i, 1, flags};
 	op_begin(15);
-	if (semop(id, ops, LONG_SOPS))
-		violation("long array", errno, 0);
+	if (semop(id, ops, LONG_SOPS)) {
+		if (!no_space())
+			violation("long array", errno, 0);
+		goto remove;
+	}
 	/* The last one blocks: nothing of it has happened. */
 	for (i = 0; i < LONG_SOPS; i++)
 		ops[i].sem_op = (short)(i == LONG_SOPS - 1 ? -2 : -1);
@@ -304,6 +324,7 @@ static void long_array(void)
 		violation("long array went on", 0, 0);
 	if (semctl(id, 0, GETVAL) != 1)
 		violation("a part of a long array", semctl(id, 0, GETVAL), 0);
+remove:
 	semctl(id, 0, IPC_RMID);
 	op_end();
 }
@@ -401,9 +422,10 @@ static void private_queue(void)
 		return;
 	op_begin(9);
 	for (i = 0; i < n; i++)
-		if (msgsnd(id, &p, sizeof(p.body), IPC_NOWAIT) ||
-			msgrcv(id, &p, sizeof(p.body), 0, IPC_NOWAIT) !=
-				sizeof(p.body))
+		if ((msgsnd(id, &p, sizeof(p.body), IPC_NOWAIT) ||
+			    msgrcv(id, &p, sizeof(p.body), 0, IPC_NOWAIT) !=
+				    sizeof(p.body)) &&
+			!no_space())
 			violation("alone on a queue", errno, i);
 	msgctl(id, IPC_STAT, &ds);
 	if (ds.msg_qnum)
@@ -630,7 +652,8 @@ static void count_up(void)
 	op_begin(12);
 	p = shmat(sh->counted, NULL, 0);
 	if (p == (void *)-1) {
-		violation("shmat", errno, 0);
+		if (!no_space())
+			violation("shmat", errno, 0);
 	} else {
 		atomic_fetch_add(&sh->counts_begun, 1);
 		__atomic_fetch_add(
@@ -650,6 +673,12 @@ static void private_segment(void)
 
 	if (p == (void *)-1)
 		return;
+	/* Pages come at the first touch, which is SIGBUS where there is none. */
+	if (sh->full && madvise(p, 4096, MADV_POPULATE_WRITE)) {
+		shmdt(p);
+		shmctl(id, IPC_RMID, NULL);
+		return;
+	}
 	if (rnd(2))
 		shmctl(id, IPC_RMID, NULL);
 	if (p[0])

@@ -5,7 +5,7 @@
  * calls too, and are killed: one, a group, all.
  *
  *	mixed_storm [--kills N] [--round N] [--procs P] [--seed S]
- *		[--check COMMAND]
+ *		[--check COMMAND] [--full FILE]
  *
  * A round of --round kills, until there were --kills in all: P workers of a few
  * threads; the parent kills and replaces them, stops and continues others, then
@@ -23,6 +23,11 @@
  * - What is left of private objects (their maker died before it removed them)
  *   can be removed, and then there is nothing.
  * - COMMAND ends with 0 (for instance `ipclift check`).
+ *
+ * --full: FILE, on the file system that the registry is on, grows until there is
+ * no space left, or next to none, and is emptied again, at random between two
+ * kills. A call may then fail with ENOSPC or ENOMEM, but nothing else of the
+ * above changes. There is no herd.
  *
  * Meanwhile no call that cannot block, or whose time is limited, takes more
  * than STUCK_MS.
@@ -248,13 +253,40 @@ static _Noreturn void worker(void)
 /* ---- the parent ---- */
 
 static pid_t workers[MAX_PROCS];
-static long n_killed;
+static long n_killed, n_filled;
+static const char *filler;
+
+static void fill(bool full)
+{
+	int fd = open(filler, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	off_t end = 0, step;
+
+	if (fd < 0 || ftruncate(fd, 0))
+		storm_die(filler);
+	for (step = 4 << 20; full && step >= 4096; step /= 2)
+		while (!fallocate(fd, 0, end, step))
+			end += step;
+	n_filled += full;
+	/* A few pages, which the next calls need. */
+	end -= 4096 * (off_t)rnd(12);
+	if (full && end > 0 && rnd(2) && ftruncate(fd, end))
+		storm_die(filler);
+	close(fd);
+}
 
 static void spawn(long i)
 {
-	pid_t pid = storm_fork();
+	pid_t pid = fork();
 
+	/* A fork that shares attachments needs memory of the registry. */
+	if (pid < 0 && no_space()) {
+		fill(false);
+		pid = fork();
+	}
+	if (pid < 0)
+		storm_die("fork");
 	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		setpgid(0, 0);
 		worker();
 	}
@@ -325,7 +357,8 @@ static void storm(long round)
 {
 	long k, i;
 
-	herd_start(round);
+	if (!filler)
+		herd_start(round);
 	for (i = 0; i < n_procs; i++)
 		spawn(i);
 	for (k = 0; k < n_round; k++) {
@@ -333,6 +366,8 @@ static void storm(long round)
 			storm_pause(&rng);
 		else
 			sleep_us(rnd(20000));
+		if (filler && rnd(6) < 3)
+			fill(rnd(3));
 		i = (long)rnd((uint32_t)n_procs);
 		switch (rnd(6)) {
 		case 0:
@@ -354,7 +389,8 @@ static void storm(long round)
 		if (k % 64 == 0)
 			look_for_stuck();
 	}
-	herd->stop = 1;
+	if (!filler)
+		herd->stop = 1;
 	/* All at once. */
 	for (i = 0; i < n_procs; i++)
 		kill(-workers[i], SIGKILL);
@@ -362,7 +398,10 @@ static void storm(long round)
 		kill(workers[i], SIGKILL);
 	while (reap(-1, 0) || errno == EINTR)
 		;
-	n_killed += herd->kills;
+	if (filler)
+		fill(false);
+	else
+		n_killed += herd->kills;
 }
 
 /* What was sent in the last round is gone. */
@@ -533,6 +572,7 @@ static void look_at_counted(void)
 static void make_objects(void)
 {
 	unsigned short v[N_SEMS];
+	char *p;
 	int i;
 
 	sh->undo_set = semget(IPC_PRIVATE, N_SEMS, 0600);
@@ -544,6 +584,11 @@ static void make_objects(void)
 	if (sh->undo_set < 0 || sh->move_set < 0 || sh->wait_set < 0 ||
 		sh->queue < 0 || sh->counted < 0)
 		storm_die("objects");
+	p = shmat(sh->counted, NULL, 0);
+	if (p == (void *)-1)
+		storm_die("shmat");
+	memset(p, 0, COUNT_PAGES * 4096);
+	shmdt(p);
 	for (i = 0; i < N_SEMS; i++)
 		v[i] = TOKENS;
 	semctl(sh->undo_set, 0, SETALL, v);
@@ -588,6 +633,7 @@ static const struct option_of options[] = {
 	{"procs", .number = &n_procs},
 	{"seed", .number = &seed},
 	{"check", .text = &check_command},
+	{"full", .text = &filler},
 	{0},
 };
 
@@ -609,6 +655,7 @@ int main(int argc, char **argv)
 		options_wrong(argv);
 	arena_make();
 	arena_map();
+	sh->full = filler != NULL;
 	n = readlink("/proc/self/exe", sh->self, sizeof(sh->self) - 1);
 	if (n < 0)
 		storm_die("readlink");
@@ -635,5 +682,8 @@ int main(int argc, char **argv)
 		sh->violations ? "FAIL" : "ok", round, n_killed,
 		(unsigned long long)lives, (unsigned long long)sh->calls, seed,
 		(now_ms() - start) / 1e3);
+	if (filler)
+		printf("the file system %ld times full, %llu calls refused\n",
+			n_filled, (unsigned long long)sh->refused);
 	return sh->violations != 0;
 }
