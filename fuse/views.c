@@ -17,6 +17,7 @@
 #include "source.h"
 #include "inspect/graph.h"
 #include "registry/event.h"
+#include "registry/heap.h"
 
 /* ---- sysvipc ---- */
 
@@ -170,7 +171,7 @@ int content_stats(struct caller *c, struct text *t)
 	print_facility(c, FAC_MQ, "mq", t);
 	text_print(t, "heap.used %llu\n", (unsigned long long)h->heap.used);
 	text_print(t, "heap.reserved %llu\n",
-		(unsigned long long)(h->heap.reserved - HEAP_OFF));
+		(unsigned long long)(heap_pages(c) * SYS_PAGE));
 	text_print(t, "threads.records %u\n", h->thread_high - 1);
 	text_print(t, "events %llu\n", (unsigned long long)h->event_seq);
 	return 0;

@@ -15,6 +15,7 @@
 #include "shm/shmattach.h"
 #include "sem/undo.h"
 #include "registry/heap.h"
+#include "registry/heap/span.h"
 
 #define UNIT 64u
 
@@ -151,7 +152,7 @@ static int in_heap(const struct check *k, u64 off, u64 block)
 }
 
 /* Mark the units of a block; 0 if it is not a block of its own. While programs
- * work that may be so: it was made after the look began, or was somebody
+ * work that may be so: it was made after the check began, or was somebody
  * else's then. */
 static int mark_block(struct check *k, u64 off, u64 block)
 {
@@ -185,9 +186,82 @@ void *check_block(struct check *k, struct ref ref, u64 size)
 			k, INV_BLOCK, "block out of the heap", ref.off, block);
 		return NULL;
 	}
-	return mark_block(k, ref.off, block) || k->c
+	return mark_block(k, ref.off, heap_extent(block)) || k->c
 		       ? region_at(&k->region, ref.off)
 		       : NULL;
+}
+
+/* What is free in a span: the blocks of its list, and what was never cut. */
+static void check_span(struct check *k, u32 n)
+{
+	const struct heap_span *s = span_at(&k->region, n);
+	struct span_state st = span_state_of(atom_load_relaxed(&s->state));
+	u32 class = atom_load_relaxed(&s->class), i = st.free, n_free = 0;
+	u64 block = heap_class_size(class ? (class - 1) % HEAP_CLASSES : 0), at;
+
+	if (!class) {
+		if (s->state)
+			check_failed(
+				k, INV_SPAN, "state of no span", n, s->state);
+		return;
+	}
+	if (class > HEAP_CLASSES || block > HEAP_SMALL ||
+		st.cut > HEAP_SPAN / block || st.used > st.cut ||
+		st.pages > HEAP_SPAN / SYS_PAGE ||
+		st.cut * block > st.pages * SYS_PAGE) {
+		check_failed(k, INV_SPAN, "state of span", n, s->state);
+		return;
+	}
+	for (; i && i <= st.cut && n_free < st.cut; n_free++) {
+		at = span_off(n) + (i - 1) * block;
+		mark_block(k, at, block);
+		i = *(u16 *)region_at(&k->region, at);
+	}
+	if (i || n_free != st.cut - st.used)
+		check_failed(k, INV_SPAN, "free blocks of span", n, n_free);
+	at = span_off(n) + st.cut * block;
+	if (at < span_off(n + 1))
+		mark_block(k, at, span_off(n + 1) - at);
+	k->filled += st.pages * SYS_PAGE;
+	k->n_listed += n_free || st.cut < HEAP_SPAN / block;
+}
+
+/* The spans of a class with a free block, each once and linked both ways. */
+static void check_span_list(struct check *k, u32 class)
+{
+	u64 link = region_header(&k->region)->heap.free_head[class], prev = 0;
+	u32 most = span_count(&k->region);
+	const struct heap_span *s;
+
+	for (; link; link = s->next) {
+		if (link > most || !k->n_listed) {
+			check_failed(k, INV_SPAN, "list of class", class, link);
+			return;
+		}
+		s = span_at(&k->region, (u32)link - 1);
+		if (s->class != class + 1 || s->prev != prev) {
+			check_failed(k, INV_SPAN, "list of class", class, link);
+			return;
+		}
+		prev = link;
+		k->n_listed--;
+	}
+}
+
+static void check_spans(struct check *k)
+{
+	const struct heap *heap = &region_header(&k->region)->heap;
+	u32 n = span_count(&k->region), i;
+
+	for (i = 0; i < n; i++)
+		check_span(k, i);
+	for (i = 0; heap_class_size(i) <= HEAP_SMALL; i++)
+		check_span_list(k, i);
+	if (k->n_listed)
+		check_failed(k, INV_SPAN, "spans in no list", k->n_listed, 0);
+	if (heap->filled < k->filled)
+		check_failed(k, INV_SPAN, "filled is, should be", heap->filled,
+			k->filled);
 }
 
 static void check_free_lists(struct check *k)
@@ -200,12 +274,15 @@ static void check_free_lists(struct check *k)
 		take(k, &heap->lock);
 	for (i = 0; i < HEAP_CLASSES; i++) {
 		block = heap_class_size(i);
+		if (block <= HEAP_SMALL)
+			continue;
 		off = heap->free_head[i];
 		/* A cycle overlaps itself. */
 		while (off && in_heap(k, off, block) &&
-			mark_block(k, off, block))
+			mark_block(k, off, heap_extent(block)))
 			off = *(u64 *)region_at(&k->region, off);
 	}
+	check_spans(k);
 	check_msg_slabs(k);
 	if (k->c)
 		lock_release(k->c, &heap->lock);
@@ -714,11 +791,10 @@ static void look(struct check *k)
 static int begin(struct check *k)
 {
 	const struct heap *heap = &region_header(&k->region)->heap;
-	u64 bump = heap->bump, reserved = heap->reserved;
+	u64 bump = heap->bump;
 
-	if (bump < HEAP_OFF || bump > reserved || reserved > REGION_SIZE ||
-		bump % UNIT) {
-		check_failed(k, INV_BUMP, "bump, reserved", bump, reserved);
+	if (bump < HEAP_OFF || bump > HEAP_END || bump % HEAP_SPAN) {
+		check_failed(k, INV_BUMP, "bump", bump, 0);
 		return 1;
 	}
 	k->bump = bump;

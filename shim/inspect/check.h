@@ -43,7 +43,9 @@ enum invariant {
 	INV_BLOCK = 20, /* blocks are aligned, below bump, and disjoint */
 	INV_LEAK = 21,	/* every byte below bump is in a block */
 	INV_USED = 22,	/* used = bytes of live blocks */
-	INV_BUMP = 23,	/* bump <= reserved <= the region's end */
+	INV_BUMP = 23,	/* bump is a whole span within the heap */
+	INV_SPAN = 24,	/* a span's free blocks are those not used, it is in its
+			 * class's list if it has one; filled = their pages */
 	/* threads, tasks, locks */
 	INV_JOURNAL = 30, /* journals are empty */
 	INV_LOCK = 31,	  /* no lock is held by exited tasks */
@@ -143,6 +145,8 @@ struct check {
 	u64 n_queued;	/* waiters that stand in queues */
 	u64 n_bound;	/* undo records in sets' lists */
 	u64 n_attached; /* attachment records in segments' lists */
+	u64 n_listed;	/* spans that have to be in a list of their class */
+	u64 filled;	/* bytes of spans with pages */
 	u64 n_taken;	/* locks that check_live took */
 	u64 present_page[CHECK_PAGES]; /* of tables, seen to be readable */
 	/* segments */

@@ -165,6 +165,8 @@ struct caller {
 	uintptr_t good_page[16];
 	/* Pages of the tables that surely have space (caller_reserve). */
 	u64 reserved_page[8];
+	/* 1: the operation under way has freed a block of the heap. */
+	u32 heap_freed;
 	/* list_op_pending of the application, if we came in a signal handler in
 	 * the middle of one of its robust mutex operations (lock.h); as of the
 	 * outermost lock that is held. */

@@ -1,25 +1,30 @@
 // SPDX-License-Identifier: MIT
 /*
- * The heap; see heap.h. Space: before a page is first touched it is reserved
- * with MADV_POPULATE_WRITE, HEAP_BATCH bytes at a time, so that a full tmpfs is
- * -ENOMEM here and never a SIGBUS later. `reserved` only grows, but with a
- * large block, whose pages are reserved later; reserving twice does no harm.
+ * The heap; see heap.h. Small blocks are cut from spans (heap/span.h), which are
+ * large blocks. Space: before a page is first touched it is reserved with
+ * MADV_POPULATE_WRITE, so that a full tmpfs is -ENOMEM here and never a SIGBUS
+ * later. Reserving twice does no harm. The bump pointer moves in steps of
+ * HEAP_SPAN; of what a block does not need of its last step no page is reserved.
  *
- * A free block begins with struct free_block; its first page always stays.
+ * A free large block begins with struct free_block; its first page always stays.
  *
  * Keeps INV_BLOCK, INV_LEAK, INV_USED, INV_BUMP (inspect/check.h).
  */
 #include <linux/mman.h>
 #include "registry/damage.h"
 #include "registry/heap.h"
+#include "registry/heap/span.h"
 #include "registry/lock.h"
 #include "base/sys.h"
 
 #define SMALL_MAX 256u
+/* Spans that one operation frees, at most. */
+#define NEWEST_LOOKS 4u
 
 struct free_block {
 	u64 next;
-	u64 filled; /* of a large one: its pages count in heap.kept */
+	u64 filled; /* bytes from its start whose pages are there, in heap.kept;
+		     * 0: only the first page */
 };
 
 static struct thread *own(const struct caller *c)
@@ -39,6 +44,10 @@ static int class_of(u64 size, u64 *ret_size)
 	}
 	if (size > 1ULL << 30)
 		return -1;
+	/* Nothing lies between the largest that is cut from a span and the
+	 * span. */
+	if (size > HEAP_SMALL && size < HEAP_LARGE)
+		size = HEAP_LARGE;
 	while (size > 2ULL << p)
 		p++;
 	step = (1ULL << p) / 4;
@@ -54,6 +63,13 @@ u64 heap_block_size(u64 size)
 	return class_of(size, &block) < 0 ? 0 : block;
 }
 
+u64 heap_extent(u64 block)
+{
+	return block <= HEAP_SMALL
+		       ? block
+		       : (block + HEAP_SPAN - 1) & ~(HEAP_SPAN - 1ULL);
+}
+
 u64 heap_class_size(u32 k)
 {
 	u64 base;
@@ -62,16 +78,6 @@ u64 heap_class_size(u32 k)
 		return (k + 1) * 64;
 	base = 1ULL << (8 + (k - 4) / 4);
 	return base + ((k - 4) % 4 + 1) * (base / 4);
-}
-
-void heap_acquire(struct caller *c)
-{
-	lock_acquire(c, &caller_header(c)->heap.lock);
-}
-
-void heap_release(struct caller *c)
-{
-	lock_release(c, &caller_header(c)->heap.lock);
 }
 
 int caller_reserve_slow(struct caller *c, u64 page)
@@ -87,7 +93,7 @@ int caller_reserve_slow(struct caller *c, u64 page)
 }
 
 /* Give the pages of a block back, but for the first, which holds its link. */
-static void punch(struct caller *c, u64 off, u64 block)
+void heap_punch(struct caller *c, u64 off, u64 block)
 {
 	u64 from = (off + sizeof(struct free_block) + SYS_PAGE - 1) &
 		   ~(SYS_PAGE - 1);
@@ -122,35 +128,105 @@ void *heap_ready(const struct caller *c, u64 *ret_size)
 	return free_at(c, off, block);
 }
 
+/* Its pages go, but for the first. The word that says they are there goes before
+ * them: who dies between leaves pages that the next one reserves again. */
+static void drop_pages(struct caller *c, u64 off, u64 block)
+{
+	struct free_block *b = free_at(c, off, block);
+
+	if (!b || !b->filled)
+		return;
+	atom_store_release(&b->filled, 0);
+	heap_punch(c, off, block);
+}
+
 /* No space: the pages that free blocks keep go. No journal: what they say of
  * pages is right before and after. The heap's lock is held, for long. */
 static void drop_kept(struct caller *c)
 {
 	struct heap *heap = &caller_header(c)->heap;
-	u64 off, block, n;
+	u64 off, block, left = atom_load_relaxed(&heap->kept);
+	u32 k, n, most = span_count(&c->region);
 	struct free_block *b;
-	u32 k;
 
-	for (k = 0; k < HEAP_CLASSES && heap->kept; k++) {
+	for (k = 0; k < HEAP_CLASSES && left; k++) {
 		block = heap_class_size(k);
 		if (block < HEAP_LARGE)
 			continue;
 		off = atom_load_relaxed(&heap->free_head[k]);
-		for (n = 0; n <= HEAP_KEEP / HEAP_LARGE; n++) {
+		for (n = 0; n < most && left; n++) {
 			b = free_at(c, off, block);
 			if (!b)
 				break;
-			/* The pages go before the word that says they are
-			 * there. Who dies between leaves a count too high and
-			 * no harm: before such a block is used its pages are
-			 * reserved, whatever `filled` says. */
-			if (b->filled)
-				punch(c, off, block);
-			atom_store_release(&b->filled, 0);
+			left = left > b->filled ? left - b->filled : 0;
+			drop_pages(c, off, block);
 			off = atom_load_relaxed(&b->next);
 		}
 	}
 	atom_store_release(&heap->kept, 0);
+}
+
+/* More is kept than may be: of spans that this hold has freed, for they come
+ * with their pages. They are the first of their list. The operation is
+ * committed. */
+static void drop_newest(struct caller *c)
+{
+	struct heap *heap = &caller_header(c)->heap;
+	u64 size, off, filled, kept;
+	struct free_block *b;
+	u32 n;
+
+	off = atom_load_relaxed(&heap->free_head[class_of(HEAP_SPAN, &size)]);
+	for (n = 0; n < NEWEST_LOOKS && heap->kept > heap->keep; n++) {
+		b = free_at(c, off, HEAP_SPAN);
+		if (!b)
+			break;
+		filled = b->filled;
+		kept = heap->kept;
+		if (filled) {
+			drop_pages(c, off, HEAP_SPAN);
+			atom_store_release(
+				&heap->kept, kept > filled ? kept - filled : 0);
+		}
+		off = atom_load_relaxed(&b->next);
+	}
+}
+
+void heap_acquire(struct caller *c)
+{
+	lock_acquire(c, &caller_header(c)->heap.lock);
+}
+
+void heap_release(struct caller *c)
+{
+	struct heap *heap = &caller_header(c)->heap;
+
+	c->heap_freed = 0;
+	if (unlikely(atom_load_relaxed(&heap->kept) > heap->keep))
+		drop_newest(c);
+	lock_release(c, &caller_header(c)->heap.lock);
+}
+
+/* And a page of each free large block, and of their table. */
+u64 heap_pages(const struct caller *c)
+{
+	const struct heap *heap = &caller_header(c)->heap;
+
+	return (atom_load_relaxed(&heap->large) +
+		       atom_load_relaxed(&heap->filled) +
+		       atom_load_relaxed(&heap->kept)) /
+		       SYS_PAGE +
+	       span_count(&c->region) + span_count(&c->region) / 128 + 1;
+}
+
+void heap_reclaim(struct caller *c)
+{
+	section_begin(c);
+	lock_acquire(c, &caller_header(c)->heap.lock);
+	drop_kept(c);
+	span_drop_empty(c);
+	lock_release(c, &caller_header(c)->heap.lock);
+	section_end(c);
 }
 
 static long populate(struct caller *c, u64 off, u64 len)
@@ -165,70 +241,36 @@ static long populate(struct caller *c, u64 off, u64 len)
 }
 
 /* The heap's lock is held. */
-static int reserve(struct caller *c, u64 off, u64 len)
+int heap_reserve(struct caller *c, u64 off, u64 len)
 {
 	long err = populate(c, off, len);
 
-	if (likely(!err) || !caller_header(c)->heap.kept)
+	/* Pages of what this operation has freed are needed if it is rolled
+	 * back. */
+	if (likely(!err) || c->heap_freed)
 		return err;
 	drop_kept(c);
+	span_drop_empty(c);
 	return populate(c, off, len);
 }
 
-/* 1 if so many bytes can be taken from the bump pointer, which is at off; 0
- * also where one of the numbers is nonsense. */
-static int bump_ok(u64 off, u64 reserved, u64 size)
-{
-	return off >= HEAP_OFF && !(off & 63) && off <= HEAP_END &&
-	       size <= HEAP_END - off && reserved >= off &&
-	       reserved <= REGION_SIZE;
-}
-
-static int bump(struct caller *c, u64 size, u64 *ret_off)
+/* So many bytes that were never handed out. Their entries in the table of spans
+ * are there, and the pages of the first `len` bytes. */
+static int bump(struct caller *c, u64 block, u64 len, u64 *ret_off)
 {
 	struct heap *heap = &caller_header(c)->heap;
-	u64 off = atom_load_relaxed(&heap->bump), end = off + size, to;
-	u64 reserved = atom_load_relaxed(&heap->reserved);
+	u64 off = atom_load_relaxed(&heap->bump), extent = heap_extent(block);
+	struct heap_span *s;
 
-	if (!bump_ok(off, reserved, size))
+	/* Also where the number is nonsense. */
+	if (off < HEAP_OFF || off % HEAP_SPAN || off > HEAP_END ||
+		extent > HEAP_END - off)
 		return -ENOMEM;
-	if (end > reserved) {
-		to = (end + HEAP_BATCH - 1) & ~(u64)(HEAP_BATCH - 1);
-		/* A batch if there is space for one, else just what is
-		 * asked. */
-		if (to > HEAP_END || reserve(c, reserved, to - reserved)) {
-			to = end;
-			if (reserve(c, reserved, to - reserved))
-				return -ENOMEM;
-		}
-		/* Not journaled: the pages are there, and stay so for the next
-		 * one if this operation is rolled back. */
-		atom_store_release(&heap->reserved,
-			(to + SYS_PAGE - 1) & ~(u64)(SYS_PAGE - 1));
-	}
-	journal_set64(c, &heap->bump, end);
-	*ret_off = off;
-	return 0;
-}
-
-/* The same, but only the block's first page is there, and its last, which may
- * be the next one's first: the rest is the caller's to fill. */
-static int bump_bare(struct caller *c, u64 block, u64 *ret_off)
-{
-	struct heap *heap = &caller_header(c)->heap;
-	u64 off = atom_load_relaxed(&heap->bump), end = off + block;
-	u64 reserved = atom_load_relaxed(&heap->reserved);
-
-	if (!bump_ok(off, reserved, block) || reserve(c, off, 1) ||
-		reserve(c, end - 1, 1))
+	s = span_at(&c->region, span_number(off));
+	if (caller_reserve(c, s, extent / HEAP_SPAN * sizeof(*s)) ||
+		(len && heap_reserve(c, off, len)))
 		return -ENOMEM;
-	/* Journaled: pages within the block are not there yet. After a rollback
-	 * the bump pointer is before them again, and `reserved` must not say
-	 * that they need not be asked for. */
-	if (end > reserved)
-		journal_set64(c, &heap->reserved,
-			(end + SYS_PAGE - 1) & ~(SYS_PAGE - 1));
-	journal_set64(c, &heap->bump, end);
+	journal_set64(c, &heap->bump, off + extent);
 	*ret_off = off;
 	return 0;
 }
@@ -246,12 +288,78 @@ static u64 pop(struct caller *c, int k, u64 block)
 	journal_set64(c, &heap->free_head[k], b->next);
 	/* The new owner overwrites them: note them. */
 	journal_note(c, &b->next, b->next, 8);
-	if (block < HEAP_LARGE)
-		return off;
 	journal_note(c, &b->filled, b->filled, 8);
-	if (b->filled && heap->kept >= block)
-		journal_set64(c, &heap->kept, heap->kept - block);
+	if (b->filled && heap->kept >= b->filled)
+		journal_set64(c, &heap->kept, heap->kept - b->filled);
 	return off;
+}
+
+/* filled: so many bytes keep their pages. 0 if it is no place for a block. */
+static int give_large(
+	struct caller *c, u64 block, const struct ref *ref, u64 filled)
+{
+	struct heap *heap = &caller_header(c)->heap;
+	u64 size, off = atom_load_relaxed(&ref->off);
+	int k = class_of(block, &size);
+	struct free_block *b = free_at(c, off, block);
+
+	if (!b)
+		return 0;
+	journal_set64(c, &b->next, heap->free_head[k]);
+	journal_set64(c, &b->filled, filled);
+	if (filled)
+		journal_set64(c, &heap->kept, heap->kept + filled);
+	journal_set64(c, &heap->free_head[k], off);
+	return 1;
+}
+
+int heap_take_span(struct caller *c, u64 *ret_off, u64 *ret_bytes)
+{
+	struct heap *heap = &caller_header(c)->heap;
+	u64 block, off;
+	int k = class_of(HEAP_SPAN, &block);
+	struct free_block *b = free_at(c, heap->free_head[k], block);
+	u64 bytes = b ? b->filled : 0;
+
+	off = pop(c, k, block);
+	*ret_bytes = 0;
+	if (!off)
+		return bump(c, block, 0, ret_off);
+	*ret_off = off;
+	*ret_bytes = bytes > block ? block : bytes ? bytes : SYS_PAGE;
+	return 0;
+}
+
+void heap_return_span(struct caller *c, u64 off, u64 bytes)
+{
+	struct ref ref = {off};
+
+	give_large(c, HEAP_SPAN, &ref, bytes);
+}
+
+static int alloc_large(struct caller *c, int k, u64 block, u64 *ret_off)
+{
+	struct heap *heap = &caller_header(c)->heap;
+	u64 off = atom_load_relaxed(&heap->free_head[k]);
+	int err;
+
+	/* A list that leads nowhere is lost. */
+	if (unlikely(off && !free_at(c, off, block))) {
+		journal_set64(c, &heap->free_head[k], 0);
+		off = 0;
+	}
+	/* The pages first: nothing is to be undone where there are none. */
+	if (!off) {
+		err = bump(c, block, block, ret_off);
+	} else if (heap_reserve(c, off, block)) {
+		err = -ENOMEM;
+	} else {
+		*ret_off = pop(c, k, block);
+		err = *ret_off ? 0 : -ENOMEM;
+	}
+	if (!err)
+		journal_set64(c, &heap->large, heap->large + block);
+	return err;
 }
 
 int heap_alloc_locked(struct caller *c, u64 size, struct ref *ret)
@@ -259,7 +367,7 @@ int heap_alloc_locked(struct caller *c, u64 size, struct ref *ret)
 	struct heap *heap = &caller_header(c)->heap;
 	struct thread *th = own(c);
 	u64 block, off;
-	int k = class_of(size, &block);
+	int k = class_of(size, &block), err;
 
 	if (k < 0)
 		return -ENOMEM;
@@ -272,47 +380,34 @@ int heap_alloc_locked(struct caller *c, u64 size, struct ref *ret)
 			journal_set64(c, &th->ready.off, 0);
 			return 0;
 		}
-	}
-	off = atom_load_relaxed(&heap->free_head[k]);
-	/* A list that leads nowhere is lost. */
-	if (unlikely(off && !free_at(c, off, block))) {
-		journal_set64(c, &heap->free_head[k], 0);
-		off = 0;
-	}
-	if (off) {
-		if (block >= HEAP_LARGE && reserve(c, off, block))
-			return -ENOMEM;
-		off = pop(c, k, block);
-		if (!off)
-			return -ENOMEM;
+		err = alloc_large(c, k, block, &off);
 	} else {
-		int err = bump(c, block, &off);
-
-		if (err)
-			return err;
+		err = span_alloc(c, (u32)k, block, &off);
 	}
+	if (err)
+		return err;
 	journal_set64(c, &heap->used, heap->used + block);
 	journal_set64(c, &ret->off, off);
 	return 0;
 }
 
-/* filled: a large block's pages stay. */
-static int give(struct caller *c, u64 size, struct ref *ref, int filled)
+static int give(struct caller *c, u64 size, struct ref *ref, u64 filled)
 {
 	struct heap *heap = &caller_header(c)->heap;
 	u64 block, off = atom_load_relaxed(&ref->off);
 	int k = class_of(size, &block);
-	struct free_block *b = k < 0 ? NULL : free_at(c, off, block);
 
-	if (!b)
+	if (k < 0)
 		return 0;
-	journal_set64(c, &b->next, heap->free_head[k]);
-	if (unlikely(block >= HEAP_LARGE)) {
-		journal_set64(c, &b->filled, filled);
-		if (filled)
-			journal_set64(c, &heap->kept, heap->kept + block);
+	if (block >= HEAP_LARGE) {
+		if (!give_large(c, block, ref, filled))
+			return 0;
+		journal_set64(c, &heap->large,
+			heap->large > block ? heap->large - block : 0);
+	} else if (!span_free(c, (u32)k, block, off)) {
+		return 0;
 	}
-	journal_set64(c, &heap->free_head[k], off);
+	c->heap_freed = 1;
 	journal_set64(c, &heap->used, heap->used - block);
 	journal_set64(c, &ref->off, 0);
 	return 1;
@@ -328,7 +423,7 @@ void heap_discard(struct caller *c, u64 off, u64 size)
 	u64 block = heap_block_size(size);
 
 	if (block >= HEAP_LARGE)
-		punch(c, off, block);
+		heap_punch(c, off, block);
 }
 
 /* ---- a block of the thread's own; no lock of the heap but where it is
@@ -348,9 +443,10 @@ static int take_ready(struct caller *c, int k, u64 block)
 	heap_acquire(c);
 	off = pop(c, k, block);
 	if (!off)
-		err = bump_bare(c, block, &off);
+		err = bump(c, block, 1, &off);
 	if (!err) {
 		journal_set64(c, &heap->used, heap->used + block);
+		journal_set64(c, &heap->large, heap->large + block);
 		journal_set64(c, &th->ready.off, off);
 	} else {
 		journal_abort(c);
@@ -371,10 +467,8 @@ static int fill_ready(struct caller *c)
 		return -ENOMEM;
 	off = region_off(&c->region, b);
 	err = populate(c, off, block);
-	if (unlikely(err && caller_header(c)->heap.kept)) {
-		heap_acquire(c);
-		drop_kept(c);
-		heap_release(c);
+	if (unlikely(err)) {
+		heap_reclaim(c);
 		err = populate(c, off, block);
 	}
 	/* After the pages: heap_alloc_locked takes the block by this word, and
@@ -427,8 +521,9 @@ int heap_leave(struct caller *c, u64 size, struct ref *ref)
 
 void heap_settle(struct caller *c)
 {
+	struct heap *heap = &caller_header(c)->heap;
 	struct thread *th = own(c);
-	u64 block, kept;
+	u64 block, kept, most;
 	void *b;
 	int keep;
 
@@ -437,15 +532,16 @@ void heap_settle(struct caller *c)
 	section_begin(c);
 	b = heap_ready(c, &block);
 	if (likely(b != NULL)) {
-		kept = atom_load_relaxed(&caller_header(c)->heap.kept);
-		keep = th->ready_filled && kept <= HEAP_KEEP &&
-		       block <= HEAP_KEEP - kept;
+		kept = atom_load_relaxed(&heap->kept);
+		most = heap->keep < HEAP_KEEP_LARGE ? heap->keep
+						    : HEAP_KEEP_LARGE;
+		keep = th->ready_filled && kept <= most && block <= most - kept;
 		if (!keep)
-			punch(c, region_off(&c->region, b), block);
+			heap_punch(c, region_off(&c->region, b), block);
 		heap_acquire(c);
 		/* Of several at once all may have found space: kept is about
 		 * right. */
-		give(c, block, &th->ready, keep);
+		give(c, block, &th->ready, keep ? block : 0);
 		journal_commit(c);
 		heap_release(c);
 	}

@@ -2,10 +2,11 @@
 /*
  * Memory of variable size inside the registry.
  *
- * Size classes, four to a power of two; a free list a class, whose links stand
- * in the free blocks; what was never used comes from a bump pointer. Blocks
- * are aligned to 64 bytes and never merged: address space is plenty, and the
- * pages of large free blocks are given back.
+ * Size classes, four to a power of two. Small blocks are cut from spans of one
+ * class each, and a span without a used block is free for any class again
+ * (heap/span.h). Large blocks have a free list a class, and give their pages
+ * back; what was never used comes from a bump pointer. Large blocks are never
+ * merged: address space is plenty. All are aligned to 64 bytes.
  *
  * A block always belongs to a reference that stands in the registry: it is
  * allocated into one and freed from one by a journaled change, so a crash
@@ -18,14 +19,23 @@
 
 /* Bytes a block of this size really takes; 0 if it is too large. */
 u64 heap_block_size(u64 size);
-/* Bytes of the blocks in free list k. */
+/* Bytes of the blocks of class k. */
 u64 heap_class_size(u32 k);
+/* Bytes of the heap that a block of this size takes up: a large one whole
+ * spans. */
+u64 heap_extent(u64 block);
+/* Pages of the file that the heap takes, about. No lock. */
+u64 heap_pages(const struct caller *c);
+/* Pages that are kept for blocks to come go back to the file system: an
+ * operation of its own, tens of milliseconds at most under the heap's lock. */
+void heap_reclaim(struct caller *c);
 
 /* As part of an operation: with the heap lock held (heap_acquire) until the
  * operation is committed. *ret must be 0. -ENOMEM: no space in the file system
  * or the region. Needs journal capacity for HEAP_ENTRIES more entries a
- * call. */
-#define HEAP_ENTRIES 6u
+ * call: one that frees HEAP_FREE_ENTRIES. */
+#define HEAP_ENTRIES 14u
+#define HEAP_FREE_ENTRIES 18u
 void heap_acquire(struct caller *c);
 void heap_release(struct caller *c);
 int heap_alloc_locked(struct caller *c, u64 size, struct ref *ret);

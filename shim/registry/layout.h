@@ -39,7 +39,7 @@
 #include "registry/layout_queue.h"
 
 #define LAYOUT_MAGIC 0x7466696c63706900ULL /* "\0ipclift" */
-#define LAYOUT_VERSION 25u
+#define LAYOUT_VERSION 26u
 
 /*
  * struct sem: one semaphore, one cache line; of a set of one only the first
@@ -275,35 +275,64 @@ _Static_assert(sizeof(struct event) == 136, "event size");
  * takes their place. Arbitrary. */
 #define N_LIMIT_EVENTS 128u
 
-/* Heap: size classes, four to a power of two, from 64 bytes to 1 GiB. */
+/* Heap: size classes, four to a power of two, from 64 bytes to 1 GiB. Blocks of
+ * at most HEAP_SMALL bytes are cut from spans, of one class each; those above,
+ * from HEAP_LARGE bytes on, are blocks of the heap itself, and a span is one of
+ * the smallest of these. */
 #define HEAP_CLASSES 100u
-/* Space is reserved in the file system in steps of this size. Arbitrary: under
- * the heap's lock, where a page takes up to two microseconds. */
-#define HEAP_BATCH (64u << 10)
-/* Free blocks from HEAP_LARGE bytes on give their pages back, but for so many
- * bytes of them in all. Arbitrary: a sixteenth of docker's 64 MiB /dev/shm. */
+#define HEAP_SMALL (64u << 10)
 #define HEAP_LARGE (128u << 10)
-#define HEAP_KEEP (4u << 20)
+#define HEAP_SPAN HEAP_LARGE
+/* Pages are reserved in the file system in steps of at most this size.
+ * Arbitrary: under the heap's lock, where a page takes up to two microseconds. */
+#define HEAP_BATCH (64u << 10)
+/* Free large blocks give their pages back, but for so many bytes of them in all
+ * (heap.keep): this share of the file system, or HEAP_KEEP_MOST. Both arbitrary:
+ * 4 of docker's 64 MiB /dev/shm; the pages of 2,000 sets of 250 semaphores. */
+#define HEAP_KEEP_SHARE 16u
+#define HEAP_KEEP_MOST (32u << 20)
+/* Above this only spans keep their pages, not a block that was large itself.
+ * Arbitrary. */
+#define HEAP_KEEP_LARGE (4u << 20)
 
 /*
  * struct heap: what is free and what was never used.
  * field      written by   lock  read without  a crash leaves
  * bump       lock holder  self  check only    journaled
- * reserved   lock holder  self  no            one store, before anything behind
- *                                             it is used; reserved twice is right
  * used       lock holder  self  no            journaled
  * free_head  lock holder  self  no            journaled
  * kept       lock holder  self  as a hint     journaled, or too many
+ * keep       creation     -     yes           never changes
+ * large, filled
+ *            lock holder  self  as a hint     journaled; filled too many, if who
+ *                                             gave pages back died
  */
 struct heap {
 	struct lock lock;
-	u64 bump;     /* first byte never handed out */
-	u64 reserved; /* first byte whose page is not reserved */
-	u64 used;     /* bytes handed out */
+	u64 bump; /* first byte never handed out; a multiple of HEAP_SPAN */
+	u64 used; /* bytes handed out */
+	/* Of a small class the first span with a free block, its number + 1; of
+	 * a large one the first free block, its offset. */
 	u64 free_head[HEAP_CLASSES];
-	u64 kept; /* bytes of free large blocks whose pages are still there; may
-		   * be too many after a crash */
+	u64 kept;   /* bytes of free large blocks whose pages are still there;
+		     * may be too many after a crash */
+	u64 keep;   /* how many may be */
+	u64 large;  /* bytes of large blocks handed out, those of spans not */
+	u64 filled; /* bytes of spans whose pages are there; as kept */
 };
+
+/*
+ * struct heap_span: of each HEAP_SPAN bytes of the heap below bump; all 0 unless
+ * they are a span. All fields: heap.lock, journaled; `state` is also stored
+ * alone, when a span without a used block gives its pages back.
+ */
+struct heap_span {
+	u64 state;	/* registry/heap/span.h */
+	u32 class;	/* of its blocks, + 1 */
+	u32 next, prev; /* spans of the class with a free block: number + 1 */
+	u32 pad[3];
+};
+_Static_assert(sizeof(struct heap_span) == 32, "whole in one page");
 
 #define EVENT_CODES 16u /* more than event.h has */
 
@@ -448,7 +477,9 @@ _Static_assert(sizeof(struct header) <= HEADER_SIZE, "header size");
 #define PROFILES_OFF SLOTS_OFF((u64)N_FAC)
 #define PROFILES_HEADER (HEADER_SIZE / sizeof(struct lock))
 #define N_PROFILES (PROFILES_HEADER + N_TASKS + (u64)N_FAC * IDX_MAX)
-#define HEAP_OFF (12ULL << 30)
+/* The table of spans, and what it describes. */
+#define SPANS_OFF (12ULL << 30)
+#define HEAP_OFF (SPANS_OFF + (8ULL << 20))
 #define REGION_SIZE (32ULL << 30)
 /* The heap ends in front of it: a reference is checked for where it leads to,
  * and what is then touched behind that place, the largest message having 16
@@ -468,7 +499,10 @@ _Static_assert(sizeof(struct slot) <= SLOT_STRIDE(FAC_MSG) &&
 	"strides");
 _Static_assert(FAC_OFF + N_FAC * FAC_STRIDE <= SETS_OFF, "slots overlap");
 _Static_assert(
-	PROFILES_OFF + N_PROFILES * sizeof(struct lock_profile) <= HEAP_OFF,
+	PROFILES_OFF + N_PROFILES * sizeof(struct lock_profile) <= SPANS_OFF,
+	"table of spans overlaps");
+_Static_assert((HEAP_END - HEAP_OFF) / HEAP_SPAN * sizeof(struct heap_span) <=
+		       HEAP_OFF - SPANS_OFF,
 	"heap overlaps");
 _Static_assert(IDX_WORDS * 8ULL <= FAC_BITMAP_SIZE, "bitmap size");
 

@@ -332,13 +332,18 @@ struct sys_stat_blocks {
 static u64 table_pages(struct caller *c)
 {
 	struct header *h = caller_header(c);
-	u64 bytes = HEADER_SIZE + atom_load_relaxed(&h->heap.reserved) -
-		    HEAP_OFF +
+	u64 bytes = HEADER_SIZE + heap_pages(c) * SYS_PAGE +
 		    (u64)atom_load_relaxed(&h->thread_high) * THREAD_STRIDE;
-	u32 f, profile = atom_load_relaxed(&h->profiled)
-				 ? sizeof(struct lock_profile)
-				 : 0;
+	u64 noted;
+	u32 i, f,
+		profile = atom_load_relaxed(&h->profiled)
+				  ? sizeof(struct lock_profile)
+				  : 0;
 
+	for (i = 0; i < TASK_PAGES / 64; i++)
+		for (noted = atom_load_relaxed(&h->task_pages[i]); noted;
+			noted &= noted - 1)
+			bytes += SYS_PAGE;
 	for (f = 0; f < N_FAC; f++)
 		bytes += (u64)atom_load_relaxed(&h->ids[f].max_idx) *
 				 (SLOT_STRIDE(f) + profile) +
@@ -397,6 +402,10 @@ int shm_reserve_check(struct caller *c, u64 pages)
 	if (beyond_machine(pages))
 		return -ENOMEM;
 	left = space_left(c);
+	if (unlikely(st->reserved + pages > left)) {
+		heap_reclaim(c);
+		left = space_left(c);
+	}
 	atom_store_release(&st->space, left);
 	atom_store_release(&st->space_ns, now);
 	if (st->reserved + pages <= left)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "inspect/semview.h"
@@ -13,6 +14,7 @@
 #include "mq/mqlease.h"
 #include "msg/msglease.h"
 #include "object/reap.h"
+#include "registry/heap.h"
 #include "tool/home.h"
 #include "tool/namespaces.h"
 #include "tool/view/objects.h"
@@ -247,6 +249,25 @@ static int gc_each(struct caller *c, const struct object *o, void *arg)
 /* Less of memory is not worth a line; arbitrary. */
 #define GC_TOLD (64u << 10)
 
+static u64 file_bytes(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? 0 : (u64)st.st_blocks * 512;
+}
+
+/* What threads had that are gone, and what the heap keeps for blocks to come.
+ */
+static u64 gc_memory(struct caller *c, const char *path)
+{
+	u64 before = file_bytes(path), now;
+
+	reap_records(c, 0, 0);
+	heap_reclaim(c);
+	now = file_bytes(path);
+	return before > now ? before - now : 0;
+}
+
 static int gc_main(int argc, char **argv)
 {
 	unsigned kinds = kinds_parse(argc, argv);
@@ -277,14 +298,14 @@ static int gc_main(int argc, char **argv)
 	err = object_each(c, kinds, gc_each, &gc);
 	if (!err && !gc.n)
 		puts("nothing to remove");
-	freed = gc_dry_run ? 0 : reap_records(c, 0, 0);
+	freed = gc_dry_run ? 0 : gc_memory(c, path);
 	ended = namespaces_sweep(path, gc_dry_run);
 	if (ended)
 		printf("%s the registries of %u IPC namespaces that have "
 		       "ended\n",
 			gc_dry_run ? "would remove" : "removed", ended);
 	if (freed >= GC_TOLD)
-		printf("gave back %s that threads had which are gone\n",
+		printf("gave back %s of memory that nothing used\n",
 			human_bytes(freed));
 	return err ? err : gc.failed;
 }

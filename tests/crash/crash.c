@@ -110,6 +110,7 @@ static void image_save(void)
 	range_add(BUCKETS_OFF(FAC_SEM), 4096);
 	for (i = 0; i < 4; i++)
 		range_add(BITMAP_OFF(FAC_SEM) + level[i] * 8, 256);
+	range_add(SPANS_OFF, 4096);
 	range_add(HEAP_OFF, heap->bump - HEAP_OFF);
 }
 

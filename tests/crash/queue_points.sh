@@ -37,7 +37,7 @@ sed 's/^\tmsgget;/\tcrash_arm;\n&/' "$root/shim/entry/exports.map" >"$dir/map"
 	-fPIC -mcx16 -ftls-model=initial-exec -fasynchronous-unwind-tables \
 	-shared -nostdlib -nodefaultlibs -Wl,--version-script="$dir/map" \
 	-o "$dir/shim.so" "$dir/point.c" \
-	"$root"/shim/{base,registry,registry/journal,registry/region,index,object,sem,msg,mq,shm,render,entry,entry/file}/*.c \
+	"$root"/shim/{base,registry,registry/journal,registry/heap,registry/region,index,object,sem,msg,mq,shm,render,entry,entry/file}/*.c \
 	"$arch/entry.S"
 for program in msg_points mq_points; do
 	"$cc" -O1 -Wall -Wextra -Wno-missing-field-initializers -o "$dir/$program" \

@@ -42,11 +42,14 @@ static const struct field header_fields[] = {FIELD(header, profiling, K_ANY),
 	FIELD(header, limits.msgmax, K_COUNT),
 	FIELD(header, limits.mq_queues_max, K_COUNT), END_OF_FIELDS};
 static const struct field heap_fields[] = {FIELD(heap, bump, K_REF),
-	FIELD(heap, reserved, K_REF), FIELD(heap, used, K_COUNT),
+	FIELD(heap, used, K_COUNT), FIELD(heap, large, K_COUNT),
 	FIELD(heap, free_head[0], K_REF), FIELD(heap, free_head[1], K_REF),
 	FIELD(heap, free_head[4], K_REF), FIELD(heap, free_head[7], K_REF),
 	FIELD(heap, free_head[19], K_REF), FIELD(heap, free_head[39], K_REF),
 	END_OF_FIELDS};
+static const struct field span_fields[] = {FIELD(heap_span, state, K_COUNT),
+	FIELD(heap_span, class, K_COUNT), FIELD(heap_span, next, K_COUNT),
+	FIELD(heap_span, prev, K_COUNT), END_OF_FIELDS};
 static const struct field slabs_fields[] = {
 	FIELD(msg_slabs, partial[0], K_LINK),
 	FIELD(msg_slabs, partial[1], K_LINK), FIELD(msg_slabs, full[0], K_LINK),
@@ -223,7 +226,8 @@ static const struct field header_more_fields[] = {
 	FIELD(header, limits.shmmni, K_COUNT),
 	FIELD(header, limits.mq_msg_max, K_COUNT),
 	FIELD(header, limits.mq_msgsize_max, K_COUNT),
-	FIELD(header, heap.kept, K_COUNT), FIELD(header, shm.n_kept, K_COUNT),
+	FIELD(header, heap.kept, K_COUNT), FIELD(header, heap.filled, K_COUNT),
+	FIELD(header, shm.n_kept, K_COUNT),
 	FIELD(header, shm.overcommitted, K_COUNT),
 	FIELD(header, shm.space, K_COUNT),
 	FIELD(header, msg_slabs.full[2], K_LINK),

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "registry/heap/span.h"
 #include "registry/layout.h"
 
 #define NAME_CAP 1024
@@ -119,8 +120,26 @@ static int make_remains(char *base)
 	return 0;
 }
 
-/* The block is one size of the heap's. */
+/* The block is one size of the heap's, and the only one of a span. */
 _Static_assert(sizeof(struct sem_values) + 2 * HALF_SETALL == 1024, "block");
+#define CLASS_1024 11u
+
+static void make_block(char *base, struct header *h)
+{
+	uint32_t n = span_number(h->heap.bump);
+	struct heap_span *table = (void *)(base + SPANS_OFF), *s = table + n;
+	uint64_t *head = &h->heap.free_head[CLASS_1024];
+
+	s->class = CLASS_1024 + 1;
+	s->state = span_word((struct span_state){0, 1, 1, 1});
+	s->next = (uint32_t)*head;
+	if (*head)
+		table[*head - 1].prev = n + 1;
+	*head = n + 1;
+	h->heap.bump += HEAP_SPAN;
+	h->heap.used += 1024;
+	h->heap.filled += 4096;
+}
 
 static int make_half_setall(char *base)
 {
@@ -147,10 +166,7 @@ static int make_half_setall(char *base)
 				sems[k].lo = (sems[k].lo & ~0x7fffULL) | 5;
 		}
 		sems[0].all.off = h->heap.bump;
-		h->heap.bump += 1024;
-		h->heap.used += 1024;
-		if (h->heap.reserved < h->heap.bump)
-			h->heap.reserved = h->heap.bump;
+		make_block(base, h);
 		s->lock.word = 0x40000000; /* FUTEX_OWNER_DIED */
 		return 1;
 	}

@@ -5,6 +5,7 @@
 #include "mutate.h"
 #include "fields.h"
 #include "filled.h"
+#include "registry/heap/span.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -530,7 +531,7 @@ static void scan_last(struct scan *s)
 	s->half = 0;
 }
 
-/* Links in free blocks of the heap. */
+/* Links in free blocks of the heap, and the table of spans. */
 static void scan_free(struct scan *s)
 {
 	const struct header *h = (const struct header *)s->base;
@@ -539,6 +540,11 @@ static void scan_free(struct scan *s)
 	uint32_t k;
 	int n;
 
+	for (off = HEAP_OFF; off < h->heap.bump && off < HEAP_END;
+		off += HEAP_SPAN)
+		add(s, span_fields,
+			SPANS_OFF +
+				span_number(off) * sizeof(struct heap_span));
 	for (k = 0; k < HEAP_CLASSES; k++)
 		for (n = 0, off = h->heap.free_head[k];
 			n < 20 && (link = heap_at(s, off, 8)); n++, off = *link)

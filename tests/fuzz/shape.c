@@ -74,5 +74,5 @@ void shape_make(char *base, enum shape shape)
 	if (shape == SHAPE_LIVING)
 		make_up_living(base, h);
 	if (shape == SHAPE_HEAP || shape == SHAPE_ALL)
-		h->heap.bump = h->heap.reserved = h->heap.used = HEAP_END;
+		h->heap.bump = h->heap.used = HEAP_END;
 }

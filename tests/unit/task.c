@@ -227,13 +227,17 @@ static void make_up(s32 id)
 	struct header *h = caller_header(&me);
 	struct slot *s = region_slot(&me.region, FAC_SEM, (u32)id);
 	struct semset *set = region_at(&me.region, s->body.off);
-	u64 size = heap_block_size(sizeof(struct undo) + 8);
-	u64 off = h->heap.bump, first = set->undo_all.unit;
+	u64 off, first = set->undo_all.unit;
+	struct ref *ref = region_at(&me.region, EVENTS_OFF);
 	struct undo *u, *after = NULL;
 	struct task *t;
 	u32 i, idx;
 
-	for (i = 0; i < MADE_UP; i++, off += size) {
+	for (i = 0; i < MADE_UP; i++) {
+		cr_assert_eq(
+			heap_alloc_at(&me, sizeof(struct undo) + 8, ref), 0);
+		off = ref->off;
+		ref->off = 0;
 		idx = 1 + i + (1 + i >= me.task);
 		t = region_task(&me.region, idx);
 		h->task_pages[idx / TASKS_A_PAGE / 64] |=
@@ -264,8 +268,6 @@ static void make_up(s32 id)
 		t->pid = 0x3f000000u + i;
 	}
 	after->active_next = after->set_next = (struct ref){first * 64};
-	h->heap.bump = h->heap.reserved = off;
-	h->heap.used += MADE_UP * size;
 	set->n_active += MADE_UP;
 	set->n_adj += MADE_UP;
 }

@@ -160,7 +160,8 @@ static u64 choose_home(void)
  * (regionfile_unfinished); the magic comes last and is the commit point.
  */
 static void write_header(struct header *h, u64 file_size,
-	const struct region_options *opt, const struct place *place)
+	const struct region_options *opt, const struct place *place,
+	u64 heap_keep)
 {
 	unsigned f;
 
@@ -186,7 +187,8 @@ static void write_header(struct header *h, u64 file_size,
 		h->ids[f].n_buckets = 1;
 		h->ids[f].gen = 1;
 	}
-	h->heap.bump = h->heap.reserved = HEAP_OFF;
+	h->heap.bump = HEAP_OFF;
+	h->heap.keep = heap_keep;
 	h->shm.near = REGION_SIZE;
 	h->shm.far = REGION_SIZE + WINDOW_HOME;
 	h->shm.home = choose_home();
@@ -493,7 +495,8 @@ static int map_opened(struct region *region, long fd, struct file_stat *st,
 		err = header_check(
 			(struct header *)at, st->size, place, path, why, cap);
 	else
-		write_header((struct header *)at, st->size, opt, place);
+		write_header((struct header *)at, st->size, opt, place,
+			regionfile_heap_keep(fd));
 	if (err) {
 		sys_call(__NR_munmap, at, REGION_SIZE);
 		return err;

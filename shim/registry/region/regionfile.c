@@ -136,6 +136,17 @@ int regionfile_no_space(long fd)
 	       fs.n_available < LEAST_WIDTH / fs.block_size;
 }
 
+u64 regionfile_heap_keep(long fd)
+{
+	struct sys_statfs fs;
+	u64 share;
+
+	if (sys_call(__NR_fstatfs, fd, &fs) || !fs.n_blocks)
+		return HEAP_KEEP_MOST;
+	share = fs.n_blocks / HEAP_KEEP_SHARE * fs.block_size;
+	return share < HEAP_KEEP_MOST ? share : HEAP_KEEP_MOST;
+}
+
 /* fallocate and not a store: a store for which there is no space is SIGBUS. An
  * error but ENOSPC (a file system without it) is taken for success: then the
  * pages are made as they are needed. */

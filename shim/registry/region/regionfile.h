@@ -28,5 +28,7 @@ int regionfile_grow(long fd);
  * an error instead of a SIGBUS: 1 if there is none. All other pages are asked
  * for when they are needed. */
 int regionfile_first_pages(long fd);
+/* For a new registry's heap.keep. */
+u64 regionfile_heap_keep(long fd);
 
 #endif
