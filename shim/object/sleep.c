@@ -105,7 +105,7 @@ static s32 leave_queue(struct caller *c, struct sleeper *sl, s32 result)
 		wait_left(c, w);
 	}
 	lock_release(c, &sl->slot->lock);
-	wait_settle(c, w);
+	wait_for_waker(c, w);
 	return w->result;
 }
 

@@ -17,12 +17,12 @@
 #include "registry/thread.h"
 #include "registry/yield.h"
 
-#define SETTLE_PAUSES 2000
-#define SETTLE_NS 1000000
-/* In slices of SETTLE_NS: how often to ask whether the waker still exists, and
- * how long an exiting one may take. Arbitrary. */
-#define GONE_LOOKS 50
-#define ENDING_LOOKS 500
+#define AWAIT_PAUSES 2000
+#define AWAIT_SLICE_NS 1000000
+/* In slices of AWAIT_SLICE_NS: how often to check whether the waker still exists,
+ * and how long an exiting one may take. Arbitrary. */
+#define EXISTS_SLICES 50
+#define EXITING_SLICES 500
 /* Without rseq a timeout makes FUTEX_WAIT end with EINTR; arbitrary. */
 #define LONGEST_NS 1000000000ULL
 /* Wake-ups made while another thread takes the paused lock: some 10 us.
@@ -149,63 +149,63 @@ HOT static void push_obligation(struct caller *c, struct waiter *w)
 }
 
 /* If the thread whose tid stands in the word is dead, the kernel marks the word,
- * unless its walk was cut short: then we do. looks: slices waited so far. */
+ * unless its walk was cut short: then we do. slices: how many were waited. */
 static void note_death(
-	const struct caller *c, struct waiter *w, u32 seen, u32 looks)
+	const struct caller *c, struct waiter *w, u32 seen, u32 slices)
 {
 	u32 tid = seen & SYS_TID_MASK;
 	int gone;
 
-	if (looks % GONE_LOOKS)
+	if (slices % EXISTS_SLICES)
 		return;
 	gone = sys_call(__NR_kill, tid, 0) == -ESRCH;
 	/* A zombie that nobody reaps is past that walk; one that has only begun
-	 * to exit may be in it, so it is given ENDING_LOOKS slices. */
-	if (!gone && looks >= ENDING_LOOKS)
+	 * to exit may be in it, so it is given EXITING_SLICES slices. */
+	if (!gone && slices >= EXITING_SLICES)
 		gone = thread_gone(c, tid);
 	if (gone && atom_cas(&w->word, &seen, WAIT_WORD_LOOK))
 		sys_futex_wake(&w->word, 1);
 }
 
-static int settle_slice(struct waiter *w, u32 seen);
+static int await_slice(struct waiter *w, u32 seen);
 
-/* Whose tid may stand in the word. ANY: a living waker's. ASK: the same, but if
- * it stays for long, settle returns with it, for the sleeper to ask under the
- * lock (wait_reclaim). DEAD: an exited thread's, or the caller's own. */
-enum { SETTLE_ANY, SETTLE_ASK, SETTLE_DEAD };
+/* Whose tid may be in the word. LIVING: a living waker's. BOUNDED: the same, but if
+ * it stays for long, await_waker returns with it, for the sleeper to check under
+ * the lock (wait_reclaim). EXITED: an exited thread's, or the caller's own. */
+enum { AWAIT_LIVING, AWAIT_BOUNDED, AWAIT_EXITED };
 
 /* Wait until the word holds no tid; returns the word. ret_err (may be NULL): 0,
  * or what a signal interrupted this with. */
-static u32 settle(
+static u32 await_waker(
 	const struct caller *c, struct waiter *w, int whose, int *ret_err)
 {
-	u32 seen, i = 0, looks = 0;
-	int dead = whose == SETTLE_DEAD, err;
+	u32 seen, i = 0, slices = 0;
+	int dead = whose == AWAIT_EXITED, err;
 
 	if (ret_err)
 		*ret_err = 0;
 	while ((seen = atom_load_acquire(&w->word)) & SYS_TID_MASK) {
 		if (dead && (seen & SYS_TID_MASK) == c->tid)
 			return seen;
-		if (i++ < SETTLE_PAUSES) {
+		if (i++ < AWAIT_PAUSES) {
 			arch_pause();
 			continue;
 		}
-		err = settle_slice(w, seen);
+		err = await_slice(w, seen);
 		if (ret_err && (err == -EINTR || err == -ERESTART))
 			*ret_err = err;
-		note_death(c, w, seen, ++looks);
-		if (whose == SETTLE_ASK && looks >= ENDING_LOOKS)
+		note_death(c, w, seen, ++slices);
+		if (whose == AWAIT_BOUNDED && slices >= EXITING_SLICES)
 			return atom_load_acquire(&w->word);
-		if (dead && looks >= 2 * ENDING_LOOKS)
+		if (dead && slices >= 2 * EXITING_SLICES)
 			atom_cas(&w->word, &seen, WAIT_WORD_LOOK);
 	}
 	return seen;
 }
 
-void wait_settle(const struct caller *c, struct waiter *w)
+void wait_for_waker(const struct caller *c, struct waiter *w)
 {
-	settle(c, w, SETTLE_ANY, NULL);
+	await_waker(c, w, AWAIT_LIVING, NULL);
 }
 
 /* Put our tid in the word, so that our death wakes the sleeper. Another's tid
@@ -213,7 +213,7 @@ void wait_settle(const struct caller *c, struct waiter *w)
 HOT static u32 oblige(struct caller *c, struct waiter *w)
 {
 	if (unlikely(atom_load_acquire(&w->word) & SYS_TID_MASK))
-		settle(c, w, SETTLE_DEAD, NULL);
+		await_waker(c, w, AWAIT_EXITED, NULL);
 	push_obligation(c, w);
 	return atom_xchg(&w->word, c->tid | SYS_WAITERS);
 }
@@ -233,7 +233,7 @@ void wait_crash_guard_end(struct caller *c)
 	if (!w)
 		return;
 	c->crash_guard = NULL;
-	/* A sleeper that looked meanwhile finds this within SETTLE_NS. */
+	/* A sleeper that looked meanwhile finds this within AWAIT_SLICE_NS. */
 	atom_store_release(&w->word, c->crash_guard_was);
 	robust_pop(c, &w->word);
 	if (unlikely(c->crash_guard_was == WAIT_WORD_LOOK))
@@ -517,10 +517,10 @@ HOT static long sleep_call(
 	return arch_syscall6_intr(cs, nr, a, b, c, d, e);
 }
 
-/* Sleep until the tid in the word changes, for SETTLE_NS at most. */
-static int settle_slice(struct waiter *w, u32 seen)
+/* Sleep until the tid in the word changes, for AWAIT_SLICE_NS at most. */
+static int await_slice(struct waiter *w, u32 seen)
 {
-	const struct sys_timespec slice = {0, SETTLE_NS};
+	const struct sys_timespec slice = {0, AWAIT_SLICE_NS};
 	int err;
 
 	err = sleep_call(rseq_cs_begin(), __NR_futex, (long)&w->word,
@@ -671,16 +671,16 @@ void wait_reclaim(const struct caller *c, struct waiter *w)
 	u32 seen = WAIT_WORD_LOOK;
 
 	if (w->state == WAIT_QUEUED)
-		settle(c, w, SETTLE_DEAD, NULL);
+		await_waker(c, w, AWAIT_EXITED, NULL);
 	tell_herd(w);
 	atom_cas(&w->word, &seen, w->state == WAIT_QUEUED ? 0 : WAIT_WORD_DONE);
 }
 
-/* From here on only a dead waker's tid can stand in the word; settle waits for
+/* From here on only a dead waker's tid can stand in the word; await_waker waits for
  * the kernel to mark it. */
 void wait_left(const struct caller *c, struct waiter *w)
 {
-	if (settle(c, w, SETTLE_DEAD, NULL) == WAIT_WORD_LOOK)
+	if (await_waker(c, w, AWAIT_EXITED, NULL) == WAIT_WORD_LOOK)
 		tell_herd(w);
 	atom_store_release(&w->word, WAIT_WORD_DONE);
 }
@@ -709,7 +709,7 @@ static __attribute__((noinline)) int handler_came(
 HOT static int still_waiting(const struct caller *c, struct waiter *w, int err)
 {
 	if (err == -EINTR || err == -ERESTART)
-		return settle(c, w, SETTLE_ASK, NULL) != WAIT_WORD_DONE;
+		return await_waker(c, w, AWAIT_BOUNDED, NULL) != WAIT_WORD_DONE;
 	return atom_load_acquire(&w->word) == SYS_WAITERS;
 }
 
@@ -718,7 +718,7 @@ HOT static int still_waiting(const struct caller *c, struct waiter *w, int err)
 static __attribute__((noinline)) int interrupted_before(
 	const struct caller *c, struct waiter *w, int *ret_err)
 {
-	u32 seen = settle(c, w, SETTLE_ASK, ret_err);
+	u32 seen = await_waker(c, w, AWAIT_BOUNDED, ret_err);
 
 	if (!*ret_err && (seen & SYS_TID_MASK))
 		*ret_err = -EAGAIN;

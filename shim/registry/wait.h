@@ -45,8 +45,8 @@
  *                        the lock
  * So a word with a tid belongs to that waker alone until the waker's last store
  * or its death, and everybody else, the sleeper too, waits for that
- * (wait_settle). Whoever holds the object's lock and finds another's tid in the
- * word of a queued sleeper knows that this thread has exited and that the kernel
+ * (wait_for_waker). Whoever holds the object's lock and finds another's tid in
+ * the word of a queued sleeper knows that this thread has exited and that the kernel
  * has not walked its robust list yet: a living waker has its tid in such a word
  * only while it holds the lock, and those that it keeps over a lock_pause are of
  * sleepers already let through. Such a word must not be pushed onto a list again:
@@ -277,7 +277,7 @@ int wait_can_watch(void);
 /* Wait until the word holds no waker's tid: its last store comes at once, or its
  * death is noted. Called once state was found WAIT_DONE under the lock, so that
  * the record is ours again. */
-void wait_settle(const struct caller *c, struct waiter *w);
+void wait_for_waker(const struct caller *c, struct waiter *w);
 /*
  * By the sleeper, after -EOWNERDEAD or when a tid has stood in its word for long,
  * under the object's lock. If it is still queued, the word becomes 0: a tid there
