@@ -414,7 +414,7 @@ int mq_notify_wait(struct caller *c, const struct mq_desc *d)
 			!(err == -EAGAIN && sleep_pending(c, d->s, d->ident)))
 			continue;
 		mq_lock_any(c, d->s);
-		wait_reclaim(c, w);
+		wait_recheck(c, w);
 		lock_release(c, &d->s->lock);
 	}
 	cancel_end(&scope);

@@ -170,7 +170,7 @@ static void class_abandon(struct caller *c, struct sleeper *sl, s32 result)
 
 /* The slice is over. In a queue with leases: has a process that holds one
  * exited? */
-static void class_look_again(struct caller *c, struct sleeper *sl)
+static void class_recheck(struct caller *c, struct sleeper *sl)
 {
 	const struct mq_sleep *ms = (const struct mq_sleep *)sl;
 	struct mqueue *q = mq_body(c, sl->slot);
@@ -188,7 +188,7 @@ static void class_look_again(struct caller *c, struct sleeper *sl)
 const struct sleep_class mq_sleep_class = {
 	.lock = mq_lock_any,
 	.remove = class_remove,
-	.look_again = class_look_again,
+	.recheck = class_recheck,
 	.finish = class_finish,
 	.abandon = class_abandon,
 	.restart = -MQ_ERESTART,

@@ -160,7 +160,7 @@ static void receiver_abandon(struct caller *c, struct sleeper *sl, s32 result)
 }
 
 /* The slice is over. Of a queue with leases: has somebody exited with one? */
-static void receiver_look_again(struct caller *c, struct sleeper *sl)
+static void receiver_recheck(struct caller *c, struct sleeper *sl)
 {
 	struct waiter *w = wait_own(c);
 	struct slot *s = sl->slot;
@@ -178,7 +178,7 @@ static void receiver_look_again(struct caller *c, struct sleeper *sl)
 const struct sleep_class msg_receiver_class = {
 	.lock = msg_lock_any,
 	.remove = msgcall_remove,
-	.look_again = receiver_look_again,
+	.recheck = receiver_recheck,
 	.finish_removal = msg_finish_removal,
 	.finish = receiver_finish,
 	.abandon = receiver_abandon,

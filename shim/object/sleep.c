@@ -208,7 +208,7 @@ static void after_waker_death(struct caller *c, struct sleeper *sl)
 	int removed;
 
 	sl->k->lock(c, sl->slot);
-	wait_reclaim(c, w);
+	wait_recheck(c, w);
 	removed = atom_load_acquire(&sl->slot->ident) != w->ident;
 	lock_release(c, &sl->slot->lock);
 	if (!removed || !sl->k->finish_removal)
@@ -259,12 +259,13 @@ static s32 restart_of(const struct sleeper *sl)
 }
 
 /* The sleep ended with err: must we take the object's lock and look? */
-static int must_look(const struct caller *c, const struct sleeper *sl, int err)
+static int must_recheck(
+	const struct caller *c, const struct sleeper *sl, int err)
 {
 	const struct waiter *w = wait_own(c);
 
 	if (err == -EINTR || err == -ERESTART)
-		return atom_load_acquire(&w->word) == WAIT_WORD_LOOK;
+		return atom_load_acquire(&w->word) == WAIT_WORD_RECHECK;
 	return err == -EOWNERDEAD ||
 	       (err == -EAGAIN && sleep_pending(c, sl->slot, w->ident));
 }
@@ -278,7 +279,7 @@ static void sleep_loop(struct caller *c, struct sleeper *sl)
 		if (sl->finished || err == 0)
 			break;
 		section_begin(c);
-		if (must_look(c, sl, err))
+		if (must_recheck(c, sl, err))
 			after_waker_death(c, sl);
 		if (err == -EINTR && sl->k->signalled)
 			sl->k->signalled(c, sl);
@@ -287,8 +288,8 @@ static void sleep_loop(struct caller *c, struct sleeper *sl)
 			 * call, with a new access check at the queue's end. */
 			leave_queue(
 				c, sl, err == -ERESTART ? restart_of(sl) : err);
-		else if (sl->k->look_again)
-			sl->k->look_again(c, sl);
+		else if (sl->k->recheck)
+			sl->k->recheck(c, sl);
 		section_end(c);
 	}
 }

@@ -40,7 +40,7 @@ u64 sleep_slice(int first);
 
 /* At the end of a slice of the caller's sleep on s: did the owner of the object's
  * lock die, or somebody that was removing the object before it had woken all, or
- * is a waker's tid in the caller's word? Then take the lock, and wait_reclaim. */
+ * is a waker's tid in the caller's word? Then take the lock, and wait_recheck. */
 int sleep_pending(const struct caller *c, const struct slot *s, u64 ident);
 
 /* Result of a sleeper that was only woken to try again; not an errno. */
@@ -62,9 +62,9 @@ struct sleep_class {
 	void (*finish_removal)(struct caller *c);
 	/* A watched word changed, the slice is over, or a spurious wake came.
 	 * In a section, no lock held. NULL if there is nothing to do then. */
-	void (*look_again)(struct caller *c, struct sleeper *sl);
+	void (*recheck)(struct caller *c, struct sleeper *sl);
 	/* A signal ends the sleep: first do what happened before the signal. As
-	 * look_again; may run just before a signal handler. */
+	 * recheck; may run just before a signal handler. */
 	void (*signalled)(struct caller *c, struct sleeper *sl);
 	/* The record is final and still ours: the call's result. In a section,
 	 * no lock held; may run just before a signal handler. */

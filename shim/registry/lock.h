@@ -132,7 +132,7 @@ void lock_recover_biased(struct caller *c, struct lock *lock, u32 thread);
  * Who dies, and what then (the object's word for the work, pass_pending or
  * removing, is set from before the first pause until all is done):
  *   the one who paused     the word of a sleeper that it has let through is on
- *                          its list at any time: LOOK, and that one takes the
+ *                          its list at any time: RECHECK, and that one takes the
  *                          lock and continues
  *   and that one, too      nobody else that is queued sleeps without a timer,
  *                          for wait_pause_begin has woken the crash guard:

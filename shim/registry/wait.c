@@ -62,7 +62,7 @@ HOT void wait_begin(struct caller *c, struct waiter *w)
 	robust_push(c, &w->alive);
 }
 
-/* The word was LOOK: others already granted may sleep on it (wake_herd). */
+/* The word was RECHECK: others already granted may sleep on it (wake_herd). */
 static void tell_herd(struct waiter *w)
 {
 	sys_futex_wake(&w->word, HERD_ALL);
@@ -72,7 +72,7 @@ static void tell_herd(struct waiter *w)
  * over without the object's lock (task.c, waiter_settled). */
 HOT void wait_end(struct caller *c, struct waiter *w)
 {
-	if (unlikely(atom_load_relaxed(&w->word) == WAIT_WORD_LOOK))
+	if (unlikely(atom_load_relaxed(&w->word) == WAIT_WORD_RECHECK))
 		tell_herd(w);
 	robust_pop(c, &w->alive);
 	atom_store_release(&w->alive, 0);
@@ -163,7 +163,7 @@ static void note_death(
 	 * to exit may be in it, so it is given EXITING_SLICES slices. */
 	if (!gone && slices >= EXITING_SLICES)
 		gone = thread_gone(c, tid);
-	if (gone && atom_cas(&w->word, &seen, WAIT_WORD_LOOK))
+	if (gone && atom_cas(&w->word, &seen, WAIT_WORD_RECHECK))
 		sys_futex_wake(&w->word, 1);
 }
 
@@ -171,7 +171,7 @@ static int await_slice(struct waiter *w, u32 seen);
 
 /* Whose tid may be in the word. LIVING: a living waker's. BOUNDED: the same, but if
  * it stays for long, await_waker returns with it, for the sleeper to check under
- * the lock (wait_reclaim). EXITED: an exited thread's, or the caller's own. */
+ * the lock (wait_recheck). EXITED: an exited thread's, or the caller's own. */
 enum { AWAIT_LIVING, AWAIT_BOUNDED, AWAIT_EXITED };
 
 /* Wait until the word holds no tid; returns the word. ret_err (may be NULL): 0,
@@ -198,7 +198,7 @@ static u32 await_waker(
 		if (whose == AWAIT_BOUNDED && slices >= EXITING_SLICES)
 			return atom_load_acquire(&w->word);
 		if (dead && slices >= 2 * EXITING_SLICES)
-			atom_cas(&w->word, &seen, WAIT_WORD_LOOK);
+			atom_cas(&w->word, &seen, WAIT_WORD_RECHECK);
 	}
 	return seen;
 }
@@ -236,7 +236,7 @@ void wait_crash_guard_end(struct caller *c)
 	/* A sleeper that looked meanwhile finds this within AWAIT_SLICE_NS. */
 	atom_store_release(&w->word, c->crash_guard_was);
 	robust_pop(c, &w->word);
-	if (unlikely(c->crash_guard_was == WAIT_WORD_LOOK))
+	if (unlikely(c->crash_guard_was == WAIT_WORD_RECHECK))
 		sys_futex_wake(&w->word, 1);
 }
 
@@ -304,7 +304,7 @@ static void move_to(struct caller *c, struct waiter *w, struct waiter *first)
 /*
  * Wake several by one call: woken by a call each, many would preempt us at once.
  * The first one's word keeps our tid; the others are DONE and are requeued to
- * that word, which becomes LOOK last. The first one wakes them too (tell_herd),
+ * that word, which becomes RECHECK last. The first one wakes them too (tell_herd),
  * should we die before we do.
  */
 static __attribute__((noinline)) void wake_herd(struct caller *c)
@@ -326,7 +326,7 @@ static __attribute__((noinline)) void wake_herd(struct caller *c)
 	}
 	if (!first)
 		return;
-	last_store(c, first, WAIT_WORD_LOOK);
+	last_store(c, first, WAIT_WORD_RECHECK);
 	sys_futex_wake(&first->word, HERD_ALL);
 }
 
@@ -401,21 +401,21 @@ void wait_spurious_wake(struct caller *c, struct waiter *w)
 {
 	u32 seen = atom_load_relaxed(&w->word), *held;
 
-	/* Our own tid stands there: LOOK takes its place later. */
+	/* Our own tid stands there: RECHECK takes its place later. */
 	if (c->crash_guard == w) {
-		c->crash_guard_was = WAIT_WORD_LOOK;
+		c->crash_guard_was = WAIT_WORD_RECHECK;
 		return;
 	}
 	/* Pending: should we die before the wake-up, the kernel wakes. */
 	held = hold_aside(c);
 	robust_pend(c, &w->word);
 	while (!(seen & ~SYS_WAITERS))
-		if (atom_cas(&w->word, &seen, WAIT_WORD_LOOK)) {
-			seen = WAIT_WORD_LOOK;
+		if (atom_cas(&w->word, &seen, WAIT_WORD_RECHECK)) {
+			seen = WAIT_WORD_RECHECK;
 			break;
 		}
 	crash_point();
-	if (seen == WAIT_WORD_LOOK)
+	if (seen == WAIT_WORD_RECHECK)
 		sys_futex_wake(&w->word, 1);
 	hold_again(c, held);
 }
@@ -442,7 +442,7 @@ void wait_pause_begin(struct caller *c)
 	c->crash_guard = NULL;
 	robust_pend(c, &w->word);
 	robust_pop(c, &w->word);
-	atom_store_release(&w->word, WAIT_WORD_LOOK);
+	atom_store_release(&w->word, WAIT_WORD_RECHECK);
 	crash_point();
 	sys_futex_wake(&w->word, 1);
 	hold_again(c, held);
@@ -665,10 +665,10 @@ static __attribute__((noinline)) int early_look(
 
 /* Under the object's lock, so whether it is queued does not change. If it is not,
  * a name may be that of who has let it through: by compare-and-swap, so that only
- * LOOK goes. */
-void wait_reclaim(const struct caller *c, struct waiter *w)
+ * RECHECK goes. */
+void wait_recheck(const struct caller *c, struct waiter *w)
 {
-	u32 seen = WAIT_WORD_LOOK;
+	u32 seen = WAIT_WORD_RECHECK;
 
 	if (w->state == WAIT_QUEUED)
 		await_waker(c, w, AWAIT_EXITED, NULL);
@@ -680,7 +680,7 @@ void wait_reclaim(const struct caller *c, struct waiter *w)
  * the kernel to mark it. */
 void wait_left(const struct caller *c, struct waiter *w)
 {
-	if (await_waker(c, w, AWAIT_EXITED, NULL) == WAIT_WORD_LOOK)
+	if (await_waker(c, w, AWAIT_EXITED, NULL) == WAIT_WORD_RECHECK)
 		tell_herd(w);
 	atom_store_release(&w->word, WAIT_WORD_DONE);
 }
@@ -703,7 +703,7 @@ static __attribute__((noinline)) int handler_came(
  * The futex call has ended with err: is the word still as it was, so that err
  * is the result? A waker's tid may stand there only for a moment, as a crash
  * guard's. An interrupt is reported once only: so wait until the tid goes, and
- * let the word found then decide, not one read later. If that is LOOK, the caller
+ * let the word found then decide, not one read later. If that is RECHECK, the caller
  * looks, and leaves its queue if it is still there (sleep_loop).
  */
 HOT static int still_waiting(const struct caller *c, struct waiter *w, int err)

@@ -13,7 +13,7 @@
  *   tid | WAITERS    the waker tid is granting: it has decided to and has not
  *                    woken the sleeper yet; or it is about to find out whether
  *                    it can (wait_crash_guard)
- *   LOOK             the sleeper must take the object's lock and look: the waker
+ *   RECHECK             the sleeper must take the object's lock and look: the waker
  *                    died, or somebody asks it to (wait_spurious_wake)
  *   DONE             state and result are final, no lock needed
  *
@@ -26,21 +26,21 @@
  *                        and nothing else had changed: it looks again
  *   any but tid   tid    a waker under the object's lock, while the sleeper is
  *                        queued; it puts the word on its robust list first
- *   0, WAITERS    LOOK   the owner of the object's lock, while the sleeper is
+ *   0, WAITERS    RECHECK   the owner of the object's lock, while the sleeper is
  *                        queued, by compare-and-swap (wait_spurious_wake)
  *   tid           was    that waker, still under the lock: the value before; but
- *                        LOOK if a spurious wake came meanwhile
+ *                        RECHECK if a spurious wake came meanwhile
  *                        (wait_crash_guard_end), or if the lock is given up
  *                        before the pass is done (wait_pause_begin)
  *   tid           DONE   that waker, once the grant is committed and the lock
  *                        released: its last store (wait_flush)
- *   tid           LOOK   that waker, likewise, if other sleepers that it has let
+ *   tid           RECHECK   that waker, likewise, if other sleepers that it has let
  *                        through were moved to this word (below)
- *   tid           LOOK   the kernel, when that waker dies; or another thread that
+ *   tid           RECHECK   the kernel, when that waker dies; or another thread that
  *                        has made sure that it is gone, if the kernel did not
- *   LOOK          0, DONE  the sleeper under the object's lock, by
+ *   RECHECK          0, DONE  the sleeper under the object's lock, by
  *                        compare-and-swap: 0 if it is still queued, else DONE
- *                        (wait_reclaim)
+ *                        (wait_recheck)
  *   any but tid   DONE   the sleeper, having taken itself out of its queue under
  *                        the lock
  * So a word with a tid belongs to that waker alone until the waker's last store
@@ -54,20 +54,20 @@
  * in the dead thread's (its lifeline, the application's robust mutexes). So a
  * sleeper that sees a living thread's tid in its word for long takes the lock; if
  * it is still queued, the tid is a dead waker's that was given out again
- * (wait_reclaim).
+ * (wait_recheck).
  *
  * Several that are let through in one hold are woken by one call (wake_herd):
  * the first one's word keeps the waker's tid, the others' words become DONE and
- * their sleepers are requeued to the first one's word, which becomes LOOK last.
- * Whoever finds its own word LOOK wakes all that sleep there (tell_herd). Only
+ * their sleepers are requeued to the first one's word, which becomes RECHECK last.
+ * Whoever finds its own word RECHECK wakes all that sleep there (tell_herd). Only
  * sleepers with a timer are requeued. One that has gone on meanwhile, sleeps
  * again and is granted again can be requeued by the earlier waker: waiter.moving
  * counts wakers about to requeue it, and makes it set a timer (sleep_slice_set).
  *
  * Who dies where, and what happens then:
- *   waker, before its commit    word LOOK; the sleeper takes the lock, which
+ *   waker, before its commit    word RECHECK; the sleeper takes the lock, which
  *                               rolls back, finds itself queued, and sleeps
- *   waker, after it             word LOOK; the sleeper finds itself granted
+ *   waker, after it             word RECHECK; the sleeper finds itself granted
  *   waker, between DONE and     the word is pending: the kernel wakes
  *   its futex call
  *   waker, after it moved some  the first one's word is on its list, or is
@@ -75,7 +75,7 @@
  *   and the first one, too      they wake when their slices end; and also if the
  *                               kernel, which wakes by priority, wakes a
  *                               real-time sleeper there in place of the first
- *   waker in a pass, between    the crash guard's word is LOOK; it takes
+ *   waker in a pass, between    the crash guard's word is RECHECK; it takes
  *   commit and last grant       the lock and finishes the pass; after a
  *                               lock_pause (lock.h) a granted sleeper does that
  *   and the crash guard         all others look for themselves: below
@@ -97,7 +97,7 @@
 #include "registry/cancel.h"
 
 #define WAIT_WORD_DONE SYS_OWNER_DIED
-#define WAIT_WORD_LOOK (SYS_OWNER_DIED | SYS_WAITERS)
+#define WAIT_WORD_RECHECK (SYS_OWNER_DIED | SYS_WAITERS)
 
 /* waiter.state */
 enum {
@@ -245,9 +245,9 @@ enum wait_look {
  * No lock may be held.
  *   0            state and result are final
  *   -ETIMEDOUT   the deadline is past
- *   -EINTR       a signal arrived; the word may be LOOK
+ *   -EINTR       a signal arrived; the word may be RECHECK
  *   -ERESTART    (System V message queues) stopped and continued; likewise
- *   -EOWNERDEAD  the word is LOOK: look under the lock
+ *   -EOWNERDEAD  the word is RECHECK: look under the lock
  *   -EAGAIN      a watched word changed, the slice is over, or a living thread's
  *                tid stays in the word (wait_disown): look again
  */
@@ -282,10 +282,10 @@ void wait_for_waker(const struct caller *c, struct waiter *w);
  * By the sleeper, after -EOWNERDEAD or when a tid has stood in its word for long,
  * under the object's lock. If it is still queued, the word becomes 0: a tid there
  * is an exited thread's, whoever has that number now, and the kernel is given a
- * second or so to mark it. If not, LOOK becomes DONE and a tid stays: that of the
+ * second or so to mark it. If not, RECHECK becomes DONE and a tid stays: that of the
  * waker that let it through.
  */
-void wait_reclaim(const struct caller *c, struct waiter *w);
+void wait_recheck(const struct caller *c, struct waiter *w);
 
 /* The sleeper has taken itself out of its queue: make its word DONE. Under the
  * object's lock, the removal committed. */

@@ -201,7 +201,7 @@ static int has_fired(const struct wait_watch *watch)
 
 /* Something that we watch changed, or it is time: look after exited tasks. A
  * set without holders is not locked for that. */
-static void class_look_again(struct caller *c, struct sleeper *sl)
+static void class_recheck(struct caller *c, struct sleeper *sl)
 {
 	struct sem_sleep *ss = (struct sem_sleep *)sl;
 	struct waiter *w = wait_own(c);
@@ -269,7 +269,7 @@ const struct sleep_class sem_sleep_class = {
 	.lock = sem_lock_any,
 	.remove = class_remove,
 	.finish_removal = sem_finish_removal,
-	.look_again = class_look_again,
+	.recheck = class_recheck,
 	.signalled = class_signalled,
 	.finish = class_finish,
 };

@@ -5,7 +5,7 @@
  * the second sleeper is killed, or interrupted by a signal, in its sleep.
  *
  * Models: wait_begin, wait_grant, wait_flush, wait_sleep, wait_for_waker,
- * wait_reclaim (registry/wait.c); after_waker_death, leave_queue
+ * wait_recheck (registry/wait.c); after_waker_death, leave_queue
  * (object/sleep.c); mq_notify_wait (mq/mqnotify.c); the kernel's
  * exit_robust_list. Recovery is one step: recover.pml looks into it.
  *

@@ -6,7 +6,7 @@
  * already, or wake by itself (a signal). Any two of the processes may be killed
  * anywhere.
  *
- * Models: wake_herd, tell_herd, wait_reclaim, wait_end (registry/wait.c);
+ * Models: wake_herd, tell_herd, wait_recheck, wait_end (registry/wait.c);
  * FUTEX_CMP_REQUEUE; the kernel's exit_robust_list.
  *
  * Properties, when nothing moves any more (Monitor):
@@ -22,7 +22,7 @@
  */
 
 #define NAME 1
-#define LOOK 9
+#define RECHECK 9
 #define DONE 10
 #define NOWHERE 7
 
@@ -73,7 +73,7 @@ inline mark(s) {
 	atomic {
 		if
 		:: listed[s] && pend != s && word[s] == NAME ->
-			word[s] = LOOK; wake_first(s)
+			word[s] = RECHECK; wake_first(s)
 		:: else
 		fi
 	}
@@ -90,7 +90,7 @@ proctype Waker() {
 #ifdef FAULT_1
 	last_store(1, DONE);
 #else
-	last_store(1, LOOK);
+	last_store(1, RECHECK);
 #endif
 	wake_all(1); DIE;
 	pend = NOWHERE;
@@ -99,7 +99,7 @@ killed:	mark(0); mark(1); mark(2);
 	atomic {
 		if
 		:: pend != NOWHERE && word[pend] == NAME ->
-			word[pend] = LOOK; wake_first(pend)
+			word[pend] = RECHECK; wake_first(pend)
 		:: pend != NOWHERE && word[pend] != NAME -> wake_first(pend)
 		:: else
 		fi
@@ -118,7 +118,7 @@ end_asleep:
 	:: at[me] == NOWHERE ->
 		if
 		:: word[me] == DONE -> goto out
-		:: word[me] == LOOK ->
+		:: word[me] == RECHECK ->
 			if
 			:: atomic { deaths < most ->
 				deaths++; sleepers_killed++; dead[me] = true };

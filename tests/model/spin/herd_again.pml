@@ -24,7 +24,7 @@
 #define WAITERS 1 /* asleep */
 #define NAME_1 2  /* of the first waker */
 #define NAME_2 3
-#define LOOK 9
+#define RECHECK 9
 #define DONE 10
 #define NOWHERE 7
 
@@ -74,29 +74,29 @@ proctype Mover() {
 	moving--; DIE;
 #endif
 	atomic { pending = false; first_pending = true }; DIE;
-	first_word = LOOK; DIE;
+	first_word = RECHECK; DIE;
 	wake_all_at_first();
 	goto out;
 killed:	atomic {
 		if
-		:: pending && word == NAME_1 -> word = LOOK; wake_own()
+		:: pending && word == NAME_1 -> word = RECHECK; wake_own()
 		:: pending && word != NAME_1 -> wake_own()
 		:: !pending && !first_pending && word == NAME_1 ->
-			word = LOOK; wake_own()
+			word = RECHECK; wake_own()
 		:: else
 		fi;
-		if :: first_word == NAME_1 -> first_word = LOOK :: else fi;
+		if :: first_word == NAME_1 -> first_word = RECHECK :: else fi;
 		wake_one_at_first()
 	};
 out:	ended++
 }
 
-/* Wakes whoever sleeps on its word when it finds LOOK there. */
+/* Wakes whoever sleeps on its word when it finds RECHECK there. */
 proctype First() {
 	if
 	:: atomic { first_asleep && deaths < 3 ->
 		deaths++; first_asleep = false }
-	:: first_word == LOOK && !first_asleep ->
+	:: first_word == RECHECK && !first_asleep ->
 		if
 		:: atomic { deaths < 3 -> deaths++ }
 		:: wake_all_at_first()
@@ -121,7 +121,7 @@ proctype Granter() {
 	atomic { if :: asleep -> wake_own() :: else fi };
 	goto out;
 killed:	atomic {
-		if :: word == NAME_2 -> word = LOOK :: else fi;
+		if :: word == NAME_2 -> word = RECHECK :: else fi;
 		wake_own()
 	};
 out:	ended++
@@ -130,7 +130,7 @@ out:	ended++
 proctype Sleeper() {
 	/* The first sleep ends: woken, or by its timer. */
 	at = NOWHERE;
-	word == DONE || word == LOOK;
+	word == DONE || word == RECHECK;
 	/* Under the object's lock: whether it may be moved, then queued. */
 	timer = (moving > 0);
 	word = FREE;

@@ -11,7 +11,7 @@
  *
  * Models: lock_pause (registry/lock.c); wait_pause_begin, wait_pause_end,
  * wait_grant, wait_flush (registry/wait.c); sem_pass, sem_lock_any,
- * class_look_again (sem/); sleep_pending, after_waker_death (object/sleep.c). The
+ * class_recheck (sem/); sleep_pending, after_waker_death (object/sleep.c). The
  * removal of a set goes the same way, with header.removing for pass_pending.
  *
  * Properties:
