@@ -102,7 +102,7 @@ static s32 leave_queue(struct caller *c, struct sleeper *sl, s32 result)
 	if (w->state == WAIT_QUEUED) {
 		sl->k->remove(c, sl->slot, w, result);
 		journal_commit(c);
-		wait_left(c, w);
+		wait_dequeued(c, w);
 	}
 	lock_release(c, &sl->slot->lock);
 	wait_for_waker(c, w);
@@ -219,7 +219,7 @@ static void after_waker_death(struct caller *c, struct sleeper *sl)
 	if (w->state == WAIT_QUEUED) {
 		atom_store_release((u32 *)&w->result, (u32)-EIDRM);
 		atom_store_release(&w->state, WAIT_DONE);
-		wait_left(c, w);
+		wait_dequeued(c, w);
 	}
 	lock_release(c, &sl->slot->lock);
 }

@@ -678,7 +678,7 @@ void wait_recheck(const struct caller *c, struct waiter *w)
 
 /* From here on only a dead waker's tid can stand in the word; await_waker waits for
  * the kernel to mark it. */
-void wait_left(const struct caller *c, struct waiter *w)
+void wait_dequeued(const struct caller *c, struct waiter *w)
 {
 	if (await_waker(c, w, AWAIT_EXITED, NULL) == WAIT_WORD_RECHECK)
 		tell_herd(w);

@@ -289,6 +289,6 @@ void wait_recheck(const struct caller *c, struct waiter *w);
 
 /* The sleeper has taken itself out of its queue: make its word DONE. Under the
  * object's lock, the removal committed. */
-void wait_left(const struct caller *c, struct waiter *w);
+void wait_dequeued(const struct caller *c, struct waiter *w);
 
 #endif
