@@ -118,7 +118,7 @@ struct caller {
 	uintptr_t first_grant;	    /* waiter | 1 if it sleeps */
 	struct waiter *last_grant;  /* through waiter.granted_next */
 	u32 same_cpu;		    /* semop.c: how often in a row */
-	struct waiter *early;	    /* wait_early */
+	struct waiter *prewake;	    /* wait_prewake */
 	struct waiter *crash_guard; /* wait_crash_guard: woken if we die */
 	u32 crash_guard_was;	    /* its word before */
 	struct deferred_signals deferred;

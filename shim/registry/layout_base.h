@@ -336,7 +336,7 @@ struct msg_wait {
  * timed         sleeper, lock held    any value: tells only who is requeued
  * slept         sleeper, no lock;     any value: one check more, or less
  *               wait_stopped's caller,
- *               lock held; wake_early,
+ *               lock held; prewake,
  *               no lock
  * moving        wakers, atomic        more than 0: it sleeps with a timer
  * state..   lock holder            journaled

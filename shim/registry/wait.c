@@ -356,11 +356,11 @@ static void push_behind(struct caller *c, u32 *held)
 	__atomic_store_n(at, (void *)node, __ATOMIC_RELEASE);
 }
 
-static __attribute__((noinline)) void wake_early(struct caller *c)
+static __attribute__((noinline)) void prewake(struct caller *c)
 {
-	struct waiter *w = c->early;
+	struct waiter *w = c->prewake;
 
-	c->early = NULL;
+	c->prewake = NULL;
 	if (atom_load_relaxed(&w->word) != SYS_WAITERS)
 		return;
 	/* It leaves its futex for a moment, which is no stop. */
@@ -375,8 +375,8 @@ HOT void wait_flush(struct caller *c)
 	while (c->n_grants)
 		wake_next(c);
 	robust_pend(c, NULL);
-	if (unlikely(c->early != NULL))
-		wake_early(c);
+	if (unlikely(c->prewake != NULL))
+		prewake(c);
 }
 
 /* Move the lock we hold from list_op_pending to the list, behind the others, so
@@ -652,9 +652,9 @@ HOT static u32 spin_then_announce(struct caller *c, struct waiter *w, int spin)
 
 /*
  * Woken with the word unchanged: what we wait for may be about to come
- * (wait_early), so spin before the next sleep. 1 if something came.
+ * (wait_prewake), so spin before the next sleep. 1 if something came.
  */
-static __attribute__((noinline)) int early_look(
+static __attribute__((noinline)) int spin_after_prewake(
 	struct caller *c, struct waiter *w)
 {
 	u32 seen = SYS_WAITERS;
@@ -791,7 +791,7 @@ HOT int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 			yield_note_sleep(c, arch_cycles() - start);
 		if (unlikely(!c->interrupt) || !still_waiting(c, w, err))
 			continue;
-		if (err == 0 && early_look(c, w))
+		if (err == 0 && spin_after_prewake(c, w))
 			continue;
 		if (err == -EINTR || err == -ERESTART)
 			return interrupt_of(w, err);

@@ -191,9 +191,9 @@ void wait_grant(struct caller *c, struct waiter *w);
  * so that it spins for a while. Nothing is stored: if the waker dies here, w just
  * sleeps on. Under the object's lock, after wait_grant.
  */
-static inline void wait_early(struct caller *c, struct waiter *w)
+static inline void wait_prewake(struct caller *c, struct waiter *w)
 {
-	c->early = w;
+	c->prewake = w;
 }
 /*
  * Before an operation that may let sleepers through is committed, under the

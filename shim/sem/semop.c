@@ -25,7 +25,7 @@
 #include "registry/heap.h"
 #include "sem/semthread.h"
 
-/* wake_next_early: in the first EARLY_BURST of each EARLY_TURN holds of the lock; not
+/* prewake_next: in the first EARLY_BURST of each EARLY_TURN holds of the lock; not
  * if the operator before us was on our CPU more than SAME_CPU_MANY times in a row,
  * for then all run on that CPU. Arbitrary. */
 #define EARLY_BURST 128u
@@ -463,7 +463,7 @@ static inline int must_pass(
  * done for a burst of holds now and then, and in every other burst while looks
  * find what they look for; not where all have run on one CPU lately.
  */
-static void wake_next_early(
+static void prewake_next(
 	struct caller *c, struct slot *s, struct semset *set, u32 num)
 {
 	struct waiter *w = wait_at(c, sem_array(set)[num].alter.head);
@@ -472,7 +472,7 @@ static void wake_next_early(
 		(s->lock.count % EARLY_TURN < EARLY_BURST ||
 			(s->lock.count / EARLY_BURST % 2 &&
 				spin_pays(set->spin))))
-		wait_early(c, w);
+		wait_prewake(c, w);
 }
 
 /* The array was applied: commit it and let others through. As sem_pass. */
@@ -495,7 +495,7 @@ HOT static int finish(struct caller *c, struct slot *s, struct semset *set,
 		if (unlikely(sem_pass(c, s, set, all ? NULL : nums, r->a.n)))
 			return -EIDRM;
 		if (r->a.n == 1 && c->n_grants == 1)
-			wake_next_early(c, s, set, nums[0]);
+			prewake_next(c, s, set, nums[0]);
 	} else {
 		journal_commit(c);
 	}
