@@ -102,10 +102,10 @@ struct sleeper {
 static inline void sleep_slice_set(
 	const struct caller *c, struct sleeper *sl, u64 slice_ns)
 {
-	if (unlikely(atom_load_acquire(&wait_own(c)->moving)))
+	if (unlikely(atom_load_acquire(&wait_own(c)->n_requeuers)))
 		slice_ns = slice_ns ? slice_ns : SLEEP_SLICE_NS;
 	sl->slice_ns = slice_ns;
-	atom_store_release(&wait_own(c)->timed, slice_ns != 0);
+	atom_store_release(&wait_own(c)->has_timer, slice_ns != 0);
 }
 
 /* With the waiter queued and the lock still held. */

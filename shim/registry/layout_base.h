@@ -333,12 +333,12 @@ struct msg_wait {
  * alive     sleeper, kernel        OWNER_DIED: nothing is handed to it any more
  * granted_next  waker, while granted  any value: read by that waker only
  * wants_wake   sleeper, lock held    any value: it looks later than it should
- * timed         sleeper, lock held    any value: tells only who is requeued
+ * has_timer     sleeper, lock held    any value: tells only who is requeued
  * slept         sleeper, no lock;     any value: one check more, or less
  *               wait_stopped's caller,
  *               lock held; prewake,
  *               no lock
- * moving        wakers, atomic        more than 0: it sleeps with a timer
+ * n_requeuers   wakers, atomic        more than 0: it sleeps with a timer
  * state..   lock holder            journaled
  */
 struct waiter {
@@ -350,17 +350,17 @@ struct waiter {
 	u64 guard_prev; /* +24 */
 	u64 guard_next; /* +32 / +28 */
 	u32 alive;
-	u32 timed;	  /* it sleeps with a timer */
+	u32 has_timer;	  /* it sleeps with a timer */
 	u32 granted_next; /* thread index << 1 | 1 if that one sleeps */
 	u32 wants_wake;	  /* WAKE_*: its next look by itself is far off */
-	u32 slept;  /* when it went into its futex, later from time to time
+	u32 slept;	 /* when it went into its futex, later from time to time
 		    * after that (wait_stopped): cycles / 1,024 */
-	u32 moving; /* wakers that may move who sleeps on word (wake_herd) */
-	u64 alive_prev; /* +24 */
-	u64 alive_next; /* +32 / +28 */
-	u64 stamp;	/* arrival order within the object */
-	u64 ident;	/* of the object */
-	u32 next, prev; /* queue links: thread indexes, 0 = end */
+	u32 n_requeuers; /* wakers that may requeue the sleeper (wake_herd) */
+	u64 alive_prev;	 /* +24 */
+	u64 alive_next;	 /* +32 / +28 */
+	u64 stamp;	 /* arrival order within the object */
+	u64 ident;	 /* of the object */
+	u32 next, prev;	 /* queue links: thread indexes, 0 = end */
 	u32 facility;
 	u32 kind; /* which queue */
 	u32 n_sops;

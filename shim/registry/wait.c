@@ -285,20 +285,20 @@ HOT static __attribute__((noinline)) void wake_next(struct caller *c)
 }
 
 /*
- * It may go on, sleep again and be granted again before we requeue it: then its
- * later sleep is requeued. So while `moving` is not 0 it sleeps with a timer; a
- * waker that dies here leaves `moving` raised for good.
+ * The sleeper may go on, sleep again and be granted again before we requeue it:
+ * then its later sleep is requeued. So while n_requeuers is not 0 it sleeps with a
+ * timer. A waker that dies here leaves n_requeuers raised for good.
  */
-static void move_to(struct caller *c, struct waiter *w, struct waiter *first)
+static void requeue_to(struct caller *c, struct waiter *w, struct waiter *first)
 {
 	int err;
 
-	atom_add(&w->moving, 1);
+	atom_add(&w->n_requeuers, 1);
 	last_store(c, w, WAIT_WORD_DONE);
 	err = sys_futex_requeue(&w->word, WAIT_WORD_DONE, &first->word);
 	if (err < 0 && err != -EAGAIN)
 		sys_futex_wake(&w->word, 1);
-	atom_add(&w->moving, (u32)-1);
+	atom_add(&w->n_requeuers, (u32)-1);
 }
 
 /*
@@ -314,7 +314,7 @@ static __attribute__((noinline)) void wake_herd(struct caller *c)
 
 	while (c->n_grants) {
 		w = next_grant(c, &asleep);
-		if (!asleep || !atom_load_relaxed(&w->timed)) {
+		if (!asleep || !atom_load_relaxed(&w->has_timer)) {
 			wake_one(c, w, asleep);
 			continue;
 		}
@@ -322,7 +322,7 @@ static __attribute__((noinline)) void wake_herd(struct caller *c)
 			first = w;
 			continue;
 		}
-		move_to(c, w, first);
+		requeue_to(c, w, first);
 	}
 	if (!first)
 		return;

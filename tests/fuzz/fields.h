@@ -289,7 +289,7 @@ static const struct field thread_more_fields[] = {FIELD(thread, birth, K_ANY),
 	FIELD(thread, blocks.tier[1], K_REF), END_OF_FIELDS};
 static const struct field waiter_more_fields[] = {
 	FIELD(waiter, result, K_COUNT), FIELD(waiter, granted_next, K_THREAD),
-	FIELD(waiter, moving, K_COUNT), FIELD(waiter, pid, K_PID),
+	FIELD(waiter, n_requeuers, K_COUNT), FIELD(waiter, pid, K_PID),
 	FIELD(waiter, since, K_ANY), FIELD(waiter, msg.mode, K_COUNT),
 	FIELD(waiter, msg.where, K_COUNT), FIELD(waiter, msg.size, K_COUNT),
 	FIELD(waiter, msg.lease, K_REF), FIELD(waiter, lease_mq, K_REF),
@@ -367,12 +367,13 @@ static const struct field journal_ext_fields[] = {
 	FIELD(journal_ext, old_size, K_COUNT),
 	FIELD(journal_ext, entries[0].off, K_REF),
 	FIELD(journal_ext, entries[0].old, K_ANY), END_OF_FIELDS};
-static const struct field waiter_last_fields[] = {FIELD(waiter, timed, K_ANY),
-	FIELD(waiter, wants_wake, K_ANY), FIELD(waiter, slept, K_COUNT),
-	FIELD(waiter, stamp, K_COUNT), FIELD(waiter, sops[0].num, K_COUNT),
-	FIELD(waiter, sops[0].op, K_ANY), FIELD(waiter, sops[0].flg, K_ANY),
-	FIELD(waiter, msg.want, K_ANY), FIELD(waiter, msg.type, K_ANY),
-	FIELD(waiter, msg.stamp, K_COUNT), END_OF_FIELDS};
+static const struct field waiter_last_fields[] = {
+	FIELD(waiter, has_timer, K_ANY), FIELD(waiter, wants_wake, K_ANY),
+	FIELD(waiter, slept, K_COUNT), FIELD(waiter, stamp, K_COUNT),
+	FIELD(waiter, sops[0].num, K_COUNT), FIELD(waiter, sops[0].op, K_ANY),
+	FIELD(waiter, sops[0].flg, K_ANY), FIELD(waiter, msg.want, K_ANY),
+	FIELD(waiter, msg.type, K_ANY), FIELD(waiter, msg.stamp, K_COUNT),
+	END_OF_FIELDS};
 static const struct field msgqueue_last_fields[] = {
 	FIELD(msgqueue, lspid, K_PID), FIELD(msgqueue, stime, K_ANY),
 	FIELD(msgqueue, rtime, K_ANY),

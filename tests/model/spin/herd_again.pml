@@ -3,10 +3,10 @@
  * herd_again: a sleeper that one waker is about to move to another's word
  * (herd.pml) has gone on by itself, sleeps again and is granted again, by a
  * second waker: it is that later sleep which is moved. The second sleep has no
- * timer unless somebody is moving the sleeper; the first sleep has one, or the
+ * timer unless a waker is about to requeue the sleeper; the first sleep has one, or the
  * waker would not move it. Any three of the processes may be killed anywhere.
  *
- * Models: move_to, last_store, wake_herd, wake_one (registry/wait.c);
+ * Models: requeue_to, last_store, wake_herd, wake_one (registry/wait.c);
  * sleep_slice_set (object/sleep.h), which looks before the sleeper is queued;
  * FUTEX_CMP_REQUEUE; the kernel's exit_robust_list.
  *
@@ -33,7 +33,7 @@ byte first_word = NAME_1; /* of the first of the herd */
 byte at = 0;              /* the sleeper sleeps on: 0 its word, 1 the first's */
 bool timer = true, queued_again = false;
 bool first_asleep = true;
-byte moving = 0, deaths = 0, ended = 0;
+byte n_requeuers = 0, deaths = 0, ended = 0;
 
 #define DIE if :: atomic { deaths < 3 -> deaths++ }; goto killed :: true fi
 
@@ -59,19 +59,19 @@ proctype Mover() {
 	bool pending = false, first_pending = false;
 
 #if !defined(FAULT_1) && !defined(FAULT_2)
-	moving++; DIE;
+	n_requeuers++; DIE;
 #endif
 	pending = true;
 	word = DONE; DIE;
 #ifdef FAULT_2
-	moving++; DIE;
+	n_requeuers++; DIE;
 #endif
 #ifdef FAULT_3
-	moving--; DIE;
+	n_requeuers--; DIE;
 #endif
 	atomic { if :: at == 0 && word == DONE -> at = 1 :: else fi }; DIE;
 #if !defined(FAULT_1) && !defined(FAULT_3)
-	moving--; DIE;
+	n_requeuers--; DIE;
 #endif
 	atomic { pending = false; first_pending = true }; DIE;
 	first_word = RECHECK; DIE;
@@ -132,7 +132,7 @@ proctype Sleeper() {
 	at = NOWHERE;
 	word == DONE || word == RECHECK;
 	/* Under the object's lock: whether it may be moved, then queued. */
-	timer = (moving > 0);
+	timer = (n_requeuers > 0);
 	word = FREE;
 	queued_again = true;
 	atomic {
