@@ -256,42 +256,42 @@ static s32 sleep_in(struct caller *c, struct mqueue *q, struct mq_sleep *ms,
 
 /* ---- spinning before the sleep ---- */
 
-static int look_some(u64 count, u64 arg)
+static int poll_some(u64 count, u64 arg)
 {
 	return PRIOQ_N(count) > arg;
 }
-static int look_space(u64 count, u64 arg)
+static int poll_space(u64 count, u64 arg)
 {
 	return PRIOQ_N(count) < arg;
 }
 
 /* If the partner runs on another CPU, spin for a while. No lock is held: what is
  * read is a hint. */
-static void look(
+static void try_spin(
 	struct caller *c, struct spin *spin, const struct mqueue *q, u32 kind)
 {
-	struct sleep_look l = {&q->msgs.count,
-		atom_load_relaxed(&q->msgs.count), look_some, 0, 0};
+	struct sleep_poll poll = {&q->msgs.count,
+		atom_load_relaxed(&q->msgs.count), poll_some, 0, 0};
 
 	if (!users_elsewhere(c, &q->users))
 		return;
 	if (kind == USER_SENDER) {
-		l.enough = look_space;
-		l.arg = q->maxmsg;
+		poll.enough = poll_space;
+		poll.arg = q->maxmsg;
 	}
-	if (!l.enough(l.seen, l.arg) &&
+	if (!poll.enough(poll.seen, poll.arg) &&
 		spin_begin(spin, atom_load_relaxed(&q->users.spin)))
-		sleep_spin(spin, &l);
+		sleep_spin(spin, &poll);
 }
 
 /* Under the lock: note whether the spin was worthwhile. */
-static void note_look(struct mqueue *q, struct spin *spin, int found)
+static void note_spin(struct mqueue *q, struct spin *spin, int found)
 {
 	if (found)
 		spin_found(spin);
-	/* Something came, but somebody else was faster. */
-	else if (spin->looking)
-		spin->result = SPIN_VAIN;
+	/* Something came, but another thread was faster. */
+	else if (spin->spinning)
+		spin->result = SPIN_FAILED;
 	spin_note(&q->users.spin, spin->result);
 }
 
@@ -334,12 +334,12 @@ int mq_sleep_send(struct caller *c, const struct mq_desc *d,
 		copy_bytes(mq_own_bytes(c), m->small, m->len);
 	if (unlikely(c->damaged))
 		return damage_abort(c);
-	look(c, &spin, q, USER_SENDER);
+	try_spin(c, &spin, q, USER_SENDER);
 	err = mq_lock(c, d);
 	if (err)
 		return err;
 	err = mq_try_send(c, d, q, m);
-	note_look(q, &spin, err != BLOCKED);
+	note_spin(q, &spin, err != BLOCKED);
 	if (err != BLOCKED) {
 		lock_release(c, &d->s->lock);
 		mq_notify_end(c);
@@ -380,7 +380,7 @@ static __attribute__((noinline)) int receive_asleep(struct caller *c,
 	if (mqlease_concerns(c, q))
 		task_check_lifeline(c);
 	if (!may && !err)
-		look(c, &spin, q, USER_RECEIVER);
+		try_spin(c, &spin, q, USER_RECEIVER);
 	if (!err)
 		err = mq_lock(c, d);
 	if (err)
@@ -390,7 +390,7 @@ static __attribute__((noinline)) int receive_asleep(struct caller *c,
 	/* Also for one that must not sleep: only under the lock it is certain
 	 * that the queue is empty. */
 	err = mq_try_receive(c, d, q, ret, small);
-	note_look(q, &spin, err != BLOCKED);
+	note_spin(q, &spin, err != BLOCKED);
 	if (err == BLOCKED && mqlease_concerns(c, q))
 		err = lease_look(c, d, q, may, &l);
 	if (err != BLOCKED || may) {

@@ -19,29 +19,29 @@
 #define BACK_TRIES 200
 #define BACK_NS 10000000
 
-/* ---- looking before the sleep ---- */
+/* ---- spinning before the sleep ---- */
 
-static int look_any(u64 count, u64 arg)
+static int poll_any(u64 count, u64 arg)
 {
 	(void)count, (void)arg;
 	return 1;
 }
 
-static int look_filled(u64 count, u64 arg)
+static int poll_filled(u64 count, u64 arg)
 {
 	return MSG_BYTES(count) >= arg;
 }
 
 static void await_message(struct spin *spin, const struct msgqueue *q, u64 seen)
 {
-	struct sleep_look look = {&q->count, seen, look_any, 0, 0};
+	struct sleep_poll poll = {&q->count, seen, poll_any, 0, 0};
 
 	if (atom_load_relaxed(&q->users.streaming)) {
-		look.enough = look_filled;
-		look.arg = q->qbytes / 8 * 7;
-		look.batch = 1;
+		poll.enough = poll_filled;
+		poll.arg = q->qbytes / 8 * 7;
+		poll.batch = 1;
 	}
-	sleep_spin(spin, &look);
+	sleep_spin(spin, &poll);
 }
 
 /* ---- the sleep ---- */
@@ -254,15 +254,15 @@ static inline int biased_receive(struct caller *c, struct slot *s, u64 ident,
 	return err;
 }
 
-/* Nothing there, and whoever sends runs on another CPU: to ask for the lock
- * only to find that out would take it from him. */
-static inline void look_first(struct caller *c, const struct slot *s,
+/* The queue is empty and its sender runs on another CPU: spin before taking the
+ * lock, which would take its cache line from the sender. */
+static inline void spin_first(struct caller *c, const struct slot *s,
 	const struct request *r, struct tries *t)
 {
 	struct msgqueue *q = msg_body(c, s);
 	u64 seen;
 
-	if (unlikely(!q) || t->spin.looking || (r->flg & MSG_IPC_NOWAIT) ||
+	if (unlikely(!q) || t->spin.spinning || (r->flg & MSG_IPC_NOWAIT) ||
 		q->users.thread[USER_RECEIVER] != c->thread)
 		return;
 	seen = atom_load_relaxed(&q->count);
@@ -435,7 +435,7 @@ static s64 receive_once(struct caller *c, struct slot *s, u64 ident,
 	ret = biased_receive(c, s, ident, r, &p);
 	if (likely(ret != NOT_BIASED))
 		return likely(!ret) ? copy_out(c, r, &p) : ret;
-	look_first(c, s, r, t);
+	spin_first(c, s, r, t);
 	ret = msg_lock(c, s, ident);
 	if (unlikely(ret))
 		return ret;

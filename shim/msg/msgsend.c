@@ -10,9 +10,9 @@
 #include "object/reap.h"
 #include "registry/guard.h"
 
-/* ---- looking before the sleep ---- */
+/* ---- spinning before the sleep ---- */
 
-static int look_space(u64 count, u64 arg)
+static int poll_space(u64 count, u64 arg)
 {
 	return MSG_BYTES(count) <= arg;
 }
@@ -20,14 +20,14 @@ static int look_space(u64 count, u64 arg)
 static void await_space(struct caller *c, struct spin *spin,
 	const struct msgqueue *q, u64 seen, u64 size)
 {
-	struct sleep_look look = {&q->count, seen, look_space,
+	struct sleep_poll poll = {&q->count, seen, poll_space,
 		size < q->qbytes ? q->qbytes - size : 0, 0};
 
 	if (msg_thread(c)->sent_in_row >= STREAM_FROM) {
-		look.arg = q->qbytes / 8;
-		look.batch = 1;
+		poll.arg = q->qbytes / 8;
+		poll.batch = 1;
 	}
-	sleep_spin(spin, &look);
+	sleep_spin(spin, &poll);
 }
 
 /* The receiver has begun to drain what we stream. No lock is held. */
@@ -43,8 +43,8 @@ static __attribute__((noinline)) void await_turn(
 		atom_load_relaxed(&u->recent.cpu) ==
 			atom_load_relaxed(&u->other.cpu))
 		return;
-	sleep_batch(&(struct sleep_look){
-		&q->count, 0, look_space, q->qbytes / 8, 1});
+	sleep_batch(&(struct sleep_poll){
+		&q->count, 0, poll_space, q->qbytes / 8, 1});
 }
 
 /* ---- the sleep ---- */

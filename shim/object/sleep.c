@@ -11,35 +11,35 @@
 
 #define SA_RESTART 0x10000000UL
 
-/* Pauses between two looks at the word: the time of some messages. Arbitrary. */
+/* Pauses between two reads of the word: the time of some messages. Arbitrary. */
 #define BATCH_PAUSES 12
-/* Most looks, about a tenth of a millisecond: with several threads at the queue
+/* Most reads, about a tenth of a millisecond: with several threads at the queue
  * the word may change for ever and never be `enough`. Arbitrary. */
-#define BATCH_LOOKS 256
+#define BATCH_POLLS 256
 
 /* ---- spinning ---- */
 
-void sleep_batch(const struct sleep_look *look)
+void sleep_batch(const struct sleep_poll *poll)
 {
-	u64 word = atom_load_relaxed(look->word), was;
-	int i, looks = 0;
+	u64 word = atom_load_relaxed(poll->word), was;
+	int i, polls = 0;
 
 	do {
 		was = word;
 		for (i = 0; i < BATCH_PAUSES; i++)
 			arch_pause();
-		word = atom_load_relaxed(look->word);
-	} while (word != was && ++looks < BATCH_LOOKS &&
-		 !look->enough(word, look->arg));
+		word = atom_load_relaxed(poll->word);
+	} while (word != was && ++polls < BATCH_POLLS &&
+		 !poll->enough(word, poll->arg));
 }
 
-/* Each look takes the cache line from the partner, so they get rarer. */
-static int next_look(int i)
+/* Each read takes the cache line from the partner, so they get rarer. */
+static int next_poll(int i)
 {
 	return i + (i < 24 ? i / 2 : 12) + 1;
 }
 
-int sleep_spin(struct spin *spin, const struct sleep_look *look)
+int sleep_spin(struct spin *spin, const struct sleep_poll *poll)
 {
 	int i, next = 1;
 	u64 word;
@@ -48,13 +48,13 @@ int sleep_spin(struct spin *spin, const struct sleep_look *look)
 	for (i = 0; spin_on(spin); i++) {
 		if (i < next)
 			continue;
-		next = next_look(i);
-		word = atom_load_relaxed(look->word);
-		if (word == look->seen)
+		next = next_poll(i);
+		word = atom_load_relaxed(poll->word);
+		if (word == poll->seen)
 			continue;
-		if (look->batch)
-			sleep_batch(look);
-		else if (!look->enough(word, look->arg))
+		if (poll->batch)
+			sleep_batch(poll);
+		else if (!poll->enough(word, poll->arg))
 			continue;
 		return 1;
 	}
@@ -247,9 +247,9 @@ static int sleep_once(struct caller *c, struct sleeper *sl)
 			c, w, sl->deadline, sl->slice_ns, 1, &sl->scope);
 	cancel_allow(&sl->scope);
 	err = wait_sleep(
-		c, w, sl->deadline_ns, sl->slice_ns, sl->look, sl->watch);
+		c, w, sl->deadline_ns, sl->slice_ns, sl->first, sl->watch);
 	cancel_deny(&sl->scope);
-	sl->look = WAIT_LOOK_NOT;
+	sl->first = WAIT_FIRST_NOTHING;
 	return err;
 }
 
@@ -258,7 +258,7 @@ static s32 restart_of(const struct sleeper *sl)
 	return sl->k->restart ? sl->k->restart : SLEEP_ANEW;
 }
 
-/* The sleep ended with err: must we take the object's lock and look? */
+/* The sleep ended with err: must we take the object's lock and recheck? */
 static int must_recheck(
 	const struct caller *c, const struct sleeper *sl, int err)
 {

@@ -86,10 +86,10 @@ struct sleeper {
 	/* CLOCK_REALTIME, or NULL; only if the class has `restart`. */
 	const struct sys_timespec *deadline;
 	u64 slice_ns;
-	/* Arguments of wait_sleep, only if the class has no `restart`; look: for
+	/* Arguments of wait_sleep, only if the class has no `restart`; first: for
 	 * the first sleep. */
 	u64 deadline_ns;
-	enum wait_look look;
+	enum wait_first first;
 	struct wait_watch *watch;
 	int cancellable;
 	int stay;     /* sleep_run returns in a section that the caller ends */
@@ -128,14 +128,14 @@ extern const struct sleep_class sem_sleep_class, msg_receiver_class,
 	mq_sleep_class;
 
 /* What sleep_spin waits for, without the lock. */
-struct sleep_look {
+struct sleep_poll {
 	const u64 *word; /* of the object; a hint */
 	u64 seen;	 /* what it was under the lock */
 	/* 1 if with this word a try under the lock is worthwhile. */
 	int (*enough)(u64 word, u64 arg);
 	u64 arg;
 	/* The partner changes the word in rapid succession: after the first
-	 * change call sleep_batch, and do not ask `enough` again. */
+	 * change call sleep_batch, and do not call `enough` again. */
 	int batch;
 };
 
@@ -145,9 +145,9 @@ struct sleep_look {
  * else call again), 0 if it is time to sleep. Only worthwhile if the partner runs
  * on another CPU.
  */
-int sleep_spin(struct spin *spin, const struct sleep_look *look);
+int sleep_spin(struct spin *spin, const struct sleep_poll *poll);
 /* Wait while the word keeps changing and is not `enough`, so that a stream of
  * messages is taken in batches; a tenth of a millisecond at most. */
-void sleep_batch(const struct sleep_look *look);
+void sleep_batch(const struct sleep_poll *poll);
 
 #endif

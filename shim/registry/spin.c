@@ -7,7 +7,7 @@
 
 /* About 60 us at 3 GHz: a wake-up of an idle CPU takes 25 to 50 us here
  * (doc/measurements.md), and the one who is woken needs a little, too. */
-#define LOOK_CYCLES 180000u
+#define SPIN_CYCLES 180000u
 /* Between two pauses: somebody else had the CPU. A pause takes about a hundred
  * cycles, an interrupt some thousand. Arbitrary. */
 #define PREEMPTED_CYCLES 60000u
@@ -29,20 +29,20 @@ int spin_pays(u16 hint)
 	return SCORE(hint) >= SCORE_GOOD;
 }
 
-/* At score 0 the hint's count says how many waits go by without a look. */
+/* At score 0 the hint's count says how many waits go by without a spin. */
 int spin_begin(struct spin *s, u16 hint)
 {
 	if (s->result != SPIN_NONE)
 		return 0;
-	if (s->looking)
+	if (s->spinning)
 		return 1;
 	if (!SCORE(hint) && COUNT(hint)) {
 		s->result = SPIN_DECLINED;
 		return 0;
 	}
-	s->looking = 1;
+	s->spinning = 1;
 	s->last = arch_cycles();
-	s->end = s->last + LOOK_CYCLES;
+	s->end = s->last + SPIN_CYCLES;
 	return 1;
 }
 
@@ -62,22 +62,22 @@ int spin_on(struct spin *s)
 	if (now - s->last > PREEMPTED_CYCLES)
 		s->result = SPIN_PREEMPTED;
 	else if (now >= s->end)
-		s->result = SPIN_VAIN;
+		s->result = SPIN_FAILED;
 	s->last = now;
-	s->looking = s->result == SPIN_NONE;
-	return s->looking;
+	s->spinning = s->result == SPIN_NONE;
+	return s->spinning;
 }
 
 void spin_found(struct spin *s)
 {
-	if (!s->looking)
+	if (!s->spinning)
 		return;
-	s->looking = 0;
+	s->spinning = 0;
 	s->result = SPIN_FOUND;
 }
 
 /* Under the object's lock, since two threads that note at once would lose one;
- * the readers take any value. At score 0 the rest until the next look is
+ * the readers take any value. At score 0 the rest until the next spin is
  * doubled. */
 void spin_note(u16 *hint, enum spin_result result)
 {
@@ -98,7 +98,7 @@ void spin_note(u16 *hint, enum spin_result result)
 	case SPIN_PREEMPTED:
 		lost = PREEMPTED_TAKES;
 		/* fallthrough */
-	case SPIN_VAIN:
+	case SPIN_FAILED:
 		score = score > lost ? score - lost : 0;
 		if (score)
 			break;

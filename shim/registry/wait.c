@@ -613,22 +613,22 @@ HOT static int futex_sleep(struct waiter *w, u64 until_ns,
  */
 HOT static u32 spin_for(struct caller *c, struct waiter *w, int yields)
 {
-	struct spin look = {0};
+	struct spin spin = {0};
 	u32 seen, i;
 
-	spin_begin(&look, 0);
-	for (i = 1; !(seen = atom_load_acquire(&w->word)) && spin_on(&look);
+	spin_begin(&spin, 0);
+	for (i = 1; !(seen = atom_load_acquire(&w->word)) && spin_on(&spin);
 		i++) {
 		if (!yields || i % YIELD_EVERY)
 			continue;
 		sys_call(__NR_sched_yield);
-		spin_resume(&look);
+		spin_resume(&spin);
 	}
 	if (seen)
-		spin_found(&look);
+		spin_found(&spin);
 	/* Noted in the object when its lock is next held. */
 	c->spun.ident = w->ident;
-	c->spun.result = look.result;
+	c->spun.result = spin.result;
 	return seen;
 }
 
@@ -739,14 +739,14 @@ static int interrupt_of(const struct waiter *w, int err)
  * on.
  */
 HOT int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
-	u64 slice_ns, enum wait_look look, struct wait_watch *watch)
+	u64 slice_ns, enum wait_first first, struct wait_watch *watch)
 {
 	volatile u64 *cs;
 	u64 until, start;
 	u32 seen;
 	int err, brief;
 
-	if (look == WAIT_LOOK_YIELD && yield_pays(c))
+	if (first == WAIT_FIRST_YIELD && yield_pays(c))
 		yield_once(c, w);
 	for (;;) {
 		if (unlikely(!c->interrupt))
@@ -758,7 +758,8 @@ HOT int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 			continue;
 		}
 		if (seen == 0)
-			seen = spin_then_announce(c, w, look == WAIT_LOOK_SPIN);
+			seen = spin_then_announce(
+				c, w, first == WAIT_FIRST_SPIN);
 		if (seen == WAIT_WORD_DONE)
 			return 0;
 		if (seen & SYS_OWNER_DIED)
@@ -787,7 +788,7 @@ HOT int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 		own_rseq_end();
 		if (brief)
 			watch->late = 0;
-		if (look == WAIT_LOOK_YIELD)
+		if (first == WAIT_FIRST_YIELD)
 			yield_note_sleep(c, arch_cycles() - start);
 		if (unlikely(!c->interrupt) || !still_waiting(c, w, err))
 			continue;

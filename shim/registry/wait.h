@@ -233,15 +233,15 @@ struct wait_watch {
 };
 
 /* Before the sleep. */
-enum wait_look {
-	WAIT_LOOK_NOT,
-	WAIT_LOOK_SPIN,	 /* the partner runs on another CPU: spin a little */
-	WAIT_LOOK_YIELD, /* it ran on this CPU: yield to it, where that pays */
+enum wait_first {
+	WAIT_FIRST_NOTHING,
+	WAIT_FIRST_SPIN,  /* the partner runs on another CPU: spin a little */
+	WAIT_FIRST_YIELD, /* it ran on this CPU: yield to it, where that pays */
 };
 
 /*
  * Sleep until granted. deadline_ns: CLOCK_MONOTONIC, or 0 for none; slice_ns:
- * come back after so long anyway, 0 = never. look: what to do before sleeping.
+ * come back after so long anyway, 0 = never. first: what to do before sleeping.
  * No lock may be held.
  *   0            state and result are final
  *   -ETIMEDOUT   the deadline is past
@@ -252,7 +252,7 @@ enum wait_look {
  *                tid stays in the word (wait_disown): look again
  */
 int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
-	u64 slice_ns, enum wait_look look, struct wait_watch *watch);
+	u64 slice_ns, enum wait_first first, struct wait_watch *watch);
 
 /*
  * The same for calls that SA_RESTART restarts (mq_*): deadline is an absolute

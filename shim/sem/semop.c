@@ -389,24 +389,24 @@ static int others_first(const struct caller *c, const struct waiter *w)
 	return w->prev && wait_must(c, w->prev)->prev;
 }
 
-/* Where the partner is, and whether looking has lately been worth it. */
-HOT static enum wait_look look_for_partner(
+/* By where the partner runs, and whether spinning has lately been worth it. */
+HOT static enum wait_first what_first(
 	struct caller *c, struct semset *set, u64 ident)
 {
-	struct spin look = {0};
+	struct spin spin = {0};
 
 	set->last_cpu = (unsigned char)sys_cpu();
 	if (c->spun.ident == ident)
 		spin_note(&set->spin, c->spun.result);
 	c->spun.ident = 0;
 	if (set->partner_cpu == set->last_cpu)
-		return WAIT_LOOK_YIELD;
+		return WAIT_FIRST_YIELD;
 	if (unlikely(others_first(c, wait_own(c))))
-		return WAIT_LOOK_NOT;
-	if (spin_begin(&look, set->spin))
-		return WAIT_LOOK_SPIN;
-	spin_note(&set->spin, look.result);
-	return WAIT_LOOK_NOT;
+		return WAIT_FIRST_NOTHING;
+	if (spin_begin(&spin, set->spin))
+		return WAIT_FIRST_SPIN;
+	spin_note(&set->spin, spin.result);
+	return WAIT_FIRST_NOTHING;
 }
 
 /* ---- the call ---- */
@@ -540,7 +540,7 @@ HOT static __attribute__((noinline)) int sleep_for(struct caller *c,
 	enqueue(c, s, set, &r->a, op, r->alter);
 	watch_holders(c, set, &ss);
 	ss.watch.late = 1;
-	ss.sl.look = look_for_partner(c, set, wait_own(c)->ident);
+	ss.sl.first = what_first(c, set, wait_own(c)->ident);
 	sleep_arm(c, &ss.sl);
 	sem_unlock(c, s);
 	USDT4(sem_wait, id, blocked.num, blocked.op, last);
