@@ -63,7 +63,7 @@ HOT void wait_begin(struct caller *c, struct waiter *w)
 }
 
 /* The word was RECHECK: others already granted may sleep on it (wake_herd). */
-static void tell_herd(struct waiter *w)
+static void wake_requeued(struct waiter *w)
 {
 	sys_futex_wake(&w->word, HERD_ALL);
 }
@@ -73,7 +73,7 @@ static void tell_herd(struct waiter *w)
 HOT void wait_end(struct caller *c, struct waiter *w)
 {
 	if (unlikely(atom_load_relaxed(&w->word) == WAIT_WORD_RECHECK))
-		tell_herd(w);
+		wake_requeued(w);
 	robust_pop(c, &w->alive);
 	atom_store_release(&w->alive, 0);
 	atom_store_release(&w->state, WAIT_IDLE);
@@ -210,7 +210,7 @@ void wait_for_waker(const struct caller *c, struct waiter *w)
 
 /* Put our tid in the word, so that our death wakes the sleeper. Another's tid
  * there is a dead thread's, see wait.h. */
-HOT static u32 oblige(struct caller *c, struct waiter *w)
+HOT static u32 obligation_begin(struct caller *c, struct waiter *w)
 {
 	if (unlikely(atom_load_acquire(&w->word) & SYS_TID_MASK))
 		await_waker(c, w, AWAIT_EXITED, NULL);
@@ -220,7 +220,7 @@ HOT static u32 oblige(struct caller *c, struct waiter *w)
 
 void wait_crash_guard(struct caller *c, struct waiter *w)
 {
-	u32 was = oblige(c, w);
+	u32 was = obligation_begin(c, w);
 
 	c->crash_guard_was = was;
 	c->crash_guard = w;
@@ -304,7 +304,7 @@ static void requeue_to(struct caller *c, struct waiter *w, struct waiter *first)
 /*
  * Wake several by one call: woken by a call each, many would preempt us at once.
  * The first one's word keeps our tid; the others are DONE and are requeued to
- * that word, which becomes RECHECK last. The first one wakes them too (tell_herd),
+ * that word, which becomes RECHECK last. The first one wakes them too (wake_requeued),
  * should we die before we do.
  */
 static __attribute__((noinline)) void wake_herd(struct caller *c)
@@ -380,8 +380,8 @@ HOT void wait_flush(struct caller *c)
 }
 
 /* Move the lock we hold from list_op_pending to the list, behind the others, so
- * that another word may be pending until hold_again. */
-static u32 *hold_aside(struct caller *c)
+ * that another word may be pending until held_to_pending. */
+static u32 *held_to_list(struct caller *c)
 {
 	u32 *held = robust_held(c);
 
@@ -390,7 +390,7 @@ static u32 *hold_aside(struct caller *c)
 	return held;
 }
 
-static void hold_again(struct caller *c, u32 *held)
+static void held_to_pending(struct caller *c, u32 *held)
 {
 	robust_pend(c, held);
 	if (likely(held != NULL))
@@ -407,7 +407,7 @@ void wait_spurious_wake(struct caller *c, struct waiter *w)
 		return;
 	}
 	/* Pending: should we die before the wake-up, the kernel wakes. */
-	held = hold_aside(c);
+	held = held_to_list(c);
 	robust_pend(c, &w->word);
 	while (!(seen & ~SYS_WAITERS))
 		if (atom_cas(&w->word, &seen, WAIT_WORD_RECHECK)) {
@@ -417,18 +417,18 @@ void wait_spurious_wake(struct caller *c, struct waiter *w)
 	crash_point();
 	if (seen == WAIT_WORD_RECHECK)
 		sys_futex_wake(&w->word, 1);
-	hold_again(c, held);
+	held_to_pending(c, held);
 }
 
 /* Wake all but the last `keep` of those granted, whatever lock is held: none, or
  * that of a dead task being reaped. */
 static __attribute__((noinline)) void flush_to(struct caller *c, u32 keep)
 {
-	u32 *held = hold_aside(c);
+	u32 *held = held_to_list(c);
 
 	while (c->n_grants > keep)
 		wake_next(c);
-	hold_again(c, held);
+	held_to_pending(c, held);
 }
 
 void wait_pause_begin(struct caller *c)
@@ -438,14 +438,14 @@ void wait_pause_begin(struct caller *c)
 
 	if (!w)
 		return;
-	held = hold_aside(c);
+	held = held_to_list(c);
 	c->crash_guard = NULL;
 	robust_pend(c, &w->word);
 	robust_pop(c, &w->word);
 	atom_store_release(&w->word, WAIT_WORD_RECHECK);
 	crash_point();
 	sys_futex_wake(&w->word, 1);
-	hold_again(c, held);
+	held_to_pending(c, held);
 }
 
 /* One grant is always kept back: while the pass goes on, our death must wake a
@@ -468,7 +468,7 @@ HOT void wait_grant(struct caller *c, struct waiter *w)
 	if (c->crash_guard == w)
 		c->crash_guard = NULL;
 	else
-		old = oblige(c, w);
+		old = obligation_begin(c, w);
 	/* It is in its futex, or soon will be: a wake call is needed. */
 	asleep = !!(old & SYS_WAITERS);
 	if (c->n_grants++)
@@ -672,7 +672,7 @@ void wait_recheck(const struct caller *c, struct waiter *w)
 
 	if (w->state == WAIT_QUEUED)
 		await_waker(c, w, AWAIT_EXITED, NULL);
-	tell_herd(w);
+	wake_requeued(w);
 	atom_cas(&w->word, &seen, w->state == WAIT_QUEUED ? 0 : WAIT_WORD_DONE);
 }
 
@@ -681,7 +681,7 @@ void wait_recheck(const struct caller *c, struct waiter *w)
 void wait_dequeued(const struct caller *c, struct waiter *w)
 {
 	if (await_waker(c, w, AWAIT_EXITED, NULL) == WAIT_WORD_RECHECK)
-		tell_herd(w);
+		wake_requeued(w);
 	atom_store_release(&w->word, WAIT_WORD_DONE);
 }
 

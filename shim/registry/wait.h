@@ -59,7 +59,7 @@
  * Several that are let through in one hold are woken by one call (wake_herd):
  * the first one's word keeps the waker's tid, the others' words become DONE and
  * their sleepers are requeued to the first one's word, which becomes RECHECK last.
- * Whoever finds its own word RECHECK wakes all that sleep there (tell_herd). Only
+ * Whoever finds its own word RECHECK wakes all that sleep there (wake_requeued). Only
  * sleepers with a timer are requeued. One that has gone on meanwhile, sleeps again
  * and is granted again can be requeued by the earlier waker: waiter.n_requeuers
  * counts wakers about to requeue it, and makes it set a timer (sleep_slice_set).

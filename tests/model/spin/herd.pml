@@ -6,7 +6,7 @@
  * already, or wake by itself (a signal). Any two of the processes may be killed
  * anywhere.
  *
- * Models: wake_herd, tell_herd, wait_recheck, wait_end (registry/wait.c);
+ * Models: wake_herd, wake_requeued, wait_recheck, wait_end (registry/wait.c);
  * FUTEX_CMP_REQUEUE; the kernel's exit_robust_list.
  *
  * Properties, when nothing moves any more (Monitor):

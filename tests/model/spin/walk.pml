@@ -7,7 +7,7 @@
  * The lock stands in front (LOCK_FIRST: a lock under it was wanted, so it had
  * to go on the list), or is pending and comes last.
  *
- * Models: oblige, wait_crash_guard (registry/wait.c); leave_queue (object/sleep.c);
+ * Models: obligation_begin, wait_crash_guard (registry/wait.c); leave_queue (object/sleep.c);
  * lock_acquire's robust_push; exit_robust_list of the kernel, which reads a
  * node's next before it marks the word, one node after the other.
  *
@@ -16,7 +16,7 @@
  *
  * Variants: LOCK_FIRST
  * Faults: FAULT_1+LOCK_FIRST FAULT_2+LOCK_FIRST
- * FAULT_1 oblige() pushes a word that carries another's name
+ * FAULT_1 obligation_begin() pushes a word that carries another's name
  * FAULT_2 the sleeper leaves the queue over another's name, and sleeps anew
  */
 
