@@ -546,8 +546,8 @@ static void check_thread_blocks(struct check *k, const struct thread *th)
 	const struct msg_blocks *b = &th->blocks;
 	u32 t;
 
-	if (th->waiter.sops_ext.off)
-		check_block(k, th->waiter.sops_ext, th->waiter.sops_ext_cap);
+	if (th->waiter.ext.off)
+		check_block(k, th->waiter.ext, th->waiter.ext_cap);
 	for (t = 0; t < MSG_TIERS; t++)
 		if (b->tier[t].off)
 			check_block(k, b->tier[t], 2048ULL << t);

@@ -48,11 +48,11 @@ int mq_own_block(struct caller *c, u64 need)
 	struct waiter *w = wait_own(c);
 	int err;
 
-	if (likely(w->sops_ext.off && w->sops_ext_cap >= need))
+	if (likely(w->ext.off && w->ext_cap >= need))
 		return 0;
-	err = block_make(c, &w->sops_ext, &w->sops_ext_cap, need);
+	err = block_make(c, &w->ext, &w->ext_cap, need);
 	if (unlikely(err == -ENOMEM) && msg_spare(c))
-		err = block_make(c, &w->sops_ext, &w->sops_ext_cap, need);
+		err = block_make(c, &w->ext, &w->ext_cap, need);
 	return err;
 }
 
@@ -62,10 +62,10 @@ static void swap_blocks(
 {
 	u64 off = block->data.off, cap = block->cap;
 
-	journal_set64(c, &block->data.off, w->sops_ext.off);
-	journal_set64(c, &block->cap, w->sops_ext_cap);
-	journal_set64(c, &w->sops_ext.off, off);
-	journal_set64(c, &w->sops_ext_cap, cap);
+	journal_set64(c, &block->data.off, w->ext.off);
+	journal_set64(c, &block->cap, w->ext_cap);
+	journal_set64(c, &w->ext.off, off);
+	journal_set64(c, &w->ext_cap, cap);
 }
 
 static inline char *bytes_at(const struct caller *c, struct ref data)
@@ -123,7 +123,7 @@ static inline void insert(struct caller *c, struct mqueue *q,
 		swap_blocks(c, (struct prio_block *)(void *)at.data, w);
 	else if (m->len)
 		copy_bytes(place_bytes(c, q, &at),
-			m->small ? m->small : bytes_at(c, w->sops_ext), m->len);
+			m->small ? m->small : bytes_at(c, w->ext), m->len);
 	atom_store_release(&at.item->len, m->len);
 	prioq_insert_len(c, &q->msgs, idx, m->len, m->prio, 0);
 }
@@ -140,14 +140,14 @@ static __attribute__((noinline)) void hand_over_leased(struct caller *c,
 
 	if (m->len > MQ_COPY_MAX) {
 		kept.small = NULL;
-		journal_set_ref(c, &l->data, own->sops_ext);
-		journal_set64(c, &l->cap, own->sops_ext_cap);
-		journal_set_ref(c, &own->sops_ext, was.data);
-		journal_set64(c, &own->sops_ext_cap, was.cap);
+		journal_set_ref(c, &l->data, own->ext);
+		journal_set64(c, &l->cap, own->ext_cap);
+		journal_set_ref(c, &own->ext, was.data);
+		journal_set64(c, &own->ext_cap, was.cap);
 	} else if (m->len) {
 		if (!kept.small)
-			kept.small = bytes_at(c, own->sops_ext);
-		copy_bytes(bytes_at(c, w->sops_ext), kept.small, m->len);
+			kept.small = bytes_at(c, own->ext);
+		copy_bytes(bytes_at(c, w->ext), kept.small, m->len);
 	}
 	mqlease_hold(c, q, l, &kept);
 }
@@ -157,19 +157,18 @@ static void hand_over(struct caller *c, struct mqueue *q, struct waiter *w,
 	const struct mq_msg *m)
 {
 	struct waiter *own = wait_own(c);
-	u64 off = w->sops_ext.off, cap = w->sops_ext_cap;
+	u64 off = w->ext.off, cap = w->ext_cap;
 
 	if (unlikely(w->lease_mq.off)) {
 		hand_over_leased(c, q, w, m);
 	} else if (m->len > MQ_COPY_MAX) {
-		journal_set64(c, &w->sops_ext.off, own->sops_ext.off);
-		journal_set64(c, &w->sops_ext_cap, own->sops_ext_cap);
-		journal_set64(c, &own->sops_ext.off, off);
-		journal_set64(c, &own->sops_ext_cap, cap);
+		journal_set64(c, &w->ext.off, own->ext.off);
+		journal_set64(c, &w->ext_cap, own->ext_cap);
+		journal_set64(c, &own->ext.off, off);
+		journal_set64(c, &own->ext_cap, cap);
 	} else if (m->len) {
-		copy_bytes(bytes_at(c, w->sops_ext),
-			m->small ? m->small : bytes_at(c, own->sops_ext),
-			m->len);
+		copy_bytes(bytes_at(c, w->ext),
+			m->small ? m->small : bytes_at(c, own->ext), m->len);
 	}
 	atom_store_release(&w->msg_prio, m->prio);
 	mq_waiter_remove(c, &q->receivers, w, m->len);
@@ -233,19 +232,19 @@ static void take_from_sender(struct caller *c, struct mqueue *q,
 	struct waiter *w, struct mq_msg *ret, char *small)
 {
 	struct waiter *own = wait_own(c);
-	struct prio_block was = {w->sops_ext, w->sops_ext_cap};
+	struct prio_block was = {w->ext, w->ext_cap};
 
 	ret->len = w->msg_len;
 	ret->prio = w->msg_prio % MQ_N_PRIOS;
 	ret->small = small;
 	if (ret->len > MQ_COPY_MAX) {
 		ret->small = NULL;
-		journal_set_ref(c, &w->sops_ext, own->sops_ext);
-		journal_set64(c, &w->sops_ext_cap, own->sops_ext_cap);
-		journal_set_ref(c, &own->sops_ext, was.data);
-		journal_set64(c, &own->sops_ext_cap, was.cap);
+		journal_set_ref(c, &w->ext, own->ext);
+		journal_set64(c, &w->ext_cap, own->ext_cap);
+		journal_set_ref(c, &own->ext, was.data);
+		journal_set64(c, &own->ext_cap, was.cap);
 	} else if (ret->len) {
-		copy_bytes(small, bytes_at(c, w->sops_ext), ret->len);
+		copy_bytes(small, bytes_at(c, w->ext), ret->len);
 	}
 	mq_waiter_remove(c, &q->senders, w, 0);
 	wait_grant(c, w);

@@ -112,9 +112,9 @@ static void give_on(
 	u32 len = atom_load_relaxed(&l->len);
 
 	if (len && len <= MQ_COPY_MAX)
-		copy_bytes(ref_must(c, w->sops_ext), ref_must(c, l->data), len);
+		copy_bytes(ref_must(c, w->ext), ref_must(c, l->data), len);
 	else if (len && !to)
-		swap_data(c, l, &w->sops_ext, &w->sops_ext_cap);
+		swap_data(c, l, &w->ext, &w->ext_cap);
 	if (to) {
 		swap_data(c, l, &to->data, &to->cap);
 		journal_set32(c, &to->len, len);

@@ -308,17 +308,17 @@ static inline void mq_own_trim(struct caller *c, u64 len)
 {
 	struct waiter *w = wait_own(c);
 
-	if (likely(w->sops_ext_cap <= HEAP_OWN_MOST))
+	if (likely(w->ext_cap <= HEAP_OWN_MOST))
 		return;
 	if (len <= HEAP_OWN_MOST)
 		mq_thread(c)->large_calls = 0;
 	else if (++mq_thread(c)->large_calls > MQ_LARGE_CALLS)
 		return;
-	heap_trim(c, w->sops_ext_cap, &w->sops_ext);
+	heap_trim(c, w->ext_cap, &w->ext);
 }
 static inline char *mq_own_bytes(const struct caller *c)
 {
-	return ref_must(c, wait_own(c)->sops_ext);
+	return ref_must(c, wait_own(c)->ext);
 }
 /* One try under the lock, or BLOCKED; s->lock is held. */
 int mq_try_send(struct caller *c, const struct mq_desc *d, struct mqueue *q,

@@ -68,7 +68,7 @@ static u64 size_of(struct ref ref, u64 size)
 static u64 held_by(const struct thread *th)
 {
 	const struct msg_blocks *b = &th->blocks;
-	u64 held = size_of(th->waiter.sops_ext, th->waiter.sops_ext_cap) +
+	u64 held = size_of(th->waiter.ext, th->waiter.ext_cap) +
 		   size_of(th->journal.ext, journal_ext_size(th->journal.cap)) +
 		   size_of(th->ready, th->ready_size) +
 		   size_of(b->big, b->big_cap);
@@ -89,8 +89,8 @@ static u64 record_empty(struct caller *c, u32 idx)
 
 	if (!task_adopt_record(c, idx))
 		return 0;
-	if (th->waiter.sops_ext.off)
-		heap_free_at(c, th->waiter.sops_ext_cap, &th->waiter.sops_ext);
+	if (th->waiter.ext.off)
+		heap_free_at(c, th->waiter.ext_cap, &th->waiter.ext);
 	msg_release_blocks(c);
 	journal_drop(c);
 	task_return_record(c, own);

@@ -368,13 +368,13 @@ struct waiter {
 	u32 pid;
 	u32 queue_num; /* semaphore in whose queue it is */
 	struct ref undo;
-	struct ref sops_ext;
-	u64 sops_ext_cap;
+	struct ref ext;
+	u64 ext_cap;
 	s64 since;
 	union {
 		struct sop sops[WAITER_SOPS_INLINE];
 		struct msg_wait msg;
-		struct { /* POSIX: sops_ext is the message's block */
+		struct { /* POSIX: ext is the message's block */
 			u32 msg_prio;
 			u32 msg_len;
 			u32 sched_prio; /* SCHED_*: see mqwait.c */

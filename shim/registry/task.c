@@ -632,7 +632,7 @@ void task_return_record(struct caller *c, u32 own)
 /* What the last owner kept for its next call, or was killed with. */
 static void trim_inherited(struct caller *c, struct thread *th)
 {
-	heap_trim(c, th->waiter.sops_ext_cap, &th->waiter.sops_ext);
+	heap_trim(c, th->waiter.ext_cap, &th->waiter.ext);
 	heap_trim(c, th->blocks.big_cap, &th->blocks.big);
 	journal_trim(c);
 }

@@ -245,15 +245,15 @@ static int values_make(struct caller *c, const u16 *values, u32 n)
 	struct sem_values *v;
 	int err = 0;
 
-	if (w->sops_ext.off && w->sops_ext_cap != cap)
-		heap_free_at(c, w->sops_ext_cap, &w->sops_ext);
-	if (!w->sops_ext.off) {
-		atom_store_release(&w->sops_ext_cap, cap);
-		err = heap_alloc_at(c, cap, &w->sops_ext);
+	if (w->ext.off && w->ext_cap != cap)
+		heap_free_at(c, w->ext_cap, &w->ext);
+	if (!w->ext.off) {
+		atom_store_release(&w->ext_cap, cap);
+		err = heap_alloc_at(c, cap, &w->ext);
 	}
 	if (err)
 		return err;
-	v = region_span(&c->region, w->sops_ext, cap);
+	v = region_span(&c->region, w->ext, cap);
 	if (!v)
 		return -ENOMEM;
 	v->cap = cap;
@@ -269,12 +269,12 @@ static void values_back(struct caller *c, struct semset *set, u64 cap)
 	struct ref *all = &sem_array(set)->all;
 	struct waiter *w = wait_own(c);
 
-	if (w->sops_ext.off) {
+	if (w->ext.off) {
 		heap_free_at(c, cap, all);
 		return;
 	}
-	atom_store_release(&w->sops_ext_cap, cap);
-	journal_set64(c, &w->sops_ext.off, all->off);
+	atom_store_release(&w->ext_cap, cap);
+	journal_set64(c, &w->ext.off, all->off);
 	journal_set64(c, &all->off, 0);
 	journal_commit(c);
 }
@@ -355,8 +355,8 @@ static int setall_large(
 	undo_clear(c, set, -1);
 	if (unlikely(c->damaged))
 		return damage_abort(c);
-	journal_set64(c, &all->off, w->sops_ext.off);
-	journal_set64(c, &w->sops_ext.off, 0);
+	journal_set64(c, &all->off, w->ext.off);
+	journal_set64(c, &w->ext.off, 0);
 	commit(c, s, set, sleeper);
 	values_store(c, s, set, values_of(c, s, set), &to);
 	pass(c, s, set, &to);
@@ -429,9 +429,8 @@ int sem_setall(struct caller *c, s32 id, const u16 *values, u32 n)
 		err = own_beforehand(c, s, ident, n, &sleeper);
 	if (!err)
 		err = setall_once(c, s, ident, values, n, sleeper);
-	if (values_size(n) > KEPT_VALUES && wait_own(c)->sops_ext.off)
-		heap_free_at(
-			c, wait_own(c)->sops_ext_cap, &wait_own(c)->sops_ext);
+	if (values_size(n) > KEPT_VALUES && wait_own(c)->ext.off)
+		heap_free_at(c, wait_own(c)->ext_cap, &wait_own(c)->ext);
 	section_end(c);
 	return err;
 }

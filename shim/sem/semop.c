@@ -283,7 +283,7 @@ HOT static void enqueue(struct caller *c, struct slot *s, struct semset *set,
 	u32 i;
 
 	if (a->n > WAITER_SOPS_INLINE)
-		sops = ref_must(c, w->sops_ext);
+		sops = ref_must(c, w->ext);
 	for (i = 0; i < a->n; i++)
 		sops[i] = a->sops[i];
 	w->n_sops = a->n;
@@ -512,14 +512,14 @@ static int sops_reserve(struct caller *c, u32 n)
 	u64 need = (u64)n * sizeof(struct sop);
 
 	if (likely(n <= WAITER_SOPS_INLINE) ||
-		(w->sops_ext.off && w->sops_ext_cap >= need))
+		(w->ext.off && w->ext_cap >= need))
 		return 0;
 	/* The capacity counts only while there is a block: it is right at
 	 * every moment, for the record's next owner too. */
-	if (w->sops_ext.off)
-		heap_free_at(c, w->sops_ext_cap, &w->sops_ext);
-	atom_store_release(&w->sops_ext_cap, need);
-	return heap_alloc_at(c, need, &w->sops_ext);
+	if (w->ext.off)
+		heap_free_at(c, w->ext_cap, &w->ext);
+	atom_store_release(&w->ext_cap, need);
+	return heap_alloc_at(c, need, &w->ext);
 }
 
 /* The array blocks at `op`; the lock is held and is released. A frame of its
@@ -760,7 +760,7 @@ static __attribute__((noinline)) int op_huge(struct caller *c, s32 id,
 	sys_call(__NR_munmap, buf, len);
 	if (c->thread) {
 		journal_trim(c);
-		heap_trim(c, wait_own(c)->sops_ext_cap, &wait_own(c)->sops_ext);
+		heap_trim(c, wait_own(c)->ext_cap, &wait_own(c)->ext);
 	}
 	return err;
 }

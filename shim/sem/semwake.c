@@ -29,9 +29,9 @@ const struct sop *waiter_sops(
 	*ret_n = n;
 	if (likely(n - 1 < WAITER_SOPS_INLINE))
 		return w->sops;
-	if (!n || n > SOPS_MOST || size > w->sops_ext_cap)
+	if (!n || n > SOPS_MOST || size > w->ext_cap)
 		return NULL;
-	return ref_look(c, w->sops_ext, size);
+	return ref_look(c, w->ext, size);
 }
 
 /* A semaphore number out of range is damage: then any queue of the set will do. */

@@ -474,8 +474,8 @@ static void have_much(struct caller *c)
 	struct thread *th = region_thread(&c->region, c->thread);
 
 	journal_reserve(c, 100);
-	th->waiter.sops_ext_cap = 5000;
-	heap_alloc_at(c, 5000, &th->waiter.sops_ext);
+	th->waiter.ext_cap = 5000;
+	heap_alloc_at(c, 5000, &th->waiter.ext);
 	msgslab_alloc_at(c, 1, &th->blocks.tier[1]);
 	th->blocks.big_cap = HEAP_LARGE;
 	heap_alloc_at(c, HEAP_LARGE, &th->blocks.big);

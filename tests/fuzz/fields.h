@@ -93,7 +93,7 @@ static const struct field waiter_fields[] = {FIELD(waiter, word, K_LOCK),
 	FIELD(waiter, facility, K_COUNT), FIELD(waiter, kind, K_COUNT),
 	FIELD(waiter, n_sops, K_COUNT), FIELD(waiter, block_op, K_COUNT),
 	FIELD(waiter, queue_num, K_COUNT), FIELD(waiter, undo, K_REF),
-	FIELD(waiter, sops_ext, K_REF), FIELD(waiter, sops_ext_cap, K_COUNT),
+	FIELD(waiter, ext, K_REF), FIELD(waiter, ext_cap, K_COUNT),
 	FIELD(waiter, sops[0], K_ANY), FIELD(waiter, msg.max_size, K_COUNT),
 	FIELD(waiter, msg_len, K_COUNT), END_OF_FIELDS};
 static const struct field slot_fields[] = {LOCK_FIELDS(slot, lock),
