@@ -208,7 +208,7 @@ void mqlease_begin(struct caller *c, const struct mq_desc *d, struct mqueue *q)
 	walk(c, d, q, lease_orphans, TASK_LOOK_NOT);
 }
 
-u32 mqlease_look(struct caller *c, const struct mq_desc *d, struct mqueue *q,
+u32 mqlease_reclaim(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	enum task_look look)
 {
 	return q->leases.used.off ? walk(c, d, q, lease_orphans, look) : 0;
@@ -376,7 +376,7 @@ void mq_acknowledge_all(struct caller *c)
 	each_queue(c, lease_ours);
 }
 
-void mq_leases_look(struct caller *c)
+void mq_leases_reclaim(struct caller *c)
 {
 	each_queue(c, lease_orphans);
 }

@@ -28,7 +28,7 @@ static inline int mqlease_concerns(
  * number of messages put back. mqlease_settle follows when the lock is released.
  */
 void mqlease_begin(struct caller *c, const struct mq_desc *d, struct mqueue *q);
-u32 mqlease_look(struct caller *c, const struct mq_desc *d, struct mqueue *q,
+u32 mqlease_reclaim(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	enum task_look look);
 static inline void mqlease_settle(struct caller *c)
 {
@@ -70,7 +70,7 @@ static inline int mqlease_handed(
  * is held. */
 void mqlease_give_back(struct caller *c, const struct mq_desc *d, u64 record);
 
-/* Before the caller polls the queue: mqlease_look. No lock is held. */
+/* Before the caller polls the queue: mqlease_reclaim. No lock is held. */
 void mqlease_polled(struct caller *c, const struct mq_desc *d);
 
 /* As those of msg/msg.h. */
@@ -78,6 +78,6 @@ int mq_set_leasing(struct caller *c, const struct mq_desc *d, int on);
 int mq_acknowledge(struct caller *c, const struct mq_desc *d);
 int mq_give_back(struct caller *c, const struct mq_desc *d);
 void mq_acknowledge_all(struct caller *c);
-void mq_leases_look(struct caller *c);
+void mq_leases_reclaim(struct caller *c);
 
 #endif

@@ -180,7 +180,7 @@ static void class_recheck(struct caller *c, struct sleeper *sl)
 	task_check_lifeline(c);
 	if (mq_lock(c, ms->d))
 		return;
-	mqlease_look(c, ms->d, q, TASK_LOOK);
+	mqlease_reclaim(c, ms->d, q, TASK_LOOK);
 	lock_release(c, &sl->slot->lock);
 	mqlease_settle(c);
 }
@@ -356,7 +356,7 @@ int mq_sleep_send(struct caller *c, const struct mq_desc *d,
 static int lease_look(struct caller *c, const struct mq_desc *d,
 	struct mqueue *q, int may, struct lease **ret)
 {
-	if (mqlease_look(c, d, q, may ? TASK_LOOK_NOW : TASK_LOOK))
+	if (mqlease_reclaim(c, d, q, may ? TASK_LOOK_NOW : TASK_LOOK))
 		return -MQ_ERESTART;
 	if (may || !mqlease_wanted(c, q))
 		return BLOCKED;

@@ -118,7 +118,7 @@ int msglease_acknowledge(struct caller *c, struct slot *s, struct msgqueue *q)
 	       walk_and_wake(c, s, q, lease_own, TASK_LOOK_NOT);
 }
 
-int msglease_look(struct caller *c, struct slot *s, struct msgqueue *q,
+int msglease_reclaim(struct caller *c, struct slot *s, struct msgqueue *q,
 	enum task_look look)
 {
 	return walk_and_wake(c, s, q, lease_orphans, look);
@@ -265,7 +265,7 @@ void msg_acknowledge_all(struct caller *c)
 	each_queue(c, lease_ours);
 }
 
-void msg_leases_look(struct caller *c)
+void msg_leases_reclaim(struct caller *c)
 {
 	each_queue(c, lease_orphans);
 }

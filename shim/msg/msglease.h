@@ -25,14 +25,14 @@ static inline int msglease_concerns(
 }
 
 /* The thread receives again: what it has on lease is acknowledged, and what a
- * thread of this process that has ended had goes back. 1 as of msglease_look.
+ * thread of this process that has ended had goes back. 1 as of msglease_reclaim.
  * Operations of their own; msglease_trim follows. */
 int msglease_acknowledge(struct caller *c, struct slot *s, struct msgqueue *q);
 
 /* What exited processes had on lease goes back into the queue, as far as `look`
  * goes. 1 if there was any: the caller begins again, for the queue may be gone
  * (msgqueue_wake). Operations of their own. */
-int msglease_look(struct caller *c, struct slot *s, struct msgqueue *q,
+int msglease_reclaim(struct caller *c, struct slot *s, struct msgqueue *q,
 	enum task_look look);
 
 /* The own record for what comes next, or NULL: no memory. */
@@ -67,6 +67,6 @@ int msg_give_back(struct caller *c, s32 id);
 /* This process ends in order: what it has of any queue is acknowledged. */
 void msg_acknowledge_all(struct caller *c);
 /* What exited processes had of any queue goes back. */
-void msg_leases_look(struct caller *c);
+void msg_leases_reclaim(struct caller *c);
 
 #endif

@@ -171,7 +171,7 @@ static void receiver_recheck(struct caller *c, struct sleeper *sl)
 	task_check_lifeline(c);
 	if (msg_lock(c, s, w->ident))
 		return;
-	msglease_look(c, s, msg_body(c, s), TASK_LOOK);
+	msglease_reclaim(c, s, msg_body(c, s), TASK_LOOK);
 	lock_release(c, &s->lock);
 }
 
@@ -373,7 +373,7 @@ static __attribute__((noinline)) s64 lease_begin(struct caller *c,
 	}
 	msg_thread(c)->trim_left = 0;
 	found = msglease_acknowledge(c, s, q) ||
-		msglease_look(c, s, q, TASK_LOOK_NOT);
+		msglease_reclaim(c, s, q, TASK_LOOK_NOT);
 	if (likely(!found && !msg_thread(c)->trim_left))
 		return 0;
 	lock_release(c, &s->lock);
@@ -390,7 +390,7 @@ static inline s64 receive_none(struct caller *c, struct slot *s,
 	s64 ret;
 
 	if (msglease_concerns(c, q) &&
-		msglease_look(c, s, q,
+		msglease_reclaim(c, s, q,
 			r->flg & MSG_IPC_NOWAIT ? TASK_LOOK_NOW : TASK_LOOK)) {
 		lock_release(c, &s->lock);
 		return SLEEP_RETRY;

@@ -292,8 +292,8 @@ static int gc_main(int argc, char **argv)
 	if (!c)
 		return err;
 	if (!gc_dry_run) {
-		msg_leases_look(c);
-		mq_leases_look(c);
+		msg_leases_reclaim(c);
+		mq_leases_reclaim(c);
 	}
 	err = object_each(c, kinds, gc_each, &gc);
 	if (!err && !gc.n)

@@ -101,7 +101,7 @@ static void look_queue(struct caller *c, u32 i)
 
 	msg_lock_any(c, s);
 	lock_release(c, &s->lock);
-	msg_leases_look(c);
+	msg_leases_reclaim(c);
 	shown.queues[i].exists = msg_stat(c, id, OBJECT_BY_ID, &st) == 0;
 	msg_finish_removal(c);
 	shown.queues[i].n = shown.queues[i].exists ? (u32)st.qnum : 0;

@@ -47,8 +47,8 @@ static s64 collect_dead(struct caller *c)
 	for (i = 0; i < run.n_actors; i++)
 		if (ctl->actors[i].leader == i)
 			reap_task(c, ctl->actors[i].pid);
-	msg_leases_look(c);
-	mq_leases_look(c);
+	msg_leases_reclaim(c);
+	mq_leases_reclaim(c);
 	reap_records(c, 0, 0);
 	return 0;
 }

@@ -54,7 +54,7 @@ static void look_msg(struct caller *c)
 
 	msg_lock_any(c, s);
 	lock_release(c, &s->lock);
-	msg_leases_look(c);
+	msg_leases_reclaim(c);
 	shown.exists = msg_stat(c, object_id[0], OBJECT_BY_ID, &st) == 0;
 	msg_finish_removal(c);
 	shown.n = shown.exists ? (u32)st.qnum : 0;
@@ -67,7 +67,7 @@ static void look_mq(struct caller *c)
 
 	mq_lock_any(c, d.s);
 	lock_release(c, &d.s->lock);
-	mq_leases_look(c);
+	mq_leases_reclaim(c);
 	shown.exists = 1;
 	shown.n = mq_stat(c, &d, &st) ? 0 : st.curmsgs;
 }
