@@ -222,7 +222,7 @@ struct task {
 	/* Birth of life_tid; of a prefork task: of the child, if that is known
 	 */
 	u64 life_birth;
-	u64 asked_ns;  /* when it was last found alive: task_look; a hint */
+	u64 alive_ns;  /* when it was last found alive: task_look; a hint */
 	u64 life_prev; /* +24 */
 	u64 life_next; /* +32 / +28 */
 	/* If that thread is not the leader, this is linked too, with the pid:

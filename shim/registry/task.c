@@ -292,7 +292,7 @@ static int task_try(struct caller *c, u32 idx, u64 start)
 	atom_store_release(&t->mm, atom_load_relaxed(&known_stack));
 	atom_store_release(&t->prefork, 0);
 	atom_store_release(&t->image, 0);
-	atom_store_release(&t->asked_ns, sys_monotonic_ns());
+	atom_store_release(&t->alive_ns, sys_monotonic_ns());
 	atom_store_release(&t->state, TASK_LIVE);
 	if (c->image_found)
 		__atomic_store_n(c->image_found, 1, __ATOMIC_RELEASE);
@@ -738,7 +738,7 @@ int task_gone(const struct caller *c, const struct task *t)
 
 /* A whole lifeline says that the process lives, unless the application has
  * broken its robust list: so it is asked for all the same, once in TASK_LOOK_NS
- * for all who look (asked_ns). */
+ * for all that check (alive_ns). */
 int task_look_slow(const struct caller *c, struct task *t, enum task_look look)
 {
 	u32 pid = atom_load_acquire(&t->pid);
@@ -755,7 +755,7 @@ int task_look_slow(const struct caller *c, struct task *t, enum task_look look)
 		return 0;
 	if (task_gone(c, t))
 		return 1;
-	atom_store_release(&t->asked_ns, now);
+	atom_store_release(&t->alive_ns, now);
 	return 0;
 }
 

@@ -102,7 +102,7 @@ static inline int task_look(
 static inline int task_looked_lately(const struct task *t, u64 now)
 {
 	return !task_suspect(t) &&
-	       now - atom_load_relaxed(&t->asked_ns) < TASK_LOOK_NS;
+	       now - atom_load_relaxed(&t->alive_ns) < TASK_LOOK_NS;
 }
 
 /*

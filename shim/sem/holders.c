@@ -18,7 +18,7 @@ struct holders {
 	u64 stamp; /* 0: nothing is noted */
 	const char *base;
 	u64 dev, ino; /* the registry */
-	u64 asked_ns; /* the least of theirs, but for the caller's own */
+	u64 alive_ns; /* the least of theirs, but for the caller's own */
 	u32 own;
 	u32 pad[3];
 	u32 task[MOST];
@@ -89,15 +89,15 @@ static int looked_lately(struct caller *c, struct holders *h, u64 now)
 	u64 asked, least = now;
 	u32 i;
 
-	if (likely(h->own == c->task && now - h->asked_ns < TASK_LOOK_NS))
+	if (likely(h->own == c->task && now - h->alive_ns < TASK_LOOK_NS))
 		return 1;
 	for (i = 0; i < h->n; i++) {
 		asked = atom_load_relaxed(
-			&region_task(&c->region, h->task[i])->asked_ns);
+			&region_task(&c->region, h->task[i])->alive_ns);
 		if (h->task[i] != c->task && asked < least)
 			least = asked;
 	}
-	h->asked_ns = least;
+	h->alive_ns = least;
 	h->own = c->task;
 	return now - least < TASK_LOOK_NS;
 }
@@ -134,6 +134,6 @@ void holders_end(const struct caller *c, struct holders *h, u64 stamp)
 	h->base = c->region.base;
 	h->dev = c->region.dev;
 	h->ino = c->region.ino;
-	h->asked_ns = 0;
+	h->alive_ns = 0;
 	__atomic_store_n(&h->stamp, stamp, __ATOMIC_RELEASE);
 }

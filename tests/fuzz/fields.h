@@ -352,7 +352,7 @@ static const struct field attach_last_fields[] = {
 	END_OF_FIELDS};
 static const struct field task_last_fields[] = {FIELD(task, claim, K_PID),
 	FIELD(task, life_type, K_ANY), FIELD(task, life_waiters, K_ANY),
-	FIELD(task, asked_ns, K_COUNT), FIELD(task, exec_used, K_COUNT),
+	FIELD(task, alive_ns, K_COUNT), FIELD(task, exec_used, K_COUNT),
 	FIELD(task, exec_type, K_ANY), FIELD(task, exec_waiters, K_ANY),
 	END_OF_FIELDS};
 static const struct field thread_last_fields[] = {
