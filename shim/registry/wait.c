@@ -113,9 +113,8 @@ static __attribute__((noinline)) int is_stopped(
 	       (p.stopped || (p.traced && slept > TRACED_LONG));
 }
 
-/* Cheap tests first: is_stopped only for one whose word says that it sleeps, or
- * that it is to wake and look (which a stopped one cannot), and has for a
- * while. */
+/* Cheap tests first: is_stopped only for a sleeper whose word has been WAITERS or
+ * RECHECK (which a stopped thread leaves there) for a while. */
 HOT int wait_stopped(struct caller *c, struct waiter *w)
 {
 	u32 word = c->crash_guard == w ? c->crash_guard_was
@@ -148,7 +147,7 @@ HOT static void push_obligation(struct caller *c, struct waiter *w)
 	__atomic_store_n(at, (void *)node, __ATOMIC_RELEASE);
 }
 
-/* If the thread whose tid stands in the word is dead, the kernel marks the word,
+/* If the thread whose tid is in the word is dead, the kernel marks the word,
  * unless its walk was cut short: then we do. slices: how many were waited. */
 static void note_death(
 	const struct caller *c, struct waiter *w, u32 seen, u32 slices)
@@ -233,7 +232,8 @@ void wait_crash_guard_end(struct caller *c)
 	if (!w)
 		return;
 	c->crash_guard = NULL;
-	/* A sleeper that looked meanwhile finds this within AWAIT_SLICE_NS. */
+	/* A sleeper that waits for our tid to go sees this within
+	 * AWAIT_SLICE_NS. */
 	atom_store_release(&w->word, c->crash_guard_was);
 	robust_pop(c, &w->word);
 	if (unlikely(c->crash_guard_was == WAIT_WORD_RECHECK))
@@ -304,8 +304,8 @@ static void requeue_to(struct caller *c, struct waiter *w, struct waiter *first)
 /*
  * Wake several by one call: woken by a call each, many would preempt us at once.
  * The first one's word keeps our tid; the others are DONE and are requeued to
- * that word, which becomes RECHECK last. The first one wakes them too (wake_requeued),
- * should we die before we do.
+ * that word, which becomes RECHECK last. If we die before that, the first one wakes
+ * them (wake_requeued).
  */
 static __attribute__((noinline)) void wake_herd(struct caller *c)
 {
@@ -401,7 +401,7 @@ void wait_spurious_wake(struct caller *c, struct waiter *w)
 {
 	u32 seen = atom_load_relaxed(&w->word), *held;
 
-	/* Our own tid stands there: RECHECK takes its place later. */
+	/* Our own tid is there: RECHECK replaces it later. */
 	if (c->crash_guard == w) {
 		c->crash_guard_was = WAIT_WORD_RECHECK;
 		return;
@@ -532,11 +532,11 @@ static int await_slice(struct waiter *w, u32 seen)
 /*
  * futex_waitv(2) is not available: ENOSYS from a kernel before 5.16, ENOSYS or
  * EPERM from the system call filters of older container engines. Once refused it
- * is not tried again: lifelines are then looked at after each slice.
+ * is not tried again: lifelines are then checked after each slice.
  */
 static int no_waitv;
 
-/* Callers ask first, so that they collect no lifelines for nothing. */
+/* Callers test this first, so as not to collect lifelines for nothing. */
 int wait_can_watch(void)
 {
 	return !no_waitv;
@@ -663,9 +663,9 @@ static __attribute__((noinline)) int spin_after_prewake(
 	       announce(w) != SYS_WAITERS;
 }
 
-/* Under the object's lock, so whether it is queued does not change. If it is not,
- * a name may be that of who has let it through: by compare-and-swap, so that only
- * RECHECK goes. */
+/* Under the object's lock, so whether it is queued does not change. If it is not, a
+ * tid may be that of the waker that granted it: the compare-and-swap replaces
+ * RECHECK only. */
 void wait_recheck(const struct caller *c, struct waiter *w)
 {
 	u32 seen = WAIT_WORD_RECHECK;
@@ -676,7 +676,7 @@ void wait_recheck(const struct caller *c, struct waiter *w)
 	atom_cas(&w->word, &seen, w->state == WAIT_QUEUED ? 0 : WAIT_WORD_DONE);
 }
 
-/* From here on only a dead waker's tid can stand in the word; await_waker waits for
+/* From here on only a dead waker's tid can be in the word; await_waker waits for
  * the kernel to mark it. */
 void wait_dequeued(const struct caller *c, struct waiter *w)
 {
@@ -688,8 +688,8 @@ void wait_dequeued(const struct caller *c, struct waiter *w)
 /*
  * A handler has ended the sleep (caller.interrupt). If it forked and this is the
  * child, the child is in no queue, and w is the record of its parent or of whoever
- * has it by now: so the word is not looked at. In case the child has slept on
- * it all the same, it passes on the wake-up that it took from another.
+ * has it by now: so its word means nothing here. In case the child has slept on it
+ * all the same, it passes on the wake-up that it took from another thread.
  */
 static __attribute__((noinline)) int handler_came(
 	const struct caller *c, struct waiter *w)
@@ -703,8 +703,8 @@ static __attribute__((noinline)) int handler_came(
  * The futex call has ended with err: is the word still as it was, so that err
  * is the result? A waker's tid may stand there only for a moment, as a crash
  * guard's. An interrupt is reported once only: so wait until the tid goes, and
- * let the word found then decide, not one read later. If that is RECHECK, the caller
- * looks, and leaves its queue if it is still there (sleep_loop).
+ * let the word found then decide, not one read later. If that is RECHECK, the
+ * caller rechecks, and leaves its queue if it is still there (sleep_loop).
  */
 HOT static int still_waiting(const struct caller *c, struct waiter *w, int err)
 {
@@ -713,7 +713,7 @@ HOT static int still_waiting(const struct caller *c, struct waiter *w, int err)
 	return atom_load_acquire(&w->word) == SYS_WAITERS;
 }
 
-/* Before a sleep, with a tid in the word: wait until it goes. 1 if we were not
+/* Before a sleep, with a tid in the word: wait until it is gone. 1 if we were not
  * granted and a signal came (ret_err), or the tid stays (-EAGAIN). */
 static __attribute__((noinline)) int interrupted_before(
 	const struct caller *c, struct waiter *w, int *ret_err)
@@ -732,9 +732,9 @@ static int interrupt_of(const struct waiter *w, int err)
 }
 
 /*
- * One round: spin or announce, then one futex call, then look. -EAGAIN at the
- * end of a slice: the caller looks whether a dead waker left anything to be done
- * for it. A `brief` first sleep is on the waiter's word alone (wait_watch.late),
+ * One round: spin or announce, then one futex call, then read the word. -EAGAIN
+ * at the end of a slice: the caller checks whether a dead waker left anything to be
+ * done for it. A `brief` first sleep is on the waiter's word alone (wait_watch.late),
  * since futex_waitv costs more; the watched words are added from the second one
  * on.
  */

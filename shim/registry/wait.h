@@ -2,67 +2,69 @@
 /*
  * Sleeping on an object until the operation slept for is granted.
  *
- * A sleeper's record (struct waiter, in its struct thread) stands in a queue
- * of the object. Whoever makes the operation possible performs it on the
- * sleeper's behalf, under the object's lock and journal, and wakes it: direct
- * hand-off, as in the kernel.
+ * A sleeper's record (struct waiter, in its struct thread) is in a queue of the
+ * object. Whoever makes the operation possible performs it on the sleeper's
+ * behalf, under the object's lock and journal, and wakes it: direct hand-off, as
+ * in the kernel. doc/design.md has the states as a picture.
  *
  * waiter.word
- *   0                asked to wait; spinning
+ *   0                awake: about to sleep, or spinning
  *   WAITERS          asleep in a futex
  *   tid | WAITERS    the waker tid is granting: it has decided to and has not
- *                    woken the sleeper yet; or it is about to find out whether
- *                    it can (wait_crash_guard)
- *   RECHECK             the sleeper must take the object's lock and look: the waker
- *                    died, or somebody asks it to (wait_spurious_wake)
+ *                    woken the sleeper yet; or it may be about to
+ *                    (wait_crash_guard)
+ *   RECHECK          the sleeper must take the object's lock and check whether it
+ *                    is still queued: the waker died, or another thread wants it
+ *                    to (wait_spurious_wake)
  *   DONE             state and result are final, no lock needed
  *
  * Who may store to it:
- *   from          to     who, and what entitles it
- *   any but tid   0      the sleeper, before it is queued: the record is idle,
- *                        nobody can reach it (wait_begin)
+ *   from          to       who, and what entitles it
+ *   any but tid   0        the sleeper, before it is queued: the record is idle,
+ *                          nobody can reach it (wait_begin)
  *   0             WAITERS  the sleeper, by compare-and-swap
- *   WAITERS       0      the sleeper, by compare-and-swap, when it was woken
- *                        and nothing else had changed: it looks again
- *   any but tid   tid    a waker under the object's lock, while the sleeper is
- *                        queued; it puts the word on its robust list first
- *   0, WAITERS    RECHECK   the owner of the object's lock, while the sleeper is
- *                        queued, by compare-and-swap (wait_spurious_wake)
- *   tid           was    that waker, still under the lock: the value before; but
- *                        RECHECK if a spurious wake came meanwhile
- *                        (wait_crash_guard_end), or if the lock is given up
- *                        before the pass is done (wait_pause_begin)
- *   tid           DONE   that waker, once the grant is committed and the lock
- *                        released: its last store (wait_flush)
- *   tid           RECHECK   that waker, likewise, if other sleepers that it has let
- *                        through were moved to this word (below)
- *   tid           RECHECK   the kernel, when that waker dies; or another thread that
- *                        has made sure that it is gone, if the kernel did not
- *   RECHECK          0, DONE  the sleeper under the object's lock, by
- *                        compare-and-swap: 0 if it is still queued, else DONE
- *                        (wait_recheck)
- *   any but tid   DONE   the sleeper, having taken itself out of its queue under
- *                        the lock
+ *   WAITERS       0        the sleeper, by compare-and-swap, when it was woken and
+ *                          nothing else had changed: it spins
+ *   any but tid   tid      a waker under the object's lock, while the sleeper is
+ *                          queued; it puts the word on its robust list first
+ *   0, WAITERS    RECHECK  the owner of the object's lock, while the sleeper is
+ *                          queued, by compare-and-swap (wait_spurious_wake)
+ *   tid           was      that waker, still under the lock: the value before; but
+ *                          RECHECK if a spurious wake came meanwhile
+ *                          (wait_crash_guard_end), or if the lock is given up
+ *                          before the pass is done (wait_pause_begin)
+ *   tid           DONE     that waker, once the grant is committed and the lock
+ *                          released: its last store (wait_flush)
+ *   tid           RECHECK  that waker, likewise, if other sleepers that it has
+ *                          granted were requeued to this word (below)
+ *   tid           RECHECK  the kernel, when that waker dies; or another thread that
+ *                          has made sure that it is gone, if the kernel did not
+ *   RECHECK       0, DONE  the sleeper under the object's lock, by
+ *                          compare-and-swap: 0 if it is still queued, else DONE
+ *                          (wait_recheck)
+ *   any but tid   DONE     the sleeper, having taken itself out of its queue under
+ *                          the lock (wait_dequeued); or the owner of an idle record
  * So a word with a tid belongs to that waker alone until the waker's last store
  * or its death, and everybody else, the sleeper too, waits for that
  * (wait_for_waker). Whoever holds the object's lock and finds another's tid in
- * the word of a queued sleeper knows that this thread has exited and that the kernel
- * has not walked its robust list yet: a living waker has its tid in such a word
- * only while it holds the lock, and those that it keeps over a lock_pause are of
- * sleepers already let through. Such a word must not be pushed onto a list again:
- * the kernel's walk would go astray onto that list and never mark what follows
- * in the dead thread's (its lifeline, the application's robust mutexes). So a
- * sleeper that sees a living thread's tid in its word for long takes the lock; if
- * it is still queued, the tid is a dead waker's that was given out again
+ * the word of a queued sleeper knows that this thread has exited and that the
+ * kernel has not walked its robust list yet: a living waker has its tid in such a
+ * word only while it holds the lock, and those that it keeps over a lock_pause
+ * are of sleepers already granted. Such a word must not be pushed onto a list
+ * again: the kernel's walk would continue on that list and never mark what
+ * follows in the dead thread's (its lifeline, the application's robust mutexes).
+ * So a sleeper that sees a living thread's tid in its word for long takes the
+ * lock; if it is still queued, the tid is a dead waker's that was given out again
  * (wait_recheck).
  *
- * Several that are let through in one hold are woken by one call (wake_herd):
- * the first one's word keeps the waker's tid, the others' words become DONE and
- * their sleepers are requeued to the first one's word, which becomes RECHECK last.
- * Whoever finds its own word RECHECK wakes all that sleep there (wake_requeued). Only
- * sleepers with a timer are requeued. One that has gone on meanwhile, sleeps again
- * and is granted again can be requeued by the earlier waker: waiter.n_requeuers
- * counts wakers about to requeue it, and makes it set a timer (sleep_slice_set).
+ * Several sleepers granted in one hold are woken by one call (wake_herd): the
+ * first one's word keeps the waker's tid, the others' words become DONE and their
+ * sleepers are requeued to the first one's word, which becomes RECHECK last.
+ * Whoever finds its own word RECHECK wakes all that sleep there (wake_requeued).
+ * Only sleepers with a timer are requeued. One that has gone on meanwhile, sleeps
+ * again and is granted again can be requeued by the earlier waker:
+ * waiter.n_requeuers counts wakers about to requeue it, and makes it set a timer
+ * (sleep_slice_set).
  *
  * Who dies where, and what happens then:
  *   waker, before its commit    word RECHECK; the sleeper takes the lock, which
@@ -70,22 +72,22 @@
  *   waker, after it             word RECHECK; the sleeper finds itself granted
  *   waker, between DONE and     the word is pending: the kernel wakes
  *   its futex call
- *   waker, after it moved some  the first one's word is on its list, or is
- *                               pending: the first one wakes the others
+ *   waker, after it requeued    the first one's word is on its list, or is
+ *   some                        pending: the first one wakes the others
  *   and the first one, too      they wake when their slices end; and also if the
  *                               kernel, which wakes by priority, wakes a
  *                               real-time sleeper there in place of the first
- *   waker in a pass, between    the crash guard's word is RECHECK; it takes
- *   commit and last grant       the lock and finishes the pass; after a
- *                               lock_pause (lock.h) a granted sleeper does that
- *   and the crash guard         all others look for themselves: below
+ *   waker in a pass, between    the crash guard's word is RECHECK; it takes the
+ *   commit and last grant       lock and finishes the pass; after a lock_pause
+ *                               (lock.h) a granted sleeper does that
+ *   and the crash guard         all others wake when their slices end: below
  *   and the one who took over   its lock is marked: as before, from the pass on
  *   sleeper                     `alive` is on its robust list while it is
  *                               queued, so nothing is handed to exited tasks;
  *                               whoever meets it in the queue, or its
  *                               record (sleep_remove_dead), takes it out
  *
- * Every sleeper has a timer, after which it looks whether anything is left to be
+ * Every sleeper has a timer, after which it checks whether anything is left to be
  * done (object/sleep.h), except one that came when nobody slept: it is the oldest
  * sleeper and hence the crash guard. A timer costs a tenth of a hand-over on one
  * CPU.
@@ -204,16 +206,16 @@ static inline void wait_prewake(struct caller *c, struct waiter *w)
  */
 void wait_crash_guard(struct caller *c, struct waiter *w);
 void wait_crash_guard_end(struct caller *c);
-/* Make the queued w take the object's lock and look, as after a waker's death;
+/* Make the queued w take the object's lock and recheck, as after a waker's death;
  * harmless if it is awake. Under the lock. */
 void wait_spurious_wake(struct caller *c, struct waiter *w);
 /* Fulfil the wake obligations. Called by lock_release. */
 void wait_flush(struct caller *c);
 /*
- * Before lock_pause: the crash guard, if still queued, is woken to look for
- * itself, for no queued sleeper's word may hold our tid while others have the
- * lock. After it: some of those granted are woken if somebody wanted the lock;
- * all but the last if there is no room for as many as the next hold may grant.
+ * Before lock_pause: the crash guard, if still queued, is woken to recheck, for no
+ * queued sleeper's word may hold our tid while others have the lock. After it:
+ * some of those granted are woken if another thread wants the lock; all but the
+ * last if fewer grants are left than the next hold may make.
  */
 void wait_pause_begin(struct caller *c);
 void wait_pause_end(struct caller *c, int wanted);
@@ -232,7 +234,7 @@ struct wait_watch {
 	u32 seen[WAIT_WATCHED];
 };
 
-/* Before the sleep. */
+/* What to do before the sleep. */
 enum wait_first {
 	WAIT_FIRST_NOTHING,
 	WAIT_FIRST_SPIN,  /* the partner runs on another CPU: spin a little */
@@ -241,15 +243,15 @@ enum wait_first {
 
 /*
  * Sleep until granted. deadline_ns: CLOCK_MONOTONIC, or 0 for none; slice_ns:
- * come back after so long anyway, 0 = never. first: what to do before sleeping.
- * No lock may be held.
+ * return after so long anyway, 0 = never. first: what to do before sleeping. No
+ * lock may be held.
  *   0            state and result are final
  *   -ETIMEDOUT   the deadline is past
  *   -EINTR       a signal arrived; the word may be RECHECK
  *   -ERESTART    (System V message queues) stopped and continued; likewise
- *   -EOWNERDEAD  the word is RECHECK: look under the lock
+ *   -EOWNERDEAD  the word is RECHECK: take the lock, and wait_recheck
  *   -EAGAIN      a watched word changed, the slice is over, or a living thread's
- *                tid stays in the word (wait_disown): look again
+ *                tid stays in the word (wait_recheck)
  */
 int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 	u64 slice_ns, enum wait_first first, struct wait_watch *watch);
@@ -271,7 +273,7 @@ int wait_sleep_restart(struct caller *c, struct waiter *w,
 void wait_interrupted(void);
 
 /* 0 if futex_waitv is missing (an old kernel, or a filter): lifelines are then
- * looked at only after each slice. */
+ * checked only after each slice. */
 int wait_can_watch(void);
 
 /* Wait until the word holds no waker's tid: its last store comes at once, or its
@@ -279,11 +281,11 @@ int wait_can_watch(void);
  * the record is ours again. */
 void wait_for_waker(const struct caller *c, struct waiter *w);
 /*
- * By the sleeper, after -EOWNERDEAD or when a tid has stood in its word for long,
+ * By the sleeper, after -EOWNERDEAD or when a tid has been in its word for long,
  * under the object's lock. If it is still queued, the word becomes 0: a tid there
  * is an exited thread's, whoever has that number now, and the kernel is given a
- * second or so to mark it. If not, RECHECK becomes DONE and a tid stays: that of the
- * waker that let it through.
+ * second or so to mark it. If not, RECHECK becomes DONE and a tid stays: that of
+ * the waker that granted it.
  */
 void wait_recheck(const struct caller *c, struct waiter *w);
 

@@ -141,7 +141,7 @@ struct sem_sleep {
 	int alone;	/* it came when nobody slept */
 	int doubled;	/* slices so far, beside holders; < 0: halved */
 	int idle_count; /* nobody else holds anything */
-	u64 slept_ns;	/* since the last look, if that was too soon */
+	u64 slept_ns;	/* since the last check, if that was too soon */
 };
 
 static u64 looks_apart(const struct semset *set)
@@ -455,13 +455,12 @@ static inline int must_pass(
 }
 
 /*
- * One was let through that will most likely do the same for the next in a
- * moment. That one is woken now, so that it looks for its turn instead of
- * sleeping until it is there: a queue of sleepers, each of whom is woken when
- * it has what it waits for, stays as slow as a wake-up for ever. It does not
- * pay where those that were let through have other things to do first; so it is
- * done for a burst of holds now and then, and in every other burst while looks
- * find what they look for; not where all have run on one CPU lately.
+ * A sleeper was granted that will most likely let the next one through in a
+ * moment. The next one is woken now, so that it spins until its turn comes: a queue
+ * in which each sleeper is woken only when it is granted stays as slow as a wake-up.
+ * It does not pay where those granted have other things to do first; so it is done
+ * for a burst of holds now and then, and in every other burst while such spins
+ * succeed; not where all have run on one CPU lately.
  */
 static void prewake_next(
 	struct caller *c, struct slot *s, struct semset *set, u32 num)

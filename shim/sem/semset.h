@@ -148,8 +148,8 @@ void sem_setall_rest(struct caller *c, struct slot *s, struct semset *set);
 void sem_warm(struct caller *c, s32 id);
 /* Finish a removal that its dead owner began. No lock may be held. */
 void sem_finish_removal(struct caller *c);
-/* Take a queued waiter out with a result and obligation_begin the caller to wake it; an
- * operation of its own. */
+/* Take a queued waiter out with a result, and take on the wake obligation for it;
+ * an operation of its own. */
 void sem_cancel(struct caller *c, const struct slot *s, struct semset *set,
 	struct waiter *w, s32 result);
 /* End every sleeper with a result (RMID), or HOLD_LEAVES of them: then 1. */
