@@ -67,7 +67,7 @@ static int class_empty(struct caller *c, struct slot *s)
 	return 0;
 }
 
-/* ---- removed queues that take long to empty ---- */
+/* ---- removed queues with too much memory to free in one hold ---- */
 
 static int class_keep(struct caller *c, struct slot *s)
 {
@@ -87,16 +87,15 @@ static struct msgqueue *remains_at(const struct caller *c, struct ref ref)
 	return region_span(&c->region, ref, sizeof(struct msgqueue));
 }
 
-/* Bodies whose remover is looked for, which takes a walk over the records of
- * threads. Arbitrary: those before it are being emptied, and then it is its
- * turn. */
+/* Bodies checked for a dead remover, each by a walk over the thread records.
+ * Arbitrary: bodies further on are reached when those before them are empty. */
 #define REMAINS_ASKED 64u
-/* Instead of the remover, once the body was freed: the list leads to it again
- * only if it is damaged. */
+/* In place of the remover, once the body was freed: a list that leads to it
+ * again is damaged. */
 #define REMAINS_FREED (~0u)
 
-/* The place where the body stands in the list that is ours to empty: by our own
- * removal, or because who removed it is gone. NULL if there is none. */
+/* The reference in the list to a body that this thread is to empty: it removed
+ * the queue, or the thread that did is gone. NULL if there is none. */
 static struct ref *find_remains(struct caller *c)
 {
 	struct ref *at = &caller_header(c)->msg_remains;
@@ -200,10 +199,10 @@ void msg_finish_removal(struct caller *c)
 	object_fac_unlock(c, &msg_class);
 }
 
-/* ---- memory that a full file system asks back ---- */
+/* ---- giving spare memory back when the file system is full ---- */
 
-/* Holds of one queue's lock, each of which gives a piece back: others may use
- * the queue meanwhile. Arbitrary. */
+/* Holds of one queue's lock, each of which gives a piece back, so that others
+ * can use the queue in between. Arbitrary. */
 #define SPARE_HOLDS 64
 
 static int spare_of_queue(struct caller *c, u32 idx)
@@ -232,7 +231,7 @@ int msg_spare(struct caller *c)
 	u32 idx = 0;
 	int any = 0;
 
-	/* Its own first call may be what found no memory. */
+	/* The caller's own enrolment may be what found no memory. */
 	if (caller_enroll(c) || journal_reserve(c, MSG_ENTRIES))
 		return 0;
 	section_begin(c);
@@ -261,7 +260,7 @@ static void copy_stat(struct caller *c, const struct slot *s, u64 ident,
 	object_stat(c, s, ident, &ret->object);
 }
 
-/* What a thread that the queue is biased to changes, while it is inside. */
+/* The fields that the bias owner changes inside its section. */
 static int same_use(const struct msg_stat *a, const struct msg_stat *b)
 {
 	return a->cbytes == b->cbytes && a->qnum == b->qnum &&
@@ -269,8 +268,8 @@ static int same_use(const struct msg_stat *a, const struct msg_stat *b)
 	       a->lspid == b->lspid && a->lrpid == b->lrpid;
 }
 
-/* Copy it twice if it is biased: what is the same in both, with nobody inside
- * before, between and after, is of one moment. */
+/* A biased queue is copied twice: if both copies are equal, and the bias owner
+ * was outside its section before, between and after, they are of one moment. */
 static int copy_agrees(struct caller *c, const struct slot *s, u64 ident,
 	const struct msgqueue *q, struct msg_stat *ret)
 {
@@ -311,7 +310,8 @@ int msg_stat(struct caller *c, s32 id, enum object_by by, struct msg_stat *ret)
 	return object_stat_by(c, &k, id, by, &ret->object);
 }
 
-/* msgmnb is a ceiling that only makes IPC_SET fail: `roomy` has none. */
+/* msgmnb is a limit that only makes IPC_SET fail: with `roomy` there is
+ * none. */
 static int may_set_qbytes(struct caller *c, u32 qbytes)
 {
 	controlfile_drain(c);
@@ -352,7 +352,8 @@ int msg_set(struct caller *c, s32 id, u32 uid, u32 gid, u32 mode, u64 qbytes)
 	return 0;
 }
 
-/* Messages and bytes of all queues. The facility's lock keeps their bodies. */
+/* Messages and bytes of all queues. Under the facility's lock no body is
+ * freed. */
 static void add_up(struct caller *c, u32 highest, struct msg_info *ret)
 {
 	u64 num = 0, bytes = 0, ident, count;
@@ -366,7 +367,7 @@ static void add_up(struct caller *c, u32 highest, struct msg_info *ret)
 		if (!(ident & IDENT_LIVE) || !msg_body(c, s))
 			continue;
 		count = atom_load_acquire(&msg_body(c, s)->count);
-		/* Not what a dead or a busy owner has half done. */
+		/* Do not count what an owner, busy or dead, has half done. */
 		if ((lock_busy(&s->lock) || bias_look(&c->region, s)) &&
 			!msg_lock(c, s, ident)) {
 			count = msg_body(c, s)->count;

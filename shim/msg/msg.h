@@ -6,7 +6,7 @@
  * msg.c       finding, creating, removing, msgctl's commands
  * msgsend.c, msgrecv.c  msgsnd and msgrcv
  * msgqueue.c  the order of messages, hand-over, waking
- * msglease.c  what is received and not acknowledged
+ * msglease.c  messages received and not yet acknowledged
  * msgmem.c    cells, chunks and payload blocks; msgslab.c the slabs of those
  */
 #ifndef IPCLIFT_MSG_MSG_H
@@ -29,9 +29,9 @@ int msg_get(struct caller *c, s32 key, s32 flg);
  * in bytes, of the text. 0, or the bytes stored. Errors in the order of §5.2
  * (-EFAULT -EINVAL -ENOMEM -EACCES -EIDRM -EAGAIN -EINTR) and §5.3 (-EINVAL
  * -EFAULT -ENOMEM -EACCES -EIDRM -E2BIG -ENOMSG -EINTR). A cancellable call may
- * not return: see registry/cancel.h. Without a wait: no system call, one hold of
- * the queue's lock, or its bias in place of that, in which no more than
- * MSG_INLINE bytes are copied.
+ * not return: see registry/cancel.h. A call that does not wait makes no system
+ * call, and copies at most MSG_INLINE bytes in one hold of the queue's lock, or
+ * by its bias.
  */
 int msg_send(struct caller *c, s32 id, const void *user, u64 size, s32 flg,
 	int cancellable);

@@ -17,17 +17,18 @@
 typedef s64 __attribute__((aligned(1), may_alias)) user_type;
 
 /*
- * Two that work at one queue without pause, each on its CPU, would take its
- * lines from each other at every message. A sender that streams (so many in a
- * row, and nothing received) and its receiver take turns instead: the receiver
- * waits while the queue fills, the sender while it runs dry, and each then has
- * the queue for some dozens of messages. The arbitrary bounds of a turn are
- * eighths of the queue; it also ends where nothing moves between two looks.
+ * A sender and a receiver that use one queue without pause, each on its own
+ * CPU, would take its cache lines from each other at every message. A sender
+ * that streams (so many messages in a row, none received) and its receiver take
+ * turns instead: the receiver waits while the queue fills, the sender while it
+ * empties, and each then has the queue for some dozens of messages. The
+ * arbitrary bounds of a turn are eighths of the queue; it also ends if the
+ * queue does not change between two reads (sleep_batch).
  */
 #define STREAM_FROM 8u
 
-/* Result of a try by the bias: the queue is not biased to us, or needs more than
- * that allows; nothing was done. Take the lock. No error's number. */
+/* Result of a try by the bias: the queue is not biased to this thread, or the
+ * operation needs the lock; nothing was done. Not the number of an error. */
 #define NOT_BIASED 2
 
 /* sleep_class.remove of both. */
@@ -40,7 +41,7 @@ static inline void msgcall_remove(
 		msgqueue_dequeue(c, q, w, result);
 }
 
-/* Queue the own waiter and arm the sleep; the lock is held. */
+/* Queue this thread's waiter and arm the sleep; the lock is held. */
 static inline void msgcall_enqueue(struct caller *c, struct slot *s,
 	struct msgqueue *q, u32 kind, const struct msg_wait *wait,
 	struct sleeper *sl)
@@ -54,7 +55,8 @@ static inline void msgcall_enqueue(struct caller *c, struct slot *s,
 	sleep_arm(c, sl);
 }
 
-/* q: NULL if it was removed in a wake pass. One with leases is never biased. */
+/* q: NULL if it was removed in a wake pass. A queue with leases is never
+ * biased. */
 static inline void msgcall_release(
 	struct caller *c, struct slot *s, struct msgqueue *q)
 {

@@ -12,7 +12,7 @@
 /* Bytes copied in one hold of the lock: some microseconds. Arbitrary. */
 #define FETCH_SLICE 32768u
 
-/* The record's message; the sink if it leads nowhere. */
+/* The record's message; the sink if the link is damaged. */
 static struct msg *msg_of(const struct caller *c, const struct lease *l)
 {
 	return link_must(c, l->msg);
@@ -20,8 +20,8 @@ static struct msg *msg_of(const struct caller *c, const struct lease *l)
 
 /* ---- the end of a lease ---- */
 
-/* A block too large to be kept goes first. From then on the message does not
- * come back. 1 if it has become the thread's own (heap_leave). */
+/* A block too large to be kept is freed first. From then on the message cannot
+ * be put back. 1 if the block has become this thread's (heap_leave). */
 static u32 drop_block(struct caller *c, struct lease *l, struct msg *m)
 {
 	struct msg_block *mb = msg_block_of(m);
@@ -41,9 +41,9 @@ static u32 drop_block(struct caller *c, struct lease *l, struct msg *m)
 }
 
 /*
- * The message is acknowledged: its memory goes. The record stays with this
- * thread, if it is its own. at: where it stands. One that is damaged goes, with
- * what hangs on it.
+ * The message is acknowledged: free its memory. This thread's own record is
+ * kept for the next lease. at: the reference to the record. A damaged record is
+ * dropped, with what it refers to.
  */
 static void end(struct caller *c, void *arg, struct ref *at)
 {
@@ -72,15 +72,15 @@ static void end(struct caller *c, void *arg, struct ref *at)
 	msg_thread(c)->trim_left |= left;
 }
 
-/* The message goes back to its place; msgqueue_wake follows. 0 if it was
- * damaged: as end. */
+/* The message goes back to its place in the queue; msgqueue_wake follows. 0 if
+ * the record was damaged: as end. */
 static int put_back(struct caller *c, void *arg, struct ref *at)
 {
 	struct msgqueue *q = arg;
 	struct msg *m = msg_of(c, lease_at(c, *at));
 
 	journal_set32(c, &q->pending, q->pending | MSG_PEND_RECEIVERS);
-	/* Once for all that go back before msgqueue_wake. */
+	/* Once for all messages put back before msgqueue_wake. */
 	if (!c->crash_guard)
 		msgqueue_crash_guard(c, q);
 	msgqueue_relink(c, q, m);
@@ -192,8 +192,8 @@ void msglease_give_back(struct caller *c, struct slot *s, u64 ident, u64 stamp)
 
 /* ---- from outside ---- */
 
-/* One queue's records by `decide`, LEASE_MOST that go back in a hold of the
- * lock; 0, or what msg_lock says. */
+/* End one queue's leases as `decide` says, at most LEASE_MOST put back per hold
+ * of the lock; 0, or an error of msg_lock. */
 static int settle(
 	struct caller *c, struct slot *s, u64 ident, lease_decide *decide)
 {
@@ -281,7 +281,7 @@ int msg_set_leasing(struct caller *c, s32 id, int on)
 		err = caller_enroll(c);
 	if (!err)
 		err = journal_reserve(c, MSG_ENTRIES);
-	/* Ends its bias; users_bias_consider is not asked again. */
+	/* msg_lock ends the bias; a queue with leases gets no new one. */
 	if (!err)
 		err = msg_lock(c, s, ident);
 	if (err)
@@ -289,7 +289,7 @@ int msg_set_leasing(struct caller *c, s32 id, int on)
 	q = msg_body(c, s);
 	journal_set32(c, &q->leasing,
 		on ? q->leasing | LEASES_ON : q->leasing & ~LEASES_ON);
-	/* Who sleeps has no record, or one too many. */
+	/* Sleeping receivers have no record, or a superfluous one. */
 	msgqueue_commit_and_wake(c, s, q, MSG_PEND_RECEIVERS);
 	lock_release(c, &s->lock);
 	return 0;

@@ -11,11 +11,11 @@
  *
  * Large messages: a cell that refers to a block of its own. The sender fills a
  * block that its thread owns before it takes the queue's lock; sending gives
- * the block to the queue and takes a free one instead, receiving the other way
- * round. So nothing is copied under the lock, a message is whole or not there,
- * and every block always stands in one reference: of a thread, of a message or
- * in the queue's list of warm ones. What is too many there goes back to its
- * slab (msgslab.h), and whole slabs to the system.
+ * the block to the queue and takes a free one in exchange, receiving does the
+ * opposite. So nothing is copied under the lock, a message is complete or
+ * absent, and every block is always in exactly one reference: of a thread, of a
+ * message or in the queue's list of free ("warm") blocks. Surplus blocks of
+ * that list go back to their slabs (msgslab.h), and empty slabs to the system.
  *
  * Keeps INV_MSG_CELL, INV_MSG_CHUNK, INV_MSG_BLOCK (inspect/check.h).
  */
@@ -29,9 +29,10 @@
 #define CHUNK_NEXT 16384u
 /* Large enough that the heap gives its pages back to the system. */
 #define CHUNK_LARGE (128u << 10)
-/* Arbitrary: chunks of the middle size before the large ones. */
+/* Chunks of the middle size before the large ones. Arbitrary. */
 #define N_SMALLER_CHUNKS 4u
-/* Arbitrary: warm blocks of a size, while there are messages and without. */
+/* Warm blocks kept of each size, with messages in the queue and without.
+ * Arbitrary. */
 #define WARM_BUSY 16u
 #define WARM_EMPTY 2u
 
@@ -118,7 +119,7 @@ static void warm_push(
 
 	if (!link)
 		return;
-	/* The block's contents are nobody's. */
+	/* The contents of a free block are not used: its link may go there. */
 	atom_store_release(link, q->warm[tier].off);
 	journal_set_ref(c, &q->warm[tier], block);
 	journal_set32(c, &q->n_warm[tier], q->n_warm[tier] + 1);
@@ -130,7 +131,7 @@ static struct ref warm_pop(struct caller *c, struct msgqueue *q, u32 tier)
 	u64 *link = region_span(&c->region, block, msgslab_cap(tier));
 
 	if (!link) {
-		/* None, or a list that leads nowhere and is lost. */
+		/* Empty, or a damaged list, which is dropped. */
 		if (q->n_warm[tier] || block.off) {
 			journal_set64(c, &q->warm[tier].off, 0);
 			journal_set32(c, &q->n_warm[tier], 0);
@@ -190,13 +191,13 @@ static struct msg_chunk *chunk_at(const struct caller *c, u32 link)
 	return link_must(c, link);
 }
 
-/* Its row in msgqueue.class and class_units. */
+/* Its index in msgqueue.class and class_units. */
 static inline u32 class_in(const struct msg_chunk *ch)
 {
 	return ch->class % MSG_CLASSES;
 }
 
-/* What chunk_drop left, or never was a chunk, has none of these. */
+/* A chunk has one of these; what chunk_drop left, or other memory, does not. */
 static int size_is_right(u64 size)
 {
 	return size == CHUNK_FIRST || size == CHUNK_NEXT || size == CHUNK_LARGE;
@@ -262,8 +263,8 @@ static int chunk_add(struct caller *c, struct msgqueue *q, u32 k)
 	return 0;
 }
 
-/* An operation of its own. `list`: where it stands. 1: it has become the
- * thread's own, with its pages (heap_leave), as a large one does if it can. */
+/* An operation of its own. list: which it is in. 1: it has become this
+ * thread's, with its pages (heap_leave), as a large one does if possible. */
 static int chunk_drop(
 	struct caller *c, struct msgqueue *q, u32 *list, struct msg_chunk *ch)
 {
@@ -357,7 +358,7 @@ void msgmem_give(struct caller *c, struct msgqueue *q, struct msg *m)
 		list_remove(c, &cl->full, ch);
 		list_push(c, &cl->partial, ch);
 	}
-	/* Means nothing while the message lives, should this be undone. */
+	/* Not read while the message exists, in case this is rolled back. */
 	atom_store_release(&m->free_next, STATE_FREE(state));
 	journal_set64(c, &ch->state,
 		STATE(rbtree_link(c, m), STATE_LIVE(state) - 1,
@@ -385,7 +386,7 @@ int msgmem_trim_due(
 			       q->class[class_in(ch)].n_chunks > 1;
 }
 
-/* 1: a slab has become the thread's own, and others may be left. */
+/* 1: a slab has become this thread's, and there may be more to do. */
 static int warm_trim(struct caller *c, struct msgqueue *q, u32 most)
 {
 	u32 t;
@@ -396,7 +397,7 @@ static int warm_trim(struct caller *c, struct msgqueue *q, u32 most)
 			journal_set_ref(c, &q->new_chunk, warm_pop(c, q, t));
 			left = msgslab_free_at(c, t, &q->new_chunk);
 			if (unlikely(q->new_chunk.off)) {
-				/* It is no block: so the others. */
+				/* Not a block: the whole list is damaged. */
 				journal_set64(c, &q->new_chunk.off, 0);
 				journal_set64(c, &q->warm[t].off, 0);
 				journal_set32(c, &q->n_warm[t], 0);
@@ -408,8 +409,8 @@ static int warm_trim(struct caller *c, struct msgqueue *q, u32 most)
 	return 0;
 }
 
-/* The queue is empty: only the first chunk of a size is kept. 1: one has become
- * the thread's own, and others may be left. */
+/* The queue is empty: only 4-KiB chunks are kept. 1: a chunk or slab has become
+ * this thread's, and there may be more to do. */
 static int trim_empty(struct caller *c, struct msgqueue *q)
 {
 	struct walk w = {0};
@@ -461,8 +462,8 @@ void msgmem_trim(struct caller *c, struct msgqueue *q, struct msg *m)
 
 /* ---- removal ---- */
 
-/* Arbitrary: what is freed in some microseconds; few for those tests that stop
- * at each store. */
+/* What is freed in some microseconds; few for the tests that stop at each
+ * store. Arbitrary. */
 #if defined(IPCLIFT_CRASH) || defined(IPCLIFT_EXPLORE)
 #define FEW_MESSAGES 1u
 #else
@@ -495,9 +496,9 @@ int msgmem_free_block(struct caller *c, u64 size, struct msg_block *mb)
 	return 0;
 }
 
-/* The first message goes, with its block; its cell goes with the chunk. In a
- * damaged queue the count bounds the walk; of a circle each message is met
- * once, for it is left without a successor, when it is in no list any more. */
+/* Free the first message's block; its cell is freed with the chunk. In a
+ * damaged queue the count bounds the walk; in a cycle each message is met once,
+ * for its `next` is cleared once it is in no list. */
 static int free_message(struct caller *c, struct msgqueue *q)
 {
 	u32 link = (u32)q->ends, next = 0;
@@ -543,13 +544,13 @@ int msgmem_free_some(struct caller *c, struct msgqueue *q)
 	for (n = 0; (u32)q->ends && n < FEW_MESSAGES; n++)
 		if (free_message(c, q))
 			return 1;
-	/* Before the chunks, in which their messages stand. */
+	/* Leases before the chunks, which contain their messages. */
 	if ((u32)q->ends || msglease_dispose(c, q))
 		return 1;
 	return warm_trim(c, q, 0) || free_chunk(c, q);
 }
 
-/* In its chunks, also on lease. */
+/* In the queue or on lease: then its chunks are in use. */
 static int has_messages(const struct msgqueue *q)
 {
 	return MSG_NUM(atom_load_relaxed(&q->count)) ||

@@ -3,19 +3,18 @@
  * The order of messages, hand-over, and waking (doc/kernel-semantics.md
  * §5.2-5.4).
  *
- * A FIFO over all messages, and a tree of types in which the oldest message of
- * each type stands, with the list of the others behind it. What a receiver
- * takes is always the oldest of its type, so leaving the tree is replacing one
- * node by the next of the list, or removing it.
+ * A FIFO over all messages, and a tree with the oldest message of each type,
+ * which heads the list of the others of that type. A receiver always takes the
+ * oldest of a type, so a message leaves the tree by being replaced with the
+ * next of its list, or removed if there is none.
  *
- * A sender gives its message straight to the first waiting receiver that takes
- * it: a small one is copied to the receiver's own block, of a large one the
- * block changes owner. It then never enters the queue. Woken senders retry by
- * themselves.
+ * A sender hands its message to the first waiting receiver that takes it,
+ * without queueing it: a small message is copied to the receiver's own block, a
+ * large one's block changes owner. Woken senders retry by themselves.
  *
- * What has to be looked at after a commit (senders after a removal, receivers
- * after IPC_SET) is part of the operation as msgqueue.pending, so that the next
- * owner of the lock does it should we die before.
+ * Sleepers that must be reconsidered after a commit (senders after a message
+ * left, receivers after IPC_SET) are noted in msgqueue.pending by the same
+ * operation, so that the next owner of the lock does it if this one dies.
  *
  * Keeps INV_MSG_FIFO, INV_MSG_COUNT, INV_MSG_TREE, INV_MSG_TYPE,
  * INV_MSG_PENDING (inspect/check.h).
@@ -26,7 +25,7 @@
 
 /* ---- the lock ---- */
 
-/* The queue in the slot, whichever it is by now, or NULL; the lock is held. */
+/* The slot's queue, whatever its ident, or NULL; the lock is held. */
 static struct msgqueue *queue_there(struct caller *c, const struct slot *s)
 {
 	return atom_load_acquire(&s->ident) & IDENT_LIVE ? msg_body(c, s)
@@ -55,7 +54,8 @@ int msg_lock(struct caller *c, struct slot *s, u64 ident)
 {
 	u64 off = atom_load_relaxed(&s->body.off);
 
-	/* All these change in every call; a partner on another CPU has them. */
+	/* Every call changes these lines, so a partner on another CPU has
+	 * them. */
 	if (likely(off))
 		__builtin_prefetch(region_at(&c->region, off), 1);
 	__builtin_prefetch(msg_thread(c)->fetch[0], 1);
@@ -84,7 +84,7 @@ static struct msg *type_head(
 	return (struct msg *)rbtree_find(c, q->types, type);
 }
 
-/* m is younger than all there is; the queue is not empty. */
+/* m is younger than all messages in the queue, which is not empty. */
 static void link_behind(
 	struct caller *c, struct msgqueue *q, struct msg *m, struct msg *last)
 {
@@ -96,7 +96,7 @@ static void link_behind(
 		journal_set32(c, &last->type_next, link);
 		return;
 	}
-	/* From now on the type of `last` has to know its youngest. */
+	/* The head of the type of `last` refers to its youngest from now on. */
 	head = type_head(c, q, last->node.key);
 	if (head && head->node.user != rbtree_link(c, last))
 		journal_set32(c, &head->node.user, rbtree_link(c, last));
@@ -127,7 +127,7 @@ static void link_last(struct caller *c, struct msgqueue *q, struct msg *m)
 	}
 }
 
-/* m comes back to its place in the order of sending. */
+/* Put m back to its place in the order of sending. */
 static void link_by_stamp(struct caller *c, struct msgqueue *q, struct msg *m)
 {
 	u32 link = rbtree_link(c, m), next = ENDS_FIRST(q->ends), prev = 0;
@@ -171,7 +171,7 @@ static void link_by_stamp(struct caller *c, struct msgqueue *q, struct msg *m)
 		journal_set32(c, &head->node.user, link);
 }
 
-/* m is the oldest of its type. size: as m has it. */
+/* m is the oldest of its type. size: m->size. */
 static inline void unlink_msg(
 	struct caller *c, struct msgqueue *q, struct msg *m, u64 size)
 {
@@ -190,7 +190,7 @@ static inline void unlink_msg(
 	if (!prev || !next)
 		journal_set64(c, &q->ends, ENDS(first, last));
 	if (successor) {
-		/* Its node is outside the tree so far. */
+		/* The successor's node is not in the tree yet: no journal. */
 		atom_store_release(&successor->node.user, m->node.user);
 		rbtree_replace(c, &q->types, &m->node, &successor->node);
 	} else {
@@ -199,8 +199,8 @@ static inline void unlink_msg(
 	journal_set64(c, &q->count, q->count - COUNT(size));
 }
 
-/* Messages looked at one by one, before it may be that the types are fewer; and
- * at a time in one hold of the lock. Arbitrary. */
+/* Messages read one by one before the types are searched, too, in case these
+ * are fewer; and messages read in one hold of the lock. Arbitrary. */
 #define FEW 64u
 #define SEEK_STEP 500u
 
@@ -226,7 +226,7 @@ int msgqueue_seek(const struct caller *c, const struct slot *s,
 	return !at->m ? -ENOMSG : !at->left;
 }
 
-/* The oldest of all types but this one. */
+/* The oldest message of any other type. */
 static struct msg *oldest_not_of(
 	const struct caller *c, struct msgqueue *q, s64 type, struct msg *m)
 {
@@ -234,7 +234,7 @@ static struct msg *oldest_not_of(
 	struct msg *best = NULL;
 	struct walk w = {0};
 
-	/* By turns with the messages themselves, whichever are fewer. */
+	/* Types and messages in turn: it ends with whichever are fewer. */
 	for (; n && !c->damaged; n = rbtree_above(c, q->types, n->key)) {
 		struct msg *t = (struct msg *)n;
 
@@ -359,9 +359,9 @@ static void cancel_waiter(
 }
 
 /*
- * Of a queue of sleepers, the next to be let go: who stands in it says so
- * (WAIT_QUEUED) until then. One that does not is damage, and the rest of the
- * queue is lost: its members look for themselves (object/sleep.h).
+ * The next of a queue of sleepers to be ended. Each is WAIT_QUEUED until then.
+ * If one is not, the queue is damaged and the rest of it dropped: its sleepers
+ * find out at the end of their slices (object/sleep.h).
  */
 static struct waiter *next_of(struct caller *c, struct wait_queue *wq)
 {
@@ -377,8 +377,8 @@ static struct waiter *next_of(struct caller *c, struct wait_queue *wq)
 	return NULL;
 }
 
-/* The oldest of all if it is alive, for only that one may sleep without looking
- * for itself; ours to end. */
+/* The oldest sleeper if it is alive, for only that one may sleep without a
+ * timer. The caller ends it. */
 void msgqueue_crash_guard(struct caller *c, struct msgqueue *q)
 {
 	struct waiter *r = wait_first_alive(c, &q->receivers);
@@ -399,7 +399,8 @@ int msgqueue_cancel_some(struct caller *c, struct msgqueue *q, s32 result)
 		(w = next_of(c, &q->senders))) {
 		if (!left--)
 			return 1;
-		/* Who is stopped had left in the kernel before that. */
+		/* In the kernel a stopped receiver would have left the
+		 * queue. */
 		cancel_waiter(c, q, w,
 			!wait_dead(w) && wait_stopped(c, w) ? SLEEP_ANEW
 							    : result);
@@ -409,9 +410,9 @@ int msgqueue_cancel_some(struct caller *c, struct msgqueue *q, s32 result)
 }
 
 /*
- * Each sender is held against the space there is now, not against what others
- * will leave of it. Linux moves those that do not fit behind those that do,
- * which leave the queue here: the order that remains is the same.
+ * Each sender is woken if it fits into the space there is now, whatever those
+ * before it will take. Linux moves those that do not fit behind those that do;
+ * here those that fit leave the queue: the remaining order is the same.
  */
 static int wake_senders(struct caller *c, struct msgqueue *q, u32 left)
 {
@@ -436,8 +437,8 @@ static int too_small(const struct msg_wait *wait, u64 size)
 
 /*
  * A message of this type and size came: of the receivers queued before stamp
- * whom it matches those get E2BIG who have no space for it, and the others look
- * for themselves. 1: left are let go, and there are more.
+ * that match it, those without space for it end with E2BIG, and the others
+ * retry. 1: `left` sleepers were ended, and there are more.
  */
 static int let_go(struct caller *c, struct msgqueue *q, s64 type, u64 size,
 	u64 stamp, u32 *left)
@@ -469,7 +470,8 @@ static int let_go_for_youngest(struct caller *c, struct msgqueue *q, u32 *left)
 	return m && let_go(c, q, m->node.key, m->size, UINT64_MAX, left);
 }
 
-/* What pending says, or HOLD_LEAVES sleepers of it: then 1. */
+/* Wake the sleepers that pending names, HOLD_LEAVES at most; 1: there are
+ * more. */
 static int wake_some(struct caller *c, struct msgqueue *q)
 {
 	u32 left = HOLD_LEAVES;
@@ -487,7 +489,7 @@ static int wake_some(struct caller *c, struct msgqueue *q)
 	return (q->pending & MSG_PEND_SENDERS) && wake_senders(c, q, left);
 }
 
-/* Let others have the lock, and take it again. */
+/* Give the lock to others, and take it again. */
 static __attribute__((noinline)) void wake_pause(
 	struct caller *c, struct slot *s)
 {
@@ -545,7 +547,7 @@ static void note_received(struct caller *c, struct msgqueue *q, u32 pid)
 		journal_set64(c, (u64 *)&q->rtime, (u64)now);
 }
 
-/* The payload goes to the receiver's blocks; part of an operation. 0, or
+/* Give the payload to the receiver's blocks; part of an operation. 0, or
  * -ENOMEM if a block is missing. */
 static int hand_payload(
 	struct caller *c, struct parcel *p, struct msg_blocks *to)
@@ -558,7 +560,7 @@ static int hand_payload(
 		text = msgmem_block(c, to, MSG_IN_TIER0, p->size);
 		if (!text)
 			return -ENOMEM;
-		/* Read by the receiver only once it is granted. */
+		/* The receiver reads it only once it is granted. */
 		copy_bytes(text, p->text, p->size);
 		return 0;
 	}
@@ -593,8 +595,8 @@ static void hand_over_commit(struct caller *c, struct msgqueue *q,
 	journal_commit(c);
 }
 
-/* The message in a cell of its own, in no order. NULL: no memory. Part of an
- * operation, and the first. */
+/* The message in a cell of its own, not yet linked. NULL: no memory. The first
+ * part of an operation. */
 static inline struct msg *make_msg(
 	struct caller *c, struct msgqueue *q, const struct parcel *p)
 {
@@ -613,8 +615,8 @@ static inline struct msg *make_msg(
 	return m;
 }
 
-/* As hand_over, to a receiver that leases what it gets: the message is made,
- * and is its record's from the first. */
+/* As hand_over, to a receiver that leases what it receives: the message gets a
+ * cell, and its record refers to it. */
 static __attribute__((noinline)) int hand_over_leased(struct caller *c,
 	struct msgqueue *q, struct waiter *w, const struct parcel *p, u32 pid)
 {
@@ -663,8 +665,8 @@ static int hand_over(struct caller *c, struct msgqueue *q, struct waiter *w,
 	return 0;
 }
 
-/* The first receiver that takes the message, or NULL; others: there are some
- * before it that are to be let go. */
+/* The first receiver that takes the message, or NULL; others: some before it
+ * match and are to be ended. */
 static struct waiter *find_taker(struct caller *c, const struct msgqueue *q,
 	const struct parcel *p, int *ret_others)
 {
@@ -684,8 +686,8 @@ static struct waiter *find_taker(struct caller *c, const struct msgqueue *q,
 	return NULL;
 }
 
-/* Somebody has the message who came at stamp. Should we die here they sleep on,
- * as if they had come after him. */
+/* A receiver queued at stamp has the message. If we die here, those before it
+ * sleep on as if they had come after it. */
 static __attribute__((noinline)) void let_go_before(struct caller *c,
 	struct slot *s, struct msgqueue *q, const struct parcel *p, u64 stamp)
 {
@@ -703,7 +705,7 @@ static __attribute__((noinline)) void let_go_before(struct caller *c,
 	}
 }
 
-/* Into the queue; an operation of its own. pid 0: a message put back. */
+/* Queue the message; an operation of its own. pid 0: a message put back. */
 static inline int put(
 	struct caller *c, struct msgqueue *q, const struct parcel *p, u32 pid)
 {
@@ -725,9 +727,9 @@ static inline int put(
 }
 
 /*
- * The message comes into the queue first: who gets E2BIG, and tries again with
- * more space, finds it; also if we die. One put back is not the youngest: then
- * all look for themselves.
+ * The message is queued before receivers are ended with E2BIG, so that one that
+ * calls again with more space finds it, even if we die. A message that is put
+ * back is not the youngest: then all receivers retry.
  */
 static __attribute__((noinline)) int put_then_wake(struct caller *c,
 	struct slot *s, struct msgqueue *q, const struct parcel *p, u32 pid)
@@ -744,7 +746,7 @@ static __attribute__((noinline)) int put_then_wake(struct caller *c,
 	return err;
 }
 
-/* Somebody sleeps in msgrcv. */
+/* Some receivers are asleep. */
 static int send_to_sleepers(struct caller *c, struct slot *s,
 	struct msgqueue *q, struct parcel *p, u32 pid)
 {
@@ -780,7 +782,8 @@ int msgqueue_put_biased(
 
 /* ---- receiving ---- */
 
-/* Of both ways of taking a message: what it is, to *p, and out of the order. */
+/* The start of both ways of taking a message: describe it in *p, and unlink
+ * it. */
 static inline __attribute__((always_inline)) void take_begin(
 	struct caller *c, struct msgqueue *q, struct msg *m, struct parcel *p)
 {
@@ -815,7 +818,7 @@ int msgqueue_take_biased(
 	return 0;
 }
 
-/* The rest of an operation by which m leaves the queue. */
+/* The rest of an operation that takes m out of the queue. */
 static inline int take_commit(
 	struct caller *c, struct slot *s, struct msgqueue *q, struct msg *m)
 {

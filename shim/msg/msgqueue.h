@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Between the files of the message module: memory and order of one queue.
- * Everything here runs under the slot's lock unless it says otherwise.
+ * One queue's memory and order, for the files of the message module. The slot's
+ * lock is held unless stated otherwise.
  */
 #ifndef IPCLIFT_MSG_MSGQUEUE_H
 #define IPCLIFT_MSG_MSGQUEUE_H
@@ -12,7 +12,7 @@
 #include "object/object.h"
 #include "registry/wait.h"
 
-/* Payloads up to here stand in the message's own cell: 17 units of 64 bytes. */
+/* The largest payload in the message's own cell: 17 units of 64 bytes. */
 #define MSG_INLINE (17u * 64u - (u32)sizeof(struct msg))
 /* Journal capacity that one operation on a queue takes at most. */
 #define MSG_ENTRIES (RBTREE_ENTRIES + 40u)
@@ -38,11 +38,10 @@ enum {
 };
 #define MSG_TAKE_HOW(mode) ((mode)&0xff)
 
-/* What message queues keep of a thread from call to call, in its private
- * memory. */
+/* What this module keeps of a thread from call to call, in private memory. */
 struct msg_thread {
-	/* What the last call used, cell and chunk: to be fetched with the lock
-	 * of its queue. */
+	/* Cell and chunk that the last call used: prefetched when its queue is
+	 * locked again. */
 	const void *fetch[2];
 	u32 sent_in_row; /* messages since one was received */
 	u32 trim_left;	 /* msgmem_trim has left something to do */
@@ -59,8 +58,8 @@ static inline struct msg_thread *msg_thread(const struct caller *c)
 /* msgqueue.pending */
 #define MSG_PEND_SENDERS 1u
 #define MSG_PEND_RECEIVERS 2u
-/* Receivers that the youngest message matches. Nobody sends before all of them
- * have been seen to: whoever takes the lock does that first. */
+/* Receivers that match the youngest message. No other message is sent before
+ * all of them are woken: whoever takes the lock does that first. */
 #define MSG_PEND_YOUNGEST 4u
 
 /* waiter.kind; and of struct users */
@@ -69,7 +68,7 @@ enum {
 	MSG_Q_RECEIVER = USER_RECEIVER,
 };
 
-/* A message on its way in or out. */
+/* A message on its way into the queue or out of it. */
 struct parcel {
 	s64 type;
 	u64 size;
@@ -104,12 +103,12 @@ u32 msgmem_where(u64 size);
 /* The block at `where` of a thread; NULL if it has none (or it is damaged). */
 char *msgmem_block(
 	const struct caller *c, struct msg_blocks *b, u32 where, u64 size);
-/* Make sure that the own thread has a block for this; no slot lock is held. 0
- * or -ENOMEM. */
+/* Make sure that this thread has a block for this; no slot lock is held. 0 or
+ * -ENOMEM. */
 int msgmem_own_block(struct caller *c, u32 where, u64 size);
-/* The own thread's block leads nowhere, in a damaged file: it has none. */
+/* The reference to this thread's block is damaged: clear it. */
 void msgmem_lose_block(struct caller *c, u32 where);
-/* Give back a big block that is not needed any more. No slot lock is held. */
+/* Give back a big block that is no longer needed. No slot lock is held. */
 void msgmem_drop_big(struct caller *c);
 
 /* A cell for a message of this size, as the first part of an operation: the
@@ -119,39 +118,38 @@ struct msg *msgmem_take(struct caller *c, struct msgqueue *q, u64 size);
 int msgmem_has_space(const struct msgqueue *q, u64 size);
 /* Give a cell back, as part of an operation. */
 void msgmem_give(struct caller *c, struct msgqueue *q, struct msg *m);
-/* The payload of a message larger than MSG_INLINE becomes the thread's own
- * block as it leaves (out), or the thread's block becomes its payload (in);
- * what stood there goes the other way. Parts of an operation. */
+/* Exchange the payload of a message larger than MSG_INLINE with the thread's
+ * own block, as the message leaves the queue (out) or enters it (in). Parts of
+ * an operation. */
 void msgmem_block_out(
 	struct caller *c, struct msgqueue *q, struct msg *m, u32 where);
 void msgmem_block_in(struct caller *c, struct msgqueue *q, struct msg *m);
 /* After the commit of an operation that gave the cell m back: return memory
  * that is not needed. Operations of their own. Pages are not given back under
- * the queue's lock: with msg_thread.trim_left a block of them is the thread's
- * own, heap_settle follows without a lock, and then, locked again, trim_rest,
- * until that says 0. */
+ * the queue's lock: if msg_thread.trim_left is set, this thread owns a block of
+ * them; heap_settle follows without the lock, and then, locked again,
+ * trim_rest, until it returns 0. */
 void msgmem_trim(struct caller *c, struct msgqueue *q, struct msg *m);
 int msgmem_trim_rest(struct caller *c, struct msgqueue *q);
 /* 0 if it would find nothing to do after m, still in the queue, has left. */
 int msgmem_trim_due(
 	const struct caller *c, const struct msgqueue *q, const struct msg *m);
-/* Of a queue that nobody finds any more: 1 if to return what it has takes
- * longer than a lock should be held. */
+/* Of a removed queue: 1 if freeing its memory takes longer than a lock should
+ * be held. */
 int msgmem_much(const struct msgqueue *q);
-/* Return everything that a removed queue has, or (some) as much as a hold
- * should take, 1 if there is more. May be cut off by a death and run again. A
- * large block becomes the thread's own: heap_settle follows. */
+/* Free all memory of a removed queue, or (some) as much as one hold should, 1
+ * if there is more. If it is cut off by a death it can be run again. A large
+ * block becomes this thread's: heap_settle follows. */
 void msgmem_free_all(struct caller *c, struct msgqueue *q);
 int msgmem_free_some(struct caller *c, struct msgqueue *q);
-/* Return one piece of what is kept for messages to come: a warm block or, of an
- * empty queue, a chunk. 1 if something went, and there may be more; heap_settle
- * follows. */
+/* Free one piece of spare memory: warm blocks or, of an empty queue, a chunk. 1
+ * if something was freed, and there may be more; heap_settle follows. */
 int msgmem_spare_some(struct caller *c, struct msgqueue *q);
 /* 1 if msgmem_spare_some would find anything. Without the lock a hint. */
 int msgmem_has_spare(const struct msgqueue *q);
 
 /* Free the block of a message that is in no queue. Operations of their own. 1
- * if a large one has become the thread's own. */
+ * if a large one has become this thread's. */
 int msgmem_free_block(struct caller *c, u64 size, struct msg_block *mb);
 
 static inline struct msg_block *msg_block_of(struct msg *m)
@@ -166,9 +164,9 @@ void msg_finish_removal(struct caller *c);
 
 /* ---- msgqueue.c ---- */
 
-/* Take the lock, whatever stands in the slot, revoking its bias, and
- * finish what a dead owner left; and only if the object is still that of ident
- * (-EIDRM). */
+/* Take the lock, whatever is in the slot, revoking its bias, and finish what a
+ * dead owner left. msg_lock: only if the object still has this ident, else
+ * -EIDRM. */
 void msg_lock_any(struct caller *c, struct slot *s);
 int msg_lock(struct caller *c, struct slot *s, u64 ident);
 /* 1 if a message of so many bytes fits (§5.2): bytes and number within qbytes. */
@@ -182,10 +180,10 @@ struct msg *msgqueue_select(
 	const struct caller *c, struct msgqueue *q, u32 mode, s64 want);
 
 /*
- * The message at a position of the queue, for MSG_COPY, which must not hold the
- * lock for as long as the way there is: in several holds, from the beginning
- * again if somebody else had the lock in between. Begin with zeros. 1: at->m is
- * there; 0: go on with another hold; -ENOMSG. whole: in one hold.
+ * Find the message at a position of the queue, for MSG_COPY, in several holds
+ * of the lock, since it may be far behind; from the beginning again if another
+ * thread had the lock in between. Begin with zeros. 1: at->m is found; 0:
+ * continue in another hold; -ENOMSG. whole: in one hold.
  */
 struct msg_seek {
 	struct msg *m;
@@ -198,17 +196,17 @@ int msgqueue_seek(const struct caller *c, const struct slot *s,
 
 /* Send: to the first waiting receiver that takes it, else into the queue. pid
  * 0: a message put back. 0, -ENOMEM or, as all here, -EIO (damage.h).
- * Operations of their own. Where receivers whose buffers are too small are more
- * than HOLD_LEAVES, others have the lock in between: as after msgqueue_wake,
- * the queue may be gone. */
+ * Operations of their own. If more than HOLD_LEAVES receivers have too small
+ * buffers, others have the lock in between: as after msgqueue_wake, the queue
+ * may be gone. */
 int msgqueue_send(struct caller *c, struct slot *s, struct msgqueue *q,
 	struct parcel *p, u32 pid);
 /* Take m out for the caller; its payload ends in p. An operation of its own,
  * followed by waking senders: as after msgqueue_wake, the queue may be gone. */
 int msgqueue_take(struct caller *c, struct slot *s, struct msgqueue *q,
 	struct msg *m, struct parcel *p);
-/* As msgqueue_take, but on lease: m leaves the order and stands in the record
- * l, with its cell and block. p: as there, without the text of a large message,
+/* As msgqueue_take, but on lease: m is unlinked, and the record l refers to it
+ * with its cell and block. p: as there, without the text of a large message,
  * which msglease_fetch copies. */
 int msgqueue_take_leased(struct caller *c, struct slot *s, struct msgqueue *q,
 	struct msg *m, struct parcel *p, struct lease *l);
@@ -224,26 +222,27 @@ int msgqueue_put_biased(
 int msgqueue_take_biased(
 	struct caller *c, struct msgqueue *q, struct msg *m, struct parcel *p);
 
-/* Queue the own waiter; an operation of its own. */
+/* Queue this thread's waiter; an operation of its own. */
 void msgqueue_enqueue(struct caller *c, struct slot *s, struct msgqueue *q,
 	u32 kind, const struct msg_wait *wait);
 /* Take any waiter out with a result: part of an operation. */
 void msgqueue_dequeue(
 	struct caller *c, struct msgqueue *q, struct waiter *w, s32 result);
 /*
- * Before the commit of an operation that sets msgqueue.pending: if we die
- * behind it, somebody who sleeps is woken and does the rest. Also before a
- * removal; msgqueue_cancel_some ends it.
+ * Before the commit of an operation that sets msgqueue.pending: if we die after
+ * it, a sleeper is woken and does the rest. Also before a removal;
+ * msgqueue_cancel_some ends it.
  *
- * Then msgqueue_wake wakes what pending says, and clears it. After HOLD_LEAVES
- * sleepers others may have the lock (lock_pause): whoever takes it finds
- * pending and goes on with that (msg_lock_any) before anything else, so
- * whoever was woken cannot queue again before all are. The queue may be removed
- * meanwhile, which slot.ident tells; the lock is held all the same.
+ * Then msgqueue_wake wakes the sleepers that pending names, and clears it.
+ * After HOLD_LEAVES sleepers others may have the lock (lock_pause): whoever
+ * takes it finds pending and continues that (msg_lock_any) before anything
+ * else, so a woken sleeper cannot queue again before all are woken. The queue
+ * may be removed meanwhile, which slot.ident tells; the lock is held
+ * nevertheless.
  */
 void msgqueue_crash_guard(struct caller *c, struct msgqueue *q);
 void msgqueue_wake(struct caller *c, struct slot *s);
-/* All of that: the operation is committed, with these as pending. */
+/* Both: commit the operation with these bits in pending, and wake. */
 void msgqueue_commit_and_wake(
 	struct caller *c, struct slot *s, struct msgqueue *q, u32 pending);
 /* End every sleeper with a result (RMID), or HOLD_LEAVES of them: then 1. */

@@ -10,12 +10,12 @@
 #include "registry/guard.h"
 #include "registry/heap.h"
 
-/* A lock is not held for a longer copy than this. */
+/* Most bytes copied in one hold of a lock. */
 #define COPY_SLICE 4096u
-/* Arbitrary: that often a MSG_COPY begins anew before it copies in one hold. */
+/* Times that MSG_COPY starts over before it copies in one hold. Arbitrary. */
 #define COPY_TRIES 100
-/* For the memory that a message needs which a cancelled thread gives back.
- * Arbitrary: a full file system may have space again soon. */
+/* Tries to get memory for a message that a cancelled thread puts back: a full
+ * file system may soon have space again. Arbitrary. */
 #define BACK_TRIES 200
 #define BACK_NS 10000000
 
@@ -67,8 +67,8 @@ static char *payload(struct caller *c, const struct parcel *p)
 	return msgmem_block(c, msg_own_blocks(c), p->where, p->size);
 }
 
-/* To the caller's buffer: the length or -EFAULT (the message is lost). No lock
- * is held. */
+/* Copy to the caller's buffer: the length or -EFAULT (the message is lost). No
+ * lock is held. */
 static s64 copy_out(
 	struct caller *c, const struct request *r, const struct parcel *p)
 {
@@ -95,8 +95,8 @@ static void parcel_of_waiter(struct caller *c, struct parcel *p)
 		got->type, got->size, got->stamp, got->where, NULL};
 }
 
-/* A large message that was handed over on lease, into the own block: 0, or
- * -errno. Without memory it goes back. */
+/* Copy a large message that was handed over on lease into this thread's block:
+ * 0, or -errno. Without memory the message goes back. */
 static s32 fetch_handed(struct caller *c, struct slot *s, struct parcel *p)
 {
 	u64 ident = wait_own(c)->ident;
@@ -130,7 +130,8 @@ static s32 receiver_finish(struct caller *c, struct sleeper *sl, s32 result)
 	return copy_out(c, rv->r, &p);
 }
 
-/* What it was given meanwhile goes to another or back into the queue. */
+/* A message handed over meanwhile goes to another receiver or into the
+ * queue. */
 static void receiver_abandon(struct caller *c, struct sleeper *sl, s32 result)
 {
 	const struct sys_timespec nap = {0, BACK_NS};
@@ -159,7 +160,7 @@ static void receiver_abandon(struct caller *c, struct sleeper *sl, s32 result)
 	msgmem_drop_big(c);
 }
 
-/* The slice is over. Of a queue with leases: has somebody exited with one? */
+/* The slice is over. In a queue with leases: has a process exited with one? */
 static void receiver_recheck(struct caller *c, struct sleeper *sl)
 {
 	struct waiter *w = wait_own(c);
@@ -184,7 +185,7 @@ const struct sleep_class msg_receiver_class = {
 	.abandon = receiver_abandon,
 };
 
-/* A landing place for what a sender may hand over, small or big. */
+/* A block for what a sender may hand over, small or big. */
 static int prepare_sleep(struct caller *c)
 {
 	int err;
@@ -196,7 +197,7 @@ static int prepare_sleep(struct caller *c)
 	return err;
 }
 
-/* Nothing there; the lock is held and is released. */
+/* There is no message; the lock is held and is released. */
 static s64 receive_wait(struct caller *c, struct slot *s, struct msgqueue *q,
 	const struct request *r, const struct lease *l)
 {
@@ -224,7 +225,7 @@ static s64 receive_wait(struct caller *c, struct slot *s, struct msgqueue *q,
 
 #define AGAIN 1
 
-/* What one try tells the next. */
+/* State from one try to the next. */
 struct tries {
 	int slept;  /* the section has ended */
 	int linked; /* the lifeline is, if it can be: only once */
@@ -232,8 +233,8 @@ struct tries {
 	struct spin spin;
 };
 
-/* The request on a queue that is biased to us: 0 if p holds the message, -EIO,
- * NOT_BIASED. */
+/* Receive from a queue that is biased to this thread: 0 if p has the message,
+ * -EIO, NOT_BIASED. */
 static inline int biased_receive(struct caller *c, struct slot *s, u64 ident,
 	const struct request *r, struct parcel *p)
 {
@@ -272,7 +273,7 @@ static inline void spin_first(struct caller *c, const struct slot *s,
 	await_message(&t->spin, q, seen);
 }
 
-/* Chunks of an empty queue go, one a hold; their pages without the lock. */
+/* Free chunks of an empty queue, one per hold; their pages without the lock. */
 __attribute__((noinline)) void msglease_trim(
 	struct caller *c, struct slot *s, u64 ident)
 {
@@ -289,7 +290,7 @@ __attribute__((noinline)) void msglease_trim(
 	}
 }
 
-/* m is what the request is for; the lock is held and is released. */
+/* m satisfies the request; the lock is held and is released. */
 static inline s64 receive_found(struct caller *c, struct slot *s, u64 ident,
 	struct msgqueue *q, const struct request *r, struct msg *m,
 	struct parcel *p)
@@ -356,14 +357,14 @@ static __attribute__((noinline)) s64 receive_leased(struct caller *c,
 	return ret ? ret : copy_out(c, r, p);
 }
 
-/* Before a message is looked for: 0, or SLEEP_RETRY with the lock released. */
+/* Before a message is selected: 0, or SLEEP_RETRY with the lock released. */
 static __attribute__((noinline)) s64 lease_begin(struct caller *c,
 	struct slot *s, u64 ident, struct msgqueue *q, struct tries *t)
 {
 	const struct task *own = task_own(c);
 	int found;
 
-	/* By which others notice our end. */
+	/* The lifeline, by which others notice our exit. */
 	if (!t->linked &&
 		(!atom_load_relaxed(&own->life) || task_suspect(own))) {
 		lock_release(c, &s->lock);
@@ -381,7 +382,7 @@ static __attribute__((noinline)) s64 lease_begin(struct caller *c,
 	return SLEEP_RETRY;
 }
 
-/* Nothing there; the lock is held and is released. */
+/* There is no message; the lock is held and is released. */
 static inline s64 receive_none(struct caller *c, struct slot *s,
 	struct msgqueue *q, const struct request *r, struct tries *t)
 {
@@ -493,7 +494,7 @@ static s64 receive(struct caller *c, s32 id, const struct request *r)
 
 /* ---- MSG_COPY ---- */
 
-/* Where a copy stands: the message may go while the lock is not held. */
+/* Progress of a copy: the message may leave while the lock is not held. */
 struct copying {
 	struct msg_seek seek;
 	struct msg *m;
@@ -562,7 +563,7 @@ static s64 copy_to(struct caller *c, struct slot *s, u64 ident,
 	return ret ? ret : copy_out(c, r, p);
 }
 
-/* A buffer as large as what may be copied: the own block, else a mapping. */
+/* Copy by way of a buffer: this thread's block, else a mapping. */
 static s64 copy_by_buffer(struct caller *c, struct slot *s, u64 ident,
 	const struct request *r, u64 capacity)
 {

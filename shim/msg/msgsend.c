@@ -30,7 +30,8 @@ static void await_space(struct caller *c, struct spin *spin,
 	sleep_spin(spin, &poll);
 }
 
-/* The receiver has begun to drain what we stream. No lock is held. */
+/* The receiver has begun to drain what we stream: wait until it has. No lock is
+ * held. */
 static __attribute__((noinline)) void await_turn(
 	struct caller *c, const struct slot *s)
 {
@@ -55,7 +56,7 @@ static s32 sender_finish(struct caller *c, struct sleeper *sl, s32 result)
 	return result;
 }
 
-/* Whoever fits has been woken, not only us: nothing to pass on. */
+/* All senders that fit have been woken: there is no wake-up to pass on. */
 static void sender_abandon(struct caller *c, struct sleeper *sl, s32 result)
 {
 	(void)sl, (void)result;
@@ -90,9 +91,9 @@ static s32 send_wait(struct caller *c, struct slot *s, struct msgqueue *q,
 	return result;
 }
 
-/* ---- on a queue that is biased to us (users.h) ---- */
+/* ---- on a queue that is biased to this thread (users.h) ---- */
 
-/* Nobody sleeps there. What needs the heap, or has to be refused, takes the
+/* No thread sleeps on a biased queue. What needs the heap or fails takes the
  * lock. */
 static inline int biased_send(
 	struct caller *c, struct slot *s, u64 ident, const struct parcel *p)
@@ -114,7 +115,7 @@ static inline int biased_send(
 
 /* ---- the call ---- */
 
-/* Lock held, with a send. */
+/* At each send, lock held. */
 static inline void note_streaming(struct caller *c, struct msgqueue *q)
 {
 	u32 streaming = msg_thread(c)->sent_in_row >= STREAM_FROM;
@@ -191,9 +192,9 @@ static __attribute__((noinline)) int send_small(struct caller *c, s32 id,
 	return send_parcel(c, id, p, flg, cancellable);
 }
 
-/* The thread's block is in use until the message is in the queue, so a handler
- * that sends too must wait. A sleep ends the section for its time: a handler
- * that runs then has ended the call. */
+/* The thread's block is in use until the message is queued, so a handler, which
+ * may send too, is deferred. A sleep suspends the section: a handler that runs
+ * then has ended the call. */
 static __attribute__((noinline)) int send_large(struct caller *c, s32 id,
 	const char *user, struct parcel *p, s32 flg, int cancellable)
 {

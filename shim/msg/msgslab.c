@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Slabs of payload blocks; see msgslab.h. In front of each block stands a line
- * that names its slab.
+ * Slabs of payload blocks; see msgslab.h. A cache line in front of each block
+ * refers to its slab.
  *
  * Keeps INV_MSG_SLAB (inspect/check.h).
  */
@@ -67,7 +67,7 @@ static void list_remove(struct caller *c, u32 *head, struct msg_slab *s)
 		journal_set32(c, &slab_at(c, s->next)->prev, s->prev);
 }
 
-/* To the end of the list: the empty one is taken last. */
+/* To the end of the list, so that the empty slab is used last. */
 static void list_append(struct caller *c, u32 *head, struct msg_slab *s)
 {
 	struct msg_slab *last = slab_at(c, *head);
@@ -96,7 +96,7 @@ static int add_slab(struct caller *c, u32 tier)
 	if (err)
 		return err;
 	s = ref_must(c, all->moving);
-	/* Nobody's so far. */
+	/* Not reachable yet: no journal. */
 	*s = (struct msg_slab){0};
 	for (i = 0; i < n_blocks(tier); i++)
 		*label(s, tier, i) = slab_link(c, s);
@@ -116,8 +116,8 @@ static int alloc_locked(struct caller *c, u32 tier, struct ref *ret)
 		return err;
 	s = slab_at(c, all->partial[tier]);
 	if (unlikely(!s || c->damaged || !(~s->used & all_used(tier)))) {
-		/* A list that leads nowhere is lost; the next call begins
-		 * another. */
+		/* A damaged list is dropped; the next call begins a new
+		 * one. */
 		c->damaged = 0;
 		journal_set32(c, &all->partial[tier], 0);
 		journal_commit(c);
@@ -140,8 +140,8 @@ int msgslab_alloc_at(struct caller *c, u32 tier, struct ref *ret)
 {
 	int err;
 
-	/* A new one is filled with pages before the lock is taken; should
-	 * somebody else have made one meanwhile it goes back. */
+	/* A new slab gets its pages before the lock is taken; if another thread
+	 * has made one meanwhile it is given back. */
 	if (unlikely(!atom_load_relaxed(&slabs(c)->partial[tier])))
 		heap_prepare(c, SLAB_SIZE);
 	heap_acquire(c);
@@ -155,7 +155,7 @@ int msgslab_alloc_at(struct caller *c, u32 tier, struct ref *ret)
 	return err;
 }
 
-/* What has become of a slab that is empty now. */
+/* What to do with a slab that has become empty. */
 struct gone {
 	u64 off;  /* to be discarded after the commit; 0: none */
 	int left; /* it is the thread's own */
@@ -206,7 +206,7 @@ int msgslab_free_at(struct caller *c, u32 tier, struct ref *ref)
 	heap_acquire(c);
 	gone = free_locked(c, tier, ref);
 	journal_commit(c);
-	/* Still under the lock: nobody else may have got it yet. */
+	/* Under the lock: it must not be allocated again before. */
 	if (unlikely(gone.off))
 		heap_discard(c, gone.off, SLAB_SIZE);
 	heap_release(c);
