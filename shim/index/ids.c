@@ -2,7 +2,7 @@
 /*
  * The idx bitmap and the cyclic rule; see ids.h.
  *
- * Level 0 of the tree has a bit an idx (1 = used); level n+1 a bit a word of
+ * Level 0 of the tree has a bit per idx (1 = used); level n+1 a bit per word of
  * level n (1 = that word is full). A search for the lowest free idx >= from
  * climbs until a word has a 0 bit at or above the position, then descends.
  *
@@ -28,7 +28,7 @@ static u64 *level_word(
 	       level_start[level] + word;
 }
 
-/* Space for the word of bit pos: known for all idx below slots_ready. */
+/* Reserve space for the word of bit pos; done for all idx below slots_ready. */
 static int word_reserve(struct caller *c, enum facility f, int level, u32 pos)
 {
 	if (likely((u64)pos << (6 * level) <
@@ -90,7 +90,8 @@ static void mark(struct caller *c, enum facility f, u32 idx, int used)
 		u64 old = *word, bit = 1ULL << pos % 64;
 
 		journal_set64(c, word, used ? old | bit : old & ~bit);
-		/* Above, only the change from or to "full" shows. */
+		/* The level above changes only if the word becomes full or is
+		 * no longer. */
 		if (used ? *word != ~0ULL : old != ~0ULL)
 			break;
 	}
@@ -146,8 +147,8 @@ static int choose_cyclic(
 	return 0;
 }
 
-/* Slots that lie on the pages below and on that of `idx`, which are reserved;
- * not beyond what one page of the bitmap knows. */
+/* How many slots are on reserved pages, if that of `idx` and those below are;
+ * not beyond the idx of one page of the bitmap. */
 static u32 ready_with(enum facility f, u32 idx)
 {
 	u64 end = (idx + 1ULL) * SLOT_STRIDE(f) + SYS_PAGE - 1;
@@ -157,10 +158,10 @@ static u32 ready_with(enum facility f, u32 idx)
 	return ready < most ? ready : most;
 }
 
-/* All pages that the new object touches. slots_ready is a watermark, so that
- * only the first object of a page asks; it is right whoever dies. The pages of
- * slots below are reserved, so the first that may not be is the one on which
- * it would begin a slot. */
+/* Reserve all pages that the new object touches. slots_ready is a watermark, so
+ * that only the first object of a page makes a system call; it is right after
+ * any death. The pages of slots below it are reserved, so the first that may
+ * not be is the one on which the next slot begins. */
 static int reserve_for(struct caller *c, enum facility f, u32 idx)
 {
 	struct id_table *t = &caller_header(c)->ids[f];
@@ -224,7 +225,7 @@ void ids_free_locked(struct caller *c, enum facility f, u32 idx)
 	journal_set32(c, &t->in_use, t->in_use - 1);
 }
 
-/* The words of level 0 on a page that was used, else NULL. */
+/* The words of level 0 on a page that is no hole, else NULL. */
 static const u64 *page_words(const struct caller *c, enum facility f, u32 page)
 {
 	const u64 *map = caller_header(c)->ids[f].pages;
@@ -285,7 +286,7 @@ u32 ids_past_hole(const struct region *r, enum facility f, u32 idx)
 		at = first + idx * stride;
 		next = holes_next(r->holes, at);
 		if (next == at) {
-			/* A slot may lie across two pages. */
+			/* A slot may cross a page boundary. */
 			next = holes_next(r->holes, at + stride - 1);
 			if (next == at + stride - 1)
 				return idx;
@@ -305,7 +306,7 @@ u32 ids_next(struct caller *c, enum facility f, u32 from)
 		from = next_in_use(c, f, from);
 		if (from >= IDX_MAX)
 			return IDX_MAX;
-		/* Said to be in use, and a hole: of a damaged bitmap. */
+		/* Marked as used, but a hole: the bitmap is damaged. */
 		there = ids_past_hole(&c->region, f, from);
 		if (likely(there == from))
 			return from;
@@ -336,7 +337,7 @@ u32 ids_highest_locked(struct caller *c, enum facility f)
 	if (at < 0)
 		return 0;
 	at += (page + 1) * IDX_PER_PAGE;
-	/* Not journaled: an upper bound that is still right. */
+	/* Not journaled: both values are right upper bounds. */
 	atom_store_release(&t->max_idx, (u32)at);
 	return at;
 }

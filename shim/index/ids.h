@@ -20,12 +20,12 @@ static inline u32 ids_mask(const struct caller *c)
 {
 	return c->idx_mask;
 }
-/* As idx_bits said when the registry was mapped. */
+/* From header.idx_bits, read when the registry was mapped. */
 static inline u32 ids_shift(const struct caller *c)
 {
 	return 32 - (u32)__builtin_clz(ids_mask(c));
 }
-/* The slot that an id (>= 0) would stand in, whatever is there. */
+/* The slot that an id (>= 0) selects, whatever object it holds. */
 static inline struct slot *ids_slot(
 	const struct caller *c, enum facility f, s32 id)
 {
@@ -83,15 +83,15 @@ int ids_alloc_locked(
 u32 ids_next_hint(const struct caller *c, enum facility f);
 void ids_free_locked(struct caller *c, enum facility f, u32 idx);
 
-/* The lowest idx >= idx whose slot may be looked at without filling a hole, or
+/* The lowest idx >= idx whose slot can be read without filling a hole, or
  * IDX_MAX; idx itself for an application (region_has). */
 u32 ids_past_hole(const struct region *r, enum facility f, u32 idx);
 
 /*
  * The lowest idx in use that is >= from, or IDX_MAX. Touches no hole of the
- * file, however far apart the objects stand; 4,096 words of bitmap at most for
- * each idx found in a dense table, one page for each 32,768 idx in any. Without
- * the facility's lock the answer is of no single moment: look at slot.ident.
+ * file, however sparse the table is. Reads at most 4,096 words of bitmap per
+ * idx found in a dense table, one page per 32,768 idx in any. Without the
+ * facility's lock the answer is of no single moment: check slot.ident.
  */
 u32 ids_next(struct caller *c, enum facility f, u32 from);
 /* As ids_find, by idx (SEM_STAT and its kin): an id's higher bits do not count.

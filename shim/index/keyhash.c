@@ -11,19 +11,19 @@
 #include "registry/journal/reserve.h"
 #include "registry/lock.h"
 
-/* A reader gives up and takes the lock after so many steps: chains are short,
- * so this is a loop that a writer made meanwhile. */
+/* After so many steps a reader gives up and takes the lock: chains are short,
+ * so this is a cycle that a writer has made meanwhile. */
 #define MAX_STEPS 4096
-/* Arbitrary: chains of this length do not occur by chance with one key a
- * bucket, and a journal for them would be large; such a split is left out. */
+/* Longer chains are not split, for the journal would be large; with one key per
+ * bucket they do not occur by chance. Arbitrary. */
 #define SPLIT_MAX 1024
 /* Measured with 31,900 keys: four are no faster, one is a little slower. */
 #define BUCKETS_A_KEY 2u
 /*
  * A link, that is a bucket or slot.next: idx + 1, 0 = end; whether another
- * follows; and the highest bits of the key's hash. Each slot that a chain leads
- * over is a miss of the caches: so most keys that are not there are found
- * missing without one.
+ * follows; and the highest bits of the key's hash. Each slot visited on a chain
+ * is a cache miss: by these bits most absent keys are found to be absent
+ * without one.
  */
 #define LINK_IDX 0x1ffffffu
 #define LINK_MORE 0x2000000u
@@ -51,7 +51,7 @@ static u32 bucket_of(u32 h, u32 n_buckets)
 	return b < n_buckets ? b : b & (mask >> 1);
 }
 
-/* b may come from an n_buckets that is nonsense. */
+/* b may come from a damaged n_buckets. */
 static u32 *bucket(const struct caller *c, enum facility f, u32 b)
 {
 	return (u32 *)region_at(&c->region, BUCKETS_OFF((u64)f)) +
@@ -75,7 +75,7 @@ static u32 link_to(u32 idx, u32 h, u32 rest)
 	return (idx + 1) | (rest ? LINK_MORE : 0) | (h & LINK_TAG);
 }
 
-/* A link that is none leads to some slot. */
+/* Of a damaged link: any slot. */
 static u32 idx_of(u32 link)
 {
 	return ((link & LINK_IDX) - 1) & (IDX_MAX - 1);
@@ -170,7 +170,7 @@ void keyhash_write_begin(struct caller *c, enum facility f)
 {
 	struct id_table *t = &caller_header(c)->ids[f];
 
-	/* No fence: every store that follows is a release store, so whoever
+	/* No fence: every following store is a release store, so a reader that
 	 * reads one of them (acquire) also sees the odd number. */
 	atom_store_release(&t->key_seq, t->key_seq | 1);
 }
@@ -198,7 +198,7 @@ static void push(struct caller *c, enum facility f, u32 b, u32 idx, u32 h)
 	journal_set32(c, head, link_to(idx, h, *head));
 }
 
-/* What *link names is left out of the chain: `before` is the link before it. */
+/* Unlink what *link refers to; `before` is the link before it. */
 static void leave_out(struct caller *c, enum facility f, u32 *link, u32 *before)
 {
 	u32 rest = slot_of(c, f, *link)->next;
@@ -279,8 +279,8 @@ void keyhash_shrink_locked(struct caller *c, enum facility f)
 	const struct id_table *t = &caller_header(c)->ids[f];
 	u32 i;
 
-	/* Half-empty before it shrinks, so that a key that comes and goes does
-	 * not split and merge each time. */
+	/* Shrink only when half-empty, so that a key that is added and removed
+	 * again and again does not split and merge each time. */
 	for (i = 0; i < BUCKETS_A_KEY && t->n_buckets > 1 &&
 		    t->n_keys * BUCKETS_A_KEY < t->n_buckets / 2;
 		i++)

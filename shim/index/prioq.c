@@ -12,7 +12,7 @@
 #define LAST(ends) ((u32)((ends) >> 32))
 #define COUNT(len) (((u64)(len) << PRIOQ_N_SHIFT) + 1)
 #define LEAF_SIZE (64 * sizeof(u64))
-/* A chunk takes about this much. Arbitrary: small enough that the first
+/* The approximate size of a chunk. Arbitrary: small enough that the first
  * message of a queue is cheap, large enough that the table is short. */
 #define CHUNK_SIZE 32768u
 #define SHIFT_MAX 8u
@@ -34,7 +34,7 @@ static u32 chunk_shift(u32 inline_data)
 
 	while (shift < SHIFT_MAX && (size << (shift + 1)) <= CHUNK_SIZE)
 		shift++;
-	/* Below it the bytes would not begin at a line. */
+	/* With fewer items the bytes would not begin at a cache line. */
 	return shift < 3 ? 3 : shift;
 }
 
@@ -80,13 +80,13 @@ static int add_chunk(struct caller *c, struct prioq *q)
 	struct prio_block *block;
 	int err;
 
-	/* Of a damaged queue a chunk might have any size, up to gibibytes. */
+	/* In a damaged queue the size may be anything, up to gibibytes. */
 	if (made >= cap || cap > PRIOQ_IDX_MASK || size > CHUNK_SIZE)
 		return -ENOMEM;
 	if (n > cap - made)
 		n = cap - made;
 	chunk = &prioq_table(q)[made >> shift];
-	/* One that died here before us may have left a chunk behind. */
+	/* A thread that died here may have left a chunk. */
 	err = chunk->off ? 0 : heap_alloc_at(c, size, chunk);
 	if (err)
 		return err;
@@ -124,7 +124,7 @@ static int add_levels(struct caller *c, struct prioq *q)
 	return err;
 }
 
-/* An unused leaf gets another place. The hand finds one soon: there are more
+/* Reuse an unused leaf for another place. The search is short: there are more
  * leaves than items, or all 512. */
 static int move_leaf(struct caller *c, struct prioq *q, u32 to)
 {
@@ -215,7 +215,7 @@ static inline u64 bit(u32 i)
 	return 1ULL << (i % 64);
 }
 
-/* There is one; else any number that a bit can have. */
+/* word is not 0; in a damaged file it may be: then any bit number. */
 static inline u32 highest_bit(u64 word)
 {
 	return (63 - __builtin_clzll(word | 1)) & 63;
@@ -228,7 +228,7 @@ static inline u64 *fifo_at(
 	       prio % 64;
 }
 
-/* A priority that is not live becomes so. */
+/* Make a priority live that is not. */
 static void level_add(
 	struct caller *c, struct prio_levels *lv, u32 prio, u64 ends)
 {
@@ -243,7 +243,7 @@ static void level_add(
 	journal_set64(c, &lv->live[g], lv->live[g] | bit(prio));
 }
 
-/* There is none left in the head: the highest of the others goes there. */
+/* The head's FIFO is empty: move the highest of the others there. */
 static void pull_up(struct caller *c, struct prioq *q)
 {
 	struct prio_levels *lv = prioq_levels(c, q);
@@ -263,7 +263,7 @@ static void pull_up(struct caller *c, struct prioq *q)
 
 /* ---- items ---- */
 
-/* A FIFO with one item more. */
+/* A FIFO with one more item. */
 static inline u64 fifo_with(
 	struct caller *c, struct prioq *q, u64 ends, u32 idx, int front)
 {
@@ -275,7 +275,7 @@ static inline u64 fifo_with(
 	return PRIOQ_ENDS(FIRST(ends), idx);
 }
 
-/* Into the queue, which has others, and not at the highest priority. */
+/* Insert into a queue that is not empty, below its highest priority. */
 static void insert_elsewhere(
 	struct caller *c, struct prioq *q, u32 idx, u32 prio, int front)
 {
@@ -329,11 +329,11 @@ void prioq_insert_behind(struct caller *c, struct prioq *q, u32 idx, u32 len,
 }
 
 /*
- * Somebody who drains a queue is faster than memory, which here takes as long
- * as some calls. Where items stand side by side in memory the CPU sees what
- * comes; where each is elsewhere there are few to a priority, and the ends of a
- * FIFO some levels below name them without a look at cold memory. Called when
- * a level has become the first; of a longer FIFO each one fetches the next.
+ * A thread that drains a queue is faster than memory, whose latency is that of
+ * some calls here. Items that are adjacent in memory are prefetched by the CPU.
+ * Scattered items are few per priority, and the ends of the FIFOs some levels
+ * below refer to them without access to cold memory. Called when a level has
+ * become the first; in a longer FIFO each item prefetches the next.
  */
 static void fetch_ahead(const struct caller *c, const struct prioq *q,
 	const struct prio_levels *lv)

@@ -3,25 +3,26 @@
  * A queue of items by priority, oldest first within one, in constant time at
  * any depth.
  *
- * The FIFO of the highest priority stands in the head: while all items are of
- * one priority nothing else is touched, and an empty queue remembers its last
- * priority, so that one which is empty most of the time never is. The others
- * stand in 512 leaves of 64 priorities, with three levels of bitmaps above (64
- * to one) that tell the next lower one when the highest runs dry. Both are made
- * when they are needed; of leaves there are never more than items, an unused
- * one changes its place.
+ * The FIFO of the highest priority is in the head: while all items have one
+ * priority nothing else is touched. An empty queue keeps its last priority in
+ * the head, so a queue that is empty most of the time needs no more either. The
+ * others are in 512 leaves of 64 priorities, with three levels of bitmaps above
+ * (64 to one) by which the next lower one is found when the highest is empty.
+ * Both are allocated when they are needed; there are never more leaves than
+ * items, for an unused one is reused for another place.
  *
- * A tree costs a queue of 65,528 messages of random priorities seven levels of
- * cold memory a message; this costs the item, its leaf and its neighbour.
+ * With a queue of 65,528 messages of random priorities a tree would cost seven
+ * levels of cold memory per message; this costs the item, its leaf and its
+ * neighbour.
  *
- * Items are named by indexes into chunks. The owner's lock is held everywhere.
- * All changes are part of the current operation (journaled), except those of
- * prioq_reserve.
+ * Items are referred to by indexes into chunks. The owner's lock is held
+ * everywhere. All changes are part of the current operation (journaled), except
+ * those of prioq_reserve.
  *
- * What the head says of sizes and places is cut to what it can be in any queue
- * (PRIOQ_*_MASK), which costs less than to compare: so whatever it says, no
- * address lies further behind that of the head or a chunk than damage.h's
- * REACH.
+ * Sizes and offsets read from the head are masked to what they can be in any
+ * queue (PRIOQ_*_MASK), which costs less than a comparison: so even in a
+ * damaged file no address is further behind that of the head or a chunk than
+ * damage.h's REACH.
  */
 #ifndef IPCLIFT_INDEX_PRIOQ_H
 #define IPCLIFT_INDEX_PRIOQ_H
@@ -32,8 +33,8 @@
 /* Journal capacity for one insert and one take with their items. */
 #define PRIOQ_ENTRIES 24u
 
-/* So many items ahead are fetched into the cache: about what memory takes to
- * answer, in calls. */
+/* How many items ahead are prefetched: about the latency of memory, in
+ * calls. */
 #define PRIOQ_AHEAD 3u
 
 /* All tables together have less than 2^20 bytes, and no more items than 2^17;
@@ -60,8 +61,8 @@ static inline u64 prioq_bytes(const struct prioq *q)
 }
 
 /* Set up a queue of up to cap items of inline_data bytes (0 = kept elsewhere);
- * its tables of prioq_table_size bytes follow at table_off. Nobody can reach q
- * yet. */
+ * its tables of prioq_table_size bytes follow at table_off. q must not be
+ * reachable yet. */
 void prioq_init(struct prioq *q, u32 cap, u32 inline_data, u32 table_off);
 u64 prioq_table_size(u32 cap, u32 inline_data);
 
@@ -75,7 +76,7 @@ static inline u32 *prioq_free_at(const struct prioq *q, u32 i)
 	return (u32 *)((char *)q + (q->free_off & PRIOQ_OFF_MASK)) +
 	       (i & PRIOQ_IDX_MASK);
 }
-/* The item that will be taken next; there is one. */
+/* The item that prioq_item_alloc would return; there is one. */
 static inline u32 prioq_next_free(const struct prioq *q)
 {
 	return *prioq_free_at(q, q->n_free - 1);
@@ -124,10 +125,10 @@ static inline struct prio_levels *prioq_levels(
 	return ref_must(c, q->levels);
 }
 
-/* Make sure that an item of this priority can be inserted: that a free item
- * exists, and a leaf for what has to go into one. Then so it can after a take.
- * Operations of their own, so nothing may be journaled; may take the heap lock,
- * prioq_has_space tells whether it has to. 0, -ENOMEM. */
+/* Make sure that an item of this priority can be inserted, now and after a
+ * take: that there is a free item, and a leaf if one is needed. Operations of
+ * their own, so nothing may be journaled; takes the heap lock unless
+ * prioq_has_space. 0, -ENOMEM. */
 int prioq_reserve_slow(struct caller *c, struct prioq *q, u32 prio);
 static inline int prioq_has_space(
 	const struct caller *c, const struct prioq *q, u32 prio)
@@ -148,8 +149,8 @@ static inline int prioq_reserve(struct caller *c, struct prioq *q, u32 prio)
 		       : prioq_reserve_slow(c, q, prio);
 }
 
-/* An item that will be used soon: a deep queue is not in the cache. To fetch
- * what is nowhere does no harm. */
+/* Prefetch an item that will be used soon: a deep queue is not in the cache. A
+ * wrong address does no harm. */
 static inline void prioq_fetch(
 	const struct caller *c, const struct prioq *q, u32 idx)
 {
@@ -164,7 +165,7 @@ static inline void prioq_fetch(
 	__builtin_prefetch(region_at(&c->region, off + data), 1);
 }
 
-/* An item and its bytes, or struct prio_block, by one look at its chunk. */
+/* An item and its bytes, or struct prio_block, by one read of its chunk. */
 struct prio_place {
 	struct prio_item *item;
 	char *data;
@@ -181,7 +182,7 @@ static inline struct prio_place prioq_place(
 }
 
 /* Take a free item (there is one) and give one back. An operation that does
- * both takes first: what it wrote over could not be rolled back else. */
+ * both takes first: otherwise what it overwrote could not be rolled back. */
 static inline u32 prioq_item_alloc(struct caller *c, struct prioq *q)
 {
 	u32 n = q->n_free;
@@ -193,22 +194,22 @@ static inline u32 prioq_item_alloc(struct caller *c, struct prioq *q)
 }
 static inline void prioq_item_free(struct caller *c, struct prioq *q, u32 idx)
 {
-	/* Journaled: the place is that of an item that the same operation has
-	 * taken. */
+	/* Journaled: the entry may be that of an item which the same operation
+	 * has taken. */
 	journal_set32(c, prioq_free_at(q, q->n_free), idx);
 	journal_set32(c, &q->n_free, q->n_free + 1);
 }
 
-/* Put an item, whose len is set, behind (front: before) those of its priority,
- * for which there is space. */
+/* Insert an item, whose len is set, behind (front: before) those of its
+ * priority; there is space for it. */
 void prioq_insert_len(struct caller *c, struct prioq *q, u32 idx, u32 len,
 	u32 prio, int front);
 /* The same, behind the item `before`, which is in the queue and of that
  * priority. */
 void prioq_insert_behind(struct caller *c, struct prioq *q, u32 idx, u32 len,
 	u32 prio, u32 before);
-/* Take the first item of the highest priority out; count must not be 0. Its
- * place, too. */
+/* Take the first item of the highest priority out; count must not be 0. Also
+ * returns its place. */
 u32 prioq_take_place(struct caller *c, struct prioq *q, u32 *ret_prio,
 	struct prio_place *ret);
 
@@ -222,7 +223,7 @@ struct prioq_walk {
 int prioq_walk_next(
 	const struct caller *c, const struct prioq *q, struct prioq_walk *walk);
 
-/* Give the memory back, chunk by chunk; for each item `drop` first, if its
+/* Free the memory, chunk by chunk; `drop` is called first for each item whose
  * bytes are elsewhere. Operations of their own; may be run again after a crash.
  */
 void prioq_free(struct caller *c, struct prioq *q,

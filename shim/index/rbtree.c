@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * The red-black tree; see rbtree.h. The textbook's bottom-up algorithms. Rules:
- * the root is black; a red node has black children; every way down from a node
- * passes the same number of black ones.
+ * the root is black; a red node has black children; every path down from a node
+ * has the same number of black nodes.
  */
 #include "index/rbtree.h"
 
@@ -16,7 +16,7 @@ static node_t *at(const struct caller *c, u32 link)
 	return rbtree_at(c, link);
 }
 
-/* Of a node that is there: the rules say so. */
+/* Of a link that the rules guarantee. */
 static node_t *must(const struct caller *c, u32 link)
 {
 	return link_must(c, link);
@@ -27,7 +27,7 @@ static u32 up_of(const node_t *n)
 	return n->up & ~RED;
 }
 
-/* No node is a black node. */
+/* A missing node counts as black. */
 static int is_red(const node_t *n)
 {
 	return n && (n->up & RED);
@@ -45,7 +45,7 @@ static void set_red(struct caller *c, node_t *n, u32 red)
 		journal_set32(c, &n->up, n->up ^ RED);
 }
 
-/* Where the link to `link` stands: in its parent or the root. */
+/* The place of the link to `link`: in its parent or the root. */
 static u32 *slot_of(struct caller *c, u32 *root, u32 up, u32 link)
 {
 	node_t *p = at(c, up);
@@ -96,8 +96,8 @@ struct rbtree_node *rbtree_first(const struct caller *c, u32 root)
 	return n;
 }
 
-/* Let x's child on the one side take x's place, x becoming its child on the
- * other. left: x goes down to the left. */
+/* Rotate: x's child on one side takes x's place, x becoming its child on the
+ * other. left: x becomes the left child. */
 static void turn(struct caller *c, u32 *root, node_t *x, int left)
 {
 	u32 xl = rbtree_link(c, x), up = up_of(x);
@@ -158,7 +158,7 @@ void rbtree_insert(struct caller *c, u32 *root, struct rbtree_node *node)
 		up = link;
 		slot = node->key < p->key ? &p->left : &p->right;
 	}
-	/* Nobody reaches the node yet. */
+	/* The node is not reachable yet. */
 	atom_store_release(&node->left, 0);
 	atom_store_release(&node->right, 0);
 	atom_store_release(&node->up, up ? up | RED : 0);
@@ -185,8 +185,8 @@ void rbtree_replace(struct caller *c, u32 *root, struct rbtree_node *node,
 }
 
 /*
- * One black node too few on the way through the child of `up` on one side
- * (left). The child, if any, is black.
+ * Paths through the left (else right) child of `up` have one black node too
+ * few. The child, if any, is black.
  */
 static void remove_balance(struct caller *c, u32 *root, u32 up, int left)
 {
@@ -231,8 +231,8 @@ static void remove_balance(struct caller *c, u32 *root, u32 up, int left)
 	}
 }
 
-/* A node with two children: its successor takes its place and colour, and the
- * successor's old place is what goes. */
+/* A node with two children: its successor takes its place and colour, and is
+ * removed from its old place. */
 static void remove_inner(struct caller *c, u32 *root, node_t *n)
 {
 	node_t *s = rbtree_first(c, n->right), *child;

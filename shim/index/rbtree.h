@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
- * A red-black tree in the region, with journaled links: keys are types of
- * messages or priorities, each key stands in it once.
+ * A red-black tree in the region, with journaled links. Keys are types of
+ * messages; each is in the tree once.
  *
- * Nodes are the first member of something that lies in the heap at a multiple
- * of 64 bytes; a link is that offset by 64, in 32 bits, 0 = none, so that it
- * holds over mappings. The owner keeps the root (a u32, 0 = empty) and the
- * memory. Every link of a node in the tree is changed through the journal of
- * the running operation; links of a node outside it may hold anything.
+ * A node is the first member of a struct in the heap, at a multiple of 64
+ * bytes; a link is that offset divided by 64, in 32 bits, 0 = none, so that it
+ * is valid in every mapping. The owner keeps the root (a u32, 0 = empty) and
+ * the memory. Every link of a node in the tree is changed through the journal
+ * of the running operation; links of a node outside it may hold anything.
  *
  * All functions need the lock of the object that the tree belongs to. Those
  * that change it are part of an operation and need journal capacity for
- * RBTREE_ENTRIES, also in a damaged tree: no way in it is taken for longer than
- * a tree can be high. Cost: O(log nodes); replace O(1).
+ * RBTREE_ENTRIES, also in a damaged tree: no path is followed further than a
+ * tree can be high. Cost: O(log nodes); replace O(1).
  */
 #ifndef IPCLIFT_INDEX_RBTREE_H
 #define IPCLIFT_INDEX_RBTREE_H
@@ -22,9 +22,9 @@
 _Static_assert(REGION_SIZE >> 6 <= 1u << 31, "links have 31 bits");
 
 /*
- * 2 log2(n) levels at most, n < 2^29: an insertion recolours three nodes for
- * two levels and then turns twice; a removal recolours one node a level, turns
- * three times, and exchanges two nodes before.
+ * 2 log2(n) levels at most, n < 2^29: an insertion recolours three nodes per
+ * two levels and then rotates twice; a removal recolours one node per level,
+ * rotates three times, and exchanges two nodes before.
  */
 #define RBTREE_ENTRIES 128u
 
@@ -44,10 +44,10 @@ struct rbtree_node *rbtree_first(const struct caller *c, u32 root);
 /* The node with the lowest key above this one, or NULL. */
 struct rbtree_node *rbtree_above(const struct caller *c, u32 root, s64 key);
 
-/* Put the node in; node->key is set and not yet in the tree. */
+/* Insert the node; node->key is set and not yet in the tree. */
 void rbtree_insert(struct caller *c, u32 *root, struct rbtree_node *node);
 void rbtree_remove(struct caller *c, u32 *root, struct rbtree_node *node);
-/* Let `successor` (outside, any key) stand where node stands, with its key. */
+/* Replace node by `successor`, which is not in a tree and gets its key. */
 void rbtree_replace(struct caller *c, u32 *root, struct rbtree_node *node,
 	struct rbtree_node *successor);
 
