@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Who holds something of a set with many holders; see holders.h.
+ * The holders of a set with many; see holders.h.
  */
 #include "sem/holders.h"
 #include "registry/task.h"
@@ -18,7 +18,7 @@ struct holders {
 	u64 stamp; /* 0: nothing is noted */
 	const char *base;
 	u64 dev, ino; /* the registry */
-	u64 alive_ns; /* the least of theirs, but for the caller's own */
+	u64 alive_ns; /* the oldest of theirs, without the caller's own */
 	u32 own;
 	u32 pad[3];
 	u32 task[MOST];
@@ -75,15 +75,15 @@ static int look_along(const struct caller *c, const struct holders *h)
 
 	for (i = 0; i < n; i++)
 		may |= task_may_be_suspect(region_task(&c->region, h->task[i]));
-	/* Few have lifelines of threads that are not the leader. */
+	/* Lifelines of threads that are not the leader are rare. */
 	for (i = 0; unlikely(may != 0) && i < n; i++)
 		if (task_suspect(region_task(&c->region, h->task[i])))
 			return 0;
 	return 1;
 }
 
-/* 1 if all were found alive lately. What that says of a task only grows, so the
- * least of all is right for as long as it is not long ago. */
+/* 1 if all were found alive lately. A task's alive_ns only grows, so the oldest
+ * of them can be used as long as it is recent. */
 static int looked_lately(struct caller *c, struct holders *h, u64 now)
 {
 	u64 asked, least = now;
@@ -125,8 +125,8 @@ void holders_add(struct holders *h, u32 task)
 	h->n++;
 }
 
-/* n, base and the numbers stand before the stamp: a fork child may find the
- * middle of this. */
+/* n, base and the numbers are stored before the stamp: a fork child may be made
+ * in the middle. */
 void holders_end(const struct caller *c, struct holders *h, u64 stamp)
 {
 	if (h->n > MOST)

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: MIT
 /*
- * semop without a lock. Two ways, and everything else goes to semop.c:
+ * semop without a lock. There are two fast paths; semop.c does everything else.
  *
  * Compare-and-swap: a single operation that need not wait, without undo, on a
- * word that nobody owns, is one 16-byte compare-and-swap of {value, pid, otime,
- * generation}: its commit point, whole or not at all. The generation is that
- * of the set, so a set removed meanwhile makes it fail.
+ * word without an owner, is one 16-byte compare-and-swap of {value, pid, otime,
+ * generation}, which is its commit point. The generation is that of the set, so
+ * it fails if the set was removed meanwhile.
  *
- * Biased: a set that one thread has long used alone is biased to it (bias.h).
- * Its operations are plain stores: one for a single operation, else journaled.
- * Of an undo record only adj[] is kept up then; whoever takes the set back
- * counts anew (undo_recount). On a biased set nobody sleeps and nobody else
- * holds undo.
+ * Biased: a set that one thread alone has used for long is biased to it
+ * (bias.h). Its operations are plain stores: one for a single operation, else
+ * journaled. Of an undo record only adj[] is maintained then; whoever revokes
+ * the bias recomputes the counts (undo_recount). On a biased set no thread
+ * sleeps and no other process has adjustments.
  *
- * Of the functions for a biased set each is there for what it saves; in
- * instructions of a pair of calls, by callgrind (doc/measurements.md §15):
- * one_biased_set and one_biased 378 instead of 1,010, the first of them 110 of
- * that; undo_biased 702 instead of 1,750; array_biased, of two, 756 instead of
- * 1,277.
+ * Each function for a biased set is there for what it saves; in instructions of
+ * a pair of calls, by callgrind (doc/measurements.md §15): one_biased_set and
+ * one_biased 378 instead of 1,010, the first of them 110 of that; undo_biased
+ * 702 instead of 1,750; array_biased, of two, 756 instead of 1,277.
  *
- * Neither reports errors: a call that does not simply succeed (or fail with
- * EAGAIN) is handed on, so that all checks are made in the kernel's order.
+ * Neither path reports errors: a call that does not simply succeed (or fail
+ * with EAGAIN) goes to semop.c, where all checks are made in the kernel's
+ * order.
  */
 #include "object/perm.h"
 #include "registry/journal/reserve.h"
@@ -33,19 +33,19 @@
 
 /* Neither 0, an error nor BLOCKED. */
 #define FALLBACK 2
-/* Longest array that takes a short way; below JOURNAL_INLINE. */
+/* Longest array that takes a fast path; below JOURNAL_INLINE. */
 #define BIAS_SOPS 8u
-/* The most semaphores of a set whose records an array counts anew. */
+/* Largest set whose counts an array operation recomputes. */
 #define BIAS_RECOUNT 64u
 
-/* What a call returns whose operation was refused (sem_value_step). */
+/* The result of a call whose operation sem_value_step refused. */
 static inline int refused(int err, const struct sop *op)
 {
 	return err == BLOCKED && (op->flg & SEM_IPC_NOWAIT) ? -EAGAIN
 							    : FALLBACK;
 }
 
-/* The word and its time; once a second. */
+/* Store the word and its time; once a second. */
 static __attribute__((noinline)) void one_stamped(
 	struct caller *c, struct slot *s, struct sem *sem, u64 lo, s64 now)
 {
@@ -56,7 +56,7 @@ static __attribute__((noinline)) void one_stamped(
 	bias_journal_end(c);
 }
 
-/* A single operation without undo on a set that is biased to us. */
+/* A single operation without undo on a set biased to this thread. */
 HOT static inline int one_biased(struct caller *c, struct slot *s, u64 ident,
 	struct sem *sem, const struct sop *op)
 {
@@ -89,11 +89,11 @@ out:
 }
 
 /*
- * The same with all that op_fast looks up known since the bias was given
- * (sem_thread.biased): an operation on a biased set is what most calls of a
- * program that keeps its semaphores to itself are. This is the outermost
- * section (a handler that interrupts one is deferred to its end), so it is
- * opened and closed by a plain store each instead of being counted.
+ * The same, with everything that op_fast looks up known since the set was
+ * biased (sem_thread.biased): most calls of a program that does not share its
+ * semaphores are of this kind. This is the outermost section (a handler that
+ * interrupts one is deferred to its end), so a plain store each opens and
+ * closes it, without a counter.
  */
 static inline __attribute__((always_inline)) int one_biased_set(
 	struct caller *c, const struct biased *l, s32 id,
@@ -114,8 +114,8 @@ static inline __attribute__((always_inline)) int one_biased_set(
 		return FALLBACK;
 	c->in_section = 1;
 	atom_compiler_barrier();
-	/* The first look was outside the section: a handler's calls may have
-	 * put another set in this entry since. */
+	/* First read outside the section: a handler's calls may have put
+	 * another set into this entry since. */
 	if (unlikely(l->id != id || op.num >= l->n))
 		goto out;
 	sem = &l->sems[op.num];
@@ -142,7 +142,7 @@ out:
 	return ret;
 }
 
-/* One old value, at a known place of the journal. */
+/* Journal one old value, at a known entry. */
 static inline void entry_put(
 	struct caller *c, u32 at, void *p, u64 old, u64 size)
 {
@@ -151,16 +151,16 @@ static inline void entry_put(
 	atom_store_release(&c->entries[at].old, old);
 }
 
-/* The commit point of entries made by entry_put. They have not moved
+/* The commit point of entries made by entry_put. That does not advance
  * entry_next, so there is less to do than in journal_commit. */
 static inline void entries_commit(struct caller *c)
 {
 	atom_store_release(&c->journal->n, 0);
 }
 
-/* The own record of the set, if it was used lately, its process's lifeline is
- * linked, and it stands in the set's list of those that may hold something
- * (where undo_recount looks for what is adjusted here); else NULL. */
+/* This process's record of the set, if this thread used it lately, the
+ * process's lifeline is linked, and the record is in the set's active list
+ * (which undo_recount walks); else NULL. */
 static inline struct undo *undo_cached(struct caller *c, u64 ident)
 {
 	struct undo *u = undo_used_lately(c, ident);
@@ -171,7 +171,7 @@ static inline struct undo *undo_cached(struct caller *c, u64 ident)
 		       : NULL;
 }
 
-/* A single operation with undo on a set that is biased to us. */
+/* A single operation with undo on a set biased to this thread. */
 static __attribute__((noinline)) int undo_biased(struct caller *c,
 	struct slot *s, u64 ident, struct sem *sem, const struct sop *op)
 {
@@ -198,9 +198,9 @@ static __attribute__((noinline)) int undo_biased(struct caller *c,
 	atom_store_release(&u->adj[op->num], (s16)adj);
 	entries_commit(c);
 	bias_journal_end(c);
-	/* Sets are undone in the order of their last use. After the commit: who
-	 * dies in between leaves an older stamp, which matters for that
-	 * alone. */
+	/* Sets are undone in the order of their last use. After the commit: a
+	 * thread that dies in between leaves an older stamp, which affects that
+	 * order only. */
 	undo_touch(c, u);
 	ret = 0;
 out:
@@ -208,8 +208,8 @@ out:
 	return ret;
 }
 
-/* A few operations on different semaphores, without undo, on a set that is
- * biased to us: all values first, then all stores. */
+/* A few operations on different semaphores, without undo, on a set biased to
+ * this thread: first all values, then all stores. */
 static __attribute__((noinline)) int array_biased(
 	struct caller *c, s32 id, const struct sop *user, u32 n)
 {
@@ -228,7 +228,7 @@ static __attribute__((noinline)) int array_biased(
 		     atom_load_relaxed(&s->ident) != ident))
 		goto out;
 	sems = region_at(&c->region, body);
-	/* n is never 0, which a compiler does not see. */
+	/* n is never 0, which the compiler does not know. */
 	nums[0] = 0;
 	for (i = 0; i < n; i++) {
 		s32 value;
@@ -236,9 +236,9 @@ static __attribute__((noinline)) int array_biased(
 		op = user[i];
 		flags |= (u16)op.flg;
 		alter |= (u16)op.op;
-		/* A bit for each number modulo 64. One that is set already is
-		 * perhaps the same semaphore's: that is for any_biased, since
-		 * the values here are all read before any is stored. */
+		/* A bit for each number modulo 64. If it is set already, it may
+		 * be the same semaphore again: left to any_biased, since here
+		 * all values are read before any is stored. */
 		if (unlikely(op.num >= s->size || (seen >> op.num % 64 & 1)))
 			goto out;
 		seen |= 1ULL << op.num % 64;
@@ -269,8 +269,8 @@ out:
 	return ret;
 }
 
-/* Any short array on a set that is biased to us, with undo, with one semaphore
- * named twice, or with a new second to write down. */
+/* Any short array on a set biased to this thread: with undo, with a semaphore
+ * twice, or in a new second, which must be stored. */
 static __attribute__((noinline)) int any_biased(
 	struct caller *c, s32 id, const struct sop *user, u32 n)
 {
@@ -291,8 +291,8 @@ static __attribute__((noinline)) int any_biased(
 	request_scan(&r);
 	if (r.max_num >= s->size || perm_check(c, s, r.alter ? PERM_W : PERM_R))
 		return FALLBACK;
-	/* To count anew in many records of many semaphores takes longer than
-	 * the lock. */
+	/* To recompute the counts of many records with many semaphores takes
+	 * longer than the lock. */
 	set = sem_body(c, s);
 	if (s->size > BIAS_RECOUNT && (!set || set->undo_active.unit || r.undo))
 		return FALLBACK;
@@ -303,7 +303,7 @@ static __attribute__((noinline)) int any_biased(
 	set = sem_body(c, s);
 	if (atom_load_relaxed(&s->ident) == ident && set) {
 		bias_journal_begin(c, s);
-		/* The counters first: array_try keeps them up. */
+		/* The counts first: array_try maintains them. */
 		undo_recount(c, set);
 		r.a.n_sems = sem_count(s);
 		err = array_try(c, set, &r.a, &op);
@@ -315,7 +315,7 @@ static __attribute__((noinline)) int any_biased(
 	return err == BLOCKED ? refused(err, &buf[op]) : err;
 }
 
-/* A word that nobody owns: one compare-and-swap. */
+/* A word without an owner: one compare-and-swap. */
 HOT static inline int one_cas(struct caller *c, u64 ident, struct slot *s,
 	struct sem *sem, const struct sop *op)
 {
@@ -326,9 +326,9 @@ HOT static inline int one_cas(struct caller *c, u64 ident, struct slot *s,
 	do {
 		lo = atom_load_relaxed(&sem->lo);
 		hi = atom_load_relaxed(&sem->hi);
-		/* Still the set's memory when we read it: what is compared
-		 * below, its generation among it, cannot stand in anything that
-		 * came after. */
+		/* What was read is the set's: the values compared below, which
+		 * include its generation, cannot be in memory that was reused
+		 * since. */
 		if (unlikely(atom_load_acquire(&s->ident) != ident ||
 			     (lo & SEM_OWNED)))
 			return FALLBACK;
@@ -342,9 +342,9 @@ HOT static inline int one_cas(struct caller *c, u64 ident, struct slot *s,
 	return 0;
 }
 
-/* At every power of two from BIAS_STREAK on the lock is taken, where the set
- * may be biased. Not by a thread that never took one: it would need system
- * calls that this way does without (an application under strict seccomp lives
+/* At every power of two from BIAS_STREAK on the lock is taken, so that the set
+ * can be biased. Not by a thread that never took a lock: that needs system
+ * calls which this path does not (an application under strict seccomp depends
  * on that). */
 static inline int streak_is_long(struct caller *c, u64 ident)
 {
@@ -353,7 +353,7 @@ static inline int streak_is_long(struct caller *c, u64 ident)
 	return n >= BIAS_STREAK && !(n & (n - 1)) && c->thread && c->may_bias;
 }
 
-/* The ways without a lock; FALLBACK if this call is not for them. */
+/* The paths without a lock; FALLBACK if none applies. */
 HOT static inline __attribute__((always_inline)) int op_fast(
 	struct caller *c, s32 id, const struct sop *user, int timed)
 {
@@ -393,8 +393,8 @@ HOT static inline __attribute__((always_inline)) int op_fast(
 	return sem_op_one(c, s, ident, &op);
 }
 
-/* Everything but the shortest way, kept apart so that its frame is not set up
- * for nothing. */
+/* All but the fastest path, in a function of its own so that the fastest needs
+ * no stack frame. */
 static __attribute__((noinline)) int op_falls_back(struct caller *c, s32 id,
 	const struct sop *user, u32 n, const struct sys_timespec *timeout)
 {
@@ -411,7 +411,7 @@ static __attribute__((noinline)) int op_falls_back(struct caller *c, s32 id,
 	return sem_op_slow(c, id, user, n, timeout);
 }
 
-/* The second place where a single operation may find its set biased. */
+/* A single operation whose set is in the second entry of sem_thread.biased. */
 static __attribute__((noinline)) int op_older(
 	struct caller *c, s32 id, const struct sop *user)
 {
@@ -421,7 +421,7 @@ static __attribute__((noinline)) int op_older(
 	return l->id == id && l->n ? one_biased_set(c, l, id, user) : FALLBACK;
 }
 
-/* With a timeout that is no error: as without, if it need not wait. */
+/* With a valid timeout: as without one, if it need not wait. */
 static __attribute__((noinline)) int op_timed(struct caller *c, s32 id,
 	const struct sop *user, const struct sys_timespec *timeout)
 {

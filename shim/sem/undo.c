@@ -2,11 +2,12 @@
 /*
  * SEM_UNDO records; see undo.h.
  *
- * A record is in up to three lists: its task's chain (memory; task lock), the
- * set's list of all records, and the set's list of active ones, those that may
- * have something to give back. A record becomes active with its first nonzero
- * adj and stays so when it goes back to zero (a lock taken and given back would
- * link and unlink each time); idle ones are taken off when the list is long.
+ * A record is in up to three lists: its task's chain (which owns the memory;
+ * task lock), the set's list of all records, and the set's list of active ones,
+ * which may have adjustments to apply. A record becomes active with its first
+ * nonzero adj and stays so when that returns to zero (a semaphore taken and
+ * released would link and unlink it each time); idle ones are removed when the
+ * list is long.
  *
  * Lock order: task, then slot.
  *
@@ -21,10 +22,12 @@
 #include "registry/task.h"
 #include "sem/holders.h"
 
-/* Arbitrary: how many records a caller looks at before it tidies the list. */
+/* How many active records a caller passes before it removes idle ones.
+ * Arbitrary. */
 #define ACTIVE_TIDY 4u
-/* Places for records, and how long the chain is when they are made. Arbitrary:
- * 64 KiB, and as many as the caller knows. */
+/* Size of the cache of own records (places), 64 KiB, and the length of the
+ * chain from which on it is made: as many as the caller itself remembers.
+ * Arbitrary. */
 #define PLACES 4096u
 #define PLACES_FROM (2 * OLDER)
 
@@ -64,8 +67,8 @@ static void unlink_set(struct caller *c, struct semset *set, struct undo *u)
 		set_list(c, &set->undo_all, u->set_next);
 }
 
-/* Which records are in the list changes: its first is `first`, and as many are
- * in it, once this is committed. */
+/* The list changes: once this is committed, `first` is its first record and it
+ * has n_active. */
 static void stamp_active(struct caller *c, struct undo *first, u32 n_active)
 {
 	if (unlikely(first && n_active >= HOLDERS_STAMPED))
@@ -79,7 +82,7 @@ static void link_active(struct caller *c, struct semset *set, struct undo *u)
 
 	stamp_active(c, u, set->n_active + 1);
 
-	/* u is not in the list: its own links need no journal. */
+	/* u is not in the list yet: its own links need no journal. */
 	atom_store_release(&u->active_next.off, ref_long(set->undo_active).off);
 	atom_store_release(&u->active_prev.off, 0);
 	if (first)
@@ -141,7 +144,7 @@ int undo_adjust(
 	return err;
 }
 
-/* A set that is biased has one holder at most, and few semaphores. */
+/* A biased set has one holder at most, and few semaphores. */
 void undo_recount(struct caller *c, struct semset *set)
 {
 	struct undo *u = undo_at(c, ref_long(set->undo_active));
@@ -162,7 +165,7 @@ void undo_recount(struct caller *c, struct semset *set)
 	}
 }
 
-/* ---- finding and making the own record ---- */
+/* ---- finding and making this process's record ---- */
 
 static void stamp(struct caller *c, struct undo *u)
 {
@@ -187,7 +190,7 @@ static struct undo *chain_find(struct caller *c, u64 ident, u32 n_sems)
 	return empty;
 }
 
-/* A new record at the head of the own chain; task lock held. */
+/* Add a record at the head of this process's chain; task lock held. */
 static int chain_add(struct caller *c, u32 n_sems, struct undo **ret)
 {
 	struct task *t = task_own(c);
@@ -202,7 +205,7 @@ static int chain_add(struct caller *c, u32 n_sems, struct undo **ret)
 	u = undo_at(c, t->spare);
 	if (!u)
 		return -ENOMEM;
-	/* Nobody reaches it yet: plain stores. */
+	/* Not reachable yet: plain stores. */
 	*u = (struct undo){.task_next = t->undo_head,
 		.task = c->task,
 		.cap = n_sems,
@@ -243,8 +246,7 @@ static int bind(struct caller *c, struct slot *s, u64 ident, struct undo *u)
 	return 0;
 }
 
-/* A spare block left by an operation that did not come to its end may be of
- * another size. */
+/* A spare block left by an operation that was cut off may have another size. */
 static void drop_spare(struct caller *c, u32 n_sems)
 {
 	struct task *t = task_own(c);
@@ -257,9 +259,9 @@ static void drop_spare(struct caller *c, u32 n_sems)
 }
 
 /*
- * The process's own records of many sets, which the chain would have to be
- * walked for: found by what stands there, so any torn or stale place is only
- * one that does not help. Made once the chain is long, for one registry.
+ * A cache of this process's records, in place of a walk along the chain. What
+ * is found in it is verified, so a torn or stale entry is only a miss. Made
+ * once the chain is long, for one registry.
  */
 static struct {
 	struct undo_place *at; /* PLACES of them */
@@ -339,7 +341,7 @@ static int get_slow(
 		drop_spare(c, n_sems);
 		err = chain_add(c, n_sems, &u);
 	}
-	/* In the own chain nobody else's is. */
+	/* Every record of the chain is this task's, unless it is damaged. */
 	if (!err && unlikely(u->task != c->task))
 		atom_store_release(&u->task, c->task);
 	if (!err && u->ident != ident)
@@ -431,7 +433,7 @@ u32 undo_suspect(
 	return gone;
 }
 
-/* Records looked at without the lock, in a list that may change under us.
+/* Most records read without the lock, in a list that may change meanwhile.
  * Arbitrary. */
 #define PEEKED_RECORDS 64
 
@@ -441,7 +443,7 @@ int undo_none_suspect(const struct caller *c, const struct semset *set)
 	u64 now = u ? sys_monotonic_ns() : 0;
 	int steps;
 
-	/* They would not be all: left to who has the lock. */
+	/* Not all would be checked: the owner of the lock does it. */
 	if (atom_load_relaxed(&set->n_active) > PEEKED_RECORDS)
 		return 0;
 	for (steps = 0; u && steps < PEEKED_RECORDS; steps++) {
@@ -462,7 +464,7 @@ int undo_watch(struct caller *c, struct semset *set, struct wait_watch *ret)
 	struct walk w = {0};
 	int all = 1;
 
-	/* Of many, different ones by different sleepers. */
+	/* If there are many, different sleepers watch different ones. */
 	skip = n > WAIT_WATCHED ? c->thread % (n - WAIT_WATCHED + 1) : 0;
 	ret->n = 0;
 	for (; u && undo_walk(c, &w, u); u = undo_at(c, u->active_next)) {
@@ -492,13 +494,14 @@ static void unbind(struct caller *c, struct semset *set, struct undo *u)
 	journal_set64(c, &u->ident, 0);
 }
 
-/* Semaphores given back in one operation, and entries of the one that is last:
- * all in the journal that every thread has, for repair must not need space. */
+/* Adjustments applied in one operation, and journal entries of the last one:
+ * all fit into the journal that every thread has, for a repair must not need
+ * space. */
 #define APPLY_STEP 16u
 #define APPLY_LAST 12u
 _Static_assert(2 * APPLY_STEP + APPLY_LAST <= JOURNAL_INLINE, "no room");
 
-/* One semaphore's part, and its mark that it is done. */
+/* Apply one semaphore's adjustment, and clear it. */
 static void apply_one(
 	struct caller *c, struct sem *sem, struct undo *u, u32 num, u32 pid)
 {
@@ -511,11 +514,10 @@ static void apply_one(
 }
 
 /*
- * Give back what a dead process's record says. A large one takes several
- * operations, of which nobody sees one alone, since the lock is held; but who
- * does this may die between them, and leaves a record that says what remains.
- * 1: more may be let through by it than in one hold, and the pass is left to be
- * made, with lock_pause, once the task's lock is given back.
+ * Apply a dead process's record. A large one takes several operations, under
+ * one hold of the lock; if the thread dies between them, the record says what
+ * remains. 1: this may let more sleepers through than one hold should, so the
+ * caller makes the pass, with lock_pause, once it has released the task's lock.
  */
 static int apply(struct caller *c, struct slot *s, struct semset *set,
 	struct undo *u, u32 pid)
@@ -523,7 +525,7 @@ static int apply(struct caller *c, struct slot *s, struct semset *set,
 	struct sem *sems = sem_array(set);
 	u32 i, n = undo_n_sems(u), done = 0;
 
-	/* Whoever called saw that it is as many. */
+	/* The caller has checked that there are as many. */
 	if (unlikely(n > sem_count(s)))
 		n = sem_count(s);
 	for (i = 0; i < n; i++) {
@@ -555,11 +557,11 @@ static int apply(struct caller *c, struct slot *s, struct semset *set,
 	return 0;
 }
 
-/* Records found by one walk: a process may have as many as there are sets, and
- * a walk for each of them would be quadratic. Arbitrary. */
+/* Records found by one walk: a process may have one per set, and a walk for
+ * each of them would be quadratic. Arbitrary. */
 #define RECENT 32u
 
-/* Those that were used last, the most recent first: how many. */
+/* Find the records used last, the most recent first; returns how many. */
 static u32 most_recent(
 	struct caller *c, const struct task *t, struct undo *ret[RECENT])
 {
@@ -581,7 +583,8 @@ static u32 most_recent(
 	return n;
 }
 
-/* What the record has of its set, which may go on in a pass: then the set. */
+/* Apply one record. Returns its set if the pass over its sleepers is left to be
+ * made, else NULL. */
 static struct slot *apply_record(
 	struct caller *c, struct task *t, struct undo *u)
 {
@@ -589,15 +592,15 @@ static struct slot *apply_record(
 	struct semset *set;
 	struct slot *s;
 
-	/* Without its set's lock: a removal may have taken it off since it was
-	 * found. */
+	/* Read without the set's lock: a removal may have unlinked the record
+	 * since it was found. */
 	if (unlikely(!ident))
 		return NULL;
 	s = region_slot(&c->region, FAC_SEM, u->slot_idx & ids_mask(c));
 	sem_lock_any(c, s);
 	set = sem_body(c, s);
 	if (unlikely(!set || (s->ident == ident && u->n_sems != s->size))) {
-		/* It is of no set that there is. */
+		/* Its set no longer exists. */
 		journal_set64(c, &u->ident, 0);
 		journal_commit(c);
 	} else if (u->ident == ident && s->ident == ident) {
@@ -607,13 +610,13 @@ static struct slot *apply_record(
 			return s;
 		}
 	} else if (u->ident == ident) {
-		/* A removal has begun and not come to its records. Its body is
-		 * still there: it goes after them. */
+		/* A removal has begun and has not reached its records. The body
+		 * still exists: it is freed after them. */
 		unbind(c, set, u);
 		journal_commit(c);
 	}
 	sem_unlock(c, s);
-	/* Whatever it was, once is enough. */
+	/* Not applied: damaged. Drop it, so as not to find it again. */
 	if (unlikely(u->ident == ident)) {
 		journal_set64(c, &t->undo_head.off, 0);
 		journal_commit(c);
@@ -621,7 +624,8 @@ static struct slot *apply_record(
 	return NULL;
 }
 
-/* The set whose pass is left, and then there may be more to apply; or NULL. */
+/* Apply all records. Returns the set whose pass is left to be made, and then
+ * there may be more to apply; or NULL. */
 static struct slot *apply_all(struct caller *c, struct task *t)
 {
 	struct undo *recent[RECENT];
@@ -641,7 +645,7 @@ static void free_chain(struct caller *c, struct task *t)
 
 	if (t->spare.off)
 		heap_free_at(c, t->spare_size, &t->spare);
-	/* First whether it ends: a block is freed once. */
+	/* Check first that the chain ends: a block must not be freed twice. */
 	for (u = undo_at(c, t->undo_head); u; u = undo_at(c, u->task_next))
 		if (unlikely(!undo_walk(c, &w, u))) {
 			journal_set64(c, &t->undo_head.off, 0);
@@ -659,8 +663,8 @@ static void free_chain(struct caller *c, struct task *t)
 	}
 }
 
-/* Has the exited task anything to be given back? By adj[] itself: where a set
- * was biased to it, the counts beside adj[] may be behind. */
+/* Has the exited task anything to apply? Decided by adj[] itself: where a set
+ * was biased to it, the counts beside adj[] may be out of date. */
 static int holds_any(struct caller *c, const struct task *t)
 {
 	const struct undo *u;
@@ -691,7 +695,7 @@ int undo_release_waits(const struct caller *c, const struct task *t)
 	return 0;
 }
 
-/* An exit after which nothing is to be done is no event. */
+/* An exit with nothing to apply is no event. */
 struct slot *undo_release_locked(struct caller *c, struct task *t)
 {
 	int any = holds_any(c, t);
@@ -730,8 +734,8 @@ void undo_apply_own(struct caller *c)
 
 /* ---- SETVAL, SETALL, RMID ---- */
 
-/* Entries of one adj, and of what SETVAL does beside. SETALL asks for a whole
- * set's space beside. */
+/* Journal entries of one adj, and of the rest of SETVAL. SETALL reserves space
+ * for a whole set in addition. */
 #define CLEAR_ENTRIES 3
 #define CLEAR_BESIDE 8
 
@@ -785,7 +789,7 @@ void undo_drop_all(struct caller *c, struct semset *set)
 	struct undo *u;
 
 	while ((u = undo_at(c, ref_long(set->undo_all)))) {
-		/* Off the list already: the rest of it is lost. */
+		/* Not bound: the list is damaged, and its rest is dropped. */
 		if (unlikely(!u->ident))
 			set_list(c, &set->undo_all, (struct ref){0});
 		else
