@@ -17,19 +17,19 @@ static clock_fn vdso_clock;
 static getcpu_fn vdso_getcpu;
 static int vdso_looked;
 /*
- * Where the kernel keeps the second of CLOCK_REALTIME for the vDSO to read, or
- * NULL. The clock call costs 4 ns, a load of this word well below one. The
- * layout of that page is the kernel's own affair, so the word is found by its
- * value and asked against the clock again and again (SECOND_CHECKS); the first
- * difference ends its use.
+ * The word in which the kernel keeps the second of CLOCK_REALTIME for the vDSO,
+ * or NULL. A clock call costs 4 ns, a load of this word well below 1 ns. The
+ * layout of its page is not part of the kernel's interface, so the word is
+ * found by its value and compared with the clock again and again
+ * (SECOND_CHECKS); the first difference ends its use.
  */
 static const volatile int64_t *second_word;
-/* For those who read it: AddressSanitizer knows nothing of those pages. */
+/* For functions that read it: AddressSanitizer does not know these pages. */
 #define READS_VVAR __attribute__((no_sanitize("address")))
 #define SECOND_CHECKS 4096
 #define VVAR_PAGES 24
-/* Where it has been so far: how many pages before the code, by the age of the
- * kernel. Those are asked first, for each question is a system call. */
+/* Where kernels up to now have it: how many pages before the code. These are
+ * tried first, for each try is a system call. */
 static const unsigned char vvar_known[] = {6, 4, 3};
 
 static int clock_by_syscall(int clock, struct sys_timespec *ts)
@@ -43,15 +43,15 @@ static int getcpu_by_syscall(unsigned *cpu, unsigned *node, void *unused)
 	return sys_call(__NR_getcpu, cpu, node, 0);
 }
 
-/* 1 if the page held the second, and is the one from now on. */
+/* 1 if the page has the second; it is used from now on. */
 READS_VVAR static int second_look_at(uintptr_t page)
 {
 	const volatile int64_t *p = (const volatile int64_t *)page;
 	struct sys_timespec before, after;
 	int k;
 
-	/* Some of these pages cannot be read, and madvise(2) knows nothing of
-	 * those that can. */
+	/* Some of these pages are not readable, and madvise(2) does not tell
+	 * which. */
 	if (sys_call(__NR_rt_sigprocmask, ~0u, page, NULL, 8) == -EFAULT)
 		return 0;
 	vdso_clock(CLOCK_REALTIME_COARSE, &before);
@@ -65,7 +65,7 @@ READS_VVAR static int second_look_at(uintptr_t page)
 	return 1;
 }
 
-/* The data pages lie before the code. */
+/* The data pages are before the code. */
 static void second_look(uintptr_t code)
 {
 	uintptr_t base = code & ~(SYS_PAGE - 1);
@@ -80,7 +80,7 @@ static void second_look(uintptr_t code)
 }
 
 /*
- * Only getauxval is asked for the address: under valgrind it answers 0, while
+ * The address is taken only from getauxval: under valgrind it returns 0, while
  * /proc/self/auxv still names a page that is no longer mapped
  * (doc/measurements.md §1).
  */
@@ -116,7 +116,7 @@ READS_VVAR static __attribute__((noinline)) int64_t second_by_clock(void)
 	vdso_ready();
 	was = second_word ? *second_word : 0;
 	vdso_clock(CLOCK_REALTIME_COARSE, &ts);
-	/* One apart: the second turned between the two. */
+	/* A difference of one: the second changed between the two. */
 	if (second_word && ts.sec != was && ts.sec != was + 1)
 		second_word = NULL;
 	return ts.sec;
@@ -177,7 +177,7 @@ HOT unsigned sys_cpu(void)
 	const struct sys_rseq *area = sys_rseq_of_libc();
 	unsigned cpu = 0;
 
-	/* Kept up by the kernel: no call into the vDSO's pages. */
+	/* Maintained by the kernel: no call into the vDSO's pages. */
 	if (likely(area && (int)area->cpu >= 0))
 		return area->cpu;
 

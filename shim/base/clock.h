@@ -7,7 +7,7 @@
 
 #include "base/sys.h"
 
-/* Clocks through the vDSO where the C library shows one (getauxval), else by
+/* Clocks by the vDSO where the C library has its address (getauxval), else by
  * system call. CLOCK_REALTIME seconds as the kernel stamps them;
  * CLOCK_MONOTONIC in nanoseconds. */
 int64_t sys_realtime_sec(void);
@@ -25,7 +25,7 @@ struct sys_rseq {
 	volatile uint64_t cs;
 	uint32_t flags, pad[3];
 } __attribute__((aligned(32)));
-/* The running thread's, if its libc has registered one; else NULL. */
+/* The calling thread's, if its libc has registered one; else NULL. */
 struct sys_rseq *sys_rseq_of_libc(void);
 /* The CPU this thread last ran on; a hint. */
 unsigned sys_cpu(void);

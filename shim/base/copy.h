@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Copies of messages: short ones by vector registers, without the start-up
- * cost of rep movsb, which is a third of a call for 64 bytes; long ones by
- * that. Written out, for the compiler would call memcpy.
+ * cost of rep movsb, which is a third of a call for 64 bytes; long ones by rep
+ * movsb. Written out, since the compiler would call memcpy.
  */
 #ifndef IPCLIFT_BASE_COPY_H
 #define IPCLIFT_BASE_COPY_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Arbitrary: where the two cost the same here. */
+/* Where the two cost the same here. Arbitrary. */
 #define COPY_SHORT 512u
 
 typedef uint64_t copy_16

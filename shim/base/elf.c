@@ -107,7 +107,7 @@ void *elf_symbol(const struct elf_image *m, const char *name)
 
 	if (m->gnu_hash)
 		return by_gnu_hash(m, name);
-	/* The older table says how many symbols there are. */
+	/* The older table has the number of symbols. */
 	for (i = 0; i < m->hash[1] && !found; i++)
 		found = symbol_at(m, i, name);
 	return found;

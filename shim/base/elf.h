@@ -24,9 +24,9 @@ int elf_image(struct elf_image *ret, uintptr_t load, const Elf64_Dyn *dynamic);
 /* By its ELF header at base. */
 int elf_image_loaded(struct elf_image *ret, uintptr_t base);
 
-/* Where a function or an object that the image exports stands, of several
- * versions the default one; NULL if it has none of that name, or one that is
- * chosen at run time (STT_GNU_IFUNC). No lock, no allocation. */
+/* The address of a function or object that the image exports, the default one
+ * of several versions; NULL if it has none of that name, or one that is chosen
+ * at run time (STT_GNU_IFUNC). No lock, no allocation. */
 void *elf_symbol(const struct elf_image *image, const char *name);
 
 #endif

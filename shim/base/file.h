@@ -18,16 +18,16 @@ struct file_stat {
 	uint64_t times[6];
 	int64_t unused[3];
 };
-/* <linux/stat.h> has none of these for who has included libc's errno.h. */
+/* <linux/stat.h> does not define these if libc's errno.h is included. */
 #define FILE_TYPE 0170000u
 #define FILE_REGULAR 0100000u
 #define FILE_DIRECTORY 0040000u
 #define FILE_FIFO 0010000u
 
-/* Arbitrary; a process has few descriptors, and it stands on the stack. */
+/* Arbitrary: a process has few descriptors, and the buffer is on the stack. */
 #define FILE_DIR_SIZE 512
-/* O_DIRECTORY | O_CLOEXEC; the kernel's header for them is at odds with libc's,
- * which some who include this have. */
+/* O_DIRECTORY | O_CLOEXEC; the kernel's header for them conflicts with
+ * libc's, which some includers of this have. */
 #define FILE_DIR_FLAGS (0200000 | 02000000)
 
 struct file_dirent {
@@ -71,7 +71,7 @@ static inline void file_dir_close(struct file_dir *d)
 	sys_call(__NR_close, d->fd);
 }
 
-/* The decimal number that a name is, of a descriptor or a process; or -1. */
+/* The number of a descriptor or process whose decimal name this is; or -1. */
 static inline int file_number(const char *name)
 {
 	int n = str_number(&name);

@@ -13,8 +13,8 @@ size_t str_len(const char *s);
 int str_equal(const char *a, const char *b);
 /* What follows head in s, or NULL if s does not begin with it. */
 const char *str_after(const char *s, const char *head);
-/* The decimal number that *at begins with, *at then being behind it; -1 if no
- * digit is there, or if it is larger than an int. */
+/* The decimal number at *at, which is advanced past it; -1 if there is no
+ * digit, or if it is larger than an int. */
 int str_number(const char **at);
 /* Append s to buf (capacity cap, zero-terminated) and return the new length;
  * what does not fit is cut. str_add_u64 the same for a decimal number. */

@@ -22,7 +22,7 @@ static void put_number(struct line *l, u64 v)
 	l->len = str_add_u64(l->buf, l->cap, l->len, v);
 }
 
-/* -1 is how queues_max and its kin say "any". */
+/* -1: "any", as a value of queues_max and the like. */
 static void put_signed(struct line *l, s64 v)
 {
 	if (v < 0)

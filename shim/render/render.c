@@ -120,7 +120,7 @@ size_t render_mq_line(const struct mq_status *st, char *buf)
 	return r.len;
 }
 
-/* The row of what stands at idx: its length, 0 if that is gone. */
+/* The row of the object at idx: its length, 0 if there is none any more. */
 static size_t row_of(struct caller *c, enum facility f, u32 idx, char *buf)
 {
 	union {
@@ -158,8 +158,8 @@ s64 render_rows(
 
 	if (err)
 		return err;
-	/* A program that reads this under the shim must not stand in the queue
-	 * for a lock, or be preempted with one, any more than the mount. */
+	/* Like the mount, a program that reads this under the shim should
+	 * neither queue for a lock nor be preempted while it has one. */
 	c->onlooker = 1;
 	while (len + RENDER_ROW_MAX <= cap) {
 		next = ids_next(c, f, *idx);

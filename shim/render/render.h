@@ -5,11 +5,12 @@
  * queue (§9.2). Used by the mount, the command, and the procfs paths that
  * programs under the shim open.
  *
- * A listing is made in pieces of any size. Each row is one moment of its
- * object, as in the kernel; between two rows others come and go, but an object
- * that is there from the first piece to the last is listed just once: the order
- * is that of idx, and an object does not change its own. No lock is held
- * between two rows, so nobody waits for a listing longer than for an IPC_STAT.
+ * A listing is made in pieces of any size. Each row shows its object at one
+ * moment, as in the kernel; between two rows objects may be created and
+ * removed, but one that exists from the first piece to the last is listed
+ * exactly once, for rows are in order of idx, which never changes. No lock is
+ * held between two rows, so no call waits for a listing longer than for an
+ * IPC_STAT.
  */
 #ifndef IPCLIFT_RENDER_RENDER_H
 #define IPCLIFT_RENDER_RENDER_H
@@ -19,7 +20,7 @@
 #include "sem/sem.h"
 #include "shm/shm.h"
 
-/* No row is longer, newline included. */
+/* The longest row, with its newline. */
 #define RENDER_ROW_MAX 320u
 
 /* The first line of the file, with its newline; f is FAC_SEM, FAC_MSG or
@@ -28,11 +29,10 @@ const char *render_head(enum facility f);
 
 /*
  * As many whole rows as fit into cap, of the objects with idx >= *idx, in order
- * of idx; *idx is then the next to ask for, behind the last row. Begin with 0.
- * Returns the bytes
- * written, 0 at the end if cap >= RENDER_ROW_MAX, or -errno of enrolling. Cost:
- * that of an IPC_STAT a row; holes between idx cost nothing. Segments besides:
- * some system calls each, for rss.
+ * of idx; *idx is then the one after the last row. Begin with 0. Returns the
+ * bytes written, 0 at the end if cap >= RENDER_ROW_MAX, or -errno of enrolling.
+ * Cost: one IPC_STAT per row; holes between idx cost nothing. Segments: some
+ * system calls each in addition, for rss.
  */
 s64 render_rows(
 	struct caller *c, enum facility f, u32 *idx, char *buf, size_t cap);
