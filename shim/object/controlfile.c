@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Taking over what was written to control files; see controlfile.h.
+ * Applying what was written to control files; see controlfile.h.
  */
 #include <linux/fcntl.h>
 #include "object/controlfile.h"
@@ -12,7 +12,7 @@
 
 /* O_WRONLY, O_RDWR, O_NONBLOCK, O_DSYNC and O_SYNC, O_CLOEXEC */
 #define O_KEPT (03 | 04000 | 04010000 | O_CLOEXEC)
-/* The kernel looks no further in one write. */
+/* The kernel reads no more of one write. */
 #define TEXT_MAX 4095
 
 static struct control_file *file_at(struct caller *c, u32 at)
@@ -30,8 +30,8 @@ static void forget_locked(struct caller *c, u32 at)
 
 /* ---- a text and its values ---- */
 
-/* What the front of the file says: its length, and in *ret_result what the
- * write would have returned; 0 if nothing was written at offset 0. */
+/* Read the text at the start of the file: its length, and in *ret_result what
+ * the write would have returned; 0 if nothing was written at offset 0. */
 static long read_text(struct caller *c, int fd, u32 which,
 	struct sysctl_values *ret, s64 *ret_result)
 {
@@ -64,8 +64,8 @@ static void note_values(
 	atom_store_release(&taken->from, at + 1);
 }
 
-/* Set what is noted. A facility whose last owner died is repaired by the next
- * one. */
+/* Set the values noted. If the facility's last owner died, the next one repairs
+ * it. */
 static void apply_noted(struct caller *c)
 {
 	struct control_taken *taken = &caller_header(c)->control_taken;
@@ -93,7 +93,7 @@ static void apply_noted(struct caller *c)
 		lock_release(c, lock);
 }
 
-/* Text at the front of the file is taken out. */
+/* Remove the text at the start of the file. */
 static int take_text(struct caller *c, int fd, u32 at)
 {
 	u32 which = file_at(c, at)->which;
@@ -119,7 +119,7 @@ static int open_again(struct caller *c, u32 at)
 	return (int)sys_call(__NR_open, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 }
 
-/* A note of somebody who died: 1 if the file still says it. */
+/* A note of a thread that died: 1 if the file still has that text. */
 static int still_said(struct caller *c, u32 at)
 {
 	const struct control_taken *taken = &caller_header(c)->control_taken;
@@ -161,7 +161,7 @@ static void control_release(struct caller *c)
 
 /* ---- files ---- */
 
-/* control_lock held. An opener that died at once has left no file. */
+/* control_lock held. An opener that died early has left no file. */
 static int commit_locked(struct caller *c, u32 at)
 {
 	int fd = open_again(c, at), err;
@@ -173,7 +173,7 @@ static int commit_locked(struct caller *c, u32 at)
 	}
 	err = take_text(c, fd, at);
 	if (!sys_call(__NR_flock, fd, LOCK_EX | LOCK_NB)) {
-		/* What came between, since nothing can come any more. */
+		/* What was written in between; nothing more can be. */
 		if (!err)
 			err = take_text(c, fd, at);
 		forget_locked(c, at);
@@ -204,7 +204,7 @@ void controlfile_drain_slow(struct caller *c)
 {
 	u32 at;
 
-	/* Below the directory's path is nothing for us. */
+	/* Without a path there is no directory of control files. */
 	if (!c->region.path[0] || caller_enroll(c))
 		return;
 	control_acquire(c);
@@ -214,7 +214,7 @@ void controlfile_drain_slow(struct caller *c)
 	control_release(c);
 }
 
-/* The lock is that of the description: it goes with the last descriptor. */
+/* The lock is the open file description's: it ends with the last descriptor. */
 static int make_file(struct caller *c, const u64 token[2], u32 oflag)
 {
 	char path[sidefile_path_size(c)];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Asking the kernel for a key; see kernelkey.h.
+ * Whether the kernel has a key; see kernelkey.h.
  */
 #include <linux/prctl.h>
 #include "object/kernelkey.h"
@@ -10,7 +10,7 @@
 #define MSG_INFO 12
 #define SHM_INFO 14
 
-/* Objects of the kind in the kernel's namespace; 0 if it cannot be asked. */
+/* Objects of the kind in the kernel's namespace; 0 if unknown. */
 static int kernel_in_use(enum facility f)
 {
 	s32 info[20] = {0};

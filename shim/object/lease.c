@@ -11,9 +11,10 @@
 u32 lease_holder;
 
 /*
- * Records of this thread whose names a handler's calls have taken out of its
- * waiter: their own calls return later. Private, for who acknowledges is this
- * process. What was left by siglongjmp stays until others displace it.
+ * Records of this thread that its waiter no longer refers to because a handler
+ * made calls; the interrupted calls return later. Private, for only this
+ * process acknowledges them. An entry left by siglongjmp stays until others
+ * displace it.
  */
 #define KEPT_MOST 8u /* arbitrary: handlers within handlers */
 static __thread struct {
@@ -22,7 +23,7 @@ static __thread struct {
 	u64 off[KEPT_MOST];
 } kept __attribute__((tls_model("initial-exec")));
 
-/* What the waiter names; 0 = nothing. */
+/* The record that the waiter refers to; 0 = none. */
 static u64 named(const struct waiter *w)
 {
 	return w->facility == FAC_MSG  ? w->msg.lease.off
@@ -30,8 +31,8 @@ static u64 named(const struct waiter *w)
 				       : 0;
 }
 
-/* 1 if the call that got it has not returned: the thread's waiter names the
- * record until then, or it is kept. */
+/* 1 if the call that received it has not returned: until then the thread's
+ * waiter refers to the record, or it is kept. */
 static int undelivered(const struct caller *c, const struct lease *l)
 {
 	const struct waiter *w = &region_thread(&c->region, l->thread)->waiter;
@@ -52,7 +53,8 @@ u32 lease_keep(struct caller *c)
 	const struct lease *l = ref.off ? lease_at(c, ref) : NULL;
 	u32 n = kept.tid == c->tid ? kept.n : 0, i;
 
-	/* In a record that was a dead thread's there is a name of that one's. */
+	/* A record taken over from a dead thread may have a reference of that
+	 * one. */
 	if (likely(!l) || l->state != LEASE_HELD || !lease_is_own(c, l))
 		return n;
 	kept.tid = c->tid;
@@ -90,13 +92,13 @@ void lease_note_end(struct caller *c, enum facility f, u32 note)
 		atom_store_release(&noted(c, f)->off, 0);
 }
 
-/* 1 if the holder's process is gone, as far as `look` goes. */
+/* 1 if the holder's process has exited; look: how thoroughly to check. */
 static int orphaned(
 	const struct caller *c, const struct lease *l, enum task_look look)
 {
 	struct task *t = region_task(&c->region, l->task);
 
-	/* Of another process by now: it was reaped. */
+	/* The task is another process's by now: the holder was reaped. */
 	if (atom_load_relaxed(&t->state) != TASK_LIVE || t->pid != l->pid ||
 		!identity_same(t->start, l->start))
 		return 1;
@@ -115,7 +117,7 @@ static struct lease *find_ready(struct caller *c, struct leases *ls)
 	return NULL;
 }
 
-/* A record into the list of free ones. */
+/* Add a record to the list of free ones. */
 static int make(struct caller *c, struct leases *ls, u32 *leasing)
 {
 	struct lease *l;
@@ -128,7 +130,7 @@ static int make(struct caller *c, struct leases *ls, u32 *leasing)
 	l = lease_at(c, ls->spare);
 	if (!l)
 		return -ENOMEM;
-	/* Nobody reaches it yet: plain stores. */
+	/* Not reachable yet: plain stores. */
 	*l = (struct lease){.next = ls->free};
 	journal_set_ref(c, &ls->free, ls->spare);
 	journal_set64(c, &ls->spare.off, 0);
@@ -148,7 +150,7 @@ struct lease *lease_ready(
 		if (!l &&
 			(make(c, ls, leasing) || !(l = lease_at(c, ls->free))))
 			return NULL;
-		/* Of a free record these mean nothing. */
+		/* Not read while the record is free: no journal. */
 		atom_store_release(&l->task, c->task);
 		atom_store_release(&l->pid, c->pid);
 		atom_store_release(&l->tid, c->tid);
@@ -161,7 +163,7 @@ struct lease *lease_ready(
 		journal_set32(c, &l->state, LEASE_READY);
 		journal_commit(c);
 	}
-	/* The record may be of the program image before this one. */
+	/* The record may be from before exec. */
 	if (unlikely(atom_load_relaxed(&lease_holder) != c->pid))
 		atom_store_release(&lease_holder, c->pid);
 	if (l->data.off ? l->cap >= cap : !cap)
@@ -195,8 +197,8 @@ void lease_free(struct caller *c, struct leases *ls, struct ref *at)
 
 /* ---- many at once ---- */
 
-/* Whose turn it is to be asked for, of the other threads of this process that
- * have something of a queue. Any value is right. */
+/* Which of the other threads of this process with leases is checked next. Any
+ * value is right. */
 static u32 turn;
 
 static int others_turn(struct caller *c, const struct lease *l, u32 *n)
@@ -227,7 +229,7 @@ enum lease_ending lease_ours(
 	struct caller *c, const struct lease *l, enum task_look look, u32 *n)
 {
 	(void)look, (void)n;
-	/* One that is READY may be a sleeping thread's. */
+	/* A READY record may be a sleeping thread's. */
 	if (!lease_is_ours(c, l) || l->state == LEASE_BACK ||
 		l->state == LEASE_READY)
 		return LEASE_KEEP;
@@ -262,7 +264,8 @@ static int before(const struct lease *a, const struct lease *b)
 	return a->prio != b->prio ? a->prio > b->prio : a->stamp < b->stamp;
 }
 
-/* All but what is to be put back: of that the first, or NULL. */
+/* End all leases but those to be put back; returns the first of these, or
+ * NULL. */
 static struct ref *walk_once(struct caller *c, struct leases *ls,
 	lease_decide *decide, enum task_look look,
 	const struct lease_ends *ends, void *arg)
@@ -294,7 +297,7 @@ static struct ref *walk_once(struct caller *c, struct leases *ls,
 			at = &l->next;
 			continue;
 		}
-		/* What was found stood in the record that went. */
+		/* The place found was in the record that was freed. */
 		at = &ls->used;
 		first = NULL;
 		w = (struct walk){0};
@@ -341,7 +344,7 @@ int lease_dispose(struct caller *c, struct leases *ls,
 		heap_free_at(c, l->cap, &l->data);
 	heap_acquire(c);
 	next = l->next;
-	/* What leads nowhere frees nothing: the rest of the list is lost. */
+	/* A damaged reference: the rest of the list is dropped. */
 	if (!heap_free_locked(c, sizeof(*l), list))
 		next.off = 0;
 	journal_set_ref(c, list, next);

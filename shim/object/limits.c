@@ -40,7 +40,7 @@ void limits_init(struct limits *l, enum limits_profile profile, u32 idx_bits)
 	l->mq_rlimit = 0;
 }
 
-/* The number at *text, which is behind it then. */
+/* The number at *text, which is advanced past it. */
 static u64 take_number(const char **text, int *ret_negative)
 {
 	const char *at = *text;
@@ -70,7 +70,7 @@ static void set_from_app(
 		*(s32 *)(void *)at = (s32)v;
 }
 
-/* What cannot be read there, or not be here, stays. */
+/* A value that cannot be read, or is out of range here, is left alone. */
 static void limits_from_host(struct limits *l, u32 idx_bits)
 {
 	const struct control *k;
@@ -111,8 +111,8 @@ void limits_choose(
 	limits_init(&ret->limits, ret->profile, ret->idx_bits);
 }
 
-/* 1 if this hit is news. Two processes that meet it at the same moment may
- * both be told of. Pid 0 is anybody whom we do not know. */
+/* 1 if this hit has not been reported. Two processes that hit the limit at the
+ * same moment may both be. Pid 0: an unknown process. */
 static int is_news(struct caller *c, enum limit which, u64 value)
 {
 	struct limit_told *t = &caller_header(c)->told[which % LIMITS_TOLD];
@@ -138,8 +138,8 @@ int limit_hit(
 	return error;
 }
 
-/* The value to suggest: what was asked for, or twice as much; 0 if the limit
- * cannot be raised so far. */
+/* The value to suggest: what was needed, or twice the limit; 0 if the limit
+ * cannot be raised that far. */
 static u64 suggestion(
 	const struct header *h, const struct control *k, const struct event *e)
 {
@@ -157,7 +157,7 @@ static u64 suggestion(
 	return value < most && !e->asked ? most : 0;
 }
 
-/* Where no value of the limit would do. */
+/* What to do if no value of the limit would be enough. */
 static const char *last_resort(const struct header *h, u64 which)
 {
 	switch (which) {
@@ -173,7 +173,8 @@ static const char *last_resort(const struct header *h, u64 which)
 	}
 }
 
-/* Written before anything is told. Longer ones are not given (eventtext.h). */
+/* Set before any event is printed. A longer option is left out
+ * (eventtext.h). */
 static char remedy_for[128];
 
 void limit_remedy_for(const char *option, const char *value)

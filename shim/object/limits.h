@@ -38,30 +38,29 @@ const char *limit_name(u64 which);
 /* The limits a new registry starts with. idx_bits as in struct header. */
 void limits_init(struct limits *ret, enum limits_profile profile, u32 idx_bits);
 
-/* For a registry to be made, by the words of IPCLIFT_LIMITS and IPCLIFT_IDS,
- * each of which may be NULL: idx_bits, profile, limits; of the profile `kernel`
- * what /proc/sys says when it is made (complete). */
+/* For a registry to be made, by the values of IPCLIFT_LIMITS and IPCLIFT_IDS,
+ * each of which may be NULL: idx_bits, profile, limits; with the profile
+ * `kernel` the values in /proc/sys when it is made (complete). */
 struct region_options;
 void limits_choose(
 	struct region_options *ret, const char *limits, const char *ids);
 
 /*
  * Report a hit in the event ring; returns error. value is the limit's, asked
- * what would have been needed, 0 if that is just one more. The ring is told
- * once for a process and value, and of one value no more than once a second
- * whoever meets it: a program that tries again and again does not push
- * everything else out.
+ * what would have been needed, 0 if just one more. There is one event per
+ * process and value, and at most one per second and value in all: a program
+ * that tries again and again does not displace all other events.
  */
 int limit_hit(
 	struct caller *c, enum limit which, u64 value, u64 asked, int error);
 
-/* The words after "ipclift set" that lead to this registry, " --name X", from
- * now on: for who reads limit_remedy where nothing else says which one it is.
- * Cut to nothing if they are too long. */
+/* Set the option after "ipclift set" that selects this registry, " --name X",
+ * for a limit_remedy that is printed where nothing else tells which registry it
+ * is. Left out if it is too long. */
 void limit_remedy_for(const char *option, const char *value);
 
-/* What raises a limit that stopped a call, a command if there is one, into buf
- * (capacity cap, zero-terminated); its length. e is an EVENT_LIMIT. */
+/* How to raise a limit that stopped a call, by a command if there is one, into
+ * buf (capacity cap, zero-terminated); its length. e is an EVENT_LIMIT. */
 size_t limit_remedy(
 	const struct header *h, const struct event *e, char *buf, size_t cap);
 

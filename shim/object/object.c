@@ -24,8 +24,8 @@ static struct lock *fac_lock(struct caller *c, const struct object_class *k)
 	return &caller_header(c)->fac_lock[k->facility].lock;
 }
 
-/* Let others have both locks, in the midst of step 2; see lock_pause. The
- * facility's is then held. */
+/* Give both locks to others in the middle of step 2; see lock_pause. Afterwards
+ * the facility's is held. */
 static void removal_pause(
 	struct caller *c, const struct object_class *k, struct slot *s)
 {
@@ -40,8 +40,8 @@ static void removal_pause(
 	section_end(c);
 }
 
-/* Steps 2 and 3. The facility's lock is held, and the object's, which is given
- * back. 1: others had both meanwhile, and removal_finish goes on. */
+/* Steps 2 and 3. The facility's lock is held, and the object's, which is
+ * released. 1: others had both meanwhile, and removal_finish continues. */
 static int remove_rest(struct caller *c, const struct object_class *k, u32 idx)
 {
 	struct header *h = caller_header(c);
@@ -81,8 +81,8 @@ static int remove_rest(struct caller *c, const struct object_class *k, u32 idx)
 	return 0;
 }
 
-/* What somebody began, who died or lets others have the locks: the facility's
- * is held. */
+/* Finish a removal begun by a thread that died or gave the locks to others. The
+ * facility's lock is held. */
 static void removal_finish(struct caller *c, const struct object_class *k)
 {
 	struct header *h = caller_header(c);
@@ -111,7 +111,7 @@ void object_fac_lock(struct caller *c, const struct object_class *k)
 		removal_finish(c, k);
 }
 
-/* The body of a removed object, or one prepared that was not needed. */
+/* Free the body of a removed object, or one prepared and not needed. */
 static __attribute__((noinline)) void body_settle(
 	struct caller *c, const struct object_class *k)
 {
@@ -158,7 +158,7 @@ struct early {
 	u64 gen;
 };
 
-/* The generation is taken at once: whose creation then fails leaves a gap. */
+/* The generation is taken at once: a creation that fails then leaves a gap. */
 static __attribute__((noinline)) void make_early(struct caller *c,
 	const struct object_class *k, u64 size, struct early *ret)
 {
@@ -180,7 +180,7 @@ static __attribute__((noinline)) void make_early(struct caller *c,
 	section_end(c);
 }
 
-/* The body of a slot is there: write it, unless that was done early. Its
+/* Initialize the body of the slot, unless that was done early. Returns its
  * generation; part of the operation. */
 static u64 body_init(struct caller *c, const struct object_class *k,
 	struct slot *s, u64 size, const struct early *early)
@@ -249,8 +249,8 @@ out:
 	return err;
 }
 
-/* -EAGAIN: the slot is not the object's of ident any more, whose key was found;
- * what it says of size and rights may be another's. */
+/* -EAGAIN: the slot is no longer that of the object whose key was found; the
+ * size and rights read may be another object's. */
 static int get_existing(struct caller *c, const struct object_class *k,
 	struct slot *s, u64 ident, u64 size, s32 flg)
 {
@@ -268,10 +268,10 @@ static int get_existing(struct caller *c, const struct object_class *k,
 }
 
 /*
- * An object that was not used lately is in no cache, and what removing or
- * creating one touches lies on several lines, each a miss. They are asked for
- * at once, before the first is waited for: a third of the time of a call on
- * one of 31,900 sets. A prefetch never faults, so hints do.
+ * An object that was not used lately is in no cache, and its removal or
+ * creation touches several lines, each a miss. All are prefetched before the
+ * first is needed: this saves a third of the time of a call on one of 31,900
+ * sets. A prefetch never faults, so addresses may be hints.
  */
 static void prefetch_slot(const struct object_class *k, struct slot *s)
 {
@@ -281,8 +281,8 @@ static void prefetch_slot(const struct object_class *k, struct slot *s)
 		__builtin_prefetch((char *)s + 128, 1);
 }
 
-/* Where the next creation will go, known as soon as this one is done: most who
- * create go on doing so. */
+/* The place of the next creation is known as soon as this one is done, and a
+ * program that creates one object mostly creates more. */
 static void prefetch_next(const struct caller *c, const struct object_class *k)
 {
 	u32 idx = ids_next_hint(c, k->facility);
@@ -319,7 +319,7 @@ static int get_once(struct caller *c, const struct object_class *k, s32 key,
 	if (unlikely(k->init_early && k->body_size(size) >= HEAP_LARGE))
 		make_early(c, k, size, &early);
 	object_fac_lock(c, k);
-	/* Not before: a handler's call has one of its own. */
+	/* In the section: a handler's call has one of its own. */
 	c->get_flg = flg;
 	s = NULL;
 	if (key && keyhash_seq(c, k->facility) != seq)
@@ -389,8 +389,8 @@ static int lookup(struct caller *c, enum facility f, s32 id, enum object_by by,
 		       : perm_check_of(c, *ret, *ret_ident, PERM_R);
 }
 
-/* Without the lock: 0, -EIDRM, or -EBUSY if it must be taken, for somebody has
- * it all the time, or as fill says. */
+/* Without the lock: 0, -EIDRM, or -EBUSY if it must be taken, because it is
+ * held at every try, or because fill says so. */
 static int stat_peek(struct caller *c, const struct object_stat_class *k,
 	const struct slot *s, u64 ident, struct object_stat *ret)
 {
@@ -473,7 +473,8 @@ void object_finish_locked(
 }
 
 /* A pass over sleepers may be under way, and whoever takes the lock in a pause
- * of it goes on with it: better not with the facility's lock held. */
+ * of it must continue it: this should not be done with the facility's lock
+ * held. */
 static __attribute__((noinline)) void await_pass(
 	struct caller *c, const struct object_class *k, struct slot *s)
 {

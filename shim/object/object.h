@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * What sets, queues and segments have in common: finding or creating by key,
- * and removing (doc/kernel-semantics.md §1.2, §2). A facility supplies what is
- * its own as a struct object_class.
+ * What sets, queues and segments have in common: finding or creating by key, and
+ * removal (doc/kernel-semantics.md §1.2, §2). What differs is in each facility's
+ * struct object_class.
  *
  * Creation is one operation under the facility's lock; its commit point is the
  * store of slot.ident. Removal has three steps, and header.removing lets the
- * next owner of the facility's lock finish them for one who died between:
- *   1 key and ident go (commit: nobody finds the object any more)
- *   2 the class's `empty` ends sleepers and drops what hangs on the object
+ * next owner of the facility's lock finish them if a thread dies in between:
+ *   1 key and ident are cleared (commit: the object is not found any more)
+ *   2 the class's `empty` ends sleepers and drops what the object refers to
  *   3 body and idx are freed
  */
 #ifndef IPCLIFT_OBJECT_OBJECT_H
@@ -20,8 +20,8 @@
 #define OBJ_CREAT 01000
 #define OBJ_EXCL 02000
 
-/* What IPC_STAT and IPC_SET know of every object. Named twice, so that a
- * facility's structure has the fields as its own and as one. */
+/* What IPC_STAT and IPC_SET have of every object. A facility's struct has it as
+ * fields of its own and as one struct. */
 #define OBJECT_STAT_FIELDS \
 	s64 ctime;         \
 	s32 key, id;       \
@@ -41,37 +41,37 @@ struct object_stat {
  * lock_peek_valid. */
 void object_stat(const struct caller *c, const struct slot *s, u64 ident,
 	struct object_stat *ret);
-/* How a call that shows an object names it, and what it asks for. */
+/* How a call that reads an object selects it, and which rights it needs. */
 enum object_by {
 	OBJECT_BY_ID,	   /* IPC_STAT: an id; read permission */
 	OBJECT_BY_IDX,	   /* SEM_STAT ...: an index; the same */
 	OBJECT_BY_IDX_ANY, /* SEM_STAT_ANY ...: an index; nothing */
 };
-/* The object of an id, for one who has the rights `want` (PERM_*), or who may
- * change and remove it: 0 with its slot and ident; -EINVAL, -EIDRM, and -EACCES
- * or -EPERM. No lock, no enrolment: it may be gone by the time that it is looked
- * at. */
+/* Find the object of an id and check that the caller has the rights `want`
+ * (PERM_*), or may change and remove it: 0 with its slot and ident; -EINVAL,
+ * -EIDRM, and -EACCES or -EPERM. No lock, no enrolment: it may be removed at
+ * any time. */
 int object_allowed(struct caller *c, enum facility f, s32 id, u32 want,
 	struct slot **ret, u64 *ret_ident);
 int object_owned(struct caller *c, enum facility f, s32 id, struct slot **ret,
 	u64 *ret_ident);
-/* What IPC_STAT asks of a facility. */
+/* What IPC_STAT needs of a facility. */
 struct object_stat_class {
 	enum facility facility;
 	/* The object to *ret, which begins with a struct object_stat; without
-	 * the lock, unless `locked`: 1; 0 if it must be looked at again; -EBUSY
-	 * if the lock must be taken, for an exited task has left something to
+	 * the lock, unless `locked`: 1; 0 if it must be read again; -EBUSY if
+	 * the lock must be taken, for an exited task has left something to
 	 * do. */
 	int (*fill)(struct caller *c, const struct slot *s, u64 ident,
 		int locked, void *ret);
-	/* Take it, with that done: 0, -EIDRM, -EINVAL. */
+	/* Take the lock and do that: 0, -EIDRM, -EINVAL. */
 	int (*lock)(struct caller *c, struct slot *s, u64 ident);
 };
-/* IPC_STAT and its kin: 0, or the id if it was named by index; -EINVAL, -EACCES,
+/* IPC_STAT and the like: 0, or the id if selected by index; -EINVAL, -EACCES,
  * -EIDRM. */
 int object_stat_by(struct caller *c, const struct object_stat_class *k, s32 id,
 	enum object_by by, struct object_stat *ret);
-/* IPC_SET's part in them, journaled; slot lock held. */
+/* IPC_SET's part of these fields, journaled; slot lock held. */
 void object_set_locked(
 	struct caller *c, struct slot *s, u32 uid, u32 gid, u32 mode);
 
@@ -85,17 +85,17 @@ struct object_class {
 	s32 (*max_objects)(struct caller *c);
 	u32 max_limit;
 	/* Bytes of the body for this size; and its contents, written to memory
-	 * that nobody reaches yet (no journal). */
+	 * that is not reachable yet (no journal). */
 	u64 (*body_size)(u64 size);
-	/* 1: a body of up to BODY_SIZE bytes stands at a place of its own that
-	 * the idx tells, so that it need not be allocated, and is fetched
-	 * together with the slot (layout.h SLOTS). One facility has that. */
+	/* 1: a body of up to BODY_SIZE bytes has a fixed place for each idx, so
+	 * it is not allocated, and it can be prefetched together with the slot
+	 * (layout.h SLOTS). One facility has that. */
 	int has_bodies;
 	void (*init)(struct caller *c, struct slot *s, u64 gen, u64 size);
 	/* For bodies so large that writing them takes long (HEAP_LARGE). Early:
-	 * what init writes, before the facility's lock is taken. Scrub: after
-	 * removal, when no lock is held, make fail what somebody is still
-	 * about to do to the body without one. May be NULL. */
+	 * does init's work before the facility's lock is taken. Scrub: after
+	 * removal, without a lock, makes operations fail that other threads are
+	 * still about to do on the body without one. May be NULL. */
 	void (*init_early)(void *body, u64 gen, u64 size);
 	void (*scrub)(void *body, u64 bytes);
 	/* Added to the facility's total (semaphores, pages). */
@@ -105,16 +105,16 @@ struct object_class {
 	 * lock_pause. */
 	int (*empty)(struct caller *c, struct slot *s);
 	/* In step 3, part of the operation: 1 if the body is not to be freed,
-	 * for it stands in a list of the facility's now, whose `settle` empties
-	 * and frees it. May be NULL. */
+	 * but is now in a list of the facility, whose `settle` empties and
+	 * frees it. May be NULL. */
 	int (*keep)(struct caller *c, struct slot *s);
-	/* What else removals have left to be done without a lock; called after
-	 * the facility's was given back. May be NULL. */
+	/* What removals have left to be done without a lock; called after the
+	 * facility's was released. May be NULL. */
 	void (*settle)(struct caller *c);
 	/* Take and free the slot's lock, with the class's own repair. */
 	void (*lock)(struct caller *c, struct slot *s);
-	/* Before a removal is committed, slot lock held: see to it that our
-	 * death wakes a sleeper, who finishes the removal. `empty` ends it
+	/* Before a removal is committed, slot lock held: make our death wake a
+	 * sleeper, which then finishes the removal. `empty` ends it
 	 * (wait_crash_guard_end). May be NULL. */
 	void (*crash_guard)(struct caller *c, struct slot *s);
 };
@@ -129,9 +129,9 @@ int object_get(struct caller *c, const struct object_class *k, s32 key,
 int object_remove(struct caller *c, const struct object_class *k, s32 id);
 
 /*
- * The steps of removal for a facility with rules of its own about it. Retire:
+ * The steps of removal for a facility whose rules of removal differ. Retire:
  * step 1; the facility's lock is held, the slot's may be. Finish: steps 2 and
- * 3; the slot's must not be.
+ * 3; the slot's must not be held.
  */
 void object_retire_locked(
 	struct caller *c, const struct object_class *k, struct slot *s);

@@ -50,7 +50,8 @@ static void cred_ask(struct cred *cred)
 	cred->egid = sys_call(__NR_getegid);
 	cred->fsgid = cred->egid;
 	cred->fsuid = euid;
-	/* No user is -1: the kernel changes nothing, and says who it is. */
+	/* -1 is no user: the kernel changes nothing and returns the current
+	 * one. */
 	if (unlikely(cred->has_fs)) {
 		cred->fsuid = (u32)sys_call(__NR_setfsuid, NO_ID);
 		cred->fsgid = (u32)sys_call(__NR_setfsgid, NO_ID);
@@ -61,7 +62,7 @@ static void cred_ask(struct cred *cred)
 	__atomic_store_n(&cred->euid, euid, __ATOMIC_RELEASE);
 }
 
-/* Once more if they changed meanwhile: by a handler, or another thread. */
+/* Read again if a handler or another thread changed them meanwhile. */
 static void cred_read(struct cred *cred)
 {
 	u32 seq;
@@ -76,7 +77,7 @@ static void cred_read(struct cred *cred)
 	} while (unlikely(seq != atom_load_acquire(&cred->seq)));
 }
 
-/* More than 64 groups: ask each time, on pages of our own. */
+/* More than 64 groups: read each time, to pages of our own. */
 static int in_many_groups(u32 gid)
 {
 	long n = sys_call(__NR_getgroups, 0, NULL), i;

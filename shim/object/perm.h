@@ -2,9 +2,9 @@
 /*
  * Who may do what with an object: doc/kernel-semantics.md §1.4 and §1.11.
  *
- * Credentials are cached for the process and forgotten by the interposed
- * set*id calls; before anybody is refused they are read anew. No function here
- * takes a lock.
+ * Credentials are cached for the process and dropped by the interposed set*id
+ * calls; before a call is refused they are read anew. No function here takes a
+ * lock.
  */
 #ifndef IPCLIFT_OBJECT_PERM_H
 #define IPCLIFT_OBJECT_PERM_H
@@ -24,7 +24,7 @@
 #define CRED_FSETID 256u
 #define GROUPS_UNKNOWN 0xffffffffu
 
-/* Forget what is cached: the next check asks the kernel. */
+/* Drop the cached ones: the next check reads the kernel's. */
 void cred_forget(struct cred *cred);
 
 /* Requested rights as three octal digits or one (they are OR-ed together).
@@ -42,10 +42,10 @@ static inline int perm_check(struct caller *c, const struct slot *s, u32 want)
 }
 
 /*
- * The same for an object that was found without its lock: what refused it may
- * have been the size or the rights of another, which has its place by now. A
- * refusal counts only while the slot is still the object of ident; else the
- * object is gone, -EIDRM. Who is let through compares ident under the lock.
+ * The same for an object that was found without its lock: the rights read may
+ * be those of another object, which has its slot by now. A refusal is valid
+ * only if the slot is still the object of ident; else -EIDRM. A caller that is
+ * permitted compares ident under the lock.
  */
 static inline int perm_refusal(const struct slot *s, u64 ident, int err)
 {
@@ -77,7 +77,7 @@ static inline int perm_owner_of(
 }
 /* The cached credentials, valid. */
 const struct cred *perm_cred(struct caller *c);
-/* Who owns a file that they make, and is asked for its rights: setfsuid(2). */
+/* The owner of files that the thread makes, whose rights count: setfsuid(2). */
 static inline u32 perm_file_uid(const struct cred *cred)
 {
 	return unlikely(cred->has_fs) ? cred->fsuid : cred->euid;
@@ -86,11 +86,11 @@ static inline u32 perm_file_gid(const struct cred *cred)
 {
 	return unlikely(cred->has_fs) ? cred->fsgid : cred->egid;
 }
-/* 1 if it is that of their files, or a supplementary one: as Linux's
- * in_group_p, for System V objects too. */
+/* 1 if it is the group of files that they make, or a supplementary one: as
+ * Linux's in_group_p, for System V objects too. */
 int perm_in_group(const struct cred *cred, u32 gid);
-/* 1 if the process has one of these capabilities (CRED_*, OR-ed) now: asked of the
- * kernel each time. */
+/* 1 if the process has one of these capabilities (CRED_*, OR-ed) now: read
+ * from the kernel each time. */
 int perm_capable(struct caller *c, u32 cap);
 
 #endif

@@ -8,8 +8,8 @@
 #include "registry/journal/reserve.h"
 #include "registry/lock.h"
 
-/* A child that runs adopts its task at once (shm/shmfork.c); one that is
- * stopped, or starved, does so later, and has all that is counted for it until
+/* A running child adopts its task at once (shm/shmfork.c); one that is stopped,
+ * or starved, does so later, and keeps all that is counted for it until
  * then. */
 static int prefork_dead(struct caller *c, struct task *t)
 {
@@ -19,18 +19,19 @@ static int prefork_dead(struct caller *c, struct task *t)
 		return task_child_gone(c, t);
 	if (pid == c->pid || !identity_process_gone(pid, t->start, 1))
 		return 0;
-	/* Who had found it died before he named it: 0. */
+	/* 0: the thread that found it died before it stored that. */
 	if (!t->use_seq || task_child_none(c, t))
 		return 1;
 	if (task_may_have_child(c, t))
 		return 0;
-	/* Asked again: one that is not looked for any more, since it has made
-	 * itself known, has said here who it is before (shm/shmfork.c). */
+	/* Read again: a child that is not looked for any more, since it has
+	 * made itself known, has stored its identity here before
+	 * (shm/shmfork.c). */
 	return !(u32)atom_load_acquire(&t->prefork);
 }
 
-/* The task is gone, with all that it had; or there is a pass to be made, and
- * then the rest. */
+/* Result: the task is freed with all that it had; or there is a pass to be
+ * made, and then the rest. */
 #define REAPED_ALL 2
 #define REAPED_SOME 3
 
@@ -53,11 +54,12 @@ static int reap_live(struct caller *c, struct task *t, struct slot **ret_pass)
 
 /* ---- the records of threads ---- */
 
-/* How many are looked at when a task is reaped, from somewhere on; a line of
- * memory each. Arbitrary: what is beyond waits for its next owner, or gc. */
+/* Records read when a task is reaped, beginning anywhere; a cache line each.
+ * Arbitrary: memory of others waits for their next owner, or for gc. */
 #define RECORD_LOOKS 1024u
-/* And in a second, for who meets many of the dead at once, which somebody may have
- * made up: milliseconds, beside the microseconds that each costs anyway. */
+/* And per second, for a thread that finds many exited tasks at once, which
+ * another user may have forged: milliseconds, added to the microseconds of
+ * each. */
 #define LOOKS_A_SECOND (64 * RECORD_LOOKS)
 
 static u64 size_of(struct ref ref, u64 size)
@@ -79,8 +81,8 @@ static u64 held_by(const struct thread *th)
 	return held;
 }
 
-/* The record's payload blocks, its extended sops and journal go back to the
- * heap. journal_adopt, part of taking it over, frees spare and ready. */
+/* Free the record's payload blocks, its ext and journal. journal_adopt, part of
+ * taking it over, frees spare and ready. */
 static u64 record_empty(struct caller *c, u32 idx)
 {
 	struct thread *th = region_thread(&c->region, idx);
@@ -132,7 +134,7 @@ u64 reap_records(struct caller *c, u32 task, u64 least)
 	return freed;
 }
 
-/* May it make as many looks as a task is worth? */
+/* May the thread read as many records as one task is worth? */
 static int looks_left(struct caller *c)
 {
 	u64 now = sys_monotonic_ns();
@@ -189,8 +191,8 @@ int reap_task(struct caller *c, u32 task)
 		undo_pass_left(c, pass);
 		some = 1;
 	}
-	/* The kernel woke one sleeper only. Those whom the undo lets go are
-	 * woken by now, in its order. */
+	/* The kernel woke one sleeper only. Those that the undo lets through
+	 * are woken by now, in its order. */
 	if (changed == REAPED_ALL) {
 		sys_futex_wake(&t->life, 0x7fffffff);
 		if (looks_left(c))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Exited tasks: what a process leaves is taken back by the next that comes across
- * it, in the order in which the kernel ends a process: attachments first, then undo.
+ * Exited tasks: what a process leaves is freed by the next process that finds
+ * it, in the order in which the kernel ends a process: attachments first, then
+ * undo.
  */
 #ifndef IPCLIFT_OBJECT_REAP_H
 #define IPCLIFT_OBJECT_REAP_H
@@ -9,25 +10,26 @@
 #include "registry/task.h"
 
 /*
- * Look at a task that is suspected. If its process is gone: drop its
+ * Check a task that is suspected. If its process has exited: drop its
  * attachments, apply its undo, free the slot. If it is in another program
  * image (exec): drop the attachments of the last. A prefork task (a child being
- * forked): drop it if that child died or never came to be.
- * 1 if anything was dropped or the process is gone. No lock may be held.
+ * forked): drop it if that child died or was never made.
+ * 1 if anything was dropped or the process has exited. No lock may be held.
  */
 int reap_task(struct caller *c, u32 task);
 /*
- * The same for a process's first call, which has nothing to do with the objects of
- * that task: 0, and it is left to others, where its lock or that of a set or
- * segment that it has records of is held, for a process may be stopped with it.
- * Who takes one of them after it was looked at is waited for.
+ * The same for a process's first call, which need not concern the objects of
+ * that task: 0, leaving it to others, if the task's lock or that of a set or
+ * segment of which it has records is held, for its owner may be stopped. If a
+ * thread takes one of them after that check, it is waited for.
  */
 int reap_task_unheld(struct caller *c, u32 task);
 
 /*
- * Memory that threads which are gone left in their records: what is more than
- * `least` bytes of a record goes back (task_adopt_record). Of one task, as far
- * as its threads are found at once; 0: of all. No lock may be held. The bytes.
+ * Free memory that exited threads left in their records, if a record has more
+ * than `least` bytes (task_adopt_record). task: of one task, as far as its
+ * threads are found at once; 0: of all. No lock may be held. Returns the bytes
+ * freed.
  */
 u64 reap_records(struct caller *c, u32 task, u64 least);
 
@@ -47,21 +49,21 @@ int undo_release_waits(const struct caller *c, const struct task *t);
  * give back the pages that exited tasks were giving back. No lock may be
  * held. */
 void shm_sweep_empty(struct caller *c);
-/* msg: free the payload blocks of the caller's own record. */
+/* msg: free the payload blocks of this thread's record. */
 void msg_release_blocks(struct caller *c);
 /*
- * msg: give back what queues keep for messages to come (warm blocks, and of an
- * empty queue its chunks). After -ENOMEM, with no lock held: 1 if there was
- * any, so that another try is worth while. One hold of a queue's lock for each
- * piece; costs nothing but a look at each queue where nothing is kept.
+ * msg: free the spare memory of queues (warm blocks, and chunks of an empty
+ * queue). After -ENOMEM, with no lock held: 1 if there was any, so that another
+ * try is worth while. One hold of a queue's lock per piece; a queue without
+ * spare memory costs a read.
  */
 int msg_spare(struct caller *c);
 /*
- * sem: apply and free all SEM_UNDO records of a task whose process is gone.
- * Needs no space. NULL when all are; else a set whose pass over many sleepers
- * is left: the task's lock is given back, undo_pass_left called, and all begins
- * again. Who dies in between leaves a set that is marked (lock_pause), and a
- * task with records that others find.
+ * sem: apply and free all SEM_UNDO records of a task whose process has exited.
+ * Needs no space. NULL when all are done; else a set whose pass over many
+ * sleepers is left to be made: the caller releases the task's lock, calls
+ * undo_pass_left, and begins again. If it dies in between, the set is marked
+ * (lock_pause), and others find the task's remaining records.
  */
 struct slot *undo_release_locked(struct caller *c, struct task *t);
 void undo_pass_left(struct caller *c, struct slot *s);

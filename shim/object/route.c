@@ -25,7 +25,7 @@ int route_find(const char *word, size_t n)
 	return -1;
 }
 
-/* Those with, and those without a minus before them. */
+/* The names without and with a minus before them. */
 static void parse(const char *s, u32 *ret_plus, u32 *ret_minus)
 {
 	size_t n;

@@ -14,7 +14,7 @@ int route_find(const char *word, size_t n);
 /* A bit for each facility that is served: "sem,mq" serves just these, "-shm"
  * all but that, NULL and "" all. Words that name none are skipped. */
 u32 route_parse(const char *list);
-/* A bit for each that is named, NULL none: the list of IPCLIFT_LEASE. */
+/* A bit for each facility named, NULL: none; for the list of IPCLIFT_LEASE. */
 u32 route_named(const char *list);
 
 #endif

@@ -20,7 +20,7 @@ size_t sidefile_path_size(const struct caller *c)
 	return str_len(c->region.path) + sizeof(suffix) + NAME_LENGTH;
 }
 
-/* The path with its last slash, whose length is returned; no zero behind it. */
+/* The path with its last slash, not terminated; returns its length. */
 static size_t dir_path(const struct caller *c, char *path)
 {
 	const char *from = c->region.path;

@@ -90,8 +90,8 @@ u64 sleep_slice(int first)
 	return first && likely(kernel_tells()) ? 0 : SLEEP_SLICE_NS;
 }
 
-/* Leave the queue with `result`, unless a waker was faster: then with the result
- * it gave. */
+/* Leave the queue with `result`, or with the waker's result if it has been
+ * granted or ended before. */
 static s32 leave_queue(struct caller *c, struct sleeper *sl, s32 result)
 {
 	struct waiter *w = wait_own(c);
@@ -109,8 +109,8 @@ static s32 leave_queue(struct caller *c, struct sleeper *sl, s32 result)
 	return w->result;
 }
 
-/* In a section, the slot's lock held. State is read first: a waiter stores where
- * it is queued before it stores WAIT_QUEUED. */
+/* In a section, the slot's lock held. State is read first: a waiter stores in
+ * which queue it is before it stores WAIT_QUEUED. */
 static int is_queued_dead(const struct slot *s, const struct waiter *w,
 	u32 facility, u32 slot_idx)
 {
@@ -214,7 +214,8 @@ static void after_waker_death(struct caller *c, struct sleeper *sl)
 	if (!removed || !sl->k->finish_removal)
 		return;
 	sl->k->finish_removal(c);
-	/* Still queued after that: the queue was damaged, nobody will come. */
+	/* Still queued after that: the queue was damaged, no waker will
+	 * come. */
 	sl->k->lock(c, sl->slot);
 	if (w->state == WAIT_QUEUED) {
 		atom_store_release((u32 *)&w->result, (u32)-EIDRM);
@@ -224,8 +225,9 @@ static void after_waker_death(struct caller *c, struct sleeper *sl)
 	lock_release(c, &sl->slot->lock);
 }
 
-/* In case the kernel has not marked the lock, see whether its owner exists. A tid
- * that has stood in our word for long may be that of a waker that died unmarked. */
+/* In case the kernel has not marked the lock, check whether its owner exists. A
+ * tid that has been in our word for long may be that of a waker that died
+ * unmarked. */
 int sleep_pending(const struct caller *c, const struct slot *s, u64 ident)
 {
 	u32 word = atom_load_acquire(&s->lock.word);

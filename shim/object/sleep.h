@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT
 /*
- * Sleeping on an object until somebody acts on the sleeper's behalf: what all
- * calls that do so have in common. In a struct sleep_class a facility says how
- * its lock is taken, how a waiter leaves its queue, and what a final result
- * means.
+ * Sleeping on an object until another thread acts on the sleeper's behalf: what
+ * all calls that do so have in common. A facility's struct sleep_class has
+ * functions to take its lock, to remove a waiter from its queue, and to finish
+ * a call with a final result.
  *
  * The waiter is queued by the caller under the object's lock, and the same hold
  * of the lock ends with sleep_arm: from then on the sleeper is taken out of its
  * queue before a signal handler of the application runs, as in the kernel.
  *
  * Before that it may pay to watch the object for a while without its lock
- * (sleep_spin): a partner that runs on another CPU is most often just about to do
- * what we wait for, and then neither side needs the queue of sleepers.
+ * (sleep_spin): a partner that runs on another CPU is most often just about to
+ * do what we wait for, and then neither side needs the queue of sleepers.
  *
- * Whoever may let sleepers through arms wait_crash_guard before the commit: if
- * it dies, one of them is woken and finishes. If that one dies with it (a
- * process group is killed), the others look for themselves: each sleeps in
- * slices, after which it checks whether the lock's owner died or the object is
- * being removed; a load each, without the lock. A sleeper that came when nobody
- * slept is the oldest, so the crash guard, and sleeps without slices, which cost
- * a tenth of a hand-over on one CPU. But a kernel before 6.2 does not wake for a
+ * A thread that may let sleepers through arms wait_crash_guard before its
+ * commit: if it dies, one of them is woken and finishes. In case that one dies
+ * with it (a process group is killed), the others sleep in slices, after each
+ * of which they check whether the lock's owner died or the object is being
+ * removed; a load each, without the lock. A sleeper that came when nobody slept
+ * is the oldest, so the crash guard, and sleeps without slices, which cost a
+ * tenth of a hand-over on one CPU. But a kernel before 6.2 does not wake for a
  * dead waker's pending word that is not 0, as a sleeper's is between DONE and
  * the wake-up: there it has slices too (sleep_slice).
  */
@@ -38,14 +38,15 @@
 /* The slice of a new sleeper, in ns, 0 = none; first: nobody else sleeps. */
 u64 sleep_slice(int first);
 
-/* At the end of a slice of the caller's sleep on s: did the owner of the object's
- * lock die, or somebody that was removing the object before it had woken all, or
- * is a waker's tid in the caller's word? Then take the lock, and wait_recheck. */
+/* At the end of a slice of the caller's sleep on s: did the owner of the
+ * object's lock die, or a thread that was removing the object before it had
+ * woken all, or is a waker's tid in the caller's word? Then take the lock, and
+ * wait_recheck. */
 int sleep_pending(const struct caller *c, const struct slot *s, u64 ident);
 
 /* Result of a sleeper that was only woken to try again; not an errno. */
 #define SLEEP_RETRY (-4095)
-/* Result of one that was stopped: its call restarts. Errors are all above. */
+/* Result of one that was stopped: its call restarts. All errors are above. */
 #define SLEEP_ANEW (-4094)
 
 struct sleeper;
@@ -63,7 +64,7 @@ struct sleep_class {
 	/* A watched word changed, the slice is over, or a spurious wake came.
 	 * In a section, no lock held. NULL if there is nothing to do then. */
 	void (*recheck)(struct caller *c, struct sleeper *sl);
-	/* A signal ends the sleep: first do what happened before the signal. As
+	/* A signal ends the sleep: first act on what happened before it. As
 	 * recheck; may run just before a signal handler. */
 	void (*signalled)(struct caller *c, struct sleeper *sl);
 	/* The record is final and still ours: the call's result. In a section,
@@ -140,10 +141,10 @@ struct sleep_poll {
 };
 
 /*
- * Watch the word as long as the spin that was begun lasts; no lock is held. 1 if
- * it changed (a try under the lock tells whether that suffices: then spin_found,
- * else call again), 0 if it is time to sleep. Only worthwhile if the partner runs
- * on another CPU.
+ * Poll the word until the spin ends, which the caller has begun; no lock is
+ * held. 1 if it changed (try under the lock: if that succeeds call spin_found,
+ * else call this again), 0 if it is time to sleep. Only worthwhile if the
+ * partner runs on another CPU.
  */
 int sleep_spin(struct spin *spin, const struct sleep_poll *poll);
 /* Wait while the word keeps changing and is not `enough`, so that a stream of

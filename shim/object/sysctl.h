@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Reading and writing the files below /proc/sys that steer System V IPC and
+ * Reading and writing the files below /proc/sys that control System V IPC and
  * POSIX queues (sysctltext.h). Used by the mount and by the procfs paths under
  * the shim.
  */
@@ -9,8 +9,8 @@
 
 #include "object/sysctltext.h"
 
-/* In both below what others have written and nobody has applied yet comes
- * first (controlfile.h), so no lock may be held. */
+/* Both first apply what others have written to control files (controlfile.h),
+ * so no lock may be held. */
 
 /*
  * pread(2): min(count, length) bytes at offset 0, none beyond. -ENOMEM for 4

@@ -117,8 +117,8 @@ static int digit_value(unsigned char ch)
 	return ch >= 'a' && ch <= 'f' ? ch - 'a' + 10 : -1;
 }
 
-/* The digits at s (n characters); how many there are, or -EINVAL if the number
- * does not fit 64 bits. */
+/* Parse the digits at s (n characters); returns how many there are, or -EINVAL
+ * if the number does not fit into 64 bits. */
 static int parse_digits(const unsigned char *s, size_t n, u64 *ret)
 {
 	u32 base = 10;
@@ -143,8 +143,8 @@ static int parse_digits(const unsigned char *s, size_t n, u64 *ret)
 	return (int)i;
 }
 
-/* One number and what must be behind it: a blank, a tab, a newline or the end.
- * 0 or -EINVAL. */
+/* One number, which a blank, a tab, a newline or the end must follow. 0 or
+ * -EINVAL. */
 static int parse_number(struct input *in, u64 *ret, int *ret_negative)
 {
 	size_t sign = in->left > 1 && *in->at == '-', n = in->left;
@@ -168,7 +168,7 @@ static int parse_number(struct input *in, u64 *ret, int *ret_negative)
 	return 0;
 }
 
-/* 0, -EINVAL, -ERANGE; k NULL is auto_msgmni. v is made what is stored. */
+/* 0, -EINVAL, -ERANGE; k NULL is auto_msgmni. *v becomes the value to store. */
 static int admit(const struct caller *c, const struct sysctl_file *f,
 	const struct control *k, u64 *v, int negative)
 {

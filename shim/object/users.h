@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * Who uses a queue, and its lock biased to the thread that has long been the
- * only one (registry/bias.h).
+ * Which threads use a queue, and its bias to a thread that has been the only
+ * user for long (registry/bias.h).
  *
- * On a biased queue nobody sleeps. A call enters by the bias, and if it turns
- * out to need more than the queue's own memory (the heap, a sleep, a look at
- * exited tasks) it leaves again with nothing done and takes the lock, which
- * ends the bias; whoever is alone gets it back at the end of that call.
+ * On a biased queue no thread sleeps. A call enters by the bias; if it needs
+ * more than the queue's own memory (the heap, a sleep, a check of exited tasks)
+ * it leaves with nothing done and takes the lock, which ends the bias. A thread
+ * that is alone gets it back at the end of that call.
  *
- * Who uses the queue, and on which CPU, is written down only when it changes.
- * On one queue a client and its server both send and receive, so the partner of
- * a thread is the last user that was another one, of whatever kind.
+ * Users and their CPUs are stored only when they change. A client and a server
+ * may both send and receive on one queue, so the partner of a thread is the
+ * last other user, of either kind.
  */
 #ifndef IPCLIFT_OBJECT_USERS_H
 #define IPCLIFT_OBJECT_USERS_H
@@ -28,8 +28,8 @@ enum {
 	USER_RECEIVER,
 };
 
-/* Enter the queue of ident, if it is biased to us: 1, in a section, with the
- * journal ready; or 0. */
+/* Enter the queue of ident, if it is biased to this thread: 1, in a section,
+ * with the journal ready; or 0. */
 static inline int users_bias_enter(struct caller *c, struct slot *s, u64 ident)
 {
 	if (!bias_enter(c, s))
@@ -48,7 +48,7 @@ static inline void users_bias_leave(struct caller *c)
 }
 
 /* The lock was just acquired: the bias, if there is one, is over. users may be
- * NULL. Must come before the queue is looked at. */
+ * NULL. Must come before the queue is read. */
 void users_bias_end(struct caller *c, struct slot *s, struct users *users);
 
 /* With the lock held: this call sends or receives. */
@@ -63,11 +63,11 @@ static inline void users_note(
 	if (users->recent.thread != c->thread || users->recent.cpu != sys_cpu())
 		users_moved(c, users);
 }
-/* 1 if the last one but us ran on another CPU than we do. */
+/* 1 if the last other user ran on another CPU. */
 int users_elsewhere(const struct caller *c, const struct users *users);
 
-/* With the lock held, at the end of a call that found nobody asleep: bias the
- * queue to this thread if it has long been the only user. */
+/* With the lock held, at the end of a call that found no sleeper: bias the
+ * queue to this thread if it has been the only user for long. */
 static inline void users_bias_consider(
 	struct caller *c, struct slot *s, const struct users *users)
 {
