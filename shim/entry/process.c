@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: MIT
 /*
- * Initialisation at the first served call, and what keeps it right over fork,
- * vfork and exec.
+ * Initialisation at the first served call, kept valid across fork, vfork and
+ * exec.
  *
  * Nothing runs before the first call (but environment.c copies the variables
  * when the library is loaded) and nothing is torn down after the last: another
- * library's constructor may call before ours would have run, and its destructor
- * after. The first call may come from a signal handler or from several threads
- * at once, so initialisation holds a lock with all signals blocked.
+ * library's constructor may make calls before ours would have run, and its
+ * destructor after ours. The first call may be made in a signal handler or by
+ * several threads at once, so initialisation holds a lock with all signals
+ * blocked.
  *
  * A fork child finds the wiped page empty and makes itself a new caller on the
  * inherited mapping (if it is still in the registry's pid namespace). A vfork
- * child shares everything with its suspended parent: the interposed vfork makes
- * the child's first call start afresh and gives the parent its caller back; a
+ * child shares all memory with its suspended parent: the interposed vfork makes
+ * the child's first call initialise anew and restores the parent's caller; a
  * clone() with CLONE_VM and CLONE_VFORK is treated alike. Not served: a child
  * with CLONE_VM, without CLONE_VFORK, CLONE_THREAD and TLS of its own. It
- * shares errno with its parent too, and no libc serves it.
+ * shares errno with its parent, too, and no libc supports it.
  *
- * Credentials are cached for the process, and apart for threads that changed
- * theirs by number; the interposed set*id calls forget them. Those that change
- * the user map the registry first if IPCLIFT_REGISTRY names one, and chroot and
- * its kin do in any case: a daemon that gives up its privileges, or its root,
- * could not open it at its first call.
+ * Credentials are cached for the process, and separately for threads that
+ * changed theirs by number; the interposed set*id calls drop them. Those that
+ * change the user map the registry first if IPCLIFT_REGISTRY names one, and
+ * chroot and the like do in any case: a daemon that gives up its privileges, or
+ * its root, could not open it at its first call.
  */
 #include <linux/mman.h>
 #include <linux/sched.h>
@@ -42,8 +43,9 @@
 #include "shm/shmfork.h"
 #include "shm/shmmap.h"
 
-/* In a section of its own, which the linker puts behind .bss: that begins, other
- * than it would with a page's alignment, in the page of .data (SYS_FAR_BSS). */
+/* In a section of its own, which the linker puts after .bss: so .bss begins in
+ * the page of .data, which it would not if it had a page's alignment
+ * (SYS_FAR_BSS). */
 struct wiped_page process_page
 	__attribute__((aligned(4096), section(".wiped,\"aw\",@nobits#")));
 __thread struct caller process_caller;
@@ -62,7 +64,7 @@ static struct {
 	int wrap_in_parent;
 } process = {.routes = 0xffffffff, .cred = {.euid = 0xffffffff}};
 
-/* The running thread's. */
+/* The calling thread's. */
 static struct world *world_own(void)
 {
 	return world_of(process_shm());
@@ -112,7 +114,8 @@ static void map_call(void *arg)
 	m->err = world_map(m->w, m->path, m->options, m->why, m->cap);
 }
 
-/* Where the program has no descriptor left, in a thread that has. */
+/* If the program has no descriptor left, in a thread with a table of its
+ * own. */
 static int map_file(struct map_call *m)
 {
 	map_call(m);
@@ -151,8 +154,9 @@ static int map_registry(struct world *w, int quiet)
 
 /* ---- the first call ---- */
 
-/* Killed while it held the lock: only a vfork child can be, since its parent
- * lives on in the same memory. It may be a zombie that waits for us. */
+/* Was the owner killed while it held the lock? Only a vfork child can be, since
+ * its parent continues in the same memory. It may be a zombie that we have to
+ * reap. */
 static int init_owner_died(u32 tid)
 {
 	int exiting = 0;
@@ -162,12 +166,13 @@ static int init_owner_died(u32 tid)
 	return sys_start_time(tid, &exiting) && exiting;
 }
 
-/* How long a waiter sleeps before it asks whether the owner is there; it is
- * woken earlier. Arbitrary. */
+/* How long a waiter sleeps before it checks whether the owner exists; normally
+ * it is woken before. Arbitrary. */
 #define INIT_SLICE_NS 10000000
 
-/* States of the word: 0 free; tid; tid | WAITERS, somebody may sleep, and it
- * stays until the word is free. Whoever has slept takes it with the bit. */
+/* States of the word: 0 free; tid; tid | WAITERS: threads may sleep on it. The
+ * bit stays until the word is free, and a thread that has slept takes it with
+ * the bit. */
 static void init_wait(u32 *lock, u32 tid)
 {
 	const struct sys_timespec slice = {0, INIT_SLICE_NS};
@@ -193,15 +198,16 @@ static void init_wait(u32 *lock, u32 tid)
 }
 
 /*
- * The lock lies on the page that fork wipes, and the page is declared so before
- * the lock is taken: a child forked in mid-initialisation finds it free.
+ * The lock is on the page that fork wipes, and the page is declared so before
+ * the lock is taken: a child forked in the middle of initialisation finds it
+ * free.
  */
 static int init_lock(u64 *ret_mask, int quiet)
 {
 	const u64 all = ~0ULL;
 	long err = 0;
 
-	/* A fork child's is declared so as its parent's was. */
+	/* In a fork child the page is declared so by its parent. */
 	if (!process.generations)
 		err = sys_call(__NR_madvise, &process_page,
 			sizeof(process_page), MADV_WIPEONFORK);
@@ -242,16 +248,17 @@ static void enrolling(struct caller *c)
 		/* A vfork child has wrapped its own handlers only. */
 		process.wrap_in_parent = process_vfork_depth() > 0;
 	}
-	/* A handler without a trampoline has forked, and we are the child. */
+	/* A handler without a trampoline has forked, and this is the child. */
 	if (unlikely(c->generation != process_page.generation))
 		process_get(&err);
 }
 
 /*
- * fakeroot's library asks its daemon, by a queue of the key in FAKEROOTKEY.
- * Where the daemon was started outside, the kernel has that queue, and it would
- * wait for ever on one of the registry's, which it makes. (`ipclift run` says
- * so before.) fakeroot by TCP has a port there, and no queue.
+ * fakeroot's library talks to its daemon by a queue with the key in
+ * FAKEROOTKEY. If the daemon runs without the shim, the kernel has that queue,
+ * and the library would create one in the registry and wait on it for ever.
+ * (`ipclift run` reports this before.) With fakeroot by TCP the variable has a
+ * port, and there is no queue.
  */
 static int check_fakeroot(void)
 {
@@ -291,7 +298,7 @@ static int check_namespace(const struct region *region)
 	return err;
 }
 
-/* Make c the running thread's in w; the init lock is held. */
+/* Make c the calling thread's caller in w; the init lock is held. */
 static void world_enter(struct caller *c, struct world *w)
 {
 	if (unlikely(world_moved))
@@ -345,7 +352,7 @@ static int init_locked(struct caller *c)
 	return 0;
 }
 
-/* What a fork child inherited is seen to where it is used first. */
+/* Adopt what a fork child inherited in this world, when it is first used. */
 static void take_over(struct caller *c)
 {
 	static const struct shm_fork none;
@@ -393,8 +400,8 @@ int process_active(void)
 	return (first_world.region.base || world_moved) && !process.early;
 }
 
-/* A sleep that a handler has interrupted, or what a section protects, must find
- * its caller again. */
+/* Not in a handler that interrupted a sleep or a section: these continue with
+ * the caller as it was. */
 int process_enter_other(struct caller *c, u32 *at)
 {
 	struct world *w;
@@ -422,7 +429,7 @@ long process_home(long ret)
 
 /* ---- vfork ---- */
 
-/* What the parent needs back, and nothing of its size: TLS comes out of each
+/* What the parent needs restored, not the whole struct: TLS is taken from each
  * thread's stack. */
 struct vfork_saved {
 	struct sys_robust_head *robust;
@@ -434,8 +441,8 @@ struct vfork_saved {
 	u32 real_pid;
 };
 
-/* A vfork child may vfork again; beyond this (arbitrary) the parent starts
- * afresh. */
+/* A vfork child may vfork again; beyond this depth the parent initialises anew.
+ * Arbitrary. */
 #define VFORK_DEPTH 3u
 
 static __thread struct {
@@ -458,7 +465,7 @@ static u32 process_vfork_parent(void)
 	return vforks.at[0].real_pid;
 }
 
-/* Returns the depth, which the parent keeps in a register over the call. */
+/* Returns the depth, which the parent keeps in a register across the call. */
 __attribute__((visibility("hidden"), used)) u32 process_vfork_before(void)
 {
 	const struct caller *c = &process_caller;
@@ -469,7 +476,7 @@ __attribute__((visibility("hidden"), used)) u32 process_vfork_before(void)
 			caller_own_robust(NULL), c->journal, c->entries,
 			c->entries_end, c->shm, c->generation, c->tid, c->pid,
 			c->task, c->thread, sys_getpid()};
-	/* The child must not take itself for the owner of a wiped page. */
+	/* The child must not act as the owner of a wiped page. */
 	if (process_active() && !process_page.pid)
 		process_page.pid = sys_getpid();
 	return d;
@@ -479,7 +486,7 @@ static void vfork_restore(struct caller *c, u32 d)
 {
 	const struct vfork_saved *v = &vforks.at[d];
 
-	/* A child that was killed inside a section left its traces in c; or it
+	/* A child that was killed inside a section has left c changed; or it
 	 * was in another IPC namespace. */
 	if (d >= VFORK_DEPTH || c->in_section || c->shm != v->shm) {
 		c->generation = 0;
@@ -502,7 +509,7 @@ static void vfork_restore(struct caller *c, u32 d)
 	caller_own_robust(&v->own_robust_next);
 }
 
-/* In the child (result 0) and, after it is gone, in the parent. */
+/* In the child (result 0) and, after its exit or exec, in the parent. */
 __attribute__((visibility("hidden"), used)) void process_vfork_after(
 	long ret, u32 depth)
 {
@@ -590,9 +597,10 @@ __attribute__((visibility("hidden"), used)) void *process_dlopen_next(void)
 /* ---- credentials ---- */
 
 /*
- * Threads that have changed theirs by a system call, which is for one thread
- * only, and those made after that, who may have them from one that did. The
- * others share the process's. Beyond so many (arbitrary) they do so, too.
+ * Credentials of threads that have changed theirs by a system call, which acts
+ * on one thread only, and of those created after that, which may inherit from
+ * one that did. Others share the process's; so do all beyond this number.
+ * Arbitrary.
  */
 #define CREDS_APART 128u
 static struct {
@@ -646,7 +654,7 @@ void process_credentials_apart(void)
 	cred_forget(process_caller.cred);
 }
 
-/* What is else made when it is needed, but may be out of reach then. */
+/* Map what is normally mapped when needed, but may be out of reach then. */
 static void map_rest(void)
 {
 	if (first_world.region.base && process_routes(FAC_SHM))
@@ -656,12 +664,12 @@ static void map_rest(void)
 static void make_fifo_dir(const struct world *w)
 {
 	process_caller.region = w->region;
-	/* Of no world: its next call sets it right. */
+	/* Make it stale: its next call refreshes it. */
 	process_caller.generation = 0;
 	sidefile_make_dir(&process_caller);
 }
 
-/* Before the first call, while it is possible. Not for a vfork child, whose
+/* Map before the first call, while it is possible. Not in a vfork child, whose
  * memory is its parent's. */
 static void map_now(void)
 {
@@ -676,7 +684,7 @@ static void map_now(void)
 		w = world_here(w);
 	if (w && !w->region.base && !map_registry(w, 1)) {
 		process.early |= w == &first_world;
-		/* The FIFOs' directory, which is to be out of reach, too. */
+		/* The FIFOs' directory, which will be out of reach, too. */
 		if (process_routes(FAC_MQ) && w->region.path[0])
 			make_fifo_dir(w);
 	}
@@ -684,7 +692,7 @@ static void map_now(void)
 	init_unlock(&mask);
 }
 
-/* May everybody make files where this one is to be? */
+/* May all users make files in the directory of this one? */
 static int others_may_make(const char *path)
 {
 	char dir[4096] = ".";
@@ -703,10 +711,10 @@ static int others_may_make(const char *path)
 }
 
 /*
- * The user is about to be another one. A registry that is there is mapped; it
- * is made if the present user can come back, or the new one could not make it:
- * else, after giving up root for good, it is the new user's, and that of the
- * programs which it executes.
+ * The process is about to change its user. A registry that exists is mapped. If
+ * there is none, it is made now if the present user can come back, or the new
+ * one could not make it; otherwise, when root is given up for good, the new
+ * user makes it, for itself and the programs that it executes.
  */
 static void map_early(int comes_back)
 {
@@ -723,7 +731,7 @@ static void map_early(int comes_back)
 		map_now();
 }
 
-/* A uid argument that leaves root, or what there is, in its place. */
+/* A uid argument that keeps root, or the present user. */
 static int stays(u32 uid)
 {
 	return uid == 0 || uid == (u32)-1;
@@ -764,7 +772,7 @@ void process_before_raw(long nr, u32 a, u32 b, u32 c)
 	}
 }
 
-/* call: the next definition, `real`, called, and what else that takes. */
+/* call: calls the next definition, `real`, and does what else is needed. */
 #define FORGETS(name, before, params, call)                     \
 	EXPORT int name params                                  \
 	{                                                       \

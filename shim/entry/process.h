@@ -18,13 +18,13 @@ struct wiped_page {
 	u32 generation; /* 0 = not initialised, or a fork child */
 	u32 pid;
 	u32 init_lock; /* tid of the initialising thread */
-	/* 1: a fork child that sees its parent, which has made a call, by the
-	 * number that this had itself, so it is in the same pid namespace. Not
-	 * of a child that fork.c did not see: its parent may have come into
-	 * another namespace, where its number may be anybody's. */
+	/* 1: in a fork child whose getppid() is the pid of its parent, which
+	 * has made a call: so it is in the same pid namespace. 0 if fork.c did
+	 * not see the fork: its parent may have entered another namespace,
+	 * where that number may be any process's. */
 	u32 same_namespace;
-	/* generation where the facility is served, else 0: one compare answers
-	 * both whether it is and whether the caller is current. */
+	/* generation if the facility is served, else 0: one comparison tells
+	 * whether it is, and whether the caller is current. */
 	u32 served[N_FAC];
 	char pad[4096 - 16 - 4 * N_FAC];
 };
@@ -40,8 +40,8 @@ typedef int (*clone_main)(void *);
 int entry_clone(void *real, clone_main main, void *stack, int flags, void *arg,
 	void *parent_tid, void *tls, void *child_tid);
 
-/* During the interposed fork: what was prepared for the child, which takes it
- * over at its first call. By value, for a signal handler may leave the fork by
+/* During the interposed fork: what was prepared for the child, which adopts it
+ * at its first call. By value, for a signal handler may leave the fork by
  * siglongjmp. */
 extern __thread struct shm_fork process_fork
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
@@ -49,8 +49,9 @@ extern __thread struct shm_fork process_fork
 /* Facilities served, from IPCLIFT_ROUTE; before the first call all bits. */
 int process_routes(enum facility f);
 
-/* The running thread's caller, or NULL with *ret_errno set if the registry
- * cannot be used (said once on stderr). No allocation, no descriptor kept. */
+/* The calling thread's caller, or NULL with *ret_errno set if the registry
+ * cannot be used (reported once on stderr). No allocation, no descriptor
+ * kept. */
 struct caller *process_caller_slow(int *ret_errno);
 static inline struct caller *process_get(int *ret_errno)
 {
@@ -68,9 +69,9 @@ struct shm_process *process_shm(void);
  * at the end. No lock. */
 struct shm_process *process_each_shm(u32 *at);
 
-/* Make c that of another registry of the process's (world.h), one after the
+/* Make c the caller of the process's other registries (world.h), one after the
  * other, from *at 0 on: 1, or 0 if there is none left, as in a process that was
- * in one IPC namespace only. Then process_home(ret), which is ret. */
+ * in one IPC namespace only. Then process_home(ret), which returns ret. */
 int process_enter_other(struct caller *c, u32 *at);
 long process_home(long ret);
 
@@ -90,15 +91,14 @@ static inline struct caller *process_get_fast(enum facility f)
 /* 1 once the first served call was made. */
 int process_active(void);
 
-/* The next definition of a function behind the shim's own, looked up once; NULL
+/* The next definition of a function after the shim's own, looked up once; NULL
  * if there is none (next.c). */
 void *process_next(void **cache, const char *name);
 
 /*
- * Hand a call on to it and return what it says: another preload's, which may
- * have stood behind us for this call alone, or libc's. Goes on behind it where
- * there is none. The arguments are those of the function, which is not one
- * that we call ourselves.
+ * Pass a call on to the next definition, another preload's or libc's, and
+ * return its result. If there is none, execution continues after this. The
+ * arguments are the function's; not for a function that the shim calls itself.
  */
 #define PROCESS_PASS_ON(type, name, params, ...)                     \
 	do {                                                         \
@@ -120,15 +120,15 @@ static inline long process_return(long ret)
 	return ret;
 }
 
-/* A call by number that changes the user or the root is about to be made: what
- * cannot be mapped afterwards is mapped. a, b, c: its first arguments. */
+/* Before a call by number that changes the user or the root: map what cannot be
+ * mapped afterwards. a, b, c: its first arguments. */
 void process_before_raw(long nr, u32 a, u32 b, u32 c);
 /* The process's credentials have changed (libc changes all threads'). */
 void process_forget_credentials(void);
-/* Those of this thread alone have: capset, or a call by number. */
+/* This thread's alone have changed: capset, or a call by number. */
 void process_credentials_apart(void);
-/* Those that count for files (setfsuid) have: they are asked for in each call
- * from now on, in all threads. */
+/* Those for files (setfsuid) have changed: from now on each call reads them, in
+ * all threads. */
 void process_files_apart(void);
 
 /* signal.c: put trampolines around the handlers that the application has. */

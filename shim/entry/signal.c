@@ -2,12 +2,12 @@
 /*
  * Trampolines around the application's signal handlers.
  *
- * Why: a handler may call semop while its own thread is inside a served call.
- * The kernel has no trouble with that; a library that holds a lock deadlocks
- * (doc/measurements.md §2: after 24 signals). Blocking signals around every
- * locked section costs 286 ns. So, from the first served call on, the kernel is
- * given the trampoline instead of the application's handler:
- *   - outside our code it calls the handler, and that is all;
+ * A handler may call semop while its own thread is inside a served call. In the
+ * kernel this works; a library that holds a lock would deadlock (doc/measurements.md
+ * §2: after 24 signals). Blocking signals around every locked section costs 286 ns.
+ * So, from the first served call on, the kernel has the trampoline in place of the
+ * application's handler:
+ *   - outside our code it just calls the handler;
  *   - inside a section (caller.in_section) it queues the signal again with its
  *     siginfo, blocks all signals in the interrupted context, and returns;
  *     section_end unblocks them. A section lasts well below a microsecond.
@@ -18,24 +18,24 @@
  *     find in the kernel.
  * The cost without signals is the in_section counter: two additions.
  *
- * A fault where a segment was detached is told as the kernel would tell it
+ * A fault at the place of a detached segment is reported as the kernel would
  * (name_fault).
  *
- * sigaction and its kin are interposed so that the application reads back what
- * it set, and new handlers get a trampoline too. There are two: which one
- * stands in the kernel tells whether the application asked for SA_SIGINFO, so
- * what is read back never depends on two words that change one after the other.
- * All other flags are the kernel's business; SA_RESETHAND is put back when a
- * signal is deferred, since that passes through the trampoline twice. Handlers
- * of programs that never make a served call are left alone.
+ * sigaction and the like are interposed so that the application reads back what it
+ * set, and new handlers get a trampoline, too. There are two trampolines: which one
+ * the kernel has tells whether the application set SA_SIGINFO, so what is read back
+ * never depends on two words that change one after the other. All other flags are
+ * left to the kernel; a one-shot handler (SA_RESETHAND) is restored when a signal is
+ * deferred, since that passes through the trampoline twice. Handlers of programs
+ * that never make a served call are left alone.
  *
- * The table and the kernel change together, under a lock of the process: with
- * two threads at it they would differ for good, one thread's handler having the
- * other's flags.
+ * The table and the kernel's handler are changed together, under a lock of the
+ * process: otherwise two threads could leave one thread's handler with the other's
+ * flags.
  *
- * signal() and its kin go to libc, which knows their flags; between libc's
- * system call and ours another thread may, for a moment, run such a handler
- * without a trampoline.
+ * signal() and the like are passed to libc, which knows their flags; between libc's
+ * system call and ours another thread may briefly run such a handler without a
+ * trampoline.
  */
 #include <signal.h>
 #include "entry/process.h"
@@ -43,8 +43,9 @@
 #include "registry/wait.h"
 
 #define N_SIGNALS 65
-/* What any call but a long array of operations reserves, which asks again: the
- * child may have been between its look at the journal and the answer. */
+/* What any call reserves but one with a long array of operations, which
+ * reserves again: the child may have been forked after it checked the journal's
+ * capacity. */
 #define ADOPT_RESERVE 192u
 
 /* The kernel's struct sigaction. */
@@ -58,8 +59,8 @@ struct ksigaction {
 /* What the application set. Never cleared by SIG_DFL: a vfork child that resets
  * its own handlers must not disturb the parent's. */
 static void *app_handler[N_SIGNALS];
-/* What the kernel shows after it has reset a one-shot handler: SIG_DFL with the
- * flags that it had. 1 = SA_SIGINFO among them is ours. */
+/* After the kernel has reset a one-shot handler it shows SIG_DFL with the flags
+ * of the handler. 1 = SA_SIGINFO among them is ours. */
 static unsigned char added_info[N_SIGNALS];
 static int wrapped;
 
@@ -69,7 +70,7 @@ static long ksigaction(
 	return sys_call(__NR_rt_sigaction, sig, set, ret_old, 8);
 }
 
-/* The instruction that was interrupted cannot go on: its handler runs now. */
+/* The interrupted instruction cannot continue: its handler runs now. */
 static int is_fault(int sig, const siginfo_t *info)
 {
 	return (sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE ||
@@ -77,7 +78,8 @@ static int is_fault(int sig, const siginfo_t *info)
 	       info->si_code > 0;
 }
 
-/* This delivery has reset the handler, and was not the real one. */
+/* This delivery has reset the handler, but the signal is to be delivered
+ * again. */
 static void undo_reset(int sig, void (*mine)(int, siginfo_t *, void *))
 {
 	struct ksigaction act;
@@ -95,10 +97,10 @@ static void undo_reset(int sig, void (*mine)(int, siginfo_t *, void *))
  * Where the kernel cannot queue it (RLIMIT_SIGPENDING, in a storm of them) it
  * is kept in a slot.
  *
- * A signal may come while the trampoline of another one is here, before it, in
- * its midst or behind it, and then finds that one blocked as well. What the
- * section itself did not block is what any of them finds open: one instruction
- * adds it, so that their order does not matter.
+ * A signal may arrive while the trampoline of another one runs, at any
+ * instruction, and then finds that one blocked as well. A signal was open in
+ * the section if any of them finds it open: one instruction adds these, so that
+ * their order does not matter.
  */
 static void defer(struct caller *c, int sig, const siginfo_t *info, void *uc)
 {
@@ -111,7 +113,7 @@ static void defer(struct caller *c, int sig, const siginfo_t *info, void *uc)
 	*mask = ~0ULL;
 }
 
-/* Whether calls are restarted behind it; asked only in a sleep. */
+/* Whether calls are restarted after it; used only in a sleep. */
 static unsigned long flags_of(int sig)
 {
 	struct ksigaction act;
@@ -119,16 +121,17 @@ static unsigned long flags_of(int sig)
 	return ksigaction(sig, NULL, &act) ? 0 : act.flags;
 }
 
-/* The handler forked and returns in the child, perhaps into a call of ours that
- * is not in a section: it goes on as the child's, with the records that it has
- * been sure of. */
+/* The handler forked and returns in the child, perhaps into a call of ours
+ * outside a section: it continues as the child's, which needs the records and
+ * the journal that the call has relied on. */
 static __attribute__((noinline)) void adopt_call(
 	u32 reserve, u32 in_section, int slept, void *uc)
 {
 	int err = 0;
 	struct caller *c = process_get(&err);
 
-	/* It was a fault in a section: that goes on, and will be ended. */
+	/* It was a fault in a section: the section continues and will be
+	 * ended. */
 	if (c)
 		c->in_section = in_section;
 
@@ -142,8 +145,9 @@ static __attribute__((noinline)) void adopt_call(
 	}
 }
 
-/* What is not attached of a home mapping is there without access, where the kernel
- * has nothing. The handler is told what the kernel would have said. */
+/* Unattached parts of a home mapping exist without access, where the kernel has
+ * no mapping. The handler gets the si_code that it would get from the
+ * kernel. */
 static __attribute__((noinline)) void name_fault(siginfo_t *info)
 {
 	const struct shm_process *p;
@@ -242,9 +246,9 @@ static int is_handler(const void *h)
 	       h != (void *)SIG_ERR && !is_trampoline(h);
 }
 
-/* The application wants this: remember its handler, and say what the kernel
- * gets. The table changes first: a trampoline without a handler would lose the
- * signal. */
+/* Replace what the application sets by what the kernel gets, storing its
+ * handler in the table. The table is changed first: a trampoline without a
+ * handler would lose the signal. */
 static void hide(int sig, void **handler, unsigned long *flags)
 {
 	if (!is_handler(*handler))
@@ -255,8 +259,8 @@ static void hide(int sig, void **handler, unsigned long *flags)
 	*flags |= SA_SIGINFO;
 }
 
-/* The kernel says this: what the application had set, whose handler was
- * `before`. */
+/* Replace what the kernel returns by what the application had set, whose
+ * handler was `before`. */
 static void unhide(
 	void **handler, unsigned long *flags, void *before, int added)
 {
@@ -268,8 +272,8 @@ static void unhide(
 		*handler = before;
 }
 
-/* The kernel has a handler of the application's: put the trampoline before
- * it. */
+/* If the kernel has a handler of the application's, replace it by a
+ * trampoline. */
 static void wrap(int sig)
 {
 	struct ksigaction act;
@@ -282,15 +286,15 @@ static void wrap(int sig)
 }
 
 /*
- * Who changes the table and the kernel: 0, or the pid of the process one of
- * whose threads does, with CHANGING_WANTED if another one sleeps for it. A fork
- * child may find its parent's there, which is as good as 0. A vfork child's is
- * its parent's to give back, so it takes none: the table is not its own.
+ * The lock: 0, or the pid of the process one of whose threads changes the table
+ * and the kernel, with CHANGING_WANTED if another sleeps for it. In a fork
+ * child it may be the parent's, which counts as 0. A vfork child takes no lock,
+ * which only its parent could release: the table is not its own.
  */
 static u32 changing, changing_tid;
 #define CHANGING_WANTED SYS_WAITERS
 
-/* What is called in between may be another library's, that calls us. */
+/* Functions of other libraries called in between may call us. */
 static int changing_mine(u32 pid)
 {
 	return (__atomic_load_n(&changing, __ATOMIC_RELAXED) &
@@ -331,8 +335,8 @@ static int own_table(void)
 #define CHANGE_OWN 1
 #define CHANGE_LOCKED 2
 
-/* The table and the kernel change together: no handler, which may set another,
- * comes between, and no thread. Not 0 if the table is ours to change. */
+/* Begin to change table and kernel together: no handler, which may set another,
+ * and no other thread interferes. Not 0 if the table is ours to change. */
 static int change_begin(u64 *ret_mask)
 {
 	const u64 all = ~0ULL;
@@ -354,8 +358,8 @@ static void change_end(const u64 *mask, int own)
 	sys_call(__NR_rt_sigprocmask, SIG_SETMASK, mask, NULL, 8);
 }
 
-/* 62 system calls of 0.13 us: to read in /proc which signals have handlers
- * takes longer, of a new process 20 us (doc/measurements.md §12). */
+/* 62 system calls of 0.13 us: to read from /proc which signals have handlers
+ * takes longer, 20 us in a new process (doc/measurements.md §12). */
 void signal_wrap_all(void)
 {
 	u64 mask;
@@ -432,7 +436,7 @@ static int sigaction_by(sigaction_fn real, int sig, const struct sigaction *set,
 
 	if (!signal_wrapped() || !wrappable(sig))
 		return real(sig, set, old);
-	/* The caller's memory is touched outside: it may be a fault. */
+	/* The caller's memory is accessed outside the lock: it may fault. */
 	if (set)
 		mine = *set;
 	own = change_begin(&mask);
@@ -480,7 +484,7 @@ static handler_fn signal_by(void *real, int sig, handler_fn handler)
 		return SIG_ERR;
 	if (wrappable(sig))
 		before = __atomic_load_n(&app_handler[sig], __ATOMIC_ACQUIRE);
-	/* Not among what is changed together: sigset changes the mask. */
+	/* Outside change_begin: sigset changes the mask. */
 	old = ((handler_fn(*)(int, handler_fn))real)(sig, handler);
 	if (!signal_wrapped() || old == SIG_ERR)
 		return old;

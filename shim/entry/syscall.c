@@ -3,8 +3,9 @@
  * syscall(): the numbers of served calls go to the same functions as the named
  * ones, by the table at the end of this file; everything else is passed to the
  * kernel (arch/CPU/entry.S). To serve one more number takes a row there, and a
- * case in the function of its way: without one, a path or a descriptor goes to
- * the kernel after all, and an IPC call answers ENOSYS.
+ * case in the function of its way: without a case, a call with a path or
+ * descriptor is passed to the kernel after all, and an IPC call fails with
+ * ENOSYS.
  */
 #undef _FILE_OFFSET_BITS
 #include <fcntl.h>
@@ -87,7 +88,7 @@ __attribute__((visibility("hidden"), used)) long syscall_served_msg(
 	}
 }
 
-/* Of one thread: libc's own calls make them in all. */
+/* By number it changes one thread's; libc's functions change all threads'. */
 static int changes_credentials(long nr)
 {
 	switch (nr) {
@@ -107,9 +108,9 @@ static int changes_credentials(long nr)
 	}
 }
 
-/* set*id and capset, as process.c serves the names: the cached credentials are
- * stale afterwards, and there is one thread only meanwhile; unshare and setns;
- * chroot and pivot_root. exit: of the last thread. rt_sigaction: the
+/* set*id and capset, of which process.c serves the names: the cached
+ * credentials are stale afterwards, for this thread only; unshare and setns;
+ * chroot and pivot_root; exit of the last thread; rt_sigaction: the
  * application's handler gets its trampoline. */
 __attribute__((visibility("hidden"), used)) long syscall_watched(
 	long nr, long a, long b, long c, long d, long e)
@@ -180,7 +181,7 @@ __attribute__((visibility("hidden"), used)) long syscall_mq(
 
 #define CREAT (O_CREAT | O_WRONLY | O_TRUNC)
 
-/* In place of what the kernel has opened, fd or -errno. */
+/* The descriptor to return in place of the kernel's fd, or -errno. */
 static long reopened(const struct mqdir_at *at, int flags, long mode, long fd)
 {
 	if (fd >= 0)
@@ -195,8 +196,8 @@ struct how {
 	u64 flags, mode, resolve;
 };
 
-/* A path that may not leave its directory, or has that for its root, is none of
- * ours; nor is what the kernel refuses. */
+/* A path that must stay below its directory, or has that as its root, is not
+ * served; nor is one that the kernel refuses. */
 static long syscall_openat2(
 	int dir, const char *path, const struct how *how, size_t len)
 {
@@ -324,7 +325,7 @@ static unsigned long clone_flags(long nr, long a, long b)
 	return nr == __NR_clone ? (unsigned long)a : 0;
 }
 
-/* CLONE_PASS and its kin. */
+/* CLONE_PASS etc. */
 __attribute__((visibility("hidden"), used)) int syscall_clone_kind(
 	long nr, long a, long b)
 {
@@ -343,7 +344,7 @@ __attribute__((visibility("hidden"), used)) int syscall_clone_kind(
 	return stack ? CLONE_ON_STACK : CLONE_AS_FORK;
 }
 
-/* Calls that map, unmap or change mappings; fork and a clone like it. */
+/* Calls that map, unmap or change mappings; fork and clones like it. */
 __attribute__((visibility("hidden"), used)) long syscall_mapping(
 	long nr, long a, long b, long c, long d, long e, long f)
 {
@@ -353,7 +354,7 @@ __attribute__((visibility("hidden"), used)) long syscall_mapping(
 	return process_return(entry_mapping(nr, a, b, c, d, e, f));
 }
 
-/* What is not here is WAY_KERNEL. */
+/* Numbers without a row are WAY_KERNEL. */
 __attribute__((visibility("hidden"), used))
 const unsigned char syscall_ways[SYSCALL_NUMBERS] = {
 	[__NR_semget] = WAY_SYSV,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What becomes of a system call made by syscall(2): the values of syscall_ways
+ * How a system call made by syscall(2) is served: the values of syscall_ways
  * (syscall.c), and their order in the table of handlers (arch). For C and
  * assembler.
  */
@@ -22,8 +22,8 @@
 #define SYSCALL_NUMBERS 448
 
 /*
- * What a clone makes. With CLONE_VM it has no mappings of its own to be
- * counted; on a stack of its own it returns there, with no frame of ours.
+ * What a clone makes. With CLONE_VM the child has no mappings of its own to be
+ * counted; with a stack of its own it returns there, with no frame of ours.
  */
 #define CLONE_PASS 0
 #define CLONE_AS_FORK 1

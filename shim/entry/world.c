@@ -15,7 +15,7 @@ static struct {
 	char path[WORLDS - 1][PATH_CAP];
 	char base[PATH_CAP];
 } others SYS_FAR_BSS;
-/* Asked for in each first call, and so apart. */
+/* Read in each first call, and so not in the struct. */
 static u32 n_others;
 static int base_set;
 
@@ -122,7 +122,7 @@ void world_inherit(struct world *first)
 		w->inherited = 1;
 }
 
-/* ---- from one to the other ---- */
+/* ---- switching ---- */
 
 void world_leave(struct caller *c, u32 generation)
 {
@@ -130,7 +130,7 @@ void world_leave(struct caller *c, u32 generation)
 	struct sys_robust_head *robust = c->robust;
 	u32 async = c->async;
 
-	/* Not what a fork child has of its parent's. */
+	/* Not the parent's records in a fork child. */
 	if (w && c->thread && generation && w->generation == generation &&
 		c->tid == (u32)sys_gettid()) {
 		w->tid = c->tid;
