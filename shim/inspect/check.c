@@ -5,8 +5,8 @@
  * and mqcheck.c.
  *
  * Nothing in the registry is written, and pages that were never used are not
- * read (a read would make them). Every loop is bounded by a count that was
- * checked before, so a registry full of nonsense is only many violations.
+ * read (a read would allocate them). Every loop is bounded by a count that was
+ * checked before, so a completely damaged registry is only many violations.
  */
 #include <linux/mman.h>
 #include "inspect/check.h"
@@ -34,7 +34,7 @@ void check_failed_sum(
 		check_failed(k, which, what, a, b);
 		return;
 	}
-	/* More of them say nothing new. */
+	/* More of them tell nothing new. */
 	if (k->n_sums == CHECK_SUMS)
 		return;
 	k->sums[k->n_sums].which = which;
@@ -88,8 +88,8 @@ static void finish_removals(struct caller *c, u32 f)
 		object_fac_unlock(c, &shm_class);
 }
 
-/* The facility's lock, with removals finished that exited tasks have begun, or
- * those who let others have it in the midst of one. */
+/* Take the facility's lock, and finish a removal whose thread died, or gave up
+ * the lock in the middle of it. */
 static void begin_facility(struct check *k, u32 f)
 {
 	struct caller *c = k->c;
@@ -151,9 +151,9 @@ static int in_heap(const struct check *k, u64 off, u64 block)
 	       block <= bump - off;
 }
 
-/* Mark the units of a block; 0 if it is not a block of its own. While programs
- * work that may be so: it was made after the check began, or was somebody
- * else's then. */
+/* Mark the units of a block; 0 if it overlaps another. While programs run this
+ * is no violation: the block may have been allocated after the check began, or
+ * have belonged to another reference then. */
 static int mark_block(struct check *k, u64 off, u64 block)
 {
 	u64 unit = (off - HEAP_OFF) / UNIT, end = unit + block / UNIT;
@@ -191,7 +191,7 @@ void *check_block(struct check *k, struct ref ref, u64 size)
 		       : NULL;
 }
 
-/* What is free in a span: the blocks of its list, and what was never cut. */
+/* The free blocks of a span: those of its list, and those never allocated. */
 static void check_span(struct check *k, u32 n)
 {
 	const struct heap_span *s = span_at(&k->region, n);
@@ -315,9 +315,9 @@ static const u32 level_start[IDX_LEVELS] = {
 	IDX_MAX / 64 + IDX_MAX / 4096 + IDX_MAX / 262144,
 };
 
-/* A page that was never used is a hole, and to read it takes a page of the file
- * system: SIGBUS if that is full. 0 if it cannot be read, or is a hole that we
- * are not to fill. p leads into a table: such pages are never given back. */
+/* A page that was never used is a hole, and reading it allocates a page of the
+ * file system: SIGBUS if that is full. 0 if it cannot be read, or is a hole
+ * that must not be filled. p is in a table, whose pages are never freed. */
 static int present(struct check *k, const void *p)
 {
 	u64 page = region_off(&k->region, p) / SYS_PAGE;
@@ -337,7 +337,7 @@ static int present(struct check *k, const void *p)
 	return 1;
 }
 
-/* Level 0 is 2 MiB: what was never used of it is 0 and stays a hole. */
+/* Level 0 is 2 MiB: unused pages of it are 0 and stay holes. */
 static u64 bitmap_word(struct check *k, u32 f, u32 level, u32 word)
 {
 	u32 page = word / (IDX_PER_PAGE / 64);
@@ -418,13 +418,14 @@ static u32 check_slots(struct check *k, u32 f)
 			continue;
 		}
 		s = region_slot(&k->region, f, idx);
-		/* All of a slot in use is there; of others the page is asked
-		 * for that is looked at. */
+		/* A slot in use is completely allocated; of others only the
+		 * page to be read is tested. */
 		if (!present(k, &s->ident))
 			continue;
 		if (!!(s->ident & IDENT_LIVE) != used)
 			check_failed(k, INV_BITMAP, "idx, bit", idx, used);
-		/* Who removed it and died at the very end left nothing else. */
+		/* A thread that died at the very end of a removal leaves only
+		 * this. */
 		if (!(s->ident & IDENT_LIVE))
 			continue;
 		n++;
@@ -441,15 +442,15 @@ static u32 check_slots(struct check *k, u32 f)
 	if (f == FAC_SEM && total != t->total)
 		check_failed(
 			k, INV_TOTAL, "total is, should be", t->total, total);
-	/* One word more: a live slot beyond would have its bit there. */
+	/* Beyond max_idx: a live slot there would have its bit set. */
 	if (bitmap_word(k, f, 0, max_idx / 64) >> max_idx % 64 >> 1)
 		check_failed(k, INV_MAX_IDX, "max_idx", max_idx, f);
 	check_bitmap_up(k, f, max_idx);
 	return n_keys;
 }
 
-/* The hash of keyhash.c, said a second time: a check shares no code with what
- * it checks. */
+/* The hash of keyhash.c, written a second time: a check shares no code with
+ * what it checks. */
 static u32 hash_of(s32 key)
 {
 	u32 h = (u32)key;
@@ -459,8 +460,8 @@ static u32 hash_of(s32 key)
 	return h ^ h >> 16;
 }
 
-/* Idx + 1 in a link; beside it whether another follows, and bits of the hash.
- */
+/* Idx + 1 in a link; the other bits: whether another follows, and of the
+ * hash. */
 #define IN_LINK(link) ((link)&0x1ffffff)
 
 static int link_is_right(u32 link, const struct slot *s)
@@ -478,8 +479,8 @@ static u32 bucket_for(s32 key, u32 n_buckets)
 	return h % size < n_buckets ? h % size : h % (size / 2);
 }
 
-/* Two a key, of all idx on the pages that were ever used; others are holes,
- * which a look would fill. */
+/* Two per key, for all idx on pages that were ever used; others are holes,
+ * which a read would fill. */
 static u32 most_buckets(const struct id_table *t)
 {
 	u64 n = 4;
@@ -505,7 +506,7 @@ static void check_keys(struct check *k, u32 f, u32 n_live)
 		return;
 	}
 	for (b = 0; b < n_buckets; b++) {
-		/* All of them are there where nothing is damaged. */
+		/* None is a hole unless the registry is damaged. */
 		if (k->region.holes && !present(k, &buckets[b])) {
 			b |= SYS_PAGE / sizeof(*buckets) - 1;
 			continue;
@@ -532,7 +533,7 @@ static void check_keys(struct check *k, u32 f, u32 n_live)
 	for (b = n_buckets; b < n_buckets + 16 && b < IDX_MAX; b++)
 		if (present(k, &buckets[b]) && buckets[b])
 			check_failed(k, INV_BUCKETS, "bucket not in use", b, f);
-	/* A message queue that is unlinked but open lives on without a name. */
+	/* A POSIX queue that is unlinked but open exists without a name. */
 	if (f == FAC_MQ)
 		n_live -= k->n_orphans;
 	if (n != n_live || n != t->n_keys)
@@ -623,8 +624,8 @@ static void check_task(struct check *k, u32 i)
 		lock_release(k->c, &t->lock);
 }
 
-/* Only pages that are there, where that is known (an onlooker's holes), else
- * those that were ever used: the table is large. */
+/* Only allocated pages, if holes are known (an onlooker's), else those that
+ * were ever used: the table is large. */
 static void each_task(
 	const struct region *r, void (*fn)(void *arg, u32 i), void *arg)
 {
@@ -643,7 +644,7 @@ static void check_one_task(void *arg, u32 i)
 	struct check *k = arg;
 	const struct task *t = region_task(&k->region, i);
 
-	/* What was never used needs no lock. */
+	/* A task that was never used needs no lock. */
 	if (!k->c || t->claim || t->lock.count)
 		check_task(k, i);
 }
@@ -684,7 +685,7 @@ void check_sleepers(struct check *k, struct check_sleepers *w)
 struct stamp {
 	struct check *k;
 	u64 count;
-	u64 idents; /* their sum: which objects there are */
+	u64 idents; /* their sum: which objects exist */
 	int busy;
 };
 
@@ -701,7 +702,7 @@ static void stamp_task(void *arg, u32 i)
 	stamp_lock(st, &region_task(&st->k->region, i)->lock);
 }
 
-/* How often all locks together were taken, and whether anybody is inside. */
+/* How often all locks together were taken, and whether one is held. */
 static void stamp_take(struct stamp *st)
 {
 	struct header *h = caller_header(st->k->c);
@@ -749,8 +750,8 @@ static void check_facility(struct check *k, u32 f)
 	end_facility(k, f);
 }
 
-/* A lock that is looked at by itself: its owner may die at any moment, and
- * taking it is the repair. */
+/* A lock that is checked alone: its owner may die at any moment, and taking it
+ * is the repair. */
 static void check_lock_alone(
 	struct check *k, struct lock *lock, const char *what)
 {
@@ -786,8 +787,8 @@ static void look(struct check *k)
 	check_leaks(k);
 }
 
-/* What all looks begin with: 1 if there is nothing to look at, the heap's
- * bounds being nonsense (reported); -ENOMEM. */
+/* The beginning of all checks: 1 if nothing can be checked, since the heap's
+ * bounds are wrong (reported); -ENOMEM. */
 static int begin(struct check *k)
 {
 	const struct heap *heap = &region_header(&k->region)->heap;

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT
 /*
- * The invariants of a registry, and whether they hold. For tests, the tool, the
- * mount.
+ * The invariants of a registry, and checks of them, for tests, tool and mount.
  *
- * When they hold. What belongs to one object is true whenever its lock is free;
- * what belongs to a facility (ids, keys, totals), whenever that lock is. Sums
- * over everything (every byte of the heap in one block, every waiter in one
- * queue, every record in one list of each kind) are true while the registry is
- * quiet: no lock is held, no journal has an entry, and no lock was taken
- * between the beginning of the look and its end, which the locks' counts tell.
+ * Those of one object hold whenever its lock is free; those of a facility (ids,
+ * keys, totals) whenever the facility's is. Sums over everything (every byte of
+ * the heap in one block, every waiter in one queue, every record in one list of
+ * each kind) hold while the registry is quiet: no lock is held, no journal has
+ * an entry, and no lock was taken between the beginning of the check and its
+ * end, which the locks' counts tell.
  *
- * check_region is for a registry that nobody uses: it takes no lock, stores
- * nothing, and asks for all of them. check_live is for one in use: it looks at each
- * object under its lock, as any caller would, and at the sums only if the registry
- * was quiet in the meantime. Neither reports a fault where there is none.
+ * check_region is for a registry that is not in use: it takes no lock, stores
+ * nothing, and checks all invariants. check_live is for one in use: it checks
+ * each object under its lock, as any caller would, and the sums only if the
+ * registry was quiet meanwhile. Neither reports a violation where there is
+ * none.
  *
- * What a dead process left in the middle counts as a violation for check_region
- * until somebody has repaired it; check_live repairs, as whoever takes a lock.
+ * What a dead process left unfinished is a violation for check_region until it
+ * is repaired; check_live repairs it, as every thread that takes a lock does.
  *
- * Numbers are given once and never again; tests and comments cite them.
+ * Numbers are never reused; tests and comments cite them.
  */
 #ifndef IPCLIFT_INSPECT_CHECK_H
 #define IPCLIFT_INSPECT_CHECK_H
@@ -112,13 +112,13 @@ typedef void check_report(
 	void *arg, enum invariant which, const char *what, u64 a, u64 b);
 
 /* 0, or the number of violations, each reported (report may be NULL), a few
- * thousand at most of a registry that is nonsense; -ENOMEM
- * without private memory for the heap's map. */
+ * thousand at most in a completely damaged registry; -ENOMEM without private
+ * memory for the heap's map. */
 int check_region(const struct region *region, check_report *report, void *arg);
 
-/* The same for a registry in use. *ret_quiet: 1 if sums were looked at, 0 if
- * they could not be told: then the caller may look again. Each lock is taken
- * once or twice. -ENOMEM also of enrolling. */
+/* The same for a registry in use. *ret_quiet: 1 if sums were checked, 0 if they
+ * could not be: then the caller may check again. Each lock is taken once or
+ * twice. -ENOMEM also of enrolling. */
 int check_live(
 	struct caller *c, check_report *report, void *arg, int *ret_quiet);
 
@@ -127,8 +127,8 @@ int check_live(
 #define CHECK_SCRATCH 20480u
 #define CHECK_PAGES 64u /* arbitrary */
 #define CHECK_SUMS 32u
-/* After so many violations the rest of a table is not looked at: it is nonsense
- * throughout, and may be 16,777,216 long. Arbitrary. */
+/* After so many violations the rest of a table is skipped: it is damaged
+ * throughout, and may have 16,777,216 entries. Arbitrary. */
 #define CHECK_MOST 1000u
 
 struct check {
@@ -137,12 +137,12 @@ struct check {
 	check_report *report;
 	void *arg;
 	u32 n_violations;
-	u64 bump; /* of the heap when the look began */
+	u64 bump; /* of the heap when the check began */
 	u64 map_len;
 	void *scratch;	/* CHECK_SCRATCH bytes for one object's check */
 	u64 *map;	/* a bit for every 64 bytes of the heap below bump */
 	u64 used;	/* bytes of live blocks seen */
-	u64 n_queued;	/* waiters that stand in queues */
+	u64 n_queued;	/* waiters in queues */
 	u64 n_bound;	/* undo records in sets' lists */
 	u64 n_attached; /* attachment records in segments' lists */
 	u64 n_listed;	/* spans that have to be in a list of their class */
@@ -153,7 +153,8 @@ struct check {
 	u64 shm_pages, shm_overcommitted, run_bytes;
 	u32 n_dest;
 	u32 n_orphans; /* unlinked queues */
-	/* Violations of sums, until it is known whether they count. */
+	/* Violations of sums, until the registry is known to have been
+	 * quiet. */
 	u32 n_sums;
 	struct {
 		enum invariant which;
@@ -162,13 +163,14 @@ struct check {
 	} sums[CHECK_SUMS];
 };
 
-/* An invariant is violated: what, and two numbers that say where. */
+/* An invariant is violated: what, and two numbers for the place. */
 void check_failed(
 	struct check *k, enum invariant which, const char *what, u64 a, u64 b);
 /* One that counts only if the registry is quiet. */
 void check_failed_sum(
 	struct check *k, enum invariant which, const char *what, u64 a, u64 b);
-/* A live block of so many bytes, as asked for. Returns its address or NULL. */
+/* A live block of so many bytes, the size requested. Returns its address or
+ * NULL. */
 void *check_block(struct check *k, struct ref ref, u64 size);
 /* A queue of sleepers of one object: links, and that each is queued there. */
 struct check_sleepers {
@@ -183,17 +185,17 @@ void check_sleepers(struct check *k, struct check_sleepers *w);
 /* One live object: counts its blocks, queues and records. */
 void check_semset(struct check *k, u32 idx, struct slot *s);
 void check_msgqueue(struct check *k, u32 idx, struct slot *s);
-/* A queue's leases: counts their blocks; `each` then looks at every one that is
- * in use, if that is not NULL. */
+/* A queue's leases: counts their blocks; `each`, if not NULL, then checks every
+ * one that is in use. */
 void check_leases(struct check *k, u32 idx, const struct leases *ls,
 	u32 leasing, void (*each)(void *arg, struct lease *l), void *arg);
-/* What of the slabs is in no queue's and no thread's hands. Heap lock held. */
+/* The parts of slabs that belong to no queue and no thread. Heap lock held. */
 void check_msg_slabs(struct check *k);
 /* The bodies of removed queues that are still to be emptied. */
 void check_msg_remains(struct check *k);
 void check_shm_segment(struct check *k, u32 idx, struct slot *s);
 void check_mqueue(struct check *k, u32 idx, struct slot *s);
-/* After all segments, or queues: what the facility keeps of them. */
+/* After all segments, or queues: the facility's own state of them. */
 void check_shm_state(struct check *k);
 void check_orphans(struct check *k);
 /* The attachment records of one task. */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a row says, a field at a time: its name in JSON, its heading in the
- * command's table, its name and width in the mount's file, and for the manual
- * page what it means. All four are made from one list of these a row type
- * (inspect/rows.h), which ends with one without `field`.
+ * The fields of a row: name in JSON, heading in the command's table, name and
+ * width in the mount's file, and meaning for the manual page. All four are made
+ * from one list of these per row type (inspect/rows.h), which ends with one
+ * without `field`.
  */
 #ifndef IPCLIFT_INSPECT_COLUMN_H
 #define IPCLIFT_INSPECT_COLUMN_H
@@ -11,7 +11,7 @@
 #include "base/types.h"
 #include "inspect/text.h"
 
-/* What stands at `at` in the row, and what it is in JSON. */
+/* The type at `at` in the row, and in JSON. */
 enum column_kind {
 	COLUMN_TEXT,	/* none, a string: whoever makes the row adds it */
 	COLUMN_NUMBER,	/* none, a number, likewise */
@@ -41,31 +41,31 @@ enum column_kind {
 };
 
 struct column {
-	/* Of the command's table; NULL: not there. */
+	/* In the command's table; NULL: not there. */
 	const char *heading;
 	const char *field;
-	/* '<' or '>' its side; right: 'b' bytes ("1.5 KiB"), 'a' seconds ("5
-	 * min"), in a sheet 'r' what it rises by in a second, '%' percent; 's'
-	 * left, and cut where a terminal is too narrow. */
+	/* '<' left, '>' right; right as well: 'b' bytes ("1.5 KiB"), 'a'
+	 * seconds ("5 min"), in a sheet 'r' the increase per second, '%'
+	 * percent; 's' left, and cut if the terminal is too narrow. */
 	char side;
 	/* With its unit; NULL: in no JSON. */
 	const char *about;
 	unsigned char kind; /* COLUMN_* */
 	u16 at;
-	/* Of the mount's file, width < 0: left; NULL: not there. In a sheet the
-	 * width alone, 0: what is left, of one column. */
+	/* In the mount's file, width < 0: left; NULL: not there. In a sheet
+	 * only the width; 0, for one column: what remains. */
 	const char *name;
 	signed char width;
 	/* brief: one word, for the mount. */
 	const char *(*word)(const void *row, int brief);
 	const struct column *of;
-	/* The least width of a terminal for it to be in the table unasked. */
+	/* The least width of a terminal at which it is in the default table. */
 	u16 wide;
 	/* 1: in the mount's file it comes before the others. */
 	unsigned char first;
 };
 
-/* What stands there, where that is a number; i: of COLUMN_INDEX. */
+/* The value of a numeric field; i: of COLUMN_INDEX. */
 s64 column_number(const struct column *f, const void *row, s64 i);
 /* The mount's line of a row, the i-th, or of the names (NULL); with its end. */
 void column_text(struct text *t, const struct column *columns, const void *row,

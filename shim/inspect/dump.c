@@ -124,7 +124,7 @@ s64 dump_sems(struct caller *c, s32 id, struct dump_sem *ret, u64 cap)
 	for (i = 0; (s64)i < n && i < cap; i++) {
 		struct sem *sem = &sem_array(set)[i];
 
-		/* Both words of one moment. */
+		/* So that both words are read at one moment. */
 		sem_own(sem);
 		ret[i] = (struct dump_sem){SEM_VALUE(sem->lo), SEM_PID(sem->lo),
 			SEM_OTIME(sem->hi)};
@@ -167,7 +167,7 @@ struct sink {
 	u64 cap, used;
 };
 
-/* Counts what has no space. */
+/* What does not fit is only counted. */
 static void put_message(struct sink *k, s64 type, u64 size, const void *bytes)
 {
 	u64 space = dump_message_space(size);
@@ -196,8 +196,8 @@ static void put_msg(struct caller *c, struct msg *m, struct sink *k)
 		damage_met(c);
 }
 
-/* The oldest that is on lease and younger than that: who loads the registry is
- * not who has it. */
+/* The oldest lease younger than that. Leased messages are dumped as if put
+ * back, for their holder does not exist where the dump is loaded. */
 static const struct lease *next_leased(
 	const struct caller *c, const struct leases *ls, u64 stamp)
 {
@@ -414,15 +414,15 @@ int load_mqueue(struct caller *c, const struct mq_desc *d,
 
 /* ---- ids ---- */
 
-/* Was it made since that generation was the next? Whose ident is there has
- * taken its own before. */
+/* Was it made since that generation was the next one? An object takes its
+ * generation before its ident is stored. */
 static int made_since(const struct id_table *t, u64 gen, u64 ident)
 {
 	return IDENT_GEN(ident) - (u32)gen <
 	       (u32)(atom_load_acquire(&t->gen) - gen);
 }
 
-/* Of a registry that others change: those not made since gen. */
+/* If others change the registry: only objects not made since gen. */
 static u64 list_walk(struct caller *c, enum facility f, struct dump_name *ret,
 	u64 cap, u64 gen)
 {
@@ -449,8 +449,8 @@ static u64 list_walk(struct caller *c, enum facility f, struct dump_name *ret,
 	return n;
 }
 
-/* Give back the facility's lock; what its dead owner left, if it had one, is
- * the next owner's to repair: neither idents nor cursors depend on that. */
+/* Release the facility's lock; if its last owner died, the next one repairs
+ * what it left, on which neither idents nor cursors depend. */
 static void unlock_fac(struct caller *c, enum facility f, int died)
 {
 	struct lock *lock = &caller_header(c)->fac_lock[f].lock;

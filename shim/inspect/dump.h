@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * What objects hold, out of the registry and back into it: for save and
- * restore. A dump is one moment of its object, taken under its lock in one
- * pass. Undo records, sleepers and attachments belong to processes and are not
- * part of it.
+ * Copying the contents of objects out of the registry and back into it, for
+ * save and restore. A dump shows its object at one moment, taken under its lock
+ * in one pass. Undo records, sleepers and attachments belong to processes and
+ * are not part of it.
  *
- * A load makes an object that was just made, and that nobody else uses, what it
- * was when it was dumped. Each load is one operation; no permission is asked.
+ * A load fills an object that was just created, and that no other process uses,
+ * with a dump. Each load is one operation; permissions are not checked.
  */
 #ifndef IPCLIFT_INSPECT_DUMP_H
 #define IPCLIFT_INSPECT_DUMP_H
@@ -51,14 +51,14 @@ struct dump_message {
 	u64 size; /* bytes */
 };
 
-/* An object that there is: what tells it from any other, and its index. */
+/* An existing object: what distinguishes it from any other, and its index. */
 struct dump_name {
 	u64 ident;
 	u32 idx;
 	s32 key;
 };
 
-/* How ids go on, of each facility. */
+/* Where ids continue, for each facility. */
 struct dump_ids {
 	u32 seq, cursor;
 	s32 last_idx, next_id;
@@ -67,8 +67,8 @@ struct dump_ids {
 /*
  * Errors of all: -EINVAL, -EIDRM or -EBADF if there is no such object, -ENOMEM
  * of enrolling. At most cap semaphores, or bytes of messages (each with its
- * head, oldest or next first), into ret; how much there is: a caller with too
- * little space asks again.
+ * head, oldest or next first), are stored in ret; the result is how much there
+ * is: a caller with too little space calls again.
  */
 int dump_perm(struct caller *c, enum facility f, s32 id, struct dump_perm *ret);
 s64 dump_sems(struct caller *c, s32 id, struct dump_sem *ret, u64 cap);
@@ -78,22 +78,22 @@ int dump_segment(struct caller *c, s32 id, struct dump_segment *ret);
 s64 dump_mq_messages(struct caller *c, const struct mq_desc *d,
 	struct dump_mqueue *ret, void *to, u64 cap);
 /*
- * All objects of a facility at one moment, and how its ids go on: at most cap
- * of them into ret; how many there are. No lock may be held; the facility's is
- * only while the ids are read and which generation is the next, and those of an
- * older one are listed then, without a lock: an object removed before the walk
- * comes to it is not. Of a registry that is a copy (caller.detached) the moment
- * is the copy's. -ENOMEM of enrolling.
+ * All objects of a facility at one moment, and where its ids continue: at most
+ * cap of them into ret; returns how many there are. No lock may be held; the
+ * facility's is held only to read the ids and the next generation. Objects of
+ * older generations are then listed without a lock; one that is removed before
+ * the walk reaches it is not listed. In a copy of a registry (caller.detached)
+ * the moment is the copy's. -ENOMEM of enrolling.
  *
- * An object that stands in the list and is there later was there all the time
- * between, so what is taken of those that still are is a part of that moment:
- * no key twice, and everything that was not removed meanwhile. (A set or queue
- * so large that its memory is made ready first takes its generation then: it
- * may be listed although it came a little later.)
+ * An object that is in the list and exists later has existed all the time, so
+ * the objects that still exist are a part of that moment: no key twice, and all
+ * that were not removed meanwhile. (A set or queue so large that its memory is
+ * prepared first takes its generation then: it may be listed although it was
+ * created a little later.)
  */
 s64 dump_list(struct caller *c, enum facility f, struct dump_name *ret, u64 cap,
 	struct dump_ids *ret_ids);
-/* 1 while it is there. */
+/* 1 while the object exists. */
 int dump_is_there(
 	const struct caller *c, enum facility f, const struct dump_name *name);
 
@@ -104,8 +104,8 @@ int load_perm(
 int load_sems(struct caller *c, s32 id, const struct dump_sem *sems, u32 n);
 int load_msgqueue(struct caller *c, s32 id, const struct dump_msgqueue *m);
 int load_segment(struct caller *c, s32 id, const struct dump_segment *p);
-/* For the time of filling: how many messages go into the queue, which may be
- * more than it was made for by what came back from leases (MQ_SPARE_ITEMS). */
+/* While the queue is filled: how many messages fit, which may be more than
+ * mq_maxmsg since leases may have been put back (MQ_SPARE_ITEMS). */
 int load_mq_room(struct caller *c, const struct mq_desc *d, u32 maxmsg);
 int load_mqueue(struct caller *c, const struct mq_desc *d,
 	const struct dump_perm *p, const struct dump_mqueue *m);

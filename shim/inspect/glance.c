@@ -17,7 +17,7 @@
 #include "sem/undo.h"
 #include "shm/shmattach.h"
 
-/* Semaphores of a set that are looked at for its last use; arbitrary. */
+/* Semaphores of a set that are read for its last use. Arbitrary. */
 #define SEMS_LOOKED 1024u
 
 /* ---- arrays that grow ---- */
@@ -116,7 +116,7 @@ static void fill_mq(
 	memcpy(o->name + 1, q->name, MQ_NAME_MAX);
 }
 
-/* 1, or 0 if nothing stands there, or not the same all the time. */
+/* 1, or 0 if there is no object, or not the same one all the time. */
 static int fill_object(
 	struct caller *c, u32 f, u32 idx, struct glance_object *o)
 {
@@ -163,9 +163,9 @@ static void take_objects(struct glance *g)
 		}
 }
 
-/* ---- who waits ---- */
+/* ---- sleepers ---- */
 
-/* Objects stand in order of facility and idx. */
+/* Objects are in order of facility and idx. */
 static struct glance_object *find_object(struct glance *g, u32 f, u32 idx)
 {
 	u32 low = 0, high = g->n_objects, at;
@@ -281,10 +281,10 @@ static void take_tasks(struct glance *g)
 	}
 }
 
-/* ---- what is on lease ---- */
+/* ---- leases ---- */
 
-/* Looks at a queue's leases, in the hope of one at which nobody has its lock.
- * Arbitrary: what the last of them saw may miss some or have one twice. */
+/* Most reads of a queue's leases, until its lock is free during one. If it
+ * never is, the result may miss some or have one twice. Arbitrary. */
 #define LEASE_LOOKS 4
 
 struct on_lease {
@@ -511,7 +511,8 @@ const struct glance_object *glance_object_of(
 	return found && found->ident == o->ident ? found : NULL;
 }
 
-/* Some looks from the hint on: the order is the same, a few come and go. */
+/* Entries searched from the hint on: the order is the same but for a few that
+ * were added or removed. */
 #define LOCKS_AHEAD 64u
 
 const struct lock_view *glance_lock_of(
@@ -547,8 +548,8 @@ static void count_slot(
 	count(lock, ret);
 }
 
-/* Below slots_ready there are no holes, and it only grows, but for a damaged
- * one; beyond, what is in use now. */
+/* Below slots_ready, which only grows, there are no holes unless it is damaged;
+ * beyond it the idx in use now. */
 static void count_objects(struct caller *c, u32 f, struct glance_locks *ret)
 {
 	const struct id_table *t = &caller_header(c)->ids[f];

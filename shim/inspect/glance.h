@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * A glance at a registry in use, for who looks again and again: objects, who
- * waits, processes, locks, events. Nothing is stored in the registry, no lock
- * is taken and nobody enrolled, so it works on a mapping that cannot be written
- * (region_map_look), and costs the programs no more than the cache lines that are
- * read. What is told of an object is not of one moment, and what exited tasks have
- * left is not taken back first.
+ * A glance at a registry in use, for commands that read it again and again: objects,
+ * sleepers, processes, locks, events. Nothing is stored in the registry, no lock is
+ * taken and no task enrolled, so it works on a read-only mapping (region_map_look),
+ * and costs the programs only the cache lines that are read. An object's data may be
+ * of several moments, and what exited tasks have left is not reaped first.
  *
- * Rates are the difference of two glances' counters. They are those that the
- * registry keeps anyway:
- *   locks      how often the object's lock was taken: by an operation, a
- *              semctl, a look by others' commands. Operations that need no lock
- *              (one compare-and-swap on a semaphore; all on an object that is
- *              biased to one thread) are not among them
- *   held, slept    of those that found it held, and that had to sleep for it
- *   sent       of System V queues: messages sent, however; may skip some where
- *              a sender died
+ * Rates are differences of two glances' counters, which the registry has anyway:
+ *   locks      how often the object's lock was taken: by an operation, a semctl, a
+ *              command. Operations without a lock (one compare-and-swap on a
+ *              semaphore; all on an object that is biased to one thread) do not
+ *              count
+ *   held, slept    those of them that found it held, and that had to sleep for it
+ *   sent       messages sent to System V queues, by any path; may skip some if a
+ *              sender died
  */
 #ifndef IPCLIFT_INSPECT_GLANCE_H
 #define IPCLIFT_INSPECT_GLANCE_H
@@ -29,9 +27,9 @@ struct glance_object {
 	u64 ident;
 	s32 id, key; /* id of a POSIX queue: its idx */
 	u32 uid, mode;
-	u32 lockless; /* operations may be going on that take no lock */
+	u32 lockless; /* there may be operations that take no lock */
 	u32 waiters;
-	s64 oldest; /* since when the first of them waits, 0 = nobody does */
+	s64 oldest; /* since when the first of them waits, 0 = none does */
 	s64 used;   /* last operation, realtime seconds; 0 = never */
 	u64 locks, held, slept, sent;
 	/* sem: semaphores; queues: messages; shm: attachments */
@@ -48,7 +46,7 @@ struct glance_task {
 	s64 oldest;   /* since when its first sleeper waits, 0 = none does */
 	u32 n_holds;  /* sets it has undo records for */
 	u32 n_leased; /* messages it has received and not acknowledged */
-	u32 gone;     /* it has ended; only what it left is there */
+	u32 gone;     /* it has exited; only what it left exists */
 };
 
 /* Counts of one class of locks (LOCK_*, and a facility of LOCK_OBJECT). */
@@ -82,8 +80,7 @@ struct glance {
 	u32 failed; /* out of memory: something is missing */
 };
 
-/* 0, or -ENOMEM: then it has what there was space for. glance_deinit
- * follows. */
+/* 0, or -ENOMEM: then it has as much as fits. glance_deinit follows. */
 int glance_take(struct caller *c, struct glance *ret);
 /* Edges on circles (in_circle) are a deadlock if an earlier glance had them so
  * too: mark those; without memory for it none. And sort them by process and by
@@ -98,7 +95,7 @@ const struct glance_edges *glance_edges_of_process(
 const struct glance_edges *glance_edges_of_object(
 	const struct glance *g, u32 facility, s32 id);
 
-/* What stands at an index, or NULL. */
+/* The object at an index, or NULL. */
 const struct glance_object *glance_object_at(
 	const struct glance *g, u32 facility, u32 idx);
 /* The same object or lock in another glance, or NULL. *hint: 0 at first, then
@@ -108,8 +105,8 @@ const struct glance_object *glance_object_of(
 const struct lock_view *glance_lock_of(
 	const struct glance *g, const struct lock_view *l, u32 *hint);
 
-/* Locks of a kind taken since the registry was made, those of objects that are
- * gone among them. */
+/* Locks of a kind taken since the registry was made, including those of removed
+ * objects. */
 void glance_count_locks(
 	struct caller *c, u32 class, u32 facility, struct glance_locks *ret);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * See graph.h. An ellipse is a process; an arrow leads from one that sleeps in
- * semop to the one whose death or release would let it through, or to the box
- * of the object where nobody in particular is waited for. Circles of processes
- * are red: they are shown only if a second look finds them again (waitview.h).
+ * semop to the one whose exit or release would let it through, or to the box of
+ * the object if it waits for no particular process. Cycles of processes are
+ * red: they are shown only if a second reading finds them again (waitview.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static int read_edges(struct caller *c, struct graph *g)
 	}
 }
 
-/* What was on a circle before and is now: 0 or -ENOMEM. */
+/* Mark edges that were on a cycle before and are now: 0 or -ENOMEM. */
 static int confirm(struct graph *g, const struct graph *before)
 {
 	s32 n = wait_circles_confirm(g->edges, g->n, before->edges, before->n);
@@ -214,7 +214,7 @@ void graph_deinit(struct graph *g)
  * circles of a thousand processes. */
 #define STEPS_MOST (4u << 20)
 
-/* The way back to an edge, among the first edges on circles of each process. */
+/* The path back to an edge, among each process's first edge on a cycle. */
 struct way {
 	const struct graph *g;
 	struct once *first;
@@ -253,8 +253,8 @@ static void way_deinit(struct way *w)
 	free(w->told);
 }
 
-/* From an edge along others on circles: how many of path lead back to it; 0 if
- * they lead to another circle. */
+/* Follow edges on cycles from this one: how many of path lead back to it; 0 if
+ * they lead into another cycle. */
 static u32 walk_circle(struct way *w, u32 from)
 {
 	const struct wait_edge *edges = w->g->edges;

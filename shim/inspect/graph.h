@@ -15,7 +15,7 @@ struct graph {
 	u32 n_circle; /* edges on a circle: deadlocks */
 };
 
-/* Circles are those that a second look finds again. 0 or -errno; graph_deinit
+/* Cycles count if a second reading finds them again. 0 or -errno; graph_deinit
  * follows in both cases. */
 int graph_read(struct caller *c, struct graph *ret);
 void graph_deinit(struct graph *g);

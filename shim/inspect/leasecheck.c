@@ -5,7 +5,7 @@
 #include "inspect/check.h"
 #include "object/lease.h"
 
-/* 0 where the list cannot be followed any more. */
+/* 0 if the list cannot be followed further. */
 static u32 check_list(struct check *k, u32 idx, struct ref ref, int used,
 	void (*each)(void *arg, struct lease *l), void *arg)
 {
@@ -38,7 +38,7 @@ void check_leases(struct check *k, u32 idx, const struct leases *ls,
 	u32 n = check_list(k, idx, ls->used, 1, each, arg);
 
 	n += check_list(k, idx, ls->free, 0, NULL, NULL);
-	/* Of one that is being made by somebody who was killed. */
+	/* A record that a killed thread was allocating. */
 	if (ls->spare.off)
 		check_block(k, ls->spare, sizeof(struct lease));
 	if ((n && !(leasing & LEASES_MADE)) || leasing > 3)

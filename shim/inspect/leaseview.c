@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Looking at leases; see leaseview.h.
+ * Reading leases; see leaseview.h.
  */
 #include "inspect/leaseview.h"
 #include "msg/msgqueue.h"

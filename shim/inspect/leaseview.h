@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What has been received from a queue and not acknowledged (object/lease.h):
- * shared by msgview.h and mqview.h.
+ * Messages received from a queue and not acknowledged (object/lease.h): shared
+ * by msgview.h and mqview.h.
  */
 #ifndef IPCLIFT_INSPECT_LEASEVIEW_H
 #define IPCLIFT_INSPECT_LEASEVIEW_H
@@ -16,8 +16,9 @@ struct lease_view {
 	s64 since;    /* realtime seconds */
 };
 
-/* At most n into ret, the last received first; the number there are. by_msg: of
- * a System V queue. The queue's lock is held; the caller looks at `damaged`. */
+/* At most n into ret, the last received first; returns the number there are.
+ * by_msg: of a System V queue. The queue's lock is held; the caller tests
+ * `damaged`. */
 u32 lease_views(struct caller *c, const struct leases *ls, int by_msg,
 	struct lease_view *ret, u32 n);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Looking at locks; see lockview.h.
+ * Reading locks; see lockview.h.
  */
 #include "inspect/lockview.h"
 #include "mq/mqueue.h"
@@ -8,15 +8,15 @@
 
 #define NAME_MAX_SHOWN 40u
 
-/* A lock, as the walk counts them: class goes on from LOCK_OBJECT by one a
+/* A lock, as the walk counts them: from LOCK_OBJECT on, one class per
  * facility. */
 struct which {
 	u32 class, at;
 };
 
-/* The next one of a slot, on from at->at, or NULL. Slots that were never used
- * are holes of the file: beyond slots_ready those that are in use are asked for,
- * and where the header says too much of either, nothing is there. */
+/* The next lock of a slot, from at->at on, or NULL. Slots that were never used
+ * are holes of the file: beyond slots_ready only those in use are read, and if
+ * the header's values are too large there is none. */
 static struct lock *next_of_slots(
 	struct caller *c, u32 f, struct lock_cursor *at)
 {
@@ -34,7 +34,7 @@ static struct lock *next_of_slots(
 	return &region_slot(&c->region, f, idx)->lock;
 }
 
-/* The next lock behind the cursor, or NULL; and which it is. */
+/* The next lock after the cursor, or NULL; and which it is. */
 static struct lock *next_lock(
 	struct caller *c, struct lock_cursor *at, struct which *ret_which)
 {
@@ -156,7 +156,7 @@ int lock_view_next(
 	return 1;
 }
 
-/* Under the lock, or the owner's count would undo it. */
+/* Under the lock: otherwise the owner's store of its count would undo it. */
 static void reset(struct caller *c, struct lock *lock)
 {
 	const u64 step = 1ULL << LOCK_COUNT_BITS;
@@ -166,7 +166,7 @@ static void reset(struct caller *c, struct lock *lock)
 	atom_store_release(&lock->count, (lock->count | (step - 1)) + 1);
 	atom_store_release(&lock->n_found_held, 0);
 	atom_store_release(&lock->n_held_wanted, 0);
-	/* Nor does this hold count. */
+	/* This hold does not count. */
 	if (caller_header(c)->profiled && !caller_reserve(c, p, sizeof(*p)))
 		*p = (struct lock_profile){0};
 	if (died)

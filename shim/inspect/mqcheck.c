@@ -3,8 +3,8 @@
  * The invariants of a POSIX message queue: name, items, priorities, sleepers,
  * notification; see check.h.
  *
- * Chunks are looked at first, then the FIFOs of all priorities and the stack of
- * free items: each item stands in one of them, once.
+ * Chunks are checked first, then the FIFOs of all priorities and the stack of
+ * free items: each item must be in exactly one of them, once.
  */
 #include "inspect/check.h"
 #include "mq/mqueue.h"
@@ -41,7 +41,7 @@ static const struct ref *chunk_of(const struct look *l, u32 i)
 	       (i >> p->shift);
 }
 
-/* Item idx; its chunk was looked at. */
+/* Item idx, whose chunk was checked. */
 static struct prio_item *item_at(const struct look *l, u32 idx)
 {
 	const struct prioq *p = &l->q->msgs;
@@ -52,7 +52,7 @@ static struct prio_item *item_at(const struct look *l, u32 idx)
 	       at;
 }
 
-/* Its struct prio_block, where bytes are elsewhere. */
+/* Its struct prio_block, if its bytes are not inline. */
 static struct prio_block *block_at(const struct look *l, u32 idx)
 {
 	const struct prioq *p = &l->q->msgs;
@@ -95,7 +95,7 @@ static int has_geometry(const struct mqueue *q)
 	       q->body_size == sizeof(*q) + table + (u64)p->cap * sizeof(u32);
 }
 
-/* 0 if items cannot be looked at. */
+/* 0 if items cannot be checked. */
 static int check_chunks(struct look *l)
 {
 	const struct prioq *p = &l->q->msgs;
@@ -106,7 +106,7 @@ static int check_chunks(struct look *l)
 	for (i = 0; i < p->cap; i += per) {
 		const struct ref *ref = chunk_of(l, i);
 
-		/* One that died may have left the next one behind. */
+		/* A thread that died may have left the next one. */
 		if (!ref->off && i >= p->made)
 			continue;
 		ok &= check_block(l->k, *ref, size) != NULL && i <= p->made;
@@ -131,7 +131,7 @@ static void check_blocks(struct look *l)
 
 /* ---- items ---- */
 
-/* 0 if it was seen already, or is none. */
+/* 0 if it was seen before, or is no item. */
 static int mark(struct look *l, u32 idx)
 {
 	u64 bit = 1ULL << idx % 64;
@@ -321,13 +321,13 @@ static void check_lease(void *arg, struct lease *lease)
 		failed(l, INV_LEASE, "its item, idx, item", lease->item);
 }
 
-/* What poll(2) says: under the lock, which settles what exited tasks left.
- * Somebody who cannot reach the FIFO (nameless) leaves it behind the queue. */
+/* What poll(2) reports: under the lock, taking which repairs what exited tasks
+ * left. A process that cannot reach the FIFO (nameless) does not update it. */
 static void check_ready(struct look *l)
 {
 	const struct mqueue *q = l->q;
 	u32 n = prioq_count(&q->msgs);
-	/* Of whom only where the registry is counts. */
+	/* A caller of which only the region is used. */
 	struct caller none = {.region = l->k->region}, *c = l->k->c;
 	int level;
 
@@ -378,7 +378,7 @@ static const struct mqueue *orphan_at(const struct check *k, u32 link)
 	return q && (s->ident & IDENT_LIVE) && q->unlinked ? q : NULL;
 }
 
-/* A ring, in both directions. */
+/* A circular list, linked both ways. */
 void check_orphans(struct check *k)
 {
 	u32 first = region_header(&k->region)->mq_orphans, at = first, n = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Looking into POSIX message queues; see mqview.h.
+ * Reading POSIX message queues; see mqview.h.
  */
 #include "inspect/mqview.h"
 #include "inspect/waitview.h"
@@ -67,7 +67,7 @@ static void fill(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 	fill_notify(q, ret);
 }
 
-/* What stands in the slot: 1, or 0 if it is no queue (any more). */
+/* The queue in the slot: 1, or 0 if there is none (any more). */
 static int view_slot(struct caller *c, struct slot *s, struct mq_view *ret)
 {
 	struct mq_desc d = {.s = s, .fd = -1};
@@ -128,7 +128,7 @@ static int view_lock(
 	return -EBADF;
 }
 
-/* What was found, or the error of a damaged queue. */
+/* The result, or the error of a damaged queue. */
 static s32 view_unlock(struct caller *c, const struct mq_desc *d, u32 found)
 {
 	int err = c->damaged ? damage_abort(c) : 0;

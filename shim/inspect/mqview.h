@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The POSIX message queues of a registry, what one holds, and who sleeps on it:
- * for the command and the mount. Each function takes the queue's lock for one
- * pass and copies out. No descriptor is needed, and no permission is asked:
- * the one who maps the registry is asked by the file's mode, and a mount asks
- * for others (mq_view.mode, uid, gid).
+ * The POSIX message queues of a registry, their messages and sleepers, for the
+ * command and the mount. Each function takes the queue's lock for one pass and
+ * copies out. No descriptor is needed, and no permission is checked: for the
+ * process that maps the registry the file's mode decides, and the mount checks
+ * its users' rights (mq_view.mode, uid, gid).
  */
 #ifndef IPCLIFT_INSPECT_MQVIEW_H
 #define IPCLIFT_INSPECT_MQVIEW_H
@@ -12,12 +12,13 @@
 #include "inspect/leaseview.h"
 #include "mq/mqueue.h"
 
-/* A queue. `desc` names it for mq_stat, mq_status, and the functions below; it
- * has no file descriptor (fd -1), so none that sleeps or polls may use it. */
+/* A queue. `desc` selects it for mq_stat, mq_status, and the functions below;
+ * it has no file descriptor (fd -1), so functions that sleep or poll must not
+ * use it. */
 struct mq_view {
 	struct mq_desc desc;
 	u32 idx;
-	u32 unlinked; /* its name is gone; some process has it open */
+	u32 unlinked; /* it has no name any more; some process has it open */
 	u32 mode, uid, gid;
 	u32 maxmsg, msgsize; /* bytes */
 	u32 curmsgs;
@@ -35,13 +36,13 @@ enum {
 	MQ_VIEW_SIGNAL, /* as sigev_notify */
 	MQ_VIEW_NOTHING,
 	MQ_VIEW_THREAD,
-	MQ_VIEW_NOBODY, /* nobody asked */
+	MQ_VIEW_NOBODY, /* no registration */
 };
 
 /*
- * The next queue at index *at or above (*at is then the next to ask for), in
- * order of index; by name: the one of this name. 1; 0 if there is none; -ENOMEM
- * of enrolling. A registration of exited tasks is dropped first.
+ * The next queue at index *at or above (*at is then the index after it), in
+ * order of index; by name: the one with this name. 1; 0 if there is none;
+ * -ENOMEM of enrolling. A registration of exited tasks is dropped first.
  */
 int mq_view_next(struct caller *c, u32 *at, struct mq_view *ret);
 int mq_view_find(
@@ -60,9 +61,9 @@ struct mq_sleeper {
 	s64 since;     /* realtime seconds */
 };
 
-/* At most n into ret; the number there are, or for many one above n. -EBADF if
- * the queue is gone, and -ENOMEM of enrolling. Leases: the last received first.
- */
+/* At most n into ret; returns the number there are, or if very many one above
+ * n. -EBADF if the queue was removed, and -ENOMEM of enrolling. Leases: the
+ * last received first. */
 s32 mq_entries(
 	struct caller *c, const struct mq_desc *d, struct mq_entry *ret, u32 n);
 s32 mq_sleepers(struct caller *c, const struct mq_desc *d,
@@ -70,9 +71,9 @@ s32 mq_sleepers(struct caller *c, const struct mq_desc *d,
 s32 mq_leases(struct caller *c, const struct mq_desc *d, struct lease_view *ret,
 	u32 n);
 
-/* Which process holds descriptors of the queue is known to the kernel alone
- * (/proc/PID/fd: dev and ino of mqueue). 1 if any does, 0 if none; always 1 for
- * a queue whose FIFO has no name. */
+/* 1 if any process has a descriptor of the queue, 0 if none; always 1 for a
+ * queue whose FIFO has no name. Which process has one only the kernel knows
+ * (/proc/PID/fd: dev and ino of mqueue). */
 int mq_in_use(struct caller *c, const struct mq_desc *d);
 
 #endif

@@ -3,8 +3,8 @@
  * The invariants of a message queue: order, types, cells and chunks, payload
  * blocks, sleepers; see check.h.
  *
- * Chunks are looked at first: their blocks are marked, so a message is known to
- * lie in one before it is read. Every walk is bounded by a count that was
+ * Chunks are checked first: their blocks are marked, so a message is known to
+ * be in one before it is read. Every walk is bounded by a count that was
  * checked before.
  */
 #include "inspect/check.h"
@@ -23,7 +23,7 @@ struct look {
 	struct check *k;
 	struct msgqueue *q;
 	u32 idx;
-	u64 n; /* messages it says it has */
+	u64 n; /* messages, by its count */
 	u64 live, large;
 	u64 n_leased;
 };
@@ -34,7 +34,7 @@ static void failed(
 	check_failed(l->k, which, what, l->idx, value);
 }
 
-/* What a link leads to, or NULL if it leads out of the heap. */
+/* What a link refers to, or NULL if that is outside the heap. */
 static void *at(const struct look *l, u32 link, u64 size)
 {
 	u64 off = (u64)link << 6, bump;
@@ -159,7 +159,7 @@ static void check_payload(struct look *l, struct msg *m)
 		check_block(l->k, b->ref, b->cap);
 }
 
-/* m lies in the heap. 1 if it stands in a cell of its size. */
+/* m is in the heap. 1 if it is in a cell of its size. */
 static int in_cell(struct look *l, const struct msg *m)
 {
 	const struct msg_chunk *ch = at(l, m->chunk, sizeof(*ch));
@@ -171,7 +171,7 @@ static int in_cell(struct look *l, const struct msg *m)
 	       (ch->class == 0 || cell > class_units[ch->class - 1] * UNIT);
 }
 
-/* On lease: in a cell, and with its block until that is given back. */
+/* On lease: in a cell, and with its block until that is freed. */
 static void check_lease(void *arg, struct lease *lease)
 {
 	struct look *l = arg;
@@ -191,7 +191,7 @@ static void check_lease(void *arg, struct lease *lease)
 		check_payload(l, m);
 }
 
-/* The FIFO over all; 0 if what hangs on it cannot be looked at. */
+/* The FIFO over all; 0 if the lists of types cannot be checked. */
 static int check_fifo(struct look *l)
 {
 	u32 link = (u32)l->q->ends, prev = 0;
@@ -338,7 +338,7 @@ static void check_sleeper(struct look *l, const struct slot *s,
 	const struct waiter *first;
 
 	check_sleepers(l->k, &w);
-	/* A message for anybody is not left beside one who takes anything. */
+	/* There is no message while a receiver that takes any type sleeps. */
 	first = w.n_live ? &region_thread(&l->k->region, q->head)->waiter
 			 : NULL;
 	if (first && kind == MSG_Q_RECEIVER && l->n && !wait_dead(first) &&
@@ -384,7 +384,7 @@ static void check_lease_left(void *arg, struct lease *lease)
 		check_payload(l, m);
 }
 
-/* Their messages count no more, but their memory is still theirs. */
+/* Their messages no longer count, but their memory is still theirs. */
 static void check_remainder(struct look *l)
 {
 	u32 link = (u32)l->q->ends, i;
@@ -431,14 +431,14 @@ void check_msg_remains(struct check *k)
 
 #define SLAB_SIZE (128u << 10)
 
-/* Mark a stretch that is nobody's payload, line by line. */
+/* Mark a range that is not payload, line by line. */
 static void mark_lines(struct check *k, u64 off, u64 end)
 {
 	for (; off < end; off += UNIT)
 		check_block(k, (struct ref){off}, UNIT);
 }
 
-/* All but the blocks in use, which those mark who have them. */
+/* All but the blocks in use, which are marked with their owners. */
 static void mark_slab(struct check *k, u32 tier, u64 off, u64 used)
 {
 	u64 cap = 2048ULL << tier, end = off + SLAB_SIZE, i;
@@ -472,7 +472,7 @@ static void check_slab_list(struct check *k, u32 tier, u32 link, int full)
 		const struct msg_slab *s = region_span(
 			&k->region, (struct ref){(u64)link << 6}, SLAB_SIZE);
 
-		/* It may be younger than the look. */
+		/* It may be younger than this check. */
 		if (!s || (u64)link << 6 > k->bump - SLAB_SIZE) {
 			check_failed_sum(
 				k, INV_MSG_SLAB, "no slab", link, tier);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Looking into a message queue; see msgview.h.
+ * Reading a message queue; see msgview.h.
  */
 #include "inspect/msgview.h"
 #include "inspect/waitview.h"
@@ -13,7 +13,7 @@ _Static_assert((int)MSG_WANT_ANY == (int)MSG_TAKE_ANY &&
 		       (int)MSG_WANT_UP_TO == (int)MSG_TAKE_UP_TO,
 	"what a waiter says");
 
-/* The queue with its lock held, for one who may read it. */
+/* The queue with its lock held, if the caller may read it. */
 static int view_lock(
 	struct caller *c, s32 id, struct slot **ret, struct msgqueue **ret_q)
 {
@@ -32,7 +32,7 @@ static int view_lock(
 	return 0;
 }
 
-/* What was found, or the error of a damaged queue. */
+/* The result, or the error of a damaged queue. */
 static s64 view_unlock(struct caller *c, struct slot *s, u64 found)
 {
 	int err = c->damaged ? damage_abort(c) : 0;

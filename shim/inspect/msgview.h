@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a message queue holds, and who sleeps on it: for the command and the
- * mount. Each function takes the queue's lock for one pass and copies out; with
- * very many messages that pass is long (about 10 ns a message), and whoever
- * uses the queue waits.
+ * The messages and sleepers of a queue, for the command and the mount. Each
+ * function takes the queue's lock for one pass and copies out; with very many
+ * messages that pass is long (about 10 ns per message), and users of the queue
+ * wait.
  */
 #ifndef IPCLIFT_INSPECT_MSGVIEW_H
 #define IPCLIFT_INSPECT_MSGVIEW_H
@@ -17,7 +17,7 @@ struct msg_entry {
 	u64 size; /* bytes */
 };
 
-/* What a receiver asked for; a sender has MSG_WANT_SPACE. */
+/* What a receiver waits for; a sender has MSG_WANT_SPACE. */
 enum msg_want {
 	MSG_WANT_ANY,	   /* msgtyp 0 */
 	MSG_WANT_TYPE,	   /* that type */
@@ -35,9 +35,9 @@ struct msg_sleeper {
 	s64 since; /* realtime seconds */
 };
 
-/* At most n into ret; the number there are, or for many entries one above n.
- * -EINVAL, -EACCES, -EIDRM, and -ENOMEM of enrolling. Sleepers: receivers first,
- * each in its order; leases: the last received first. */
+/* At most n into ret; returns the number there are, or if very many one above
+ * n. -EINVAL, -EACCES, -EIDRM, and -ENOMEM of enrolling. Sleepers: receivers
+ * first, each in its order; leases: the last received first. */
 s64 msg_entries(struct caller *c, s32 id, struct msg_entry *ret, u64 n);
 s32 msg_sleepers(struct caller *c, s32 id, struct msg_sleeper *ret, u32 n);
 s32 msg_leases(struct caller *c, s32 id, struct lease_view *ret, u32 n);

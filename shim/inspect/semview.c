@@ -19,7 +19,7 @@ static int view_lock(
 	u64 ident;
 	int err;
 
-	/* Has the rights checked and reaps. */
+	/* Checks the rights and reaps. */
 	err = sem_stat(c, id, OBJECT_BY_ID, &st);
 	if (err)
 		return err;
@@ -49,7 +49,7 @@ s32 sem_holders(struct caller *c, s32 id, struct sem_holder *ret, u32 n)
 
 	if (err)
 		return err;
-	/* A damaged record may say more than the set has. */
+	/* A damaged record may have more than the set. */
 	n_sems = sem_count(s);
 	for (u = undo_at(c, ref_long(set->undo_active));
 		u && undo_walk(c, &w, u); u = undo_at(c, u->active_next))
@@ -104,7 +104,7 @@ s32 sem_values(struct caller *c, s32 id, struct sem_value *ret, u32 n)
 	return err < 0 ? err : n_sems;
 }
 
-/* Arbitrary: as much as top looks at. */
+/* As many as top reads. Arbitrary. */
 #define BRIEF_LOOKED 1024u
 
 int sem_brief(struct caller *c, s32 id, struct sem_brief *ret)

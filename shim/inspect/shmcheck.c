@@ -12,7 +12,7 @@
 
 #define RECORDS_MOST (1u << 24) /* arbitrary */
 
-/* A run where one may stand: counts it. */
+/* A run at a valid place: counts it. */
 static struct shm_run *check_run(struct check *k, struct ref ref, u64 where)
 {
 	const struct header *h = region_header(&k->region);
@@ -128,7 +128,7 @@ static void check_dest(struct check *k)
 			k->n_dest);
 }
 
-/* The free runs of one list; the pages they keep. */
+/* The free runs of one list; returns the pages they keep. */
 static u64 check_list(
 	struct check *k, u32 class, struct ref ref, int kept, u32 *ret_n)
 {
@@ -197,9 +197,9 @@ void check_shm_state(struct check *k)
 }
 
 /*
- * Whoever frees the records of a task that is gone, or makes them its own
- * stock, begins by forgetting the list of free ones (shmattach.c, task.c), and
- * may die there: the next one begins again. Nobody else needs that list.
+ * A thread that frees the records of an exited task, or takes them over, begins
+ * by clearing the list of free ones (shmattach.c, task.c), and may die there:
+ * the next one begins again. No other code needs that list.
  */
 static int being_freed(const struct check *k, const struct task *t)
 {

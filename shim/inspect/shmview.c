@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Looking into a segment; see shmview.h.
+ * Reading a segment; see shmview.h.
  */
 #include "inspect/shmview.h"
 #include "object/perm.h"
 #include "shm/shmattach.h"
 
-/* The segment with its lock held, for one who may do this. */
+/* The segment with its lock held, if the caller has these rights. */
 static int view_lock(struct caller *c, s32 id, u32 want, struct slot **ret,
 	struct shm_segment **ret_seg)
 {
@@ -111,7 +111,7 @@ s64 shm_next_data(struct caller *c, s32 id, int fd, u64 off)
 	at = sys_call(__NR_lseek, fd, from + off, SEEK_DATA);
 	if (at == -ENXIO)
 		return (s64)size;
-	/* Whoever cannot tell holes reads them. */
+	/* If holes are not known they are read. */
 	if (at < 0)
 		return (s64)off;
 	return (u64)at - from < size ? at - (s64)from : (s64)size;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Looking at tasks; see taskview.h.
+ * Reading tasks; see taskview.h.
  */
 #include "inspect/taskview.h"
 
@@ -10,7 +10,7 @@
 #include "shm/shmattach.h"
 #include "sem/undo.h"
 
-/* Of tasks that are claimed only: the page of another may be a hole. */
+/* Only for tasks that are claimed: the page of another may be a hole. */
 static int is_of_task(struct caller *c, const struct thread *th, u32 task)
 {
 	return task_may_be_read(c, task) &&
@@ -46,7 +46,7 @@ static u32 life_of(const struct task *t)
 	return task_suspect(t) ? TASK_LIFE_FIRED : TASK_LIFE_LINKED;
 }
 
-/* In clock ticks; a prefork task's is its parent's. */
+/* Start time in clock ticks; of a prefork task its parent's. */
 static u64 started(const struct task *t)
 {
 	u64 birth = t->start;

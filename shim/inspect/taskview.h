@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The processes of a registry: for the command and the mount. What a process
- * is called is read from /proc by whoever shows it.
+ * The processes of a registry, for the command and the mount, which read their
+ * names from /proc.
  */
 #ifndef IPCLIFT_INSPECT_TASKVIEW_H
 #define IPCLIFT_INSPECT_TASKVIEW_H
@@ -22,19 +22,19 @@ struct task_view {
 	u32 life;      /* TASK_LIFE_* */
 	u32 life_tid;  /* the thread that the lifeline is of */
 	u32 epoch;     /* program images so far */
-	u32 gone;      /* its process has ended; nobody has reaped it yet */
+	u32 gone;      /* its process has exited and is not reaped yet */
 };
 /* The lifeline, by whose mark others notice the process's death. */
 enum {
 	TASK_LIFE_NONE,	   /* not needed: neither undo nor attachments so far */
 	TASK_LIFE_LINKED,  /* on the robust list of life_tid */
 	TASK_LIFE_FIRED,   /* that thread ended, or called exec */
-	TASK_LIFE_REFUSED, /* robust lists are: others ask now and then */
+	TASK_LIFE_REFUSED, /* robust lists are: others check now and then */
 };
 
 /* Tasks whose threads one pass over the records counts. Arbitrary. */
 #define TASK_WALK_STEP 1024u
-/* Where a walk over the tasks has come to; begin with zeros. */
+/* The position of a walk over the tasks; begin with zeros. */
 struct task_walk {
 	u32 at;	     /* the next index to look at */
 	u32 from;    /* threads[] is of the tasks from here */
@@ -43,10 +43,10 @@ struct task_walk {
 };
 
 /*
- * The next task: 1, or 0 at the end, -ENOMEM of enrolling. Takes the task's lock
- * for one pass. All records of threads are looked at once for TASK_WALK_STEP
- * indexes, not once for each task: as many of both as there can be take a
- * second or two, most of it the question whether a thread lives.
+ * The next task: 1, or 0 at the end, -ENOMEM of enrolling. Takes the task's
+ * lock for one pass. The thread records are read once per TASK_WALK_STEP
+ * indexes, not once per task: the largest number of both takes a second or two,
+ * most of it to check whether threads exist.
  */
 int task_view_next(
 	struct caller *c, struct task_walk *at, struct task_view *ret);

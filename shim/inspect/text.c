@@ -115,8 +115,8 @@ void text_process(struct text *t, unsigned pid)
 	text_print(t, "%s", name);
 }
 
-/* Bytes of the character that begins there; 0 if it is none, or a control that
- * Unicode has beyond ASCII's. */
+/* Bytes of the character at s; 0 if it is none, or a control character of
+ * Unicode outside ASCII. */
 static size_t character(const unsigned char *s)
 {
 	static const unsigned least[] = {0, 0, 0xa0, 0x800, 0x10000};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A text that grows: what a file of the mount says, made in one go and then
- * read in pieces, and what the command prints in the same words. A text that
- * could not grow says so once, at the end.
+ * A growing text: the content of a file of the mount, made at once and then
+ * read in pieces, and what the command prints in the same words. Lack of memory
+ * is reported once, at the end.
  */
 #ifndef IPCLIFT_INSPECT_TEXT_H
 #define IPCLIFT_INSPECT_TEXT_H
@@ -22,7 +22,7 @@ __attribute__((format(printf, 2, 3))) void text_print(
 	struct text *t, const char *fmt, ...);
 /* Local time, "2026-11-21 20:47:15", or "-" for 0. */
 void text_time(struct text *t, long long sec);
-/* The name of a process, "?" where it is gone. */
+/* The name of a process, "?" if it has exited. */
 #define PROCESS_NAME_CAP 32
 void process_name_read(unsigned pid, char name[PROCESS_NAME_CAP]);
 /* Its arguments with blanks between them, cut to cap; 0 if it has none. */
@@ -30,15 +30,15 @@ int process_arguments_read(unsigned pid, char *args, size_t cap);
 /* Its name as one word: blanks in it become '_'. */
 void text_process(struct text *t, unsigned pid);
 /*
- * from, so that neither a terminal nor a reader of UTF-8 meets anything else
- * than characters: of what is none, or a control, each byte as \xHH. Names of
- * queues and processes are any bytes that somebody chose. Cut to cap.
+ * Copy `from` so that a terminal or a reader of UTF-8 gets characters only:
+ * each byte of anything else, and of control characters, becomes \xHH. Names of
+ * queues and processes may be any bytes. Cut to cap.
  */
 void text_visible(const char *from, char *to, size_t cap);
-/* The same for a reader who has an escape of his own for ASCII's controls: they
- * stay as they are. */
+/* The same for a format with an escape of its own for ASCII control characters,
+ * which are copied unchanged. */
 void text_characters(const char *from, char *to, size_t cap);
-/* Empty, the memory given back. */
+/* Free the memory; the text is then empty. */
 void text_deinit(struct text *t);
 
 #endif

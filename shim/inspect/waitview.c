@@ -12,12 +12,12 @@
 #include "sem/sem.h"
 #include "sem/semop.h"
 
-/* Looks at one sleeper's object without its lock; arbitrary. */
+/* Most tries to read one sleeper's object without its lock. Arbitrary. */
 #define PEEKS_MOST 16
 
-/* All sleepers together: holders told beside the first of each, and records of
- * undo that are looked at. Both arbitrary; a thousand sleepers that wait for a
- * thousand holders are a million of each, which nobody reads. */
+/* For all sleepers together: holders listed beyond the first of each, and undo
+ * records read. Both arbitrary: a thousand sleepers that wait for a thousand
+ * holders would be a million of each. */
 #define MORE_HOLDERS 65536u
 #define LOOKS_MOST (4u << 20)
 
@@ -35,7 +35,7 @@ static void add(struct edges *to, const struct wait_edge *e)
 	to->found++;
 }
 
-/* Slot lock held: what the sleeper's array is blocked at, and who has it. */
+/* Slot lock held: the operation that blocks the sleeper, and its holders. */
 static void add_sem(struct caller *c, const struct slot *s,
 	const struct waiter *w, struct wait_edge *e, struct edges *to)
 {
@@ -76,7 +76,8 @@ static void lock_slot(struct caller *c, u32 f, struct slot *s)
 		mq_lock_any(c, s);
 }
 
-/* Slot lock held, or what is found is thrown away unless it was free. */
+/* Slot lock held; or not, and the result is dropped unless the lock was
+ * free. */
 static void add_waiter(struct caller *c, const struct slot *s,
 	const struct thread *th, struct edges *to)
 {
@@ -93,7 +94,7 @@ static void add_waiter(struct caller *c, const struct slot *s,
 				: WAIT_FOR_MESSAGE,
 	};
 
-	/* A thread that waits for a notification has another ident. */
+	/* The ident of a thread that waits for a notification differs. */
 	if (w->state != WAIT_QUEUED || w->ident != s->ident)
 		return;
 	if (f == FAC_SEM)
@@ -137,7 +138,7 @@ static void add_sleeper(struct caller *c, u32 thread, struct edges *to)
 			peek_waiter(c, s, th, to);
 		return;
 	}
-	/* For its reaping. */
+	/* For the reaping that it does. */
 	if (f == FAC_SEM)
 		sem_stat(c, (s32)w->slot_idx, OBJECT_BY_IDX_ANY, &st);
 	lock_slot(c, f, s);
@@ -174,13 +175,13 @@ s32 wait_edges_peek(struct caller *c, struct wait_edge *ret, u32 n)
 
 /* ---- circles ---- */
 
-/* Where an edge touches a process: at = edge << 1, + 1 where it arrives. */
+/* An end of an edge at a process: at = edge << 1, + 1 at the holder. */
 struct end {
 	u32 pid, at;
 };
 
-/* A process: its ends are `first` and those behind it up to the next one's;
- * how many edges that are left leave it, and arrive. */
+/* A process: its ends are from `first` up to the next node's; and the numbers
+ * of remaining edges that leave it, and arrive. */
 struct node {
 	u32 first, left[2];
 };
@@ -247,8 +248,8 @@ static void net_read(struct net *t, u32 n)
 	t->nodes[t->n_nodes].first = t->n_ends;
 }
 
-/* All edges of a node that nothing leaves, or arrives at. A node comes onto the
- * stack at most once for each of the two. */
+/* Remove all edges of a node without leaving, or without arriving, edges. A
+ * node is pushed at most once for each of the two reasons. */
 static void net_take_off(struct net *t, u32 node)
 {
 	u32 i, at, other;
@@ -279,7 +280,7 @@ s32 wait_circles(struct wait_edge *edges, u32 n)
 		for (i = 0; i < t.n_nodes; i++)
 			if (!t.nodes[i].left[0] || !t.nodes[i].left[1])
 				t.stack[t.n_stack++] = i;
-		/* What begins or ends nowhere is on no circle; then again. */
+		/* A node without one or the other is on no cycle; repeat. */
 		while (t.n_stack)
 			net_take_off(&t, t.stack[--t.n_stack]);
 		left = (s32)t.left;
@@ -288,7 +289,7 @@ s32 wait_circles(struct wait_edge *edges, u32 n)
 	return left;
 }
 
-/* ---- the second look ---- */
+/* ---- the second reading ---- */
 
 #define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
