@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * ipclift check: are all invariants of a registry kept? What is looked at, and
- * when it is true, is in inspect/check.h.
+ * ipclift check: do all invariants of a registry hold? What is checked, and
+ * when it holds, is in inspect/check.h.
  */
 #include <errno.h>
 #include <signal.h>
@@ -39,10 +39,10 @@ static void add_fault(
 }
 
 /*
- * Nobody's work is disturbed if a look without locks finds nothing. Else, under
- * locks; what programs do meanwhile keeps only the sums over everything from
- * being told, so we look until there was a quiet moment. Arbitrary: that often,
- * with pauses that make a second together.
+ * First a check without locks, which disturbs no program; only if that finds
+ * something a check under locks. Running programs make only the sums over
+ * everything undecidable, so it is repeated until there was a quiet moment: at
+ * most so often, with pauses that add up to a second. Arbitrary.
  */
 #define LOOKS 100
 #define LOOK_PAUSE_US 10000
@@ -55,8 +55,8 @@ static json_object *find_faults(struct caller *c, int *ret_quiet)
 	int i, n = check_region(&c->region, add_fault, faults);
 
 	*ret_quiet = n == 0;
-	/* Somebody else's: no lock is taken, so what the copy caught in the
-	 * middle is only a fault if the next has it too: not of so many. */
+	/* Another user's registry: no lock is taken, so a violation counts only
+	 * if the next copy has it, too, unless there are very many. */
 	for (i = 0; c->detached && n > 0 && n < (int)CHECK_MOST && i < COPIES;
 		i++) {
 		usleep(LOOK_PAUSE_US);
@@ -74,7 +74,7 @@ static json_object *find_faults(struct caller *c, int *ret_quiet)
 		json_object_put(faults);
 		faults = json_object_new_array();
 		n = check_live(c, add_fault, faults, ret_quiet);
-		/* What is found under a lock needs no quiet. */
+		/* What is found under a lock counts at any time. */
 		if (n > 0)
 			break;
 	}
@@ -84,13 +84,13 @@ static json_object *find_faults(struct caller *c, int *ret_quiet)
 	return NULL;
 }
 
-/* Arbitrary; as many tasks as there can be, with a record each, take half a
+/* Arbitrary: the largest number of tasks, with a record each, takes half a
  * second. */
 #define REAP_MOST_NS 2000000000ULL
 
-/* A dead process that nobody has met yet is no fault either. Whoever may write
- * the registry can make up tasks with as much to be given back as he likes: after
- * a while the rest stays, which does not make a fault of it. */
+/* An exited process that is not reaped yet is no violation. A user who can
+ * write the registry can forge tasks with any amount of work to reap, so this
+ * stops after a while: the rest is no violation either. */
 static void reap_the_dead(struct caller *c)
 {
 	const u64 end = sys_monotonic_ns() + REAP_MOST_NS;
@@ -113,10 +113,10 @@ static void reap_the_dead(struct caller *c)
 	}
 }
 
-/* The kernel's PID_MAX_LIMIT: nobody has a higher number. */
+/* The kernel's PID_MAX_LIMIT: no thread has a higher number. */
 #define TIDS_MOST (4u << 20)
-/* A bit for each thread of the table: made once, for there may be as many words
- * as threads. */
+/* A bit for each thread of the table: filled once, for there may be as many
+ * words as threads. */
 static unsigned char listed[TIDS_MOST / 8];
 
 static void list_threads(const struct caller *c)
@@ -137,8 +137,8 @@ static int is_listed(const struct caller *c, u32 tid)
 	       thread_of(c, tid);
 }
 
-/* Locks whose word names a thread that takes none: before anybody repairs
- * them. */
+/* Locks whose word has the tid of a thread that takes none: before they are
+ * repaired. */
 static void check_word(
 	struct caller *c, const struct lock *lock, u32 where, json_object *to)
 {

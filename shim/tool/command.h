@@ -14,7 +14,7 @@ struct command {
 	const char *summary; /* one line for ipclift --help */
 	const char *usage;   /* what follows the name; forms divided by \n */
 	const char *about;   /* the text of --help between usage and options */
-	const char *more;    /* and behind the options; may be NULL */
+	const char *more;    /* and after the options; may be NULL */
 	const struct option_spec *options; /* may be NULL */
 	unsigned is;			   /* COMMAND_* */
 	/* Of its table, COMMAND_TABLE; NULL: it checks the choice itself. */
@@ -22,11 +22,11 @@ struct command {
 	/* The words left after the options; returns the exit status. */
 	int (*main)(int argc, char **argv);
 };
-/* It looks at a registry: --registry, --name (registry.h). */
+/* It works on a registry: --registry, --name (registry.h). */
 #define COMMAND_ON_REGISTRY 1u
 /* Options end at the first word. */
 #define COMMAND_STOPS 2u
-/* It prints tables, of which the user chooses: view/choice.h. */
+/* It prints tables whose columns and rows the user chooses: view/choice.h. */
 #define COMMAND_TABLE 4u
 
 extern const struct command run_command, ls_command, show_command, rm_command,

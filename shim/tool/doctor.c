@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * ipclift doctor: will programs be served here, and this one in particular?
- * Each finding is a line; what is wrong comes with the command that mends it.
+ * Each finding is a line; a fault is followed by the command that repairs it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -59,10 +59,11 @@ static void check_kernel(void)
 
 /* ---- system calls that a filter may refuse ---- */
 
-/* What a call says here: 0, its errno, or that the caller is killed for it. */
+/* The result of a call here: 0, its errno, or that the caller is killed for
+ * it. */
 #define ASK_KILLED (-1)
 
-/* Of a child, so that a filter that kills does not kill us. */
+/* In a child, so that a filter that kills does not kill us. */
 static int ask(int (*call)(void))
 {
 	const struct rlimit no_core = {0, 0};
@@ -80,13 +81,13 @@ static int ask(int (*call)(void))
 	return WIFEXITED(status) ? WEXITSTATUS(status) : ASK_KILLED;
 }
 
-/* Asked for, not done: what a filter of system calls makes of it is seen. */
+/* Only a query: it shows whether a filter of system calls permits the call. */
 static int ask_barrier(void)
 {
 	return syscall(SYS_membarrier, 0 /* QUERY */, 0, 0) < 0 ? errno : 0;
 }
 
-/* The own list, put back as it is: glibc's thread has one already. */
+/* Registers this thread's own list again: glibc has registered it before. */
 static int ask_robust(void)
 {
 	void *head = NULL;
@@ -97,14 +98,14 @@ static int ask_robust(void)
 	return head && syscall(SYS_set_robust_list, head, len) ? errno : 0;
 }
 
-/* No words to wait for: the call itself says EINVAL. */
+/* Without words to wait for the call itself fails with EINVAL. */
 static int ask_waitv(void)
 {
 	syscall(449 /* futex_waitv */, NULL, 0, 0, NULL, 0);
 	return errno == EINVAL ? 0 : errno;
 }
 
-/* No area of that size: the call itself says EINVAL. */
+/* With an area of that size the call itself fails with EINVAL. */
 static int ask_rseq(void)
 {
 	syscall(334 /* rseq */, NULL, 0, 0, 0);
@@ -136,12 +137,12 @@ static int ask_wipe(void)
 	return madvise(own, page, 18 /* MADV_WIPEONFORK */) ? errno : 0;
 }
 
-/* Without a cost it cannot be done without. */
+/* Without a `cost` a call is indispensable. */
 static const struct asked {
 	const char *name, *call, *is;
 	int (*ask)(void);
-	const char *cost;   /* where it is refused; NULL: none is served */
-	const char *killed; /* when, where the caller is killed for it */
+	const char *cost;   /* if it is refused; NULL: no program is served */
+	const char *killed; /* when, if the caller is killed for it */
 } asked[] = {
 	{"membarrier", "membarrier(2)", "is", ask_barrier,
 		"objects that one thread uses alone\n      take a third "
@@ -168,7 +169,7 @@ static const struct asked {
 		"at its first call"},
 };
 
-/* 1 if it kills who maps a registry: then nothing here may do it. */
+/* 1 if mapping a registry would be killed: then doctor must not do it. */
 static int check_asked(const struct asked *a)
 {
 	int err = ask(a->ask);
@@ -221,7 +222,7 @@ static void check_noexec(void)
 }
 
 #define MIB (1ULL << 20)
-/* What doctor wants to be free there, and what it adds; arbitrary. */
+/* What doctor wants to be free there, and what it adds. Arbitrary. */
 #define SHM_LOW (16 * MIB)
 #define SHM_MORE 256
 
@@ -237,7 +238,7 @@ static void check_shm(void)
 		finding_fault(mount, "there is no /dev/shm");
 		return;
 	}
-	/* Of root, too. */
+	/* For root, too. */
 	if (access("/dev/shm", W_OK) && errno == EROFS) {
 		finding_fault("mount -o remount,rw /dev/shm", "/dev/shm: %s",
 			strerror(errno));
@@ -263,8 +264,8 @@ static void check_shm(void)
 	}
 }
 
-/* The soft limit goes up to the hard one; that takes root. letter: as of bash,
- * which counts in KiB. name: as of prlimit(1). */
+/* The soft limit can be raised to the hard one; raising that takes root.
+ * letter: as in bash, which counts in KiB. name: as in prlimit(1). */
 static void check_limit(
 	int resource, const char *what, char letter, const char *name)
 {
@@ -285,8 +286,8 @@ static void check_limit(
 	finding_fault(mend, "the limit on %s is not above 32 GiB", what);
 }
 
-/* The registry is a file mapping, which the kernel's default leaves out of core
- * files; its System V segments are none. */
+/* The registry is a file mapping, which core files do not contain by default;
+ * the kernel's own System V segments they do. */
 static void check_core(void)
 {
 	FILE *f = fopen("/proc/self/coredump_filter", "re");
@@ -304,7 +305,7 @@ static void check_core(void)
 			"programs");
 }
 
-/* 1 if this file of logind's says that it lets our files be. */
+/* 1 if this configuration file tells logind to keep our files. */
 static int says_keep(const char *path)
 {
 	char line[256];
@@ -344,8 +345,8 @@ static int logind_keeps(void)
 	return keep;
 }
 
-/* logind removes the files of users who have logged out, unless they linger;
- * those of system users, below 1000, it leaves. */
+/* logind removes the files of users who have logged out, unless they linger; it keeps
+ * those of system users, below 1000. */
 static void check_logind(void)
 {
 	const struct passwd *user = getpwuid(geteuid());
@@ -385,7 +386,8 @@ static const char *check_shim(void)
 		return NULL;
 	}
 	if (probe_run(shim, PROBE_LOADED, NULL, text, sizeof(text))) {
-		/* glibc then lays out static TLS before it loads the library. */
+		/* With it, glibc lays out static TLS before it loads the
+		 * library. */
 		if (getenv("LD_AUDIT")) {
 			finding_fault("export GLIBC_TUNABLES="
 				      "glibc.rtld.optional_static_tls=4096",
@@ -411,7 +413,7 @@ static const char *check_shim(void)
 	return shim;
 }
 
-/* ---- the same calls on both ---- */
+/* ---- the same calls on the kernel and under the shim ---- */
 
 static char *next_line(char **text)
 {
@@ -511,7 +513,8 @@ static void check_calls(const char *shim)
 
 /* ---- the registry ---- */
 
-/* A file that programs will make, or take for a new one: 1 if they can. */
+/* A file that programs will create, or an empty one that they will initialise:
+ * 1 if they can. */
 static int can_be_made(const char *path)
 {
 	char dir[PATH_MAX], mend[PATH_MAX + 16], *slash;
@@ -533,8 +536,8 @@ static int can_be_made(const char *path)
 	return 0;
 }
 
-/* The user's own directory, which the shim makes, but does not trust if it is
- * another's. */
+/* The user's own directory, which the shim makes, but does not trust if another
+ * user owns it. */
 static int home_is_good(void)
 {
 	char path[HOME_PATH_MAX], mend[HOME_PATH_MAX + 16];
@@ -567,8 +570,8 @@ static void tell_refused(int err, const char *path, const char *why)
 			       : "");
 }
 
-/* A page that was there once is there for good in a tmpfs, and in a file system
- * that writes in place. One that writes elsewhere needs space for it again. */
+/* In a tmpfs, and in a file system that writes in place, an allocated page
+ * stays allocated. A copy-on-write file system needs space for it again. */
 static void check_file_system(const char *path)
 {
 	static const struct {
@@ -593,7 +596,7 @@ static void check_file_system(const char *path)
 				path, elsewhere[i].name);
 }
 
-/* NULL if there is none that can be used. */
+/* NULL if no registry can be used. */
 static struct caller *check_registry(const char *path)
 {
 	static const char to_be[] = "registry, to be made on first use";
@@ -615,8 +618,8 @@ static struct caller *check_registry(const char *path)
 	return NULL;
 }
 
-/* The keys of one kind that the kernel has. same: those that the registry has
- * too, and added to mend what removes them from the kernel. */
+/* Count the kernel's keys of one kind. same: those that the registry has, too;
+ * the command that removes these from the kernel is added to mend. */
 static void count_keys(struct caller *c, enum facility f, unsigned *n,
 	unsigned *same, char *mend, size_t cap)
 {
@@ -638,7 +641,7 @@ static void count_keys(struct caller *c, enum facility f, unsigned *n,
 			continue;
 		++*same;
 		len = strlen(mend);
-		/* As many as fit into it; the rest is found the next time. */
+		/* As many as fit; the next run finds the rest. */
 		if (len + 16 < cap)
 			snprintf(mend + len, cap - len, " -%c 0x%x",
 				"SQM"[f - FAC_SEM], (unsigned)key);
@@ -647,7 +650,7 @@ static void count_keys(struct caller *c, enum facility f, unsigned *n,
 		fclose(file);
 }
 
-/* Programs that are not served may be at work on the same keys. */
+/* Programs that are not served may use the same keys. */
 static void check_kernel_objects(struct caller *c)
 {
 	char mend[240] = "ipcrm";
@@ -697,7 +700,7 @@ static int doctor_main(int argc, char **argv)
 	check_core();
 	check_logind();
 	shim = check_shim();
-	/* Nobody may map it where that kills. */
+	/* It must not be mapped if that kills. */
 	c = !killed && (!registry_is_home() || home_is_good())
 		    ? check_registry(path)
 		    : NULL;
@@ -705,7 +708,7 @@ static int doctor_main(int argc, char **argv)
 	sound = !finding_faults();
 	if (argc)
 		program_check(argv[0]);
-	/* They would only meet the same faults. */
+	/* They would only find the same faults. */
 	if (shim && sound && !quick)
 		check_calls(shim);
 	return finding_verdict();

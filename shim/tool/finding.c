@@ -21,7 +21,7 @@ void finding_as_json(void)
 	found = json_object_new_array();
 }
 
-/* What follows the first line of a text begins with blanks. */
+/* Lines after the first of a text begin with blanks. */
 static void one_line(char *text)
 {
 	char *to = text, *from = text;

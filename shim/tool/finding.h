@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What doctor finds: a line each, and under what is wrong the command that
- * mends it, to be given to a shell as it stands.
+ * What doctor finds: a line each, and below a fault the command that repairs
+ * it, as it can be given to a shell.
  */
 #ifndef IPCLIFT_TOOL_FINDING_H
 #define IPCLIFT_TOOL_FINDING_H
@@ -16,14 +16,14 @@ __attribute__((format(printf, 2, 3))) void finding_fault(
 	const char *mend, const char *fmt, ...);
 __attribute__((format(printf, 2, 3))) void finding_warning(
 	const char *mend, const char *fmt, ...);
-/* A call that the two do not do alike. */
+/* A call whose results differ. */
 void finding_differs(const char *kernel, const char *shim);
 int finding_faults(void); /* so far */
 /* The last line: EXIT_OK, or EXIT_FAILED if there was a fault. */
 int finding_verdict(void);
 
-/* One line on stderr if what the words start, behind "#!" and env(1), will not
- * be served: 1 then. (program.c) */
+/* 1, with a line on stderr, if the program that these words start, by way of
+ * "#!" and env(1), will not be served. (program.c) */
 int program_tell(char **argv);
 
 /* Is PROGRAM one that the loader starts with LD_PRELOAD? (program.c) */

@@ -33,8 +33,8 @@ unsigned home_uid(void)
 	return (unsigned)sys_call(__NR_geteuid);
 }
 
-/* In a directory that others may write they could exchange files. Asked of the
- * kernel itself: fakeroot shows other owners. */
+/* In a directory that others can write they could replace files. By a system
+ * call of our own: under fakeroot libc's shows other owners. */
 static int is_users_alone(int fd, unsigned uid)
 {
 	struct stat st;
@@ -73,7 +73,7 @@ int home_share(void)
 	return err;
 }
 
-/* The user that a word names: 1 with *ret. */
+/* The user with this name or number: 1 with *ret. */
 static int user_of(const char *word, unsigned *ret)
 {
 	const struct passwd *user;
@@ -186,8 +186,9 @@ static int task_alive(const struct task *t)
 	       !identity_process_gone(t->pid, t->start, 1);
 }
 
-/* The living of the task table, no more than cap: their pids in ret, which may
- * be NULL. Reads what is there of the sparse table; needs no mapping. */
+/* The living processes of the task table, at most cap: their pids in ret, which
+ * may be NULL. Reads the allocated parts of the sparse table; needs no
+ * mapping. */
 static unsigned tasks_alive(int fd, u32 *ret, unsigned cap)
 {
 	static struct task chunk[256];
@@ -221,7 +222,7 @@ static unsigned tasks_alive(int fd, u32 *ret, unsigned cap)
 	return found;
 }
 
-/* Does /proc/PID/FILE contain text? 0 where it may not be read. */
+/* Does /proc/PID/FILE contain text? 0 if it may not be read. */
 static int proc_mentions(const char *pid, const char *file, const char *text)
 {
 	size_t have = 0, len = strlen(text);
@@ -237,7 +238,7 @@ static int proc_mentions(const char *pid, const char *file, const char *text)
 	while (!found && (n = read(fd, buf + have, sizeof(buf) - have)) > 0) {
 		have += (size_t)n;
 		found = memmem(buf, have, text, len) != NULL;
-		/* The text may lie across two reads. */
+		/* The text may span two reads. */
 		if (have > len) {
 			memmove(buf, buf + have - len, len);
 			have = len;
@@ -283,8 +284,9 @@ static int is_among(const u32 *pids, unsigned n, u32 pid)
 	return i < n;
 }
 
-/* Which files processes share in memory, as far as we may see that: of a list of
- * registries taken once, since it is each process's maps. */
+/* Which files processes have mapped shared, as far as we may read that:
+ * collected once for a list of registries, since it takes each process's
+ * maps. */
 static struct shared_file {
 	u32 pid;
 	char *path;
@@ -305,7 +307,7 @@ static void forget_shared(void)
 	shared_files = NULL;
 }
 
-/* In steps of powers of two. One file has many parts mapped, in a row. */
+/* Grows at powers of two. A file has many parts mapped, one after the other. */
 static void add_shared(u32 pid, const char *path)
 {
 	const size_t n = n_shared_files;
@@ -399,7 +401,7 @@ unsigned home_count_users(const char *path)
 		return 0;
 	n = tasks_alive(fd, pids, N_TASKS);
 	close(fd);
-	/* A process that has only looked up keys stands in no table. */
+	/* A process that has only looked up keys is in no table. */
 	return n + count_mapped(path, pids, n);
 }
 
@@ -460,7 +462,7 @@ int home_remove(const char *path)
 	return err;
 }
 
-/* ---- what there is ---- */
+/* ---- listing ---- */
 
 void home_each_in(
 	const char *dir, void (*fn)(const char *path, void *arg), void *arg)
@@ -473,7 +475,7 @@ void home_each_in(
 	for (i = 0; i < n; i++) {
 		snprintf(path, sizeof(path), "%.2000s/%s", dir,
 			names[i]->d_name);
-		/* Of a fifo or a device not even the opening is harmless. */
+		/* Even opening a fifo or a device is not harmless. */
 		if (!lstat(path, &st) && S_ISREG(st.st_mode))
 			fn(path, arg);
 		free(names[i]);
@@ -516,7 +518,7 @@ void home_hint(char *text, size_t cap)
 		snprintf(text, cap, "; ipclift run or create makes one");
 }
 
-/* ---- private ones that were left ---- */
+/* ---- abandoned private registries ---- */
 
 static void sweep_one(int dir, const char *dir_path, const char *name)
 {
@@ -532,7 +534,7 @@ static void sweep_one(int dir, const char *dir_path, const char *name)
 	close(fd);
 }
 
-/* The FIFOs of one that is gone: PATH.mq without PATH. */
+/* The FIFOs of a removed registry: PATH.mq without PATH. */
 static void sweep_fifos(int dir, const char *dir_path, const char *name)
 {
 	size_t len = strlen(name) - strlen(".mq");
@@ -565,7 +567,7 @@ void home_sweep(void)
 		close(fd);
 		return;
 	}
-	/* Somebody else sweeping is as good. */
+	/* If another process is sweeping, that is as good. */
 	if (!flock(fd, LOCK_EX | LOCK_NB))
 		while ((e = readdir(dir)))
 			if (!strncmp(e->d_name, PRIVATE_PREFIX,

@@ -3,14 +3,14 @@
  * The user's directory of registries, /dev/shm/ipclift-<uid>: "default", the
  * named ones, and the private ones ("private.XXXXXX").
  *
- * A private registry belongs to a keeper (keeper.h), which holds a lock of its
- * open file description on the file for as long as the file is to stay. A
- * private registry without that lock has lost its keeper; home_sweep removes
- * it once no process uses it. Making and sweeping exclude each other by a
- * flock on the directory.
+ * A private registry belongs to a keeper (keeper.h), which holds an open file
+ * description lock on the file for as long as the file is to stay. A private
+ * registry without that lock has lost its keeper; home_sweep removes it once no
+ * process uses it. Making and sweeping exclude each other by a flock on the
+ * directory.
  *
- * The registry file itself is flocked by those who map it (region.c), which is
- * a lock of another kind and does not meet ours.
+ * Processes that map the registry file flock it (region.c): a lock of another
+ * kind, which does not conflict with ours.
  */
 #ifndef IPCLIFT_TOOL_HOME_H
 #define IPCLIFT_TOOL_HOME_H
@@ -26,7 +26,7 @@ unsigned home_uid(void);
 
 /*
  * Open the directory, making it if make is set (mode 0700). Returns a
- * descriptor, or -errno: -ENOENT, -EACCES if it is somebody else's, writable by
+ * descriptor, or -errno: -ENOENT, -EACCES if it is another user's, writable by
  * others, or no directory. path (HOME_PATH_MAX bytes) receives its name in any
  * case.
  */
@@ -38,8 +38,8 @@ int home_open(int make, char *path);
  */
 const char *home_name_path(const char *name, char *path);
 
-/* The name that leads to a path, for an option --name, into name
- * (HOME_PATH_MAX): 1, or 0 if it is in nobody's home. */
+/* The name of a path, for an option --name, into name (HOME_PATH_MAX): 1, or 0
+ * if it is in no user's home. */
 int home_name_of(const char *path, char *name);
 
 /* Let others reach the registries in our directory that are shared. 0 or
@@ -50,19 +50,19 @@ int home_share(void);
  * descriptor whose lock keeps it. Or -errno; path is then the directory's. */
 int home_make_private(char *path);
 
-/* How many processes use it: those that live and stand in the file's task
- * table, and those that have it mapped, as far as we may see that. */
+/* How many processes use it: the living ones in the file's task table, and
+ * those that have it mapped, as far as we may read that. */
 unsigned home_count_users(const char *path);
 
-/* Those alone that have it mapped: of a registry of another version, whose task
- * table is not where ours is. */
+/* Only those that have it mapped: for a registry of another version, whose task
+ * table is elsewhere. */
 unsigned home_count_mapped(const char *path);
 
-/* Those two, from now on, by one look at the processes: for who asks of many
- * registries, which anybody can make. */
+/* From now on both use one reading of the processes: for commands on many
+ * registries, which any user can make. */
 void home_look_once(void);
 
-/* 1 if a process stands in the file's task table or has it mapped; with
+/* 1 if a process is in the file's task table or has it mapped; with
  * or_may also if one was started with its name in the environment. */
 int home_in_use(const char *path, int or_may);
 
@@ -72,7 +72,7 @@ int home_in_use(const char *path, int or_may);
 int home_remove(const char *path);
 
 /* A directory beside a registry, named from the descriptor at; NULL also if it
- * is a link: in a place that all may write it could lead anywhere. */
+ * is a link: in a directory that all users may write it could lead anywhere. */
 DIR *home_open_beside(int at, const char *dir);
 
 /* Call fn with the path of each regular file in dir, in the order of the names:
@@ -80,8 +80,8 @@ DIR *home_open_beside(int at, const char *dir);
 void home_each_in(
 	const char *dir, void (*fn)(const char *path, void *arg), void *arg);
 
-/* What to say after "no such registry", cap bytes into text: which there are in
- * our own directory, or how one is made. Begins with "; ". */
+/* The text after "no such registry", cap bytes into text: which ones are in our
+ * own directory, or how to make one. Begins with "; ". */
 void home_hint(char *text, size_t cap);
 
 /* Remove private registries that their keepers have left behind. */

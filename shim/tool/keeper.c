@@ -47,7 +47,7 @@ static void note_send(int fd, int kind, int value)
 {
 	struct note n = {kind, value};
 
-	/* Nobody there any more: then nobody needs to know. */
+	/* If the other has exited, it need not know. */
 	send(fd, &n, sizeof(n), MSG_NOSIGNAL);
 }
 
@@ -61,7 +61,7 @@ static int exit_status(int status)
 
 static void remove_registry(const struct privacy *p)
 {
-	/* Somebody we did not start may use it: as long as it likes. */
+	/* A process that we did not start may use it, for any time. */
 	while (home_in_use(p->path, 1))
 		nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
 	home_remove(p->path);
@@ -115,7 +115,7 @@ static _Noreturn void keeper_loop(struct privacy *p, int signal_fd)
 			if (n.kind == NOTE_SIGNAL && status < 0)
 				kill(p->program, n.value);
 		} else if (errno != EAGAIN) {
-			/* Front was killed, or has its status and is gone. */
+			/* Front was killed, or has exited with its status. */
 			fds[1].fd = -1;
 			if (status < 0)
 				kill(p->program, SIGKILL);
@@ -123,12 +123,12 @@ static _Noreturn void keeper_loop(struct privacy *p, int signal_fd)
 	}
 }
 
-/* Nothing of ours may keep a pipe or a directory in use. */
+/* Keep no pipe and no directory in use. */
 static void let_go(struct privacy *p)
 {
 	int null, i;
 
-	/* Out of the way first: they may be any number now. */
+	/* Moved first: they may have any number now. */
 	p->lock_fd = fcntl(p->lock_fd, F_DUPFD_CLOEXEC, 10);
 	p->note_fd = fcntl(p->note_fd, F_DUPFD_CLOEXEC, 10);
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -164,7 +164,8 @@ static _Noreturn void keeper_start(struct privacy *p, char **argv)
 		home_remove(p->path);
 		_exit(1);
 	}
-	/* The program stays where the terminal's signals reach it. */
+	/* The program stays in the session, where the terminal's signals reach
+	 * it. */
 	setsid();
 	prctl(PR_SET_NAME, "ipclift-keeper");
 	let_go(p);
@@ -175,7 +176,7 @@ static _Noreturn void keeper_start(struct privacy *p, char **argv)
 
 /* ---- front ---- */
 
-/* What the terminal sends goes to the program as well. */
+/* Was it sent by the terminal, so to the program as well? */
 static int from_terminal(const struct signalfd_siginfo *si)
 {
 	return si->ssi_code == SI_KERNEL &&
@@ -183,7 +184,7 @@ static int from_terminal(const struct signalfd_siginfo *si)
 		       si->ssi_signo == SIGTSTP || si->ssi_signo == SIGWINCH);
 }
 
-/* Keeper was killed: its children are ours now. */
+/* Keeper was killed: its children are now ours. */
 static int take_over(struct privacy *p)
 {
 	int status, last = 128 + SIGKILL;
@@ -250,7 +251,8 @@ int keeper_run(
 	}
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &p.mask);
-	/* Inherited as "ignored" it would take the statuses away. */
+	/* If it were inherited as ignored, there would be no statuses to wait
+	 * for. */
 	sigaction(
 		SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, &p.child);
 	p.keeper = fork();

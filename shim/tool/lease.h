@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * `ipclift get` and `set` of lease:KIND/NAME: whether what is received from a
- * queue is leased (object/lease.h).
+ * `ipclift get` and `set` of lease:KIND/NAME: whether messages received from a
+ * queue are leased (object/lease.h).
  */
 #ifndef IPCLIFT_TOOL_LEASE_H
 #define IPCLIFT_TOOL_LEASE_H
@@ -10,10 +10,10 @@
 
 /* 1 if the word names a lease: lease:... */
 int lease_is_word(const char *word);
-/* With `=on` or `=off` behind it, or (0) without: 0, or the exit status of one
- * that is wrong, which was said. */
+/* Check such a word, with `=on` or `=off` at its end, or (0) without: 0, or the
+ * exit status after a message. */
 int lease_check_word(const char *word, int with_value);
-/* Do it: 0, or the exit status, said. ret: 1 for on. */
+/* Do it: 0, or the exit status after a message. ret: 1 for on. */
 int lease_set(struct caller *c, const char *word);
 int lease_get(struct caller *c, const char *word, int *ret);
 

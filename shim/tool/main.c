@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * ipclift: the command. This file knows which commands there are and hands
- * over; each is in a file of its own.
+ * ipclift: the command. This file has the table of commands and calls them;
+ * each is in a file of its own.
  *
- * It uses libc freely, but sees no more of the shim than its core (registry/,
- * index/, sem/, msg/ ...): what it does to a registry goes through the same
- * functions that a program's calls go through.
+ * It uses libc freely, and of the shim only its core (registry/, index/, sem/,
+ * msg/ ...): it changes a registry by the same functions as a program's calls.
  */
 #include "tool/bench/work/worker.h"
 #include "tool/command.h"
@@ -130,7 +129,7 @@ static int run_current(int argc, char **argv)
 		   : choice_repeat(current->main, argc - first, argv + first);
 }
 
-/* What was told has not arrived (a full disk): a failure of its own. */
+/* If the output could not be written (a full disk), that is a failure. */
 static int written(int status)
 {
 	if (!fflush(stdout) && !ferror(stdout))
@@ -155,7 +154,7 @@ static int help(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	/* What a letter is, and how wide. */
+	/* For what a character is, and its width. */
 	setlocale(LC_CTYPE, "");
 	if (argc < 2)
 		return usage_error("which command?");

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * ipclift check, what it asks the kernel: has each process mapped what it is
- * counted for, and nothing else? As /proc/PID/maps tells it, of the processes
- * whose maps may be read (one's own, or root).
+ * The part of ipclift check that reads /proc: has each process mapped the
+ * segments for which it is counted, and no others? By /proc/PID/maps, for
+ * processes whose maps may be read (one's own, or as root).
  *
- * A process attaches and detaches while we look: a fault is what stays so for
- * several looks, at all processes together.
+ * Processes attach and detach meanwhile: a disagreement is a fault if it
+ * persists for several readings of all processes.
  *
- * Cost: each living process's maps and records once, and again of those that
- * seem at fault. Whoever may write the registry may make up as many records of
- * living processes as it has places, so each process is read once.
+ * Cost: each living process's maps and records once, and again for those that
+ * seem at fault. A user who can write the registry can forge a task record of a
+ * living process at every place, so each process is read once.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,16 +25,16 @@
 #include "shm/shmattach.h"
 #include "tool/mapcheck.h"
 
-/* Arbitrary: a call of the process's is over by then. */
+/* Readings. Arbitrary: a call of the process has ended by then. */
 #define LOOKS 5
 #define PAUSE_US 20000
 #define KCMP_VM 1
-/* Walked at most: in a damaged file links may run in a circle. */
+/* Most records of a walk: in a damaged file links may form a cycle. */
 #define RECORDS_MOST (1u << 20)
-/* The kernel's PID_MAX_LIMIT: nobody has a higher number. */
+/* The kernel's PID_MAX_LIMIT: no process has a higher number. */
 #define PIDS_MOST (4u << 20)
 
-/* What one look at one process says of a segment. */
+/* What one reading of a process shows of a segment. */
 #define HAD_RECORD 1u /* before its maps were read */
 #define HAS_RECORD 2u /* and after */
 #define IS_MAPPED 4u
@@ -174,8 +174,8 @@ static void mark_records(struct mapcheck *m, struct task *t, unsigned mark)
 	lock_release(m->c, &t->lock);
 }
 
-/* The segments that have something in [off, end): those of a file that is whole
- * do not overlap. */
+/* The segments with a part in [off, end): in an undamaged file they do not
+ * overlap. */
 static void mark_mapped(struct mapcheck *m, u64 off, u64 end)
 {
 	struct segment *segs = m->segs, *seg;
@@ -196,8 +196,8 @@ static void mark_mapped(struct mapcheck *m, u64 off, u64 end)
 	}
 }
 
-/* Set the marks of all segments for this process. 0, or -errno where its maps
- * may not be read. */
+/* Set the marks of all segments for this process. 0, or -errno if its maps may
+ * not be read. */
 static int look(struct mapcheck *m, struct task *t, u32 pid)
 {
 	struct mapped_part part;
@@ -257,7 +257,7 @@ static enum fault fault_of(
 
 /* ---- all of them ---- */
 
-/* 1 if this process is not one that was read before. */
+/* 1 if this process was not read before. */
 static int is_new(struct mapcheck *m, u32 pid)
 {
 	unsigned char *at = m->seen + pid / 8, bit;
@@ -280,7 +280,8 @@ static void first_look(struct mapcheck *m)
 	for (at = 0; (at = task_next(m->c, at)) < N_TASKS; at++) {
 		t = region_task(&m->c->region, at);
 		pid = atom_load_acquire(&t->pid);
-		/* Gone first: the number may be another process's by now. */
+		/* Exited processes first: their number may be another's by
+		 * now. */
 		if (t->state != TASK_LIVE || task_gone(m->c, t) ||
 			!is_new(m, pid) || look(m, t, pid))
 			continue;
@@ -297,7 +298,7 @@ static void first_look(struct mapcheck *m)
 	}
 }
 
-/* Keep those suspects of which this look says the same. */
+/* Keep the suspects for which this reading shows the same. */
 static void look_again(struct mapcheck *m)
 {
 	const struct task *looked_at = NULL;

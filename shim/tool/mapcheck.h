@@ -7,8 +7,8 @@
 
 #include "inspect/check.h"
 
-/* Tell of each process and segment that disagree (INV_SHM_MAPPED). The registry
- * is no copy. Cost: the maps of each process once. */
+/* Report each process and segment that disagree (INV_SHM_MAPPED). The registry
+ * must not be a copy. Cost: the maps of each process once. */
 void mapcheck(struct caller *c, check_report *report, void *arg);
 
 #endif

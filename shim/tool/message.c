@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the command says on stderr; see message.h.
+ * Messages on stderr; see message.h.
  */
 #include "tool/message.h"
 
@@ -17,7 +17,7 @@ void message_command(const char *name)
 	command = name;
 }
 
-/* Names in it may be anything. Its own lines stay lines. */
+/* Names in it may have any bytes. Newlines of the message itself are kept. */
 static void complain(const char *fmt, va_list args)
 {
 	char text[512], seen[4 * sizeof(text)], *line, *rest = text;

@@ -2,8 +2,8 @@
 /*
  * Starting ipclift-fuse; see mount.h.
  *
- * It is looked for beside this program, as installed, and where the build
- * leaves it.
+ * It is searched beside this program, where it is installed, and where the
+ * build puts it.
  */
 #include "tool/mount.h"
 

@@ -2,10 +2,10 @@
 /*
  * See namespaces.h.
  *
- * That nobody is in a namespace is asked of /proc twice: a process that was
- * forked behind the first look by one that ended before it is seen by the
- * second. Not seen: a namespace that only a descriptor keeps, or a mount of
- * another mount namespace.
+ * Whether a namespace is empty is read from /proc twice: a process that was
+ * forked behind the first reading's position, by one that exited before it was
+ * reached, is found by the second. Not found: a namespace kept only by a
+ * descriptor, or by a mount in another mount namespace.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -47,15 +47,15 @@ void namespaces_each(const char *path,
 		closedir(d);
 }
 
-/* What is asked about a namespace. */
+/* The namespace to be searched. */
 struct question {
 	unsigned long long number;
 	const char *name; /* of its registry */
 	struct stat file;
 };
 
-/* A namespace with its number, where numbers come again: one that got it
- * after the file's had ended? A child enters it to ask, if it may. */
+/* Numbers may be reused: is this a later namespace, which got the number after
+ * the file's had ended? A child enters it to find out, if it may. */
 static int is_another(const char *link, const struct question *q)
 {
 	int status = 0, fd;
@@ -79,8 +79,8 @@ static int is_it(const char *link, u64 number, const struct question *q)
 	return number == q->number && !is_another(link, q);
 }
 
-/* One that we may not look at: could it open the file? Root's could any, and
- * are everywhere; those that use it stand in its task table. */
+/* A process that we may not inspect: could it open the file? Root's processes
+ * could open any, and always exist; those that use it are in its task table. */
 static int could_use(const char *dir, const struct stat *file)
 {
 	char name[PATH_MAX], line[256];
@@ -117,7 +117,8 @@ static int is_thread_in(const char *dir, const struct question *q)
 	return !err && is_it(link, n, q);
 }
 
-/* Of the processes or threads in dir one is in it, or they cannot be asked. */
+/* 1 if one of the processes or threads in dir is in it, or dir cannot be
+ * read. */
 static int is_any(const char *dir,
 	int (*is_in)(const char *entry, const struct question *q),
 	const struct question *q)
@@ -149,7 +150,7 @@ static int is_anybodys(const struct question *q)
 	return is_any("/proc", is_process_in, q);
 }
 
-/* "\040" and its kin, as mountinfo has them. */
+/* "\040" and the like, as in mountinfo. */
 static void decode(char *s)
 {
 	char *to = s;
@@ -165,7 +166,7 @@ static void decode(char *s)
 	*to = 0;
 }
 
-/* Kept by a mount, as unshare --ipc=FILE does it. */
+/* Kept by a mount, as by unshare --ipc=FILE. */
 static int is_mounted(const struct question *q)
 {
 	char *line = NULL, *root = NULL, *at = NULL;

@@ -17,7 +17,7 @@ void namespaces_each(const char *path,
 int namespace_ended(
 	const char *path, const char *file, unsigned long long number);
 
-/* Remove those that have ended: how many. dry_run: only count them. */
+/* Remove those that have ended; returns how many. dry_run: only count them. */
 unsigned namespaces_sweep(const char *path, int dry_run);
 
 /* The same of the registries in our own directory (home.h). */

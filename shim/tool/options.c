@@ -75,7 +75,7 @@ int options_parse(int argc, char **argv,
 	for (i = 0; i < OPTION_TABLES; i++)
 		add_table(&p, tables[i]);
 	p.longs[p.n] = (struct option){"help", no_argument, NULL, 'h'};
-	/* It prints lines of its own otherwise. */
+	/* Or it would print messages of its own. */
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, p.shorts, p.longs, NULL)) != -1) {
 		const struct option_spec *spec = find(&p, c);

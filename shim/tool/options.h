@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The options of all commands: one parser, and the help that is made from the
- * same table, so that neither can tell something else than the other.
+ * The options of all commands: one parser, and the help, which is made from the
+ * same table so that the two cannot differ.
  */
 #ifndef IPCLIFT_TOOL_OPTIONS_H
 #define IPCLIFT_TOOL_OPTIONS_H
@@ -21,7 +21,7 @@ struct option_spec {
 #define OPTION_TABLES 3
 
 /*
- * Read the options of all tables, and --help. They may stand between words,
+ * Read the options of all tables, and --help. They may be between words,
  * unless stop: then they end at the first word. argv is sorted: words last;
  * *ret_first is the first of them. 0; EXIT_USAGE after a message; -1 if help is
  * wanted.

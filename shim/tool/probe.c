@@ -2,9 +2,8 @@
 /*
  * The probes, and running them; see probe.h.
  *
- * What they do is done with libc's calls, so that the shim serves them if it is
- * preloaded. No ids are printed: without a namespace of our own they are the
- * kernel's affair.
+ * They make libc's calls, so that the shim serves them if it is preloaded. No
+ * ids are printed: without a namespace of our own they depend on other objects.
  */
 #include "tool/probe.h"
 
@@ -38,7 +37,7 @@ static void write_file(const char *path, const char *text)
 	close(fd);
 }
 
-/* Becomes the probe; returns only if it cannot. */
+/* Execute the probe; returns only on failure. */
 static void become(const char *shim, const char *registry, const char *what,
 	const char *number)
 {
@@ -50,7 +49,7 @@ static void become(const char *shim, const char *registry, const char *what,
 		unsetenv("IPCLIFT_ROUTE");
 	} else {
 		unsetenv("LD_PRELOAD");
-		/* Without the right to it: among other people's objects. */
+		/* Without that right: among other programs' objects. */
 		if (!unshare(CLONE_NEWIPC) && strcmp(what, PROBE_PARITY))
 			write_file("/proc/sys/fs/mqueue/msg_max", "65536");
 	}
@@ -69,7 +68,7 @@ int probe_run(const char *shim, const char *what, const char *number, char *ret,
 	*ret = 0;
 	if (pipe2(fds, O_CLOEXEC))
 		return -1;
-	/* To see whether it is loaded takes no registry. */
+	/* PROBE_LOADED needs no registry. */
 	if (shim && strcmp(what, PROBE_LOADED) != 0) {
 		keep = home_make_private(registry);
 		if (keep < 0) {

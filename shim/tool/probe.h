@@ -12,9 +12,9 @@
 int probe_main(int argc, char **argv);
 
 /*
- * Run a probe: in a fresh IPC namespace on the kernel if we may have one; or,
- * with shim (the library's path), on a fresh private registry. What it prints
- * to ret, cut at cap - 1. Its exit status, -1 if it could not be run.
+ * Run a probe: on the kernel, in a new IPC namespace if we may make one; or,
+ * with shim (the library's path), on a new private registry. Its output goes to
+ * ret, cut at cap - 1. Returns its exit status, -1 if it could not be run.
  */
 int probe_run(const char *shim, const char *what, const char *number, char *ret,
 	size_t cap);

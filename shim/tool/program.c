@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A program as the dynamic loader sees it: will it preload the shim? For
- * doctor, who tells all, and for run, who has one line for what will not be
- * served.
+ * Will the dynamic loader preload the shim into a program? For doctor, which
+ * prints all findings, and for run, which prints a line if the program will not
+ * be served.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -38,13 +38,13 @@ static int find_program(const char *name, char *ret, size_t cap)
 	return -1;
 }
 
-/* What a look at a program's file tells. */
+/* What a program's file shows. */
 struct look {
 	char path[PROGRAM_PATH_MAX]; /* of the program, or of what starts it */
 	enum {
 		LOOK_SERVED,
 		LOOK_SCRIPT,  /* path is now its interpreter */
-		LOOK_MISSING, /* a script; path is what is not there */
+		LOOK_MISSING, /* a script; path is what does not exist */
 		LOOK_UNREADABLE,
 		LOOK_TEXT, /* neither a program nor a script */
 		LOOK_NOT_SERVED,
@@ -87,8 +87,8 @@ static int find_section(
 	return 0;
 }
 
-/* gcc's AddressSanitizer ends a program in which another library comes before
- * its own; clang's, which is linked in, does not. */
+/* gcc's AddressSanitizer aborts a program in which another library precedes its
+ * own; clang's, which is linked in, does not. */
 static int has_asan_library(int fd, const Elf64_Ehdr *eh)
 {
 	static const char library[] = "libasan.so.";
@@ -140,7 +140,7 @@ static int is_env(const char *path)
 	return !strcmp(name_of(path), "env");
 }
 
-/* The loader, started by hand: it has no interpreter, and preloads. */
+/* The loader itself: it has no interpreter, and preloads. */
 static int is_loader(const char *path)
 {
 	const char *name = name_of(path);
@@ -171,8 +171,8 @@ static void look_at_elf(struct look *l, int fd)
 		l->has_asan = has_asan_library(fd, &eh);
 }
 
-/* Those who are not its owner get his rights by it, and the loader is then
- * deaf to the environment. */
+/* If the program has set-id bits or capabilities, the loader ignores the
+ * environment for users who gain rights by that. */
 static void look_at_rights(struct look *l, int fd, const struct stat *st)
 {
 	if (st->st_mode & S_ISUID && st->st_uid != getuid()) {
@@ -221,8 +221,8 @@ static int takes_value(const char *option)
 	return 0;
 }
 
-/* env -S STRING REST...: its words stand before the rest. Quotes and escapes
- * in it are not looked at. The words last as long as the command. */
+/* env -S STRING REST...: its words precede the rest. Quotes and escapes in it
+ * are not interpreted. The words are never freed. */
 static const char *behind_split(const char *string, char **rest)
 {
 	char *words[WORDS_MAX + 2] = {"env"}, *word, *save;
@@ -237,7 +237,7 @@ static const char *behind_split(const char *string, char **rest)
 	return behind_env(words);
 }
 
-/* The string of -S, which may stand in the same word: NULL if it is another
+/* The string of -S, which may be in the same word: NULL if it is another
  * option. *used: how many words. */
 static const char *string_of(char **argv, int *used)
 {
@@ -250,7 +250,7 @@ static const char *string_of(char **argv, int *used)
 	if (!strcmp(s, name)) {
 		s = "";
 	} else {
-		/* Behind those that take no value. */
+		/* After letters that take no value. */
 		if (s[0] != '-' || s[1] == '-')
 			return NULL;
 		s += 1 + strspn(s + 1, "iv0");
@@ -263,8 +263,7 @@ static const char *string_of(char **argv, int *used)
 	return argv[1] ? argv[1] : "";
 }
 
-/* The program that the words behind `env` start, env itself left out; NULL if
- * there is none. */
+/* The program that the words after `env` start; NULL if there is none. */
 static const char *behind_env(char **argv)
 {
 	int i, used, options = 1;
@@ -290,8 +289,9 @@ static const char *behind_env(char **argv)
 	return NULL;
 }
 
-/* "#! /usr/bin/env perl": what the kernel starts, or env(1) then. 1 if it is a
- * script; *ret_missing: env will not find it, and its name is l->path. */
+/* "#! /usr/bin/env perl": the program that the kernel starts, or that env(1)
+ * then does. 1 if it is a script; *ret_missing: env will not find it, and its
+ * name is l->path. */
 static int interpreter_of(struct look *l, int fd, int *ret_missing)
 {
 	char line[256], *words[WORDS_MAX] = {0}, *word, *save;
@@ -358,7 +358,7 @@ int program_tell(char **argv)
 	return 1;
 }
 
-/* 1 if another program is to be looked at instead. script: that names it. */
+/* 1 if another program is to be checked instead. script: which names it. */
 static int check_one(struct look *l, const char *script)
 {
 	look_at(l);

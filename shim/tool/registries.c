@@ -2,10 +2,10 @@
 /*
  * ipclift create, registries, destroy: registries as files.
  *
- * A registry that other users are to reach is where its owner's others are,
- * under OWNER's number: nobody else can put one there for a trap. Its file has
- * the mode that was asked for, and the directory lets others in, who must know
- * the name (home_share).
+ * A registry shared with other users is in its owner's directory, like the
+ * owner's others, so that no other user can place a file there as a trap. Its
+ * file has the requested mode, and the directory can be searched by others, who
+ * must know the name (home_share).
  */
 #include <dirent.h>
 #include <errno.h>
@@ -89,7 +89,7 @@ static int parse_access(struct access_request *ret)
 	return 0;
 }
 
-/* The new file is a registry that only we may open until this is done. */
+/* Until this is done only its owner can open the new registry. */
 static int share(const char *path, const struct access_request *access)
 {
 	char name[HOME_PATH_MAX];
@@ -123,7 +123,7 @@ static int make(const char *path, const struct access_request *access)
 		unlink(path);
 		return EXIT_FAILED;
 	}
-	/* Others may not be able to make it. */
+	/* Other users may not have the right to make it. */
 	sidefile_make_dir(c);
 	err = share(path, access);
 	if (!err)
@@ -193,7 +193,7 @@ static const struct option_spec list_options[] = {
 	{0},
 };
 
-/* Our home, those of others as far as we may, and what lies beside them. */
+/* Registries in our home, in others' as far as permitted, and beside them. */
 static void each_registry(void (*fn)(const char *path, void *arg), void *arg)
 {
 	char path[PATH_MAX];
@@ -214,7 +214,7 @@ static void each_registry(void (*fn)(const char *path, void *arg), void *arg)
 	home_each_in("/dev/shm", fn, arg);
 }
 
-/* In a word why a header was refused. */
+/* Why a header was refused, in a word. */
 static const char *state_of(int err)
 {
 	switch (err) {
@@ -258,7 +258,7 @@ static json_object *row_of(const char *path)
 	struct stat st;
 	int err = region_peek(path, &h, why, sizeof(why));
 
-	/* A file of another kind, or one that is not for us. */
+	/* A file of another kind, or one that we may not read. */
 	if (err == -ENODATA || err == -EACCES || stat(path, &st))
 		return NULL;
 	row = json_object_new_object();
@@ -266,7 +266,7 @@ static json_object *row_of(const char *path)
 	field_text(row, "path", "%s", path);
 	field_user(row, "owner", st.st_uid);
 	field_text(row, "mode", "%03o", st.st_mode & 0777);
-	/* Of another version the rest means something else. */
+	/* In another version the rest has another meaning. */
 	if (err == -EPROTO) {
 		field_int(row, "processes", home_count_mapped(path));
 		field_uint(
@@ -358,8 +358,8 @@ static const struct option_spec destroy_options[] = {
 	{0},
 };
 
-/* With the rights of the registry's owner, in a process that has no others any
- * more: what lies beside it, and where its directories lead, is his. 0, or
+/* With the rights of the registry's owner, in a process that keeps no others:
+ * the owner decides what is beside it, and where its directories lead. 0, or
  * EXIT_FAILED after a message. */
 static int remove_as_owner(const char *path)
 {
@@ -393,8 +393,7 @@ static int destroy(const char *path)
 	int err = region_peek(path, &h, why, sizeof(why));
 	unsigned n;
 
-	/* What cannot be read may still be ours to remove, but then nobody
-	 * knows what it is. */
+	/* A file that cannot be read could be removed, but may be anything. */
 	if (err == -ENODATA || err == -ENOENT || err == -EACCES ||
 		err == -ELOOP) {
 		registry_tell_refused(err, why, 1);
@@ -403,7 +402,7 @@ static int destroy(const char *path)
 	if (!regionhome_is_owners(path, dir))
 		return failure(
 			"%s: its directory is not its owner's alone", path);
-	/* Of another version only the mappings are known to mean the same. */
+	/* For another version only mappings can be counted. */
 	n = err == -EPROTO ? home_count_mapped(path)
 	    : err	   ? 0
 			   : home_count_users(path);

@@ -27,12 +27,12 @@
 static const char *option_registry, *option_name;
 int registry_as_root;
 
-/* How long a lock is waited for: by who looks, and who came to change
- * something. Arbitrary: one is held for less than a microsecond. */
+/* How long a lock is waited for, by commands that read and that change
+ * something. Arbitrary: a lock is held for less than a microsecond. */
 #define PATIENCE_LOOK_NS 1000000000ULL
 #define PATIENCE_NS 10000000000ULL
 
-/* Set by who has put the terminal into a mode of its own. */
+/* Set by a command that has changed the terminal's mode. */
 void (*registry_on_fault)(void);
 __thread sigjmp_buf *registry_fault_to;
 
@@ -69,7 +69,7 @@ int registry_is_home(void)
 	return option_name || (!option_registry && !(env && *env));
 }
 
-/* That of the IPC namespace that we are in, as of any program. */
+/* The registry of our IPC namespace, as for any program. */
 static const char *of_namespace(const char *path)
 {
 	static char own[4096 + 32];
@@ -118,7 +118,7 @@ int registry_map(struct region *region, const char *path, char *why, size_t cap)
 
 /* ---- what else may happen ---- */
 
-/* Which lock that is. */
+/* The lock's name. */
 static const char *lock_text(const struct region *r, const struct lock *lock)
 {
 	static char text[64];
@@ -140,7 +140,8 @@ static const char *lock_text(const struct region *r, const struct lock *lock)
 	return text;
 }
 
-/* What we hold others take over, as of any program that ends. */
+/* Locks that we hold are taken over by others, as from any program that
+ * exits. */
 static void stuck(struct caller *c, struct lock *lock, u32 owner)
 {
 	failure("%s: %s has been locked by thread %u (%s) for %u s; the "
@@ -150,8 +151,8 @@ static void stuck(struct caller *c, struct lock *lock, u32 owner)
 	exit(EXIT_FAILED);
 }
 
-/* The file was cut short under our eyes, or is damaged in a way that nobody
- * has thought of: said, and the end. Other faults are our own. */
+/* The file was truncated while mapped, or is damaged in an unforeseen way: exit
+ * with a message. Other faults are our own. */
 static void on_fault(int signo, siginfo_t *si, void *context)
 {
 	uintptr_t base = (uintptr_t)caller.region.base;
@@ -179,8 +180,8 @@ static void on_fault(int signo, siginfo_t *si, void *context)
 	_exit(EXIT_FAILED);
 }
 
-/* A descriptor of the mapped file, by which its holes are known: for as long as
- * the command runs. */
+/* Keep a descriptor of the mapped file, to find its holes, as long as the
+ * command runs. */
 static void know_holes(const char *path)
 {
 	static struct holes holes = {.fd = -1};
@@ -199,7 +200,7 @@ static void know_holes(const char *path)
 static struct caller *begin(const char *path, u64 patience_ns)
 {
 	static struct cred cred = {.euid = ~0u};
-	/* Removing a segment needs a mapping of its pages for a moment. */
+	/* The removal of a segment maps its pages for a moment. */
 	static struct shm_process shm;
 	struct sigaction sa = {
 		.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
@@ -296,7 +297,8 @@ int registry_may_change(const char *path)
 	char dir[REGIONHOME_CAP];
 	struct stat st;
 
-	/* As whoever owns the file the library would ask no more. */
+	/* With the rights of the file's owner the library would check no
+	 * more. */
 	if (!regionhome_is_owners(path, dir)) {
 		failure("%s: %s is not its owner's alone", path, dir);
 		return 0;
@@ -425,7 +427,7 @@ int parse_age(const char *option, const char *text, long long *ret)
 	n = strtoull(text, &end, 10);
 	for (i = 0; i < 4 && *end != units[i].letter; i++)
 		;
-	/* So much that no time is before 1970. */
+	/* At most so much that no time is before 1970. */
 	if (*text < '0' || *text > '9' || errno || n > 10000000 ||
 		(*end && (i == 4 || end[1])))
 		return usage_error(

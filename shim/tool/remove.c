@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * ipclift rm and gc: objects go.
+ * ipclift rm and gc: removing objects.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ struct removal {
 	int n, failed;
 };
 
-/* Goes on after one that it may not remove. */
+/* Continues after one that it may not remove. */
 static int remove_each(struct caller *c, const struct object *o, void *arg)
 {
 	struct removal *r = arg;
@@ -146,8 +146,8 @@ static int is_dead(u32 pid)
 	return pid && !process_alive(pid);
 }
 
-/* Some process is known to have used it, and none of those lives. The undo of
- * exited tasks was applied when its state was asked for. */
+/* Some process is known to have used the set, and none of those exists any
+ * more. The undo of exited tasks was applied when its state was read. */
 static int sem_abandoned(struct caller *c, const struct sem_stat *st)
 {
 	struct sem_holder holder;
@@ -246,7 +246,7 @@ static int gc_each(struct caller *c, const struct object *o, void *arg)
 	return 0;
 }
 
-/* Less of memory is not worth a line; arbitrary. */
+/* Less memory is not reported. Arbitrary. */
 #define GC_TOLD (64u << 10)
 
 static u64 file_bytes(const char *path)
@@ -256,8 +256,7 @@ static u64 file_bytes(const char *path)
 	return stat(path, &st) ? 0 : (u64)st.st_blocks * 512;
 }
 
-/* What threads had that are gone, and what the heap keeps for blocks to come.
- */
+/* Free memory of exited threads, and spare blocks of the heap. */
 static u64 gc_memory(struct caller *c, const char *path)
 {
 	u64 before = file_bytes(path), now;
@@ -284,9 +283,9 @@ static int gc_main(int argc, char **argv)
 		return EXIT_USAGE;
 	if (gc_older)
 		gc.before = time(NULL) - age;
-	/* A table full of exited tasks must not keep us out. */
+	/* We must be able to enrol if the table is full of exited tasks. */
 	caller_exited = reap_task_unheld;
-	/* Before we stand in its table ourselves. */
+	/* Before we are in its table ourselves. */
 	gc.nobody = !home_in_use(path, 0);
 	c = registry_open(&err);
 	if (!c)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * ipclift restore: a saved registry is made again; see savefile.h.
+ * ipclift restore: recreate a saved registry; see savefile.h.
  *
- * The file is read whole, into memory of our own, and its sum compared before
- * anything is changed: whoever may write it may cut it off or change it meanwhile,
- * and of a mapping the pages that are gone would end us by SIGBUS in the middle.
- * While objects are made all limits are off; ids are had by way of *_next_id.
+ * The whole file is read into private memory, and its checksum compared, before
+ * anything is changed: a process that may write it may truncate or change it
+ * meanwhile, and a mapping would then end us by SIGBUS in the middle. While
+ * objects are created all limits are off; ids are set by *_next_id.
  *
- * An object is made with all it holds or not at all. One that cannot be is told
- * and left out, and it goes on with the next. A signal ends it between two
- * objects, so that limits and ids are as they should be.
+ * An object is created with all its contents or not at all. One that cannot be
+ * is reported and left out, and the next one follows. A signal ends the command
+ * between two objects, so that limits and ids are right.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -70,7 +70,7 @@ struct record {
 	const char *bytes;
 };
 
-/* The record at *at, which goes on to the next; 0 at the end. */
+/* The record at *at, which is advanced to the next; 0 at the end. */
 static int next_record(const struct reader *r, u64 *at, struct record *ret)
 {
 	const u64 left = r->size - *at;
@@ -86,7 +86,7 @@ static int next_record(const struct reader *r, u64 *at, struct record *ret)
 	return 1;
 }
 
-/* Whole, of a version that we know, and what its sum says? */
+/* Is it complete, of a known version, and is its checksum right? */
 static int check_file(struct reader *r)
 {
 	const struct save_head *head = &r->head;
@@ -139,7 +139,7 @@ static int read_file(struct reader *r, const char *path)
 {
 	struct stat st;
 	int err = 0;
-	/* Nobody answers at the other end of a FIFO. */
+	/* A FIFO may have no writer: do not wait for one. */
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
 	r->path = path;
@@ -213,7 +213,7 @@ static void request_id(struct caller *c, enum facility f, s32 id)
 	atom_store_release(&caller_header(c)->ids[f].next_id, id);
 }
 
-/* *get(2) of its kind; flags: the mode and what the kind knows besides. */
+/* *get(2) of its kind; flags: the mode and others of that call. */
 static int get(struct reader *r, const struct save_object *o, s32 flags)
 {
 	if (o->kind == FAC_SEM)
@@ -240,7 +240,7 @@ static int make(struct reader *r, const struct save_object *o, s32 flags)
 
 	request_id(r->c, (enum facility)o->kind, o->id);
 	id = get(r, o, flags | 0600 | OBJ_CREAT | OBJ_EXCL);
-	/* A key that only the kernel's own object has is free here. */
+	/* A key that only an object of the kernel has is free here. */
 	if (id == -EEXIST && get(r, o, 0) == -ENOENT) {
 		id = get(r, o, flags | 0600 | OBJ_CREAT);
 		ours = 0;
@@ -282,7 +282,7 @@ struct message {
 	const char *bytes;
 };
 
-/* Each message behind `at`: 0 at the end, -1 if they are damaged. */
+/* The message at *at, which is advanced: 0 at the end, -1 if damaged. */
 static int next_message(
 	const char *from, u64 size, u64 *at, struct message *ret)
 {
@@ -377,7 +377,7 @@ static int write_data(
 	u64 done = 0;
 	s64 n;
 
-	/* The last slice is padded: what is beyond the segment is nothing. */
+	/* The last slice is padded: bytes beyond the segment are dropped. */
 	while (done < size) {
 		n = shm_copy(r->c, d->id, r->registry, d->off + done,
 			(char *)from + done, size - done, 1);
@@ -388,7 +388,7 @@ static int write_data(
 	return 0;
 }
 
-/* What follows a segment; of one that was left out it is, too. */
+/* The data after a segment; dropped if the segment was left out. */
 static void restore_data(struct reader *r, const char *from, u64 size)
 {
 	const struct save_object *o = r->segment;
@@ -417,7 +417,7 @@ static int fill_mq(struct reader *r, const struct save_object *o,
 	int got, err = 0;
 	u32 n = 0;
 
-	/* More than it was made for: some had come back from leases. */
+	/* There may be more than mq_maxmsg: some were put back from leases. */
 	while (next_message(from, size, &at, &m) > 0)
 		n++;
 	if (n > o->n)
@@ -434,7 +434,7 @@ static int fill_mq(struct reader *r, const struct save_object *o,
 	return err ? lost(o, strerror(-err)) : got < 0 ? lost(o, "damaged") : 0;
 }
 
-/* With its owner and mode, of which only the bits that a queue can have. */
+/* Set its owner, and those bits of its mode that a queue can have. */
 static int finish_mq(struct reader *r, const struct save_object *o,
 	const struct mq_desc *d, const struct dump_mqueue *q)
 {
@@ -484,8 +484,8 @@ static int restore_mq(struct reader *r, const struct save_object *o,
 	return err;
 }
 
-/* Of another kind than a POSIX queue: its owner, and of its mode the bits that
- * it can have without anybody using it. */
+/* For other kinds than POSIX queues: set the owner, and those bits of the mode
+ * that it can have while it is not in use. */
 static int finish(struct reader *r, const struct save_object *o)
 {
 	struct dump_perm perm = o->perm;
@@ -532,7 +532,7 @@ static void restore_object(struct reader *r, const char *from, u64 size)
 
 /* ---- all ---- */
 
-/* Objects and their data; then limits and ids, which they must not disturb. */
+/* Objects and their data; then limits and ids, which objects would change. */
 static int restore_all(struct reader *r)
 {
 	struct record rec;
@@ -591,7 +591,7 @@ static int make_space(struct reader *r, const struct save_head *head)
 	return object_each(r->c, 15, remove_one, NULL);
 }
 
-/* The registry is made if there is none, with ids as they were. */
+/* The registry is created if there is none, with the saved range of ids. */
 static int open_target(struct reader *r, const struct save_head *head)
 {
 	const char *path = registry_path();
@@ -630,7 +630,7 @@ static void on_stop(int signo)
 	stopped = 1;
 }
 
-/* The first one; the next ends us anywhere. */
+/* For the first signal; a second one ends us at once. */
 static void stop_by_signals(void)
 {
 	static const int ends[] = {SIGHUP, SIGINT, SIGTERM};
@@ -645,7 +645,7 @@ static void stop_by_signals(void)
 			sigaction(ends[i], &sa, NULL);
 }
 
-/* What was made, and the exit status. */
+/* Report what was created, and return the exit status. */
 static int tell(const struct reader *r, int err)
 {
 	printf("%llu objects", (unsigned long long)r->n_made);

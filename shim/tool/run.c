@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * ipclift run: make the registry, set the environment, then become the program.
+ * ipclift run: create the registry, set the environment, then execute the
+ * program.
  *
- * The registry is made here and not at the program's first call: a daemon may
- * have given up its user or its root by then. One that cannot be used ends the
- * command, as a program on it could do nothing else.
+ * The registry is created here and not at the program's first call: a daemon
+ * may have given up its user or its root by then. If it cannot be used the
+ * command fails, for the program's calls would, too.
  *
  * Only --private needs a process that outlives the program, to remove the
- * registry; that is keeper.c's. In all other cases there is no parent: the
- * program has the pid, the terminal, the signals and the exit status that it
- * would have had without us.
+ * registry (keeper.c). Otherwise there is no parent: the program has the pid,
+ * the terminal, the signals and the exit status that it would have without us.
  */
 #include "tool/run.h"
 
@@ -32,7 +32,7 @@
 #include "tool/keeper.h"
 #include "tool/registry.h"
 
-/* Our own failures, as env(1) and timeout(1) have it. */
+/* Our own failures, as of env(1) and timeout(1). */
 #define EXIT_OURS 125
 #define EXIT_NOT_RUN 126
 
@@ -70,8 +70,8 @@ static const struct option_spec options[] = {
 
 /* ---- the shim ---- */
 
-/* Where the library stands as seen from the command's own place, which may have
- * been moved as a whole: in the build directory, and in an installed tree. */
+/* Where the library is relative to the command, since the tree may have been
+ * moved: in the build directory, and in an installed tree. */
 static const char *const shim_places[] = {
 	"../libipclift.so",
 	IPCLIFT_TO_LIBDIR "/libipclift.so",
@@ -109,9 +109,9 @@ static int names(const char *list, const char *shim)
 	return 0;
 }
 
-/* The shim stands behind what is there already: a library that others put
- * there for its own calls (fakeroot, a sanitizer) is asked first, as it would
- * be without us, and its calls of IPC come to us. */
+/* The shim comes after what is there already: a library that is preloaded for
+ * calls of its own (fakeroot, a sanitizer) gets them first, as without us, and
+ * its IPC calls reach the shim. */
 static int set_preload(const char *shim)
 {
 	const char *old = getenv("LD_PRELOAD");
@@ -131,7 +131,7 @@ static int set_preload(const char *shim)
 
 /* ---- options ---- */
 
-/* The shim skips words that it does not know; here they are mistakes. */
+/* The shim skips unknown words; here they are errors. */
 static int check_route(const char *whence, const char *list)
 {
 	const char *p = list;
@@ -149,7 +149,7 @@ static int check_route(const char *whence, const char *list)
 	return 0;
 }
 
-/* NULL if an option has it, or where it is not set. */
+/* NULL if an option sets it, or it is not set. */
 static const char *variable_without(const char *option, const char *name)
 {
 	const char *value = option ? NULL : getenv(name);
@@ -157,7 +157,7 @@ static const char *variable_without(const char *option, const char *name)
 	return value && *value ? value : NULL;
 }
 
-/* Those that CMD gets from our environment, as if they were options. */
+/* Check the variables that CMD gets from our environment like options. */
 static int check_variables(const struct run_options *o)
 {
 	const char *route = variable_without(o->route, "IPCLIFT_ROUTE");
@@ -220,7 +220,8 @@ static int set_registry_name(const char *name)
 	return setenv("IPCLIFT_REGISTRY", path, 1);
 }
 
-/* What was asked for of a new registry, but another was there before. */
+/* Options for a new registry have no effect: report how the existing one
+ * differs. */
 static void tell_of_difference(const struct header *h, const char *path)
 {
 	const struct run_options *o = &given;
@@ -235,7 +236,7 @@ static void tell_of_difference(const struct header *h, const char *path)
 		failure("%s was made with --ids %s, and keeps them", path, ids);
 }
 
-/* The directory of a path of ours is made, of another user's only looked at. */
+/* Make the directory of a path of ours, only check another user's. */
 static int home_prepare(const char *path)
 {
 	char dir[HOME_PATH_MAX], name[HOME_PATH_MAX];
@@ -258,9 +259,9 @@ static int home_prepare(const char *path)
 		      : 0;
 }
 
-/* Make the registry of IPCLIFT_REGISTRY, or the default one, if there is none,
- * with limits and ids as the program would; say what is different if there is.
- * 0, or -1 after a message: it cannot be used. */
+/* Create the registry of IPCLIFT_REGISTRY, or the default one, if there is
+ * none, with limits and ids as the program would; report differences if there
+ * is one. 0, or -1 after a message: it cannot be used. */
 static int run_make_registry(void)
 {
 	const char *env = getenv("IPCLIFT_REGISTRY");
@@ -277,7 +278,7 @@ static int run_make_registry(void)
 		return -1;
 	limits_choose(
 		&options, getenv("IPCLIFT_LIMITS"), getenv("IPCLIFT_IDS"));
-	/* Another user's directory is not ours to fill. */
+	/* Create nothing in another user's directory. */
 	options.must_exist = home_name_of(path, name) && strchr(name, '/');
 	had = !access(path, F_OK);
 	err = region_map(&region, path, &options, why, sizeof(why));
@@ -287,7 +288,7 @@ static int run_make_registry(void)
 	}
 	if (had)
 		tell_of_difference(region_header(&region), path);
-	/* Whoever has it mapped counts as one who uses it. */
+	/* A process that has it mapped counts as a user. */
 	munmap(region.base, REGION_SIZE);
 	return 0;
 }
@@ -319,9 +320,9 @@ static int set_environment(const struct run_options *o)
 	return o->registry ? set_registry_path(o->registry) : 0;
 }
 
-/* A daemon of fakeroot that was started outside speaks through the kernel's
- * queues, and its library in CMD would wait for it on ours, for good. (The
- * other fakeroot, by TCP, has a port in that variable, and no queue.) */
+/* A daemon of fakeroot that was started without the shim uses the kernel's
+ * queues, and its library in CMD would wait for it on the registry's, for ever.
+ * (With fakeroot by TCP that variable has a port, and there is no queue.) */
 static int is_cut_off_fakeroot(void)
 {
 	const char *key = getenv("FAKEROOTKEY");
@@ -330,8 +331,8 @@ static int is_cut_off_fakeroot(void)
 	       sys_call(__NR_msgget, atoi(key), 0) >= 0;
 }
 
-/* Become the program argv[0]. Returns only on failure, after one line on
- * stderr: 127 if there is no such program, 126 if it cannot be started. */
+/* Execute the program argv[0]. Returns only on failure, after a line on stderr:
+ * 127 if there is no such program, 126 if it cannot be started. */
 static int run_exec(char **argv)
 {
 	int err = given.strict ? filter_kernel_ipc(

@@ -2,12 +2,12 @@
 /*
  * ipclift save: the registry into a file; see savefile.h.
  *
- * The file has no name until it is whole, so that nothing is left of a save
- * that is killed; but in the moment in which it takes another one's place. What
- * is left then the next save to that path removes.
+ * The file has no name until it is complete, so that a killed save leaves
+ * nothing, except at the moment at which it replaces another file: the next
+ * save to that path removes what is left then.
  *
- * What there is of each kind is listed first, at one moment, then each object
- * that is still there is written (inspect/dump.h); one that goes meanwhile is
+ * The objects of each kind are listed first, at one moment, then each one that
+ * still exists is written (inspect/dump.h); one that is removed meanwhile is
  * taken out of the file again.
  */
 #include <dirent.h>
@@ -84,7 +84,7 @@ static int save_sem(struct writer *w, struct caller *c, struct save_object *o)
 	struct dump_sem *sems = calloc(o->n, sizeof(*sems));
 	s64 n = sems ? dump_sems(c, o->id, sems, o->n) : -ENOMEM;
 
-	/* Another set than that which was asked for its size. */
+	/* The set was replaced after its size was read. */
 	if (n >= 0 && n != (s64)o->n)
 		n = -EIDRM;
 	if (n > 0)
@@ -94,7 +94,7 @@ static int save_sem(struct writer *w, struct caller *c, struct save_object *o)
 	return n < 0 ? (int)n : 0;
 }
 
-/* Messages come and go between asking for the size and for them. */
+/* The size may change before the messages are read. */
 static int save_msg(struct writer *w, struct caller *c, struct save_object *o)
 {
 	struct dump_msgqueue q;
@@ -189,7 +189,7 @@ static int save_mq(struct writer *w, struct caller *c, struct save_object *o,
 	return n < 0 ? (int)n : 0;
 }
 
-/* What is written from here on can be taken back. */
+/* What is written from here on can be removed again. */
 struct mark {
 	u64 sum, n_bytes;
 };
@@ -234,7 +234,7 @@ static int save_one(struct writer *w, struct caller *c, const struct object *o,
 	const struct mark m = {w->sum, w->n_bytes};
 	int err;
 
-	/* What only its users can reach ends with them. */
+	/* Objects that only their users can reach end with them. */
 	if ((o->kind == FAC_MQ && o->mq.unlinked) ||
 		(o->kind == FAC_SHM && (o->shm.mode & SHM_MODE_DEST))) {
 		fprintf(stderr,
@@ -254,11 +254,11 @@ static int save_one(struct writer *w, struct caller *c, const struct object *o,
 	return 0;
 }
 
-/* Objects of a kind that there is space for at first: all of the usual ids, a
+/* Space for so many objects of a kind at first: the usual range of ids, a
  * megabyte. */
 #define FIRST_NAMES (2u << IDX_BITS_NORMAL)
 
-/* What there is of a kind, at one moment. */
+/* The objects of a kind at one moment. */
 struct moment {
 	struct dump_name *names;
 	s64 n;
@@ -269,7 +269,7 @@ static int list_kind(struct caller *c, enum facility f, struct moment *ret)
 {
 	u64 cap = caller_header(c)->ids[f].in_use;
 
-	/* Whoever has more is walked twice: the word may say anything. */
+	/* With more objects the walk is repeated: the count may be damaged. */
 	if (cap > FIRST_NAMES)
 		cap = FIRST_NAMES;
 	ret->ids.kind = f;
@@ -333,12 +333,12 @@ static int save_all(struct writer *w, struct caller *c)
 
 /* ---- the file ---- */
 
-/* The name of what is not whole yet, where it has to have one; whoever writes
- * it holds flock(2) on it. */
+/* The name of an incomplete file, if it must have one; its writer holds an
+ * flock(2) on it. */
 #define LEFT ".ipclift-save-"
 static char temporary[PATH_MAX];
 
-/* What saves to this path have left that were killed when they had a name. */
+/* Remove what killed saves to this path have left. */
 static void remove_left(const char *path)
 {
 	char parent[PATH_MAX], prefix[PATH_MAX + sizeof(LEFT)];
@@ -376,7 +376,7 @@ static void on_end(int signo)
 	raise(signo);
 }
 
-/* For a file system that has no files without names. */
+/* For a file system without O_TMPFILE. */
 static int open_named(const char *path)
 {
 	static const int ends[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE,
@@ -412,14 +412,14 @@ static int open_file(const char *path)
 	int fd = -1;
 
 	snprintf(dir, sizeof(dir), "%s", path);
-	/* By way of which it gets its name. */
+	/* It gets its name by that path. */
 	if (!access("/proc/self/fd", X_OK))
 		fd = open(dirname(dir), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
 	return fd < 0 ? open_named(path) : fd;
 }
 
-/* In the place of another one: by way of a second name, which it has for as
- * long as no signal is let through. */
+/* Replace another file: by way of a second name, which exists only while
+ * signals are blocked. */
 static int replace(int fd, const char *self, const char *path)
 {
 	sigset_t all, before;
@@ -448,7 +448,7 @@ static int replace(int fd, const char *self, const char *path)
 	return err;
 }
 
-/* The file is whole: it gets its name. */
+/* The file is complete: give it its name. */
 static int name_file(int fd, const char *path)
 {
 	char self[64];
@@ -471,7 +471,7 @@ static int write_file(
 {
 	int err = save_all(w, c);
 
-	/* What was taken back may have been longer than what came after. */
+	/* What was removed may have been longer than what followed. */
 	if (!w->failed &&
 		(fflush(w->f) || ftruncate(fd, (off_t)w->n_bytes) || fsync(fd)))
 		w->failed = errno;

@@ -12,7 +12,7 @@
  * ids, objects, each segment followed by its data.
  *
  *   SAVE_LIMIT   struct save_limit
- *   SAVE_IDS     struct save_ids: how ids go on
+ *   SAVE_IDS     struct save_ids: where ids continue
  *   SAVE_OBJECT  struct save_object, then
  *                sem   `n` struct dump_sem
  *                msg   struct dump_msgqueue, messages
