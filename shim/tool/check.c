@@ -104,9 +104,8 @@ static void reap_the_dead(struct caller *c)
 		if (t->state != TASK_PREFORK && !task_gone(c, t))
 			continue;
 		if (sys_monotonic_ns() > end) {
-			fprintf(stderr,
-				"ipclift: there are too many processes that "
-				"have ended to clean up after all\n");
+			fprintf(stderr, "ipclift: too many exited processes: "
+					"only some were cleaned up after\n");
 			return;
 		}
 		reap_task(c, at);
@@ -147,7 +146,7 @@ static void check_word(
 	if (tid && json_object_array_length(to) < CHECK_MOST &&
 		!kill((pid_t)tid, 0) && !is_listed(c, tid))
 		add_fault(to, INV_LOCK,
-			"locked by a thread that is not in the table", where,
+			"held by a thread that is not in the table", where,
 			word);
 }
 
@@ -209,8 +208,8 @@ static int check_main(int argc, char **argv)
 	else if (quiet)
 		puts("all invariants hold");
 	else
-		puts("no fault; but the registry is too busy to tell whether "
-		     "memory is lost");
+		puts("no fault; but the registry is too busy to check for lost "
+		     "memory");
 	return n ? EXIT_FAILED : EXIT_OK;
 }
 
@@ -218,16 +217,15 @@ const struct command check_command = {
 	.name = "check",
 	.summary = "prove the invariants of a registry",
 	.usage = "[OPTIONS]",
-	.about = "Check that everything in a registry is as it must be, while "
-		 "programs use it:\n"
-		 "each object under its lock, and, in a moment in which nobody "
-		 "takes a lock,\n"
-		 "that every byte, sleeper and record is in one place; and "
-		 "that processes have\n"
-		 "mapped the segments that they have attached, as far as "
-		 "their /proc/PID/maps\n"
-		 "may be read. Exit status 1 if there are faults; "
-		 "shim/inspect/check.h\n"
+	.about = "Check that all invariants of a registry hold, while programs "
+		 "use it: each\n"
+		 "object under its lock; at a moment at which no lock is "
+		 "taken, that every byte,\n"
+		 "sleeper and record is in exactly one place; and that "
+		 "processes have mapped the\n"
+		 "segments that they have attached, as far as their "
+		 "/proc/PID/maps may be read.\n"
+		 "Exit status 1 if there are faults; shim/inspect/check.h "
 		 "explains the numbers.",
 	.options = options,
 	.is = COMMAND_ON_REGISTRY,

@@ -54,7 +54,8 @@ static void check_kernel(void)
 	else
 		finding_warning(NULL,
 			"the kernel is older than 5.16: the death of a process "
-			"is noticed by looking,\n      not at once");
+			"is noticed by polling,\n"
+			"      not at once");
 }
 
 /* ---- system calls that a filter may refuse ---- */
@@ -145,23 +146,26 @@ static const struct asked {
 	const char *killed; /* when, if the caller is killed for it */
 } asked[] = {
 	{"membarrier", "membarrier(2)", "is", ask_barrier,
-		"objects that one thread uses alone\n      take a third "
-		"longer, and a registry in which a program met that "
-		"biases\n      no locks any more",
+		"objects that one thread uses alone\n"
+		"      take a third longer, and once a program was refused it, "
+		"its registry\n"
+		"      no longer biases locks",
 		"at its first call"},
 	{"robust lists", "robust lists", "are", ask_robust,
-		"the death of a process is noticed by\n      looking, so "
-		"SEM_UNDO, nattch and locks of exited tasks come back up to a "
-		"second\n      late, and who dies in the midst of waking "
-		"others may leave one asleep that long",
+		"the death of a process is noticed by\n"
+		"      polling, so SEM_UNDO, nattch and locks of exited tasks "
+		"are released up to a\n"
+		"      second late, and a process killed while it wakes others "
+		"may leave one asleep\n"
+		"      that long",
 		"at its start"},
 	{"futex_waitv", "futex_waitv(2)", "is", ask_waitv,
-		"sleepers learn of the death of a\n      process by looking, "
-		"not at once",
+		"sleepers learn of the death of a\n"
+		"      process by polling, not at once",
 		"when it sleeps for what another process holds"},
 	{"rseq", "rseq(2)", "is", ask_rseq,
-		"a sleeper that is stopped and continued may\n      sleep on "
-		"where the kernel says EINTR",
+		"a sleeper that is stopped and continued may\n"
+		"      sleep on where the kernel returns EINTR",
 		"at its start, or when it sleeps"},
 	{"mremap", "mremap(2) of length 0", "is", ask_mremap, NULL,
 		"at its first call"},
@@ -176,8 +180,8 @@ static int check_asked(const struct asked *a)
 
 	if (err == ASK_KILLED)
 		finding_fault(NULL,
-			"a filter of system calls kills for %s:\n      a "
-			"program dies %s",
+			"a filter of system calls kills for %s:\n"
+			"      a program dies %s",
 			a->call, a->killed);
 	else if (!err)
 		finding_good(a->name, "allowed");
@@ -196,9 +200,8 @@ static void check_clock(void)
 	if (getauxval(AT_SYSINFO_EHDR))
 		finding_good("vDSO", "there");
 	else
-		finding_warning(NULL,
-			"there is no vDSO: wherever a time is wanted it takes "
-			"a system call");
+		finding_warning(NULL, "there is no vDSO: each reading of a "
+				      "clock is a system call");
 }
 
 static void check_proc(void)
@@ -207,9 +210,10 @@ static void check_proc(void)
 		finding_good("/proc", "mounted");
 	else
 		finding_warning("mount -t proc proc /proc",
-			"/proc is not there: a killed process is dead for "
-			"others once its parent has\n      waited for it, not "
-			"before, and new IPC namespaces share the registry");
+			"/proc is not mounted: a killed process counts as dead "
+			"only once its parent has\n"
+			"      waited for it, and new IPC namespaces share the "
+			"registry");
 }
 
 static void check_noexec(void)
@@ -441,15 +445,15 @@ static void compare(char *kernel, char *shim)
 	}
 	if (a || *shim) {
 		finding_fault(
-			NULL, "the shim did not come to the end of the calls");
+			NULL, "under the shim the calls were not completed");
 	} else if (differ) {
 		finding_fault(NULL,
-			"%d of %d calls do on the shim what they do not do on "
-			"the kernel;\n      please report the lines above",
+			"%d of %d calls differ between kernel and shim;\n"
+			"      please report the lines above",
 			differ, n);
 	} else {
 		snprintf(text, sizeof(text),
-			"%d calls do the same on kernel and shim", n);
+			"%d calls have the same results on kernel and shim", n);
 		finding_good(text, NULL);
 	}
 }
@@ -502,7 +506,7 @@ static void check_calls(const char *shim)
 	}
 	if (probe_run(shim, PROBE_PARITY, NULL, own, sizeof(own))) {
 		finding_fault(NULL,
-			"a program under the shim does not come to its end;\n"
+			"a program under the shim does not finish;\n"
 			"      IPCLIFT_LOG=stderr ipclift run --private -- "
 			"ipcmk -S 1 may tell why");
 		return;
@@ -530,7 +534,8 @@ static int can_be_made(const char *path)
 		finding_fault(mend, "%s: its directory does not exist", path);
 	else if (access(dir, W_OK | X_OK))
 		finding_fault("export IPCLIFT_REGISTRY=/dev/shm/mine",
-			"%s: you may make no files there; name another", path);
+			"%s: you may not create files there; choose another",
+			path);
 	else
 		return 1;
 	return 0;
@@ -565,8 +570,9 @@ static void tell_refused(int err, const char *path, const char *why)
 		snprintf(mend, sizeof(mend),
 			"export IPCLIFT_REGISTRY=/dev/shm/mine");
 	finding_fault(mend, "%s%s", why,
-		err == -EACCES ? "; its owner may\n      make one for others "
-				 "(ipclift create), or name another"
+		err == -EACCES ? "; its owner may\n"
+				 "      make one for others (ipclift create), "
+				 "or choose another"
 			       : "");
 }
 
@@ -599,7 +605,7 @@ static void check_file_system(const char *path)
 /* NULL if no registry can be used. */
 static struct caller *check_registry(const char *path)
 {
-	static const char to_be[] = "registry, to be made on first use";
+	static const char to_be[] = "registry, to be made at the first use";
 	struct region region = {0};
 	char why[512];
 	int err;
@@ -662,14 +668,15 @@ static void check_kernel_objects(struct caller *c)
 	if (same)
 		finding_warning(mend,
 			"%u keys stand for an object of the kernel and for one "
-			"of the registry:\n      start all users of a key "
-			"alike; the kernel's, if nobody needs them, go by",
+			"of the registry:\n"
+			"      start all users of a key alike; if the kernel's "
+			"are not needed, remove them by",
 			same);
 	else if (n)
 		finding_warning(NULL,
-			"the kernel holds %u objects with keys (ipcs): their "
-			"programs are not served;\n      start all users of a "
-			"key alike",
+			"the kernel has %u objects with keys (ipcs): their "
+			"programs are not served;\n"
+			"      start all users of a key alike",
 			n);
 }
 
@@ -718,13 +725,14 @@ const struct command doctor_command = {
 	.name = "doctor",
 	.summary = "find out why a program is not served",
 	.usage = "[OPTIONS] [PROGRAM]",
-	.about = "Look at what programs need to be served: kernel, /dev/shm, "
+	.about = "Check what programs need to be served: kernel, /dev/shm, "
 		 "limits, library,\n"
-		 "registry, keys that the kernel has too; and whether PROGRAM "
+		 "registry, keys that the kernel has, too; and whether PROGRAM "
 		 "can be. Then try\n"
-		 "the same calls on kernel and shim, and their speed. Each "
-		 "fault comes with the\n"
-		 "command that mends it. Exit status 1 if there is one.",
+		 "the same calls on kernel and shim, and compare their speed. "
+		 "Each fault comes\n"
+		 "with the command that repairs it. Exit status 1 if there is "
+		 "one.",
 	.options = options,
 	.is = COMMAND_ON_REGISTRY,
 	.main = doctor_main,

@@ -16,7 +16,7 @@ says() {
 
 is "doctor" "$(status "$ipclift" doctor)" 0
 is "calls do the same" "$(grep -cE \
-    '^ok +72 calls do the same on kernel and shim$' "$work/out")" 1
+    '^ok +72 calls have the same results on kernel and shim$' "$work/out")" 1
 is "no fault" "$(grep -c '^FAULT' "$work/out")" 0
 is "the probes left nothing" "$(tail -q -n +2 /proc/sysvipc/{sem,msg,shm} |
     wc -l)" 0

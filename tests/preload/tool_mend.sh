@@ -135,7 +135,7 @@ mends "is owned by another user" "export IPCLIFT_REGISTRY=/dev/shm/mine" \
     ">$work/other; chown 5 $work/other; IPCLIFT_REGISTRY=$work/other"
 mends "/dev/shm: cannot be opened" "export IPCLIFT_REGISTRY=/dev/shm/mine" \
     "IPCLIFT_REGISTRY=/dev/shm"
-mends "you may make no files there" "export IPCLIFT_REGISTRY=/dev/shm/mine" \
+mends "you may not create files there" "export IPCLIFT_REGISTRY=/dev/shm/mine" \
     "IPCLIFT_REGISTRY=$work/mine; chmod 1777 /dev/shm" \
     "user $theirs doctor --quick"
 mends "/dev/shm/ipclift-65534 is not a directory that only you" \
