@@ -168,18 +168,15 @@ static int create_main(int argc, char **argv)
 
 const struct command create_command = {
 	.name = "create",
-	.summary = "make a registry, for other users too",
+	.summary = "create a registry, also for other users",
 	.usage = "[OPTIONS] NAME|PATH",
-	.about = "Make a registry that does not exist yet. Of a NAME its file "
-		 "is "
-		 "in\n"
-		 "/dev/shm/ipclift-<uid>; with --mode or --group others reach "
-		 "it "
-		 "there by\n"
-		 "--name OWNER/NAME, which takes a user's name or number. Who "
-		 "may "
-		 "write a\n"
-		 "registry can destroy what is in it.",
+	.about = "Create a registry, which must not exist. The file of a NAME "
+		 "is in\n"
+		 "/dev/shm/ipclift-<uid>; with --mode or --group other users "
+		 "open it by\n"
+		 "--name OWNER/NAME, OWNER being a user's name or number. "
+		 "Whoever can write a\n"
+		 "registry can destroy its contents.",
 	.options = create_options,
 	.main = create_main,
 };
@@ -324,20 +321,18 @@ static int registries_main(int argc, char **argv)
 
 const struct command registries_command = {
 	.name = "registries",
-	.summary = "list the registries that there are",
+	.summary = "list registries",
 	.usage = "[OPTIONS]",
-	.about =
-		"List the registries in /dev/shm that you may read: your own "
-		"by "
-		"name, other\n"
-		"users' by OWNER/NAME, the rest by path.\n"
-		"  PROCESSES  that use it, as far as you may see them\n"
-		"  STATE      other boot, other version: no program can use it "
-		"any more or yet;\n"
-		"             ipclift destroy removes it; ended: of an IPC "
-		"namespace (PATH.ns/N)\n"
-		"             in which nobody is any more, ipclift gc removes "
-		"it",
+	.about = "List the registries in /dev/shm that you may read: your own "
+		 "by name, other\n"
+		 "users' by OWNER/NAME, others by path.\n"
+		 "  PROCESSES  that use it, as far as you may see them\n"
+		 "  STATE      other boot, other version: not usable by this "
+		 "version or since\n"
+		 "             this boot; ipclift destroy removes it. ended: "
+		 "its IPC namespace\n"
+		 "             (PATH.ns/N) has no processes any more; ipclift "
+		 "gc removes it",
 	.options = list_options,
 	.is = COMMAND_TABLE,
 	.columns = registry_columns,
@@ -350,7 +345,7 @@ static int force;
 
 static const struct option_spec destroy_options[] = {
 	{"force", 0, NULL, &force,
-		"though processes use it: they go on with what they\n"
+		"even if processes use it: they continue with what they\n"
 		"have, and new ones make another"},
 	{"as-root", 0, NULL, &registry_as_root,
 		"root: remove another user's registry as root, not as\n"
@@ -429,12 +424,12 @@ static int destroy_main(int argc, char **argv)
 
 const struct command destroy_command = {
 	.name = "destroy",
-	.summary = "remove a registry with all that is in it",
+	.summary = "remove a registry and all its objects",
 	.usage = "[OPTIONS] NAME|PATH...",
 	.about = "Remove registries, with every object in them. One that "
 		 "processes use is kept,\n"
-		 "unless --force is given. (ipclift rm --all removes the "
-		 "objects alone.)",
+		 "unless --force is given. (ipclift rm --all removes only the "
+		 "objects.)",
 	.options = destroy_options,
 	.main = destroy_main,
 };

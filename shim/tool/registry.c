@@ -40,7 +40,7 @@ static struct caller caller;
 static const char *open_path = "the registry";
 
 const struct option_spec registry_options[] = {
-	{"registry", 0, "PATH", &option_registry, "look at this registry"},
+	{"registry", 0, "PATH", &option_registry, "use this registry"},
 	{"name", 0, "NAME", &option_name,
 		"or at this named one, OWNER/NAME if another user's\n"
 		"(default: IPCLIFT_REGISTRY, else\n"

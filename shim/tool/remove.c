@@ -110,9 +110,9 @@ const struct command rm_command = {
 		 "[OPTIONS] --key KEY [KIND...]\n"
 		 "[OPTIONS] --all [KIND...]",
 	.about = "Remove objects: sem, msg, shm by their ids, mq by their "
-		 "names. Who sleeps\n"
-		 "on a set or queue is woken with EIDRM; a segment goes when "
-		 "the last\n"
+		 "names. Threads asleep\n"
+		 "on a set or queue are woken with EIDRM; a segment is removed "
+		 "when the last\n"
 		 "process detaches it, a POSIX queue when the last one closes "
 		 "it.",
 	.options = rm_options,
@@ -126,12 +126,11 @@ static int gc_dry_run, gc_force;
 static const char *gc_older;
 
 static const struct option_spec gc_options[] = {
-	{"dry-run", 'n', NULL, &gc_dry_run, "only say which"},
+	{"dry-run", 'n', NULL, &gc_dry_run, "only list them"},
 	{"older", 0, "AGE", &gc_older,
-		"only what was last used or changed so long ago:\n"
+		"only if last used or changed so long ago:\n"
 		"90s, 10m, 1h, 2d"},
-	{"force", 0, NULL, &gc_force,
-		"also those of which no user is known at all"},
+	{"force", 0, NULL, &gc_force, "also those without any known user"},
 	{0},
 };
 
@@ -311,31 +310,29 @@ static int gc_main(int argc, char **argv)
 
 const struct command gc_command = {
 	.name = "gc",
-	.summary = "remove objects whose every user is dead",
+	.summary = "remove objects whose users have all exited",
 	.usage = "[OPTIONS] [KIND...]",
-	.about =
-		"Remove the objects that nobody uses any more:\n"
-		"  sem  processes are known that did the last operation on a "
-		"semaphore of\n"
-		"       it, none of them lives, nobody holds undo or sleeps "
-		"there\n"
-		"  msg  the last sender and the last receiver (one is known) "
-		"are dead,\n"
-		"       nobody sleeps there\n"
-		"  shm  nobody has it attached; its creator and the last one "
-		"who did are\n"
-		"       dead\n"
-		"  mq   no process has it open\n"
-		"If no process is on the registry at all: every object. Memory "
-		"that threads\n"
-		"which are gone had for their calls goes back, too, what they "
-		"had on lease\n"
-		"(libipclift(7)) is in its queue again, and so go "
-		"registries of\n"
-		"IPC namespaces (PATH.ns/N) that have ended. A set or "
-		"queue that nobody\n"
-		"has used yet stays, for nobody knows who made it, unless "
-		"--force is given.",
+	.about = "Remove objects that are no longer used:\n"
+		 "  sem  processes that did the last operation on a semaphore "
+		 "of it are known\n"
+		 "       and have all exited, and there is no SEM_UNDO and no "
+		 "sleeper\n"
+		 "  msg  the last sender and the last receiver (one is known) "
+		 "have exited,\n"
+		 "       and there is no sleeper\n"
+		 "  shm  it is not attached; its creator and the last process "
+		 "that attached or\n"
+		 "       detached it have exited\n"
+		 "  mq   no process has it open\n"
+		 "If no process is on the registry at all: every object. Also "
+		 "frees memory that\n"
+		 "exited threads had for their calls, puts messages that "
+		 "exited processes had on\n"
+		 "lease (libipclift(7)) back into their queues, and removes "
+		 "registries of IPC\n"
+		 "namespaces (PATH.ns/N) that have ended. A set or queue that "
+		 "was never used is\n"
+		 "kept, for its creator is not known, unless --force is given.",
 	.options = gc_options,
 	.is = COMMAND_ON_REGISTRY,
 	.main = gc_main,

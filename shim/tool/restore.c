@@ -36,7 +36,7 @@ static int force;
 
 static const struct option_spec options[] = {
 	{"force", 'f', NULL, &force,
-		"first remove what is in the registry, even if\n"
+		"first remove all objects of the registry, even if\n"
 		"programs use it"},
 	{0},
 };
@@ -690,19 +690,19 @@ static int restore_main(int argc, char **argv)
 
 const struct command restore_command = {
 	.name = "restore",
-	.summary = "make a saved registry again",
+	.summary = "recreate a saved registry",
 	.usage = "[OPTIONS] FILE",
-	.about = "Make the objects of a file that ipclift save wrote, with "
+	.about = "Create the objects of a file that ipclift save wrote, with "
 		 "their ids, in a\n"
-		 "registry that is empty, or is made. Ids go on where they "
-		 "stopped. The file\n"
-		 "is read into memory, and its checksum compared, before "
+		 "registry that is empty or does not exist. New ids continue "
+		 "where they were. The\n"
+		 "file is read into memory, and its checksum compared, before "
 		 "anything is changed.\n"
-		 "An object that cannot be made whole is told and left out; "
-		 "the exit status is\n"
-		 "1 then. Processes are not part of it: no SEM_UNDO, nobody "
-		 "attached, asleep\n"
-		 "or notified.",
+		 "An object that cannot be restored completely is reported and "
+		 "left out; the exit\n"
+		 "status is 1 then. What belongs to processes is not restored: "
+		 "SEM_UNDO,\n"
+		 "attachments, sleepers, notifications.",
 	.options = options,
 	.is = COMMAND_ON_REGISTRY,
 	.main = restore_main,

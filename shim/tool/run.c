@@ -43,28 +43,28 @@ static struct run_options {
 
 static const struct option_spec options[] = {
 	{"registry", 0, "PATH", &given.registry,
-		"the file PATH, made if there is none"},
+		"the file PATH, created if there is none"},
 	{"name", 0, "NAME", &given.name,
-		"/dev/shm/ipclift-<uid>/NAME, made if there is none;\n"
+		"/dev/shm/ipclift-<uid>/NAME, created if there is none;\n"
 		"OWNER/NAME: another user's, by ipclift create"},
 	{"private", 0, NULL, &given.private,
-		"a fresh one, removed with every object in it\n"
+		"a new one, removed with every object in it\n"
 		"when the last process that uses it ends"},
 	{"route", 0, "LIST", &given.route,
 		"the facilities served: of sem,msg,shm,mq, or\n"
 		"those left to the kernel: -shm (default: all)"},
 	{"limits", 0, "PROFILE", &given.limits,
-		"of a registry that is made: kernel, the limits that\n"
-		"the kernel has now; or roomy (default): limits\n"
+		"for a registry that is created: kernel, the limits\n"
+		"that the kernel has now; or roomy (default): limits\n"
 		"that only make calls fail are lifted"},
 	{"ids", 0, "MODE", &given.ids,
-		"of a registry that is made: normal (default) or\n"
-		"extended: room for 32,768 or 16,777,216 objects\n"
+		"for a registry that is created: normal (default) or\n"
+		"extended: at most 32,768 or 16,777,216 objects\n"
 		"of a kind"},
 	{"strict", 0, NULL, &given.strict,
 		"refuse a CMD that would not be served (126); the\n"
-		"kernel's own calls answer ENOSYS, also to what CMD\n"
-		"starts"},
+		"kernel's own calls fail with ENOSYS, also for what\n"
+		"CMD starts"},
 	{0},
 };
 
@@ -376,11 +376,11 @@ const struct command run_command = {
 	.summary = "start a program under the shim",
 	.usage = "[OPTIONS] [--] CMD [ARGS]",
 	.about = "Start CMD with its IPC calls served from a registry in "
-		 "shared memory.\n"
-		 "All programs on the same registry see the same objects. "
-		 "Which registry:\n"
-		 "the default is /dev/shm/ipclift-<uid>/default, or what "
-		 "IPCLIFT_REGISTRY says.",
+		 "shared memory. All\n"
+		 "programs on the same registry see the same objects. The "
+		 "default registry is\n"
+		 "/dev/shm/ipclift-<uid>/default, or the value of "
+		 "IPCLIFT_REGISTRY.",
 	.more = "The exit status is CMD's; 128+n with --private if signal n "
 		"killed it;\n"
 		"127 if there is no CMD, 126 if it cannot be run, or not be "

@@ -543,20 +543,21 @@ static int save_main(int argc, char **argv)
 
 const struct command save_command = {
 	.name = "save",
-	.summary = "save a registry, with all it holds, to a file",
+	.summary = "save a registry and its contents to a file",
 	.usage = "[OPTIONS] FILE",
 	.about = "Save limits, and every set, queue, message and segment with "
 		 "its id, key,\n"
-		 "owner, times and contents. Programs may go on meanwhile: "
-		 "which objects there\n"
-		 "are is of one moment for each kind, and so is what each "
-		 "holds, but for the\n"
-		 "bytes of a segment. To have all of one moment, stop the "
-		 "programs first. Not\n"
-		 "saved, because it belongs to processes: SEM_UNDO, "
-		 "attachments, who sleeps,\n"
-		 "mq_notify, and objects that are removed but still in use.\n"
-		 "FILE is there when it is whole; until then it has no name.",
+		 "owner, times and contents. Programs may continue meanwhile: "
+		 "the list of each\n"
+		 "kind's objects is of one moment, and so are the contents of "
+		 "each object, except\n"
+		 "the bytes of a segment. To have everything of one moment, "
+		 "stop the programs\n"
+		 "first. Not saved, because they belong to processes: "
+		 "SEM_UNDO, attachments,\n"
+		 "sleepers, mq_notify, and objects that are removed but still "
+		 "in use.\n"
+		 "FILE appears when it is complete; until then it has no name.",
 	.is = COMMAND_ON_REGISTRY,
 	.main = save_main,
 };

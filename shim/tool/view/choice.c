@@ -21,7 +21,7 @@ int choice_bare, choice_raw;
 const struct option_spec choice_options[] = {
 	{"columns", 'o', "LIST", &choice_columns,
 		"these columns, by heading or by name in JSON;\n"
-		"+LIST: besides those that there are"},
+		"+LIST: in addition to the default ones"},
 	{"sort", 0, "COLUMN[:desc]", &choice_sort,
 		"in this order; :desc the largest first"},
 	{"noheadings", 'n', NULL, &choice_bare, "only rows"},
@@ -29,7 +29,7 @@ const struct option_spec choice_options[] = {
 		"for scripts: a blank between columns, blanks\n"
 		"in them as \\x20, numbers whole"},
 	{"watch", 'w', "SECONDS", &choice_watch,
-		"again and again, until ended by a signal"},
+		"repeat until ended by a signal"},
 	{0},
 };
 

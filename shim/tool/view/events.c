@@ -17,12 +17,12 @@ static int as_json, follow;
 static const char *since, *only;
 
 static const struct option_spec options[] = {
-	{"since", 0, "AGE", &since, "not older than this: 90s, 10m, 1h, 2d"},
+	{"since", 0, "AGE", &since, "no older than this: 90s, 10m, 1h, 2d"},
 	{"only", 0, "LIST", &only,
 		"of these kinds: limit (that stopped a call), death\n"
 		"(repaired, or its SEM_UNDO applied), room (there was\n"
 		"none), other"},
-	{"follow", 'f', NULL, &follow, "and then each as it comes"},
+	{"follow", 'f', NULL, &follow, "and then new ones as they come"},
 	{"json", 0, NULL, &as_json,
 		"as a JSON array; with --follow a line each"},
 	{0},
@@ -201,18 +201,16 @@ const struct command events_command = {
 	.name = "events",
 	.summary = "list what happened: limits hit, deaths repaired",
 	.usage = "[OPTIONS]",
-	.about =
-		"List the latest events of a registry: which limit stopped "
-		"whose call, and\n"
-		"the command that raises it; whose unfinished call was undone; "
-		"whose SEM_UNDO\n"
-		"was applied; when there was no room. PID is who asked, or who "
-		"noticed. Equal\n"
-		"ones that follow each other are one line, with the time and "
-		"PID of the first;\n"
-		"not so with --json. Processes that end in the ordinary way "
-		"are no "
-		"events.",
+	.about = "List the latest events of a registry: which limit stopped a "
+		 "call, and the\n"
+		 "command that raises it; whose unfinished call was rolled "
+		 "back; whose SEM_UNDO\n"
+		 "was applied; when there was no space. PID is the caller, or "
+		 "the process that\n"
+		 "noticed it. Equal events in a row are one line, with the "
+		 "time and PID of the\n"
+		 "first; not so with --json. Normal exits of processes are no "
+		 "events.",
 	.options = options,
 	.is = COMMAND_ON_REGISTRY | COMMAND_TABLE,
 	.columns = event_columns,

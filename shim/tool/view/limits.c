@@ -103,7 +103,7 @@ const struct command get_command = {
 		 "semmns, semopm,\n"
 		 "semmni for the four values of kernel/sem; lease:msg/ID and "
 		 "lease:mq/NAME\n"
-		 "say whether what is received from that queue is leased "
+		 "tell whether messages received from that queue are leased "
 		 "(libipclift(7)).",
 	.options = get_options,
 	.is = COMMAND_ON_REGISTRY,

@@ -17,8 +17,8 @@
 static int as_json, all, reset, on, off;
 
 static const struct option_spec options[] = {
-	{"on", 0, NULL, &on, "take times from now on (and reset)"},
-	{"off", 0, NULL, &off, "do not take times any more"},
+	{"on", 0, NULL, &on, "measure times from now on (and reset)"},
+	{"off", 0, NULL, &off, "stop measuring times"},
 	{"reset", 0, NULL, &reset, "set all to 0"},
 	{"all", 'a', NULL, &all, "every lock, not only the busiest 20"},
 	{"json", 0, NULL, &as_json, "every lock, as a JSON array"},
@@ -107,21 +107,18 @@ static int locks_main(int argc, char **argv)
 
 const struct command locks_command = {
 	.name = "locks",
-	.summary = "show what every lock cost",
+	.summary = "show the cost of every lock",
 	.usage = "[OPTIONS]",
-	.about =
-		"Show the locks of a registry, those that were waited for "
-		"most first:\n"
-		"  max       longest hold, in ns (times: only with --on)\n"
-		"  total     all holds together\n"
-		"  count     how often it was taken\n"
-		"  avg       total / count\n"
-		"  cnt_hold  takers that had to sleep until it was given back\n"
-		"  cnt_lock  takers that found it held\n"
-		"  name      sem, msg, shm, mq: making and removing objects; "
-		"sem "
-		"5: an\n"
-		"            object; sem #5: one that is gone; task PID; heap",
+	.about = "Show the locks of a registry, the most contended first:\n"
+		 "  max       longest hold, in ns (times: only with --on)\n"
+		 "  total     all holds together\n"
+		 "  count     how often it was taken\n"
+		 "  avg       total / count\n"
+		 "  cnt_hold  takers that had to sleep until it was released\n"
+		 "  cnt_lock  takers that found it held\n"
+		 "  name      sem, msg, shm, mq: creating and removing "
+		 "objects; sem 5: an\n"
+		 "            object; sem #5: a removed one; task PID; heap",
 	.options = options,
 	.is = COMMAND_ON_REGISTRY | COMMAND_TABLE,
 	.columns = lock_columns,

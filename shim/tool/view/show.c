@@ -239,18 +239,17 @@ static int show_main(int argc, char **argv)
 
 const struct command show_command = {
 	.name = "show",
-	.summary = "show one object: what it holds, who holds it, who waits",
+	.summary = "show one object: contents, holders, sleepers",
 	.usage = "[OPTIONS] KIND ID|NAME",
-	.about = "Show one object and everybody who has to do with it:\n"
-		 "  sem ID   its semaphores, the processes whose death would "
-		 "give something\n"
-		 "           back (SEM_UNDO), those that sleep on it\n"
-		 "  msg ID   its messages, senders and receivers asleep, what "
-		 "was "
-		 "received and\n"
+	.about = "Show one object and the processes that use it:\n"
+		 "  sem ID   its semaphores, the processes with SEM_UNDO for "
+		 "it, its sleepers\n"
+		 "  msg ID   its messages, senders and receivers asleep, "
+		 "messages received and\n"
 		 "           not acknowledged\n"
-		 "  shm ID   who has it attached, where and since when\n"
-		 "  mq NAME  the same, and who is notified",
+		 "  shm ID   the processes that have it attached, where and "
+		 "since when\n"
+		 "  mq NAME  as msg, and the registration for notification",
 	.options = options,
 	.is = COMMAND_ON_REGISTRY | COMMAND_TABLE,
 	.main = show_main,

@@ -51,21 +51,19 @@ const struct command tasks_command = {
 	.name = "tasks",
 	.summary = "list the processes on a registry",
 	.usage = "[OPTIONS]",
-	.about =
-		"List the processes on a registry.\n"
-		"  THREADS   those that ever took a lock or slept\n"
-		"  UNDO      sets to which its death would give something "
-		"back\n"
-		"  ATTACHED  attachments of segments\n"
-		"  LIFELINE  linked: others notice its death at once; fired: "
-		"the thread\n"
-		"            that had it ended, or called exec; none: nothing "
-		"depends\n"
-		"            on it; refused: robust lists are, others ask now "
-		"and then\n"
-		"  STATE     dead: nobody has met what it left yet; child PID: "
-		"what a\n"
-		"            process being forked inherits",
+	.about = "List the processes on a registry.\n"
+		 "  THREADS   those that ever took a lock or slept\n"
+		 "  UNDO      sets for which it has SEM_UNDO adjustments\n"
+		 "  ATTACHED  attachments of segments\n"
+		 "  LIFELINE  linked: others notice its death at once; fired: "
+		 "the thread\n"
+		 "            that had it exited, or called exec; none: "
+		 "nothing depends\n"
+		 "            on it; refused: robust lists are, others check "
+		 "now and then\n"
+		 "  STATE     dead: what it left is not cleaned up yet; child "
+		 "PID: what a\n"
+		 "            process being forked inherits",
 	.options = options,
 	.is = COMMAND_ON_REGISTRY | COMMAND_TABLE,
 	.columns = task_columns,

@@ -25,10 +25,10 @@ static int once, as_json;
 static const char *interval_text, *sort_text, *filter_text;
 
 static const struct option_spec options[] = {
-	{"once", 0, NULL, &once, "print all of it once, after one interval"},
+	{"once", 0, NULL, &once, "print everything once, after one interval"},
 	{"json", 0, NULL, &as_json, "with --once: as a JSON object"},
 	{"interval", 'd', "SECONDS", &interval_text,
-		"between two looks, from 0.1 (default: 2; 1 with\n"
+		"between two refreshes, from 0.1 (default: 2; 1 with\n"
 		"--once)"},
 	{"sort", 0, "COLUMN[:rev]", &sort_text,
 		"the objects by this column; :rev turns the order"},
@@ -501,28 +501,26 @@ const struct command top_command = {
 	.name = "top",
 	.summary = "watch objects, processes and locks, live",
 	.usage = "[OPTIONS]",
-	.about =
-		"Show objects with their rates, processes, and locks by what "
-		"they cost, again\n"
-		"and again. Takes no lock and writes nothing. Keys: o p l or "
-		"tab another\n"
-		"view, < > the column to sort by, r the other way, / filter, "
-		"arrows scroll,\n"
-		"space look now, q quit.\n"
-		"  OPS/S    how often the object's lock was taken; with a + "
-		"operations\n"
-		"           without a lock come on top, which nobody counts\n"
-		"  SENT/S   messages sent to a System V queue, all of them\n"
-		"  HELD/S   takers that found the lock held; SLEPT/S: that had "
-		"to sleep\n"
-		"  DEPTH    messages, semaphores, attachments\n"
-		"  LEASED   messages received and not acknowledged "
-		"(libipclift(7))\n"
-		"  OLDEST   since when the first sleeper waits\n"
-		"  TIME%    of the interval that a lock was held (ipclift "
-		"locks "
-		"--on)\n"
-		"Deadlocks are red; with --once they make the exit status 1.",
+	.about = "Show objects with their rates, processes, and locks by their "
+		 "cost, again\n"
+		 "and again. Takes no lock and writes nothing. Keys: o p l or "
+		 "tab another view,\n"
+		 "< > the column to sort by, r reverse order, / filter, arrows "
+		 "scroll,\n"
+		 "space refresh now, q quit.\n"
+		 "  OPS/S    how often the object's lock was taken; with a + "
+		 "there are also\n"
+		 "           operations without a lock, which are not counted\n"
+		 "  SENT/S   messages sent to a System V queue\n"
+		 "  HELD/S   takers that found the lock held; SLEPT/S: that "
+		 "had to sleep\n"
+		 "  DEPTH    messages, semaphores, attachments\n"
+		 "  LEASED   messages received and not acknowledged "
+		 "(libipclift(7))\n"
+		 "  OLDEST   since when the first sleeper waits\n"
+		 "  TIME%    of the interval that a lock was held (ipclift "
+		 "locks --on)\n"
+		 "Deadlocks are red; with --once they make the exit status 1.",
 	.options = options,
 	.is = COMMAND_ON_REGISTRY,
 	.main = top_main,

@@ -149,13 +149,13 @@ static int waits_main(int argc, char **argv)
 
 const struct command waits_command = {
 	.name = "waits",
-	.summary = "list who waits for whom, and deadlocks",
+	.summary = "list sleepers, what they wait for, and deadlocks",
 	.usage = "[OPTIONS]",
 	.about = "List every thread that sleeps in a call: on which object "
-		 "(sem SET.NUMBER),\n"
-		 "for what, and who holds it, that is, whose death would give "
-		 "it back\n"
-		 "(SEM_UNDO). Exit status 1 if some wait for each other.",
+		 "(sem SET.NUMBER), for\n"
+		 "what, and which process holds it, that is, whose exit would "
+		 "release it\n"
+		 "(SEM_UNDO). Exit status 1 if there is a deadlock.",
 	.options = options,
 	.is = COMMAND_ON_REGISTRY | COMMAND_TABLE,
 	.columns = wait_columns,
