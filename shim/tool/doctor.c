@@ -349,8 +349,8 @@ static int logind_keeps(void)
 	return keep;
 }
 
-/* logind removes the files of users who have logged out, unless they linger; it keeps
- * those of system users, below 1000. */
+/* logind removes the files of users who have logged out, unless they linger; it
+ * keeps those of system users, below 1000. */
 static void check_logind(void)
 {
 	const struct passwd *user = getpwuid(geteuid());
@@ -674,7 +674,7 @@ static void check_kernel_objects(struct caller *c)
 			same);
 	else if (n)
 		finding_warning(NULL,
-			"the kernel has %u objects with keys (ipcs): their "
+			"the kernel holds %u objects with keys (ipcs): their "
 			"programs are not served;\n"
 			"      start all users of a key alike",
 			n);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The thread that is an actor: from when on it is explored, and the baton that
- * it passes and gets; see actor.h.
+ * The thread that is an actor: when its exploration begins, and the baton that
+ * it passes and receives; see actor.h.
  */
 #define _GNU_SOURCE
 #include <unistd.h>

@@ -2,12 +2,12 @@
 /*
  * What the controller and the actors share: the control page, outside the
  * registry. Exactly one of them runs at a time: an actor runs until the
- * controller's stop_at, until it sleeps in the kernel or comes to its end, and
- * then passes the baton to the controller.
+ * controller's stop_at, until it sleeps in the kernel or ends, and then passes
+ * the baton to the controller.
  *
  * A point is an access to the registry (or to the thread's robust list), or a
- * system call that others can see; each is written into the trace in front of
- * its effect. The n-th point of an actor is the same in every run with the same
+ * system call that others can see; each is written into the trace before its
+ * effect. The n-th point of an actor is the same in every run with the same
  * decisions before it: pids, times and the CPU are virtual or fixed.
  */
 #ifndef EXPLORE_ACTOR_H

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * Two objects of a kind, or of several kinds, in one process that is killed:
- * what it leaves in all of them comes back, whoever comes across which of it
- * first. Segments 0 and 1 are shm.c's, sets 1 and 2 have three semaphores each,
- * queues 3 and 4 lease what is received, and of POSIX queues there are mq.c's
- * and a second one. The calls of all are the other files'; here is their model.
+ * what it leaves in all of them is released, in whatever order others find it.
+ * Segments 0 and 1 are shm.c's, sets 1 and 2 have three semaphores each, queues
+ * 3 and 4 have leases, and the POSIX queues are mq.c's and a second one. The
+ * calls are the other files'; here is their model.
  */
 #include <stdlib.h>
 #include <string.h>

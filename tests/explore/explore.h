@@ -7,36 +7,35 @@
  *   explore.c  the command
  *   search.c   which runs: the bounds, what need not be tried twice
  *   run.c      one run: a scenario under a schedule
- *   turn.c     who has the baton, who sleeps
+ *   turn.c     the baton, and which actors sleep
  *   process.c  the actors as processes and threads of the kernel
  *   walk.c     the kernel's walk of a robust list, in steps
- *   stop.c     what a stop does to the calls that it meets
+ *   stop.c     what a stop does to the calls that it interrupts
  *   image.c    the registry as it was before a run
- *   judge.c    is what it left right?
+ *   judge.c    is the result of a run right?
  *   calls.c    an actor makes a call
  *   sem.c...   scenarios of a facility, and the sequential model of its calls
  *
  * and below the instrumented core (hook.h), in the actors:
  *
- *   actor.c    the thread that is one
+ *   actor.c    the thread that is an actor
  *   handler.c  its signal handler
  *   point.c    the points
  *   memory.c   accesses to memory
  *   syscall.c  system calls
  *   machine.c  time, CPU, /proc
  *
- * A schedule is a list of decisions. Its text is their list, by dots: an
- * actor's letter, A to H, with the number of points that it passes before
- * somebody else goes on (none: until it sleeps or ends); `b` behind the number:
- * its store buffer is kept back meanwhile; sX: a signal comes to X, which goes
- * on with its handler, or, in a section, has that at its end; kX: X is killed
- * (SIGKILL) where it stands; wXn: X dies, but the kernel's walk of its robust
- * list stops behind n entries, and goes on when X is named the next time; tX: X
- * is stopped (SIGSTOP) where it stands or sleeps, and stays so while others go
- * on; cX, with a number as behind X alone: it is continued (SIGCONT), and goes
- * on. After the last decision each runs on until it sleeps or ends, the first
- * that can first; once nobody can, who is stopped is continued (tXn: after n
- * timeouts of others, if there are so many).
+ * A schedule is a list of decisions, written with dots between them: an actor's
+ * letter, A to H, with the number of points that it passes before another one
+ * runs (none: until it sleeps or ends); `b` after the number: its store buffer
+ * is not drained meanwhile; sX: a signal comes to X, which runs its handler,
+ * or, in a section, does so at its end; kX: X is killed (SIGKILL) where it is;
+ * wXn: X dies, but the kernel's walk of its robust list stops after n entries,
+ * and continues when X is named the next time; tX: X is stopped (SIGSTOP) where
+ * it is or sleeps, and stays so while others run; cX, with a number as after X
+ * alone: it is continued (SIGCONT), and runs. After the last decision each runs
+ * until it sleeps or ends, the first that can first; once none can, a stopped
+ * one is continued (tXn: after n timeouts of others, if there are so many).
  */
 #ifndef EXPLORE_H
 #define EXPLORE_H

@@ -2,9 +2,9 @@
 /*
  * A signal handler of the program, which makes a call of its own: by the real
  * trampoline, entry/signal.c, which is compiled here under other names than
- * libc's. The signal comes where the controller wants it: an actor that has the
- * baton sends it to itself; to one that sleeps in the kernel it comes from
- * outside, and what the kernel calls then waits for the baton first.
+ * libc's. The controller decides where the signal arrives: an actor that has
+ * the baton sends it to itself; to one that sleeps in the kernel it is sent
+ * from outside, and the handler then waits for the baton first.
  */
 #define _GNU_SOURCE
 #include <signal.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Included by the compiler in front of each file of the core (-include) in the
- * explorer's build, which is also compiled with -fsanitize=thread but without
- * that sanitizer's library: each load and store of memory calls a function of
- * memory.c first, atomics are made there. What is spelled in assembly is led
- * there by the names below. No product code knows of it.
+ * Included by the compiler before each file of the core (-include) in the
+ * explorer's build, which is compiled with -fsanitize=thread but without that
+ * sanitizer's library: each load and store of memory first calls a function of
+ * memory.c, which also does the atomics. The names below redirect what is
+ * written in assembly. Product code does not depend on it.
  */
 #ifndef EXPLORE_HOOK_H
 #define EXPLORE_HOOK_H

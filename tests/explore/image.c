@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The image of the registry: the pages that its file had after the scenario's
- * setup, to which each run goes back.
+ * The image of the registry: the pages of its file after the scenario's setup,
+ * which are restored for each run.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * Judging a run when everybody has come to rest: each is dead, has made its
- * calls, or sleeps in a queue. The judge looks at a copy of the registry, so
- * that its repairs wake nobody; what it finds there is what the next user of
- * the registry would find:
+ * Judging a run when all actors are at rest: each is dead, has made its calls,
+ * or sleeps in a queue. The judge uses a copy of the registry, so that its
+ * repairs wake no actor; it finds what the next user of the registry would
+ * find:
  *
- *   - recovery of all that exited tasks have left ends, and no invariant is
- *   broken;
- *   - it lets no sleeper through, and no sleeper's call is possible in what is
- *     there then: else the sleeper should have been woken, and nobody is left
- *     who would (ASLEEP, after time enough has passed for all timeouts);
- *   - the calls, those that dead actors have not ended either made or not, can
- *   be
+ *   - the recovery of all that exited tasks have left terminates, and all
+ *     invariants hold;
+ *   - it lets no sleeper through, and no sleeper's call is possible afterwards:
+ *     otherwise the sleeper should have been woken, and no actor is left to do
+ *     so (ASLEEP, after enough time for all timeouts);
+ *   - the calls (an unfinished call of a dead actor being made or not) can be
  *     put in an order that keeps the order in time and each actor's own, in
- *     which the sequential model gives the same results and comes to the same
- *     end.
+ *     which the sequential model gives the same results and the same final
+ *     state.
  */
 #define _GNU_SOURCE
 #include <signal.h>

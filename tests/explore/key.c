@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Creation and removal with key look-up, by sets of semaphores: the id of a key
- * is always one that stands for it. Key 1 is there to begin with, with three
+ * Creation and removal with key look-up, by sets of semaphores: a key's lookup
+ * always returns the id of a set that has it. Key 1 exists at first, with three
  * semaphores, and its slot is the next that a new set gets.
  */
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * Leases (object/lease.h): the model, and the scenarios, for both kinds of
- * queues. A message is named; what an actor has received is its until it
- * receives again, or acknowledges, and when it is killed the message is back in
- * its old place. What a thread had that ended before its process, somebody else
- * of that may have acknowledged.
+ * queues. Each message has a number; what an actor has received is its until it
+ * receives again, or acknowledges, and if it is killed the message is back in
+ * its old place. The leases of a thread that exited before its process may have
+ * been acknowledged by another thread of it.
  */
 #include <stdlib.h>
 #include <string.h>

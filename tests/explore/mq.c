@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * POSIX queues: the model, and the scenarios. The queue is opened once, before
- * the actors are forked. Where it is polled its FIFO is a pipe of the kernel,
- * outside of the registry: made what it was before each run, and at rest it
- * must tell of a message, and of space, if there is any. (It may tell so once
- * too often where somebody died.)
+ * the actors are forked. If it is polled its FIFO is a pipe of the kernel,
+ * outside the registry: its state is restored before each run, and at rest it
+ * must report a message, and space, if there is any. (It may report one too
+ * many if an actor died.)
  */
 #include <fcntl.h>
 #include <poll.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * System V message queues: the model, and the scenarios. A message is named by
- * its third argument, so that each is known: nothing lost but with a killed
- * receiver, nothing twice, in order.
+ * System V message queues: the model, and the scenarios. The third argument is
+ * the message's number, so that each is known: none is lost but with a killed
+ * receiver, none comes twice, and they are in order.
  */
 #include <stdlib.h>
 #include <string.h>

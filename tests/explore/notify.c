@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
  * Registrations for notification (mq_notify) and the end of a queue: the model,
- * and the scenarios. The queue, "q" of mq.c, is open only where a scenario says
- * so: in each actor's process by a descriptor of its own, so it can be closed
- * there, and the queue is removed when the last one is. Its FIFO is a file:
- * what a run unlinks is linked again before the next one.
+ * and the scenarios. The queue, "q" of mq.c, is open only if the scenario opens
+ * it: in each actor's process by a descriptor of its own, so it can be closed
+ * there, and the queue is removed when the last one is closed. Its FIFO is a
+ * file: what a run unlinks is linked again before the next one.
  *
- * Of SIGEV_THREAD the helper thread is an actor, with the calls that
+ * For SIGEV_THREAD the helper thread is an actor, with the calls that
  * entry/mq.c's makes (helper_run): it registers, and waits.
  */
 #include <errno.h>

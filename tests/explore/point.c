@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A point: an access or a call is written into the trace in front of its
- * effect, and the state's hash behind it. Compiled without instrumentation.
+ * A point: an access or a call is written into the trace before its effect, and
+ * the state's hash after it. Compiled without instrumentation.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Between the files that stand in for the machine below the instrumented core:
- * actor.c, point.c, memory.c, syscall.c, machine.c. Nobody else includes it.
+ * For the files that replace the machine below the instrumented core, and no
+ * others: actor.c, point.c, memory.c, syscall.c, machine.c.
  */
 #ifndef EXPLORE_POINT_H
 #define EXPLORE_POINT_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * One run: the decisions of a schedule one after the other, then everybody goes
- * on until all have come to rest, with the registry as it was after the
- * scenario's setup.
+ * One run, from the registry as it was after the scenario's setup: the
+ * decisions of a schedule one after the other, then all actors run until they
+ * are at rest.
  */
 #define _GNU_SOURCE
 #include <stdarg.h>

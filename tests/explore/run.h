@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Between the files that make a run: run.c, turn.c, process.c, walk.c.
+ * For the files that make a run: run.c, turn.c, process.c, walk.c.
  */
 #ifndef EXPLORE_RUN_H
 #define EXPLORE_RUN_H

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which runs are made. From each run come others: at each of its points behind
- * its own decisions somebody else could have gone on (a preemption), or the
- * actor could have been killed; where an actor has come to its end or to
- * sleep, each of the others could have been next (free), or been killed.
- * Schedules are run in the order of their cost, preemptions and kills, so that
- * what is found first is simple.
+ * Which runs are made. Each run gives rise to others: at each of its points
+ * after its own decisions another actor could have run (a preemption), or the
+ * actor could have been killed; where an actor has ended or sleeps, each of the
+ * others could have been next (free), or been killed. Schedules are run in the
+ * order of their cost, preemptions and kills, so that a fault is found in its
+ * simplest form.
  *
- * Not tried: a preemption in front of an access to what no other actor ever
- * touches in a conflicting way, as far as was seen, and a kill in front of a
- * store that nobody else ever looks at (some runs at random find that out
- * first, and it is corrected once the schedules of cost 1 are done); and a
- * decision that was already taken in the same state with the same cost (the
- * hash of all stores and of all that each actor has read).
+ * Not tried: a preemption before an access that conflicts with none of another
+ * actor, as far as is known, and a kill before a store that no other actor ever
+ * reads (some random runs find that out first, and it is corrected once the
+ * schedules of cost 1 are done); and a decision that was already taken in the
+ * same state with the same cost (the hash of all stores and of all that each
+ * actor has read).
  */
 #define _GNU_SOURCE
 #include <stdlib.h>

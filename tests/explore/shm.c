@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Segments: the model, and the scenarios. Object 0 is there to begin with, of
- * two pages and nobody's. An attachment looks at the first word, which is what
- * somebody has written there last, or 0 in a new segment, and may write it.
+ * Segments: the model, and the scenarios. Object 0 exists at first, with two
+ * pages and not attached. An attachment reads the first word, which must be
+ * what was last written there, or 0 in a new segment, and may write it.
  */
 #include <fcntl.h>
 #include <linux/sched.h>

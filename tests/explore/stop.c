@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * Stopped and continued processes: what that does to the calls in whose midst it
- * comes. As the kernel has it (signal(7)):
+ * Stopped and continued processes: the effect on calls under way. In the kernel
+ * (signal(7)):
  *
- *   - semop that sleeps leaves its queue as it is stopped, and ends with EINTR;
+ *   - a semop that sleeps leaves its queue when it is stopped, and ends with
+ *     EINTR;
  *   - msgsnd, msgrcv and mq_* leave it, too, and begin anew when continued;
- *   - so nothing is given to who is stopped, and GETNCNT does not count it.
+ *   - so a stopped sleeper is given nothing, and GETNCNT does not count it.
  *
- * A call that is stopped elsewhere may be seen as stopped before it or behind it,
- * or in its sleep. Who was continued and has not run yet may still be given
- * something: nobody can tell it from one that is about to sleep.
+ * A call that is stopped elsewhere counts as stopped before it or after it, or
+ * in its sleep. A sleeper that was continued and has not run yet may still be
+ * given something, for it cannot be distinguished from one that is about to
+ * sleep.
  */
 #include "explore.h"
 #include "object/sleep.h"

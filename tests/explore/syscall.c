@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The system calls of the instrumented core. A sleep is the kernel's own; what
- * ends it in time, and membarrier, are the controller's.
+ * The system calls of the instrumented core. A sleep is the kernel's; timeouts
+ * and membarrier are simulated by the controller.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

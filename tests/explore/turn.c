@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Whose turn it is: the controller gives the baton to an actor and waits until
- * it is back, and everybody who sleeps is in the kernel's queues. That a
- * sleeper sleeps is told by a requeue of its word to itself, which counts those
- * queued there and changes nothing.
+ * it is back, and all sleepers are in the kernel's queues. This is found out by
+ * a requeue of a sleeper's word to itself, which counts those queued there and
+ * changes nothing.
  */
 #define _GNU_SOURCE
 #include <sched.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The kernel's walk of a dead thread's robust list, in steps: the actor stands
- * still meanwhile, and its memory is read from outside.
+ * The kernel's walk of a dead thread's robust list, in steps: the actor is
+ * stopped meanwhile, and its memory is read from outside.
  */
 #define _GNU_SOURCE
 #include <signal.h>

@@ -2,18 +2,18 @@
 /*
  * enroll_storm: processes come and go while others are killed in mid-call.
  *
- *	enroll_storm [--kills N] [--procs P] [--comers C] [--seed S]
+ * enroll_storm [--kills N] [--procs P] [--comers C] [--seed S]
  *
  * P workers, each with a set of its own, add one to all semaphores of it in one
  * call, and take it away again, in a loop; one is SIGKILLed at a random moment
  * and another started on its set, N times. C comers fork children that make
- * such calls on one more set: every child looks for the records of somebody
- *dead to use, and may find those of the worker that is being killed, before
- *anybody has repaired that one's set. All or nothing: at every look, and at the
- *end, all semaphores of a set are equal.
+ * such calls on one more set: every child takes over the records of an exited
+ * thread, and may find those of the worker that is being killed, before that
+ * one's set is repaired. All or nothing: at every check, and at the end, all
+ * semaphores of a set are equal.
  *
- * The bug: a newcomer looked at what a thread had under way, then whether it
- * was dead, and took its journal over when it had been killed in between.
+ * The bug: a newcomer checked what a thread had under way, then whether it was
+ * dead, and took its journal over if it had been killed in between.
  *
  * Prints one line; the exit status is 1 if they ever differed.
  */

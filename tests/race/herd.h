@@ -2,8 +2,8 @@
 /*
  * herd.h: process groups for the storms in the shapes of servers: their
  * members are killed together, stopped and continued, alone or as a group, and
- * begun again. The parent makes no call on the objects while somebody is
- * stopped: who is stopped in a call holds others up.
+ * begun again. The parent makes no call on the objects while a
+ * process is stopped, for one that is stopped in a call blocks others.
  */
 #ifndef HERD_H
 #define HERD_H

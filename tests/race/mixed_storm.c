@@ -10,28 +10,28 @@
  * A round of --round kills, until there were --kills in all: P workers of a few
  * threads; the parent kills and replaces them, stops and continues others, then
  * kills all. Beside them a herd sleeps, is woken, and is killed (mixed_herd.h).
- * When everybody is dead:
+ * When all are dead:
  *
- * - What was taken with SEM_UNDO is there again: each semaphore has its first
- *   value. Units moved without SEM_UNDO sum to what they were. Nobody is
- *   counted as waiting.
- * - A message (System V, POSIX) is given out once at most, whole, and in the
+ * - What was taken with SEM_UNDO is released: each semaphore has its first
+ *   value. Units moved without SEM_UNDO have the same sum as before. No sleeper
+ *   is counted.
+ * - A message (System V, POSIX) is received at most once, complete, and in the
  *   order of its sender and type; one that msgsnd or mq_send accepted arrives,
- *   but for those that receivers were about to get when they died.
- * - No segment is attached, none that was removed is left; the segment that
- *   all count in says what they counted.
- * - What is left of private objects (their maker died before it removed them)
- *   can be removed, and then there is nothing.
- * - COMMAND ends with 0 (for instance `ipclift check`).
+ *   except those that receivers were about to get when they died.
+ * - No segment is attached, no removed one is left; the segment in which all
+ *   count has the right sum.
+ * - Private objects that are left (their maker died before it removed them) can
+ *   be removed, and then there is none.
+ * - COMMAND exits with 0 (for instance `ipclift check`).
  *
- * --full: FILE, on the file system that the registry is on, grows until there is
- * no space left, or next to none, and is emptied again, at random between two
- * kills. A call may then fail with ENOSPC or ENOMEM, but nothing else of the
- * above changes. There is no herd.
+ * --full: FILE, on the file system that the registry is on, grows until there
+ * is no space left, or next to none, and is emptied again, at random between
+ * two kills. A call may then fail with ENOSPC or ENOMEM, but nothing else of
+ * the above changes. There is no herd.
  *
  * Meanwhile no call that cannot block, or whose time is limited, takes more
  * than STUCK_MS.
- * Prints one line; the exit status is 1 where any of that is wrong.
+ * Prints one line; the exit status is 1 if any of that is wrong.
  */
 #define _GNU_SOURCE
 #include "mixed_calls.h"

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 /*
- * mq_poll_storm: what poll says of a queue, after all who used it were killed
+ * mq_poll_storm: what poll reports of a queue after all its users were killed
  * together.
  *
- *	mq_poll_storm [--kills N] [--seed S] [--maxmsg M] [--edge | --by-name]
+ * mq_poll_storm [--kills N] [--seed S] [--maxmsg M] [--edge | --by-name]
  *
  * N times two senders and two receivers work at a queue that is polled, without
- * sleeping, and are killed at a random moment. Nobody has touched the queue
- * since when it is polled by an inlined system call, as by one that is asleep
- * in poll(2): it must be told of a message or of space that is there, though
- * perhaps of one that is not. poll(2) by name must be right, and it must be in
- * step with mq_getattr(2) before and after that.
+ * sleeping, and are killed at a random moment. Then, before any other call on
+ * the queue, it is polled by an inlined system call, as by a process asleep in
+ * poll(2): this must report a message or space if there is one, and may report
+ * one that is not. poll(2) by name must be right, and agree with mq_getattr(2)
+ * before and after that.
  *
- * --by-name: it is polled only by poll(2), which comes and goes, and some of
- * those who work at it do so; then only what that says is looked at.
- * --edge: somebody has asked for edges, which takes more packets a message.
- * Prints one line; the exit status is 1 where any of that is wrong.
+ * --by-name: it is polled only by poll(2), now and then, also by some of the
+ * senders and receivers; then only its results are checked. --edge: a process
+ * polls edge-triggered, which takes more packets per message. Prints one line;
+ * the exit status is 1 if any of that is wrong.
  */
 #define _GNU_SOURCE
 #include "../option.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * mq_storm: no message is lost, doubled or out of order, whoever dies.
+ * mq_storm: no message is lost, doubled or out of order, whichever process
+ * dies.
  *
  *	mq_storm [--kills N] [--procs P] [--seed S] [--size BYTES]
  *		[--victims senders|receivers|both] [--poll]
@@ -8,7 +9,7 @@
  * P senders and P receivers share a queue of a few messages, so that both often
  * sleep and hand over to each other; some use timeouts that pass. Every message
  * has a number of its own and a random priority. The parent SIGKILLs one
- * process at a random moment and starts another, N times. What is looked at:
+ * process at a random moment and starts another, N times. Checked:
  *
  * - no number is received twice;
  * - within one sender and priority, no receiver sees numbers go down;
@@ -16,10 +17,11 @@
  * - what mq_send returned 0 for was received in the end, or is one of those
  *   that receivers were about to get when they were killed: at most one each;
  *   with --victims senders none may be missing;
- * - nobody hangs (storm.h), and the queue is empty and whole at the end.
+ * - no process hangs (storm.h), and the queue is empty and undamaged at the
+ *   end.
  *
  * --poll keeps a process that polls the queue, so that its FIFO is in step.
- * Prints one line; the exit status is 1 where any of that is wrong.
+ * Prints one line; the exit status is 1 if any of that is wrong.
  */
 #define _GNU_SOURCE
 #include "../option.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * msg_storm: no message is lost, doubled, torn or out of order, whoever dies.
+ * msg_storm: no message is lost, doubled, torn or out of order, whichever
+ * process dies.
  *
  *	msg_storm [--kills N] [--senders S] [--receivers R] [--seed S]
  *
@@ -8,17 +9,17 @@
  * at a random moment and starts another in its place, N times. Each sender has
  * a row in shared memory: the number of the message it is about to send, and
  * how many msgsnd has accepted; each receiver notes every message it was given.
- * What is looked at:
+ * Checked:
  *
- * - A message is given out once at most, whole (its length and bytes follow
+ * - A message is received at most once, complete (its length and bytes follow
  *   from its number), and in the order of its sender's numbers per receiver.
- * - An accepted message arrives. The one that a killed receiver was in the
- *   midst of taking is gone with it, on the kernel too: one a killed receiver.
- *   Of a killed sender one message may have come that it did not count.
- * - Nobody hangs; the emptied queue shows 0 messages and 0 bytes and takes a
- *   message.
+ * - An accepted message arrives. The one that a killed receiver was taking is
+ *   lost with it, as on the kernel: one per killed receiver. One message of a
+ *   killed sender may have come that it did not count.
+ * - No process hangs; the emptied queue shows 0 messages and 0 bytes and
+ *   accepts a message.
  *
- * Prints one line; the exit status is 1 where any of that is wrong.
+ * Prints one line; the exit status is 1 if any of that is wrong.
  */
 #define _GNU_SOURCE
 #include "../option.h"

@@ -4,20 +4,20 @@
  *
  *	prefork_storm [--kills N] [--seed S]
  *
- * As Apache's workers: semaphore 0 is the accept mutex, taken and given with
- * SEM_UNDO; who has it sleeps for a job, semaphore 1, takes that with SEM_UNDO,
- * gives the mutex to the next, and does the job, after which it is owed no
- * more. Groups of three workers are killed, one or two at once, also while they
- * are stopped with the mutex, or are stopped and continued. Of the kernel and of
+ * As Apache's workers: semaphore 0 is the accept mutex, taken and released with
+ * SEM_UNDO; its holder sleeps for a job, semaphore 1, takes that with SEM_UNDO,
+ * releases the mutex, and does the job, after which it drops the adjustment.
+ * Groups of three workers are killed, one or two at once, also while they are
+ * stopped with the mutex, or are stopped and continued. Of the kernel and of
  * the shim:
  *
  * - At most one living process has the mutex.
- * - Once nobody is killed any more all jobs are done, without anybody asking;
- *   then a worker sleeps for a job, the others for the mutex, and once all are
- *   dead both are as they were: a job is done or given back, never lost, and
- *   done twice only where its worker died in between.
- * - semop says EINTR at most once each time its caller is stopped.
- * - All see the removal.
+ * - After the last kill all jobs are done, without any other call; then a
+ *   worker sleeps for a job, the others for the mutex, and once all are dead
+ *   both have their first values: a job is done or released, never lost, and
+ *   done twice only if its worker died in between.
+ * - semop fails with EINTR at most once each time its caller is stopped.
+ * - All find out about the removal.
  */
 #define _GNU_SOURCE
 #include "../option.h"

@@ -6,18 +6,18 @@
  *	ring_storm [--kills N] [--seed S]
  *
  * Producers wait for an empty place (semaphore 0), fill one, and tell of a full
- * one (semaphore 1); consumers the other way round; a third semaphore guards
- * the choice of a place. What one has taken it gives back by SEM_UNDO when it
- * is killed, and passes on in one array. Groups of producers and consumers are
- * killed, one or two at once, also while some of them are stopped, or are
- * stopped and continued. Of the kernel and of the shim:
+ * one (semaphore 1); consumers do the opposite; a third semaphore guards the
+ * choice of a place. What one has taken is released by SEM_UNDO if it is
+ * killed, and otherwise passed on by one array. Groups of producers and
+ * consumers are killed, one or two at once, also while some of them are
+ * stopped, or are stopped and continued. Of the kernel and of the shim:
  *
- * - Empty, full and held places are as many as there are, whenever all stand
- *   still, and at the end, when all are dead, empty and full ones alone.
- * - What is read of a full place is what was written, by one alone.
- * - Once nobody is killed any more it goes on: no unit of the dead is missed.
- * - The segment is attached by those who live, and goes with the last of them.
- * - semop says EINTR at most once each time its caller is stopped.
+ * - Whenever all are at rest, empty, full and held places add up to all; at the
+ *   end, when all are dead, empty and full ones do.
+ * - What is read from a full place is what was written, by one process.
+ * - After the last kill it continues: no unit of the dead is missing.
+ * - The segment is attached by the living, and removed with the last of them.
+ * - semop fails with EINTR at most once each time its caller is stopped.
  */
 #define _GNU_SOURCE
 #include "../option.h"

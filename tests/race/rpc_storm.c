@@ -4,19 +4,19 @@
  *
  *	rpc_storm [--kills N] [--seed S]
  *
- * Rounds of about 300 kills, in turn on two System V queues and on POSIX queues:
- * a client sends a numbered request and sleeps for the answer, of its own type
- * (or in a queue of its own); a server answers all. Each of three groups has a
- * server and two clients; groups are killed, one or two at once, or stopped and
- * continued, at random moments. Once nobody is killed any more:
+ * Rounds of about 300 kills, in turn on two System V queues and on POSIX
+ * queues: a client sends a numbered request and sleeps for the answer, of its
+ * own type (or in a queue of its own); a server answers all. Each of three
+ * groups has a server and two clients; groups are killed, one or two at once,
+ * or stopped and continued, at random moments. After the last kill:
  *
- * - No number comes twice, nor one that was never sent; each is whole; a
- *   server has each client's in order.
- * - Nobody sleeps beside what he waits for: all that was sent has come, but for
- *   one message for each receiver that was killed, without anybody asking; and
- *   the queues are empty.
- * - Who is stopped and continued goes on waiting: no call fails.
- * - All see the removal.
+ * - No number comes twice, nor one that was never sent; each message is
+ *   complete; a server gets each client's in order.
+ * - No receiver sleeps beside a message for it: all that was sent has come,
+ *   except one message per killed receiver, without any other call; and the
+ *   queues are empty.
+ * - A process that is stopped and continued goes on waiting: no call fails.
+ * - All find out about the removal.
  */
 #define _GNU_SOURCE
 #include "../option.h"

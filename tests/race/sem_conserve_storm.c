@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
 /*
- * sem_conserve_storm: nothing is lost or doubled, whoever dies.
+ * sem_conserve_storm: no unit is lost or doubled, whichever process dies.
  *
  *	sem_conserve_storm [--kills N] [--procs P] [--seed S]
  *
  * P workers move units between the eight semaphores of a set, atomically,
  * by arrays of 2 and 4 operations without SEM_UNDO, some of which sleep; now
  * and then one deals all units out anew by SETALL. The parent SIGKILLs one
- * at a random moment and starts another, N times. What is looked at:
+ * at a random moment and starts another, N times. Checked:
  *
  * - GETALL, by an observer that does nothing else, by the workers and by the
- *   parent at the end, always sums to the same number: an array happens
- *   wholly or not at all, for everybody, also when its caller is killed.
- * - Nobody hangs: a sleeper gives up after 2 ms, so that progress never
- *   pauses longer than the scheduler makes it (storm.h).
- * - At the end nobody is counted as waiting.
+ *   parent at the end, always has the same sum: an array is done completely or
+ *   not at all, for every observer, even if its caller is killed.
+ * - No process hangs: a sleeper gives up after 2 ms, so that progress never
+ *   pauses for longer than the scheduler causes (storm.h).
+ * - At the end no sleeper is counted.
  *
- * Prints one line; the exit status is 1 where any of that is wrong.
+ * Prints one line; the exit status is 1 if any of that is wrong.
  */
 #define _GNU_SOURCE
 #include "../option.h"

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: MIT
 /*
- * sem_crowd_storm: more sleep on one semaphore than are let through in one hold
- * of its lock, and whoever lets them all through is killed in the midst.
+ * sem_crowd_storm: more threads sleep on one semaphore than are let through in
+ * one hold of its lock, and the process that lets them all through is killed in
+ * the middle.
  *
- *	sem_crowd_storm [--kills N] [--seconds N] [--seed S] [--threads N]
+ * sem_crowd_storm [--kills N] [--seconds N] [--seed S] [--threads N]
  *
  * ends after so many were killed inside their call, or so many seconds.
  *
  * Five processes of many threads each sleep on semaphore 0 of a set, most by
- * -1, each sixteenth by an array. Then a process lets all through (SETVAL, semop)
- * or removes the set, and is killed at a random moment; in each fourth round one
- * of the sleeping processes is killed with it. In every other round those who
- * were let through sleep again at once, and so come for the lock while others
- * still wait; else they stay away, and help nobody by that.
+ * -1, each sixteenth by an array. Then a process lets all through (SETVAL,
+ * semop) or removes the set, and is killed at a random moment; in each fourth
+ * round one of the sleeping processes is killed with it. In every other round
+ * the threads let through sleep again at once, and so take the lock while
+ * others still wait; otherwise they make no more calls, so that they cannot
+ * help.
  *
- * After each: all fall asleep or are let through, one at least each five seconds,
- * and nothing is left beside a sleeper; what was taken is what was given or
- * nothing, and after a removal all have EIDRM.
+ * After each round: all fall asleep or are let through, at least one every five
+ * seconds, and no unit is left beside a sleeper; what was taken is what was
+ * given or nothing, and after a removal all get EIDRM.
  */
 #define _GNU_SOURCE
 #include "../option.h"

@@ -5,24 +5,24 @@
  *	sem_lock_storm [--kills N] [--procs P] [--seed S] [--stops N]
  *		       [--stall-ms MS]
  *
- * P workers take the lock with {0, -1, SEM_UNDO} and give it back with
+ * P workers take the lock with {0, -1, SEM_UNDO} and release it with
  * {0, +1, SEM_UNDO}, in a loop; the parent SIGKILLs one of them at a random
- * moment, starts another, N times. What is looked at:
+ * moment, starts another, N times. Checked:
  *
  * - Never two living holders. A worker that gets the lock puts its number
  *   (every life has its own, so pids may come again) into a shared word by
  *   compare-and-exchange and takes it out at the end. It may find the number
  *   of a life that the parent has marked as killed, before the kill, and of
- *   no other; and nobody may have touched the word when it goes.
- * - The lock always goes on. The longest time without progress, while nothing
+ *   no other; and the word must be unchanged when it leaves.
+ * - There is always progress. The longest time without progress, while nothing
  *   is stopped, is at most 50 ms net of what the scheduler did to the
  *   watchdog (storm.h).
- * - A holder that is only SIGSTOPped, 300 ms, is not taken for dead: nobody
- *   enters. Then it is continued, or killed where it stands.
+ * - A holder that is only SIGSTOPped, for 300 ms, is not taken for dead: no
+ *   other worker enters. Then it is continued, or killed where it is.
  * - When all have exited the value is 1.
  *
  * Prints one line: kills K (so many of a holder), violations V, longest stall
- * in ms, final value. The exit status is 1 where any of that is wrong.
+ * in ms, final value. The exit status is 1 if any of that is wrong.
  */
 #define _GNU_SOURCE
 #include "../option.h"

@@ -10,18 +10,18 @@
  * turn to a handler with SA_RESTART and one without, and now and then SIGUSR1
  * by kill (a signal(2) handler); an interval timer sends SIGALRM. Every
  * handler makes such calls too, on the same set and on others, and they nest.
- * The kernel does not mind. What is looked at:
+ * On the kernel this works. Checked:
  *
- * - It ends: a watchdog calls ten seconds without progress a deadlock.
+ * - It ends: ten seconds without progress count as a deadlock.
  * - Every real-time signal comes once, with si_code SI_QUEUE, its sender, and
  *   its value; in the order of sending while the target has one thread.
  * - sigaction() shows the handlers that were set, before the first call of
  *   IPC and after.
  * - Every +1 had its -1: all semaphores are 0 at the end, before the target
- *   exits and after. What a third process has posted is what the target's
- *   blocking -1 took; interrupted ones took nothing.
+ *   exits and after. The target's blocking -1 took exactly what a third process
+ *   has posted; interrupted ones took nothing.
  *
- * Prints one line; the exit status is 1 where any of that is wrong.
+ * Prints one line; the exit status is 1 if any of that is wrong.
  */
 #define _GNU_SOURCE
 #include "../option.h"

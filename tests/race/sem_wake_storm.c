@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * sem_wake_storm: those who give are killed, those who sleep are not.
+ * sem_wake_storm: processes that give are killed, sleepers are not.
  *
  *	sem_wake_storm [--kills N] [--seed S] [--only KIND]
  *
@@ -16,17 +16,17 @@
  *		several sets at once; another one sleeps on each, outside
  *
  * The givers are killed at random moments and started again, N of them in all.
- * What is looked at when a round ends:
+ * Checked when a round ends:
  *
- * - Units are conserved: what was taken and what is left lies between what was
- *   given and what was begun to be given.
- * - Nobody has lost his place: all takers sleep again once nothing is left
- *   (GETNCNT; an empty queue), without anybody else's help.
- * - All of them see the removal within two seconds.
- * - many: the kernel has marked the dead one's mutex, and the shim has given
- *   back its unit.
+ * - Units are conserved: the sum of those taken and left is between the number
+ *   given and the number whose giving was begun.
+ * - No sleeper is forgotten: all takers sleep again once nothing is left
+ *   (GETNCNT; an empty queue), without any other call.
+ * - All of them find out about the removal within two seconds.
+ * - many: the kernel has marked the dead process's mutex, and the shim has
+ *   released its unit.
  *
- * A call that hangs ends the program after a while, which is a failure too.
+ * A call that hangs ends the program after a while, which is a failure, too.
  */
 #define _GNU_SOURCE
 #include "../option.h"

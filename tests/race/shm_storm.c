@@ -3,18 +3,17 @@
  * shm_storm: processes that attach, detach, create, remove and fork are killed
  * by SIGKILL at random, thousands of times.
  *
- *	shm_storm [--kills N] [--seed S]	(5000, 1)
+ * shm_storm [--kills N] [--seed S]        (5000, 1)
  *
  * Workers share SHARED segments, by key, which they also remove and create
  * anew; and each makes private ones, which must be zero at first and hold
  * nothing but its own pattern afterwards: a page given to two segments would
  * show. Some fork children that attach, and die or are left behind.
  *
- * At the end nothing lives: every segment's nattch is 0, those that were
- * removed are gone, and once the rest is removed none is left; what the
- * registry's file still holds of segments is no more than what each worker may
- * have been about to give back.
- * Prints one line; 1 on a failure.
+ * At the end all are dead: every segment's nattch is 0, the removed ones are
+ * gone, and once the rest is removed none is left; the registry's file has no
+ * more pages of segments than each worker may have been about to free. Prints
+ * one line; 1 on a failure.
  */
 #define _GNU_SOURCE
 #include "../option.h"

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT
 /*
- * stop_storm: who is stopped and continued gets what the kernel would give.
+ * stop_storm: a process that is stopped and continued gets what the kernel
+ * would give.
  *
  *	stop_storm [--kills N] [--seed S]
  *
  * Rounds on a fresh object, in turn a semaphore, a System V and a POSIX queue:
  * nine processes in three groups, of which each third gives units (semop,
- * msgsnd, mq_send) and the others take them. Nobody is killed: one or a group
- * is stopped at a random moment, for a moment, while the others go on, N times
- * in all. Of the kernel and of the shim:
+ * msgsnd, mq_send) and the others take them. None is killed: one or a group is
+ * stopped at a random moment, briefly, while the others run, N times in all. On
+ * the kernel and under the shim:
  *
  * - No unit is lost or doubled: what was given was taken, or is left.
  * - Only semop fails, with EINTR, and at most once each time that its caller is
  *   stopped.
- * - No wake-up is lost: once the givers rest all is taken, without anybody
- *   asking, though others were stopped as it came.
- * - All see the removal.
+ * - No wake-up is lost: once the givers rest all is taken, without any other
+ *   call, even if others were stopped when it came.
+ * - All find out about the removal.
  */
 #define _GNU_SOURCE
 #include "../option.h"

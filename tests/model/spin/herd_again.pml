@@ -3,8 +3,9 @@
  * herd_again: a sleeper that one waker is about to move to another's word
  * (herd.pml) has gone on by itself, sleeps again and is granted again, by a
  * second waker: it is that later sleep which is moved. The second sleep has no
- * timer unless a waker is about to requeue the sleeper; the first sleep has one,
- * or the waker would not move it. Any three of the processes may be killed anywhere.
+ * timer unless a waker is about to requeue the sleeper; the first sleep has
+ * one, or the waker would not move it. Any three of the processes may be killed
+ * anywhere.
  *
  * Models: requeue_to, last_store, wake_herd, wake_one (registry/wait.c);
  * sleep_slice_set (object/sleep.h), which looks before the sleeper is queued;

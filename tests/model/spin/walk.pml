@@ -7,7 +7,8 @@
  * The lock stands in front (LOCK_FIRST: a lock under it was wanted, so it had
  * to go on the list), or is pending and comes last.
  *
- * Models: obligation_begin, wait_crash_guard (registry/wait.c); leave_queue (object/sleep.c);
+ * Models: obligation_begin, wait_crash_guard (registry/wait.c);
+ * leave_queue (object/sleep.c);
  * lock_acquire's robust_push; exit_robust_list of the kernel, which reads a
  * node's next before it marks the word, one node after the other.
  *
