@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Probes that bpftrace, perf and systemtap find in the library (USDT): each is a nop
- * and an ELF note, where a call waits, is refused or finds that a thread has died.
- * Without systemtap's header, whose macros they are, there are none. Arguments are
- * computed even if nobody traces, so only values that exist anyway are passed.
+ * Probes that bpftrace, perf and systemtap find in the library (USDT): each is
+ * a nop and an ELF note, where a call waits, is refused or finds that a thread
+ * has died. Without systemtap's header, whose macros they are, there are none.
+ * Arguments are computed even if nobody traces, so only values that exist
+ * anyway are passed.
  *
  * Provider ipclift:
  *   sem_wait        id, number, sem_op, pid of the last operation on it

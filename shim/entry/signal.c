@@ -3,10 +3,10 @@
  * Trampolines around the application's signal handlers.
  *
  * A handler may call semop while its own thread is inside a served call. In the
- * kernel this works; a library that holds a lock would deadlock (doc/measurements.md
- * §2: after 24 signals). Blocking signals around every locked section costs 286 ns.
- * So, from the first served call on, the kernel has the trampoline in place of the
- * application's handler:
+ * kernel this works; a library that holds a lock would deadlock
+ * (doc/measurements.md §2: after 24 signals). Blocking signals around every
+ * locked section costs 286 ns. So, from the first served call on, the kernel
+ * has the trampoline in place of the application's handler:
  *   - outside our code it just calls the handler;
  *   - inside a section (caller.in_section) it queues the signal again with its
  *     siginfo, blocks all signals in the interrupted context, and returns;
@@ -21,21 +21,21 @@
  * A fault at the place of a detached segment is reported as the kernel would
  * (name_fault).
  *
- * sigaction and the like are interposed so that the application reads back what it
- * set, and new handlers get a trampoline, too. There are two trampolines: which one
- * the kernel has tells whether the application set SA_SIGINFO, so what is read back
- * never depends on two words that change one after the other. All other flags are
- * left to the kernel; a one-shot handler (SA_RESETHAND) is restored when a signal is
- * deferred, since that passes through the trampoline twice. Handlers of programs
- * that never make a served call are left alone.
+ * sigaction and the like are interposed so that the application reads back what
+ * it set, and new handlers get a trampoline, too. There are two trampolines:
+ * which one the kernel has tells whether the application set SA_SIGINFO, so
+ * what is read back never depends on two words that change one after the other.
+ * All other flags are left to the kernel; a one-shot handler (SA_RESETHAND) is
+ * restored when a signal is deferred, since that passes through the trampoline
+ * twice. Handlers of programs that never make a served call are left alone.
  *
  * The table and the kernel's handler are changed together, under a lock of the
- * process: otherwise two threads could leave one thread's handler with the other's
- * flags.
+ * process: otherwise two threads could leave one thread's handler with the
+ * other's flags.
  *
- * signal() and the like are passed to libc, which knows their flags; between libc's
- * system call and ours another thread may briefly run such a handler without a
- * trampoline.
+ * signal() and the like are passed to libc, which knows their flags; between
+ * libc's system call and ours another thread may briefly run such a handler
+ * without a trampoline.
  */
 #include <signal.h>
 #include "entry/process.h"

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * A glance at a registry in use, for commands that read it again and again: objects,
- * sleepers, processes, locks, events. Nothing is stored in the registry, no lock is
- * taken and no task enrolled, so it works on a read-only mapping (region_map_look),
- * and costs the programs only the cache lines that are read. An object's data may be
- * of several moments, and what exited tasks have left is not reaped first.
+ * A glance at a registry in use, for commands that read it again and again:
+ * objects, sleepers, processes, locks, events. Nothing is stored in the
+ * registry, no lock is taken and no task enrolled, so it works on a read-only
+ * mapping (region_map_look), and costs the programs only the cache lines that
+ * are read. An object's data may be of several moments, and what exited tasks
+ * have left is not reaped first.
  *
- * Rates are differences of two glances' counters, which the registry has anyway:
+ * Rates are differences of two glances' counters, which the registry has
+ * anyway:
  *   locks      how often the object's lock was taken: by an operation, a semctl, a
  *              command. Operations without a lock (one compare-and-swap on a
  *              semaphore; all on an object that is biased to one thread) do not

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Leases: a message that was received from a queue stays in the registry until it
- * is acknowledged. Opt-in, by queue (`ipclift set lease:KIND/NAME=on`) or by
+ * Leases: a message that was received from a queue stays in the registry until
+ * it is acknowledged. Opt-in, by queue (`ipclift set lease:KIND/NAME=on`) or by
  * receiver (IPCLIFT_LEASE); both kinds of queue have them, by these rules.
  *
  * A record (struct lease) is one message of one receiver, which is a thread:
@@ -22,18 +22,18 @@
  *                   the order of messages that are put back later
  *   BACK    FREE    the message is received
  *
- * Each is a journaled operation under the queue's lock: if the thread dies, it is
- * rolled back or done. Only the holder's thread, its process once that thread has
- * exited, or the process's exit in order acknowledges; any thread puts a message
- * back once the holder's process has exited by task.h's rules. So there is no race
- * with a living holder: it changes its record only under the lock, and it reads
- * what it received under the lock, or has copied it.
+ * Each is a journaled operation under the queue's lock: if the thread dies, it
+ * is rolled back or done. Only the holder's thread, its process once that
+ * thread has exited, or the process's exit in order acknowledges; any thread
+ * puts a message back once the holder's process has exited by task.h's rules.
+ * So there is no race with a living holder: it changes its record only under
+ * the lock, and it reads what it received under the lock, or has copied it.
  *
- * Exited holders are looked for by every call that receives from the queue, before
- * it takes a message; by its sleepers, each LEASE_SLICE_NS; by poll and select,
- * before they sleep; by `ipclift gc`. A thread that is asleep in poll or select
- * already, or in epoll_wait, is woken when one of these finds something. Cost: a
- * call that receives reads each record of the queue once.
+ * Exited holders are looked for by every call that receives from the queue,
+ * before it takes a message; by its sleepers, each LEASE_SLICE_NS; by poll and
+ * select, before they sleep; by `ipclift gc`. A thread that is asleep in poll
+ * or select already, or in epoll_wait, is woken when one of these finds
+ * something. Cost: a call that receives reads each record of the queue once.
  *
  * A message on lease counts neither as a message of the queue nor against its
  * size; one that is put back may exceed the size.
@@ -124,9 +124,9 @@ void lease_hold(struct caller *c, struct lease *l, u64 stamp);
 void lease_free(struct caller *c, struct leases *ls, struct ref *at);
 
 /*
- * Many at once: each record is ended as `decide` says, by operations of their own;
- * the queue's lock is held. Returns the number of messages put back, in the order
- * in which they were received.
+ * Many at once: each record is ended as `decide` says, by operations of their
+ * own; the queue's lock is held. Returns the number of messages put back, in
+ * the order in which they were received.
  *   lease_own      this thread's leases are acknowledged; and those of one other
  *                  thread of this process, in turn, if it has exited
  *   lease_ours     this process's, at its exit, are acknowledged
@@ -134,8 +134,8 @@ void lease_free(struct caller *c, struct leases *ls, struct ref *at);
  *                  check
  *   lease_return   this thread's are put back
  * A message is undelivered if it was handed to a sleeper whose call has not
- * returned: the waiter refers to the record until then. It is not acknowledged, but
- * kept by its own thread, or else put back.
+ * returned: the waiter refers to the record until then. It is not acknowledged,
+ * but kept by its own thread, or else put back.
  */
 enum lease_ending {
 	LEASE_KEEP,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What sets, queues and segments have in common: finding or creating by key, and
- * removal (doc/kernel-semantics.md §1.2, §2). What differs is in each facility's
- * struct object_class.
+ * What sets, queues and segments have in common: finding or creating by key,
+ * and removal (doc/kernel-semantics.md §1.2, §2). What differs is in each
+ * facility's struct object_class.
  *
  * Creation is one operation under the facility's lock; its commit point is the
  * store of slot.ident. Removal has three steps, and header.removing lets the

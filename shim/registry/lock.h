@@ -121,13 +121,14 @@ void lock_recover_biased(struct caller *c, struct lock *lock, u32 thread);
  * In the midst of work that the next owner would finish if we died (a pass over
  * many sleepers, or their cancellation): let others have the lock. Nothing is
  * journaled. The lock is marked as by lock_pass_on, so that whoever takes it
- * continues the work before anything else, and a reader without the lock does not
- * trust what it sees; as nobody died, lock.journal is 0 and there is no event.
+ * continues the work before anything else, and a reader without the lock does
+ * not trust what it sees; as nobody died, lock.journal is 0 and there is no
+ * event.
  *
  * wait_pause_begin comes before it, wait_pause_end after it (of several locks,
  * after the last). Then the lock is taken again, whatever lock_acquire returns:
- * the object's own words say whether there is still something to do. The section
- * goes on until then: a section_end for each lock.
+ * the object's own words say whether there is still something to do. The
+ * section goes on until then: a section_end for each lock.
  *
  * Who dies, and what then (the object's word for the work, pass_pending or
  * removing, is set from before the first pause until all is done):

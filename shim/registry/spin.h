@@ -3,13 +3,13 @@
  * Spinning before sleeping: one rule for all kinds of waiting.
  *
  * A partner that runs on another CPU is often just about to do what we wait
- * for. A wake-up costs tens of microseconds if the sleeper's CPU has gone idle, so
- * two partners that both sleep stay that slow: a short spin by one is over before
- * the other is awake. With a spin as long as a wake-up both soon alternate without
- * sleeping.
+ * for. A wake-up costs tens of microseconds if the sleeper's CPU has gone idle,
+ * so two partners that both sleep stay that slow: a short spin by one is over
+ * before the other is awake. With a spin as long as a wake-up both soon
+ * alternate without sleeping.
  *
- * Whether spinning pays depends on the object, not on the thread: it pays only if
- * the answer comes soon. So the object has a hint of 16 bits
+ * Whether spinning pays depends on the object, not on the thread: it pays only
+ * if the answer comes soon. So the object has a hint of 16 bits
  *
  *   score    0..15  spins that succeeded lately, less those that failed; while it
  *                   is not 0 every wait spins first
@@ -17,9 +17,9 @@
  *   count    0..255 at score 0: waits without a spin until the next one
  *
  * A successful spin adds two, a failed one subtracts one: so spinning stops if
- * less than a third of the spins succeed. At score 0 one wait in 4, 8, 16 ... 256
- * spins. A spin that lost its CPU to another thread ends at once and counts as
- * four failed ones: there are more threads to run than CPUs.
+ * less than a third of the spins succeed. At score 0 one wait in 4, 8, 16 ...
+ * 256 spins. A spin that lost its CPU to another thread ends at once and counts
+ * as four failed ones: there are more threads to run than CPUs.
  *
  * The hint is read at any time; any value is safe. It is written under the
  * object's lock, by spin_note.

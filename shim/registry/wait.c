@@ -286,8 +286,8 @@ HOT static __attribute__((noinline)) void wake_next(struct caller *c)
 
 /*
  * The sleeper may go on, sleep again and be granted again before we requeue it:
- * then its later sleep is requeued. So while n_requeuers is not 0 it sleeps with a
- * timer. A waker that dies here leaves n_requeuers raised for good.
+ * then its later sleep is requeued. So while n_requeuers is not 0 it sleeps
+ * with a timer. A waker that dies here leaves n_requeuers raised for good.
  */
 static void requeue_to(struct caller *c, struct waiter *w, struct waiter *first)
 {
@@ -302,10 +302,10 @@ static void requeue_to(struct caller *c, struct waiter *w, struct waiter *first)
 }
 
 /*
- * Wake several by one call: woken by a call each, many would preempt us at once.
- * The first one's word keeps our tid; the others are DONE and are requeued to
- * that word, which becomes RECHECK last. If we die before that, the first one wakes
- * them (wake_requeued).
+ * Wake several by one call: woken by a call each, many would preempt us at
+ * once. The first one's word keeps our tid; the others are DONE and are
+ * requeued to that word, which becomes RECHECK last. If we die before that, the
+ * first one wakes them (wake_requeued).
  */
 static __attribute__((noinline)) void wake_herd(struct caller *c)
 {
@@ -531,8 +531,8 @@ static int await_slice(struct waiter *w, u32 seen)
 
 /*
  * futex_waitv(2) is not available: ENOSYS from a kernel before 5.16, ENOSYS or
- * EPERM from the system call filters of older container engines. Once refused it
- * is not tried again: lifelines are then checked after each slice.
+ * EPERM from the system call filters of older container engines. Once refused
+ * it is not tried again: lifelines are then checked after each slice.
  */
 static int no_waitv;
 
@@ -686,10 +686,11 @@ void wait_dequeued(const struct caller *c, struct waiter *w)
 }
 
 /*
- * A handler has ended the sleep (caller.interrupt). If it forked and this is the
- * child, the child is in no queue, and w is the record of its parent or of whoever
- * has it by now: so its word means nothing here. In case the child has slept on it
- * all the same, it passes on the wake-up that it took from another thread.
+ * A handler has ended the sleep (caller.interrupt). If it forked and this is
+ * the child, the child is in no queue, and w is the record of its parent or of
+ * whoever has it by now: so its word means nothing here. In case the child has
+ * slept on it all the same, it passes on the wake-up that it took from another
+ * thread.
  */
 static __attribute__((noinline)) int handler_came(
 	const struct caller *c, struct waiter *w)
@@ -733,10 +734,10 @@ static int interrupt_of(const struct waiter *w, int err)
 
 /*
  * One round: spin or announce, then one futex call, then read the word. -EAGAIN
- * at the end of a slice: the caller checks whether a dead waker left anything to be
- * done for it. A `brief` first sleep is on the waiter's word alone (wait_watch.late),
- * since futex_waitv costs more; the watched words are added from the second one
- * on.
+ * at the end of a slice: the caller checks whether a dead waker left anything
+ * to be done for it. A `brief` first sleep is on the waiter's word alone
+ * (wait_watch.late), since futex_waitv costs more; the watched words are added
+ * from the second one on.
  */
 HOT int wait_sleep(struct caller *c, struct waiter *w, u64 deadline_ns,
 	u64 slice_ns, enum wait_first first, struct wait_watch *watch)

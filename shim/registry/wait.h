@@ -4,8 +4,8 @@
  *
  * A sleeper's record (struct waiter, in its struct thread) is in a queue of the
  * object. Whoever makes the operation possible performs it on the sleeper's
- * behalf, under the object's lock and journal, and wakes it: direct hand-off, as
- * in the kernel. doc/design.md has the states as a picture.
+ * behalf, under the object's lock and journal, and wakes it: direct hand-off,
+ * as in the kernel. doc/design.md has the states as a picture.
  *
  * waiter.word
  *   0                awake: about to sleep, or spinning
@@ -48,23 +48,23 @@
  * or its death, and everybody else, the sleeper too, waits for that
  * (wait_for_waker). Whoever holds the object's lock and finds another's tid in
  * the word of a queued sleeper knows that this thread has exited and that the
- * kernel has not walked its robust list yet: a living waker has its tid in such a
- * word only while it holds the lock, and those that it keeps over a lock_pause
- * are of sleepers already granted. Such a word must not be pushed onto a list
- * again: the kernel's walk would continue on that list and never mark what
- * follows in the dead thread's (its lifeline, the application's robust mutexes).
- * So a sleeper that sees a living thread's tid in its word for long takes the
- * lock; if it is still queued, the tid is a dead waker's that was given out again
- * (wait_recheck).
+ * kernel has not walked its robust list yet: a living waker has its tid in such
+ * a word only while it holds the lock, and those that it keeps over a
+ * lock_pause are of sleepers already granted. Such a word must not be pushed
+ * onto a list again: the kernel's walk would continue on that list and never
+ * mark what follows in the dead thread's (its lifeline, the application's
+ * robust mutexes). So a sleeper that sees a living thread's tid in its word for
+ * long takes the lock; if it is still queued, the tid is a dead waker's that
+ * was given out again (wait_recheck).
  *
  * Several sleepers granted in one hold are woken by one call (wake_herd): the
- * first one's word keeps the waker's tid, the others' words become DONE and their
- * sleepers are requeued to the first one's word, which becomes RECHECK last.
- * Whoever finds its own word RECHECK wakes all that sleep there (wake_requeued).
- * Only sleepers with a timer are requeued. One that has gone on meanwhile, sleeps
- * again and is granted again can be requeued by the earlier waker:
- * waiter.n_requeuers counts wakers about to requeue it, and makes it set a timer
- * (sleep_slice_set).
+ * first one's word keeps the waker's tid, the others' words become DONE and
+ * their sleepers are requeued to the first one's word, which becomes RECHECK
+ * last. Whoever finds its own word RECHECK wakes all that sleep there
+ * (wake_requeued). Only sleepers with a timer are requeued. One that has gone
+ * on meanwhile, sleeps again and is granted again can be requeued by the
+ * earlier waker: waiter.n_requeuers counts wakers about to requeue it, and
+ * makes it set a timer (sleep_slice_set).
  *
  * Who dies where, and what happens then:
  *   waker, before its commit    word RECHECK; the sleeper takes the lock, which
@@ -87,10 +87,10 @@
  *                               whoever meets it in the queue, or its
  *                               record (sleep_remove_dead), takes it out
  *
- * Every sleeper has a timer, after which it checks whether anything is left to be
- * done (object/sleep.h), except one that came when nobody slept: it is the oldest
- * sleeper and hence the crash guard. A timer costs a tenth of a hand-over on one
- * CPU.
+ * Every sleeper has a timer, after which it checks whether anything is left to
+ * be done (object/sleep.h), except one that came when nobody slept: it is the
+ * oldest sleeper and hence the crash guard. A timer costs a tenth of a
+ * hand-over on one CPU.
  */
 #ifndef IPCLIFT_REGISTRY_WAIT_H
 #define IPCLIFT_REGISTRY_WAIT_H
@@ -212,10 +212,10 @@ void wait_spurious_wake(struct caller *c, struct waiter *w);
 /* Fulfil the wake obligations. Called by lock_release. */
 void wait_flush(struct caller *c);
 /*
- * Before lock_pause: the crash guard, if still queued, is woken to recheck, for no
- * queued sleeper's word may hold our tid while others have the lock. After it:
- * some of those granted are woken if another thread wants the lock; all but the
- * last if fewer grants are left than the next hold may make.
+ * Before lock_pause: the crash guard, if still queued, is woken to recheck, for
+ * no queued sleeper's word may hold our tid while others have the lock. After
+ * it: some of those granted are woken if another thread wants the lock; all but
+ * the last if fewer grants are left than the next hold may make.
  */
 void wait_pause_begin(struct caller *c);
 void wait_pause_end(struct caller *c, int wanted);
@@ -281,11 +281,11 @@ int wait_can_watch(void);
  * the record is ours again. */
 void wait_for_waker(const struct caller *c, struct waiter *w);
 /*
- * By the sleeper, after -EOWNERDEAD or when a tid has been in its word for long,
- * under the object's lock. If it is still queued, the word becomes 0: a tid there
- * is an exited thread's, whoever has that number now, and the kernel is given a
- * second or so to mark it. If not, RECHECK becomes DONE and a tid stays: that of
- * the waker that granted it.
+ * By the sleeper, after -EOWNERDEAD or when a tid has been in its word for
+ * long, under the object's lock. If it is still queued, the word becomes 0: a
+ * tid there is an exited thread's, whoever has that number now, and the kernel
+ * is given a second or so to mark it. If not, RECHECK becomes DONE and a tid
+ * stays: that of the waker that granted it.
  */
 void wait_recheck(const struct caller *c, struct waiter *w);
 

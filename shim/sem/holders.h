@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
  * The tasks in a set's undo_active list, as this process found them at its last
- * walk: an array of their numbers in private memory. An operation must know that no
- * holder has exited (undo.h). Along the list that costs three cache lines per
- * holder, each found by the one before; by this array it is one, the lifeline's,
- * and all are fetched in parallel. One is the least possible: the kernel marks only
- * words that contain the dying thread's own tid.
+ * walk: an array of their numbers in private memory. An operation must know
+ * that no holder has exited (undo.h). Along the list that costs three cache
+ * lines per holder, each found by the one before; by this array it is one, the
+ * lifeline's, and all are fetched in parallel. One is the least possible: the
+ * kernel marks only words that contain the dying thread's own tid.
  *
- * undo.active_stamp of the list's first record identifies the list's content. It is
- * stored under the slot's lock by the thread that links or unlinks a record, before
- * its commit, if the list is HOLDERS_STAMPED or longer afterwards; the stamp is
- * from header.stamp, so no two lists have the same. That thread
+ * undo.active_stamp of the list's first record identifies the list's content.
+ * It is stored under the slot's lock by the thread that links or unlinks a
+ * record, before its commit, if the list is HOLDERS_STAMPED or longer
+ * afterwards; the stamp is from header.stamp, so no two lists have the same.
+ * That thread
  *   dies before the store       the list is as it was, and so is the stamp.
  *   dies between store and      the change is rolled back, the list is as it was:
  *   commit                      a first record that was linked is out again, and

@@ -456,11 +456,11 @@ static inline int must_pass(
 
 /*
  * A sleeper was granted that will most likely let the next one through in a
- * moment. The next one is woken now, so that it spins until its turn comes: a queue
- * in which each sleeper is woken only when it is granted stays as slow as a wake-up.
- * It does not pay where those granted have other things to do first; so it is done
- * for a burst of holds now and then, and in every other burst while such spins
- * succeed; not where all have run on one CPU lately.
+ * moment. The next one is woken now, so that it spins until its turn comes: a
+ * queue in which each sleeper is woken only when it is granted stays as slow as
+ * a wake-up. It does not pay where those granted have other things to do first;
+ * so it is done for a burst of holds now and then, and in every other burst
+ * while such spins succeed; not where all have run on one CPU lately.
  */
 static void prewake_next(
 	struct caller *c, struct slot *s, struct semset *set, u32 num)

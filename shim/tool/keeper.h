@@ -4,19 +4,19 @@
  *
  *	front ---- keeper ---- the program ---- its children
  *
- * front   the process that was started. Passes signals on, stops and continues with
- *         the program, exits with the program's exit status.
- * keeper  in a session of its own, without descriptors of ours. As child subreaper it
- *         gets every orphan of the program, so it knows when the last process has
- *         exited, daemons included; then it removes the registry. If there are no
- *         others, it does so before front exits.
+ * front   the process that was started. Passes signals on, stops and continues
+ *         with the program, exits with the program's exit status.
+ * keeper  in a session of its own, without descriptors of ours. As child
+ *         subreaper it gets every orphan of the program, so it knows when the
+ *         last process has exited, daemons included; then it removes the
+ *         registry. If there are no others, it does so before front exits.
  *
- * If front is killed, keeper kills the program (SIGKILL, as unshare(1) does with
- * --kill-child); its children go on, and the registry stays for them. If keeper is
- * killed, front gets the orphans and takes over its duty, but the program then
- * outlives front; if both are killed, the program goes on, and the next ipclift
- * command after its exit sweeps (home.h). A process started elsewhere with the
- * registry in its environment is waited for, too.
+ * If front is killed, keeper kills the program (SIGKILL, as unshare(1) does
+ * with --kill-child); its children go on, and the registry stays for them. If
+ * keeper is killed, front gets the orphans and takes over its duty, but the
+ * program then outlives front; if both are killed, the program goes on, and the
+ * next ipclift command after its exit sweeps (home.h). A process started
+ * elsewhere with the registry in its environment is waited for, too.
  */
 #ifndef IPCLIFT_TOOL_KEEPER_H
 #define IPCLIFT_TOOL_KEEPER_H
