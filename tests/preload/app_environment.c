@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * app_environment WAY: does what some daemons do to their environment, then
- * makes a set of one semaphore with key 0x7e, or has app_environment make it
- * by the way named. Exit status 0 if the set was made.
+ * app_environment WAY: changes its environment as some daemons do, then makes a
+ * set of one semaphore with key 0x7e, or executes app_environment to make it,
+ * as WAY says. Exit status 0 if the set was made.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * app_fill: make sets of many sizes until one fails; say the errno. Then use
- * what there is, with and without undo, and remove it; and make sets once more.
- * On a file system that runs full nothing here may be a signal.
+ * app_fill: make sets of many sizes until one fails; print the errno. Then use
+ * the sets, with and without undo, and remove them; and make sets once more. On
+ * a file system that runs full no call may end in a signal.
  */
 #include <errno.h>
 #include <stdio.h>

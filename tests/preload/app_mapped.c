@@ -3,10 +3,10 @@
  * app_mapped: what `ipclift check` should find in /proc/PID/maps; for
  * tool_mapped.sh.
  *
- *	app_mapped right	attaches a segment twice, and one read-only
- *	app_mapped unmapped	attaches one, and takes the mapping away by an
- *				instruction of its own
- *	app_mapped extra FILE	maps a segment's pages itself, from the registry
+ * app_mapped right        attaches a segment twice, and one read-only
+ * app_mapped unmapped attaches one, and unmaps it by a system call that the
+ * shim does not see app_mapped extra FILE   maps a segment's pages itself, from
+ * the registry
  *
  * Says "ready" and waits for the end of its input.
  */

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * app_namespace: a process that uses the registry forks into another pid
- * namespace. Its ids would be somebody else's there: the child is refused with
- * EXDEV and a line, the parent goes on. A vfork child alike, and one whose
- * parent there has the number that the process itself has here.
+ * namespace, where its process ids would be other processes': the child is
+ * refused with EXDEV and a line, the parent continues. The same for a vfork
+ * child, and for one whose parent has the same number there as the process
+ * itself has here.
  */
 #include <errno.h>
 #include <sched.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * app_notified: one side of a notification between two users. `wait` makes a
- * queue, registers for a signal, says "ready", waits for it and says what it
- * was told and how many threads it had; `send` sends to the queue. `thread`
+ * queue, registers for a signal, says "ready", waits for it and prints what it
+ * received and how many threads it had; `send` sends to the queue. `thread`
  * registers for a thread, says "ready" and waits to be killed; `unlink` removes
  * the queue's name.
  */

@@ -3,10 +3,9 @@
  * A program for tool_objects.sh and tool_save.sh: objects of all four kinds.
  *
  *	app_objects make    a set, a queue, a segment, a POSIX queue; exit
- *	app_objects print   all they hold, which empties the queues
+ *	app_objects print   all their contents, which empties the queues
  *	app_objects use     attach the segment, hold a semaphore, and sleep in
- *	                      msgrcv (a child), mq_receive (a child) until
- *killed
+ *	                      msgrcv (a child), mq_receive (a child) until killed
  */
 #define _GNU_SOURCE
 #include <errno.h>

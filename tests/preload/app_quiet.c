@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * app_quiet SCENE: what the shim leaves alone in a process, a scene a run. Exit
- * status 0, or the line of the check that failed, printed too.
+ * app_quiet SCENE: what the shim does not change in a process, one scene per
+ * run. Exit status 0, or the line of the check that failed, which is also
+ * printed.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * app_sem KEY COMMAND... - semaphores for shell scripts. Commands are done in
- * turn; the first that fails ends it with status 1 and a line on stderr.
+ * app_sem KEY COMMAND... - semaphores for shell scripts. Commands are run in
+ * turn; if one fails it exits with status 1 and a line on stderr.
  *
  *   create N        semget(KEY, N, IPC_CREAT | 0666); else the set must exist
  *   op NUM D FLAGS  semop; FLAGS of u (SEM_UNDO), n (IPC_NOWAIT), or -

@@ -4,8 +4,9 @@
  * and the parent ends; the child returns into the call, which was the parent's,
  * and is interrupted there as that one would have been, or begins it again.
  *
- * The bug: the child could come by the records that its parent had had in the
- * registry, took the call for its own, and slept for what nobody would bring.
+ * The bug: the child could get the records that its parent had had in the
+ * registry, took the call for its own, and slept for a grant that could not
+ * come.
  */
 #include "msg.h"
 #include "mq.h"

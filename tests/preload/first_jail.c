@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * first_jail: a daemon's way to its first call. It gives up its user, for all or
- * for files, or its root by chroot or pivot_root, by name or by number, or it has
- * no descriptor left; and only then makes its first IPC call. In the jail there
- * is no /proc and no /dev/shm: queues can be opened there, and poll tells what is
- * ready.
+ * first_jail: a daemon before its first call. It changes its user, entirely or
+ * for files only, or its root by chroot or pivot_root, by name or by number, or
+ * it has no descriptor left; and only then makes its first IPC call. In the
+ * jail there is no /proc and no /dev/shm: queues can be opened there, and poll
+ * is right.
  */
 #include "mq.h"
 #include "shm.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
  * fork_first_call: a thread forks while another one of its process is in the
- * midst of the process's first call, at many places of it. The child, which has
- * nobody who goes on with that call, makes calls of all kinds itself.
+ * middle of the process's first call, at many places of it. The child, in which
+ * no thread continues that call, makes calls of all kinds itself.
  *
- * The bug: the registry was taken for mapped before its name was noted, and a
- * child of that moment died of SIGSEGV when it attached a segment.
+ * The bug: the registry counted as mapped before its name was stored, and a
+ * child made at that moment died of SIGSEGV when it attached a segment.
  */
 #include "stepped.h"
 #include <sys/msg.h>

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
  * ids_reused: while a call on an object is under way, the object is removed and
- * its place in the table given to another, which is smaller and somebody
- * else's.
+ * its place in the table given to another one, which is smaller and has another
+ * owner.
  *
  * A child makes the call by single steps. In each run it is held at another
  * instruction, while its parent removes the object and puts the other in its
  * place (sem_next_id). The call may find that the object is gone; it must not
  * be judged by the size or the rights of the other.
  *
- * The bug: semget(K, n, IPC_CREAT) said EINVAL although a set K of n was there
- * at every moment, since it looked up K without the lock and then compared n
- * with the size of whatever stood in the slot by then; shmget likewise; semop,
- * msgsnd, shmat and the ctl calls said EACCES.
+ * The bug: semget(K, n, IPC_CREAT) failed with EINVAL although a set K of n
+ * existed at every moment, since it looked up K without the lock and then
+ * compared n with the size of whatever set was in the slot by then; shmget
+ * likewise; semop, msgsnd, shmat and the ctl calls failed with EACCES.
  */
 #include "t.h"
 #include <sys/msg.h>

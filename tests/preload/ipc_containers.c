@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * ipc_containers: what the container tests of the Linux Test Project look at,
- * written from what they say that they do. One side makes an object, the other
- * looks for it: a child as it comes (none), one made by clone(CLONE_NEWIPC),
- * one that calls unshare. Each has the limits that a new namespace has. Then
- * two containers side by side on the same key, each of which locks its own
+ * ipc_containers: what the container tests of the Linux Test Project check,
+ * written from their descriptions. One side makes an object, the other looks
+ * for it: a child as it comes (none), one made by clone(CLONE_NEWIPC), one that
+ * calls unshare. Each has the limits that a new namespace has. Then two
+ * containers side by side on the same key, each of which locks its own
  * semaphore and passes its own messages.
  *
  * Not here: mqueue file systems that a container mounts (mqns_03, mqns_04); the

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * ipc_namespace: who leaves its IPC namespace, by unshare, setns or clone, by
- * name or number, finds the other one's objects and none of the first's: sets,
- * queues and segments with the same keys side by side. What it held of SEM_UNDO
- * is given back as at its end, what it had attached stays and is counted, what
- * it had open goes on with the old queue. A thread goes alone.
+ * ipc_namespace: a process that leaves its IPC namespace, by unshare, setns or
+ * clone, by name or number, finds the other one's objects and none of the
+ * first's: sets, queues and segments with the same keys exist in both. Its
+ * SEM_UNDO is applied as at its exit, its attachments stay and are counted, its
+ * open descriptors still refer to the old queues. Only the calling thread
+ * changes its namespace.
  *
  * The bug: all namespaces of a program's children were one registry.
  */

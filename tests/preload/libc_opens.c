@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * libc_opens: paths of the kernel's files about IPC and of queues that libc opens
- * by system calls of its own: freopen(3), and the actions of posix_spawn(3). Who
- * is spawned is this program again, which prints what it finds.
+ * libc_opens: paths of the kernel's files about IPC and of queues that libc
+ * opens by system calls of its own: freopen(3), and the actions of
+ * posix_spawn(3). The spawned program is this one again, which prints what it
+ * finds.
  */
 #include "procfs.h"
 #include <mqueue.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * mq_arrives: a queue's descriptor comes to a program that has not used a
- * queue, by each way there is. A message that is sent wakes who polls it there;
- * and it reads, stats and writes as the file that a queue is.
+ * mq_arrives: a program that has not used a queue receives the descriptor of
+ * one, in each possible way. A message that is sent wakes a poller there; and
+ * read, stat and write treat it as the file that a queue is.
  */
 #include "mq.h"
 #include <spawn.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * mq_calls: every other call on descriptors that a program, or a language's
- * library, makes on a queue's (doc/kernel-semantics.md §7.10). Prints what
- * each says; the kernel's answers are the expected ones.
+ * library, makes on a queue's (doc/kernel-semantics.md §7.10). Prints the
+ * result of each; the kernel's are the expected ones.
  */
 #include "mq.h"
 #include <sys/file.h>

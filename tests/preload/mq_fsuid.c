@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * mq_fsuid: a thread of root's that has another user for files only
- * (setfsuid(2), setfsgid(2), as file servers do). A queue is a file: that user
- * is asked for its rights, owns what is made, and may or may not remove it.
- * System V objects ask the effective user, but the group that counts for files.
+ * (setfsuid(2), setfsgid(2), as file servers do). A queue is a file: that
+ * user's rights are checked, it owns new queues, and may or may not remove
+ * them. For System V objects the effective user counts, but the group for
+ * files.
  */
 #include "mq.h"
 #include <sys/fsuid.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * mq_killed: a sender is killed at each of its system calls, as it enters and
- * leaves them. If its message is in the queue, whoever had registered has been
- * told, though nobody has touched the queue since. Once by a sender that may
- * kill the registrant, and once by another user.
+ * leaves them. If its message is in the queue, the registrant has been
+ * notified, without any other call on the queue since. Once by a sender that
+ * may kill the registrant, and once by another user.
  */
 #include "mq.h"
 #include <sys/ptrace.h>

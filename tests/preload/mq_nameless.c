@@ -2,9 +2,8 @@
 /*
  * mq_nameless: one of two processes that use a queue does so out of a mount
  * namespace of its own, where nothing of /dev/shm, /tmp and so on can be
- * reached. The other one polls the queue. Whatever the descriptors stand on,
- * each gets the other's messages, nobody hangs, and poll is right for whoever
- * asks it.
+ * reached. The other one polls the queue. Whatever the descriptors are based
+ * on, each gets the other's messages, none hangs, and poll is right in both.
  */
 #include "mq.h"
 #include <sys/mount.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * mq_notify: who is told, when, how, and what takes a registration away
+ * mq_notify: which process is notified, when, how, and what ends a registration
  * (doc/kernel-semantics.md §7.7, §9.2).
  */
 #include "mq_notify.h"

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
  * mq_notify_tid: a thread registers for a notification and ends, and a later
- * thread of the same process gets its number. The process is told all the same.
+ * thread of the same process gets its number. The process is notified
+ * nevertheless.
  *
- * The bug: that a thread with the number was there was taken to mean that the
- * process had called exec, and the notification was dropped.
+ * The bug: the existence of a thread with that number was taken as a sign that
+ * the process had called exec, and the notification was dropped.
  */
 #include "mq_notify.h"
 #include "pidns.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * mq_orphans: queues that were unlinked while they are open. A limit is met
- * beside them: mq_open looks whether one of them can go, and says no. (It went
- * round them 2^32 times, holding the facility's lock.) Those that have been
- * closed meanwhile make space.
+ * mq_orphans: queues that were unlinked while they are open. When a limit is
+ * reached, mq_open checks whether one of them can be freed, and fails. (It
+ * walked along them 2^32 times, holding the facility's lock.) Those that have
+ * been closed meanwhile make space.
  */
 #include "mq.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * mq_orphans_many: a server that keeps queues open which it has unlinked. What
- * another queue costs, made, unlinked and closed, is about what it costs beside
- * as many with names: instructions of this process, counted one by one. (Each creation
- * and each unlink went along the list of them to its end, twice.)
+ * mq_orphans_many: a server that keeps queues open which it has unlinked. To
+ * create, unlink and close another queue costs about as much as beside as many
+ * queues with names: instructions of this process, counted by single steps.
+ * (Each creation and each unlink walked along the whole list of them, twice.)
  */
 #include "mq.h"
 #include <sys/ptrace.h>

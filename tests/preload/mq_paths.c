@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * mq_paths: a queue by the paths of its descriptor, /proc/self/fd/N and
- * /dev/fd/N, and by /dev/stdin where it is the standard input: stat(2) and its
- * kin say what fstat(2) says, and what is opened is the queue's file, not what is
- * behind it: a read that took bytes from there would leave pollers asleep.
+ * /dev/fd/N, and by /dev/stdin where it is the standard input: stat(2) and the
+ * like have the results of fstat(2), and what is opened is the queue's file,
+ * not the FIFO: a read that took bytes from that would leave pollers asleep.
  */
 #include "mq.h"
 #include <sys/stat.h>

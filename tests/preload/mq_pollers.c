@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * mq_pollers: those who sleep in poll(2) or select(2) on a queue, come and go.
- * The shim tells the descriptor what the queue is only while somebody is there
- * (mq/mqfifo.c): so each one's coming and going counts, however it ends, and a
- * poll after messages that were sent and received without one says what is so.
+ * mq_pollers: threads begin and end sleeping in poll(2) or select(2) on a
+ * queue. The shim keeps the descriptor in step with the queue only while there
+ * are pollers (mq/mqfifo.c): so each one's beginning and end counts, however it
+ * ends, and a poll after messages were sent and received without pollers is
+ * right.
  */
 #include "mq.h"
 

@@ -2,11 +2,11 @@
 /*
  * mq_reused: the number of a queue's descriptor that is another file by now.
  *
- * First it was closed by calls that nobody sees (an inlined system call, as
- * io_uring's and libc's own are): what is read, written, asked and sent then
- * is the new file's. Then a thread closes it by name and opens another file
- * while calls on the queue are under way, which is polled: not a byte of that
- * file is read or written, and no message is lost.
+ * First it was closed by calls that the shim does not see (an inlined system
+ * call, like io_uring's and libc's own): all later calls act on the new file.
+ * Then a thread closes it by name and opens another file while calls on the
+ * queue are under way, which is polled: not a byte of that file is read or
+ * written, and no message is lost.
  */
 #include "mq.h"
 #include "raw.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
  * mq_select_calls: with a queue open, select(2) and poll(2) on many descriptors
- * make no more system calls than on few, and select reads nothing behind the
- * descriptors that there are, whatever number it is told.
+ * make no more system calls than on few, and select reads nothing beyond the
+ * descriptors that exist, whatever number it is given.
  *
- * The bug: select(getdtablesize(), ...) asked of each bit that was set in and
- * behind the caller's sets what its descriptor is, in each call anew.
+ * The bug: select(getdtablesize(), ...) looked up the descriptor of each bit
+ * set in and beyond the caller's sets, in each call again.
  */
 #include "mq.h"
 #include "syscalls.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * mq_setid.c - the set-user-ID and set-group-ID bits of a queue's mode: chown
- * clears them, and chmod the latter for who is not of the queue's group.
+ * clears them, and chmod the latter if the caller is not in the queue's group.
  */
 #include "t.h"
 

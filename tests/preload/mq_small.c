@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * mq_small: what few programs ask of a queue's descriptor. select with a number
- * far beyond the set that it is given, in a process with a queue: the kernel
- * looks at no more than its table, and nobody at what is behind the set, which
- * cannot be read. mq_open with O_DIRECT, write hints, what is left to read at
+ * mq_small: rare calls on a queue's descriptor. select with a number far beyond
+ * the set that it is given, in a process with a queue: the kernel reads no more
+ * bits than its table has descriptors, and nothing after the set is read, which
+ * is unreadable. mq_open with O_DIRECT, write hints, what is left to read at
  * large offsets.
  */
 #include "mq.h"

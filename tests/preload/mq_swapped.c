@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * mq_swapped: while a thread is in the midst of a call on a queue, at many
- * places of it, another one puts a file where the queue's descriptor was, and
- * at a later place the queue back. The call acts on the queue or finds none; it
- * does not sleep, for the queue does not block, and leaves the file as it is.
+ * mq_swapped: while a thread is in the middle of a call on a queue, at many
+ * places of it, another one replaces the queue's descriptor by a file's, and at
+ * a later place by the queue's again. The call acts on the queue or finds none;
+ * it does not sleep, for the queue is O_NONBLOCK, and does not change the file.
  *
- * The bug: whether the call may sleep was asked of the number, which was the
- * file's by then; and what one thread found out of the number was noted over
- * what the other had done with it.
+ * The bug: whether the call may sleep was decided by the flags of the number,
+ * which was the file's by then; and one thread's result of looking up the
+ * number overwrote what the other had done with it.
  */
 #include "mq.h"
 #include "stepped.h"

@@ -2,8 +2,8 @@
 /*
  * msg.h - what the message queue programs of tests/preload share, beside t.h.
  *
- * Nothing in msgctl counts sleepers: that somebody sleeps in a call is read
- * from /proc (m_asleep). Under a shim the sleep is a futex's.
+ * msgctl does not count sleepers: whether a process sleeps in a call is read
+ * from /proc (m_asleep). Under the shim it sleeps in a futex.
  */
 #ifndef MSG_H
 #define MSG_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * msg_cancel: msgsnd and msgrcv are cancellation points, and who is cancelled
- * in them takes or sends nothing. syscall() is none.
+ * msg_cancel: msgsnd and msgrcv are cancellation points, and a thread that is
+ * cancelled in one takes or sends nothing. syscall() is no cancellation point.
  */
 #include "msg.h"
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * msg_gone: a queue is removed while another process is in msgrcv, at any
- * instruction before it sleeps. What was the queue's memory is another's then:
- * here the units that a third process will give back at its end, by SEM_UNDO.
- * All must come back. (The receiver stored where it ran, without the lock.)
+ * instruction before it sleeps. The queue's memory is then used for something
+ * else: here for the adjustments that a third process applies at its exit, by
+ * SEM_UNDO. All units must come back. (The receiver stored its CPU there
+ * without the lock.)
  */
 #include "t.h"
 #include <sys/msg.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * pidns.h - a PID namespace of the test's own, in which it says which number
- * the next process or thread gets: a number that is used again is then no
- * matter of luck.
+ * pidns.h - a PID namespace of the test's own, in which it chooses the number
+ * of the next process or thread: so the reuse of a number is not left to
+ * chance.
  *
  *   int main(void)
  *   {

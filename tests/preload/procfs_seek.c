@@ -3,8 +3,8 @@
  * procfs_seek: the kernel's files about IPC as what can be sought, read in
  * pieces, read on after more objects came, and written in pieces.
  *
- *	procfs_seek [DIR]	DIR is laid out as /proc: of a mount, or /proc
- *as what that is compared with (tests/fuse/seek.sh)
+ *	procfs_seek [DIR]	DIR has the layout of /proc: that of a mount, or
+ *				/proc to compare it with (tests/fuse/seek.sh)
  *
  * What is not compared: how much of a sysvipc file one read gives (the kernel
  * no more than fits a page, we as much as is asked for), and whether it shows a

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * procfs_write: writing the control files, by write(2) and its kin, by stdio
+ * procfs_write: writing the control files, by write(2) and the like, by stdio
  * in all its ways, and by programs that inherit the descriptor. What is written
- * holds at once, for the writer and for others.
+ * takes effect at once, for the writer and for others.
  */
 #include "procfs.h"
 

@@ -118,7 +118,7 @@ doctor "a read-only /dev/shm" '/dev/shm: Read-only' unshare --mount sh -c \
 	"$under" "mount -t tmpfs -o ro tmpfs /dev/shm"
 doctor "that /dev/shm is noexec" '/dev/shm is noexec' unshare --mount sh -c \
 	"$under" "mount -t tmpfs -o noexec tmpfs /dev/shm"
-doctor "that there is no /proc" '/proc is not there' unshare --mount sh -c \
+doctor "that there is no /proc" '/proc is not mounted' unshare --mount sh -c \
 	"$under" 'mount -t tmpfs tmpfs /proc'
 export IPCLIFT_REGISTRY=$old
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * sem_alone: a thread that has a set to itself for thousands of operations may
- * be served by a short way that has looked everything up long ago. Then the
- * world changes under it: rights, its own identity, the set, the limits, a
- * handler in the midst. Each change counts from the next operation on.
+ * take a fast path that has looked everything up before. Then something
+ * changes: rights, its own identity, the set, the limits, a handler in the
+ * middle. Each change counts from the next operation on.
  */
 #include "t.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
  * sem_child_dies: a parent sleeps for what a child holds with SEM_UNDO, and the
- * child is killed. It gives that back before it sends SIGCHLD, so semop succeeds
- * and is not interrupted: with a handler for the signal, and under a tracer,
- * for which a signal that is ignored ends a sleep, too.
+ * child is killed. It gives that back before it sends SIGCHLD, so semop
+ * succeeds and is not interrupted: with a handler for the signal, and under a
+ * tracer, for which a signal that is ignored ends a sleep, too.
  *
- * The bug: the parent took the signal for what came first.
+ * The bug: the parent acted on the signal first.
  */
 #include "t.h"
 #include <sys/ptrace.h>

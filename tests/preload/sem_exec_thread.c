@@ -5,8 +5,8 @@
  * SEM_UNDO stays taken in the new image, whether that ever makes an IPC call or
  * not, and comes back when it is killed.
  *
- * The bug: the word by which the kernel tells of a process's death held the
- * thread's id of before, which is nobody's by the time the kernel looks at it.
+ * The bug: the word by which the kernel tells of a process's death had the
+ * thread's old id, which no thread has any more when the kernel compares it.
  */
 #include "t.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Sleepers beside holders of SEM_UNDO: they cost next to nothing as long as
- * nothing happens, and whoever holds is found dead at once all the same, also
- * one that came to hold long after they fell asleep. A timeout shorter than the
- * timer slack is a sleep, not a loop.
+ * nothing happens, and a holder's death is nevertheless noticed at once, even
+ * of one that became a holder long after they fell asleep. A timeout shorter
+ * than the timer slack is a sleep, not a loop.
  *
  * "At once" is far less than the longest slice of a sleeper; on a busy machine
  * not each time.

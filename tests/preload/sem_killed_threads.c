@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
  * sem_killed_threads: a process of two threads that holds a unit with SEM_UNDO
- * is killed, and its second thread ends later than the first. Who sleeps for
- * the unit has it as soon as the second has ended.
+ * is killed, and its second thread ends later than the first. A sleeper for the
+ * unit gets it as soon as the second has ended.
  *
- * The bug: who had slept for long looked when the first thread had ended, found
- * the process there, and looked again a second later.
+ * The bug: a sleeper that had slept for long checked when the first thread had
+ * ended, found that the process existed, and checked again a second later.
  */
 #include "t.h"
 #include <sys/ptrace.h>

@@ -2,11 +2,11 @@
 /*
  * sem_lifeline: a process that holds something by SEM_UNDO and has a segment
  * attached is killed, and the kernel cannot walk its list of robust mutexes to
- * the end, or does not know one. What it held comes back all the same: for who
- * sleeps, before anybody has waited for the dead one, and for who just looks.
+ * the end, or does not know one. What it held is released nevertheless: for
+ * sleepers, before the dead process has been waited for, and for calls that
+ * only read.
  *
- * The bug: only processes were asked after whose mark on that list had been
- * set.
+ * The bug: only processes whose word on that list had been marked were checked.
  */
 #include "seccomp.h"
 #include "shm.h"

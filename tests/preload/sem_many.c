@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * sem_many: the short ways of semop where there is more of everything: sets
+ * sem_many: the fast paths of semop with more of everything: sets
  * used in turn whose ids are equal modulo 8 and 16, many sets with SEM_UNDO,
  * large sets that one process has to itself (with semaphores equal modulo 64 in
  * one call), and operations with a timeout that need not wait. Each long enough
- * for the shim to take its short way.
+ * for the shim to take its fast path.
  */
 #include "t.h"
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * sem_no_barrier: a set that one process has long used alone is taken from it
- * by another one whose filter of system calls refuses membarrier(2), the two on
- * a CPU each and both in the middle of their operations. None may be lost.
+ * sem_no_barrier: the bias of a set to a process that has long used it alone is
+ * revoked by another process whose filter of system calls refuses
+ * membarrier(2), the two on a CPU each and both in the middle of their
+ * operations. None may be lost.
  */
 #include "t.h"
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
  * sem_no_robust: processes that are refused robust lists operate on a set and
- * are killed at random: none is waited for as long as others go on, and what
- * they held comes back. The last of them is killed with the others gone.
+ * are killed at random: none is waited for as long as others run, and what they
+ * held is released. The last of them is killed when the others have exited.
  *
- * The bug: a lock whose owner was killed stayed its until it had been waited
- * for, and then a process with its number could still be taken for it.
+ * The bug: a lock of a killed owner stayed owned until the process had been
+ * waited for, and then another process with its number could still be taken for
+ * it.
  */
 #include "seccomp.h"
 

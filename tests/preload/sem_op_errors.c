@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * sem_op_errors: in which order semop and semtimedop find fault.
+ * sem_op_errors: the order in which semop and semtimedop check for errors.
  *
  * Each call below is wrong in two ways at least; the errno tells which check
  * came first. The order is that of doc/kernel-semantics.md §4.2: timeout

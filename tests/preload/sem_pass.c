@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
  * sem_pass: many sleepers, arrays and single operations together, and random
- * changes: who is let through by each, and where the others say they wait.
+ * changes: which are let through by each, and at which semaphore the others are
+ * counted.
  *
  * The semaphores are of both ends of a set of 70, so that some numbers are
  * equal modulo 64. What a change does to values, counts and pids is final when
  * the call returns, and must be the same on the kernel and under the shim. The
  * seed is fixed.
  *
- * And what a call costs to which no sleeping array pays attention: it may not
- * grow with the square of their number.
+ * And the cost of a call that concerns no sleeping array: it must not grow with
+ * the square of their number.
  */
 #include "t.h"
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * sem_paths: every rule of a semaphore operation by every way that one may go.
+ * sem_paths: every rule of a semaphore operation on every path through the
+ * code.
  *
- * A rule says what an operation on semaphore 0 makes of a value; a path, how
- * the set is used so that this operation is served one way or the other: alone
- * in its call or at the end of an array, on a set that its caller has had to
+ * A rule is the effect of an operation on a value of semaphore 0; a path is a
+ * way to use the set so that the operation is served by certain code: alone in
+ * its call or at the end of an array, on a set that its caller has had to
  * itself for long, beside others, beside sleepers, or asleep itself until
- * another process lets it on. The operation is a child's, so that its pid and
- * otime tell whether it has happened.
+ * another process lets it through. The operation is a child's, so that its pid
+ * and otime tell whether it has happened.
  */
 #include "t.h"
 

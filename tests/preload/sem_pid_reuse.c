@@ -2,10 +2,10 @@
 /*
  * sem_pid_reuse: a process that has taken something with SEM_UNDO is killed,
  * and within the same clock tick another process gets its number. What was
- * taken comes back, whether the other one makes calls or not.
+ * taken is released, whether the other one makes calls or not.
  *
- * The bug: start times are told in 1/100 s, so the other one was taken for the
- * first, which had called exec, and inherited what it held.
+ * The bug: start times have a unit of 1/100 s, so the other one was taken for
+ * the first after an exec, and inherited its adjustments.
  */
 #include "t.h"
 #include "pidns.h"

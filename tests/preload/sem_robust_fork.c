@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
  * sem_robust_fork: a process holds a robust mutex while it forks, and the child
- * makes calls. What the parent's list of robust mutexes says stays right: the
- * mutex can be given back, its page unmapped, and the next owner's death is
- * still told of.
+ * makes calls. The parent's list of robust mutexes stays right: the mutex can
+ * be unlocked, its page unmapped, and the next owner's death is still reported.
  *
- * The bug: a child of musl's fork has its parent's list in its memory, until
- * it takes a robust mutex of its own, and the child linked its lifeline there,
+ * The bug: a child of musl's fork has its parent's list in its memory, until it
+ * takes a robust mutex of its own, and the child linked its lifeline there,
  * which wrote into the parent's mutex.
  */
 #include "t.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * sem_thread_cred: one thread of root's becomes another user by system calls
- * of its own, as file servers do for each client; the other threads do not.
- * Each is asked for its own rights, whoever called last.
+ * sem_thread_cred: one thread of root's becomes another user by system calls of
+ * its own, as file servers do for each client; the other threads do not. Each
+ * thread's own rights count, whichever called last.
  *
- * The bug: the credentials were kept for the process, those of whoever had
- * asked last.
+ * The bug: the credentials were cached for the process, from the thread that
+ * had called last.
  */
 #include "t.h"
 

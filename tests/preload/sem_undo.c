@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * sem_undo: what SEM_UNDO gives back, to whom, and when.
+ * sem_undo: what SEM_UNDO releases, on which sets, and when.
  *
  * Every process keeps one adjustment a semaphore; whichever way it ends, its
  * adjustments are applied before its parent's waitpid returns. The actors are

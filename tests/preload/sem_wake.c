@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * sem_wake: who goes on when a value changes, and in what order.
+ * sem_wake: which sleepers are let through when a value changes, and in what
+ * order.
  *
  * Children sleep in a known order (each is seen in the counts before the next
  * is forked), then one call of ours changes values. The kernel does the

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Who wakes a sleeper is killed at the worst moment, and others too: the
- * sleeper is let through once, by a living one, and never forgotten.
+ * A waker is killed at the worst moment, and others, too: the sleeper is let
+ * through exactly once, by a living process, and never forgotten.
  *
- * Under the shim the moments are made by breakpoints (stops.h); on the kernel,
- * where an operation is one moment, whoever would be killed in the middle is
- * killed before it or after it.
+ * Under the shim the moments are chosen by breakpoints (stops.h); on the
+ * kernel, where an operation is atomic, a process is killed before or after it
+ * instead.
  */
 #include "stops.h"
 #include <sys/msg.h>

@@ -3,10 +3,10 @@
  * shm_clone: children made by clone(2), clone3(2) and fork(2), by name, by
  * number and by an instruction of the program's own, have what their parent has
  * attached: it is counted, it stays theirs when the parent removes and detaches
- * it, and what they write reaches nobody else.
+ * it, and what they write reaches no other process.
  *
  * The bug: such children were not counted, and after IPC_RMID and shmdt in the
- * parent they wrote into the next segment that somebody made.
+ * parent they wrote into the next new segment.
  */
 #include "shm.h"
 #include <poll.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * shm_exec_image: a thread attaches a segment and ends, then the process calls
- * exec. The new program does not have the segment, whoever asks, even if its
+ * exec. The new program does not have the segment, even if its
  * stack begins where the old one's did: no address space layout randomization,
  * arguments of the same length, as a daemon does that executes itself again.
  *

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * shm_fault: what a handler of SIGSEGV is told of a fault where nothing is
- * attached: SEGV_MAPERR, after shmdt, beyond a segment's end, in pages that
- * munmap took; and where something is that does not allow the access, or was
- * told not to (SHM_RDONLY, mprotect): SEGV_ACCERR. Garbage collectors and checking
- * allocators tell the two apart.
+ * shm_fault: the si_code of a SIGSEGV where nothing is attached is SEGV_MAPERR:
+ * after shmdt, beyond a segment's end, in unmapped pages; where something is
+ * attached without the right (SHM_RDONLY, mprotect) it is SEGV_ACCERR. Garbage
+ * collectors and checking allocators tell the two apart.
  */
 #include "shm.h"
 #include <stdint.h>

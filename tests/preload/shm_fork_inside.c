@@ -3,9 +3,9 @@
  * shm_fork_inside: daemon and forkpty fork inside of libc, while another thread
  * attaches the process's first segment: their children are counted, too.
  *
- * The bug: nothing was attached when they were called, so they were libc's own,
- * whose fork nobody announced; the attachment came in between. The child was
- * counted when its parent had ended, or at its own next call, not before.
+ * The bug: nothing was attached when they were called, so libc's own functions
+ * ran, whose fork was not announced; the attachment was made in between. The
+ * child was counted only when its parent had exited, or at its own next call.
  */
 #include "shm.h"
 #include <pty.h>

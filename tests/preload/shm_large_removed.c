@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * shm_large_removed: while the pages of a large segment go back, others make,
- * attach and remove segments. Not by the clock: who removes it is stopped before
- * and after the system call that gives the pages back, and the others' calls are
- * made in between, which a lock that it held would keep waiting for good.
+ * attach and remove segments. Not by the clock: the remover is stopped before
+ * and after the system call that frees the pages, and the others' calls are
+ * made in between, which a lock held by it would block for ever.
  */
 #include "shm.h"
 #include "syscalls.h"

@@ -5,8 +5,8 @@
  * has detached it: it is counted, at the latest when the segment is removed,
  * and what it writes reaches nobody else.
  *
- * The bug: only children of who removed the segment were looked for. One whose
- * parent had ended wrote into the next segment that somebody made.
+ * The bug: only children of the process that removed the segment were looked
+ * for. One whose parent had exited wrote into the next new segment.
  */
 #include "raw.h"
 #include "shm.h"

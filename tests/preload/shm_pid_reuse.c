@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
  * shm_pid_reuse: a process with a segment forks, the child is killed before it
- * has run anything of the program's, and its number is another process's, at
- * once or later, who lives long. The child does not have the segment.
+ * has run anything of the program's, and its number is then given to another
+ * process, at once or later, which runs for long. The child does not have the
+ * segment.
  *
  * The bugs: of such a child the number was known, and nothing else: it was
- * taken to be there as long as anybody had that. Then the time was, to 1/100 s.
+ * taken to exist as long as any process had that. Then also its start time, to
+ * 1/100 s.
  */
 #include "shm.h"
 #include "pidns.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
  * shm_tid_reuse: a thread attaches a segment and ends, and a later thread of
- * the same process gets its number. The segment stays attached, for whoever
- * looks, and its pages stay the process's.
+ * the same process gets its number. The segment stays attached, and its pages
+ * stay the process's.
  *
- * The bug: that a thread with the number was there was taken to mean that the
- * process had called exec. nattch became 0, IPC_RMID freed the segment under
- * the process's eyes, and its pages were given to the next one.
+ * The bug: the existence of a thread with that number was taken as a sign that
+ * the process had called exec. nattch became 0, IPC_RMID freed the segment
+ * under the process's eyes, and its pages were given to the next one.
  */
 #include "shm.h"
 #include "pidns.h"

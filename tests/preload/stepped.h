@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * stepped.h - a thread that another process steps through its calls, an
- * instruction at a time, while the rest of its process is told what to do at
+ * instruction at a time, while the rest of its process receives requests at
  * chosen places.
  *
  * The traced process's thread sets `tid`, waits for `go` and sets `done` when

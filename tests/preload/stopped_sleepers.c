@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * stopped_sleepers: who is stopped in its sleep (Ctrl-Z, docker pause's kin) is
- * no sleeper any more: what it waits for goes to the next one, or stays; when
- * it is continued semop says EINTR, and a call on a message queue begins again,
- * behind the others.
+ * stopped_sleepers: a process that is stopped in its sleep (Ctrl-Z, docker
+ * pause) is no sleeper any more: what it waits for goes to the next one, or
+ * stays; when it is continued semop fails with EINTR, and a call on a message
+ * queue begins again, behind the others.
  *
  * Two sleepers of each kind, the first one stopped; then a sleeper alone.
  */

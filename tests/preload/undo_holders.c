@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
  * undo_holders: more than forty processes hold a unit of one set with SEM_UNDO,
- * and an operation that comes after one of them is gone sees its unit given
- * back: whether it has looked at all of them before, one has come or gone since,
- * it is a fork child's, or a holder has its units by a thread that called exec.
+ * and an operation after the exit of one of them finds its unit released:
+ * whether it has checked all of them before, a holder was added or removed
+ * since, it is made by a fork child, or a holder has its units by a thread that
+ * called exec.
  *
- * What it is for: who the holders are is noted by each process and looked at
- * again only when others have come (sem/holders.h). Where a newcomer does not
- * say so, "one has come since" fails.
+ * This tests that each process notes the holders and walks along them again
+ * only when there are others (sem/holders.h). If a new holder does not announce
+ * itself, "one has come since" fails.
  */
 #include "t.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * undo_many: more processes with SEM_UNDO on one set than a call looks at in
- * turn are gone before anybody asks.
+ * undo_many: more processes with SEM_UNDO on one set than a call reaps have
+ * exited before the next call.
  *
- * The bug: with 1,001 exited tasks every command of semctl said EIDRM, for a
- * set that was there: it gave up after a thousand had been reaped.
+ * The bug: with 1,001 exited tasks every command of semctl failed with EIDRM
+ * for an existing set: it gave up after a thousand had been reaped.
  */
 #include "t.h"
 

@@ -2,9 +2,8 @@
 /*
  * undo_sets: one process with SEM_UNDO on many sets is killed.
  *
- * The bug: whoever gave back for it walked along all its records for each of them,
- * 0.7 s for 16,000 sets, 2.4 s for 30,000. By the time that it computes, not by the
- * clock.
+ * The bug: the process that applied its records walked along all of them for
+ * each, 0.7 s for 16,000 sets, 2.4 s for 30,000. Measured in CPU time.
  */
 #include "t.h"
 #include <sys/resource.h>
