@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "entry/cookie.h"
 #include "entry/notify_thread.h"
-#include "mq/mqasked.h"
+#include "mq/mqregistration.h"
 #include "mq/mqpending.h"
 
 #define CLONE_NOTIFY_THREAD                                                 \
@@ -48,7 +48,7 @@ static void deliver(const struct mq_pending *m)
 	struct sys_siginfo info = {
 		.code = SI_MESGQ, .pid = m->sender_pid, .uid = m->sender_uid};
 
-	if (!mqasked_take(notify_thread.pid, m->stamp, &n))
+	if (!mqregistration_take(notify_thread.pid, m->stamp, &n))
 		return;
 	if (n.how == SIGEV_THREAD) {
 		cookie_send((int)n.sock, n.sock_ino, n.cookie,

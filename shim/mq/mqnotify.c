@@ -2,38 +2,38 @@
 /*
  * mq_notify (doc/kernel-semantics.md §7.7).
  *
- * The queue holds the registration. The send that fires it sends the signal before
- * its commit, under the lock: the process that it wakes finds the message once the
- * lock is free. If the sender dies before the commit, neither the message nor the
- * end of the registration has happened, and the next message sends the signal
- * again: perhaps once too often, but never not at all, and without repair. A signal
- * to the sender's own process is sent after the commit: if the sender dies before,
- * so does the receiver, and the signal itself may kill. The kernel lets a process
- * queue a signal with SI_MESGQ and any pid and uid, but only to a process that it
- * may kill; otherwise the registrant's notification thread delivers it
- * (mqpending.h), if there is one.
+ * The queue holds the registration. The send that fires it sends the signal
+ * before its commit, under the lock: the process that it wakes finds the
+ * message once the lock is free. If the sender dies before the commit, neither
+ * the message nor the end of the registration has happened, and the next
+ * message sends the signal again: perhaps once too often, but never not at all,
+ * and without repair. A signal to the sender's own process is sent after the
+ * commit: if the sender dies before, so does the receiver, and the signal
+ * itself may kill. The kernel lets a process queue a signal with SI_MESGQ and
+ * any pid and uid, but only to a process that it may kill; otherwise the
+ * registrant's notification thread delivers it (mqpending.h), if there is one.
  *
  * That thread delivers also in a registry that others may write, for they could
  * put there which signal goes to whom, and have it sent with the rights of a
  * sender or of the mount. What a process sends to itself it takes from its own
- * memory (mqasked.h).
+ * memory (mqregistration.h).
  *
  * SIGEV_THREAD: the registrant's helper thread (entry/mq.c) waits as a sleeper
- * of wait.h and is granted. With a socket instead of a function the notification
- * thread is told, also when the registration is taken back. (When the registrant
- * ends, nobody is told.)
+ * of wait.h and is granted. With a socket instead of a function the
+ * notification thread is told, also when the registration is taken back. (When
+ * the registrant ends, nobody is told.)
  *
  * When the registrant ends its lifeline fires, and whoever looks at the
  * registration next removes it. The lifeline also fires on exec, and when the
  * thread ends on whose robust list it is; then /proc shows whether the process
- * still has the queue open, and the task's epoch or /proc whether it is still the
- * program that registered.
+ * still has the queue open, and the task's epoch or /proc whether it is still
+ * the program that registered.
  *
  * Keeps INV_MQ_NOTIFY (inspect/check.h).
  */
 #include <linux/signal.h>
 #include "base/file.h"
-#include "mq/mqasked.h"
+#include "mq/mqregistration.h"
 #include "mq/mqpending.h"
 #include "mq/mqueue.h"
 #include "object/sleep.h"
@@ -164,14 +164,14 @@ static void note_pending(struct caller *c, u32 number)
 		mq_thread(c)->pending = mq_thread(c)->pending << 16 | number;
 }
 
-/* The registrant takes it back. */
+/* The registrant ends its registration. */
 static void take_back(struct caller *c, struct mqueue *q)
 {
-	struct mq_notify asked;
+	struct mq_notify own;
 
 	drop(c, q);
 	if (q->notify.how != SIGEV_THREAD || q->notify.thread) {
-		mqasked_take(c->pid, q->notify.stamp, &asked);
+		mqregistration_take(c->pid, q->notify.stamp, &own);
 		return;
 	}
 	q->notify.signo = MQ_COOKIE_REMOVED;
@@ -198,8 +198,8 @@ struct sys_siginfo {
 };
 _Static_assert(sizeof(struct sys_siginfo) == 128, "siginfo size");
 
-/* May somebody else have written what stands in the registry? Its mode is
- * asked for each time: its owner may share it at any moment. */
+/* Can another user have written the registry? Its mode is read each time, for
+ * its owner may share it at any moment. */
 static int others_write(const struct caller *c)
 {
 	u32 euid = (u32)sys_call(__NR_geteuid);
@@ -211,19 +211,20 @@ static int others_write(const struct caller *c)
 	       (st.uid != euid || (st.mode & 022));
 }
 
-/* Of what this process does not remember, or another one is to be sent, the
- * registry is believed where nobody else may write it. */
+/* For a registration that this process does not remember, or of another
+ * process, the registry is trusted only if no other user can write it. */
 static int send_signal(
 	struct caller *c, const struct mq_notify *n, struct sys_siginfo *info)
 {
-	struct mq_notify asked = *n;
-	int known = n->pid == c->pid && mqasked_take(n->pid, n->stamp, &asked);
+	struct mq_notify own = *n;
+	int known =
+		n->pid == c->pid && mqregistration_take(n->pid, n->stamp, &own);
 
-	if (known ? asked.how != SIGEV_SIGNAL : others_write(c))
+	if (known ? own.how != SIGEV_SIGNAL : others_write(c))
 		return -EPERM;
-	info->signo = (s32)asked.signo;
-	info->value = asked.value;
-	return (int)sys_call(__NR_rt_sigqueueinfo, n->pid, asked.signo, info);
+	info->signo = (s32)own.signo;
+	info->value = own.value;
+	return (int)sys_call(__NR_rt_sigqueueinfo, n->pid, own.signo, info);
 }
 
 void mq_notify_tell(struct caller *c, struct mqueue *q)
@@ -303,7 +304,7 @@ static int arm(struct caller *c, const struct mq_desc *d, struct mqueue *q,
 			q->notify.cookie, ev->cookie, sizeof(q->notify.cookie));
 	}
 	if (ev->how == SIGEV_SIGNAL || ev->by_socket)
-		mqasked_put(&q->notify);
+		mqregistration_put(&q->notify);
 	if (by_thread) {
 		w->slot_idx = region_slot_idx(&c->region, FAC_MQ, d->s);
 		w->facility = FAC_MQ;

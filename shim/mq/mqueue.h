@@ -10,7 +10,7 @@
  * mqlease.c   messages received and not acknowledged
  * mqfifo.c    the FIFO behind a descriptor, and its readiness for poll
  * mqnotify.c  mq_notify; mqpending.c notifications that the sender cannot
- *             deliver itself; mqasked.c this process's own registrations
+ *             deliver itself; mqregistration.c this process's own registrations
  *
  * A queue is in a slot of FAC_MQ: its key is a hash of the name; mode, uid and
  * gid are those of the file that the kernel would show. It has a FIFO in the

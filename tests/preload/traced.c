@@ -4,7 +4,7 @@
  * it would not meet without; one that a debugger stops in its sleep is passed
  * over and has EINTR, as one stopped by a signal.
  *
- * The bug: a waker read in /proc whether the sleeper is stopped, which says
+ * The bug: a waker read in /proc whether the sleeper is stopped, which said
  * "tracing stop" also of one that strace held for a moment on its way into the
  * futex: semop failed with EINTR, in a third of the runs of 1,000 round trips.
  */

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "mq/mqasked.h"
+#include "mq/mqregistration.h"
 #include "mq/mqueue.h"
 #include "object/sidefile.h"
 #include "unit.h"
@@ -188,17 +188,17 @@ Test(notify, what_is_over_is_not_remembered)
 	struct mq_notify got;
 	u64 i;
 
-	for (i = 1; i <= MQASKED_MOST + 3; i++) {
+	for (i = 1; i <= MQREGISTRATION_MOST + 3; i++) {
 		n.stamp = i;
 		n.value = 2 * i;
-		mqasked_put(&n);
+		mqregistration_put(&n);
 	}
 	for (i = 1; i <= 3; i++)
-		cr_expect_eq(mqasked_take(7, i, &got), 0);
-	cr_expect_eq(mqasked_take(8, 4, &got), 0, "of another process");
-	for (i = 4; i <= MQASKED_MOST + 3; i++) {
-		cr_expect_eq(mqasked_take(7, i, &got), 1);
+		cr_expect_eq(mqregistration_take(7, i, &got), 0);
+	cr_expect_eq(mqregistration_take(8, 4, &got), 0, "of another process");
+	for (i = 4; i <= MQREGISTRATION_MOST + 3; i++) {
+		cr_expect_eq(mqregistration_take(7, i, &got), 1);
 		cr_expect_eq(got.value, 2 * i);
-		cr_expect_eq(mqasked_take(7, i, &got), 0, "once");
+		cr_expect_eq(mqregistration_take(7, i, &got), 0, "once");
 	}
 }
