@@ -19,27 +19,24 @@
 
 #define AWAIT_PAUSES 2000
 #define AWAIT_SLICE_NS 1000000
-/* In slices of AWAIT_SLICE_NS: how often to check whether the waker still exists,
- * and how long an exiting one may take. Arbitrary. */
+/* In slices of AWAIT_SLICE_NS: how often to check whether the waker exists, and
+ * how long an exiting one may take. Arbitrary. */
 #define EXISTS_SLICES 50
 #define EXITING_SLICES 500
 /* Without rseq a timeout makes FUTEX_WAIT end with EINTR; arbitrary. */
 #define LONGEST_NS 1000000000ULL
-/* Wake-ups made while another thread takes the paused lock: some 10 us.
- * Arbitrary. */
+/* Wake-ups while another thread takes the paused lock: some 10 us. Arbitrary. */
 #define WANTED_WAKES 4u
 /* Spin iterations between two yields: about half a microsecond. Arbitrary. */
 #define YIELD_EVERY 8u
 #define HERD_ALL 0x7fffffff
-/* Whether a sleeper is stopped. Times in units of 1,024 cycles; all arbitrary.
- * SLEPT_LONG: one that has slept for less is not checked; some 25 us, half of a
- * wake-up on another CPU. ASLEEP_HOLDS: how long the answer "asleep" is good for;
- * 2,048 to 3,072 cycles, where a parent learns of a stop after 8,900 at the
- * earliest (kill and waitpid, measured). STOPPED_ASKED: most checks in one hold,
- * a system call each. TRACED_LONG: half a second to a second. /proc says "tracing
- * stop" of a process that strace stops for a moment around each system call just
- * as of one that gdb keeps stopped: so for this long a traced sleeper is taken to
- * be on its way into its futex (strace may have to wait for a CPU). */
+/* Is a sleeper stopped? Times in units of 1,024 cycles; all arbitrary. SLEPT_LONG:
+ * before, it is not checked; some 25 us, half of a wake-up on another CPU.
+ * ASLEEP_HOLDS: how long the answer "asleep" is kept; 2,048 to 3,072 cycles, where
+ * a parent learns of a stop after 8,900 at the earliest (kill and waitpid,
+ * measured). STOPPED_ASKED: most checks in one hold, a system call each.
+ * TRACED_LONG: half a second to a second, for which a traced sleeper counts as on
+ * its way into its futex: strace, too, stops it for a moment there. */
 #define SLEPT_LONG 64u
 #define TRACED_LONG (1u << 21)
 #define ASLEEP_HOLDS 2u
@@ -168,9 +165,9 @@ static void note_death(
 
 static int await_slice(struct waiter *w, u32 seen);
 
-/* Whose tid may be in the word. LIVING: a living waker's. BOUNDED: the same, but if
- * it stays for long, await_waker returns with it, for the sleeper to check under
- * the lock (wait_recheck). EXITED: an exited thread's, or the caller's own. */
+/* Whose tid may be in the word. LIVING: a living waker's. BOUNDED: the same, but
+ * if it stays for long await_waker returns it, for the sleeper to check under the
+ * lock (wait_recheck). EXITED: an exited thread's, or the caller's own. */
 enum { AWAIT_LIVING, AWAIT_BOUNDED, AWAIT_EXITED };
 
 /* Wait until the word holds no tid; returns the word. ret_err (may be NULL): 0,
