@@ -40,7 +40,7 @@ static int is_named(const char *name, const char *word, size_t n)
 	return name && strlen(name) == n && !strncasecmp(name, word, n);
 }
 
-/* One that stands in rows: a heading, or something that JSON has. */
+/* A column of rows, by heading or by field in JSON. */
 static const struct column *find(
 	const struct column *columns, const char *word, size_t n)
 {
@@ -200,7 +200,7 @@ int choice_each(const struct column *columns, size_t width,
 	return some;
 }
 
-/* ---- again and again ---- */
+/* ---- repetition ---- */
 
 static int parse_seconds(struct timespec *ret)
 {
@@ -216,7 +216,7 @@ static int parse_seconds(struct timespec *ret)
 	return 0;
 }
 
-/* In a child: it begins as the command does, whatever the last one has left. */
+/* In a child, so that each run begins with the state of a new command. */
 static int run_child(int (*once)(int argc, char **argv), int argc, char **argv)
 {
 	int status;
@@ -245,12 +245,12 @@ int choice_repeat(int (*once)(int argc, char **argv), int argc, char **argv)
 		return once(argc, argv);
 	err = parse_seconds(&nap);
 	while (!err) {
-		/* A terminal's screen is cleared; in a file blank lines
-		 * divide. */
+		/* Clear a terminal's screen; in a file a blank line
+		 * separates. */
 		if (isatty(1))
 			fputs("\033[H\033[2J", stdout);
 		err = run_child(once, argc, argv);
-		/* Deadlocks found, a registry that is not there yet. */
+		/* Deadlocks, or a registry that does not exist yet. */
 		if (err == EXIT_FAILED)
 			err = 0;
 		if (!isatty(1))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the user chooses of a table: its columns, their order, how bare it is,
- * and that it is printed again and again. The columns are those of
- * inspect/rows.h, by the heading of the table or the name in JSON.
+ * The user's choices for a table: columns, order, headings and format,
+ * repetition. The columns are those of inspect/rows.h, by the heading of the
+ * table or the name in JSON.
  */
 #ifndef IPCLIFT_TOOL_VIEW_CHOICE_H
 #define IPCLIFT_TOOL_VIEW_CHOICE_H

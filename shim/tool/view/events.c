@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * ipclift events: what the registry's ring of events tells.
+ * ipclift events: the registry's ring of events.
  */
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static const struct option_spec options[] = {
 	{0},
 };
 
-/* Between two looks for new ones; arbitrary. */
+/* Between two reads of the ring. Arbitrary. */
 #define FOLLOW_NS 200000000
 
 /* Bits of the kinds in a list. 0, or EXIT_USAGE after a message. */
@@ -54,8 +54,8 @@ static int parse_only(const char *list, unsigned *ret)
 	return 0;
 }
 
-/* The same as the last one of the table, but for time and pid: it is counted
- * there. */
+/* If it equals the last one of the table, except for time and pid, it is
+ * counted there. */
 static int joined(json_object *rows, json_object *row, const char *const *same)
 {
 	size_t n = json_object_array_length(rows);
@@ -104,7 +104,7 @@ static const char *word(json_object *row, const char *field)
 	return text ? text : "-";
 }
 
-/* A line each, so that whoever reads them from a pipe has them at once. */
+/* A line each, flushed, so that a reader of a pipe gets it at once. */
 static void print_event(json_object *row)
 {
 	if (as_json)
@@ -118,7 +118,7 @@ static void print_event(json_object *row)
 	json_object_put(row);
 }
 
-/* What is there, and what comes, until a signal or the registry's end. */
+/* Existing events and new ones, until a signal or the registry's end. */
 static int follow_events(struct caller *c, s64 from, unsigned wanted)
 {
 	const struct timespec nap = {0, FOLLOW_NS};
@@ -127,7 +127,7 @@ static int follow_events(struct caller *c, s64 from, unsigned wanted)
 
 	while (registry_glance_still()) {
 		while ((next = event_next(&c->region, seq))) {
-			/* The last one may be being written. */
+			/* The last one may be incomplete yet. */
 			if (!event_get(&c->region, next, &v.event) &&
 				next == v.h->event_seq)
 				break;

@@ -69,7 +69,7 @@ static int get_main(int argc, char **argv)
 	c = registry_look(&err);
 	if (!c)
 		return err;
-	/* What a program wrote to a control file late counts already. */
+	/* Apply what programs have written to control files. */
 	controlfile_drain(c);
 	all = json_object_new_object();
 	for (i = 0; i < (argc ? argc : (int)n_controls); i++) {

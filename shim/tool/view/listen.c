@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Arbitrary: one that scrapes, and somebody who looks. */
+/* Arbitrary: a scraper and a few users. */
 #define CONNECTIONS 16u
 #define CONNECTION_SECONDS 10u
 

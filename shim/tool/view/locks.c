@@ -50,7 +50,7 @@ static int read_locks(struct caller *c, struct list *l)
 	return 0;
 }
 
-/* Those that others waited for come first, then those used most. */
+/* The most contended first, then the most used. */
 static int compare(const void *a, const void *b)
 {
 	const struct lock_view *x = a, *y = b;

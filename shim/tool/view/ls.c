@@ -39,7 +39,7 @@ struct list {
 	struct glance glance;
 };
 
-/* For people: what it holds, and how many wait for that to change. */
+/* For tables: the contents, and how many wait for a change of them. */
 static void tell_waiting(json_object *row)
 {
 	int n = json_object_get_int(json_object_object_get(row, "waiting"));
@@ -50,8 +50,8 @@ static void tell_waiting(json_object *row)
 			json_object_get_string(holds), n, n > 1 ? "" : "s");
 }
 
-/* But for a queue without name whose last user is dead: nobody can reach it,
- * and somebody's next call frees it. */
+/* Skip a queue without a name whose last user has exited: it is unreachable,
+ * and the next call of any process frees it. */
 static int add_row(struct caller *c, const struct object *o, void *arg)
 {
 	struct list *list = arg;
@@ -70,7 +70,7 @@ static int add_row(struct caller *c, const struct object *o, void *arg)
 	return 0;
 }
 
-/* For people: hours of today, else the date. */
+/* For tables: the time if today, else the date. */
 static void shorten_times(json_object *rows)
 {
 	const char *now, *used;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * ipclift metrics; see metrics.h. All of it is of a glance (inspect/glance.h):
- * nothing is written and no lock taken.
+ * ipclift metrics; see metrics.h. All of it is from a glance
+ * (inspect/glance.h): nothing is written and no lock taken.
  */
 #include "tool/view/metrics.h"
 
@@ -37,8 +37,8 @@ void metrics_head(
 	text_print(t, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-/* A label's value, as the format wants it: a reader refuses the whole of an
- * answer in which one is not UTF-8. */
+/* A label's value in the format, which is UTF-8: a reader refuses a whole
+ * answer with anything else. */
 void metrics_label(struct text *t, const char *name, const char *from)
 {
 	char seen[4096], *value = seen;
@@ -88,7 +88,7 @@ static void single(struct text *t, const char *name, const char *type,
 	metrics_value(t, v);
 }
 
-/* ---- what is told ---- */
+/* ---- the metrics ---- */
 
 static void print_up(struct text *t, const char *path, int up)
 {
@@ -335,11 +335,11 @@ static void print_events(struct text *t, struct caller *c)
 		atom_load_relaxed(&h->event_seq));
 }
 
-/* Kept from one text to the next, for what a fault has cut off. */
+/* Kept from one text to the next: a fault may have interrupted it. */
 static struct glance g;
 
-/* All of them; t->failed if there was no space. c NULL: only that the registry
- * at path is not to be had. */
+/* All of them; t->failed if there was no memory. c NULL: only that the registry
+ * at path is not available. */
 static void metrics_text(struct caller *c, const char *path, struct text *t)
 {
 	print_up(t, path, c != NULL);
@@ -411,8 +411,8 @@ static int print_once(struct caller *c)
 	return err;
 }
 
-/* A registry that has gone, or is another one now, is looked for again; one
- * that is cut short meanwhile is not there. */
+/* A registry that was removed or replaced is opened again; one that was
+ * truncated counts as absent. */
 static void fill(void *c, struct text *t)
 {
 	int there = registry_glance_still() || !registry_glance_again();

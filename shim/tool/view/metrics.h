@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * ipclift metrics: what a registry counts, in Prometheus' text format.
+ * ipclift metrics: a registry's counters, in Prometheus' text format.
  */
 #ifndef IPCLIFT_TOOL_VIEW_METRICS_H
 #define IPCLIFT_TOOL_VIEW_METRICS_H
@@ -10,8 +10,8 @@
 #include "inspect/text.h"
 #include "registry/caller.h"
 
-/* Into the file at path: beside it first, so that nobody ever reads a half. An
- * exit status, after a message that begins with it. */
+/* Write the file at path: by a new file that replaces it, so that readers never
+ * see a part. An exit status, after a message that begins with the path. */
 int metrics_write(const char *path, const struct text *t);
 
 /* Parts of the format: "# HELP" and "# TYPE"; NAME="VALUE" with VALUE as the
@@ -21,10 +21,10 @@ void metrics_head(
 void metrics_label(struct text *t, const char *name, const char *value);
 void metrics_value(struct text *t, u64 v);
 
-/* What GET /metrics is answered with, by another thread. */
+/* Makes the answer to GET /metrics, in another thread. */
 typedef void metrics_fill(void *arg, struct text *t);
 struct http;
-/* Answer at ADDRESS:PORT until http_stop; says which port it is. One at a time.
+/* Answer at ADDRESS:PORT until http_stop; prints the port. One at a time.
  * NULL after a message: *ret is the exit status. The signals that end the
  * command are blocked before, by http_ends, or its thread would get them.
  * (listen.c) */

@@ -43,7 +43,7 @@ unsigned kinds_parse(int argc, char **argv)
 
 /* ---- walking ---- */
 
-/* What stands at an index: 1, or 0. */
+/* The object at an index: 1, or 0 if there is none. */
 static int stat_at(
 	struct caller *c, enum facility kind, s32 idx, struct object *o)
 {
@@ -81,7 +81,7 @@ static int next_mq(struct caller *c, u32 *at, struct object *ret)
 }
 
 /* The next object of a kind at index *at or above: 1, 0 at the end, -errno.
- * What an object says is one moment of it. */
+ * Its values are of one moment. */
 static int object_next(
 	struct caller *c, enum facility kind, u32 *at, struct object *ret)
 {
@@ -228,8 +228,8 @@ int object_destroy(struct caller *c, const struct object *o)
 		err = shm_remove(c, o->id);
 		break;
 	default:
-		/* One without a name goes when the last process closes it, and
-		 * now if that was killed. */
+		/* A queue without a name is removed when the last process
+		 * closes it, and now if that was killed. */
 		if (o->mq.unlinked) {
 			mq_closed(c, &o->mq.desc);
 			return 0;
@@ -259,7 +259,7 @@ static void add_stat(json_object *row, const struct object_stat *st)
 	field_time(row, "changed", st->ctime);
 }
 
-/* Each with a blank before it; "..." for those that are more. */
+/* Each with a blank before it; "..." if there are more. */
 static const char *values_text(const struct sem_brief *b, u32 most, u32 of)
 {
 	static char text[SEM_BRIEF_VALUES * 6 + 8];

@@ -32,12 +32,12 @@ int kind_parse(const char *word);
  * usage error. */
 unsigned kinds_parse(int argc, char **argv);
 
-/* The object of this name: 1, or 0 if it is gone. */
+/* The object of this name: 1, or 0 if it was removed. */
 int object_named(struct caller *c, enum facility kind,
 	const struct dump_name *name, struct object *ret);
 /* Call fn for each object of these kinds; stops at its first result that is
- * not 0 and returns it. A kind that cannot be walked is told and the others
- * are; then EXIT_FAILED is returned at the end. */
+ * not 0 and returns it. A kind that cannot be walked is reported and
+ * skipped; then EXIT_FAILED is returned at the end. */
 int object_each(struct caller *c, unsigned kinds,
 	int (*fn)(struct caller *c, const struct object *o, void *arg),
 	void *arg);
@@ -53,7 +53,7 @@ const char *object_name(const struct object *o);
 /* IPC_RMID or mq_unlink: 0, or EXIT_FAILED after a message. */
 int object_destroy(struct caller *c, const struct object *o);
 
-/* What ls says of it; who waits is of the glance. */
+/* Its row for ls; sleepers are from the glance. */
 json_object *object_row(
 	struct caller *c, const struct object *o, const struct glance *g);
 

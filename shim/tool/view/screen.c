@@ -52,7 +52,7 @@ static void begin(const struct top *t)
 	}
 	timeout((int)(t->interval * 1000));
 	registry_on_fault = restore;
-	/* The terminal is given back as it was. */
+	/* The terminal's mode is restored. */
 	sigaction(SIGTERM, &sa, NULL);
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGHUP, &sa, NULL);
@@ -192,7 +192,7 @@ static void scroll_by(struct screen *s, int rows)
 		s->first += (size_t)rows;
 }
 
-/* 1 if the registry is to be looked at again. */
+/* 1 if the registry is to be read again. */
 static int key(struct screen *s, int k)
 {
 	switch (k) {

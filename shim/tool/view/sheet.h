@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * A sheet: rows of numbers and words that are sorted, filtered and shown in as
- * many columns as there is space for; for a screen that is drawn again and
- * again, for text and for JSON.
+ * many columns as fit; for a screen that is redrawn, for text and for JSON.
  */
 #ifndef IPCLIFT_TOOL_VIEW_SHEET_H
 #define IPCLIFT_TOOL_VIEW_SHEET_H
@@ -34,12 +33,12 @@ struct sheet {
 int sheet_n_columns(const struct sheet *s);
 /* A column by heading, any case, or field; -1: there is none. */
 int sheet_column(const struct column *columns, const char *name);
-/* One more, its numbers NAN, its words empty. Never NULL: one that cannot be
- * had is a row that nobody sees. */
+/* One more, its numbers NAN, its words empty. Never NULL: without memory it
+ * is a row that is not shown. */
 struct sheet_row *sheet_add(struct sheet *s);
 void sheet_deinit(struct sheet *s);
 
-/* By a column: the largest first, words in order; backwards turns it. */
+/* By a column: the largest first, words in order; backwards: the reverse. */
 void sheet_sort(struct sheet *s, int column, int backwards);
 /* Keep the rows of which a word contains text, any case. */
 void sheet_filter(struct sheet *s, const char *text);

@@ -39,8 +39,8 @@ struct part {
 };
 
 /*
- * A list of unknown length, read whole: ask(arg, rows, n) fills in at most n
- * and says how many there are. *ret is malloced. The number, or -errno.
+ * Read a whole list of unknown length: ask(arg, rows, n) fills in at most n and
+ * returns how many there are. *ret is malloced. Returns the number, or -errno.
  */
 static long read_list(ask_fn *ask, const struct object *o, struct caller *c,
 	size_t size, void **ret)

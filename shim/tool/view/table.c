@@ -89,7 +89,7 @@ static const char *cell(json_object *row, const struct column *c)
 	return json_object_get_string(value);
 }
 
-/* A field that no table has by itself has its name as heading. */
+/* A field that is in no table by default has its name as heading. */
 static void add_column(const struct column *c, void *table)
 {
 	char heading[32];
@@ -122,8 +122,8 @@ static void add_line(struct libscols_table *table, json_object *row)
 					  scols_column_get_header(c))));
 }
 
-/* A table without lines is nothing to libsmartcols: the headings over one that
- * is not printed. */
+/* libsmartcols prints nothing for a table without lines: print the headings of
+ * one with a line that is then left out. */
 static void print_headings(struct libscols_table *table)
 {
 	char *text = NULL;
@@ -224,7 +224,7 @@ static void add_value(
 static void add_values(json_object *row, const struct column *columns,
 	const void *element, long long i)
 {
-	/* Kinds before COLUMN_INDEX are for whoever makes the row to add. */
+	/* Kinds before COLUMN_INDEX are added by the maker of the row. */
 	for (; columns->field; columns++)
 		if (columns->about && (columns->kind >= COLUMN_INDEX ||
 					      columns->kind == COLUMN_BOOL))
@@ -295,7 +295,7 @@ void field_time(json_object *row, const char *field, long long seconds)
 
 void field_user(json_object *row, const char *field, unsigned uid)
 {
-	/* Of a thousand objects all are of a user or two. */
+	/* Most objects belong to one or two users. */
 	static unsigned known = ~0u;
 	static char name[64];
 	const struct passwd *pw;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a command shows, as an aligned table or as JSON. The same calls make
- * both: a list of rows, each of cells with a name. JSON has raw numbers; a
- * table says the same so that people can read it.
+ * The output of a command, as an aligned table or as JSON. The same calls make
+ * both: a list of rows of named cells. JSON has raw numbers; a table has them
+ * in readable form.
  */
 #ifndef IPCLIFT_TOOL_VIEW_TABLE_H
 #define IPCLIFT_TOOL_VIEW_TABLE_H
@@ -29,7 +29,7 @@ const char *human_age(double seconds);
  * yellow, 'g' green, 0 back to normal. NO_COLOR turns them off. */
 const char *colour(char which);
 
-/* What the columns that have a meaning (`about`) find at an element, the i-th of
+/* The values of the columns with a meaning (`about`) at an element, the i-th of
  * its list, as a row; or added to one. */
 json_object *row_make(
 	const struct column *columns, const void *element, long long i);
@@ -45,7 +45,7 @@ void field_null(json_object *row, const char *field);
 void field_bool(json_object *row, const char *field, int value);
 /* "2026-11-21 10:12:33"; null for 0. */
 void field_time(json_object *row, const char *field, long long seconds);
-/* The user's name, or his number. */
+/* The user's name, or number. */
 void field_user(json_object *row, const char *field, unsigned uid);
 /* pid, and the name of the process as `command`. */
 void field_process(json_object *row, unsigned pid);

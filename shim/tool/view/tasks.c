@@ -33,7 +33,7 @@ static int tasks_main(int argc, char **argv)
 		return err;
 	rows = json_object_new_array();
 	while ((err = task_view_next(c, &at, &t)) > 0)
-		/* We are one of them only to look. */
+		/* Leave out this command's own task. */
 		if (t.pid != (u32)getpid() &&
 			(all || !t.gone || t.n_undo || t.n_attach))
 			json_object_array_add(

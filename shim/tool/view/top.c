@@ -2,8 +2,8 @@
 /*
  * ipclift top: objects with their rates, processes, locks, deadlocks.
  *
- * All of it is of inspect/glance.h: the programs are not kept from anything,
- * and nothing is written. Two glances make a rate.
+ * All of it is from inspect/glance.h: programs are not delayed, and nothing is
+ * written. Two glances make a rate.
  */
 #include "tool/view/top.h"
 
@@ -96,7 +96,7 @@ __attribute__((format(printf, 2, 3))) static void set_word(
 	va_end(args);
 }
 
-/* What a counter rose by in a second; NAN where it is not known. */
+/* The increase of a counter per second; NAN if unknown. */
 static double rate(const struct top *t, int known, u64 before, u64 now)
 {
 	if (!known || t->seconds <= 0)
@@ -244,7 +244,7 @@ static void fill_sheets(struct top *t)
 		add_lock(t, &t->now.locks[i], &hint);
 }
 
-/* ---- looking ---- */
+/* ---- refreshing ---- */
 
 int top_sorted_by(const struct top *t, enum top_view view)
 {
@@ -254,7 +254,7 @@ int top_sorted_by(const struct top *t, enum top_view view)
 		return O_OPS;
 	if (view == TOP_PROCESSES)
 		return P_OLDEST;
-	/* What they cost in time, where that is taken. */
+	/* By time, if times are measured. */
 	return t->now.c && caller_header(t->now.c)->profiling ? L_BUSY
 							      : L_SLEPT;
 }
@@ -436,7 +436,7 @@ static int parse_interval(double *ret)
 	if (!interval_text)
 		return 0;
 	*ret = strtod(interval_text, &end);
-	/* A day: no clock's limits are met. */
+	/* At most a day, which is within any clock's range. */
 	if (end == interval_text || *end || !(*ret >= INTERVAL_LEAST) ||
 		*ret > 86400)
 		return usage_error(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What ipclift top shows of two glances: three sheets, the deadlocks, and the
- * sums of its first line. screen.c draws it on a terminal.
+ * The content of ipclift top from two glances: three sheets, the deadlocks, and
+ * the sums of its first line. screen.c draws it on a terminal.
  */
 #ifndef IPCLIFT_TOOL_VIEW_TOP_H
 #define IPCLIFT_TOOL_VIEW_TOP_H
@@ -25,19 +25,19 @@ struct top {
 	/* Of the last two glances. */
 	struct glance before, now;
 	struct sheet sheets[N_TOP_VIEWS];
-	double seconds; /* between them; 0: there is one only */
+	double seconds; /* between them; 0: there is only one */
 };
 
 extern const char *const top_view_names[N_TOP_VIEWS];
 
-/* Another glance, and the sheets anew. 0, or EXIT_FAILED after a message:
- * the registry is gone. */
+/* Take another glance and make the sheets again. 0, or EXIT_FAILED after a
+ * message: the registry was removed. */
 int top_look(struct top *t, struct caller *c);
 /* In order, filtered: after top_look or when the user has chosen. */
 void top_arrange(struct top *t);
 /* The column that a view is sorted by. */
 int top_sorted_by(const struct top *t, enum top_view view);
-/* The first line; and the line of the next edge on a circle, 0 at their end: *at
+/* The first line; and the line of the next edge on a cycle, 0 at their end: *at
  * is 0 at first. */
 void top_head(const struct top *t, char *buf, size_t cap);
 int top_deadlock(const struct top *t, u32 *at, char *buf, size_t cap);

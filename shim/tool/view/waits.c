@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * ipclift waits: who waits for whom, and deadlocks among them.
+ * ipclift waits: sleepers, what they wait for, and deadlocks.
  *
- * What waiting for somebody means is in inspect/waitview.h. A circle is shown
- * only if it is still there at a second look.
+ * Which processes a sleeper waits for is defined in inspect/waitview.h. A cycle
+ * is shown only if a second reading finds it again.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -55,7 +55,7 @@ static void print_dot(const struct graph *g)
 	text_deinit(&t);
 }
 
-/* Its exit status, or -1. Not started by a shell: a name may be anything. */
+/* Its exit status, or -1. Without a shell: a name may have any characters. */
 static int wait_for(pid_t pid)
 {
 	int status;
@@ -77,8 +77,7 @@ static pid_t start_dot(int from)
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
-/* A file that has no name any more holds the graph: dot reads it as it likes.
- */
+/* The graph is in an unlinked file, which dot can read in any way. */
 static int draw(const struct graph *g)
 {
 	struct text t = {0};
