@@ -189,7 +189,7 @@ static void put_msg(struct caller *c, struct msg *m, struct sink *k)
 	const void *text = m->text;
 
 	if (size > MSG_INLINE)
-		text = ref_look(c, msg_block_of(m)->ref, size);
+		text = ref_peek(c, msg_block_of(m)->ref, size);
 	if (text)
 		put_message(k, m->node.key, size, text);
 	else
@@ -319,7 +319,7 @@ static void put_item(struct caller *c, const struct mqueue *q,
 	const void *bytes = prioq_data(c, p, walk->item);
 
 	if (!p->inline_data && len)
-		bytes = ref_look(
+		bytes = ref_peek(
 			c, ((const struct prio_block *)bytes)->data, len);
 	if (!bytes || len > q->msgsize || len > MQ_HARD_MSGSIZE)
 		damage_met(c);
@@ -334,7 +334,7 @@ static void put_leased(struct caller *c, const struct mqueue *q, struct sink *k)
 	const void *bytes;
 
 	for (; l; l = next_leased(c, &q->leases, l->stamp)) {
-		bytes = l->len ? ref_look(c, l->data, l->len) : "";
+		bytes = l->len ? ref_peek(c, l->data, l->len) : "";
 		if (!bytes || l->len > q->msgsize || l->prio >= MQ_N_PRIOS)
 			damage_met(c);
 		else

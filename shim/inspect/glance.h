@@ -3,7 +3,7 @@
  * A glance at a registry in use, for commands that read it again and again:
  * objects, sleepers, processes, locks, events. Nothing is stored in the
  * registry, no lock is taken and no task enrolled, so it works on a read-only
- * mapping (region_map_look), and costs the programs only the cache lines that
+ * mapping (region_map_glance), and costs the programs only the cache lines that
  * are read. An object's data may be of several moments, and what exited tasks
  * have left is not reaped first.
  *

@@ -54,7 +54,7 @@ static inline void *ref_must(const struct caller *c, struct ref ref)
 /* So many bytes below the heap's end, for those who only look, and for what is
  * larger than REACH; NULL if it is not. No hole is filled, but of a copy, whose
  * holes cost nothing and whose file has gone on. */
-static inline void *ref_look(const struct caller *c, struct ref ref, u64 size)
+static inline void *ref_peek(const struct caller *c, struct ref ref, u64 size)
 {
 	u64 off = ref.off,
 	    bump = atom_load_relaxed(&caller_header(c)->heap.bump);

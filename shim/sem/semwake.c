@@ -31,7 +31,7 @@ const struct sop *waiter_sops(
 		return w->sops;
 	if (!n || n > SOPS_MOST || size > w->ext_cap)
 		return NULL;
-	return ref_look(c, w->ext, size);
+	return ref_peek(c, w->ext, size);
 }
 
 /* A semaphore number out of range is damage: then any queue of the set will do. */

@@ -188,7 +188,7 @@ static int check_main(int argc, char **argv)
 	json_object *faults, *words;
 	int err = no_words(argc, argv), n, quiet;
 
-	c = err ? NULL : registry_look(&err);
+	c = err ? NULL : registry_open_read_only(&err);
 	if (!c)
 		return err;
 	words = json_object_new_array();

@@ -615,7 +615,7 @@ static struct caller *check_registry(const char *path)
 	if (!err) {
 		finding_good("registry", path);
 		munmap(region.base, REGION_SIZE);
-		return registry_look(&err);
+		return registry_open_read_only(&err);
 	}
 	if (err != -ENOENT && err != -ENODATA)
 		tell_refused(err, path, why);

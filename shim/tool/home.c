@@ -294,7 +294,7 @@ static struct shared_file {
 static size_t n_shared_files;
 static int shared_for_good, shared_taken;
 
-void home_look_once(void)
+void home_scan_once(void)
 {
 	shared_for_good = 1;
 }

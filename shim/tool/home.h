@@ -60,7 +60,7 @@ unsigned home_count_mapped(const char *path);
 
 /* From now on both use one reading of the processes: for commands on many
  * registries, which any user can make. */
-void home_look_once(void);
+void home_scan_once(void);
 
 /* 1 if a process is in the file's task table or has it mapped; with
  * or_may also if one was started with its name in the environment. */

@@ -312,7 +312,7 @@ static int registries_main(int argc, char **argv)
 	if (err)
 		return err;
 	rows = json_object_new_array();
-	home_look_once();
+	home_scan_once();
 	each_registry(add_row, rows);
 	choice_order(registry_columns, rows);
 	rows_print(registry_columns, rows, as_json);

@@ -345,7 +345,7 @@ int registry_copy_again(void)
 	return failure("%s", why);
 }
 
-struct caller *registry_look(int *ret)
+struct caller *registry_open_read_only(int *ret)
 {
 	const char *path = registry_path();
 	struct caller *c;
@@ -374,11 +374,11 @@ struct caller *registry_look(int *ret)
 }
 
 /* Of the file at path itself: 0, or EXIT_FAILED after a message. */
-static int map_look(const char *path)
+static int map_glance(const char *path)
 {
 	struct region region = {0};
 	char why[512];
-	int err = region_map_look(&region, path, why, sizeof(why));
+	int err = region_map_glance(&region, path, why, sizeof(why));
 
 	if (err) {
 		registry_tell_refused(err, why, 1);
@@ -396,7 +396,7 @@ struct caller *registry_glance(int *ret)
 
 	*ret = path ? EXIT_FAILED : EXIT_USAGE;
 	if (path)
-		*ret = map_look(path);
+		*ret = map_glance(path);
 	return *ret ? NULL : &caller;
 }
 
@@ -410,7 +410,7 @@ int registry_glance_still(void)
 
 int registry_glance_again(void)
 {
-	return registry_glance_still() ? EXIT_OK : map_look(open_path);
+	return registry_glance_still() ? EXIT_OK : map_glance(open_path);
 }
 
 int parse_age(const char *option, const char *text, long long *ret)

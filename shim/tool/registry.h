@@ -46,7 +46,7 @@ extern int registry_as_root; /* 1: --as-root was given, so with root's rights */
 int registry_is_file(const struct stat *st);
 /* As registry_open, for a command that only reads: another user's registry is
  * read in a copy (region_copy; caller.detached is 1). */
-struct caller *registry_look(int *ret);
+struct caller *registry_open_read_only(int *ret);
 /* Copy it again, as it is now. EXIT_OK, or EXIT_FAILED after a message. */
 int registry_copy_again(void);
 /* The file itself, whoever owns it, in a read-only mapping: only for

@@ -537,7 +537,7 @@ static int save_main(int argc, char **argv)
 
 	if (argc != 1)
 		return usage_error("name one file");
-	c = registry_look(&err);
+	c = registry_open_read_only(&err);
 	return c ? save_to(c, argv[0], registry_path()) : err;
 }
 

@@ -769,7 +769,7 @@ static long look_at(struct region *region, long fd, const char *path, int copy,
 
 /* A descriptor for one who only looks, and what tells whether the file is of
  * this machine's here and now; -errno with why. */
-static long open_to_look(const char *path, struct place *place,
+static long open_to_inspect(const char *path, struct place *place,
 	struct file_stat *st, char *why, size_t cap)
 {
 	long fd, err;
@@ -801,12 +801,12 @@ static long open_to_look(const char *path, struct place *place,
 	return err;
 }
 
-int region_look(struct region *region, const char *path, int copy, char *why,
+int region_inspect(struct region *region, const char *path, int copy, char *why,
 	size_t cap)
 {
 	struct place place;
 	struct file_stat st;
-	long fd = open_to_look(path, &place, &st, why, cap), err;
+	long fd = open_to_inspect(path, &place, &st, why, cap), err;
 
 	if (fd < 0)
 		return (int)fd;
@@ -819,7 +819,7 @@ int region_peek(const char *path, struct header *ret, char *why, size_t cap)
 {
 	struct place place;
 	struct file_stat st;
-	long fd = open_to_look(path, &place, &st, why, cap), n;
+	long fd = open_to_inspect(path, &place, &st, why, cap), n;
 
 	if (fd < 0)
 		return (int)fd;

@@ -72,12 +72,12 @@ int region_map(struct region *region, const char *path,
  * whoever takes a lock in the copy finishes it. Needs no more than the right to
  * read. Errors as of region_map; -ENODATA also of a file that is empty.
  */
-int region_look(struct region *region, const char *path, int copy, char *why,
+int region_inspect(struct region *region, const char *path, int copy, char *why,
 	size_t cap);
 static inline int region_copy(
 	struct region *region, const char *path, char *why, size_t cap)
 {
-	return region_look(region, path, 1, why, cap);
+	return region_inspect(region, path, 1, why, cap);
 }
 
 /*
@@ -86,10 +86,10 @@ static inline int region_copy(
  * (inspect/glance.h). Needs no more than the right to read. Errors as of
  * region_copy.
  */
-static inline int region_map_look(
+static inline int region_map_glance(
 	struct region *region, const char *path, char *why, size_t cap)
 {
-	return region_look(region, path, 0, why, cap);
+	return region_inspect(region, path, 0, why, cap);
 }
 
 /*

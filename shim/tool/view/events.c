@@ -182,7 +182,9 @@ static int events_main(int argc, char **argv)
 		err = parse_age("--since", since, &age);
 	if (!err && only)
 		err = parse_only(only, &wanted);
-	c = err ? NULL : follow ? registry_glance(&err) : registry_look(&err);
+	c = err	     ? NULL
+	    : follow ? registry_glance(&err)
+		     : registry_open_read_only(&err);
 	if (!c)
 		return err;
 	option = registry_option(&value);

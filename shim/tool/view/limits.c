@@ -66,7 +66,7 @@ static int get_main(int argc, char **argv)
 		} else if (!control_find(argv[i])) {
 			return usage_error("no limit '%s'", argv[i]);
 		}
-	c = registry_look(&err);
+	c = registry_open_read_only(&err);
 	if (!c)
 		return err;
 	/* Apply what programs have written to control files. */

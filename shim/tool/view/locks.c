@@ -96,7 +96,7 @@ static int locks_main(int argc, char **argv)
 		err = usage_error("--on, --off and --reset exclude each other");
 	c = err			 ? NULL
 	    : on || off || reset ? registry_open(&err)
-				 : registry_look(&err);
+				 : registry_open_read_only(&err);
 	if (!c)
 		return err;
 	if (!on && !off && !reset)

@@ -103,7 +103,7 @@ static int ls_main(int argc, char **argv)
 		return usage_error("--json and --proc exclude each other");
 	if (as_proc && (argc > 1 || kinds == 1u << FAC_MQ))
 		return usage_error("--proc is of one kind: sem, msg, shm");
-	c = registry_look(&err);
+	c = registry_open_read_only(&err);
 	if (!c)
 		return err;
 	if (as_proc)

@@ -241,7 +241,7 @@ int top_screen(struct top *t, struct caller *c)
 
 	if (!isatty(0) || !isatty(1))
 		return failure("not on a terminal: --once");
-	err = top_look(t, c);
+	err = top_refresh(t, c);
 	if (err)
 		return -1;
 	begin(t);
@@ -250,7 +250,7 @@ int top_screen(struct top *t, struct caller *c)
 	while (!err && !s.quit && !ended) {
 		draw(&s);
 		if (key(&s, getch()) && !ended)
-			err = top_look(t, c);
+			err = top_refresh(t, c);
 		timeout((int)(t->interval * 1000));
 	}
 	endwin();

@@ -208,7 +208,7 @@ static int show_main(int argc, char **argv)
 				   "mq NAME");
 	if (object_word((enum facility)kind, argv[1]) || check_columns_of(kind))
 		return EXIT_USAGE;
-	c = registry_look(&err);
+	c = registry_open_read_only(&err);
 	if (!c)
 		return err;
 	err = object_find(c, (enum facility)kind, argv[1], &o);

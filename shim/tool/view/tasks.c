@@ -28,7 +28,7 @@ static int tasks_main(int argc, char **argv)
 	struct task_walk at = {0};
 	int err = no_words(argc, argv);
 
-	c = err ? NULL : registry_look(&err);
+	c = err ? NULL : registry_open_read_only(&err);
 	if (!c)
 		return err;
 	rows = json_object_new_array();

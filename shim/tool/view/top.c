@@ -272,7 +272,7 @@ void top_arrange(struct top *t)
 	}
 }
 
-int top_look(struct top *t, struct caller *c)
+int top_refresh(struct top *t, struct caller *c)
 {
 	if (!registry_glance_still())
 		return EXIT_FAILED;
@@ -413,10 +413,10 @@ static int run_once(struct top *t, struct caller *c)
 		(long)((t->interval - floor(t->interval)) * 1e9)};
 	int deadlock;
 
-	if (top_look(t, c))
+	if (top_refresh(t, c))
 		return gone(t);
 	nanosleep(&nap, NULL);
-	if (top_look(t, c))
+	if (top_refresh(t, c))
 		return gone(t);
 	if (as_json)
 		print_json(t);

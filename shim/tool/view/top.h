@@ -32,8 +32,8 @@ extern const char *const top_view_names[N_TOP_VIEWS];
 
 /* Take another glance and make the sheets again. 0, or EXIT_FAILED after a
  * message: the registry was removed. */
-int top_look(struct top *t, struct caller *c);
-/* In order, filtered: after top_look or when the user has chosen. */
+int top_refresh(struct top *t, struct caller *c);
+/* In order, filtered: after top_refresh or when the user has chosen. */
 void top_arrange(struct top *t);
 /* The column that a view is sorted by. */
 int top_sorted_by(const struct top *t, enum top_view view);

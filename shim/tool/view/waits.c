@@ -129,7 +129,7 @@ static int waits_main(int argc, char **argv)
 
 	if (!err && as_json + as_dot + !!svg > 1)
 		err = usage_error("--json, --dot and --svg exclude each other");
-	c = err ? NULL : registry_look(&err);
+	c = err ? NULL : registry_open_read_only(&err);
 	if (!c)
 		return err;
 	err = graph_read(c, &g);

@@ -381,7 +381,7 @@ int registry_glance_still(void)
 	return 0;
 }
 
-struct caller *registry_look(int *ret)
+struct caller *registry_open_read_only(int *ret)
 {
 	return registry_open(ret);
 }
