@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
 #
-# checks.sh - what the scripts of tests/preload and tests/fuse check with; to be
-# sourced, with $work the script's own directory. bad is 1 once a check failed.
+# checks.sh - the checks of the scripts of tests/preload and tests/fuse; to be sourced,
+# with $work the script's own directory. bad is 1 once a check failed.
 
 # shellcheck disable=SC2034 # the script's exit status
 bad=0

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# core_files.sh - core files have what stands in attached segments if bit 3 of
-# /proc/PID/coredump_filter is set (README), as the kernel's have by default, and
-# no more of the registry than that: they stay small. doctor says so where core
-# files would be written without.
+# core_files.sh - core files contain attached segments if bit 3 of
+# /proc/PID/coredump_filter is set (README), as the kernel's do by default, and no more
+# of the registry than that: they stay small. doctor reports it if core files would be
+# written without them.
 
 . "$(dirname "$0")/scenario.sh"
 own_ipc_namespace "$@"

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 #
 # environment.sh - programs that clear their environment before the first call,
-# make it before libc has one, or execute others with a invented one, stay on
-# their registry; those that leave it on purpose, do. And the functions of libc's
-# own handle are the registry's.
+# make it before libc has one, or execute others with an invented one, stay on their
+# registry; those that leave it on purpose do. And the functions found by libc's own
+# handle are the shim's.
 
 . "$(dirname "$0")/scenario.sh"
 own_ipc_namespace "$@"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# exports.sh - what the built library shows to the dynamic linker: exactly the
-# names of exports.map, no library that it needs, nothing undefined but
+# exports.sh - the built library's interface to the dynamic linker: exactly the names of
+# exports.map, no needed library, nothing undefined but
 # __errno_location that a libc could lack, no relocation of its code, and
 # nothing that runs when it is loaded or unloaded but load.c's and lease.c's.
 

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# first_mask.sh - the file that a registry is, where it is made under odd
-# conditions: by a user whose umask leaves himself out, who must be able to use
-# it again; and on a file system mounted noexec, where all works but code in a
-# segment, which is refused with EACCES and not with a fault.
+# first_mask.sh - the registry's file under odd conditions: made by a user whose umask
+# takes away the owner's rights, who must be able to use it again; and on a file system
+# mounted noexec, where all works but code in a segment, which is refused with EACCES
+# and not with a fault.
 
 . "$(dirname "$0")/scenario.sh"
 own_ipc_namespace "$@"

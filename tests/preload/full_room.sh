@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# full_room.sh - the registry's file system is full: calls that need more room
-# fail with an error and no program gets SIGBUS; and what the dead left is of
-# use, so that processes come and go, and the command can look and remove.
+# full_room.sh - the registry's file system is full: calls that need more space fail with
+# an error and no program gets SIGBUS; and what dead processes left is reused, so that
+# processes can start and exit, and the command can list and remove.
 
 set -u
 # shellcheck source=tests/preload/room.sh

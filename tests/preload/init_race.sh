@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # init_race.sh - the first calls of many processes and threads at one moment make
-# one registry; forks in their midst, and creators that are killed, leave one
+# one registry; after forks in the middle, and creators that are killed, there is one
 # that works. The scenes of app_race.c.
 
 . "$(dirname "$0")/scenario.sh"

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# leases.sh - what a receiver from a queue with leases has comes back when it is
-# killed, in its old place, and not when it acknowledges or ends in order
-# (app_lease.c); by IPCLIFT_LEASE, and by `ipclift set`; what show, save and gc make
-# of it. On the kernel there is nothing to compare with: it has no leases.
+# leases.sh - messages on lease go back to their old place when the receiver is killed,
+# and not when it acknowledges or exits in order (app_lease.c); by IPCLIFT_LEASE, and by
+# `ipclift set`; and how show, save and gc treat them. The kernel has no leases to
+# compare with.
 
 . "$(dirname "$0")/scenario.sh"
 own_ipc_namespace "$@"

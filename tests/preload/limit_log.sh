@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# limit_log.sh - when a limit stops a call, the log and the event ring say which
-# limit, who asked and the command that raises it, once per cause; the command
-# is right: what it says is run, and the call succeeds. Without IPCLIFT_LOG
-# nothing is printed. Nothing of the host changes by it.
+# limit_log.sh - when a limit stops a call, the log and the event ring have the limit, the
+# caller and the command that raises it, once per cause; the command is right: it is
+# run, and the call succeeds. Without IPCLIFT_LOG nothing is printed. The log changes
+# nothing in the program.
 
 . "$(dirname "$0")/scenario.sh"
 own_ipc_namespace "$@"

@@ -1,12 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# memory_back.sh - what a thread needs for one large call it does not keep: not
-# while it is idle, not when it has ended, and what it is killed with goes back
-# by gc, or when another thread takes its place; SEM_UNDO records of processes
-# that have ended go when others begin, and so does what receivers have that
-# were killed asleep. A queue without a name goes when
-# the last call on it ends, its descriptor being closed.
+# memory_back.sh - a thread does not keep the memory of one large call, neither while it is
+# idle nor when it has exited; if it is killed, the memory is freed by gc, or when
+# another thread takes over its record. SEM_UNDO records of exited processes are freed
+# when others start, and so is the memory of receivers that were killed asleep. A queue
+# without a name is removed when the last call on it ends, its descriptor being closed.
 
 set -u
 ipclift=${IPCLIFT_TOOL:?the command}

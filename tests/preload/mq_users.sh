@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # mq_users.sh - users who share a registry notify each other, as in the kernel;
-# where nobody else can come to send, the registrant has no second thread.
+# if no other user can send, the registrant has no second thread.
 
 . "$(dirname "$0")/scenario.sh"
 own_ipc_namespace "$@"

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# quiet.sh - what the shim leaves in its process: nothing at all in a program
-# without IPC, and after the first call no descriptor, no handler and no setting
-# that the application would notice. The scenes of app_quiet.c, first on the kernel, then under the
+# quiet.sh - what the shim changes in its process: nothing at all in a program without
+# IPC, and after the first call no descriptor, no handler and no setting that the
+# application would notice. The scenes of app_quiet.c, first on the kernel, then under the
 # shim, by glibc and by musl.
 
 . "$(dirname "$0")/scenario.sh"

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# sandbox.sh - the filters of doc/sandboxes.md: what a filter of system calls or a
-# mount may take away, and what programs and `doctor` say of it then. A program that
-# is served does a bit of everything (app_sandbox work); one that is not says why
-# once and has an errno from each call.
+# sandbox.sh - the filters of doc/sandboxes.md: what a filter of system calls or a mount
+# can take away, and how programs and `doctor` report it. A program that is served does
+# a bit of everything (app_sandbox work); one that is not prints the reason once and
+# gets an errno from each call.
 #
 # Robust lists and futex_waitv have tests of their own for what they cost:
 # sem_no_robust, sem_lifeline, sem_old_kernel; membarrier: sem_no_barrier.

@@ -4,9 +4,9 @@
 # sem_no_room.sh - a thread sleeps for an array of 60 operations, and the file
 # system is full when another makes it possible: the sleeper goes on.
 #
-# The bug: to perform the array on the sleeper's behalf takes a larger journal
-# than each thread has. Without room for it the sleeper was left asleep, for
-# ever where it was the only one.
+# The bug: to perform the array on the sleeper's behalf takes a larger journal than each
+# thread has. Without space for it the sleeper was left asleep, for ever if it was the
+# only one.
 
 set -u
 # shellcheck source=tests/preload/room.sh

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# sleep_slices.sh - who sleeps without a timer of its own: only the first sleeper
-# of an object, and not on a kernel before 6.2, which at a waker's death between
-# its last store and its wake-up does not wake it. Such a kernel is said by
-# personality(2); the timer is seen in the system call that the sleeper is in.
+# sleep_slices.sh - only the first sleeper of an object sleeps without a timer, and not on
+# a kernel before 6.2, which does not wake it if the waker dies between its last store
+# and its wake-up. Such a kernel is simulated by personality(2); the timer is seen in
+# the system call that the sleeper is in.
 
 # shellcheck source=tests/preload/scenario.sh
 . "$(dirname "$0")/scenario.sh"

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# tool_check.sh - `ipclift check` on a registry whose processes are killed while
-# it looks: nothing that is under way is ever taken for a fault; and damage done
-# meanwhile is found.
+# tool_check.sh - `ipclift check` on a registry whose processes are killed meanwhile:
+# nothing that is under way is ever reported as a fault; and damage done meanwhile is
+# found.
 
 set -u
 # shellcheck source=tests/preload/tool.sh

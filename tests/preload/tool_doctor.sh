@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# tool_doctor.sh - doctor finds nothing wrong where nothing is, and what is wrong
-# where something is; bench measures both sides.
+# tool_doctor.sh - doctor finds no fault if there is none, and each one that there is;
+# bench measures both sides.
 
 set -u
 # shellcheck source=tests/preload/tool.sh

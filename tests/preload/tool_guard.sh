@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# tool_guard.sh - files that are no registry, and registries of others: what is
-# not ours is never written, nobody can keep us waiting, and who looks leaves no
+# tool_guard.sh - files that are no registry, and registries of other users: files of
+# others are never written, no other user can block the command, and reading leaves no
 # trace.
 
 set -u

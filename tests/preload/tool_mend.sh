@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# tool_mend.sh - what doctor can find is provoked, the command that it prints is
-# given to the shell as it stands, and the finding is gone. What has no such
-# command is at least found.
+# tool_mend.sh - each fault that doctor can find is provoked, the command that it prints is
+# given to the shell, and the finding is gone. Faults without such a command are at
+# least found.
 
 set -u
 if [[ -z ${TOOL_MEND_INSIDE-} ]]; then

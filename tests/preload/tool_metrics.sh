@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# tool_metrics.sh - metrics: promtool finds nothing to object to, the numbers are
-# those of what was done, FILE is whole at any moment, --listen answers, the
-# dashboard of examples/ asks for nothing that is not told.
+# tool_metrics.sh - metrics: promtool accepts them, the numbers are right, FILE is complete
+# at any moment, --listen answers, and the dashboard of examples/ uses only metrics that
+# exist.
 
 set -u
 # shellcheck source=tests/preload/tool.sh

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# tool_run.sh - what `ipclift run` promises: the program's exit status, signals
-# passed on, and with --private a registry that lives exactly as long as the
-# processes on it, whoever of them is killed first.
+# tool_run.sh - the guarantees of `ipclift run`: the program's exit status, signals passed
+# on, and with --private a registry that exists exactly as long as the processes on it,
+# whichever of them is killed first.
 
 set -u
 ipclift=${IPCLIFT_TOOL:?the command}

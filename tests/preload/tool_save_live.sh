@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# tool_save_live.sh - saving while others make and remove objects, saving what is
-# mostly holes, saves and restores that do not come to their end, and files that
-# were saved whole but cannot be restored whole.
+# tool_save_live.sh - saving while others create and remove objects, saving sparse
+# segments, saves and restores that are interrupted, and complete files that cannot be
+# restored completely.
 
 set -u
 ipclift=${IPCLIFT_TOOL:?the command}

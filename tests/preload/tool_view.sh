@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# tool_view.sh - the commands that look at a registry and steer it, on sets: ls,
-# show, waits, rm, gc, get, set, events, check, doctor. The other kinds are in
-# tool_objects.sh. What they tell is compared with what the
-# programs on that registry did, and with the kernel's own /proc/sysvipc/sem.
+# tool_view.sh - the commands that show and change a registry, on sets: ls, show, waits,
+# rm, gc, get, set, events, check, doctor. The other kinds are in tool_objects.sh. Their
+# output is compared with what the programs on that registry did, and with the kernel's
+# own /proc/sysvipc/sem.
 # Runs in an IPC namespace of its own.
 
 set -u

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# tool_watch.sh - the columns, the order and the repetition that the user chooses
-# of ls, show, waits, locks, tasks, events and registries; and the width of a
+# tool_watch.sh - the user's choice of columns, order and repetition of ls, show, waits,
+# locks, tasks, events and registries; and the width of a
 # table on a terminal and off one.
 
 set -u

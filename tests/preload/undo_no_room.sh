@@ -4,9 +4,9 @@
 # undo_no_room.sh - a process with SEM_UNDO on large sets is killed, and the file
 # system is full: what it holds is given back, and all is listed and removed.
 #
-# The bug: to give back to a set of 17 semaphores and more took a larger journal,
-# for which there was no room. Each look tried a thousand times a set, ls took
-# 37 seconds, rm said "Identifier removed" for a set that was there.
+# The bug: to apply adjustments to a set of 17 semaphores and more took a larger journal,
+# for which there was no space. Each call tried it a thousand times per set, ls took 37
+# seconds, rm failed with "Identifier removed" for an existing set.
 
 set -u
 # shellcheck source=tests/preload/room.sh
