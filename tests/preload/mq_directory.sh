@@ -3,7 +3,7 @@
 #
 # mq_directory.sh - /dev/mqueue, looked at and changed by the system's own tools
 # on the kernel's mount and under the shim: ls, stat, cat, find, rm, test,
-# chmod, touch, cp, bash's patterns, python and perl, by absolute path, from
+# chmod, chown, touch, cp, stat -f, bash's patterns, python and perl, by absolute path, from
 # within the directory and by its descriptor. What they print is the same,
 # messages included; and under the shim the real directory stays empty.
 
@@ -91,6 +91,18 @@ t("access at", lambda: os.access("first", os.F_OK, dir_fd=fd))
 t("long", lambda: os.stat(D + "/" + "x" * 256))
 t("dots", lambda: (os.path.exists(D + "/./first"), os.path.exists(D + "//first"),
     os.path.exists(D + "/../null")))
+def times(p, *a, **k):
+    os.utime(p, *a, **k)
+    s = os.stat(p)
+    return s.st_atime, s.st_mtime
+t("times", lambda: times(D + "/third", (7, 8)))
+t("times at", lambda: os.utime("third", (9.5, -2.5), dir_fd=fd))
+t("were", lambda: times(D + "/third", ns=(3, 2**61)))
+t("times of a descriptor", lambda: times(q, (11, 12)))
+t("times, missing", lambda: times(D + "/none", (7, 8)))
+t("now", lambda: len(times(D + "/third")))
+t("chown at", lambda: (os.chown("third", 5, -1, dir_fd=fd),
+    os.stat(D + "/third").st_uid, os.chown(D + "/third", 0, 0)))
 n = os.open(D + "/made", os.O_RDWR | os.O_CREAT, 0o640)
 t("made", lambda: (oct(os.stat(D + "/made").st_mode), os.fstat(n).st_size,
     os.get_inheritable(n)))
@@ -108,6 +120,7 @@ t("here", lambda: (os.listdir("."), os.stat("first").st_size,
 t("relative", lambda: os.read(os.open("first", os.O_RDONLY), 10))
 t("relative made", lambda: os.close(os.open("rel", os.O_CREAT | os.O_RDWR)))
 t("relative unlink", lambda: (os.unlink("rel"), os.path.exists(D + "/rel")))
+t("relative with a dot", lambda: os.read(os.open("./first", os.O_RDONLY), 10))
 os.chdir("/dev")
 t("elsewhere", lambda: (os.path.exists("first"), os.path.exists("null")))
 END
@@ -227,6 +240,20 @@ steps() {
 	world chmod 600 /dev/mqueue/third
 	world touch /dev/mqueue/touched
 	world stat -c '%n %a %s' /dev/mqueue/third /dev/mqueue/touched
+	world touch -d @1000 /dev/mqueue/touched
+	world touch -a -d @-5 /dev/mqueue/touched
+	world touch -c /dev/mqueue/none
+	world stat -c '%X %Y' /dev/mqueue/touched /dev/mqueue/none 2>&1
+	world cp -p /dev/mqueue/touched "$dir/copy" && stat -c %Y "$dir/copy"
+	world chown 1:2 /dev/mqueue/touched
+	world chgrp 3 /dev/mqueue/touched /dev/mqueue/none 2>&1
+	world stat -c '%u %g' /dev/mqueue/touched
+	world chmod 1777 /dev/mqueue && world stat -c %a /dev/mqueue
+	world setpriv --reuid 65534 --regid 65534 --clear-groups touch -d @5 /dev/mqueue/third 2>&1
+	world setpriv --reuid 65534 --regid 65534 --clear-groups chmod 1777 /dev/mqueue 2>&1
+	world stat -f -c '%T %t %s %l %b %c' /dev/mqueue /dev/mqueue/third /dev/mqueue/none 2>&1
+	world tail -n 1 /dev/mqueue/third
+	world bash -c 'cd /dev/mqueue && cat ./third && touch -d @9 ./third && stat -c %Y third && find . -name third -exec cat {} \;'
 	world setpriv --reuid 65534 --regid 65534 --clear-groups cat /dev/mqueue/third 2>&1
 	world setpriv --reuid 65534 --regid 65534 --clear-groups rm -f /dev/mqueue/third 2>&1
 	world rm /dev/mqueue/none 2>&1

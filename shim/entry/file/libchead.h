@@ -26,9 +26,12 @@
 #undef fstat64
 #undef fstatat64
 #undef dirent64
+#undef statfs64
+#undef fstatfs64
 #undef readdir64
 struct stat64;
 struct dirent64;
+struct statfs64;
 #endif
 
 #endif

@@ -3,8 +3,8 @@
  * See mqcall.h. What the kernel's queue file cannot do is refused as there, with
  * the checks in the kernel's order (doc/kernel-semantics.md §7.10). That covers
  * what programs do; not splice, tee, vmsplice, vectored access at an offset,
- * fallocate, fadvise, sync_file_range, readahead, extended attributes, fstatfs
- * and changes of times, which reach the FIFO and get its answer.
+ * fallocate, fadvise, sync_file_range, readahead and extended attributes, which
+ * reach the FIFO and get its answer; nor, by number, fstatfs and changes of times.
  *
  * Calls on other descriptors go to the next definition.
  */

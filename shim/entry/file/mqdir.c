@@ -16,8 +16,9 @@
  *
  * Not served: links that lead here, system calls by number but opens and
  * access, libc's own listing (scandir, nftw, fts, glob), a relative path from
- * without (mqueue/NAME in /dev), times, and what the kernel refuses here with
- * EPERM (mkdir, rename, link), which says ENOENT. What libc writes by itself to
+ * without (mqueue/NAME in /dev), the directory's own times, and what the kernel
+ * refuses here with EPERM (mkdir, symlink, rename, link): it is done in the real
+ * directory, or says ENOENT. What libc writes by itself to
  * a stream whose descriptor a shell has put there is not refused.
  */
 #undef _FILE_OFFSET_BITS
@@ -104,8 +105,11 @@ void mqdir_moved(int fd)
 		mqdir_relative = 1;
 }
 
+/* NAME or ./NAME */
 static int is_plain(const char *path)
 {
+	if (path[0] == '.' && path[1] == '/')
+		path += 2;
 	while (*path && *path != '/')
 		path++;
 	return !*path;
@@ -315,13 +319,29 @@ long mqdir_unlink(const struct mqdir_at *at, int flags)
 				    : mqueue_unlink(c, at->name, at->len);
 }
 
+/* The directory's mode stays what it is, and is what whoever mounts it sets. */
+static long chmod_root(u32 mode)
+{
+	int err = 0;
+	struct caller *c = process_get(&err);
+
+	if (!c)
+		return -err;
+	return (mode & 07777) == (DIR_MODE & 07777) &&
+			       !perm_file_uid(perm_cred(c))
+		       ? 0
+		       : -EPERM;
+}
+
 long mqdir_chmod(const struct mqdir_at *at, u32 mode)
 {
 	struct mq_desc d;
-	long err = -EPERM;
-	struct caller *c =
-		at->kind == MQDIR_ROOT ? NULL : queue_at(at, &d, &err);
+	struct caller *c;
+	long err;
 
+	if (at->kind == MQDIR_ROOT)
+		return chmod_root(mode);
+	c = queue_at(at, &d, &err);
 	return c ? mq_chmod(c, &d, mode) : err;
 }
 
@@ -333,6 +353,25 @@ long mqdir_chown(const struct mqdir_at *at, u32 uid, u32 gid)
 		at->kind == MQDIR_ROOT ? NULL : queue_at(at, &d, &err);
 
 	return c ? mq_chown(c, &d, uid, gid) : err;
+}
+
+long mqdir_utimens(const struct mqdir_at *at, const void *times)
+{
+	struct mq_desc d;
+	int none = 0;
+	struct caller *c = process_get(&none);
+	s64 t[2];
+	long err;
+
+	if (!c)
+		return -none;
+	err = mqfile_times(c, times, t);
+	if (err || (t[0] == MQ_TIME_OMIT && t[1] == MQ_TIME_OMIT))
+		return err;
+	if (at->kind == MQDIR_ROOT)
+		return -EPERM;
+	c = queue_at(at, &d, &err);
+	return c ? mq_set_times(c, &d, t[0], t[1]) : err;
 }
 
 static void stat_root(struct caller *c, struct stat *to)

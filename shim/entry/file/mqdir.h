@@ -60,6 +60,7 @@ long mqdir_access(const struct mqdir_at *at, int mode);
 long mqdir_unlink(const struct mqdir_at *at, int flags);
 long mqdir_chmod(const struct mqdir_at *at, u32 mode);
 long mqdir_chown(const struct mqdir_at *at, u32 uid, u32 gid);
+long mqdir_utimens(const struct mqdir_at *at, const void *times);
 long mqdir_stat(const struct mqdir_at *at, struct stat *to);
 struct statx;
 long mqdir_statx(const struct mqdir_at *at, struct statx *to);

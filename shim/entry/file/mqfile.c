@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 #include "entry/file/libchead.h"
 #include "entry/file/mqfile.h"
@@ -319,6 +320,65 @@ long mqfile_truncate(int fd, s64 size)
 	if (size < 0 || size > 0x7fffffff || !may_write(&d))
 		return -EINVAL;
 	return mq_set_size(c, &d, size);
+}
+
+/* ---- times ---- */
+
+#define TIME_LAST (MQ_TIME_OMIT / 1000000000 - 1)
+
+static int wanted_time(const struct timespec *t, s64 *ret)
+{
+	s64 sec = t->tv_sec;
+
+	if (t->tv_nsec == UTIME_NOW)
+		*ret = MQ_TIME_NOW;
+	else if (t->tv_nsec == UTIME_OMIT)
+		*ret = MQ_TIME_OMIT;
+	else if ((u64)t->tv_nsec >= 1000000000)
+		return -EINVAL;
+	else /* the registry has 64 bits of ns: to 2116 */
+		*ret = (sec > TIME_LAST		  ? TIME_LAST
+			       : sec < -TIME_LAST ? -TIME_LAST
+						  : sec) *
+		       1000000000;
+	return 0;
+}
+
+int mqfile_times(struct caller *c, const void *user, s64 ret[2])
+{
+	struct timespec t[2] = {{0, UTIME_NOW}, {0, UTIME_NOW}};
+	int err = user && guard_read(c, t, user, sizeof(t)) ? -EFAULT : 0;
+
+	if (!err)
+		err = wanted_time(&t[0], &ret[0]);
+	return err ? err : wanted_time(&t[1], &ret[1]);
+}
+
+long mqfile_utimens(int fd, const void *times)
+{
+	struct mq_desc d;
+	int err = 0;
+	struct caller *c = mqfile_desc(fd, &d, &err);
+	s64 t[2];
+
+	if (!c)
+		return -err;
+	err = mqfile_times(c, times, t);
+	return err ? err : mq_set_times(c, &d, t[0], t[1]);
+}
+
+/* ---- statfs ---- */
+
+#define MQUEUE_MAGIC 0x19800202
+#define VALID_FLAGS 0x20
+
+void mqfile_statfs(struct statfs *to)
+{
+	__builtin_memset(to, 0, sizeof(*to));
+	to->f_type = MQUEUE_MAGIC;
+	to->f_bsize = to->f_frsize = 4096;
+	to->f_namelen = 255;
+	to->f_flags = VALID_FLAGS;
 }
 
 /* ---- pieces and locks ---- */

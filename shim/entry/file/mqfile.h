@@ -27,6 +27,13 @@ long mqfile_lseek(int fd, s64 off, int whence);
 long mqfile_snapshot(int fd);
 long mqfile_readv(int fd, const void *iov, int n);
 long mqfile_truncate(int fd, s64 size);
+/* What utimensat(2) takes, in *ret as mq_set_times takes it, cut to whole
+ * seconds: 0, -EFAULT, -EINVAL. NULL is now. */
+int mqfile_times(struct caller *c, const void *user, s64 ret[2]);
+long mqfile_utimens(int fd, const void *times);
+/* What statfs(2) says of that file system. */
+struct statfs;
+void mqfile_statfs(struct statfs *to);
 /* O_LARGEFILE, or 0: whether F_GETFL shows it. */
 long mqfile_large(int fd);
 /* May fcntl(2) set such a lock: 0, -EFAULT, or -EBADF for the wrong access. */

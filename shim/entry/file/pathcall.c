@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Calls on paths that may lead to /dev/mqueue (mqdir.h), or with no path to a
- * queue's descriptor: stat and its kin, unlink, chmod, chown, attributes.
+ * queue's descriptor: stat and its kin, unlink, chmod, chown, times, attributes,
+ * statfs.
  *
  * Those that ask come after libc's or the kernel's answer, those that change
  * something before.
@@ -10,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 #include "entry/file/libchead.h"
 #include "entry/file/mqdir.h"
@@ -165,6 +167,21 @@ CHANGE(chown, (const char *path, uid_t uid, gid_t gid), AT_FDCWD,
 	mqdir_chown(&at, uid, gid), path, uid, gid)
 CHANGE(lchown, (const char *path, uid_t uid, gid_t gid), AT_FDCWD,
 	mqdir_chown(&at, uid, gid), path, uid, gid)
+CHANGE(fchownat, (int dir, const char *path, uid_t uid, gid_t gid, int flags),
+	dir, mqdir_chown(&at, uid, gid), dir, path, uid, gid, flags)
+CHANGE(utimensat,
+	(int dir, const char *path, const struct timespec times[2], int flags),
+	dir, mqdir_utimens(&at, times), dir, path, times, flags)
+
+EXPORT int futimens(int fd, const struct timespec times[2])
+{
+	if (unlikely(fd_is_mq(fd)))
+		return (int)process_return(mqfile_utimens(fd, times));
+	PROCESS_PASS_ON(
+		int, futimens, (int, const struct timespec *), fd, times);
+	return (int)process_return(
+		sys_call(__NR_utimensat, fd, NULL, times, 0));
+}
 
 EXPORT int unlinkat(int dir, const char *path, int flags)
 {
@@ -218,6 +235,60 @@ EXPORT int remove(const char *path)
 
 XATTR_LIKE(getxattr)
 XATTR_LIKE(lgetxattr)
+
+/* ---- the file system ---- */
+
+#define FSTATFS_LIKE(name, type)                                          \
+	EXPORT int name(int fd, struct type *to)                          \
+	{                                                                 \
+		static void *next;                                        \
+		int (*real)(int, struct type *) = (int (*)(               \
+			int, struct type *))process_next(&next, #name);   \
+		int ret = real ? real(fd, to)                             \
+			       : (int)process_return(                     \
+					 sys_call(__NR_fstatfs, fd, to)); \
+                                                                          \
+		if (unlikely(!ret && (mqdir_fd(fd) || fd_is_mq(fd))))     \
+			mqfile_statfs((struct statfs *)to);               \
+		return ret;                                               \
+	}
+
+/* libc or the kernel has answered ret; errno was before. */
+static int statfs_answer(
+	const char *path, struct statfs *to, int ret, int before)
+{
+	struct mqdir_at at;
+	long err;
+
+	if (likely(!mqdir_is(
+		    AT_FDCWD, path, ret ? -*__errno_location() : 0, &at)))
+		return ret;
+	err = mqdir_access(&at, F_OK);
+	if (!err)
+		mqfile_statfs(to);
+	*__errno_location() = before;
+	return (int)process_return(err);
+}
+
+#define STATFS_LIKE(name, type)                                               \
+	EXPORT int name(const char *path, struct type *to)                    \
+	{                                                                     \
+		static void *next;                                            \
+		int before = *__errno_location();                             \
+		int (*real)(const char *, struct type *) =                    \
+			(int (*)(const char *, struct type *))process_next(   \
+				&next, #name);                                \
+		int ret = real ? real(path, to)                               \
+			       : (int)process_return(                         \
+					 sys_call(__NR_statfs, path, to));    \
+                                                                              \
+		return statfs_answer(path, (struct statfs *)to, ret, before); \
+	}
+
+FSTATFS_LIKE(fstatfs, statfs)
+FSTATFS_LIKE(fstatfs64, statfs64)
+STATFS_LIKE(statfs, statfs)
+STATFS_LIKE(statfs64, statfs64)
 
 /* ---- the current directory ---- */
 
