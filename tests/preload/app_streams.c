@@ -7,6 +7,7 @@
  *   ready     what poll says of it, and a message passes through
  *   copied    the queue is copied onto standard output, and taken from there
  *   by-line   the same on a stream that is flushed at each line
+ *   input     the queue, inherited as standard input, is read by stdin
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -86,6 +87,32 @@ static int copied(int polled, int by_line)
 	return 0;
 }
 
+static int input(void)
+{
+	char line[100] = "", buf[64];
+	int n = 0;
+
+	say("number", fileno(stdin));
+	say("first", getchar());
+	say("back", ungetc('q', stdin));
+	say(fgets(line, sizeof(line), stdin) ? line : "none", 0);
+	say("at its end", getchar());
+	say("eof", !!feof(stdin));
+	rewind(stdin);
+	say("eof", !!feof(stdin));
+	say("scanned", scanf("QSIZE:%d", &n));
+	say("bytes", n);
+	say("at", ftell(stdin));
+	say("seek", fseek(stdin, 10, SEEK_SET));
+	say("read", (long)fread(buf, 1, sizeof(buf), stdin));
+	buf[6] = 0;
+	say(buf + 1, 0);
+	say("error", !!ferror(stdin));
+	say("close", fclose(stdin));
+	say("closed", read(0, buf, 1));
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *verb = argc > 1 ? argv[1] : "";
@@ -94,5 +121,7 @@ int main(int argc, char **argv)
 		return make();
 	if (!strcmp(verb, "ready"))
 		return pass();
+	if (!strcmp(verb, "input"))
+		return input();
 	return copied(argc > 2, !strcmp(verb, "by-line"));
 }

@@ -3,8 +3,8 @@
 #
 # mq_streams.sh - a queue's descriptor as standard output, of programs that write
 # there by libc's streams: they fail as on the kernel when they flush or close
-# the stream, and no byte of it is left where poll asks. (What such a stream
-# reads is libc's own call, which is not served: libipclift(7).)
+# the stream, and no byte of it is left where poll asks. And as standard input,
+# of programs that read the status line by libc's stdin.
 
 . "$(dirname "$0")/scenario.sh"
 own_ipc_namespace "$@"
@@ -41,6 +41,8 @@ steps() {
 	told by-line
 	told by-line polled
 	told ready
+	by "\$1 input <$q"
+	by "exec 7<$q; \$1 input <&7; cat <&7"
 }
 tools() {
 	by "echo x >$q"
@@ -55,6 +57,9 @@ tools() {
 	by "tail -n 1 <$q; tail -c 5 $q"
 	by "dd if=$q status=none"
 	by "echo hi | tee $q"
+	by "sort <$q; sed p <$q; nl <$q; od -c <$q; cut -c1-5 <$q"
+	by "xargs echo <$q; (sed -n 1p; cat) <$q; sh -c 'sort; sort' <$q"
+	by "exec 7<$q; sort <&7; sort <&7"
 	by "python3 -c 'print(5)' >$q"
 	by "python3 -c 'import sys; print(sys.stdin.read())' <$q"
 	by "perl -ne print <$q; perl -e 'print 5; close STDOUT or die' >$q"

@@ -24,6 +24,7 @@
 #include "entry/file/libchead.h"
 #include "entry/file/fd.h"
 #include "entry/file/fdarrive.h"
+#include "entry/file/stream.h"
 
 /* Without /proc the numbers below this are looked at: those that a shell can
  * name and some more. Arbitrary. */
@@ -87,8 +88,11 @@ SYS_LOAD_TEXT static int take_mark(void)
 
 void fdarrive_at_load(void)
 {
-	if (unlikely(take_mark()) && process_routes(FAC_MQ))
-		over_exec();
+	if (likely(!take_mark()) || !process_routes(FAC_MQ))
+		return;
+	over_exec();
+	if (fd_is_unknown(0))
+		stream_standard_input();
 }
 
 /* ---- received ---- */

@@ -14,6 +14,9 @@
  * find it: it is stored where this libc has it, and fileno is asked whether
  * that was right.
  *
+ * stdin of a program that was started with a queue there (fdarrive.h) is replaced
+ * by such a stream in glibc; in musl, where it is a constant, its functions are.
+ *
  * Seen different from the kernel's: glibc answers a rewind within what is
  * buffered from the buffer, here it is always read anew; glibc has no wide
  * characters on such a stream.
@@ -31,8 +34,28 @@ extern FILE *fopencookie(void *, const char *, cookie_io_functions_t)
 extern int fileno(FILE *) __attribute__((weak));
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
 
-/* Of the descriptor in a FILE of musl, on every 64-bit machine since 1.1.0. */
+/* stdin: a variable in glibc, in musl a constant. */
+extern FILE *standard_input __asm__("stdin") __attribute__((weak));
+
+/* The head of a FILE of musl, on every 64-bit machine since 1.1.0. */
+struct musl_file {
+	unsigned flags;
+	unsigned char *rpos, *rend; /* what is read ahead */
+	void *close;
+	void *writing[4];
+	size_t (*read)(FILE *, unsigned char *, size_t);
+	void *write;
+	off64_t (*seek)(FILE *, off64_t, int);
+	unsigned char *buf;
+	size_t buf_size;
+	void *links[2];
+	int number;
+};
 #define MUSL_NUMBER 120
+#define MUSL_EOF 16u
+#define MUSL_ERROR 32u
+_Static_assert(
+	__builtin_offsetof(struct musl_file, number) == MUSL_NUMBER, "musl");
 
 /* In one of glibc, as its headers tell. */
 #define GLIBC_NUMBER 112
@@ -107,16 +130,17 @@ static int stream_close(void *cookie)
 	return (int)process_return(entry_close(NUMBER(cookie)));
 }
 
-/* freopen(3) of glibc follows what a stream of fopencookie has for wide
- * characters, which is -1, unless it is NULL; and fgetwc(3) and the like follow
- * it unless the stream is one of bytes, on which they fail. */
+/* freopen(3) and fgetws(3) of glibc follow what a stream of fopencookie has for
+ * wide characters, which is -1: it gets something that is empty (232 bytes). On a
+ * stream of bytes fgetwc(3) and the like then fail. */
 static void without_wide(FILE *f)
 {
+	static char none[512] __attribute__((aligned(16)));
 	void **wide = AT(f, GLIBC_WIDE);
 	int *mode = AT(f, GLIBC_MODE);
 
 	if (gnu_get_libc_version && *wide == (void *)-1L) {
-		*wide = NULL;
+		*wide = none;
 		*mode = -1;
 	}
 }
@@ -182,4 +206,54 @@ FILE *stream_make(int fd, int flags)
 		*__errno_location() = before;
 	}
 	return f;
+}
+
+static size_t musl_ended(struct musl_file *m, ssize_t n)
+{
+	m->flags |= n ? MUSL_ERROR : MUSL_EOF;
+	return 0;
+}
+
+/* len bytes to `to`, the last of them by way of the buffer, which is filled. */
+static size_t musl_read(FILE *f, unsigned char *to, size_t len)
+{
+	struct musl_file *m = (struct musl_file *)f;
+	void *cookie = (void *)(long)m->number;
+	size_t first = len - (m->buf_size != 0);
+	ssize_t n = first ? stream_read(cookie, (char *)to, first) : 0;
+
+	if (n < 0 || (first && !n))
+		return musl_ended(m, n);
+	if ((size_t)n < first || first == len)
+		return (size_t)n;
+	n = stream_read(cookie, (char *)m->buf, m->buf_size);
+	if (n <= 0)
+		return first ? first : musl_ended(m, n);
+	m->rpos = m->buf;
+	m->rend = m->buf + n;
+	to[first] = *m->rpos++;
+	return len;
+}
+
+static off64_t musl_seek(FILE *f, off64_t off, int whence)
+{
+	void *cookie = (void *)(long)*number_of(f);
+
+	return stream_seek(cookie, &off, whence) ? -1 : off;
+}
+
+void stream_standard_input(void)
+{
+	FILE *f = &standard_input ? standard_input : NULL;
+
+	if (!f || !number_works() || *number_of(f))
+		return;
+	if (!gnu_get_libc_version) {
+		((struct musl_file *)f)->read = musl_read;
+		((struct musl_file *)f)->seek = musl_seek;
+		return;
+	}
+	f = stream_make(0, O_RDONLY);
+	if (f)
+		standard_input = f;
 }

@@ -15,4 +15,10 @@
  */
 FILE *stream_make(int fd, int flags);
 
+/*
+ * Descriptor 0 was inherited and may be a queue's: what libc reads from stdin
+ * comes to us, too. Before the program's own code; glibc allocates.
+ */
+void stream_standard_input(void);
+
 #endif
