@@ -124,6 +124,9 @@ int shm_at(struct caller *c, s32 id, u64 addr, s32 flg, u64 *ret_addr)
 	err = check_address(&addr, flg);
 	if (err)
 		return err;
+	/* Rounded to 0: what is there is replaced. */
+	if (unlikely(fixed && !addr))
+		flg |= SHM_REMAP_FLAG;
 	s = ids_find(c, FAC_SHM, id, &ident);
 	/* Perhaps only exited tasks had it. */
 	if (s && unlikely((s->mode & SHM_MODE_DEST) ||

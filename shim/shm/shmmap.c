@@ -407,6 +407,19 @@ static int free_in_home(
 	return inside;
 }
 
+/* map_duplicate takes 0 for any address; shmat with SHM_RND does not. */
+static int move_to_zero(struct shm_entry *e, u64 len)
+{
+	long to = sys_call(__NR_mremap, e->addr, len, len,
+		MREMAP_MAYMOVE | MREMAP_FIXED, NULL);
+
+	if (to)
+		sys_call(__NR_munmap, e->addr, len);
+	else
+		e->addr = 0;
+	return (int)to;
+}
+
 static int map_fixed(struct caller *c, struct shm_entry *e, int replace)
 {
 	char *home = home_of(c, e->read_only, e->off, e->pages * SYS_PAGE);
@@ -429,6 +442,8 @@ static int map_fixed(struct caller *c, struct shm_entry *e, int replace)
 	if (!failed(p))
 		shm_map_hold(c->shm, addr, len);
 	err = map_duplicate(c, e, (void *)addr);
+	if (unlikely(!err && !addr))
+		err = move_to_zero(e, len);
 	if (!failed(p))
 		shm_map_hold(c->shm, 0, 0);
 	if (err && !failed(p))

@@ -349,7 +349,7 @@ long shm_app_remap_pages(
 	len &= ~(SYS_PAGE - 1);
 	if (prot || !len || addr + len < addr || pgoff + n < pgoff ||
 		caller_enroll(c) ||
-		attachment_at(c, addr, len, &e, &attr) != 1 ||
+		attachment_at(c, addr, len, &e, &attr) != 1 || e.read_only ||
 		pgoff + n > e.pages)
 		return -EINVAL;
 	if (ends_there(c, &e)) {

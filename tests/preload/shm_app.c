@@ -219,6 +219,10 @@ static void shuffled(void)
 	t_eq(munmap(p, PAGE), 0);
 	t_eq(shmdt(p), 0);
 	s_nattch(id, 0);
+	p = shmat(id, NULL, SHM_RDONLY);
+	t_err(remap_file_pages(p, PAGE, 0, 3, 0), EINVAL);
+	s_nattch(id, 1);
+	t_eq(shmdt(p), 0);
 	p = s_at(id);
 	t_eq(p[0], '0');
 	t_eq(p[3 * PAGE], 'x');

@@ -32,6 +32,22 @@ static void errors(void)
 		t_err(shmat(id, NULL, SHM_RDONLY), EACCES);
 		t_err(shmat(id, (void *)1, 0), EINVAL);
 	}
+	t_story("rounded to address 0");
+	t_eq(shmat(id, (void *)1, SHM_RND), 0);
+	s_nattch(id, 1);
+	t_eq(shmat(id, (void *)4095, SHM_RND), 0);
+	s_nattch(id, 1);
+	t_err(shmdt((void *)1), EINVAL);
+	t_eq(mprotect(NULL, PAGE, PROT_READ), 0);
+	s_nattch(id, 2);
+	t_eq(shmdt(NULL), 0);
+	s_nattch(id, 0);
+	t_err(shmdt(NULL), EINVAL);
+	shmctl(id, IPC_SET, &(struct shmid_ds){.shm_perm.mode = 0606});
+	AS(T_OTHER_UID, T_OTHER_UID)
+	{
+		t_err(shmat(id, (void *)1, SHM_RND), EPERM);
+	}
 	s_rm(id);
 	id = shmget(IPC_PRIVATE, 1, 0604);
 	AS(T_OTHER_UID, T_OTHER_UID)
