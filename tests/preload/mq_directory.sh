@@ -100,6 +100,8 @@ t("times at", lambda: os.utime("third", (9.5, -2.5), dir_fd=fd))
 t("were", lambda: times(D + "/third", ns=(3, 2**61)))
 t("times of a descriptor", lambda: times(q, (11, 12)))
 t("times, missing", lambda: times(D + "/none", (7, 8)))
+t("made as directory", lambda: os.open(D + "/first/", os.O_CREAT | os.O_RDWR))
+t("missing as directory", lambda: os.open(D + "/no/", os.O_CREAT | os.O_RDWR))
 t("now", lambda: len(times(D + "/third")))
 t("chown at", lambda: (os.chown("third", 5, -1, dir_fd=fd),
     os.stat(D + "/third").st_uid, os.chown(D + "/third", 0, 0)))

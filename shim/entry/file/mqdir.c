@@ -244,8 +244,10 @@ static long open_queue(const struct mqdir_at *at, int flags, u32 mode)
 	int none;
 	long err, fd;
 
+	if (unlikely(at->as_directory && (flags & O_CREAT)))
+		return -EISDIR;
 	c = queue_at(at, &d, &err);
-	if (!c && err == -ENOENT && (flags & O_CREAT) && !at->as_directory) {
+	if (!c && err == -ENOENT && (flags & O_CREAT)) {
 		c = process_get(&none);
 		return create(c, at, flags, mode);
 	}
@@ -361,17 +363,20 @@ long mqdir_utimens(const struct mqdir_at *at, const void *times)
 	int none = 0;
 	struct caller *c = process_get(&none);
 	s64 t[2];
-	long err;
+	long err, missing;
 
 	if (!c)
 		return -none;
 	err = mqfile_times(c, times, t);
-	if (err || (t[0] == MQ_TIME_OMIT && t[1] == MQ_TIME_OMIT))
+	if (err == -EFAULT ||
+		(!err && t[0] == MQ_TIME_OMIT && t[1] == MQ_TIME_OMIT))
 		return err;
 	if (at->kind == MQDIR_ROOT)
-		return -EPERM;
-	c = queue_at(at, &d, &err);
-	return c ? mq_set_times(c, &d, t[0], t[1]) : err;
+		return err ? err : -EPERM;
+	/* A wrong time is refused behind a wrong name. */
+	if (!queue_at(at, &d, &missing))
+		return missing;
+	return err ? err : mq_set_times(c, &d, t[0], t[1]);
 }
 
 static void stat_root(struct caller *c, struct stat *to)
