@@ -198,9 +198,12 @@ static int unknown_is_mq(struct caller *c, int fd)
 {
 	struct mq_desc d;
 
+	if (!c)
+		return 0;
 	/* In a vfork child it is not noted. */
-	return c && !fd_lookup(c, fd, &d) &&
-	       (world_moved || (fd_entry(fd)->info & FD_MQ));
+	if (!fd_lookup(c, fd, &d))
+		return world_moved || (fd_entry(fd)->info & FD_MQ);
+	return fd_is_elsewhere(c, fd) && !process_home(0);
 }
 
 int fd_still_mq(int fd)
@@ -305,6 +308,32 @@ int fd_is_elsewhere(struct caller *c, int fd)
 	return 0;
 }
 
+int fd_is_away_slow(int fd)
+{
+	struct mq_desc d;
+	struct caller *c;
+	int err;
+
+	if (likely(!world_moved) || !process_routes(FAC_MQ))
+		return 0;
+	c = process_get(&err);
+	return c && fd_lookup(c, fd, &d) && fd_is_elsewhere(c, fd);
+}
+
+u32 fd_access(int fd)
+{
+	struct mq_desc d;
+	struct caller *c;
+	int err;
+
+	if (likely(!fd_is_unknown(fd)))
+		return fd_entry(fd)->info & FD_ACCESS;
+	if (fd_is_away(fd))
+		return (u32)process_home(fd_access(fd));
+	c = process_get(&err);
+	return c && !fd_lookup(c, fd, &d) ? d.access : MQ_O_RDWR;
+}
+
 /* ---- close, dup ---- */
 
 /* A served number that is being closed or replaced. */
@@ -312,6 +341,7 @@ struct closing {
 	u32 kind; /* FD_MQ, FD_PROC, or 0 */
 	u64 ident;
 	struct mq_desc mq;
+	int away; /* the caller is of another IPC namespace until close_end */
 };
 
 /* By the table it is a queue's, and to close it has no effect on the registry: so
@@ -348,6 +378,7 @@ static void close_begin(int fd, struct closing *ret)
 	struct caller *c;
 
 	ret->kind = 0;
+	ret->away = fd_is_away(fd);
 	if (unlikely(world_moved && fd_is_unknown(fd)) &&
 		(c = fd_table_owner()) && !fd_lookup(c, fd, &ret->mq)) {
 		ret->kind = FD_MQ;
@@ -386,7 +417,7 @@ static long close_end(const struct closing *k)
 	c = fd_table_owner();
 	if (c)
 		mq_closed(c, &k->mq);
-	return 0;
+	return k->away ? process_home(0) : 0;
 }
 
 long entry_close(int fd)
@@ -420,7 +451,8 @@ void fd_copied(int fd, int to)
 		entry_set(e, is.ident, is.info, from->pos);
 		e->sig = from->sig;
 	} else {
-		entry_set(e, 0, FD_UNKNOWN, 0);
+		entry_set(e, 0, FD_UNKNOWN, from->pos);
+		e->sig = is.info & FD_UNKNOWN ? from->sig : 0;
 	}
 }
 

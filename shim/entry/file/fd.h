@@ -171,6 +171,15 @@ static inline int fd_lookup(struct caller *c, int fd, struct mq_desc *ret)
 /* After fd_lookup has failed: 1 if it is a queue of another IPC namespace that
  * the process was in; the caller is then of that one, until process_home. */
 int fd_is_elsewhere(struct caller *c, int fd);
+/* The same with the fd_lookup, which only a number with FD_UNKNOWN needs: whoever
+ * gets 1 makes its call anew and hands the result to process_home. */
+int fd_is_away_slow(int fd);
+static inline int fd_is_away(int fd)
+{
+	return fd_is_unknown(fd) && fd_is_away_slow(fd);
+}
+/* What a number for which fd_is_served has said 1 is open for: MQ_O_ACCMODE. */
+u32 fd_access(int fd);
 /* The process is in another IPC namespace: from now on each use of a queue's
  * descriptor looks up which queue it is. */
 void fd_ask_again(void);

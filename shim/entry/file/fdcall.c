@@ -89,6 +89,8 @@ long fdcall_served(long nr, long a, long b, long c, long d, long e, long f)
 {
 	long ret = FD_PASS;
 
+	if (unlikely(fd_is_away((int)a)))
+		return process_home(fdcall_served(nr, a, b, c, d, e, f));
 	if (fd_is_proc((int)a))
 		ret = on_procfs(nr, (int)a, b, c, d);
 	if (ret == FD_PASS && fd_used)

@@ -31,7 +31,7 @@ static long access_of(int fd)
 	long flags;
 
 	if (fd_is_mq(fd))
-		return fd_entry(fd)->info & FD_ACCESS;
+		return fd_access(fd);
 	flags = sys_call(__NR_fcntl, fd, F_GETFL);
 	return flags < 0 ? flags : flags & O_ACCMODE;
 }
@@ -138,12 +138,14 @@ long entry_fcntl(int fd, int cmd, long arg)
 	long ret;
 	int err;
 
+	if (unlikely(fd_is_away(fd)))
+		return process_home(entry_fcntl(fd, cmd, arg));
 	switch (cmd) {
 	case F_GETFL:
 		ret = sys_call(__NR_fcntl, fd, cmd);
-		if (ret >= 0)
+		if (ret >= 0 && mqfile_desc(fd, &d, &err))
 			ret = (ret & ~(HIDDEN_FLAGS | MQ_O_ACCMODE)) |
-			      (e->info & FD_ACCESS) | mqfile_large(fd);
+			      d.access | mqfile_large(fd);
 		return ret;
 	case F_SETFL:
 		if (arg & MQ_O_DIRECT)
@@ -166,11 +168,9 @@ long entry_fcntl(int fd, int cmd, long arg)
 		return -EBADF;
 	case F_SETFD:
 		c = arg & FD_CLOEXEC ? NULL : fd_table_owner();
-		if (c) {
-			/* What is executed may poll it without us. */
-			fd_desc(c, fd, e, &d);
+		/* What is executed may poll it without us. */
+		if (c && mqfile_desc(fd, &d, &err))
 			mq_watch(c, &d, MQ_POLLED_IN | MQ_POLLED_OUT);
-		}
 		break;
 	case F_GET_RW_HINT:
 	case F_SET_RW_HINT:

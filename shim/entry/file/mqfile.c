@@ -27,6 +27,10 @@ struct caller *mqfile_desc(int fd, struct mq_desc *ret, int *ret_errno)
 {
 	struct caller *c = process_get(ret_errno);
 
+	if (unlikely(c && fd_is_unknown(fd))) {
+		*ret_errno = -fd_lookup(c, fd, ret);
+		return *ret_errno ? NULL : c;
+	}
 	if (c)
 		fd_desc(c, fd, fd_entry(fd), ret);
 	return c;
@@ -123,6 +127,8 @@ long mqfile_read(int fd, void *buf, size_t len)
 	long n, ret;
 	s64 pos;
 
+	if (unlikely(fd_is_away(fd)))
+		return process_home(mqfile_read(fd, buf, len));
 	c = mqfile_desc(fd, &d, &err);
 	if (!c)
 		return -err;
@@ -226,6 +232,8 @@ long mqfile_lseek(int fd, s64 off, int whence)
 	int err = 0;
 	long to;
 
+	if (unlikely(fd_is_away(fd)))
+		return process_home(mqfile_lseek(fd, off, whence));
 	c = mqfile_desc(fd, &d, &err);
 	if (!c)
 		return -err;
@@ -253,8 +261,11 @@ static int queue_stat(int fd, struct mq_stat *ret)
 {
 	struct mq_desc d;
 	int err = 0;
-	struct caller *c = mqfile_desc(fd, &d, &err);
+	struct caller *c;
 
+	if (unlikely(fd_is_away(fd)))
+		return (int)process_home(queue_stat(fd, ret));
+	c = mqfile_desc(fd, &d, &err);
 	return c ? mq_stat(c, &d, ret) : -err;
 }
 
@@ -440,6 +451,8 @@ long mqfile_map_error(int fd, int prot, int flags)
 	struct mq_desc d;
 	int err = 0;
 
+	if (unlikely(fd_is_away(fd)))
+		return process_home(mqfile_map_error(fd, prot, flags));
 	if (!mqfile_desc(fd, &d, &err))
 		return -err;
 	if (!may_read(&d) ||

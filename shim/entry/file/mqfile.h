@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 #include "entry/file/fd.h"
 
-/* The queue of such a descriptor, and who calls; NULL with *ret_errno. */
+/* The queue of such a descriptor, and who calls; NULL with *ret_errno: EBADF if
+ * it is none of this thread's IPC namespace. */
 struct caller *mqfile_desc(int fd, struct mq_desc *ret, int *ret_errno);
 
 /* read(2) and its kin of a queue's descriptor: bytes of the status line (§9.2),

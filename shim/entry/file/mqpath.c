@@ -72,10 +72,13 @@ void mqpath_statx(const char *path, struct statx *to)
 long mqpath_open(const char *path, int flags)
 {
 	struct mq_desc d, new;
-	int err = 0;
-	struct caller *c = mqfile_desc(fd_behind_path(path), &d, &err);
+	int err = 0, fd = fd_behind_path(path);
+	struct caller *c;
 	long ret;
 
+	if (unlikely(fd_is_away(fd)))
+		return process_home(mqpath_open(path, flags));
+	c = mqfile_desc(fd, &d, &err);
 	if (!c)
 		return -err;
 	ret = mqueue_open_again(c, &d, (u32)flags, &new);
@@ -131,6 +134,8 @@ long mqpath_readlink(const char *path, char *buf, size_t len)
 
 	if (likely(fd < 0))
 		return FD_PASS;
+	if (unlikely(fd_is_away(fd)))
+		return process_home(mqpath_readlink(path, buf, len));
 	c = mqfile_desc(fd, &d, &err);
 	if (!c)
 		return -err;

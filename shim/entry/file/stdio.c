@@ -96,7 +96,7 @@ EXPORT FILE *fdopen(int fd, const char *mode)
 
 	if (likely(!fd_is_served(fd)) || !is_mode(mode))
 		return fdopen_next(fd, mode);
-	access = (int)(fd_entry(fd)->info & FD_ACCESS);
+	access = (int)fd_access(fd);
 	if (gnu_get_libc_version &&
 		(access == O_RDONLY || access == O_WRONLY) &&
 		access != (mode_flags(mode) & O_ACCMODE)) {
