@@ -19,8 +19,6 @@
 
 /* Bytes a block of this size really takes; 0 if it is too large. */
 u64 heap_block_size(u64 size);
-/* Bytes of the blocks of class k. */
-u64 heap_class_size(u32 k);
 /* Bytes of the heap that a block of this size takes up: a large one whole
  * spans. */
 u64 heap_extent(u64 block);
@@ -33,9 +31,8 @@ void heap_reclaim(struct caller *c);
 /* As part of an operation: with the heap lock held (heap_acquire) until the
  * operation is committed. *ret must be 0. -ENOMEM: no space in the file system
  * or the region. Needs journal capacity for HEAP_ENTRIES more entries a
- * call: one that frees HEAP_FREE_ENTRIES. */
+ * call; one that frees for 18. */
 #define HEAP_ENTRIES 14u
-#define HEAP_FREE_ENTRIES 18u
 void heap_acquire(struct caller *c);
 void heap_release(struct caller *c);
 int heap_alloc_locked(struct caller *c, u64 size, struct ref *ret);

@@ -43,10 +43,10 @@ static const struct field header_fields[] = {FIELD(header, profiling, K_ANY),
 	FIELD(header, limits.mq_queues_max, K_COUNT), END_OF_FIELDS};
 static const struct field heap_fields[] = {FIELD(heap, bump, K_REF),
 	FIELD(heap, used, K_COUNT), FIELD(heap, large, K_COUNT),
-	FIELD(heap, free_head[0], K_REF), FIELD(heap, free_head[1], K_REF),
-	FIELD(heap, free_head[4], K_REF), FIELD(heap, free_head[7], K_REF),
-	FIELD(heap, free_head[19], K_REF), FIELD(heap, free_head[39], K_REF),
-	END_OF_FIELDS};
+	FIELD(heap, keep, K_COUNT), FIELD(heap, free_head[0], K_REF),
+	FIELD(heap, free_head[1], K_REF), FIELD(heap, free_head[4], K_REF),
+	FIELD(heap, free_head[7], K_REF), FIELD(heap, free_head[19], K_REF),
+	FIELD(heap, free_head[39], K_REF), END_OF_FIELDS};
 static const struct field span_fields[] = {FIELD(heap_span, state, K_COUNT),
 	FIELD(heap_span, class, K_COUNT), FIELD(heap_span, next, K_COUNT),
 	FIELD(heap_span, prev, K_COUNT), END_OF_FIELDS};

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "registry/heap.h"
+#include "registry/heap/span.h"
 #include "unit.h"
 
 TestSuite(heap, .init = unit_init, .timeout = 60);

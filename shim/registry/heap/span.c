@@ -5,7 +5,6 @@
  * Keeps INV_SPAN, INV_BLOCK, INV_LEAK (inspect/check.h).
  */
 #include "registry/damage.h"
-#include "registry/heap.h"
 #include "registry/heap/span.h"
 
 /* The first word of a free block. */

@@ -69,7 +69,9 @@ int span_free(struct caller *c, u32 k, u64 block, u64 off);
  * operation may have freed a block that is not committed. */
 void span_drop_empty(struct caller *c);
 
-/* Of heap.c: a large block of HEAP_SPAN bytes, of which *ret_bytes have pages;
+/* Of heap.c. Bytes of the blocks of class k. */
+u64 heap_class_size(u32 k);
+/* A large block of HEAP_SPAN bytes, of which *ret_bytes have pages;
  * its return; and pages reserved. */
 int heap_take_span(struct caller *c, u64 *ret_off, u64 *ret_bytes);
 void heap_return_span(struct caller *c, u64 off, u64 bytes);
