@@ -609,6 +609,15 @@ suite_race() {
     storm sem_signal_storm-threads $limit sem_signal_storm --threads 4 \
         --signals $((signals / 2))
     storm mq_poll_storm-by-name $limit mq_poll_storm --by-name --kills $kills
+    # The registry's file system is full now and then.
+    mkdir -p "$work/storm"
+    check race/mixed_storm-full $limit unshare --ipc --mount -- sh -c '
+        mount -t tmpfs -o size=10m none "$1" &&
+            LD_PRELOAD=$2 IPCLIFT_REGISTRY=$1/registry "$3" \
+                --kills "$4" --full "$1/filler" &&
+            "$5" check --registry "$1/registry"' \
+        sh "$work/storm" "$shim" "$tests/race/mixed_storm" $kills "$tool"
+    "${as_root[@]}" rm -rf "$work/storm"
     for p in $(programs "$tests/race"); do
         p=$(basename "$p")
         case $p in
