@@ -175,7 +175,7 @@ static const char *last_resort(const struct header *h, u64 which)
 
 /* Set before any event is printed. A longer option is left out
  * (eventtext.h). */
-static char remedy_for[128];
+static char remedy_for[128] SYS_FAR_BSS;
 
 void limit_remedy_for(const char *option, const char *value)
 {

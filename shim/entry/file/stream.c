@@ -135,7 +135,7 @@ static int stream_close(void *cookie)
  * stream of bytes fgetwc(3) and the like then fail. */
 static void without_wide(FILE *f)
 {
-	static char none[512] __attribute__((aligned(16)));
+	static char none[512] __attribute__((aligned(16))) SYS_FAR_BSS;
 	void **wide = AT(f, GLIBC_WIDE);
 	int *mode = AT(f, GLIBC_MODE);
 
