@@ -300,8 +300,12 @@ char *region_map_read_only(const struct region *region)
 		st.ino == region->ino)
 		at = sys_mmap(NULL, SYS_PAGE, PROT_NONE,
 			MAP_SHARED | MAP_NORESERVE, fd, REGION_SIZE - SYS_PAGE);
+	if ((unsigned long)at > -4096UL)
+		at = NULL;
+	if (at)
+		regionfile_mapped(fd, at, SYS_PAGE);
 	sys_call(__NR_close, fd);
-	if (!at || (unsigned long)at > -4096UL)
+	if (!at)
 		return NULL;
 	/* What is duplicated from it has its flags. */
 	sys_call(__NR_munlock, at, SYS_PAGE);
@@ -322,6 +326,7 @@ static long map_file(long fd)
 	if ((unsigned long)at > -4096UL)
 		return (long)at;
 	sys_call(__NR_munlock, at, SYS_PAGE);
+	regionfile_mapped(fd, at, SYS_PAGE);
 	grown = sys_call(
 		__NR_mremap, at, SYS_PAGE, REGION_SIZE, MREMAP_MAYMOVE);
 	if ((unsigned long)grown > -4096UL)
@@ -745,6 +750,8 @@ static long look_at(struct region *region, long fd, const char *path, int copy,
 			    MAP_SHARED | MAP_NORESERVE, fd, 0);
 	if ((unsigned long)at > -4096UL)
 		return refuse_for(why, cap, path, "cannot be mapped", (long)at);
+	if (!copy)
+		regionfile_mapped(fd, at, REGION_SIZE);
 	err = copy ? copy_extents(fd, at) : 0;
 	if (err)
 		refuse_for(why, cap, path, "cannot be read", err);
