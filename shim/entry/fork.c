@@ -62,7 +62,8 @@ static int nobody_attaches(struct shm_process *p)
 	       !world_moved && !shm_fork_concerns(p);
 }
 
-static void fork_begin(struct fork_scope *scope)
+/* 0, or -ENOMEM: the fork must fail, and fork_end be called all the same. */
+static int fork_begin(struct fork_scope *scope)
 {
 	struct shm_process *p = process_shm();
 	int err = 0;
@@ -71,7 +72,7 @@ static void fork_begin(struct fork_scope *scope)
 	lease_fork_begins();
 	/* In a vfork child the table is the parent's. */
 	if (process_in_vfork())
-		return;
+		return 0;
 	if (process_page.generation) {
 		scope->pid = process_page.pid;
 		/* Done once here rather than in each child. */
@@ -79,17 +80,19 @@ static void fork_begin(struct fork_scope *scope)
 	}
 	if (likely(nobody_attaches(p))) {
 		set_process_fork(scope->f);
-		return;
+		return 0;
 	}
 	scope->fork = shm_fork_begin(p);
 	if (unlikely(shm_fork_concerns(p)) &&
 		process_page.pid == sys_getpid()) {
 		scope->c = process_get(&err);
-		if (scope->c)
-			shm_fork_prepare(scope->c, scope->fork, &scope->f);
+		err = scope->c ? shm_fork_prepare(
+					 scope->c, scope->fork, &scope->f)
+			       : 0;
 	}
 	/* A handler of pthread_atfork may make the child's first call. */
 	set_process_fork(scope->f);
+	return err;
 }
 
 /* In the parent; ret: what the call returned. */
@@ -156,21 +159,23 @@ int entry_clone(void *real, clone_main main, void *stack, int flags, void *arg,
 	void *parent_tid, void *tls, void *child_tid)
 {
 	struct clone_start start = {main, arg, flags, {0}};
-	int pid;
+	int pid, err;
 
 	world_before(flags & CLONE_NEWIPC);
-	fork_begin(&start.scope);
-	pid = ((clone_fn)real)(
-		clone_child, stack, flags, &start, parent_tid, tls, child_tid);
+	err = fork_begin(&start.scope);
+	pid = err ? -1
+		  : ((clone_fn)real)(clone_child, stack, flags, &start,
+			    parent_tid, tls, child_tid);
 	fork_end(&start.scope, pid);
-	return pid;
+	return err ? (int)process_return(err) : pid;
 }
 
 /*
  * The same for a clone by number on another stack (syscall.c), whose child does
  * not return to a frame of ours: it takes its records over at its first call, and
  * is known until then by its prefork record. One at a time in a thread: of one
- * that a handler makes within another, only the announcement counts.
+ * that a handler makes within another, only the announcement counts. Where there
+ * is no space for the records the child makes them, or loses its attachments.
  */
 static __thread struct fork_scope clone_scope
 	__attribute__((tls_model("initial-exec")));
@@ -197,9 +202,11 @@ static long fork_by(const struct fork_call *call)
 	long pid;
 
 	world_before(call->new_ipc);
-	fork_begin(&scope);
-	pid = call->real ? call->real()
-			 : sys_call(call->nr, a[0], a[1], a[2], a[3], a[4]);
+	pid = fork_begin(&scope);
+	if (likely(!pid))
+		pid = call->real ? call->real()
+				 : sys_call(call->nr, a[0], a[1], a[2], a[3],
+					   a[4]);
 	if (pid)
 		fork_end(&scope, pid);
 	else
@@ -212,12 +219,15 @@ static long fork_by(const struct fork_call *call)
 static pid_t fork_libc(void *real)
 {
 	struct fork_call call = {.real = (fork_fn)real};
+	long pid;
 
 	if (!real) {
 		*__errno_location() = ENOSYS;
 		return -1;
 	}
-	return (pid_t)fork_by(&call);
+	pid = fork_by(&call);
+	/* libc's -1 has set errno. */
+	return (pid_t)(pid < -1 ? process_return(pid) : pid);
 }
 
 long entry_fork(long nr, long a, long b, long c, long d, long e, int new_ipc)

@@ -39,9 +39,11 @@ u32 task_claim_prefork(struct caller *c)
 		if (i < TASK_PROBES && likely_alive(c, t))
 			continue;
 		got = task_take(c, idx);
+		/* A page for which there is no space; another page may have what
+		 * an exited process left. */
 		if (got < 0)
-			return 0;
-		if (!got)
+			i += TASKS_A_PAGE - 1 - idx % TASKS_A_PAGE;
+		if (got <= 0)
 			continue;
 		/* The claim, which has set TASK_FREE with the pid, keeps others
 		 * from storing here; readers act on none of this before `state`,

@@ -338,27 +338,50 @@ void shm_order_slow(struct caller *c, struct slot *s, u64 ident)
 		lock_release(c, &s->lock);
 }
 
-u32 shm_order_range(struct caller *c, u64 addr, u64 len)
+struct own_segment {
+	struct slot *s;
+	u64 ident;
+};
+
+/* What this process has attached in a range, SHM_ORDER_MOST at most. */
+static u32 own_segments(
+	struct caller *c, u64 addr, u64 len, struct own_segment *to)
 {
-	struct slot *slots[SHM_ORDER_MOST];
-	u64 idents[SHM_ORDER_MOST];
 	const struct shm_entry *e;
-	u32 at = 0, n = 0, i;
+	u32 at = 0, n = 0;
 
 	task_lock_own(c);
 	while (n < SHM_ORDER_MOST && (e = shm_entry_each(c->shm, &at)))
 		if (e->ident && e->addr < addr + len &&
 			e->addr + e->pages * SYS_PAGE > addr) {
-			slots[n] =
-				region_slot(&c->region, FAC_SHM, e->slot_idx);
-			idents[n++] = e->ident;
+			to[n].s = region_slot(&c->region, FAC_SHM, e->slot_idx);
+			to[n++].ident = e->ident;
 		}
 	lock_release(c, &task_own(c)->lock);
+	return n;
+}
+
+u32 shm_order_range(struct caller *c, u64 addr, u64 len)
+{
+	struct own_segment own[SHM_ORDER_MOST];
+	u32 n = own_segments(c, addr, len, own), i;
+
 	for (i = n; i--;) {
-		shm_order(c, slots[i], idents[i]);
-		shm_tidy(c, slots[i], idents[i]);
+		shm_order(c, own[i].s, own[i].ident);
+		shm_tidy(c, own[i].s, own[i].ident);
 	}
 	return n;
+}
+
+void shm_reap_own(struct caller *c)
+{
+	struct own_segment own[SHM_ORDER_MOST];
+	struct shm_segment *seg;
+	u32 n = own_segments(c, 0, ~0ULL, own);
+
+	while (n--)
+		if (!settle(c, own[n].s, own[n].ident, TASK_LOOK_NOW, &seg))
+			lock_release(c, &own[n].s->lock);
 }
 
 void shm_tidy_slow(struct caller *c, struct slot *s, u64 ident)

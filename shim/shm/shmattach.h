@@ -136,6 +136,10 @@ static inline void shm_order(struct caller *c, struct slot *s, u64 ident)
 /* The same for all that this process has attached in a range, SHM_ORDER_MOST at
  * most: how many. No lock held. */
 u32 shm_order_range(struct caller *c, u64 addr, u64 len);
+/* Where space is short: give back what every exited task has of the segments that
+ * this process has attached. A system call or two for each task that has them.
+ * No lock held. */
+void shm_reap_own(struct caller *c);
 /* Destroy the segment if nobody has it and it is pending destruction, or all
  * such are (shm_rmid_forced). */
 void shm_destroy_unused(struct caller *c, struct slot *s, u64 ident);

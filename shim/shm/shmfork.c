@@ -7,9 +7,26 @@
 #include "shm/shmfork.h"
 #include "registry/heap.h"
 
-/* A record in task t for each of the process's attachments. Own task's lock
- * and t's are held. */
-static void copy_records(struct caller *c, struct task *t, u32 pid)
+/* Is e counted for t already? A thread that attaches at the same address again
+ * and again during one fork must count once, for the child has it once. */
+static int has_record(
+	struct caller *c, const struct task *t, const struct shm_entry *e)
+{
+	const struct shm_attach *rec;
+	struct walk w = {0};
+
+	for (rec = shm_attach_at(c, t->shm_head);
+		rec && shm_attach_walk(c, &w, rec);
+		rec = shm_attach_at(c, rec->task_next))
+		if (rec->ident == e->ident &&
+			SHM_ATTACH_ADDR(rec->addr) == e->addr)
+			return 1;
+	return 0;
+}
+
+/* A record in task t for each of the process's attachments: 0, or -ENOMEM. again:
+ * some are there. Own task's lock and t's are held. */
+static int copy_records(struct caller *c, struct task *t, int again)
 {
 	struct shm_attach *rec;
 	struct shm_entry *e;
@@ -18,17 +35,18 @@ static void copy_records(struct caller *c, struct task *t, u32 pid)
 
 	while ((e = shm_entry_each(c->shm, &at))) {
 		n = e->ident ? shm_entry_count_fork(c->shm, e) : 0;
-		if (!n)
+		if (!n || (unlikely(again) && has_record(c, t, e)))
 			continue;
 		rec = shm_record_new(c, t);
 		if (!rec)
-			return;
+			return -ENOMEM;
 		s = region_slot(&c->region, FAC_SHM, e->slot_idx);
 		lock_acquire(c, &s->lock);
 		if (s->ident == e->ident)
-			shm_record_link(c, t, s, rec, e, n, pid);
+			shm_record_link(c, t, s, rec, e, n, c->pid);
 		lock_release(c, &s->lock);
 	}
+	return 0;
 }
 
 /* Make a task for a child that is about to exist; task 0 if there is none. No lock
@@ -47,33 +65,51 @@ static struct shm_fork make_task(struct caller *c)
 	return f;
 }
 
-void shm_fork_prepare(
-	struct caller *c, struct shm_forking *fork, struct shm_fork *ret)
+static int count_child(struct caller *c, struct shm_forking *fork,
+	struct shm_fork *ret, int again)
 {
 	struct task *t;
+	int err = 0;
 
-	*ret = (struct shm_fork){0, 0};
-	if (caller_enroll(c))
-		return;
-	/* Reap exited tasks first, as before any change of attachments. */
-	shm_order_range(c, 0, ~0ULL);
 	section_begin(c);
 	task_lock_own(c);
 	/* With the lock: whoever was attaching is done, or has made a task. */
-	if (fork)
+	if (fork && !again)
 		*ret = fork->f;
 	if (!ret->task && c->shm->n_used)
 		*ret = make_task(c);
 	if (ret->task) {
 		t = region_task(&c->region, ret->task);
 		lock_acquire(c, &t->lock);
-		copy_records(c, t, c->pid);
+		err = copy_records(c, t, again);
 		lock_release(c, &t->lock);
 		if (fork)
 			fork->f = *ret;
+	} else if (c->shm->n_used) {
+		err = -ENOMEM;
 	}
 	lock_release(c, &task_own(c)->lock);
 	section_end(c);
+	return err;
+}
+
+int shm_fork_prepare(
+	struct caller *c, struct shm_forking *fork, struct shm_fork *ret)
+{
+	int err;
+
+	*ret = (struct shm_fork){0, 0};
+	if (caller_enroll(c))
+		return -ENOMEM;
+	/* Reap exited tasks first, as before any change of attachments. */
+	shm_order_range(c, 0, ~0ULL);
+	err = count_child(c, fork, ret, 0);
+	if (likely(!err))
+		return 0;
+	/* The space of children that were killed before their first call: they
+	 * had no lifeline that would tell of them. */
+	shm_reap_own(c);
+	return count_child(c, fork, ret, 1);
 }
 
 /* ---- announced forks, and threads that attach meanwhile ---- */
@@ -252,23 +288,6 @@ void shm_change_end(struct caller *c)
 static int is_mine(const struct task *t, const struct shm_fork *f)
 {
 	return t->state == TASK_PREFORK && t->prefork >> 32 == f->nonce;
-}
-
-/* Is e counted for t already? A thread that attaches at the same address again
- * and again during one fork must count once, for the child has it once. */
-static int has_record(
-	struct caller *c, const struct task *t, const struct shm_entry *e)
-{
-	const struct shm_attach *rec;
-	struct walk w = {0};
-
-	for (rec = shm_attach_at(c, t->shm_head);
-		rec && shm_attach_walk(c, &w, rec);
-		rec = shm_attach_at(c, rec->task_next))
-		if (rec->ident == e->ident &&
-			SHM_ATTACH_ADDR(rec->addr) == e->addr)
-			return 1;
-	return 0;
 }
 
 static __attribute__((noinline)) void attach_for(struct caller *c,

@@ -78,8 +78,11 @@ static inline int shm_fork_concerns(const struct shm_process *p)
 /* Announce a fork of this thread; shm_fork_end ends that. NULL if there is no
  * memory for one more: then it is as if nobody attached meanwhile. */
 struct shm_forking *shm_fork_begin(struct shm_process *p);
-/* Before the fork, in the parent: count what the child will have. */
-void shm_fork_prepare(
+/* Before the fork, in the parent: count what the child will have. 0, or -ENOMEM:
+ * there is no space to count it in, and the fork must fail, for a child whose
+ * attachments are not counted loses them; *ret may have a task even so, which
+ * shm_fork_parent gives up. */
+int shm_fork_prepare(
 	struct caller *c, struct shm_forking *fork, struct shm_fork *ret);
 /* After it, in the parent: from now on nobody waits for this fork or makes a task
  * for its child. 1: a task may have been made, or is being made; call
