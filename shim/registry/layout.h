@@ -417,7 +417,8 @@ struct header {
 	struct lone_lock repair_lock;
 	struct lone_lock control_lock; /* of control[] */
 	struct heap heap;
-	u32 unused[2]; /* keep the offsets of what follows */
+	u32 on_disk; /* 1: the file is not on tmpfs (region.c); set once */
+	u32 unused;  /* keeps the offsets of what follows */
 	u32 thread_high;
 	u32 thread_hint;
 	u64 event_seq;

@@ -160,8 +160,7 @@ static u64 choose_home(void)
  * (regionfile_unfinished); the magic comes last and is the commit point.
  */
 static void write_header(struct header *h, u64 file_size,
-	const struct region_options *opt, const struct place *place,
-	u64 heap_keep)
+	const struct region_options *opt, const struct place *place, long fd)
 {
 	unsigned f;
 
@@ -188,7 +187,8 @@ static void write_header(struct header *h, u64 file_size,
 		h->ids[f].gen = 1;
 	}
 	h->heap.bump = HEAP_OFF;
-	h->heap.keep = heap_keep;
+	h->heap.keep = regionfile_heap_keep(fd);
+	h->on_disk = regionfile_on_disk(fd);
 	h->shm.near = REGION_SIZE;
 	h->shm.far = REGION_SIZE + WINDOW_HOME;
 	h->shm.home = choose_home();
@@ -287,6 +287,22 @@ static __attribute__((cold, noinline)) int check_home(
 		       : refuse(why, cap, path, PLANTED, -EACCES);
 }
 
+/*
+ * A page of a mapping of a file on a disk that is missing is read alone, not with
+ * its neighbours. Those would make one large folio of the page cache, of 128 KiB,
+ * and a store to a folio that has been written to the disk needs space for all of
+ * it: for what MADV_REMOVE has made a hole of, too, and in a full file system it
+ * ends in SIGBUS (ext4 of Linux 6.18). What is duplicated from the mapping by
+ * mremap(2) is as it is. Not on tmpfs, which has no such need, since pages of
+ * mappings that are read at random are the first that the kernel takes when memory
+ * is short.
+ */
+static void advise(const struct header *h, void *at, u64 len)
+{
+	if (unlikely(h->on_disk))
+		sys_call(__NR_madvise, at, len, MADV_RANDOM);
+}
+
 char *region_map_read_only(const struct region *region)
 {
 	struct file_stat st;
@@ -300,13 +316,10 @@ char *region_map_read_only(const struct region *region)
 		st.ino == region->ino)
 		at = sys_mmap(NULL, SYS_PAGE, PROT_NONE,
 			MAP_SHARED | MAP_NORESERVE, fd, REGION_SIZE - SYS_PAGE);
-	if ((unsigned long)at > -4096UL)
-		at = NULL;
-	if (at)
-		regionfile_mapped(fd, at, SYS_PAGE);
 	sys_call(__NR_close, fd);
-	if (!at)
+	if (!at || (unsigned long)at > -4096UL)
 		return NULL;
+	advise((const struct header *)region->base, at, SYS_PAGE);
 	/* What is duplicated from it has its flags. */
 	sys_call(__NR_munlock, at, SYS_PAGE);
 	return at;
@@ -326,7 +339,6 @@ static long map_file(long fd)
 	if ((unsigned long)at > -4096UL)
 		return (long)at;
 	sys_call(__NR_munlock, at, SYS_PAGE);
-	regionfile_mapped(fd, at, SYS_PAGE);
 	grown = sys_call(
 		__NR_mremap, at, SYS_PAGE, REGION_SIZE, MREMAP_MAYMOVE);
 	if ((unsigned long)grown > -4096UL)
@@ -500,12 +512,12 @@ static int map_opened(struct region *region, long fd, struct file_stat *st,
 		err = header_check(
 			(struct header *)at, st->size, place, path, why, cap);
 	else
-		write_header((struct header *)at, st->size, opt, place,
-			regionfile_heap_keep(fd));
+		write_header((struct header *)at, st->size, opt, place, fd);
 	if (err) {
 		sys_call(__NR_munmap, at, REGION_SIZE);
 		return err;
 	}
+	advise((const struct header *)at, (void *)at, REGION_SIZE);
 	region->base = (char *)at;
 	region->file_size = st->size;
 	region->owner = st->uid;
@@ -750,14 +762,14 @@ static long look_at(struct region *region, long fd, const char *path, int copy,
 			    MAP_SHARED | MAP_NORESERVE, fd, 0);
 	if ((unsigned long)at > -4096UL)
 		return refuse_for(why, cap, path, "cannot be mapped", (long)at);
-	if (!copy)
-		regionfile_mapped(fd, at, REGION_SIZE);
 	err = copy ? copy_extents(fd, at) : 0;
 	if (err)
 		refuse_for(why, cap, path, "cannot be read", err);
 	else
 		err = header_check((struct header *)(void *)at, st->size, place,
 			path, why, cap);
+	if (!err && !copy)
+		advise((struct header *)(void *)at, at, REGION_SIZE);
 	if (err) {
 		sys_call(__NR_munmap, at, REGION_SIZE);
 		return err;

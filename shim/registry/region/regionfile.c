@@ -5,7 +5,6 @@
  * who died.
  */
 #include <linux/fs.h>
-#include <linux/mman.h>
 #include <linux/resource.h>
 #include "registry/region/regionfile.h"
 #include "base/statfs.h"
@@ -35,22 +34,6 @@ static void no_copy_on_write(long fd)
 		return;
 	flags = (s64)(u32)flags | FS_NOCOW_FL;
 	sys_call(__NR_ioctl, fd, FS_IOC_SETFLAGS, &flags);
-}
-
-/*
- * A page that is missing is read alone, not with its neighbours. Those would make
- * one large folio of the page cache, of 128 KiB, and a store to a folio that has
- * been written to the disk needs space for all of it: for what MADV_REMOVE has
- * made a hole of, too, and in a full file system it ends in SIGBUS (ext4 of
- * Linux 6.18). Not on tmpfs, which has no such need, since pages of mappings that
- * are read at random are the first that the kernel takes when memory is short.
- */
-void regionfile_mapped(long fd, void *at, u64 len)
-{
-	struct sys_statfs fs;
-
-	if (!sys_call(__NR_fstatfs, fd, &fs) && fs.type != SYS_TMPFS)
-		sys_call(__NR_madvise, at, len, MADV_RANDOM);
 }
 
 /* Asked for first, largest window first, a quarter each time: ftruncate beyond
@@ -162,6 +145,13 @@ u64 regionfile_heap_keep(long fd)
 		return HEAP_KEEP_MOST;
 	share = fs.n_blocks / HEAP_KEEP_SHARE * fs.block_size;
 	return share < HEAP_KEEP_MOST ? share : HEAP_KEEP_MOST;
+}
+
+int regionfile_on_disk(long fd)
+{
+	struct sys_statfs fs;
+
+	return !sys_call(__NR_fstatfs, fd, &fs) && fs.type != SYS_TMPFS;
 }
 
 /* fallocate and not a store: a store for which there is no space is SIGBUS. An

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The file of a registry that is to be made or mapped. fd: open for reading and
- * writing; all but regionfile_no_space and regionfile_mapped with the file
- * locked. */
+/* The file of a registry that is to be made. fd: open for reading and writing;
+ * all but regionfile_no_space with the file locked. */
 #ifndef IPCLIFT_REGISTRY_REGIONFILE_H
 #define IPCLIFT_REGISTRY_REGIONFILE_H
 
@@ -31,10 +30,7 @@ int regionfile_grow(long fd);
 int regionfile_first_pages(long fd);
 /* For a new registry's heap.keep. */
 u64 regionfile_heap_keep(long fd);
-
-/* To be called once for each mapping of a registry's file (shared, `len` bytes
- * at `at`), before it is touched; what is duplicated from it by mremap(2) is as
- * it is. fd may be open for reading only. */
-void regionfile_mapped(long fd, void *at, u64 len);
+/* For header.on_disk. */
+int regionfile_on_disk(long fd);
 
 #endif
