@@ -203,7 +203,9 @@ static long fork_by(const struct fork_call *call)
 
 	world_before(call->new_ipc);
 	pid = fork_begin(&scope);
-	if (likely(!pid))
+	if (unlikely(pid))
+		pid = call->real ? process_return(pid) : pid;
+	else
 		pid = call->real ? call->real()
 				 : sys_call(call->nr, a[0], a[1], a[2], a[3],
 					   a[4]);
@@ -219,15 +221,12 @@ static long fork_by(const struct fork_call *call)
 static pid_t fork_libc(void *real)
 {
 	struct fork_call call = {.real = (fork_fn)real};
-	long pid;
 
 	if (!real) {
 		*__errno_location() = ENOSYS;
 		return -1;
 	}
-	pid = fork_by(&call);
-	/* libc's -1 has set errno. */
-	return (pid_t)(pid < -1 ? process_return(pid) : pid);
+	return (pid_t)fork_by(&call);
 }
 
 long entry_fork(long nr, long a, long b, long c, long d, long e, int new_ipc)
