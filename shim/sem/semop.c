@@ -227,7 +227,9 @@ static void class_recheck(struct caller *c, struct sleeper *sl)
 	}
 	lock_release(c, &sl->slot->lock);
 	/* Who was let through by that before us goes on before us, as when the
-	 * kernel wakes all of them: we only run because the death woke us. */
+	 * kernel wakes all of them: we only run because the death woke us. (Who was
+	 * let through behind us does so, too, if it is of real time: then the
+	 * kernel's order is another.) */
 	if (gone && reap_task(c, gone))
 		sys_call(__NR_sched_yield);
 }

@@ -359,6 +359,14 @@ static void alone(int id, int n)
 }
 
 /*
+ * A holder's death wakes the sleeper that stands first at its lifeline: the one that
+ * has slept longest, unless one of them has just been up by itself, to look after
+ * holders, and some of the others not yet. That is 5, 25, 65, 145 and 305 ms after
+ * it fell asleep (BRIEF_NS, UNDO_SLICE_NS).
+ */
+#define BETWEEN_SLICES_US 200000
+
+/*
  * Real-time threads of one CPU run in the order in which they were woken. The
  * first of each set may be the one who undoes, woken by the death itself; the
  * second ones tell in which order that was done.
@@ -396,6 +404,7 @@ static void s17_order_of_wakes(void)
 			t_quiet(t_poll(i % 2 ? y : x, 0, GETNCNT, i / 2 + 1));
 			t_asleep(pid[i]);
 		}
+		usleep(BETWEEN_SLICES_US);
 		kill(holder, SIGKILL);
 		t_join(holder);
 		for (int i = 0; i < 4; i++)
@@ -431,9 +440,7 @@ static void s17_who_undoes_is_last(void)
 			pid[i] = fifo_sleeper(i ? y : x, "XY"[i]);
 			t_quiet(t_poll(i ? y : x, 0, GETNCNT, 1));
 			t_asleep(pid[i]);
-			/* Past BRIEF_NS (registry/wait.c), so that the holder's
-			 * death wakes the one that has slept longest. */
-			usleep(20000);
+			usleep(i ? BETWEEN_SLICES_US : 0);
 		}
 		kill(holder, SIGKILL);
 		t_join(holder);
