@@ -319,12 +319,13 @@ static void world_enter(struct caller *c, struct world *w)
 static int init_locked(struct caller *c)
 {
 	int fresh = !process_page.generation, err = 0;
-	struct world *w =
-		unlikely(world_moved) ? world_here(&first_world) : &first_world;
+	struct world *w = unlikely(world_moved) ? world_here(&first_world, &err)
+						: &first_world;
 	u32 f;
 
 	if (!w)
-		return -ENOSPC;
+		return err;
+	err = 0;
 	if (fresh && first_world.region.base)
 		identity_forget();
 	if (w->region.base && ((fresh && !process_page.same_namespace) ||
@@ -675,13 +676,14 @@ static void map_now(void)
 {
 	struct world *w = &first_world;
 	u64 mask;
+	int err;
 
 	map_rest();
 	if (likely(first_world.region.base && !world_moved) ||
 		process_vfork_depth() || init_lock(&mask, 1))
 		return;
 	if (world_moved)
-		w = world_here(w);
+		w = world_here(w, &err);
 	if (w && !w->region.base && !map_registry(w, 1)) {
 		process.early |= w == &first_world;
 		/* The FIFOs' directory, which will be out of reach, too. */
@@ -721,6 +723,9 @@ static void map_early(int comes_back)
 	const char *path;
 
 	map_rest();
+	/* The registry of a namespace that was made as root is root's. */
+	if (unlikely(world_moved))
+		map_now();
 	if (likely(first_world.region.base))
 		return;
 	path = environment_get("IPCLIFT_REGISTRY");

@@ -42,7 +42,7 @@ void world_set_base(const char *path, int has_number)
 
 struct ask_call {
 	const char *path;
-	u64 ns;
+	u64 ns, number;
 	int err;
 };
 
@@ -50,7 +50,26 @@ static void ask_call(void *arg)
 {
 	struct ask_call *a = arg;
 
-	a->err = ipcns_of_thread(a->path, &a->ns);
+	a->err = ipcns_of_thread(a->path, &a->ns, &a->number);
+}
+
+/* The one line that says why there is no registry; err. */
+static int refuse(char *why, size_t cap, const char *path, int err)
+{
+	size_t n = 0;
+
+	if (err == -EACCES) {
+		n = str_add(why, cap, n, path);
+		n = str_add(why, cap, n,
+			".ns: whether this IPC namespace has a registry of its "
+			"own cannot be seen: ");
+	} else {
+		n = str_add(why, cap, n,
+			"no free descriptor to ask which IPC namespace this "
+			"is: ");
+	}
+	str_add(why, cap, n, str_error(-err));
+	return err;
 }
 
 int world_map(struct world *w, const char *path,
@@ -58,17 +77,14 @@ int world_map(struct world *w, const char *path,
 {
 	struct region_options opt = *options;
 	char name[IPCNS_PATH_SIZE(path)];
-	u64 ns = 0;
-	int err = ipcns_of_thread(path, &ns);
+	u64 ns = 0, number;
+	int err = ipcns_of_thread(path, &ns, &number);
 
-	if (err) {
-		str_add(why, cap,
-			str_add(why, cap, 0,
-				"no free descriptor to ask which IPC namespace "
-				"this is: "),
-			str_error(-err));
-		return err;
-	}
+	/* Of a path that is out of reach altogether region_map says so. */
+	if (err == -EACCES && sys_call(__NR_access, path, 0 /* F_OK */) == err)
+		err = 0;
+	if (err)
+		return refuse(why, cap, path, err);
 	if (ns) {
 		ipcns_path(path, ns, name);
 		path = name;
@@ -77,6 +93,7 @@ int world_map(struct world *w, const char *path,
 	if (w >= others.at && w < others.at + WORLDS - 1)
 		opt.name = others.path[w - others.at];
 	w->ns = ns;
+	w->number = number;
 	return region_map(&w->region, path, &opt, why, cap);
 }
 
@@ -91,7 +108,7 @@ struct world *world_each(struct world *first, u32 *at)
 	return i <= n_others ? &others.at[i - 1] : NULL;
 }
 
-struct world *world_here(struct world *first)
+struct world *world_here(struct world *first, int *ret_err)
 {
 	struct ask_call a = {.path = others.base};
 	struct world *w;
@@ -100,9 +117,13 @@ struct world *world_here(struct world *first)
 	ask_call(&a);
 	if (a.err == -EMFILE)
 		sys_with_descriptors(ask_call, &a);
+	*ret_err = a.err == -EACCES ? a.err : -ENOSPC;
 	while ((w = world_each(first, &at)))
-		if (w->ns == a.ns && w->region.base)
+		if (w->region.base && (a.err == -EACCES ? w->number == a.number
+							: w->ns == a.ns))
 			return w;
+	if (a.err == -EACCES)
+		return NULL;
 	if (!first->region.base)
 		return first;
 	/* One that could not be mapped is tried again. */

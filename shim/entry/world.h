@@ -26,7 +26,8 @@
 struct world {
 	struct shm_process shm; /* first: world_of */
 	struct region region;
-	u64 ns;		 /* of PATH.ns/N; 0: PATH */
+	u64 ns;	    /* of PATH.ns/N; 0: PATH */
+	u64 number; /* of the namespace in which it was mapped; 0: unknown */
 	u32 image_found; /* by its task: caller.image_found */
 	u32 inherited;	 /* by a fork child, and not yet adopted */
 	u32 tid, thread, task, generation;
@@ -51,8 +52,9 @@ void world_set_base(const char *path, int has_number);
 int world_map(struct world *w, const char *path,
 	const struct region_options *options, char *why, size_t cap);
 /* The world of the calling thread's namespace, which may not be mapped yet;
- * NULL if there are too many. Init lock held. */
-struct world *world_here(struct world *first);
+ * NULL if there are too many (-ENOSPC), or it cannot be told (-EACCES): *ret_err.
+ * Init lock held. */
+struct world *world_here(struct world *first, int *ret_err);
 /* Those that are mapped, one after the other; NULL at the end. */
 struct world *world_each(struct world *first, u32 *at);
 /* A fork child has them all. */

@@ -150,32 +150,29 @@ static int is_trusted(const char *path, const struct file_stat *st)
 	       st->uid == (u32)sys_call(__NR_geteuid);
 }
 
-static int is_ours(const char *path, const char *name)
-{
-	struct file_stat st;
-
-	return !sys_call(__NR_lstat, name, &st) &&
-	       (st.mode & FILE_TYPE) == FILE_REGULAR && is_trusted(path, &st) &&
-	       !is_another(&st);
-}
-
-int ipcns_of_thread(const char *path, u64 *ret)
+int ipcns_of_thread(const char *path, u64 *ret, u64 *ret_number)
 {
 	char name[IPCNS_PATH_SIZE(path)];
-	u64 number = 0;
-	int err;
+	struct file_stat dir, st;
+	long hidden, err;
 
-	*ret = 0;
+	*ret = *ret_number = 0;
 	ipcns_path(path, 0, name);
-	if (sys_call(__NR_access, name, 0 /* F_OK */))
+	hidden = sys_call(__NR_stat, name, &dir);
+	if (hidden && hidden != -EACCES)
 		return 0;
-	err = ipcns_number(IPCNS_OWN, &number);
+	err = ipcns_number(IPCNS_OWN, ret_number);
 	if (err)
-		return err == -EMFILE || err == -ENFILE ? err : 0;
-	ipcns_path(path, number, name);
-	if (is_ours(path, name))
-		*ret = number;
-	return 0;
+		return err == -EMFILE || err == -ENFILE ? (int)err : 0;
+	if (hidden)
+		return -EACCES;
+	ipcns_path(path, *ret_number, name);
+	err = sys_call(__NR_lstat, name, &st);
+	if (!err && (st.mode & FILE_TYPE) == FILE_REGULAR &&
+		is_trusted(path, &st) && !is_another(&st))
+		*ret = *ret_number;
+	/* A directory that anybody may have made says nothing. */
+	return err == -EACCES && is_trusted(path, &dir) ? -EACCES : 0;
 }
 
 /* Who may write PATH may make files in there. */

@@ -55,10 +55,13 @@ int ipcns_number(const char *link, u64 *ret);
 void ipcns_path(const char *path, u64 number, char *to);
 
 /*
- * The number if this thread's namespace has a registry of its own beside path,
- * else 0. One system call where path has none beside it.
+ * Has this thread's namespace a registry of its own beside path? Into ret its
+ * number, or 0; into ret_number the namespace's in any case, or 0 if there is none
+ * beside path, or it cannot be told. One system call where path has none. 0;
+ * -EACCES: there are some beside path, or may be, and this user may not see which
+ * (as one who was root when they were made); -EMFILE, -ENFILE.
  */
-int ipcns_of_thread(const char *path, u64 *ret);
+int ipcns_of_thread(const char *path, u64 *ret, u64 *ret_number);
 
 /* The namespace was just made, and this thread is in it: give it one. 0 or
  * -errno. */

@@ -73,11 +73,19 @@ int registry_is_home(void)
 static const char *of_namespace(const char *path)
 {
 	static char own[4096 + 32];
-	u64 number;
+	u64 ns, number;
+	int err = ipcns_of_thread(path, &ns, &number);
 
-	if (ipcns_of_thread(path, &number) || !number)
+	if (err == -EACCES && !access(path, F_OK)) {
+		fprintf(stderr,
+			"ipclift: %s.ns: whether this IPC namespace has a "
+			"registry of its own cannot be seen: %s\n",
+			path, strerror(-err));
+		return NULL;
+	}
+	if (err || !ns)
 		return path;
-	ipcns_path(path, number, own);
+	ipcns_path(path, ns, own);
 	return own;
 }
 

@@ -145,6 +145,40 @@ wait
 "$tool" gc mq >/dev/null
 check "until that has ended" [ -z "$(find "$beside" -mindepth 1)" ]
 
+# Who was root when the namespace was made, and is another user now, sees no file in
+# there: it stays in its namespace, as on the kernel, or is told.
+nobody="setpriv --reuid 65534 --regid 65534 --clear-groups"
+chmod 711 "$dir"
+if $nobody test -r "$shim"; then
+	# shellcheck disable=SC2016 # perl's
+	becomes='use POSIX; my ($between, $number, $how) = @ARGV;
+		sub found { print defined semget(7, 1, 0) ? "found " : "$! " }
+		semget(7, 1, 01600) // die "semget: $!"; found();
+		syscall(272, 0x08000000) == 0 or die "unshare: $!"; # CLONE_NEWIPC
+		found() if $between;
+		POSIX::setgid(65534); POSIX::setuid(65534); found();
+		print defined semget(8, 1, 01600) ? "made" : "$!"'
+	for between in 0 1; do
+		wanted=$(unshare --ipc perl -e "$becomes" $between)
+		got=$("$tool" run --registry "$dir/becomes$between" -- \
+			perl -e "$becomes" $between 2>&1)
+		check "root becomes another user in a new one: $got" \
+			[ "$got" = "$wanted" ]
+	done
+	"$tool" run --registry "$dir/hidden" -- unshare --ipc ipcmk -S 1 \
+		>/dev/null
+	chmod 666 "$dir/hidden"
+	told() { # COMMAND...
+		"$@" 2>&1 >/dev/null | grep -q 'hidden.ns: .*cannot be seen: P'
+	}
+	check "a directory that may not be seen is told of" told $nobody \
+		"$tool" run --registry "$dir/hidden" -- ipcs -s
+	check "by the command, too" told $nobody \
+		"$tool" ls --registry "$dir/hidden"
+else
+	echo "skip: another user cannot read $shim"
+fi
+
 # In a place that all may write somebody else has been there before.
 number() { python3 -c 'import fcntl, os, struct
 try: print(struct.unpack("Q", fcntl.ioctl(os.open("/proc/self/ns/ipc", 0),
