@@ -416,13 +416,15 @@ void shm_destroy_unused(struct caller *c, struct slot *s, u64 ident)
 	object_fac_unlock(c, &shm_class);
 }
 
-/* One pending destruction that nobody has. */
+/* One pending destruction that nobody has: 1 if it is gone. Of a damaged list, what
+ * is no segment, or stays, ends it: the caller would come back for ever. */
 static int sweep_one(struct caller *c)
 {
 	struct shm_segment *seg;
 	struct slot *s;
 	struct walk w = {0};
 	u32 idx, next;
+	u64 ident;
 
 	for (idx = caller_header(c)->shm.dest; idx && walk_goes_on(c, &w, idx);
 		idx = next) {
@@ -434,9 +436,10 @@ static int sweep_one(struct caller *c)
 		if (atom_load_acquire(&seg->nattch))
 			continue;
 		lock_acquire(c, &s->lock);
-		if (!seg->nattch) {
+		ident = s->ident;
+		if (!seg->nattch && (ident & IDENT_LIVE)) {
 			destroy_locked(c, s);
-			return 1;
+			return s->ident != ident;
 		}
 		lock_release(c, &s->lock);
 	}
