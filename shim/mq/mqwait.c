@@ -280,7 +280,7 @@ static void try_spin(
 		poll.arg = q->maxmsg;
 	}
 	if (!poll.enough(poll.seen, poll.arg) &&
-		spin_begin(spin, atom_load_relaxed(&q->users.spin)))
+		spin_begin(spin, atom_load_relaxed(&q->users.spin[0])))
 		sleep_spin(spin, &poll);
 }
 
@@ -292,7 +292,7 @@ static void note_spin(struct mqueue *q, struct spin *spin, int found)
 	/* Something came, but another thread was faster. */
 	else if (spin->spinning)
 		spin->result = SPIN_FAILED;
-	spin_note(&q->users.spin, spin->result);
+	spin_note(&q->users.spin[0], spin->result);
 }
 
 /* What a call that cannot go on returns instead of sleeping, or 0. */

@@ -261,14 +261,16 @@ static inline void spin_first(struct caller *c, const struct slot *s,
 	const struct request *r, struct tries *t)
 {
 	struct msgqueue *q = msg_body(c, s);
+	u16 hint;
 	u64 seen;
 
 	if (unlikely(!q) || t->spin.spinning || (r->flg & MSG_IPC_NOWAIT) ||
 		q->users.thread[USER_RECEIVER] != c->thread)
 		return;
+	hint = atom_load_relaxed(users_spin(&q->users, r->want));
 	seen = atom_load_relaxed(&q->count);
 	if (MSG_NUM(seen) || !users_elsewhere(c, &q->users) ||
-		!spin_begin(&t->spin, atom_load_relaxed(&q->users.spin)))
+		!spin_begin(&t->spin, hint))
 		return;
 	await_message(&t->spin, q, seen);
 }
@@ -406,14 +408,14 @@ static inline s64 receive_none(struct caller *c, struct slot *s,
 		return ret ? ret : SLEEP_RETRY;
 	}
 	if (users_elsewhere(c, &q->users) &&
-		spin_begin(&t->spin, q->users.spin)) {
+		spin_begin(&t->spin, *users_spin(&q->users, r->want))) {
 		u64 seen = q->count;
 
 		lock_release(c, &s->lock);
 		await_message(&t->spin, q, seen);
 		return SLEEP_RETRY;
 	}
-	spin_note(&q->users.spin, t->spin.result);
+	spin_note(users_spin(&q->users, r->want), t->spin.result);
 	if (unlikely(msglease_wanted(c, q)) && !(l = msglease_ready(c, q))) {
 		lock_release(c, &s->lock);
 		return -ENOMEM;
@@ -457,7 +459,7 @@ static s64 receive_once(struct caller *c, struct slot *s, u64 ident,
 	if (unlikely(!m))
 		return receive_none(c, s, q, r, t);
 	spin_found(&t->spin);
-	spin_note(&q->users.spin, t->spin.result);
+	spin_note(users_spin(&q->users, r->want), t->spin.result);
 	t->spin = (struct spin){0};
 	if (unlikely(msglease_wanted(c, q)))
 		return receive_leased(c, s, ident, q, r, m, &p, t);

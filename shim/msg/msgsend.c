@@ -161,13 +161,13 @@ static int send_parcel(
 			return -EAGAIN;
 		}
 		if (users_elsewhere(c, &q->users) &&
-			spin_begin(&spin, q->users.spin)) {
+			spin_begin(&spin, q->users.spin[0])) {
 			seen = q->count;
 			lock_release(c, &s->lock);
 			await_space(c, &spin, q, seen, p->size);
 			continue;
 		}
-		spin_note(&q->users.spin, spin.result);
+		spin_note(&q->users.spin[0], spin.result);
 		spin = (struct spin){0};
 		err = send_wait(c, s, q, p, cancellable);
 		if (err > SLEEP_ANEW)
@@ -175,7 +175,7 @@ static int send_parcel(
 		if (atom_load_acquire(&s->ident) != ident)
 			return err == SLEEP_ANEW ? -EINVAL : -EIDRM;
 	}
-	spin_note(&q->users.spin, spin.result);
+	spin_note(&q->users.spin[0], spin.result);
 	note_streaming(c, q);
 	err = msgqueue_send(c, s, q, p, c->pid);
 	msgcall_release(c, s, likely(s->ident == ident) ? q : NULL);

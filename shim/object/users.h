@@ -51,6 +51,18 @@ static inline void users_bias_leave(struct caller *c)
  * NULL. Must come before the queue is read. */
 void users_bias_end(struct caller *c, struct slot *s, struct users *users);
 
+/*
+ * The hint (registry/spin.h) of those who wait for a message of type want: clients
+ * and server may share a System V queue, the server waiting for requests and each
+ * client for answers of its own type, and whether the one kind of wait pays says
+ * nothing about the other. Those who wait for space, and all of a POSIX queue,
+ * have the hint of type 0.
+ */
+static inline u16 *users_spin(struct users *users, s64 want)
+{
+	return &users->spin[(u64)want % USERS_SPINS];
+}
+
 /* With the lock held: this call sends or receives. */
 void users_changed(
 	struct caller *c, struct slot *s, struct users *users, u32 kind);

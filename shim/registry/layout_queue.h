@@ -17,15 +17,15 @@ struct queue_user {
 	u32 thread; /* 0 = none yet */
 	u32 cpu;    /* where it ran */
 };
+#define USERS_SPINS 4u /* hints: users_spin (object/users.h) */
 struct users {
 	u32 thread[2]; /* the last one of each kind, 0 = none yet */
 	u32 backoff;   /* times the lock was taken back for another thread */
 	u32 streaming; /* the sender is at it without pause */
 	struct queue_user recent,
-		other; /* the last one, and the last before it that
+		other;	       /* the last one, and the last before it that
 				    * was another: its partner */
-	u16 spin;      /* registry/spin.h */
-	u16 pad[3];
+	u16 spin[USERS_SPINS]; /* registry/spin.h */
 };
 
 /*

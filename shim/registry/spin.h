@@ -9,7 +9,8 @@
  * alternate without sleeping.
  *
  * Whether spinning pays depends on the object, not on the thread: it pays only
- * if the answer comes soon. So the object has a hint of 16 bits
+ * if the answer comes soon. So the object (a System V queue: each type modulo 4
+ * that is waited for) has a hint of 16 bits
  *
  *   score    0..15  spins that succeeded lately, less those that failed; while it
  *                   is not 0 every wait spins first

@@ -385,7 +385,7 @@ static const struct field msgqueue_last_fields[] = {
 	FIELD(msgqueue, users.recent.cpu, K_COUNT),
 	FIELD(msgqueue, users.other.thread, K_THREAD),
 	FIELD(msgqueue, users.other.cpu, K_COUNT),
-	FIELD(msgqueue, users.spin, K_COUNT), END_OF_FIELDS};
+	FIELD(msgqueue, users.spin[1], K_COUNT), END_OF_FIELDS};
 static const struct field mqueue_last_fields[] = {FIELD(mqueue, mtime, K_ANY),
 	FIELD(mqueue, atime, K_ANY), FIELD(mqueue, ctime, K_ANY),
 	FIELD(mqueue, set_mtime, K_ANY), FIELD(mqueue, file_size, K_COUNT),
@@ -407,7 +407,7 @@ static const struct field mqueue_last_fields[] = {FIELD(mqueue, mtime, K_ANY),
 	FIELD(mqueue, users.recent.cpu, K_COUNT),
 	FIELD(mqueue, users.other.thread, K_THREAD),
 	FIELD(mqueue, users.other.cpu, K_COUNT),
-	FIELD(mqueue, users.spin, K_COUNT), END_OF_FIELDS};
+	FIELD(mqueue, users.spin[0], K_COUNT), END_OF_FIELDS};
 static const struct field pending_last_fields[] = {
 	FIELD(mq_pending, value, K_ANY), FIELD(mq_pending, sender_pid, K_PID),
 	FIELD(mq_pending, sender_uid, K_ANY),
