@@ -360,16 +360,21 @@ static void recover_journal(
 	event_add(c, EVENT_RECOVERED, th->tid, 0);
 	if (j == c->journal || lock == &h->repair_lock.lock)
 		return;
-	/* Ours alone: nobody else rolls it back, so the record is not taken
-	 * over either. n_locks is looked at before what it covers: what a new
-	 * thread of that record lists is not ours. */
+	/* n before the locks. While the dead owner's n is not 0, nobody takes its
+	 * record over (nothing_under_way), and what it lists stays. Once it is 0
+	 * a new thread may have the record between any two loads; but that one
+	 * has stored what it lists before its n, and cannot list a lock that we
+	 * hold. Were the locks read first, they could be the dead owner's and n
+	 * the new thread's, whose operation would be rolled back. */
+	if (!atom_load_acquire(&j->n))
+		return;
+	/* Ours alone: nobody else rolls it back. */
 	if (atom_load_acquire(&j->n_locks) == 1) {
-		if (atom_load_acquire(&j->locks[0]) == entry &&
-			atom_load_acquire(&j->n))
+		if (atom_load_acquire(&j->locks[0]) == entry)
 			recover_rollback(c, j);
 		return;
 	}
-	if (!atom_load_acquire(&j->n) || !recover_listed(j, entry))
+	if (!recover_listed(j, entry))
 		return;
 	lock_acquire(c, &h->repair_lock.lock);
 	/* Asked again: the other may be done, and a new thread may have taken

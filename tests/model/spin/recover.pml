@@ -16,7 +16,9 @@
  * back twice, and nothing that is not a dead one's. A lock that was marked is
  * recovered before its new owner goes on (assertions); nobody waits for ever.
  *
- * Faults: FAULT_1 FAULT_2 FAULT_3 FAULT_4 FAULT_5 FAULT_6
+ * Variants: ONE
+ * Faults: FAULT_1 FAULT_2 FAULT_3 FAULT_4 FAULT_5 FAULT_6 FAULT_7+ONE
+ * ONE: D has the first lock only, and changes one word.
  * FAULT_1 two roll one journal back at once: no repair lock
  * FAULT_2 who has waited for the repair lock does not ask again
  * FAULT_3 the count is cleared before the old values are back
@@ -24,6 +26,8 @@
  * FAULT_5 lock.journal is stored before the recovery
  * FAULT_6 whether one lock is listed or more is looked at last: by then the
  *	record may be N's
+ * FAULT_7 what is listed is looked at before the count of entries: the one may be
+ *	D's and the other N's
  */
 
 #define N_LOCKS 3	/* 0 and 1: D's; 2: N's */
@@ -111,7 +115,7 @@ inline by_repair() {
 /* Comes by lock l, adds 10, goes. */
 proctype Comer(byte me, l, nth; bool may_die) {
 	bool was_dead, repair_dead;
-	byte r;
+	byte r, listed;
 
 	turn[l] == nth;
 	take(l, me, was_dead);
@@ -132,20 +136,33 @@ proctype Comer(byte me, l, nth; bool may_die) {
 #ifdef FAULT_4
 		:: r != me && n[r] > 0 -> rollback(r)
 #endif
-#ifndef FAULT_6
-		/* Alone: nobody else rolls it back. */
-		:: r != me && N_LISTED(r) == 1 ->
-			if
-			:: LISTS(r, l) && n[r] > 0 -> rollback(r)
-			:: else
-			fi
-		:: r != me && N_LISTED(r) != 1 && n[r] > 0 && LISTS(r, l) ->
-			by_repair()
-#else
+#ifdef FAULT_6
 		:: r != me && n[r] > 0 && LISTS(r, l) ->
 			if
 			:: N_LISTED(r) == 1 -> rollback(r)
 			:: else -> by_repair()
+			fi
+#elif defined(FAULT_7)
+		:: r != me ->
+			listed = N_LISTED(r);
+			if
+			:: listed == 1 && LISTS(r, l) ->
+				if
+				:: n[r] > 0 -> rollback(r)
+				:: else
+				fi
+			:: listed != 1 && LISTS(r, l) && n[r] > 0 ->
+				by_repair()
+			:: else
+			fi
+#else
+		:: r != me && n[r] > 0 ->
+			listed = N_LISTED(r);
+			if
+			/* Alone: nobody else rolls it back. */
+			:: LISTS(r, l) && listed == 1 -> rollback(r)
+			:: LISTS(r, l) && listed != 1 -> by_repair()
+			:: else
 			fi
 #endif
 		:: else
@@ -171,27 +188,33 @@ over:	turn[l]++
 
 active proctype D() {
 	atomic {
-		word[0] = ID_D; LISTS(ID_D, 0) = true; name[0] = ID_D;
-		word[1] = ID_D; LISTS(ID_D, 1) = true; name[1] = ID_D
+#ifndef ONE
+		word[1] = ID_D; LISTS(ID_D, 1) = true; name[1] = ID_D;
+#endif
+		word[0] = ID_D; LISTS(ID_D, 0) = true; name[0] = ID_D
 	};
 	first[ID_D] = 0; old[ID_D] = val[0];
 	n[ID_D] = 1;
 	if :: goto dead :: skip fi;
 	val[0] = val[0] + 1;
 	if :: goto dead :: skip fi;
+#ifndef ONE
 	old_b = val[1];
 	n[ID_D] = 2;
 	if :: goto dead :: skip fi;
 	val[1] = val[1] + 1;
 	if :: goto dead :: skip fi;
+#endif
 	atomic { n[ID_D] = 0; d_committed = true };
 dead:	/* The kernel comes to one lock after the other. */
 	d_dead = true;
 	if
 	:: atomic { word[0] = NOBODY; died[0] = true };
+#ifndef ONE
 		atomic { word[1] = NOBODY; died[1] = true }
 	:: atomic { word[1] = NOBODY; died[1] = true };
 		atomic { word[0] = NOBODY; died[0] = true }
+#endif
 	fi
 }
 
@@ -200,8 +223,8 @@ active proctype Newcomer() {
 	bool was_dead;
 
 	d_dead && n[ID_D] == 0;
-	LISTS(ID_D, 0) = false;
-	LISTS(ID_D, 1) = false;
+	/* n_locks: one store. */
+	atomic { LISTS(ID_D, 0) = false; LISTS(ID_D, 1) = false };
 	take(2, ID_N, was_dead);
 	LISTS(ID_D, 2) = true;
 	name[2] = ID_D;
@@ -215,14 +238,18 @@ active proctype Newcomer() {
 }
 
 init {
-	/* When D has both. */
-	word[1] == ID_D || d_dead;
+	/* When D has its locks. */
+	word[0] == ID_D || d_dead;
 	run Comer(ID_FIRST, 0, 0, true);
 	run Comer(ID_FIRST + 1, 0, 1, true);
 	run Comer(ID_FIRST + 2, 0, 2, false);
 	run Comer(ID_FIRST + 3, 1, 0, false);
 	ended == 5;
 	assert(val[0] == d_committed + 10 * done_a);
+#ifdef ONE
+	assert(val[1] == 10 * done_b);
+#else
 	assert(val[1] == d_committed + 10 * done_b);
+#endif
 	assert(val[2] == 10)
 }
