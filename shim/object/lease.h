@@ -42,6 +42,7 @@
 #define IPCLIFT_OBJECT_LEASE_H
 
 #include "registry/damage.h"
+#include "registry/identity.h"
 #include "registry/task.h"
 
 /* How long a message of a killed receiver may stay on lease while all others
@@ -87,14 +88,17 @@ static inline int lease_wanted(
 	return (leasing & LEASES_ON) || (c->leasing >> f & 1);
 }
 
-/* The record is this thread's; this process's. */
-static inline int lease_is_own(const struct caller *c, const struct lease *l)
-{
-	return l->tid == c->tid && l->pid == c->pid && l->task == c->task;
-}
+/* The record is this process's; this thread's. By birth, too: of an exited process
+ * with our number whose task we have taken over there may be leases, which go
+ * back. */
 static inline int lease_is_ours(const struct caller *c, const struct lease *l)
 {
-	return l->pid == c->pid && l->task == c->task;
+	return l->pid == c->pid && l->task == c->task &&
+	       identity_same(task_own(c)->start, l->start);
+}
+static inline int lease_is_own(const struct caller *c, const struct lease *l)
+{
+	return l->tid == c->tid && lease_is_ours(c, l);
 }
 
 /*
