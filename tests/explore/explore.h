@@ -121,8 +121,9 @@ struct call {
 #define ACTOR_IMMORTAL 16u  /* is not killed */
 #define ACTOR_WALK 32u	 /* dies only so that the kernel's walk is in steps */
 #define ACTOR_STEADY 64u /* is not preempted */
-/* When it dies its number is at once that of a process that makes no call: of
- * another one, or of its own next program image (exec: the same start). */
+/* When it ends its number is at once that of a process that makes no call: of
+ * another one, or of its own next program image (exec: the same start). A thread's
+ * number is another process's once the thread has ended. */
 #define ACTOR_REUSED 128u
 #define ACTOR_EXECS 256u
 /* Is there from another actor's CALL_FORK on. */
@@ -132,10 +133,12 @@ struct call {
 #define ACTOR_THREAD 1024u
 /* Has no records in the registry before its first call. */
 #define ACTOR_NEW 2048u
-/* The next program image of the process of the actor before it, which
- * ACTOR_EXECS: there from that one's end on. With ACTOR_NEW, for nothing before
- * its calls is explored. */
+/* Who has the number of the actor before it from that one's end on, and makes
+ * calls: the next program image of its process, if that ACTOR_EXECS; another
+ * process, if it is ACTOR_REUSED. With ACTOR_NEW, for nothing before its calls is
+ * explored. */
 #define ACTOR_NEXT 8192u
+#define ACTOR_NEWCOMER (ACTOR_NEXT | ACTOR_NEW)
 /* Its handler is set with SA_RESTART. */
 #define ACTOR_RESTARTS 4096u
 /* With ACTOR_EXITS: its process ends with it, and all threads of that. */

@@ -84,6 +84,10 @@ static void go_on(struct caller *c)
 		take(c, &t->lock);
 		if (a->died)
 			reap_task(c, a->pid);
+		/* The next one is of who has its number and found that place
+		 * taken. */
+		take(c, &t[1].lock);
+		reap_task(c, a->pid + 1);
 		/* Where one that is being made for a child begins. */
 		k = (a->pid + N_TASKS / 2) % N_TASKS;
 		take(c, &region_task(&c->region, k)->lock);

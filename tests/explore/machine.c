@@ -62,11 +62,13 @@ int __wrap_sys_process_read(uint32_t pid, uint32_t tid, struct sys_process *ret)
 	*ret = (struct sys_process){.stack = STACK_START, .n_threads = 1};
 	if (number == (u32)raw_syscall(__NR_getpid, 0, 0, 0, 0, 0, 0) &&
 		!self) {
-		/* Of the controller none is known, for its children's might be
-		 * another one. */
+		/* Of an actor that gets ready; the first of its number that is
+		 * not dead. Of the controller none is known, for its children's
+		 * might be another one. */
 		ret->stack = 0;
-		for (i = 0; i < ctl->n_actors; i++)
-			if (ctl->actors[i].pid == number) {
+		for (i = 0; !ret->start && i < ctl->n_actors; i++)
+			if (ctl->actors[i].pid == number &&
+				ctl->actors[i].state != ACTOR_DEAD) {
 				ret->start = ctl->actors[i].start;
 				ret->stack = ctl->actors[i].stack;
 			}
@@ -79,7 +81,8 @@ int __wrap_sys_process_read(uint32_t pid, uint32_t tid, struct sys_process *ret)
 
 		if (a->pid != number || !is_listed(a))
 			continue;
-		if (tid && pid != tid && ctl->actors[a->leader].pid != pid)
+		if (tid && pid != tid &&
+			(a->succeeded || ctl->actors[a->leader].pid != pid))
 			return 0;
 		ret->start = a->start;
 		ret->stack = a->stack;

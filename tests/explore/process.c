@@ -78,6 +78,20 @@ static pid_t clone_as(u32 pid, u64 flags)
 
 static void launch(u32 i);
 
+/* The same where the number was a thread's, which the kernel frees a moment after
+ * the thread is gone from /proc. Arbitrary: a second or so. */
+#define TRIES 1000000u
+static pid_t clone_reusing(u32 pid)
+{
+	pid_t child;
+	u32 i = 0;
+
+	do {
+		child = clone_as(pid, 0);
+	} while (child < 0 && errno == EEXIST && ++i < TRIES && !sched_yield());
+	return child;
+}
+
 static int is_next(u32 i)
 {
 	return i < run.n_actors && (run.scn->actors[i].flags & ACTOR_NEXT);
@@ -88,7 +102,8 @@ u32 run_next_image(u32 leader)
 	u32 k;
 
 	for (k = 0; k < run.n_actors; k++)
-		if (ctl->actors[k].leader == leader && is_next(k + 1))
+		if (ctl->actors[k].leader == leader && is_next(k + 1) &&
+			(run.scn->actors[k].flags & ACTOR_EXECS))
 			return k + 1;
 	return MAX_ACTORS;
 }
@@ -103,13 +118,17 @@ static void succeed(u32 i)
 
 	if (!(flags & (ACTOR_REUSED | ACTOR_EXECS)))
 		return;
+	/* A thread that has ended before its process. */
+	if (a->succeeded)
+		return;
 	if (is_next(i + 1)) {
-		launch(i + 1);
+		if (!ctl->actors[i + 1].state)
+			launch(i + 1);
 		return;
 	}
 	if (flags & ACTOR_EXECS)
 		a = &ctl->actors[a->leader];
-	pid = clone_as(a->pid, 0);
+	pid = clone_reusing(a->pid);
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (;;)
@@ -230,6 +249,9 @@ void process_ends(u32 i)
 	} while (state && state != 'Z');
 	a->state = ACTOR_DEAD;
 	a->local = mix(a->local, 97);
+	/* A first thread's number is its process's. */
+	if (a->leader != i)
+		succeed(i);
 }
 
 /* SIGUSR1 ends a sleep, or asks whether all signals before it have come;
@@ -548,7 +570,7 @@ static void launch(u32 i)
 	int status;
 
 	ctl->baton = 0;
-	pid = clone_as(a->pid, 0);
+	pid = clone_reusing(a->pid);
 	if (pid == 0)
 		actor_main(i);
 	if (pid < 0) {
@@ -594,12 +616,18 @@ void process_begin(u32 i)
 	a->ends_all = (def->flags & (ACTOR_EXECS | ACTOR_ENDS)) != 0;
 	a->robust = (uintptr_t)run_robust;
 	if (def->flags & ACTOR_NEXT) {
-		const struct actor *was =
-			&ctl->actors[ctl->actors[i - 1].leader];
+		const struct actor *was = &ctl->actors[i - 1];
+		int execs = (run.scn->actors[i - 1].flags & ACTOR_EXECS) != 0;
 
+		if (execs)
+			was = &ctl->actors[was->leader];
 		a->pid = was->pid;
 		a->start = was->start;
-		a->stack -= 0x10000;
+		/* Another fork child of the same program has the same stack. */
+		if (execs)
+			a->stack -= 0x10000;
+		else
+			a->start += 1000;
 	}
 	/* In ticks of 10 ms: not before its parent's fork. */
 	if (def->flags & ACTOR_CHILD)
@@ -611,7 +639,7 @@ static int is_there(u32 i)
 {
 	const struct actor *a = &ctl->actors[i];
 
-	return a->leader == i && a->state && (!a->died || a->succeeded);
+	return a->succeeded || (a->leader == i && a->state && !a->died);
 }
 
 void process_end_all(void)

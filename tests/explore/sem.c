@@ -575,6 +575,9 @@ const struct scenario sem_scenarios[] = {
 	{SCENARIO("reused-biased", fives),
 		.actors = {{ACTOR_REUSED, biased, {DEC_UNDO}},
 			{ACTOR_REUSED, NULL, {DEC}}}},
+	{SCENARIO("reused-next-biased", fives), /* B has A's number */
+		.actors = {{ACTOR_REUSED, biased, {DEC_UNDO}},
+			{ACTOR_NEWCOMER, NULL, {DEC}}, {.calls = {DEC}}}},
 	{SCENARIO("exec-undo", ones), .kills = 1,
 		.actors = {{ACTOR_EXECS, with_undo, {DEC_UNDO}},
 			{ACTOR_IMMORTAL, NULL, {DEC}}}},
