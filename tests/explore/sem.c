@@ -575,6 +575,9 @@ const struct scenario sem_scenarios[] = {
 	{SCENARIO("reused-biased", fives),
 		.actors = {{ACTOR_REUSED, biased, {DEC_UNDO}},
 			{ACTOR_REUSED, NULL, {DEC}}}},
+	{SCENARIO("biased-newcomer", fives),
+		.actors = {{0, biased, {DEC}}, {ACTOR_NEW, NULL, {DEC}},
+			{.calls = {DEC}}}},
 	{SCENARIO("reused-next-biased", fives), /* B has A's number */
 		.actors = {{ACTOR_REUSED, biased, {DEC_UNDO}},
 			{ACTOR_NEWCOMER, NULL, {DEC}}, {.calls = {DEC}}}},
