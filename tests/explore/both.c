@@ -709,6 +709,12 @@ const struct scenario both_scenarios[] = {
 			{ACTOR_NEW | ACTOR_IMMORTAL, NULL,
 				{RECEIVE(4), RECEIVE(4), RECEIVE(4)}},
 			{ACTOR_IMMORTAL, NULL, {SEND(3, 3), SEND(4, 3)}}}},
+	/* A dies under two locks, and one comes by each. */
+	{SCENARIO("sets-newcomer-rmid", sets), .kills = 1,
+		.actors = {{.calls = {RMSET(1)}},
+			{ACTOR_NEW | ACTOR_IMMORTAL, NULL, {DEC(2)}},
+			{ACTOR_IMMORTAL, NULL, {RMSET(1)}},
+			{ACTOR_IMMORTAL, NULL, {DEC(1)}}}},
 	{SCENARIO("segments-newcomer-recovery", segments), .kills = 1,
 		.actors = {{.calls = {AT(0), DT(0)}},
 			{ACTOR_NEW | ACTOR_IMMORTAL, NULL, {AT(1)}},
