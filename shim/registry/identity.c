@@ -181,7 +181,9 @@ int identity_process_gone(u32 pid, u64 birth, int hint)
 	/* Whoever it is: if another, ours is gone, too. */
 	if (known && all_end(pid, &p))
 		return 1;
-	if (!known && sys_call(__NR_kill, pid, 0) == -ESRCH)
+	/* Waited for meanwhile: there was no status to read, or no list of
+	 * threads. Who was told "gone" is not told otherwise later. */
+	if ((!known || p.ending) && sys_call(__NR_kill, pid, 0) == -ESRCH)
 		return 1;
 	return is_other(pid, birth, p.start, hint);
 }
