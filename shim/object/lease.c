@@ -307,6 +307,24 @@ static struct ref *walk_once(struct caller *c, struct leases *ls,
 	return first;
 }
 
+/* The first of the messages of the exited process that has the one at `found`:
+ * the walk may have kept an older one because the process ended only then. */
+static struct ref *first_of_process(
+	struct caller *c, struct leases *ls, struct ref *found)
+{
+	const struct lease *of = lease_at(c, *found);
+	struct ref *at = &ls->used, *first = found;
+	struct walk w = {0};
+	struct lease *l;
+
+	for (; (l = lease_step(c, &w, *at)); at = &l->next)
+		if (l->state == LEASE_HELD && l->task == of->task &&
+			l->pid == of->pid && l->start == of->start &&
+			before(l, lease_at(c, *first)))
+			first = at;
+	return first;
+}
+
 u32 lease_walk(struct caller *c, struct leases *ls, lease_decide *decide,
 	enum task_look look, const struct lease_ends *ends, void *arg)
 {
@@ -314,9 +332,13 @@ u32 lease_walk(struct caller *c, struct leases *ls, lease_decide *decide,
 	u32 n_back = 0;
 
 	while (n_back < LEASE_MOST &&
-		(first = walk_once(c, ls, decide, look, ends, arg)) &&
-		ends->put_back(c, arg, first) && !c->damaged)
+		(first = walk_once(c, ls, decide, look, ends, arg))) {
+		if (decide == lease_orphans)
+			first = first_of_process(c, ls, first);
+		if (!ends->put_back(c, arg, first) || c->damaged)
+			break;
 		n_back++;
+	}
 	if (unlikely(c->damaged)) {
 		damage_abort(c);
 		atom_store_release(&ls->used.off, 0);

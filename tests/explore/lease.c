@@ -268,13 +268,19 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 	}
 }
 
-static int ended_before(u32 actor)
+static int all_returned(u32 actor)
 {
 	const struct actor *a = &ctl->actors[actor];
+
+	return a->n_calls && a->calls[a->n_calls - 1].ended;
+}
+
+static int ended_before(u32 actor)
+{
 	u32 flags = run.scn->actors[actor].flags;
 
-	return (flags & ACTOR_EXITS) && !(flags & ACTOR_ENDS) && a->n_calls &&
-	       a->calls[a->n_calls - 1].ended;
+	return (flags & ACTOR_EXITS) && !(flags & ACTOR_ENDS) &&
+	       all_returned(actor);
 }
 
 static void death(void *m, u32 actor)
@@ -297,6 +303,12 @@ static void death(void *m, u32 actor)
 	if (ended_before(actor))
 		q->n_held[actor] = 0;
 	give_back(q, actor);
+	/* The threads of a process are killed at once, and what they had is
+	 * back at once. */
+	for (i = 0; i < run.n_actors; i++)
+		if (ctl->actors[i].leader == ctl->actors[actor].leader &&
+			all_returned(i) && !ended_before(i))
+			give_back(q, i);
 }
 
 static int final(const void *m, char *why, u32 cap)
@@ -421,6 +433,7 @@ static void mq_three(struct caller *c)
 #define BACK CALL(CALL_MSGBACK, 0, 0, 0, 0)
 #define MQBACK CALL(CALL_MQBACK, 0, 0, 0, 0)
 #define END CALL(CALL_LEASES_END, 0, 0, 0, 0)
+#define GC CALL(CALL_GC, 0, 0, 0, 0)
 #define SLEEPER (ACTOR_FIRST | ACTOR_IMMORTAL)
 #define ENDING (ACTOR_THREAD | ACTOR_EXITS | ACTOR_ENDS)
 #define EXECUTING (ACTOR_EXECS | ACTOR_EXITS | ACTOR_IMMORTAL)
@@ -571,6 +584,15 @@ const struct scenario lease_scenarios[] = {
 			{ACTOR_THREAD | ACTOR_FIRST, NULL, {MQRECEIVE}},
 			{.calls = {MQSEND(1, 8, 11)}},
 			{SLEEPER, NULL, {MQRECEIVE}}}},
+	/* Both have one when they are killed, beside D's walk along the
+	 * records; C sleeps. */
+	{SCENARIO("mq-thread-both", mq_empty), .preemptions = 1,
+		.actors = {{ACTOR_FIRST, NULL, {MQRECEIVE}},
+			{ACTOR_THREAD | ACTOR_FIRST, NULL, {MQRECEIVE}},
+			{ACTOR_IMMORTAL, NULL,
+				{MQSEND(1, 8, 11), MQSEND(2, 8, 12),
+					MQRECEIVE}},
+			{ACTOR_IMMORTAL, NULL, {GC}}}},
 	{SCENARIO("mq-thread-ends", mq_three),
 		.actors = {{.calls = {MQRECEIVE, MQRECEIVE}},
 			{ACTOR_THREAD | ACTOR_EXITS, NULL, {MQRECEIVE}}}},

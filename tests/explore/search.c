@@ -8,11 +8,12 @@
  * simplest form.
  *
  * Not tried: a preemption before an access that conflicts with none of another
- * actor, as far as is known, and a kill before a store that no other actor ever
+ * actor, as far as is known; a kill before a store that no other actor ever
  * reads (some random runs find that out first, and it is corrected once the
- * schedules of cost 1 are done); and a decision that was already taken in the
- * same state with the same cost (the hash of all stores and of all that each
- * actor has read).
+ * schedules of cost 1 are done); the death of one that does not run, in the
+ * midst of another's stretch, unless that one asks there who lives; and a
+ * decision that was already taken in the same state with the same cost (the
+ * hash of all stores and of all that each actor has read).
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -328,6 +329,33 @@ static int signal_differs(u32 i)
 	       p[-1].section != p->section;
 }
 
+/* Is it asked here whether somebody lives? */
+static int asks_for_life(const struct point *p)
+{
+	u64 in = (p->off - TASKS_OFF) % sizeof(struct task);
+
+	if (p->kind == POINT_CALL)
+		return p->off == __NR_kill || p->off == __NR_tgkill;
+	return p->kind <= POINT_RMW && p->off >= TASKS_OFF &&
+	       p->off < THREADS_OFF &&
+	       (in == offsetof(struct task, life) ||
+		       in == offsetof(struct task, exec_life));
+}
+
+/* Others are killed in front of point p of a stretch: those that are in no
+ * call, or sleep, too. */
+static void expand_deaths(const struct schedule *base, const struct segment *g,
+	const struct point *p, struct decision go)
+{
+	u32 b;
+
+	for (b = 0; asks_for_life(p) && b < run.n_actors; b++)
+		if (b != g->actor && (g->alive & 1u << b) &&
+			!(run.scn->actors[b].flags & ACTOR_WALK))
+			child(base, p->hash, go, 1,
+				(struct decision){KILL, b, 0, 0}, 0, 1, NULL);
+}
+
 /* first: the decision with which the stretch began. */
 static void expand_inside(const struct schedule *base, const struct segment *g,
 	struct decision first)
@@ -366,8 +394,10 @@ static void expand_inside(const struct schedule *base, const struct segment *g,
 				go.keep = 0;
 			}
 		}
-		if (i > g->from)
+		if (i > g->from) {
 			expand_stops(base, g, p, go);
+			expand_deaths(base, g, p, go);
+		}
 		if (i > g->from && (g->alive & 1u << g->actor) &&
 			matters_to_the_living(p, g->actor)) {
 			if (!(def->flags & ACTOR_WALK))
