@@ -334,8 +334,10 @@ static int asks_for_life(const struct point *p)
 {
 	u64 in = (p->off - TASKS_OFF) % sizeof(struct task);
 
+	/* By a signal, or by /proc. */
 	if (p->kind == POINT_CALL)
-		return p->off == __NR_kill || p->off == __NR_tgkill;
+		return p->off == __NR_kill || p->off == __NR_tgkill ||
+		       p->off == __NR_openat;
 	return p->kind <= POINT_RMW && p->off >= TASKS_OFF &&
 	       p->off < THREADS_OFF &&
 	       (in == offsetof(struct task, life) ||
