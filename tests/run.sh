@@ -6,8 +6,8 @@
 #	tests/run.sh [--no-install] [--list] [--build-dir DIR] [SUITE | SUITE/NAME]...
 #
 # From a clean clone on Debian 12, as root or as a user with sudo. SUITE/NAME is
-# one test as a run prints it (preload/sem_wake); its own build comes first if
-# there is none. The suites, all of them by default:
+# one test as a run prints it (preload/sem_wake). If there is no build, that of
+# gcc comes first. The suites, all of them by default:
 #
 #	build	  gcc into build/, clang (if there) into build-clang/
 #	unit	  Criterion tests of the core, and again with ASan and UBSan
@@ -113,7 +113,8 @@ if ((${#suites[@]} == 0)); then
         [[ $suite == mutate && ${FULL:-0} == 0 ]] || suites+=("$suite")
     done
 fi
-if [[ -n $only && ! -e $build_dir/build.ninja ]]; then
+if [[ ! -e $build_dir/build.ninja ]] &&
+    [[ -n $only || " ${suites[*]} " != *" build "* ]]; then
     suites=(build "${suites[@]}")
     only+=" build/gcc "
 fi

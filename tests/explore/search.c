@@ -329,19 +329,23 @@ static int signal_differs(u32 i)
 	       p[-1].section != p->section;
 }
 
-/* Is it asked here whether somebody lives? */
+/* Is it asked here whether somebody lives: by a signal, by /proc, by a word that
+ * the kernel marks? */
 static int asks_for_life(const struct point *p)
 {
-	u64 in = (p->off - TASKS_OFF) % sizeof(struct task);
+	u64 task = (p->off - TASKS_OFF) % sizeof(struct task);
+	u64 thread = (p->off - THREADS_OFF) % THREAD_STRIDE;
 
-	/* By a signal, or by /proc. */
 	if (p->kind == POINT_CALL)
 		return p->off == __NR_kill || p->off == __NR_tgkill ||
-		       p->off == __NR_openat;
-	return p->kind <= POINT_RMW && p->off >= TASKS_OFF &&
-	       p->off < THREADS_OFF &&
-	       (in == offsetof(struct task, life) ||
-		       in == offsetof(struct task, exec_life));
+		       p->off == __NR_openat || p->off == __NR_open;
+	if (p->kind > POINT_RMW || p->off < TASKS_OFF || p->off >= EVENTS_OFF)
+		return 0;
+	return p->off < THREADS_OFF
+		       ? task == offsetof(struct task, life) ||
+				 task == offsetof(struct task, exec_life)
+		       : thread == offsetof(struct thread, waiter) +
+					   offsetof(struct waiter, alive);
 }
 
 /* Others are killed in front of point p of a stretch: those that are in no
