@@ -22,9 +22,8 @@ struct users {
 	u32 thread[2]; /* the last one of each kind, 0 = none yet */
 	u32 backoff;   /* times the lock was taken back for another thread */
 	u32 streaming; /* the sender is at it without pause */
-	struct queue_user recent,
-		other;	       /* the last one, and the last before it that
-				    * was another: its partner */
+	/* The last one; and the last before it that was another: its partner. */
+	struct queue_user recent, other;
 	u16 spin[USERS_SPINS]; /* registry/spin.h */
 };
 
