@@ -101,15 +101,18 @@ static struct mq_pending *fill(struct caller *c, const struct mq_notify *n)
  * woken its word is the pending entry of our robust list, and the lock on the
  * list: should we die in between, the kernel wakes it. The word is 0 before
  * there is notification, for which older kernels ask, and again afterwards,
- * since the notification thread may have looked in between.
+ * since the notification thread may have looked in between. In a handler that
+ * interrupted an operation on a robust mutex of the application the pending
+ * entry is that one's, and the lock is on the list already.
  */
 u32 mqpending_send(struct caller *c, const struct mq_notify *n)
 {
 	struct task *t = region_task(&c->region, n->task);
-	u32 *held = &c->held[c->n_held - 1]->word;
+	u32 *held = robust_held(c);
 	struct mq_pending *m;
 
-	robust_push(c, held);
+	if (likely(held != NULL))
+		robust_push(c, held);
 	robust_pend(c, &t->notifier);
 	atom_store_release(&t->notifier, 0);
 	m = sent_before(c, n);
@@ -119,7 +122,8 @@ u32 mqpending_send(struct caller *c, const struct mq_notify *n)
 	crash_point();
 	sys_futex_wake(&t->notifier, 1);
 	robust_pend(c, held);
-	robust_pop(c, held);
+	if (likely(held != NULL))
+		robust_pop(c, held);
 	if (!m) {
 		event_add(c, EVENT_NOT_NOTIFIED, n->pid, n->signo);
 		return 0;

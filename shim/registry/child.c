@@ -100,15 +100,26 @@ int task_child_named(const struct caller *c, u32 pid)
 
 /* By what a child has of its parent and another process has not: the same
  * stack, as exec would have changed it, a start no earlier than the fork began,
- * this registry mapped, and no record of its own or that names it. */
+ * this registry mapped, and no record of its own or that names it. What cannot be
+ * read of it (it is another user's, or no descriptor is free) is taken for right
+ * where there is an image lock: the caller has found that held, so somebody has
+ * what the parent had. */
 static int may_be_child(const struct caller *c, const struct task *t, u32 pid)
 {
+	int locked = atom_load_acquire(&t->image) > IMAGE_UNKNOWN;
 	u64 since = t->use_seq / TICK_NS;
 	struct sys_process p;
 
-	return pid && sys_process_read(pid, 0, &p) && !p.ending &&
-	       p.stack == t->mm && p.start + 2 >= since &&
-	       !task_is_known(c, pid) && !task_child_named(c, pid) &&
+	if (!pid)
+		return 0;
+	if (sys_process_read(pid, 0, &p)) {
+		if (p.ending || p.start + 2 < since ||
+			(p.stack != t->mm && (p.stack > 1 || !locked)))
+			return 0;
+	} else if (!locked || sys_call(__NR_kill, pid, 0) == -ESRCH) {
+		return 0;
+	}
+	return !task_is_known(c, pid) && !task_child_named(c, pid) &&
 	       mapped_any(c, pid) != 0;
 }
 

@@ -536,8 +536,12 @@ void heap_settle(struct caller *c)
 		most = heap->keep < HEAP_KEEP_LARGE ? heap->keep
 						    : HEAP_KEEP_LARGE;
 		keep = th->ready_filled && kept <= most && block <= most - kept;
-		if (!keep)
+		if (!keep) {
+			/* Before the pages go: who is next at this record
+			 * would take them for there. */
+			atom_store_release(&th->ready_filled, 0);
 			heap_punch(c, region_off(&c->region, b), block);
+		}
 		heap_acquire(c);
 		/* Of several at once all may have found space: kept is about
 		 * right. */

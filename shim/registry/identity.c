@@ -133,10 +133,20 @@ static int is_other(u32 number, u64 birth, u64 ticks, int hint)
 	return now && now != birth;
 }
 
+/* 0 if a listed thread has ended, or has begun to. One whose status cannot be
+ * read, for want of a descriptor, runs. */
+static int thread_runs(u32 pid, u32 tid)
+{
+	struct sys_process p;
+
+	if (sys_process_read(pid, tid, &p))
+		return !p.ending;
+	return sys_call(__NR_tgkill, pid, tid, 0) != -ESRCH;
+}
+
 /* 1 if no thread of the process is listed that has not begun to end. */
 static int none_runs(u32 pid)
 {
-	struct sys_process p;
 	struct file_dir dir;
 	const char *name;
 	char path[40];
@@ -149,8 +159,7 @@ static int none_runs(u32 pid)
 		return 0;
 	while (!runs && (name = file_dir_next(&dir))) {
 		tid = file_number(name);
-		runs = tid > 0 && sys_process_read(pid, (u32)tid, &p) &&
-		       !p.ending;
+		runs = tid > 0 && thread_runs(pid, (u32)tid);
 	}
 	file_dir_close(&dir);
 	return !runs;

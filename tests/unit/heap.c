@@ -3,11 +3,17 @@
  * The heap: classes, reuse, no overlap, and a file system without space.
  */
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "registry/heap.h"
 #include "registry/heap/span.h"
@@ -360,4 +366,53 @@ Test(heap, a_damaged_journal_is_not_gone_through, .init = NULL)
 	((struct journal_ext *)region_at(&me.region, j.ext.off))->cap = j.cap;
 	cr_expect_null(journal_entries(&me.region, &j, j.cap));
 	cr_expect_lt(taken(), before + 2000);
+}
+
+/* Any madvise is the end. */
+static void die_at_madvise(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {4, code};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		_exit(1);
+}
+
+/* Of a block whose pages are given back, its record says before that they are
+ * not there: should the thread be killed next, who comes by the record keeps
+ * nothing of it. */
+Test(heap, what_loses_its_pages_is_not_said_to_have_them)
+{
+	struct thread *th;
+	int told[2], status;
+	u32 idx = 0;
+	pid_t pid;
+
+	caller_header(&me)->heap.keep = 0;
+	cr_assert_eq(pipe(told), 0);
+	pid = fork();
+	if (!pid) {
+		unit_forked();
+		if (heap_prepare(&me, HEAP_SPAN) ||
+			!region_thread(&me.region, me.thread)->ready_filled ||
+			write(told[1], &me.thread, sizeof(me.thread)) < 0)
+			_exit(2);
+		die_at_madvise();
+		heap_settle(&me);
+		_exit(3);
+	}
+	close(told[1]);
+	waitpid(pid, &status, 0);
+	cr_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS);
+	cr_assert_eq(read(told[0], &idx, sizeof(idx)), sizeof(idx));
+	close(told[0]);
+	th = region_thread(&me.region, idx);
+	cr_expect_neq(th->ready.off, 0);
+	cr_expect_eq(th->ready_filled, 0);
 }

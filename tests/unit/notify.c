@@ -202,3 +202,34 @@ Test(notify, what_is_over_is_not_remembered)
 		cr_expect_eq(mqregistration_take(7, i, &got), 0, "once");
 	}
 }
+
+/* A signal handler sends that has interrupted pthread_mutex_lock of a robust
+ * mutex: what is pending is that mutex's. The list that the kernel walks when
+ * the thread dies is the same afterwards. */
+Test(notify, a_sender_in_a_handler_leaves_the_robust_list_whole)
+{
+	const struct mq_event ev = {
+		.how = SIGEV_THREAD, .by_socket = 1, .sock = -1};
+	const struct mq_limits_attr attr = {5, 64};
+	static u32 mutex[16];
+	struct mq_desc d;
+	void *node, *first;
+	u32 n;
+
+	cr_assert_geq(mqueue_open(&me, "n", 1, MQ_O_RDWR | MQ_O_CREAT, 0600,
+			      &attr, &d),
+		0);
+	cr_assert_eq(mq_set_notify(&me, &d, &ev), 0);
+	first = me.robust->next;
+	me.robust->pending = (char *)&mutex[8] - me.robust->futex_offset;
+	cr_expect_eq(mqueue_send(&me, &d, "x", 1, 0, NULL), 0);
+	me.robust->pending = NULL;
+	node = me.robust->next;
+	cr_expect_eq(node, first);
+	for (n = 0; n < 100 && node != (void *)me.robust; n++)
+		node = *(void **)node;
+	cr_expect_lt(n, 100);
+	mqueue_unlink(&me, "n", 1);
+	close(d.fd);
+	mq_closed(&me, &d);
+}
