@@ -120,21 +120,6 @@ int mq_chmod(struct caller *c, const struct mq_desc *d, u32 mode)
 	return err;
 }
 
-/* Root's capability is asked of the kernel: the FIFO is of the same owner as
- * long as nobody gave the queue away. */
-static int may_give(struct caller *c, const struct slot *s, u32 uid, u32 gid)
-{
-	const struct cred *cred = perm_cred(c);
-
-	if (uid != ~0u && uid != s->uid && perm_file_uid(cred))
-		return 0;
-	if (gid == ~0u)
-		return 1;
-	return perm_owner_file(c, s) &&
-	       (gid == s->gid || !perm_file_uid(cred) ||
-		       perm_in_group(cred, gid));
-}
-
 /*
  * What chown(2) leaves of the mode, root's too, and even if it changes neither
  * id: no set-user-ID, and no set-group-ID where the group may execute or who
@@ -148,6 +133,24 @@ static u32 given_mode(struct caller *c, const struct slot *s)
 		((mode & GROUP_X) || !may_keep_sgid(c, s)))
 		mode &= ~SET_GID;
 	return mode;
+}
+
+/* May the caller give the queue away? Its owner may to itself and to a group of
+ * its own, and so may nobody else, where it says nothing new; with both -1 the
+ * mode alone may change, which is the owner's, too. Root's capability is asked of
+ * the kernel: the FIFO is of the same owner as long as nobody gave the queue
+ * away. */
+static int may_give(struct caller *c, const struct slot *s, u32 uid, u32 gid)
+{
+	const struct cred *cred = perm_cred(c);
+	int owner = perm_owner_file(c, s), root = !perm_file_uid(cred);
+
+	if (uid != ~0u && !root && (!owner || uid != s->uid))
+		return 0;
+	if (gid != ~0u && !root &&
+		(!owner || (gid != s->gid && !perm_in_group(cred, gid))))
+		return 0;
+	return owner || given_mode(c, s) == s->mode;
 }
 
 int mq_chown(struct caller *c, const struct mq_desc *d, u32 uid, u32 gid)

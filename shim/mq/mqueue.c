@@ -602,15 +602,16 @@ static int create(struct caller *c, struct creation *n, struct mq_desc *ret)
 	return err ? err : fd;
 }
 
-static int open_existing(
-	struct caller *c, struct slot *s, u32 oflag, struct mq_desc *ret)
+/* need: more than the access mode asks for. */
+static int open_existing(struct caller *c, struct slot *s, u32 oflag, u32 need,
+	struct mq_desc *ret)
 {
 	static const u32 rights[] = {
 		PERM_R, PERM_W, PERM_R | PERM_W, PERM_R | PERM_W};
 	struct mqueue *q = mq_body(c, s);
 	int err, fd;
 
-	err = perm_check_file(c, s, rights[oflag & MQ_O_ACCMODE]);
+	err = perm_check_file(c, s, need | rights[oflag & MQ_O_ACCMODE]);
 	if (err)
 		return err;
 	fd = mq_fifo_open(c, q, oflag, &ret->nameless);
@@ -653,7 +654,7 @@ static int find_or_create(
 	else if (s && (oflag & MQ_O_ACCMODE) == MQ_O_ACCMODE)
 		fd = -EINVAL;
 	else if (s)
-		fd = open_existing(c, s, oflag, ret);
+		fd = open_existing(c, s, oflag, 0, ret);
 	else if (oflag & MQ_O_CREAT)
 		fd = create(c, n, ret);
 	else
@@ -701,7 +702,8 @@ int mqueue_open_again(struct caller *c, const struct mq_desc *d, u32 oflag,
 	fac_lock(c);
 	fd = d->s->ident != d->ident
 		     ? -EBADF
-		     : open_existing(c, d->s, oflag | MQ_O_LARGEFILE, ret);
+		     : open_existing(c, d->s, oflag | MQ_O_LARGEFILE,
+			       oflag & MQ_O_TRUNC ? PERM_W : 0, ret);
 	fac_unlock(c);
 	if (fd < 0)
 		return fd;

@@ -40,7 +40,7 @@ s64 msg_receive(struct caller *c, s32 id, void *user, u64 size, s64 type,
 
 struct msg_info {
 	s32 msgpool, msgmap, msgmax, msgmnb, msgmni, msgssz, msgtql;
-	u16 msgseg;
+	u16 msgseg, pad; /* pad: the application gets it, too */
 };
 struct msg_stat {
 	OBJECT_STAT;

@@ -39,7 +39,10 @@ static void changed(struct caller *c, struct shm_entry *e, u64 from, u64 to,
 		return;
 	n = shm_entry_count(p, e);
 	if (n) {
-		shm_record_recount(c, rec, n, n > rec->count, change.gone);
+		/* A fragment that only lost an edge was split, too. */
+		shm_record_recount(c, rec, n,
+			n > rec->count || (change.gone && n == rec->count),
+			change.gone);
 		return;
 	}
 	shm_entry_unmapped(e);

@@ -89,6 +89,27 @@ static int attachment_at(struct caller *c, u64 addr, u64 len,
 	return whole ? 1 : -EFAULT;
 }
 
+/* 1 if a page of an attachment lies in the range. */
+static int meets_attachment(struct caller *c, u64 addr, u64 len)
+{
+	const struct shm_entry *e;
+	u64 page, end;
+	u32 at = 0;
+	int found = 0;
+
+	task_lock_own(c);
+	while (!found && (e = shm_entry_each(c->shm, &at))) {
+		if (!e->ident || e->state != SHM_USED || addr + len <= e->addr)
+			continue;
+		page = addr > e->addr ? (addr - e->addr) / SYS_PAGE : 0;
+		end = (addr + len - e->addr + SYS_PAGE - 1) / SYS_PAGE;
+		for (; !found && page < end && page < e->pages; page++)
+			found = shm_entry_attr(c->shm, e, page) >= 0;
+	}
+	lock_release(c, &task_own(c)->lock);
+	return found;
+}
+
 /* Slot lock held: map the part and count it. */
 static long attach_part(struct caller *c, struct slot *s, struct shm_entry *e,
 	struct shm_attach *rec, u64 from, u64 n, void *to)
@@ -235,7 +256,7 @@ static long move_other(
 	long ret = sys_call(__NR_mremap, old, old_len, len, flags, to);
 
 	if (begun && !(ret < 0 && ret > -4096)) {
-		if ((u64)ret != old && old_len &&
+		if ((u64)ret != old && old_len && !(flags & MREMAP_DONTUNMAP) &&
 			shm_app_concerns(c->shm, old, old_len))
 			shm_app_unmap_locked(c, old, old_len);
 		if (shm_app_concerns(c->shm, ret, len))
@@ -269,7 +290,9 @@ static long shrink(struct caller *c, u64 old, u64 *old_len, u64 len)
 	u32 attr;
 	long err = 0;
 
-	if (len >= *old_len || attachment_at(c, old, SYS_PAGE, &e, &attr) != 1)
+	if (len >= *old_len ||
+		(attachment_at(c, old, SYS_PAGE, &e, &attr) != 1 &&
+			!meets_attachment(c, old + len, *old_len - len)))
 		return 0;
 	err = shm_app_unmap(c, old + len, *old_len - len);
 	*old_len = len;
@@ -302,6 +325,9 @@ long shm_app_remap(
 	if (err || (here && stays))
 		return err ? err : (long)old;
 	err = attachment_at(c, old, old_len ? old_len : SYS_PAGE, &e, &attr);
+	/* Another mapping with an attachment behind it: not what moves. */
+	if (!err && !stays && old_len && meets_attachment(c, old, old_len))
+		return -EFAULT;
 	if (!err)
 		return move_other(c, old, old_len, len, flags, to);
 	if (err < 0)

@@ -216,9 +216,9 @@ static long seek_from(int whence, s64 pos, s64 off, s64 size)
 	case SEEK_END:
 		return size + off;
 	case SEEK_DATA:
-		return (u64)off < (u64)size ? off : -ENXIO;
+		return (u64)off < (u64)size ? off : off < 0 ? -EINVAL : -ENXIO;
 	case SEEK_HOLE:
-		return (u64)off < (u64)size ? size : -ENXIO;
+		return off < size ? size : -ENXIO;
 	default:
 		return -EINVAL;
 	}
