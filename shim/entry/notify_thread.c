@@ -48,7 +48,7 @@ static void deliver(const struct mq_pending *m)
 	struct sys_siginfo info = {
 		.code = SI_MESGQ, .pid = m->sender_pid, .uid = m->sender_uid};
 
-	if (!mqregistration_take(notify_thread.pid, m->stamp, &n))
+	if (!mqregistration_tell(notify_thread.pid, m->stamp, &n))
 		return;
 	if (n.how == SIGEV_THREAD) {
 		cookie_send((int)n.sock, n.sock_ino, n.cookie,
@@ -77,6 +77,7 @@ static void run(void *arg)
 		n = mqpending_next(&notify_thread.region, notify_thread.task,
 			notify_thread.pid, notify_thread.start, &pending);
 		if (n) {
+			mqpending_begin(&notify_thread.region, n);
 			deliver(&pending);
 			mqpending_done(&notify_thread.region, n);
 		} else {

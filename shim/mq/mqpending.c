@@ -20,13 +20,19 @@ static struct mq_pending *pending_at(const struct region *r, u32 i)
 	return &region_header(r)->mq_pending[i];
 }
 
+/* To its registrant, not to a sender. */
+static int is_sent(u32 state)
+{
+	return state == MQ_PENDING_SENT || state == MQ_PENDING_DELIVERING;
+}
+
 /* Nobody will fill it or fetch it any more. */
 static int is_stale(struct caller *c, const struct mq_pending *m, u32 state)
 {
 	const struct task *t;
 
 	/* Our own number: an exited thread had it, for we fill none now. */
-	if (state != MQ_PENDING_SENT)
+	if (!is_sent(state))
 		return state == c->tid || thread_gone(c, state);
 	t = region_task(&c->region, m->task % N_TASKS);
 	return t->pid != m->pid || t->start != m->start || task_gone(c, t);
@@ -51,7 +57,8 @@ static struct mq_pending *claim(struct caller *c)
 }
 
 /* What a sender that died had sent already; or a standard signal that is due
- * anyway: the kernel, too, has it pending once. */
+ * anyway: the kernel, too, has it pending once. Not one that is being delivered:
+ * the application may have handled it, and found nothing in this queue. */
 static struct mq_pending *sent_before(
 	struct caller *c, const struct mq_notify *n)
 {
@@ -138,9 +145,11 @@ void mqpending_wait(struct caller *c, u32 number)
 	int i;
 
 	for (i = 0; i < WAIT_SLICES; i++) {
-		if (atom_load_acquire(&m->state) != MQ_PENDING_SENT)
+		u32 state = atom_load_acquire(&m->state);
+
+		if (!is_sent(state))
 			return;
-		sys_futex_wait(&m->state, MQ_PENDING_SENT, &slice);
+		sys_futex_wait(&m->state, state, &slice);
 	}
 }
 
@@ -152,13 +161,19 @@ u32 mqpending_next(const struct region *r, u32 task, u32 pid, u64 start,
 
 	for (i = 0; i < MQ_PENDINGS; i++) {
 		m = pending_at(r, i);
-		if (atom_load_acquire(&m->state) != MQ_PENDING_SENT ||
-			m->task != task || m->pid != pid || m->start != start)
+		if (!is_sent(atom_load_acquire(&m->state)) || m->task != task ||
+			m->pid != pid || m->start != start)
 			continue;
 		__builtin_memcpy(ret, m, sizeof(*ret));
 		return i + 1;
 	}
 	return 0;
+}
+
+void mqpending_begin(const struct region *r, u32 number)
+{
+	atom_store_release(
+		&pending_at(r, number - 1)->state, MQ_PENDING_DELIVERING);
 }
 
 void mqpending_done(const struct region *r, u32 number)

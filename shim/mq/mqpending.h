@@ -25,10 +25,12 @@ void mqpending_wait(struct caller *c, u32 number);
 /*
  * The notification thread's side, without a struct caller, since that thread may
  * have no thread-local variables. Returns the number of the process's next
- * notification, or 0; mqpending_done when it is delivered.
+ * notification, or 0; mqpending_begin before it is delivered, mqpending_done
+ * afterwards.
  */
 u32 mqpending_next(const struct region *r, u32 task, u32 pid, u64 start,
 	struct mq_pending *ret);
+void mqpending_begin(const struct region *r, u32 number);
 void mqpending_done(const struct region *r, u32 number);
 
 #endif

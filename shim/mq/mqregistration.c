@@ -90,3 +90,31 @@ int mqregistration_take(u32 pid, u64 stamp, struct mq_notify *ret)
 	atom_store_release(&r->state, is_it ? FREE : SET);
 	return is_it;
 }
+
+static struct {
+	u32 next;
+	struct mq_notify at[MQREGISTRATION_TOLD]; /* pid 0: none */
+} told SYS_FAR_BSS;
+
+int mqregistration_tell(u32 pid, u64 stamp, struct mq_notify *ret)
+{
+	struct mq_notify *n;
+	u32 i;
+
+	if (mqregistration_take(pid, stamp, ret)) {
+		n = &told.at[told.next++ % MQREGISTRATION_TOLD];
+		*n = *ret;
+		n->pid = pid;
+		n->stamp = stamp;
+		return 1;
+	}
+	for (i = 0; i < MQREGISTRATION_TOLD; i++) {
+		n = &told.at[i];
+		if (n->pid != pid || n->stamp != stamp)
+			continue;
+		*ret = *n;
+		n->pid = 0;
+		return 1;
+	}
+	return 0;
+}

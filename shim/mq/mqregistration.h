@@ -28,4 +28,13 @@ void mqregistration_put(const struct mq_notify *n);
  * ret, whose other fields stay. 1, or 0 if there is none. */
 int mqregistration_take(u32 pid, u64 stamp, struct mq_notify *ret);
 
+/*
+ * The same for the notification thread, which alone calls it: 1 also for one of the
+ * last MQREGISTRATION_TOLD that it has taken, once more. For a sender that is
+ * killed before its commit may have sent what is told too early, and the next
+ * message has it sent again, with the same stamp.
+ */
+#define MQREGISTRATION_TOLD 8u /* arbitrary */
+int mqregistration_tell(u32 pid, u64 stamp, struct mq_notify *ret);
+
 #endif

@@ -164,9 +164,10 @@ struct mq_notify {
  * struct mq_pending: a notification that its sender may not, or cannot, send
  * itself, on its way to the registrant's notification thread
  * (entry/notify_thread.c), which does. state: free -> tid of the sender that
- * fills it -> MQ_PENDING_SENT -> free, each by one compare-and-swap or store.
- * All else: the sender, before SENT. A sender that dies leaves its tid, and
- * whoever needs the place takes it.
+ * fills it -> MQ_PENDING_SENT -> MQ_PENDING_DELIVERING, by the notification
+ * thread before it sends the signal -> free, each by one compare-and-swap or
+ * store. All else: the sender, before SENT. A sender that dies leaves its tid,
+ * and whoever needs the place takes it. exec may leave DELIVERING.
  */
 struct mq_pending {
 	u32 state;
@@ -181,6 +182,7 @@ struct mq_pending {
 	u64 cookie[4];
 };
 #define MQ_PENDING_SENT 0x80000000u
+#define MQ_PENDING_DELIVERING 0x80000001u
 /* signo of what goes to a socket: the kernel's last byte of a cookie. */
 #define MQ_COOKIE_WOKEN 1
 #define MQ_COOKIE_REMOVED 2

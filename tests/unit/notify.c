@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "mq/mqpending.h"
 #include "mq/mqregistration.h"
 #include "mq/mqueue.h"
 #include "object/sidefile.h"
@@ -232,4 +233,135 @@ Test(notify, a_sender_in_a_handler_leaves_the_robust_list_whole)
 	mqueue_unlink(&me, "n", 1);
 	close(d.fd);
 	mq_closed(&me, &d);
+}
+
+/* ---- what is delivered by the registrant's notification thread ---- */
+
+static const struct mq_event by_thread = {
+	.signo = SIGUSR1, .value = 7, .notify_thread = 1};
+
+/* A queue in a registry that others may write, registered. */
+static struct mq_desc registered(const char *name)
+{
+	const struct mq_limits_attr attr = {5, 64};
+	struct mq_desc d;
+	int fd = open(me.region.path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+
+	fchmod(fd, 0606);
+	close(fd);
+	cr_assert_geq(mqueue_open(&me, name, 1, MQ_O_RDWR | MQ_O_CREAT, 0600,
+			      &attr, &d),
+		0);
+	cr_assert_eq(mq_set_notify(&me, &d, &by_thread), 0);
+	return d;
+}
+
+static void forget(const char *name, struct mq_desc *d)
+{
+	mqueue_unlink(&me, name, 1);
+	close(d->fd);
+	mq_closed(&me, d);
+	unlink(me.region.path);
+}
+
+static u32 next_pending(struct mq_pending *ret)
+{
+	return mqpending_next(&me.region, me.task, me.pid,
+		region_task(&me.region, me.task)->start, ret);
+}
+
+/* As entry/notify_thread.c: how many signals are sent. */
+static u32 deliver_all(void)
+{
+	struct mq_pending m;
+	struct mq_notify n;
+	u32 k, sent = 0;
+
+	while ((k = next_pending(&m))) {
+		mqpending_begin(&me.region, k);
+		sent += (u32)mqregistration_tell(me.pid, m.stamp, &n);
+		mqpending_done(&me.region, k);
+	}
+	return sent;
+}
+
+/* Another process sends; or is killed before its commit. */
+static pid_t sender(struct mq_desc *d, int killed)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	unit_forked();
+	if (killed) {
+		mq_lock(&me, d);
+		mq_notify_fire(&me, mq_body(&me, d->s));
+		kill(getpid(), SIGKILL);
+	}
+	_exit(mqueue_send(&me, d, "x", 1, 0, NULL) != 0);
+}
+
+static int armed(struct mq_desc *d)
+{
+	return mq_body(&me, d->s)->notify.state == MQ_NOTIFY_ARMED;
+}
+
+/* Until there is one to be delivered. */
+static u32 wait_pending(struct mq_pending *ret)
+{
+	u32 k, i;
+
+	for (i = 0; !(k = next_pending(ret)) && i < 5000; i++)
+		usleep(1000);
+	return k;
+}
+
+Test(notify, of_a_killed_senders_notification_the_next_message_is_told)
+{
+	struct mq_desc d = registered("n");
+	struct mq_pending m;
+	int status;
+	pid_t pid;
+
+	waitpid(sender(&d, 1), &status, 0);
+	cr_assert(WIFSIGNALED(status));
+	cr_expect_eq(deliver_all(), 1, "too early");
+	cr_assert_eq(mq_lock(&me, &d), 0);
+	lock_release(&me, &d.s->lock);
+	cr_expect(armed(&d), "rolled back");
+	pid = sender(&d, 0);
+	cr_expect_neq(wait_pending(&m), 0);
+	cr_expect_eq(deliver_all(), 1);
+	waitpid(pid, &status, 0);
+	cr_expect_eq(status, 0);
+	cr_expect(!armed(&d));
+	forget("n", &d);
+}
+
+/* The signal of one queue is sent, and handled: that another queue has a message
+ * by then is a signal of its own. */
+Test(notify, a_signal_that_is_being_delivered_stands_for_no_other)
+{
+	struct mq_desc d = registered("n"), e = registered("o");
+	struct mq_pending m;
+	struct mq_notify n;
+	int status;
+	pid_t first, second;
+	u32 k;
+
+	first = sender(&d, 0);
+	k = wait_pending(&m);
+	cr_assert_neq(k, 0);
+	mqpending_begin(&me.region, k);
+	cr_expect_eq(mqregistration_tell(me.pid, m.stamp, &n), 1);
+	second = sender(&e, 0);
+	waitpid(second, &status, 0);
+	cr_expect_eq(status, 0);
+	cr_expect(!armed(&e));
+	mqpending_done(&me.region, k);
+	waitpid(first, &status, 0);
+	cr_expect_eq(status, 0);
+	cr_expect_eq(deliver_all(), 1);
+	forget("n", &d);
+	forget("o", &e);
 }
