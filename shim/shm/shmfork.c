@@ -3,7 +3,6 @@
  * Attachments over fork; see shmfork.h.
  */
 #include "shm/shmattach.h"
-#include "registry/journal/reserve.h"
 #include "shm/shmfork.h"
 #include "registry/heap.h"
 
@@ -400,64 +399,66 @@ void shm_fork_parent(struct caller *c, const struct shm_fork *f, s32 child)
 		give_up(c, f);
 }
 
-/* Journal entries that adopt needs besides two a record. */
+/* Journal entries that adopt_some needs besides two a record. */
 #define ADOPT_ENTRIES 8
 
-/* Move t's records, used and free, to the own task: one operation. Both locks are
- * held. The own task may have free records that an earlier process left. */
-static void adopt(struct caller *c, struct task *t)
+/* Move the first of t's records to the own task, as many as the journal has
+ * space for: an operation of its own. Both tasks' locks are held. Should we die
+ * between two, what is still t's goes as that of a child that is gone. */
+static void adopt_some(struct caller *c, struct task *t, struct walk *w)
 {
 	struct task *own = task_own(c);
-	struct shm_attach *rec, *last = NULL, *last_free = NULL;
-	struct walk w = {0};
+	struct ref first = t->shm_head, next = first;
+	struct shm_attach *rec, *last = NULL;
 
-	for (rec = shm_attach_at(c, t->shm_head);
-		rec && journal_left(c) >= ADOPT_ENTRIES;
-		rec = shm_attach_at(c, rec->task_next)) {
+	while (journal_left(c) >= ADOPT_ENTRIES &&
+		(rec = shm_attach_at(c, next)) && shm_attach_walk(c, w, rec)) {
 		journal_set32(c, &rec->task, c->task);
 		journal_set32(c, &rec->epoch, own->epoch);
+		next = rec->task_next;
 		last = rec;
 	}
+	if (last) {
+		journal_set_ref(c, &last->task_next, own->shm_head);
+		journal_set_ref(c, &own->shm_head, first);
+	} else {
+		next.off = 0; /* a damaged list */
+	}
+	journal_set_ref(c, &t->shm_head, next);
+	journal_commit(c);
+}
+
+/* The own task may have free records that an earlier process left. */
+static void adopt_free(struct caller *c, struct task *t)
+{
+	struct task *own = task_own(c);
+	struct shm_attach *rec, *last = NULL;
+	struct walk w = {0};
+
 	for (rec = shm_attach_at(c, t->shm_free);
 		rec && shm_attach_walk(c, &w, rec);
 		rec = shm_attach_at(c, rec->free_next))
-		last_free = rec;
+		last = rec;
 	if (last) {
-		journal_set_ref(c, &last->task_next, own->shm_head);
-		journal_set_ref(c, &own->shm_head, t->shm_head);
-	}
-	if (last_free) {
-		journal_set_ref(c, &last_free->free_next, own->shm_free);
+		journal_set_ref(c, &last->free_next, own->shm_free);
 		journal_set_ref(c, &own->shm_free, t->shm_free);
 	}
-	journal_set_ref(c, &t->shm_head, (struct ref){0});
 	journal_set_ref(c, &t->shm_free, (struct ref){0});
 	journal_commit(c);
 }
 
-static u32 chain_length(struct caller *c, const struct task *t)
-{
-	struct shm_attach *rec;
-	struct walk w = {0};
-	u32 n = 0;
-
-	for (rec = shm_attach_at(c, t->shm_head);
-		rec && shm_attach_walk(c, &w, rec);
-		rec = shm_attach_at(c, rec->task_next))
-		n++;
-	return n;
-}
-
+/* Without more journal than every thread has, for there may be no space. */
 static void take_over(struct caller *c, const struct shm_fork *f)
 {
 	struct task *t = region_task(&c->region, f->task), *own = task_own(c);
-	u32 n;
+	struct walk w = {0};
 
 	lock_acquire(c, &own->lock);
 	lock_acquire(c, &t->lock);
-	n = chain_length(c, t);
-	if (is_mine(t, f) && !journal_reserve(c, 2 * n + ADOPT_ENTRIES)) {
-		adopt(c, t);
+	if (is_mine(t, f)) {
+		while (t->shm_head.off)
+			adopt_some(c, t, &w);
+		adopt_free(c, t);
 		if (t->spare.off)
 			heap_free_at(c, t->spare_size, &t->spare);
 		task_free_locked(c, t);

@@ -254,6 +254,12 @@ static void tidy(struct segment_of *g)
 		g->exists = 0;
 }
 
+/* One that is to be destroyed is there for as long as a late child has it. */
+static int is_there(const struct segment_of *g, int known, s64 result)
+{
+	return g->exists || (g->late && known && result >= 0);
+}
+
 static int apply(void *m, u32 actor, const struct call *k, int known,
 	s64 result, const s64 *out)
 {
@@ -268,10 +274,11 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 		g->perm = MODE;
 		return !known || result >= 0;
 	case CALL_SHMAT:
-		if (!g->exists)
+		if (!is_there(g, known, result))
 			return !known || result == -EINVAL || result == -EIDRM;
 		if (known && (result || out[0] != g->word))
 			return 0;
+		g->exists = 1;
 		g->nattch[actor]++;
 		if (k->arg[0])
 			g->word = k->arg[0];
@@ -299,14 +306,14 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 		tidy(g);
 		return !known || result == 0;
 	case CALL_SHMRM:
-		if (!g->exists)
+		if (!is_there(g, known, result))
 			return !known || result == -EINVAL || result == -EIDRM;
 		g->dest = 1;
 		tidy(g);
 		return !known || result == 0;
 	case CALL_SHMSET:
 	case CALL_SHMLOCK:
-		if (!g->exists)
+		if (!is_there(g, known, result))
 			return !known || result == -EINVAL || result == -EIDRM;
 		if (k->op == CALL_SHMSET)
 			g->perm = (u32)k->arg[0];
@@ -314,7 +321,7 @@ static int apply(void *m, u32 actor, const struct call *k, int known,
 			g->locked = k->arg[0] != 0;
 		return !known || result == 0;
 	case CALL_SHMSTAT:
-		if (!g->exists)
+		if (!is_there(g, known, result))
 			return !known || result == -EINVAL || result == -EIDRM;
 		return !known || (result == 0 && out[0] >= total(g) &&
 					 out[0] <= total(g) + g->late &&

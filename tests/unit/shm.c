@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* Segments pending destruction whose records are damaged. */
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "registry/heap.h"
 #include "shm/shm.h"
 #include "shm/shmattach.h"
+#include "shm/shmfork.h"
 #include "unit.h"
 
 /* No unit_fini: what is damaged is left so. */
@@ -46,4 +51,70 @@ Test(shm, a_sweep_ends_where_a_segment_cannot_be_freed)
 	shm_sweep_empty(&me);
 	cr_expect_eq(s->ident & IDENT_LIVE, 0);
 	cr_expect_neq(caller_header(&me)->shm.dest, 0);
+}
+
+#define SEGMENTS 60
+
+/* Nothing that more journal could be had from. */
+static void use_heap_up(void)
+{
+	struct heap *heap = &caller_header(&me)->heap;
+	u32 i;
+
+	heap->bump = HEAP_END;
+	for (i = 0; i < HEAP_CLASSES; i++)
+		heap->free_head[i] = 0;
+}
+
+/* Of more attachments than a thread's journal has entries for, when a fork child
+ * takes them over. */
+static void child_of_many(int full)
+{
+	struct shm_forking *announced;
+	struct shm_stat st;
+	struct shm_fork f;
+	s32 id[SEGMENTS];
+	u64 at[SEGMENTS];
+	int i, status, n = 0, nattch = 0;
+	pid_t pid;
+
+	for (i = 0; i < SEGMENTS; i++) {
+		id[i] = shm_get(&me, 0, 4096, 0600);
+		cr_assert_eq(shm_at(&me, id[i], 0, 0, &at[i]), 0);
+	}
+	announced = shm_fork_begin(me.shm);
+	cr_assert_eq(shm_fork_prepare(&me, announced, &f), 0);
+	pid = fork();
+	if (!pid) {
+		unit_forked();
+		me.generation++;
+		if (full)
+			use_heap_up();
+		shm_fork_child(&me, &f);
+		for (i = 0; i < SEGMENTS; i++) {
+			n += shm_entry_find(me.shm, at[i]) != NULL;
+			if (!shm_stat(&me, id[i], OBJECT_BY_ID, &st))
+				nattch += (int)st.nattch;
+		}
+		_exit(n == SEGMENTS && nattch == 2 * SEGMENTS ? 0 : 1);
+	}
+	shm_fork_over(me.shm, announced);
+	shm_fork_parent(&me, &f, pid);
+	shm_fork_end(me.shm, announced);
+	waitpid(pid, &status, 0);
+	cr_expect_eq(status, 0);
+	for (i = 0; i < SEGMENTS; i++) {
+		shm_dt(&me, at[i]);
+		shm_remove(&me, id[i]);
+	}
+}
+
+Test(shm, a_fork_child_takes_over_many_attachments)
+{
+	child_of_many(0);
+}
+
+Test(shm, a_fork_child_takes_over_many_attachments_without_space)
+{
+	child_of_many(1);
 }
