@@ -330,7 +330,9 @@ struct msg_wait {
  * before it is queued; while queued, by whoever holds the object's lock.
  * field     written by             a crash leaves
  * word      sleeper, waker, kernel see wait.h
- * alive     sleeper, kernel        OWNER_DIED: nothing is handed to it any more
+ * alive     sleeper, kernel        OWNER_DIED: nothing is handed to it any more;
+ *                                 without SYS_WAITERS: refused robust lists,
+ *                                 and whoever looks asks whether it lives
  * granted_next  waker, while granted  any value: read by that waker only
  * wants_wake   sleeper, lock held    any value: it looks later than it should
  * has_timer     sleeper, lock held    any value: tells only who is requeued

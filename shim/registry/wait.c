@@ -12,6 +12,7 @@
 #include <linux/prctl.h>
 #include "registry/wait.h"
 #include "registry/cancel.h"
+#include "registry/identity.h"
 #include "registry/robust.h"
 #include "registry/spin.h"
 #include "registry/thread.h"
@@ -51,12 +52,25 @@ static __thread struct sys_rseq own_rseq
 	__attribute__((tls_model("initial-exec")));
 
 /* Until it is queued nobody can reach the record. `alive` goes on the robust
- * list first, so whoever finds us queued can tell by it whether we live. */
+ * list first, so whoever finds us queued can tell by it whether we live; where
+ * robust lists are refused it lacks SYS_WAITERS, and whoever looks asks. */
 HOT void wait_begin(struct caller *c, struct waiter *w)
 {
 	atom_store_release(&w->word, 0);
-	atom_store_release(&w->alive, c->tid | SYS_WAITERS);
+	atom_store_release(&w->alive,
+		unlikely(c->robust_refused) ? c->tid : c->tid | SYS_WAITERS);
 	robust_push(c, &w->alive);
+}
+
+int wait_dead_slow(const struct waiter *w, u32 alive)
+{
+	const struct thread *th =
+		(const void *)((const char *)w -
+			       offsetof(struct thread, waiter));
+
+	if (!alive || (alive & (SYS_OWNER_DIED | SYS_WAITERS)))
+		return (alive & SYS_OWNER_DIED) != 0;
+	return identity_thread_gone(alive, th->birth);
 }
 
 /* The word was RECHECK: others already granted may sleep on it (wake_herd). */
