@@ -85,3 +85,14 @@ int thread_gone(const struct caller *c, u32 tid)
 			return 0;
 	return 1;
 }
+
+int thread_sleeper_dead(const struct waiter *w, u32 alive)
+{
+	const struct thread *th =
+		(const void *)((const char *)w -
+			       offsetof(struct thread, waiter));
+
+	if (!alive || (alive & (SYS_OWNER_DIED | SYS_WAITERS)))
+		return (alive & SYS_OWNER_DIED) != 0;
+	return identity_thread_gone(alive, th->birth);
+}

@@ -25,4 +25,9 @@ struct thread *thread_at(const struct caller *c, u32 idx, u32 tid);
  * lock_owner_gone (lock.h) asks for less. */
 int thread_gone(const struct caller *c, u32 tid);
 
+/* For wait_dead (wait.h): 1 if the sleeper w of a thread's record, whose word
+ * `alive` reads so, died. One that was refused robust lists is not marked by the
+ * kernel, and is asked for: one system call or a few. */
+int thread_sleeper_dead(const struct waiter *w, u32 alive);
+
 #endif

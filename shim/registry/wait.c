@@ -12,7 +12,6 @@
 #include <linux/prctl.h>
 #include "registry/wait.h"
 #include "registry/cancel.h"
-#include "registry/identity.h"
 #include "registry/robust.h"
 #include "registry/spin.h"
 #include "registry/thread.h"
@@ -60,17 +59,6 @@ HOT void wait_begin(struct caller *c, struct waiter *w)
 	atom_store_release(&w->alive,
 		unlikely(c->robust_refused) ? c->tid : c->tid | SYS_WAITERS);
 	robust_push(c, &w->alive);
-}
-
-int wait_dead_slow(const struct waiter *w, u32 alive)
-{
-	const struct thread *th =
-		(const void *)((const char *)w -
-			       offsetof(struct thread, waiter));
-
-	if (!alive || (alive & (SYS_OWNER_DIED | SYS_WAITERS)))
-		return (alive & SYS_OWNER_DIED) != 0;
-	return identity_thread_gone(alive, th->birth);
 }
 
 /* The word was RECHECK: others already granted may sleep on it (wake_herd). */

@@ -97,6 +97,7 @@
 
 #include "registry/caller.h"
 #include "registry/cancel.h"
+#include "registry/thread.h"
 
 #define WAIT_WORD_DONE SYS_OWNER_DIED
 #define WAIT_WORD_RECHECK (SYS_OWNER_DIED | SYS_WAITERS)
@@ -154,16 +155,14 @@ static inline u32 wait_index(const struct caller *c, const struct waiter *w)
 void wait_begin(struct caller *c, struct waiter *w);
 /* After it left the queue; its record may then be used again. */
 void wait_end(struct caller *c, struct waiter *w);
-/* 1 if the sleeper died; w is a thread's record's. Of one that was refused
- * robust lists it is asked, by one system call or a few. */
-int wait_dead_slow(const struct waiter *w, u32 alive);
+/* 1 if the sleeper died; w is a thread's record's. */
 static inline int wait_dead(const struct waiter *w)
 {
 	u32 alive = atom_load_acquire(&w->alive);
 
 	return unlikely((alive & (SYS_OWNER_DIED | SYS_WAITERS)) !=
 			SYS_WAITERS) &&
-	       wait_dead_slow(w, alive);
+	       thread_sleeper_dead(w, alive);
 }
 
 /* The first of a queue that is alive, or NULL; under the object's lock. */
