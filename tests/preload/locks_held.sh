@@ -22,7 +22,10 @@ command -v python3 >/dev/null || skip "no python3"
 # What is promised are 100 us on a quiet machine of today; arbitrary: slower
 # ones, and those that run something else, get four times that.
 limit_us=400
-rounds=8
+# Until one is within the limit. Where 1,500 that are let go run beside who lets them
+# go, it is one of ten or so on a machine with two CPUs that runs something else; a
+# hold that is too long is so in each.
+rounds=40
 bin=$(helper holds "${CC:-cc}" -lrt) || exit 1
 export IPCLIFT_LIMITS=roomy
 
