@@ -401,7 +401,7 @@ static const struct {
 	{"semop of 500 with undo", set_made, many_ops},
 	{"SETVAL 1,500 with 1,500 asleep", crowd, set_val},
 	{"IPC_RMID with 1,500 asleep", crowd, set_remove},
-	{"SEM_UNDO with 1,500 asleep", crowd_behind_undo, undo_of_dead},
+	{"SEM_UNDO with 1,500 asleep", crowd_behind_undo, undo_of_dead, 1},
 	{"who leaves, 1,500 asleep", crowd_behind_undo, undo_of_leaving, 1},
 	{"20,000 semget", nothing, sets_make, 1},
 	{"20,000 IPC_RMID of sets", sets_make, sets_remove, 1},
