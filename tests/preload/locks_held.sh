@@ -11,9 +11,8 @@
 # Not asserted by default: fork and shmat hold the own process's lock, which only
 # those want who ask for its attachments; in the longest of some ten thousand holds
 # the machine's other work is seen, and so it is where 1,500 that were let go run
-# beside who lets them go ("who leaves": 22 us quiet, 0.6 ms beside other tests; the
-# pass under its task's lock: 2 to 14 ms; "SEM_UNDO": 0.25 to 0.4 ms on one machine,
-# 0.5 to 1.3 on another, quiet, this version and an older one in turn).
+# beside who lets them go ("who leaves"; the pass under its task's lock: 2 to 14 ms).
+# GETNCNT asks for each sleeper whether it is stopped, a system call each.
 
 # shellcheck source=tests/preload/scenario.sh
 . "$(dirname "$0")/scenario.sh"
