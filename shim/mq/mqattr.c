@@ -135,11 +135,11 @@ static u32 given_mode(struct caller *c, const struct slot *s)
 	return mode;
 }
 
-/* May the caller give the queue away? Its owner may to itself and to a group of
- * its own, and so may nobody else, where it says nothing new; with both -1 the
- * mode alone may change, which is the owner's, too. Root's capability is asked of
- * the kernel: the FIFO is of the same owner as long as nobody gave the queue
- * away. */
+/* May the caller change the owner to uid and the group to gid (~0: leave it)?
+ * Without CAP_CHOWN only the owner, who may name itself and a group that it is in,
+ * even where that changes nothing. With both ~0 anybody, unless the mode changes
+ * (given_mode): that is the owner's. Root's capability is asked of the kernel: the
+ * FIFO is of the same owner as long as nobody gave the queue away. */
 static int may_give(struct caller *c, const struct slot *s, u32 uid, u32 gid)
 {
 	const struct cred *cred = perm_cred(c);

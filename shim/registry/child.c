@@ -98,12 +98,16 @@ int task_child_named(const struct caller *c, u32 pid)
 	return 0;
 }
 
-/* By what a child has of its parent and another process has not: the same
+/*
+ * By what a child has of its parent and another process has not: the same
  * stack, as exec would have changed it, a start no earlier than the fork began,
  * this registry mapped, and no record of its own or that names it. What cannot be
  * read of it (it is another user's, or no descriptor is free) is taken for right
- * where there is an image lock: the caller has found that held, so somebody has
- * what the parent had. */
+ * where there is an image lock. Whether that is held has been asked by
+ * task_may_have_child's caller: then somebody has what the parent had. In
+ * task_child_expected it has not: the process's attachments, if they can be read
+ * at all, are counted once it is known.
+ */
 static int may_be_child(const struct caller *c, const struct task *t, u32 pid)
 {
 	int locked = atom_load_acquire(&t->image) > IMAGE_UNKNOWN;

@@ -68,8 +68,7 @@ int main(void)
 	t_story("fchown by another user");
 	mq_unlink(NAME);
 	q = mq_open(NAME, O_RDWR | O_CREAT | O_EXCL, 0644, NULL);
-	if (!p_has_mqueue("/dev/mqueue" NAME))
-		t_say("FAIL /dev/mqueue: errno %d", errno);
+	t_true(p_has_mqueue("/dev/mqueue" NAME));
 	for (i = 0; i < 4; i++) {
 		give(q, modes[i], (uid_t)-1, (gid_t)-1);
 		give(q, modes[i], 0, (gid_t)-1);

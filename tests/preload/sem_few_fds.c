@@ -27,7 +27,7 @@ static void try_with(int id, int n_free)
 	setrlimit(RLIMIT_NOFILE, &l);
 	t_say("%d free", n_free);
 	t_true(semop(id, OPS({0, -1, NW})) == -1 && errno == EAGAIN);
-	_exit(0);
+	_exit(t_failed);
 }
 
 int main(void)

@@ -3,14 +3,12 @@
  * The heap: classes, reuse, no overlap, and a file system without space.
  */
 #include <fcntl.h>
-#include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -368,22 +366,6 @@ Test(heap, a_damaged_journal_is_not_gone_through, .init = NULL)
 	cr_expect_lt(taken(), before + 2000);
 }
 
-/* Any madvise is the end. */
-static void die_at_madvise(void)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = {4, code};
-
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
-		_exit(1);
-}
-
 /* Of a block whose pages are given back, its record says before that they are
  * not there: should the thread be killed next, who comes by the record keeps
  * nothing of it. */
@@ -403,7 +385,7 @@ Test(heap, what_loses_its_pages_is_not_said_to_have_them)
 			!region_thread(&me.region, me.thread)->ready_filled ||
 			write(told[1], &me.thread, sizeof(me.thread)) < 0)
 			_exit(2);
-		die_at_madvise();
+		unit_filter(SYS_madvise, SECCOMP_RET_KILL_PROCESS);
 		heap_settle(&me);
 		_exit(3);
 	}

@@ -2,7 +2,6 @@
 /*
  * Tasks of processes that exited, and who makes others of them.
  */
-#include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -185,21 +184,6 @@ Test(task, one_with_a_segment_that_is_held_is_left_to_others)
 
 /* mincore(2) says of a page that has been swapped out what it says of one that
  * was never used. Here it succeeds and says nothing. */
-static void silence_mincore(void)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mincore, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = {4, code};
-
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
-		_exit(90);
-}
-
 Test(task, one_whose_page_is_not_in_memory_is_found)
 {
 	u32 idx = exited(), own = me.task;
@@ -207,7 +191,7 @@ Test(task, one_whose_page_is_not_in_memory_is_found)
 	pid_t pid = fork();
 
 	if (!pid) {
-		silence_mincore();
+		unit_filter(SYS_mincore, SECCOMP_RET_ERRNO);
 		_exit(task_next(&me, own) != own ||
 			task_next(&me, idx) != idx ||
 			task_next(&me, idx + 1) != (own > idx ? own : N_TASKS));

@@ -27,6 +27,8 @@ void unit_forked(void);
 /* Forks a child that calls fn(id), which sleeps on an object; returns its pid
  * once n waiters of the registry stand in queues. Never, if it is fewer. */
 pid_t unit_sleeper(void (*fn)(s32 id), s32 id, u32 n);
+/* From now on system call nr of this process is answered by a SECCOMP_RET_*. */
+void unit_filter(int nr, unsigned answer);
 /* Seeded, and the seed is printed by whoever fails. */
 unsigned unit_random(void);
 #define UNIT_SEED 20260101u
