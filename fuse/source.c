@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "object/limits.h"
+#include "object/sleep.h"
 #include "shm/shmmap.h"
 #include "escape.h"
 #include "log.h"
@@ -136,6 +137,7 @@ struct caller *source_caller(struct requester *r)
 		caller.generation = 1;
 		caller.onlooker = 1;
 		escape_prepare(&caller);
+		caller_unmarked = sleep_need_timers;
 		caller_refresh(&caller);
 	}
 	caller.cred = &r->cred;

@@ -284,6 +284,7 @@ static int map_first(struct world *w)
 		caller_enrolling = enrolling;
 		caller_exited = reap_task_unheld;
 		caller_slept = sleep_remove_dead;
+		caller_unmarked = sleep_need_timers;
 	}
 	return err;
 }

@@ -8,6 +8,7 @@
 #include "registry/journal/journal.h"
 #include "registry/lock.h"
 #include "registry/task.h"
+#include "registry/thread.h"
 
 #define SA_RESTART 0x10000000UL
 
@@ -109,40 +110,104 @@ static s32 leave_queue(struct caller *c, struct sleeper *sl, s32 result)
 	return w->result;
 }
 
-/* In a section, the slot's lock held. State is read first: a waiter stores in
- * which queue it is before it stores WAIT_QUEUED. */
-static int is_queued_dead(const struct slot *s, const struct waiter *w,
-	u32 facility, u32 slot_idx)
-{
-	return atom_load_acquire(&w->state) == WAIT_QUEUED &&
-	       w->facility == facility && w->slot_idx == slot_idx &&
-	       w->ident == s->ident && wait_dead(w);
-}
+/* Where a sleeper is queued, as its record says at this moment. */
+struct place {
+	const struct sleep_class *k;
+	struct slot *s;
+	u32 facility, slot_idx;
+};
 
-void sleep_remove_dead(struct caller *c, u32 idx)
+/* 0 if the record names no object. */
+static int find_place(
+	const struct caller *c, const struct waiter *w, struct place *at)
 {
 	static const struct sleep_class *const classes[N_FAC] = {
 		[FAC_SEM] = &sem_sleep_class,
 		[FAC_MSG] = &msg_receiver_class,
 		[FAC_MQ] = &mq_sleep_class,
 	};
-	struct waiter *w = wait_must(c, idx);
-	u32 facility = w->facility, slot_idx = w->slot_idx;
-	const struct sleep_class *k;
-	struct slot *s;
 
-	k = facility < N_FAC ? classes[facility] : NULL;
-	if (!k || slot_idx > ids_mask(c))
+	at->facility = w->facility;
+	at->slot_idx = w->slot_idx;
+	at->k = at->facility < N_FAC ? classes[at->facility] : NULL;
+	if (!at->k || at->slot_idx > ids_mask(c))
+		return 0;
+	at->s = region_slot(&c->region, at->facility, at->slot_idx);
+	return 1;
+}
+
+/* In a section, the slot's lock held. State is read first: a waiter stores in
+ * which queue it is before it stores WAIT_QUEUED. */
+static int is_queued_at(const struct place *at, const struct waiter *w)
+{
+	return atom_load_acquire(&w->state) == WAIT_QUEUED &&
+	       w->facility == at->facility && w->slot_idx == at->slot_idx &&
+	       w->ident == at->s->ident;
+}
+
+void sleep_remove_dead(struct caller *c, u32 idx)
+{
+	struct waiter *w = wait_must(c, idx);
+	struct place at;
+
+	if (!find_place(c, w, &at))
 		return;
-	s = region_slot(&c->region, facility, slot_idx);
 	section_begin(c);
-	k->lock(c, s);
-	if (is_queued_dead(s, w, facility, slot_idx)) {
-		k->remove(c, s, w, -EINTR);
+	at.k->lock(c, at.s);
+	if (is_queued_at(&at, w) && wait_dead(w)) {
+		at.k->remove(c, at.s, w, -EINTR);
 		journal_commit(c);
 	}
-	lock_release(c, &s->lock);
+	lock_release(c, &at.s->lock);
 	section_end(c);
+}
+
+/* ---- timers for all ---- */
+
+/* It sleeps again at once, and sets a timer then. */
+static void tell_to_set_timer(struct caller *c, struct waiter *w)
+{
+	struct place at;
+
+	if (!find_place(c, w, &at))
+		return;
+	at.k->lock(c, at.s);
+	if (is_queued_at(&at, w))
+		wait_spurious_wake(c, w);
+	lock_release(c, &at.s->lock);
+}
+
+/* A sleeper stores has_timer before WAIT_QUEUED, and both before it gives the
+ * object's lock up. So either we find it here, or it reads `unmarked` after our
+ * compare-and-swap (sleep_once). */
+void sleep_need_timers(struct caller *c)
+{
+	u32 *unmarked = &caller_header(c)->unmarked, seen = 0, idx = 1;
+	struct waiter *w;
+
+	if (c->telling || atom_load_acquire(unmarked) == UNMARKED_TOLD)
+		return;
+	section_begin(c);
+	c->telling = 1;
+	atom_cas(unmarked, &seen, UNMARKED_SOME);
+	for (; (idx = thread_next(&c->region, idx)) < N_THREADS; idx++) {
+		w = wait_must(c, idx);
+		if (atom_load_acquire(&w->state) == WAIT_QUEUED &&
+			!atom_load_relaxed(&w->has_timer))
+			tell_to_set_timer(c, w);
+	}
+	atom_store_release(unmarked, UNMARKED_TOLD);
+	c->telling = 0;
+	section_end(c);
+}
+
+/* The lock under which the waiter was queued has been released since: by a
+ * compare-and-swap, a full barrier. */
+static void set_timer_if_unmarked(struct caller *c, struct sleeper *sl)
+{
+	if (unlikely(atom_load_acquire(&caller_header(c)->unmarked)) &&
+		!sl->slice_ns)
+		sl->slice_ns = SLEEP_SLICE_NS;
 }
 
 static void record_done(struct caller *c)
@@ -244,6 +309,7 @@ static int sleep_once(struct caller *c, struct sleeper *sl)
 	struct waiter *w = wait_own(c);
 	int err;
 
+	set_timer_if_unmarked(c, sl);
 	if (sl->k->restart)
 		return wait_sleep_restart(
 			c, w, sl->deadline, sl->slice_ns, 1, &sl->scope);

@@ -22,6 +22,22 @@
  * tenth of a hand-over on one CPU. But a kernel before 6.2 does not wake for a
  * dead waker's pending word that is not 0, as a sleeper's is between DONE and
  * the wake-up: there it has slices too (sleep_slice).
+ *
+ * Nor does the kernel mark or wake for a waker that is refused robust lists, nor,
+ * between DONE and the wake-up, for one in a handler that has interrupted a robust
+ * mutex operation of its application: the one pending entry is taken. Such a
+ * thread stores header.unmarked before it can let anybody through
+ * (sleep_need_timers). From then on all sleep in slices, for good: the registry is
+ * then used in a sandbox, mostly by all.
+ *   0                  no such thread yet
+ *   UNMARKED_SOME      by compare-and-swap: who comes to sleep now reads it, under
+ *                      the object's lock or later, and sets a timer; those that
+ *                      sleep without one are being told, each under its object's
+ *                      lock. Whoever finds this tells them too: the first one may
+ *                      have died.
+ *   UNMARKED_TOLD      all were
+ * An application that has broken its robust list itself (it unmapped a locked
+ * robust mutex) is not known beforehand, so it is not among these.
  */
 #ifndef IPCLIFT_OBJECT_SLEEP_H
 #define IPCLIFT_OBJECT_SLEEP_H
@@ -37,6 +53,15 @@
 
 /* The slice of a new sleeper, in ns, 0 = none; first: nobody else sleeps. */
 u64 sleep_slice(int first);
+
+enum {
+	UNMARKED_SOME = 1,
+	UNMARKED_TOLD = 2,
+};
+
+/* caller.h, caller_unmarked. No lock may be held. Cost: once in the life of a
+ * registry the lock of each object with a sleeper without a timer. */
+void sleep_need_timers(struct caller *c);
 
 /* At the end of a slice of the caller's sleep on s: did the owner of the
  * object's lock die, or a thread that was removing the object before it had

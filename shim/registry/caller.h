@@ -175,6 +175,7 @@ struct caller {
 	struct guard_range good_range[2], good_write_range[2];
 	u64 log_from, log_to; /* events to be logged (event.h); 0 = none */
 	u32 robust_refused;   /* no robust list is to be had: task.h */
+	u32 telling;	      /* 1: in sleep_need_timers (object/sleep.h) */
 	u32 may_leave; /* sleepers that may yet be let through in this hold */
 	u32 leasing;   /* facilities of which it leases what it receives, a bit
 			* each: object/lease.h */
@@ -241,6 +242,10 @@ extern int (*caller_exited)(struct caller *c, u32 task);
 /* sleep_remove_dead (object/sleep.h), which this layer does not know; called for
  * threads that were killed asleep. Set with caller_enrolling, NULL elsewhere. */
 extern void (*caller_slept)(struct caller *c, u32 thread);
+/* sleep_need_timers (object/sleep.h), which this layer does not know; called once
+ * it is enrolled if it is refused robust lists, and before it takes a lock beside
+ * an application's pending entry. Set by whoever may wake, NULL elsewhere. */
+extern void (*caller_unmarked)(struct caller *c);
 /* bias_id from the thread record: the index and which claim of it this is (bit
  * 63 is BIAS_REVOKING's); ~0 without a record. */
 static inline void caller_set_bias_id(struct caller *c)

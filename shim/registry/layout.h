@@ -39,7 +39,7 @@
 #include "registry/layout_queue.h"
 
 #define LAYOUT_MAGIC 0x7466696c63706900ULL /* "\0ipclift" */
-#define LAYOUT_VERSION 26u
+#define LAYOUT_VERSION 27u
 
 /*
  * struct sem: one semaphore, one cache line; of a set of one only the first
@@ -378,6 +378,8 @@ struct control_taken {
  * control_open     opener, closer      control  yes           a bit is the commit
  * thread_high      who claims a record CAS      acquire       a record unclaimed
  * thread_hint      anybody             add      any value is right
+ * unmarked         who has no list     CAS      acquire       the next one of these
+ *                                               tells the sleepers
  * event_seq        anybody             add      acquire       an event unwritten
  * stamp            anybody             add      -             a gap
  * removing         creator, remover    fac      no            journaled, and the
@@ -417,8 +419,8 @@ struct header {
 	struct lone_lock repair_lock;
 	struct lone_lock control_lock; /* of control[] */
 	struct heap heap;
-	u32 on_disk; /* 1: the file is not on tmpfs (region.c); set once */
-	u32 unused;  /* keeps the offsets of what follows */
+	u32 on_disk;  /* 1: the file is not on tmpfs (region.c); set once */
+	u32 unmarked; /* UNMARKED_*, of sleepers' words (object/sleep.h) */
 	u32 thread_high;
 	u32 thread_hint;
 	u64 event_seq;

@@ -405,12 +405,21 @@ void lock_recover_biased(struct caller *c, struct lock *lock, u32 thread)
 
 /* ---- taking and releasing ---- */
 
+/* An outermost lock beside an entry that the application has pending. Not while we
+ * enrol: then we can let nobody through yet. */
+static void note_beside(struct caller *c)
+{
+	if (!c->n_held && c->task && caller_unmarked)
+		caller_unmarked(c);
+}
+
 /* The application has something pending. */
 static __attribute__((noinline)) u32 acquire_beside(
 	struct caller *c, struct lock *lock)
 {
 	u32 seen = 0;
 
+	note_beside(c);
 	if (!atom_cas(&lock->word, &seen, c->tid))
 		seen = acquire_contended(c, lock, seen);
 	robust_push(c, &lock->word);
@@ -566,6 +575,8 @@ int lock_try(struct caller *c, struct lock *lock)
 	check_order(c, lock);
 	if (!(seen & SYS_TID_MASK)) {
 		begin_taking(c, n);
+		if (unlikely(c->app_pending))
+			note_beside(c);
 		robust_pend(c, &lock->word);
 		if (take_free(c, lock, &seen)) {
 			if (c->app_pending)

@@ -143,7 +143,7 @@ void caller_refresh(struct caller *c)
 	c->in_section = c->deferred.n = c->deferred.pending = 0;
 	c->deferred.shielded = c->deferred.open = 0;
 	c->crash_guard = NULL;
-	c->robust_refused = 0;
+	c->robust_refused = c->telling = 0;
 	find_list(c);
 }
 
@@ -701,6 +701,7 @@ static int enroll(struct caller *c)
 }
 
 void (*caller_enrolling)(struct caller *c);
+void (*caller_unmarked)(struct caller *c);
 
 /* A handler may have made the first call just before. */
 int caller_enroll_slow(struct caller *c)
@@ -714,6 +715,8 @@ int caller_enroll_slow(struct caller *c)
 		err = enroll(c);
 	section_end(c);
 	if (!err) {
+		if (unlikely(c->robust_refused) && caller_unmarked)
+			caller_unmarked(c);
 		reap_exited(c);
 		look_for_sleepers(c);
 	}

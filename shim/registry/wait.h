@@ -89,7 +89,8 @@
  *
  * Every sleeper has a timer, after which it checks whether anything is left to
  * be done (object/sleep.h), except one that came when nobody slept: it is the
- * oldest sleeper and hence the crash guard. A timer costs a tenth of a
+ * oldest sleeper and hence the crash guard. It has one, too, once any waker may die
+ * unseen by the kernel (header.unmarked). A timer costs a tenth of a
  * hand-over on one CPU.
  */
 #ifndef IPCLIFT_REGISTRY_WAIT_H

@@ -19,6 +19,7 @@
 
 #include "index/ids.h"
 #include "object/perm.h"
+#include "object/sleep.h"
 #include "registry/lock.h"
 #include "registry/region/regionhome.h"
 #include "shm/shmmap.h"
@@ -222,6 +223,8 @@ static struct caller *begin(const char *path, u64 patience_ns)
 	caller.stuck = stuck;
 	caller.patience_ns = patience_ns;
 	know_holes(path);
+	/* We may wake, too, and be killed. */
+	caller_unmarked = sleep_need_timers;
 	caller_refresh(&caller);
 	return &caller;
 }

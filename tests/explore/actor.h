@@ -86,6 +86,7 @@ struct actor {
 	u32 handled;	/* its signal came, or is to */
 	u32 woken;	/* it came in its sleep in a queue */
 	u32 no_barrier; /* membarrier is refused */
+	u32 no_list;	/* robust lists are refused */
 	u32 tso;	/* has a store buffer */
 	u32 endless;
 	u32 stopped;	   /* by SIGSTOP */

@@ -147,6 +147,9 @@ struct call {
  * interrupted, and makes its own calls then. */
 #define ACTOR_RETURNS 32768u
 
+/* Is refused robust lists: the kernel marks nothing when it dies. */
+#define ACTOR_NO_LIST 65536u
+
 struct actor_def {
 	u32 flags;
 	void (*prelude)(struct caller *c);

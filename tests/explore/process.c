@@ -330,9 +330,11 @@ static void on_signal(int sig)
 
 static void use_own_list(struct actor *a)
 {
+	static struct sys_robust_head unused = {.next = &unused};
+
 	run_robust->next = run_robust;
 	run_robust->pending = NULL;
-	sys_set_robust_list(run_robust);
+	sys_set_robust_list(a->no_list ? &unused : run_robust);
 	a->robust = (uintptr_t)run_robust;
 }
 
@@ -364,7 +366,12 @@ static void prepare(u32 i, struct caller *c)
 		c->image_found = &image_found;
 	}
 	caller_refresh(c);
+	if (def->flags & ACTOR_NO_LIST) {
+		c->robust = run_robust;
+		c->robust_refused = 1;
+	}
 	caller_slept = sleep_remove_dead;
+	caller_unmarked = sleep_need_timers;
 	if (!(def->flags & ACTOR_NEW) && caller_enroll(c))
 		_exit(3);
 	if (def->prelude)
@@ -612,6 +619,7 @@ void process_begin(u32 i)
 	a->stack = STACK_START;
 	a->stop_at = ~0u;
 	a->no_barrier = (def->flags & ACTOR_NO_BARRIER) != 0;
+	a->no_list = (def->flags & ACTOR_NO_LIST) != 0;
 	a->tso = (def->flags & ACTOR_TSO) != 0;
 	a->ends_all = (def->flags & (ACTOR_EXECS | ACTOR_ENDS)) != 0;
 	a->robust = (uintptr_t)run_robust;

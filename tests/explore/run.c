@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "run.h"
 #include "object/limits.h"
+#include "object/sleep.h"
 #include "registry/wait.h"
 
 /* Timeouts that are let pass, at most, and in a row without anybody having got
@@ -235,6 +236,15 @@ static int next_timeout(void)
 	return best;
 }
 
+static int is_at_rest(u32 word)
+{
+	/* Who told it to set a timer died before the wake-up; it had done nothing
+	 * else yet (object/sleep.h). */
+	return word == SYS_WAITERS ||
+	       (word == WAIT_WORD_RECHECK &&
+		       caller_header(&driver)->unmarked == UNMARKED_SOME);
+}
+
 /* A sleeper on its own word, which is nobody's; else somebody in the middle of
  * something. Whether it still stands in a queue the judge finds out: what a
  * dead waker had not committed does not count. */
@@ -248,7 +258,7 @@ static int sleeps_in_queue(u32 i)
 		a->words[0] < THREADS_OFF || a->words[0] >= EVENTS_OFF)
 		return 0;
 	th = region_thread(&driver.region, (u32)(off / THREAD_STRIDE));
-	return th->tid == a->pid && th->waiter.word == SYS_WAITERS &&
+	return th->tid == a->pid && is_at_rest(th->waiter.word) &&
 	       region_off(&driver.region, &th->waiter.word) == a->words[0];
 }
 
