@@ -144,9 +144,11 @@ static int clone_child(void *arg)
 	struct clone_start *start = arg;
 
 	/* In a pid namespace of its own it cannot be served: the record that its
-	 * parent made is all there is of it. */
+	 * parent made is all there is of it. Until the parent has noted which child
+	 * it is for, that it holds its parent's image lock shows that it is there:
+	 * so it keeps that. */
 	if (start->flags & CLONE_NEWPID)
-		shm_fork_forget(process_shm());
+		shm_forks_clear(process_shm());
 	else
 		fork_in_child(&start->scope);
 	if (start->flags & CLONE_NEWIPC)
