@@ -239,7 +239,7 @@ static void init_unlock(const u64 *mask)
 }
 
 /* caller_enrolling: before the first lock. */
-static void enrolling(struct caller *c)
+static int enrolling(struct caller *c)
 {
 	int err = 0;
 
@@ -251,6 +251,7 @@ static void enrolling(struct caller *c)
 	/* A handler without a trampoline has forked, and this is the child. */
 	if (unlikely(c->generation != process_page.generation))
 		process_get(&err);
+	return process_vfork_depth() ? 0 : shm_fork_again(c);
 }
 
 /*

@@ -232,9 +232,10 @@ void *caller_own_robust(void *const *set);
  * Needed before any lock. 0, or -ENOMEM / -ENOSPC if the tables are full.
  */
 int caller_enroll_slow(struct caller *c);
-/* Called by it first, outside the section. May make c another process's, if a
- * handler has forked. Set by entry/, NULL elsewhere. */
-extern void (*caller_enrolling)(struct caller *c);
+/* Called by it first, outside the section; -errno: it is not enrolled then. May
+ * make c another process's, if a handler has forked. Set by entry/, NULL
+ * elsewhere. */
+extern int (*caller_enrolling)(struct caller *c);
 /* reap_task_unheld (object/reap.h), which this layer does not know; called by
  * it for tasks that exited with something left. Set with caller_enrolling, NULL
  * elsewhere: onlookers give nothing back. */

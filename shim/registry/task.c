@@ -700,18 +700,16 @@ static int enroll(struct caller *c)
 	return err;
 }
 
-void (*caller_enrolling)(struct caller *c);
+int (*caller_enrolling)(struct caller *c);
 void (*caller_unmarked)(struct caller *c);
 
 /* A handler may have made the first call just before. */
 int caller_enroll_slow(struct caller *c)
 {
-	int err = 0;
+	int err = caller_enrolling ? caller_enrolling(c) : 0;
 
-	if (caller_enrolling)
-		caller_enrolling(c);
 	section_begin(c);
-	if (!c->thread)
+	if (!err && !c->thread)
 		err = enroll(c);
 	section_end(c);
 	if (!err) {

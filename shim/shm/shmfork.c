@@ -561,17 +561,18 @@ static struct shm_fork announced(
 	return fork ? fork->f : *f;
 }
 
-void shm_fork_child(struct caller *c, const struct shm_fork *prepared)
+/* The records become this process's own. Without one for its thread it waits: the
+ * prefork record goes on to count for it, or, where there is none, its parent's
+ * image lock, which it keeps, tells that somebody has what the parent had. */
+static int succeed(struct caller *c, const struct shm_fork *f)
 {
 	struct shm_process *p = c->shm;
-	struct shm_fork f = announced(p, prepared);
+	int err = caller_enroll(c);
 
-	if (f.task)
-		say_who(c, &f);
-	shm_child_finish(c);
-	if ((!p->n_used && !f.task) || caller_enroll(c)) {
-		image_leave(c->generation);
-		return;
+	if (unlikely(err)) {
+		p->unbound = *f;
+		p->is_unbound = 1;
+		return err;
 	}
 	/* Before the task has any record: they are dropped when its lifeline
 	 * fires. */
@@ -580,11 +581,37 @@ void shm_fork_child(struct caller *c, const struct shm_fork *prepared)
 	task_lock_own(c);
 	shm_image_make(c);
 	lock_release(c, &task_own(c)->lock);
-	if (f.task)
-		take_over(c, &f);
+	if (f->task)
+		take_over(c, f);
 	task_lock_own(c);
 	bind_entries(c);
 	lock_release(c, &task_own(c)->lock);
 	/* Last: until now it may be counted as a child not seen to be made. */
 	image_leave(c->generation);
+	return 0;
+}
+
+void shm_fork_child(struct caller *c, const struct shm_fork *prepared)
+{
+	struct shm_process *p = c->shm;
+	struct shm_fork f = announced(p, prepared);
+
+	p->is_unbound = 0;
+	if (f.task)
+		say_who(c, &f);
+	shm_child_finish(c);
+	if (p->n_used || f.task)
+		succeed(c, &f);
+	else
+		image_leave(c->generation);
+}
+
+int shm_fork_again(struct caller *c)
+{
+	const struct shm_fork f = c->shm->unbound;
+
+	if (likely(!c->shm->is_unbound))
+		return 0;
+	c->shm->is_unbound = 0;
+	return succeed(c, &f);
 }

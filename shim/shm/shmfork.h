@@ -134,6 +134,9 @@ static inline void shm_fork_forget(struct shm_process *p)
  * first. f: what was prepared, used if the fork was not announced; task 0 =
  * nothing was. */
 void shm_fork_child(struct caller *c, const struct shm_fork *f);
+/* Before it enrolls: the same once more, if no record was to be had then. 0, or
+ * -errno: still none. */
+int shm_fork_again(struct caller *c);
 
 /* Before any change of mappings or of the table: take the own task's lock, set
  * `changing`, and wait for forks or make tasks as described above. */

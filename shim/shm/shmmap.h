@@ -167,6 +167,10 @@ struct shm_process {
 	struct shm_more_forks *more_forks;
 	struct shm_piece *pieces; /* [SHM_PIECES], a page; NULL = none yet */
 	u64 held, held_len;	  /* address range reserved for an attachment */
+	/* 1: a fork child, made by `unbound`, that has got no record in the registry
+	 * yet (shm_fork_again). */
+	u32 is_unbound;
+	struct shm_fork unbound;
 };
 
 /* ---- shmtable.c ---- */

@@ -3,14 +3,19 @@
  * Tables that are full: the documented error, nothing lost, and it works again
  * as soon as one place is free (doc/limits.md).
  */
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "index/ids.h"
 #include "registry/identity.h"
 #include "registry/task.h"
+#include "shm/shm.h"
+#include "shm/shmfork.h"
 #include "unit.h"
 
 TestSuite(limits, .init = unit_init, .fini = unit_fini, .timeout = 120);
+TestSuite(limits_named, .init = unit_init_named, .fini = unit_fini,
+	.timeout = 120);
 TestSuite(limits_extended, .init = unit_init_extended, .timeout = 120);
 
 /* What a child of ours gets when it enrolls. */
@@ -94,6 +99,71 @@ Test(limits, threads_full_is_enospc_until_one_is_free)
 	cr_expect_eq(child_enrolls(), 0, "the dead one's is taken over");
 	fill_threads(0);
 	sem_remove(&me, 0);
+}
+
+/* Attaches, and makes a child that nobody has prepared, once the table is full. */
+static void parent_of_unseen(s32 id, int told, int go)
+{
+	const struct shm_fork none = {0};
+	u64 at;
+	char c;
+
+	static u32 image_found;
+
+	/* No vfork child, of whose memory others know: it has an image lock. */
+	me.image_found = &image_found;
+	me.generation = 1;
+	unit_forked();
+	if (shm_at(&me, id, 0, 0, &at) || write(told, "", 1) != 1 ||
+		read(go, &c, 1) != 1)
+		_exit(1);
+	if (fork())
+		_exit(0);
+	caller_refresh(&me);
+	me.generation++;
+	shm_fork_child(&me, &none);
+	if (me.thread || write(told, "", 1) != 1 || read(go, &c, 1) != 1)
+		_exit(1);
+	/* Now there are records. */
+	_exit(shm_fork_again(&me) || write(told, "", 1) != 1 ||
+		read(go, &c, 1) != 0 || shm_dt(&me, at));
+}
+
+Test(limits_named, a_child_without_a_record_keeps_its_segment)
+{
+	s32 id = shm_get(&me, 0, SYS_PAGE, 0600);
+	int told[2], go[2], status;
+	struct shm_stat st;
+	pid_t parent;
+	char c;
+
+	cr_assert_eq(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+	cr_assert(!pipe(told) && !pipe(go));
+	parent = fork();
+	if (!parent) {
+		close(go[1]);
+		parent_of_unseen(id, told[1], go[0]);
+	}
+	cr_assert_eq(read(told[0], &c, 1), 1);
+	fill_threads(1);
+	cr_assert_eq(write(go[1], "", 1), 1);
+	cr_assert_eq(waitpid(parent, &status, 0), parent);
+	cr_assert_eq(status, 0);
+	cr_assert_eq(read(told[0], &c, 1), 1);
+	fill_threads(0);
+	cr_expect_eq(shm_stat(&me, id, OBJECT_BY_ID, &st), 0);
+	cr_expect_eq(st.nattch, 1);
+	cr_expect_eq(shm_remove(&me, id), 0);
+	cr_expect_eq(shm_stat(&me, id, OBJECT_BY_ID, &st), 0);
+	cr_expect_eq(st.nattch, 1);
+	cr_assert_eq(write(go[1], "", 1), 1);
+	cr_assert_eq(read(told[0], &c, 1), 1);
+	cr_expect_eq(shm_stat(&me, id, OBJECT_BY_ID, &st), 0);
+	cr_expect_eq(st.nattch, 1);
+	close(go[1]);
+	cr_expect_gt(waitpid(-1, &status, 0), 0);
+	cr_expect_eq(status, 0);
+	cr_expect_lt(shm_stat(&me, id, OBJECT_BY_ID, &st), 0);
 }
 
 Test(limits_extended, sixteen_million_ids_and_one_more)

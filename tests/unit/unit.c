@@ -39,7 +39,6 @@ static void open_registry(u32 idx_bits, u32 profile)
 		"%s", why);
 	file = open(path, O_RDWR | O_CLOEXEC);
 	cr_assert_geq(file, 0);
-	unlink(path);
 	caller_refresh(&me);
 	cr_assert_eq(caller_enroll(&me), 0);
 }
@@ -47,11 +46,18 @@ static void open_registry(u32 idx_bits, u32 profile)
 void unit_init(void)
 {
 	open_registry(IDX_BITS_NORMAL, LIMITS_KERNEL);
+	unlink(me.region.path);
+}
+
+void unit_init_named(void)
+{
+	open_registry(IDX_BITS_NORMAL, LIMITS_KERNEL);
 }
 
 void unit_init_extended(void)
 {
 	open_registry(IDX_BITS_EXTENDED, LIMITS_ROOMY);
+	unlink(me.region.path);
 }
 
 static void say(void *arg, enum invariant which, const char *what, u64 a, u64 b)
@@ -71,6 +77,7 @@ void unit_fini(void)
 	char dir[80];
 
 	close(file);
+	unlink(me.region.path);
 	/* Where POSIX queues had their FIFOs. */
 	snprintf(dir, sizeof(dir), "%s.mq", me.region.path);
 	rmdir(dir);

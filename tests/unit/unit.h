@@ -17,7 +17,8 @@
 extern struct caller me;
 extern struct cred me_cred;
 
-void unit_init(void);	       /* normal ids, kernel's limits */
+void unit_init(void);	    /* normal ids, kernel's limits */
+void unit_init_named(void); /* the same; its file has its name until the end */
 void unit_init_extended(void); /* extended ids, roomy limits */
 void unit_fini(void);	       /* also: all invariants hold */
 /* The registry's file, which has no name any more; open until unit_fini(). */
