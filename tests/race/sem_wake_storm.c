@@ -253,7 +253,10 @@ static void settle(const struct kind *k)
 	while (now_ms() < until) {
 		left = k->left();
 		asleep = k->asleep ? k->asleep() : k->takers;
-		if (!left && asleep == k->takers)
+		/* Who has got the last one may not have counted it yet. */
+		if (!left && asleep == k->takers &&
+			sum(sh->taker, k->takers, 0) >=
+				sum(sh->giver, k->givers, 0))
 			break;
 		sleep_us(1000);
 	}
