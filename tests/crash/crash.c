@@ -495,6 +495,33 @@ static u64 now_ms(void)
 	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
+/* Whether it is asleep as the kernel sees it. Whatever else it does ends by
+ * itself, and how long it waits for a CPU says nothing. */
+static int sleeps_now(pid_t pid)
+{
+	char stat_path[40], line[256], *state;
+	ssize_t n;
+	int fd;
+
+	snprintf(stat_path, sizeof(stat_path), "/proc/%d/stat", (int)pid);
+	fd = open(stat_path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? 0 : read(fd, line, sizeof(line) - 1);
+	close(fd);
+	line[n > 0 ? n : 0] = 0;
+	state = strrchr(line, ')');
+	return !state || !strchr("RD", state[2]);
+}
+
+static int all_sleep_now(void)
+{
+	unsigned i;
+
+	for (i = 0; i < shared->n_cast; i++)
+		if (shared->cast[i].alive && !sleeps_now(shared->cast[i].pid))
+			return 0;
+	return 1;
+}
+
 static int settled(void)
 {
 	unsigned i;
@@ -509,16 +536,32 @@ static int settled(void)
 	return 1;
 }
 
+/* Until `so`, or until the cast has slept for so many ms beside it: all of it at
+ * each look. Who waits for a CPU does not sleep. The run's alarm ends what goes on
+ * for ever. */
+static int await(int (*so)(void), u64 ms)
+{
+	u64 slept = 0, last = now_ms(), now;
+
+	for (; !so() && slept < ms; last = now) {
+		sched_yield();
+		now = now_ms();
+		if (all_sleep_now())
+			slept += now - last;
+	}
+	return so();
+}
+
 /* Judge: sleepers that look around hold locks for moments, so a bad look is
- * repeated. Returns 'b' (before), 'a' (after), or 0. */
+ * repeated, and does not count if one of them ran. Returns 'b' (before), 'a'
+ * (after), or 0. */
 static int judge(void)
 {
-	u64 until = now_ms() + 200;
-	int verdict = 0, bad, tries;
+	int verdict = 0, bad, tries, quiet;
 
-	for (tries = 0; tries < 4; tries++) {
-		while (!settled() && now_ms() < until)
-			sched_yield();
+	for (tries = 0; tries < 4; tries += quiet) {
+		await(settled, 200);
+		quiet = all_sleep_now();
 		inv_text[0] = 0;
 		bad = check_region(&driver.region, on_invariant, NULL);
 		describe();
@@ -528,6 +571,7 @@ static int judge(void)
 							: 0;
 		if (!bad && verdict && settled())
 			return verdict;
+		quiet = quiet && all_sleep_now();
 		usleep(3000);
 		/* Those who woke are dead by now, and their undo is due. */
 		go_on(&driver);
@@ -679,16 +723,9 @@ static struct outcome run(unsigned k, unsigned j, int wait_first)
 		scn->cast();
 	o.completed = run_victim(k, j == ~0u ? scn->halfway : scn->op);
 	o.signature = signature();
-	if (wait_first) {
-		u64 until = now_ms() + AWAKE_MS;
-
-		while (!all_as_after() && now_ms() < until)
-			sched_yield();
-		if (!all_as_after())
-			violation("a sleeper let through was not awake in "
-				  "%d ms",
-				AWAKE_MS);
-	}
+	if (wait_first && !await(all_as_after, AWAKE_MS))
+		violation("a sleeper let through was not awake in %d ms",
+			AWAKE_MS);
 	if (j && j != ~0u)
 		o.repairer_completed = run_repairer(j);
 	/* Not each time: it costs as much as all the rest. */
