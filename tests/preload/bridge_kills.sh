@@ -141,6 +141,12 @@ redis_killed() {
 of_group() {
 	cli XINFO GROUPS stream | sed -n "/^$1/{n;p}"
 }
+# Both halves, which Redis knows from after client $last: they are connected, and
+# so take a signal for what it means.
+connected() {
+	[ "$(cli CLIENT LIST | awk -F '[ =]' -v last="$last" \
+		'$2 > last && !/ cmd=client/' | wc -l)" = 2 ]
+}
 idle() { # nothing is on its way
 	[ "$(queue one count msg "$from")" = 0 ] &&
 		[ "$(of_group pending)" = 0 ] && [ "$(of_group lag)" = 0 ]
@@ -149,7 +155,7 @@ idle() { # nothing is on its way
 # storm TEXT MESSAGES MS KILLS LONGEST REDIS_KILLS
 storm() {
 	local text=$1 messages=$2 ms=$3 kills=$4 longest=$5 half reader writer
-	local seconds=$((ms / 1000 + 60)) n began=$SECONDS groups=() words
+	local seconds=$((ms / 1000 + 60)) n began=$SECONDS groups=() words last
 
 	rm -rf "${dir:?}"/{one,two,ids,stop,done,redis} "$dir"/*.said
 	mkdir "$dir/redis"
@@ -189,12 +195,14 @@ storm() {
 	done
 
 	# What is on its way still, by halves that nobody kills.
+	last=$(cli CLIENT ID)
 	for half in out in; do
 		words_of $half
 		setsid "${words[@]}" >>"$dir/$half.said" 2>&1 </dev/null &
 		groups+=($!)
 		echo $! >"$dir/$half.group"
 	done
+	check "$text: both halves begin" within 20 connected
 	check "$text: all is carried" within 20 idle
 	for n in "${groups[@]}"; do
 		kill "$n"
