@@ -198,20 +198,30 @@ static void kill_one_who_lets(int how, int other)
 		waitpid(pids[other], NULL, 0);
 }
 
+/* All of them have found out, or nobody has for five seconds. */
+static void await_removed(int id, int other, long all)
+{
+	double until = now_ms() + SETTLE_MS;
+	long n, seen = -1;
+
+	while (semctl(id, 0, GETVAL) < 0 &&
+		(n = sum(sh->removed, other)) < all && now_ms() < until) {
+		if (n != seen)
+			until = now_ms() + SETTLE_MS;
+		seen = n;
+		sleep_us(1000);
+	}
+}
+
 static void round_of(int how, int other)
 {
 	long all = threads * PROCESSES, taken, most = all;
-	double until = now_ms() + SETTLE_MS;
 	int id = sh->id, full;
 
 	kill_one_who_lets(how, other);
 	if (how == LET_RMID) {
 		/* Done, or not begun. */
-		while (semctl(id, 0, GETVAL) < 0 &&
-			sum(sh->removed, other) <
-				all - (other >= 0 ? threads : 0) &&
-			now_ms() < until)
-			sleep_us(1000);
+		await_removed(id, other, all - (other >= 0 ? threads : 0));
 		full = semctl(id, 0, GETVAL) < 0;
 		taken = sum(sh->removed, other);
 		if (taken != (full ? all - (other >= 0 ? threads : 0) : 0))
