@@ -145,9 +145,12 @@ PERL
 env LD_PRELOAD="$IPCLIFT_SHIM" perl "$work/worker.pl" >"$work/count" 2>&1 &
 worker=$!
 children+=($worker)
+readers=()
 for ((i = 0; i < 10; i++)); do
     cat "$m"/sysvipc/* "$m"/sem/*/stat >/dev/null 2>&1 &
+    readers+=($!)
     cat "$m/locks" "$m/tasks" "$m/waits" >/dev/null 2>&1 &
+    readers+=($!)
     sleep 0.0$((RANDOM % 5))1
     kill -KILL "$(mounter_of "$m")"
     wait_for 5 gone "$m" || break
@@ -167,6 +170,8 @@ kill -TERM $worker
 wait $worker
 is "the worker had no error" "$(grep -cv '^[0-9]*$' "$work/count")" 0
 is "and the registry is sound" "$("$ipclift" check)" "all invariants hold"
+# One that came late reads the mount after its own, which is then busy.
+wait "${readers[@]}"
 fusermount3 -u "$m"
 wait_for 5 gone "$m"
 
