@@ -290,19 +290,30 @@ static void sleeper_start(void)
 	}
 }
 
+static long now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
 /* Its exit status, or -1 if it goes on sleeping for so many ms. How long one
  * that was woken waits for a CPU does not count; its alarm ends what runs on. */
 static int sleeper_wait(int ms)
 {
-	int status, i = 0;
+	long slept = 0, last = now_ms(), now;
+	int status;
 
-	while (sleeper && i <= ms * 5) {
+	for (; sleeper && slept <= ms; last = now) {
 		if (waitpid(sleeper, &status, WNOHANG) == sleeper) {
 			sleeper = 0;
 			return WIFEXITED(status) ? WEXITSTATUS(status) : 97;
 		}
-		i += asleep_in_futex(sleeper);
 		usleep(200);
+		now = now_ms();
+		if (asleep_in_futex(sleeper))
+			slept += now - last;
 	}
 	return -1;
 }
