@@ -127,7 +127,7 @@ static int map_file(struct map_call *m)
 static int map_registry(struct world *w, int quiet)
 {
 	const char *path = environment_get("IPCLIFT_REGISTRY");
-	struct region_options opt = {.is_kept = 1};
+	struct region_options opt = {0};
 	char own[64], why[512];
 	struct map_call m = {w, path, &opt, why, sizeof(why), 0};
 	int err = 0;
@@ -143,7 +143,6 @@ static int map_registry(struct world *w, int quiet)
 		err = region_default_path(own, sizeof(own), why, sizeof(why));
 		m.path = own;
 		opt.canonical = 1;
-		opt.is_kept = 0;
 	}
 	if (!err)
 		err = map_file(&m);

@@ -88,7 +88,6 @@ int world_map(struct world *w, const char *path,
 	if (ns) {
 		ipcns_path(path, ns, name);
 		path = name;
-		opt.is_kept = 0;
 	}
 	if (w >= others.at && w < others.at + WORLDS - 1)
 		opt.name = others.path[w - others.at];

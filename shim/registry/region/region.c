@@ -255,9 +255,8 @@ static const char *remember_path(const char *path, int canonical, long fd,
 	size_t n, i;
 
 	if (canonical && str_len(path) < REGION_NAME_CAP) {
-		/* A copy would be the only thing on its page. */
-		if (opt->is_kept)
-			return path;
+		/* Copied, though that touches a page: the program may change
+		 * its environment, or free what the name stands in. */
 		str_add(name, REGION_NAME_CAP, 0, path);
 		return name;
 	}

@@ -31,7 +31,6 @@ struct region {
 
 struct region_options {
 	int canonical; /* the path is absolute and has no link in it */
-	int is_kept;   /* and lies in static memory */
 	u32 idx_bits;  /* for a new registry: IDX_BITS_* */
 	u32 profile;
 	struct limits limits;
