@@ -177,8 +177,7 @@ static void tell_to_set_timer(struct caller *c, struct waiter *w)
 	lock_release(c, &at.s->lock);
 }
 
-/* A sleeper stores has_timer before WAIT_QUEUED, and both before it gives the
- * object's lock up. So either we find it here, or it reads `unmarked` after our
+/* A sleeper stores has_timer and WAIT_QUEUED before it gives the object's lock up. So either we find it here, or it reads `unmarked` after our
  * compare-and-swap (sleep_once). */
 void sleep_need_timers(struct caller *c)
 {

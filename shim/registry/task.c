@@ -711,10 +711,12 @@ int caller_enroll_slow(struct caller *c)
 	section_begin(c);
 	if (!err && !c->thread)
 		err = enroll(c);
+	/* In the section: a handler that runs at its end makes calls, or leaves
+	 * for good. */
+	if (!err && unlikely(c->robust_refused) && caller_unmarked)
+		caller_unmarked(c);
 	section_end(c);
 	if (!err) {
-		if (unlikely(c->robust_refused) && caller_unmarked)
-			caller_unmarked(c);
 		reap_exited(c);
 		look_for_sleepers(c);
 	}

@@ -858,5 +858,8 @@ const struct scenario both_scenarios[] = {
 			{ACTOR_FIRST | ACTOR_NO_LIST, NULL, {DEC(1)}},
 			{ACTOR_NO_LIST | ACTOR_NEW, NULL, {INC(1)}},
 			{.calls = {INC(1)}}}},
+	{SCENARIO("sleeper-no-list-handler", sets_empty),
+		.actors = {{ACTOR_FIRST, NULL, {DEC(1)}},
+			{ACTOR_NO_LIST | ACTOR_NEW, NULL, {INC(1)}, INC(1)}}},
 	{0},
 };

@@ -776,5 +776,9 @@ const struct scenario mq_scenarios[] = {
 			{ACTOR_FIRST | ACTOR_NO_LIST, NULL, {RECEIVE}},
 			{ACTOR_NO_LIST | ACTOR_NEW, NULL, {SEND(1, 11)}},
 			{.calls = {SEND(1, 12)}}}},
+	{SCENARIO("sleeper-no-list-handler", empty),
+		.actors = {{ACTOR_FIRST, NULL, {RECEIVE}},
+			{ACTOR_NO_LIST | ACTOR_NEW, NULL, {SEND(1, 11)},
+				SEND(1, 12)}}},
 	{0},
 };

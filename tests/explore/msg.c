@@ -787,5 +787,9 @@ const struct scenario msg_scenarios[] = {
 			{ACTOR_FIRST | ACTOR_NO_LIST, NULL, {RECEIVE(0)}},
 			{ACTOR_NO_LIST | ACTOR_NEW, NULL, {SEND(1, 8, 11)}},
 			{.calls = {SEND(1, 8, 12)}}}},
+	{SCENARIO("sleeper-no-list-handler", empty),
+		.actors = {{ACTOR_FIRST, NULL, {RECEIVE(0)}},
+			{ACTOR_NO_LIST | ACTOR_NEW, NULL, {SEND(1, 8, 11)},
+				SEND(1, 8, 12)}}},
 	{0},
 };
