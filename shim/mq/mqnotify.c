@@ -123,7 +123,10 @@ static enum presence look(struct caller *c, const struct mqueue *q)
 	changed = t->epoch != n->image;
 	if (changed && n->closes)
 		return GONE;
-	if (t == task_own(c) || (!changed && !task_suspect(t)))
+	/* A whole lifeline does not prove that it lives: the kernel may have marked
+	 * nothing. */
+	if (t == task_own(c) || (!changed && !task_suspect(t) &&
+					!task_look(c, t, TASK_LOOK_NOW)))
 		return changed ? OTHER_PROGRAM : SAME_PROGRAM;
 	if (task_gone(c, t) || (q->ino && !has_open(q, n->pid, NULL)))
 		return GONE;

@@ -36,8 +36,9 @@
  *                      lock. Whoever finds this tells them too: the first one may
  *                      have died.
  *   UNMARKED_TOLD      all were
- * An application that has broken its robust list itself (it unmapped a locked
- * robust mutex) is not known beforehand, so it is not among these.
+ * Not among these, since nothing tells beforehand: an application that has broken
+ * its robust list itself (it unmapped a locked robust mutex), and a process whose
+ * memory is taken before it ends (process_mrelease(2), an out-of-memory kill).
  */
 #ifndef IPCLIFT_OBJECT_SLEEP_H
 #define IPCLIFT_OBJECT_SLEEP_H

@@ -86,13 +86,30 @@ int thread_gone(const struct caller *c, u32 tid)
 	return 1;
 }
 
+static const struct thread *thread_of_waiter(const struct waiter *w)
+{
+	return (const void *)((const char *)w -
+			      offsetof(struct thread, waiter));
+}
+
 int thread_sleeper_dead(const struct waiter *w, u32 alive)
 {
-	const struct thread *th =
-		(const void *)((const char *)w -
-			       offsetof(struct thread, waiter));
+	const struct thread *th = thread_of_waiter(w);
 
 	if (!alive || (alive & (SYS_OWNER_DIED | SYS_WAITERS)))
 		return (alive & SYS_OWNER_DIED) != 0;
 	return identity_thread_gone(alive, th->birth);
+}
+
+enum thread_left thread_sleeper_left(const struct waiter *w, int traced)
+{
+	const struct thread *th = thread_of_waiter(w);
+	struct sys_process p;
+
+	if (identity_thread_gone(th->tid, th->birth))
+		return THREAD_EXITED;
+	return sys_process_read(w->pid, th->tid, &p) &&
+			       (p.stopped || (p.traced && traced))
+		       ? THREAD_STOPPED
+		       : THREAD_THERE;
 }

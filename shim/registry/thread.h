@@ -30,4 +30,11 @@ int thread_gone(const struct caller *c, u32 tid);
  * kernel, and is asked for: one system call or a few. */
 int thread_sleeper_dead(const struct waiter *w, u32 alive);
 
+/* Of a sleeper w that is not in its futex. EXITED: the kernel has not marked it, for
+ * its memory was taken before it ended (process_mrelease(2), an out-of-memory
+ * kill), or its application has broken its robust list. traced: 1 if one that a
+ * tracer has stopped counts as stopped. Some system calls, and reads of /proc. */
+enum thread_left { THREAD_THERE, THREAD_STOPPED, THREAD_EXITED };
+enum thread_left thread_sleeper_left(const struct waiter *w, int traced);
+
 #endif

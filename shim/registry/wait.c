@@ -95,7 +95,7 @@ static __attribute__((noinline)) int is_stopped(
 {
 	u32 now = in_slept(arch_cycles()),
 	    slept = now - atom_load_relaxed(&w->slept);
-	struct sys_process p;
+	enum thread_left left;
 
 	if (!c->n_grants)
 		c->n_asked = 0;
@@ -107,9 +107,9 @@ static __attribute__((noinline)) int is_stopped(
 			&w->slept, now - (SLEPT_LONG - ASLEEP_HOLDS));
 		return 0;
 	}
-	return sys_process_read(w->pid,
-		       region_thread(&c->region, wait_index(c, w))->tid, &p) &&
-	       (p.stopped || (p.traced && slept > TRACED_LONG));
+	left = thread_sleeper_left(w, slept > TRACED_LONG);
+	c->n_asked -= left == THREAD_EXITED;
+	return left != THREAD_THERE;
 }
 
 /* Cheap tests first: is_stopped only for a sleeper whose word has been WAITERS or

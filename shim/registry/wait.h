@@ -179,12 +179,13 @@ static inline struct waiter *wait_first_alive(
 }
 
 /*
- * Is the queued w stopped (SIGSTOP, a debugger)? In the kernel it would have
- * left its queue, with EINTR or to restart its call; so a waker about to give it
- * something takes it out instead, with that result, and grants that like any
- * other. Under the object's lock. Costs a system call (a second one and a read of
- * /proc if w is not in its futex), so a sleeper that has only just gone to sleep
- * is not checked, and only a few are in one hold. 0 also where it is unknown.
+ * Is the queued w stopped (SIGSTOP, a debugger), or has it exited without a mark
+ * by the kernel (thread_sleeper_left)? In the kernel it would have left its queue,
+ * with EINTR or to restart its call; so a waker about to give it something takes
+ * it out instead, with that result, and grants that like any other. Under the
+ * object's lock. Costs a system call (some more and reads of /proc if w is not in
+ * its futex), so a sleeper that has only just gone to sleep is not checked, and
+ * only a few stopped ones are in one hold. 0 also where it is unknown.
  */
 int wait_stopped(struct caller *c, struct waiter *w);
 
