@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "../proc.h"
 #include "crash.h"
 #include "index/keyhash.h"
 #include "inspect/check.h"
@@ -499,16 +500,10 @@ static u64 now_ms(void)
  * itself, and how long it waits for a CPU says nothing. */
 static int sleeps_now(pid_t pid)
 {
-	char stat_path[40], line[256], *state;
-	ssize_t n;
-	int fd;
+	char stat[256], *state;
 
-	snprintf(stat_path, sizeof(stat_path), "/proc/%d/stat", (int)pid);
-	fd = open(stat_path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? 0 : read(fd, line, sizeof(line) - 1);
-	close(fd);
-	line[n > 0 ? n : 0] = 0;
-	state = strrchr(line, ')');
+	state = proc_read(pid, "stat", stat, sizeof(stat)) ? strrchr(stat, ')')
+							   : NULL;
 	return !state || !strchr("RD", state[2]);
 }
 

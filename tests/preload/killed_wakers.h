@@ -61,12 +61,9 @@ static inline void wakes_no_more(void)
 		{0x06, 0, 0, 0x7fff0000u}, /* allow */
 		{0x06, 0, 0, 0x80000000u}, /* kill */
 	};
-	const struct program program = {sizeof(code) / sizeof(*code), code};
 
 	setrlimit(RLIMIT_CORE, &none);
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	if (prctl(PR_SET_SECCOMP, 2 /* FILTER */, &program))
-		_exit(90);
+	filter(code, sizeof(code) / sizeof(*code));
 }
 
 static inline void make_objects(void)

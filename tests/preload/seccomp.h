@@ -21,6 +21,16 @@ struct program {
 	const struct instruction *code;
 };
 
+/* From now on the code decides what each system call is answered. */
+static inline void filter(const struct instruction *code, unsigned short len)
+{
+	const struct program program = {len, code};
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (prctl(PR_SET_SECCOMP, 2 /* FILTER */, &program))
+		_exit(90);
+}
+
 /* The calls with these two numbers (perhaps the same) fail with err. */
 static inline void deny_two(int nr, int other, int err)
 {
@@ -30,11 +40,8 @@ static inline void deny_two(int nr, int other, int err)
 		{0x06, 0, 0, 0x00050000u | (unsigned)err}, /* an error */
 		{0x06, 0, 0, 0x7fff0000u},		   /* allow */
 	};
-	const struct program program = {5, code};
 
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	if (prctl(PR_SET_SECCOMP, 2 /* FILTER */, &program))
-		_exit(90);
+	filter(code, 5);
 }
 
 #endif

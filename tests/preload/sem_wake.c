@@ -395,6 +395,25 @@ static int dies_between_looks(pid_t holder, long long first)
 	       to - first < NEXT_LOOK_NS;
 }
 
+/* The holder dies when one sleeper of each name sleeps at x and at y in turn, and is
+ * let through. As dies_between_looks. */
+static int dies_before(pid_t holder, int x, int y, const char *names)
+{
+	int n = (int)strlen(names), counts, i;
+	long long first = now_ns();
+	pid_t pid[4];
+
+	for (i = 0; i < n; i++) {
+		pid[i] = fifo_sleeper(i % 2 ? y : x, names[i]);
+		t_quiet(t_poll(i % 2 ? y : x, 0, GETNCNT, i / 2 + 1));
+		t_asleep(pid[i]);
+	}
+	counts = dies_between_looks(holder, first);
+	for (i = 0; i < n; i++)
+		t_quiet(t_join(pid[i]) == 0);
+	return counts;
+}
+
 /*
  * Real-time threads of one CPU run in the order in which they were woken. The
  * first of each set may be the one who undoes, woken by the death itself; the
@@ -402,9 +421,8 @@ static int dies_between_looks(pid_t holder, long long first)
  */
 static int order_of_wakes(int round)
 {
-	pid_t holder, pid[4];
 	int x = t_set(1, NULL), y = t_set(1, NULL), counts;
-	long long first;
+	pid_t holder;
 
 	memset(woken, 0, sizeof(*woken));
 	holder = t_fork();
@@ -423,15 +441,7 @@ static int order_of_wakes(int round)
 	}
 	waitpid(holder, NULL, WUNTRACED);
 	t_quiet(semctl(x, 0, GETVAL) == 0 && semctl(y, 0, GETVAL) == 0);
-	first = now_ns();
-	for (int i = 0; i < 4; i++) {
-		pid[i] = fifo_sleeper(i % 2 ? y : x, "xyXY"[i]);
-		t_quiet(t_poll(i % 2 ? y : x, 0, GETNCNT, i / 2 + 1));
-		t_asleep(pid[i]);
-	}
-	counts = dies_between_looks(holder, first);
-	for (int i = 0; i < 4; i++)
-		t_quiet(t_join(pid[i]) == 0);
+	counts = dies_before(holder, x, y, "xyXY");
 	if (counts)
 		t_say("%s first: %d", round % 2 ? "Y" : "X",
 			(strchr(woken->who, 'X') < strchr(woken->who, 'Y')) ==
@@ -457,8 +467,7 @@ static void s17_order_of_wakes(void)
 static int who_undoes_is_last(void)
 {
 	int x = t_set(1, VALS(1)), y = t_set(1, VALS(1)), counts;
-	pid_t holder, pid[2];
-	long long first;
+	pid_t holder;
 
 	memset(woken, 0, sizeof(*woken));
 	holder = t_fork();
@@ -468,15 +477,7 @@ static int who_undoes_is_last(void)
 		raise(SIGSTOP);
 	}
 	waitpid(holder, NULL, WUNTRACED);
-	first = now_ns();
-	for (int i = 0; i < 2; i++) {
-		pid[i] = fifo_sleeper(i ? y : x, "XY"[i]);
-		t_quiet(t_poll(i ? y : x, 0, GETNCNT, 1));
-		t_asleep(pid[i]);
-	}
-	counts = dies_between_looks(holder, first);
-	for (int i = 0; i < 2; i++)
-		t_quiet(t_join(pid[i]) == 0);
+	counts = dies_before(holder, x, y, "XY");
 	if (counts)
 		t_say("Y first: %d", woken->who[0] == 'Y');
 	t_rm(x);
