@@ -4,7 +4,7 @@
  * of a robust mutex operation of its own (in a signal handler, say): the kernel
  * knows one pending entry a thread, and that is the mutex's.
  */
-#include "killed_wakers.h"
+#include "three_kinds.h"
 #include <pthread.h>
 
 static pthread_mutex_t mutex;

@@ -6,7 +6,7 @@
  * The bug: a sleeper that had come when nobody else slept had no timer and slept
  * for ever, for the kernel woke it only for wakers with a list.
  */
-#include "killed_wakers.h"
+#include "three_kinds.h"
 
 static void refused(void)
 {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * killed_wakers.h - sleepers, one of each kind, none of which has a timer, and
- * wakers that are killed by the very system call that would wake them.
+ * three_kinds.h - a set, a System V and a POSIX queue, and who sleeps at each.
  */
-#ifndef KILLED_WAKERS_H
-#define KILLED_WAKERS_H
+#ifndef THREE_KINDS_H
+#define THREE_KINDS_H
 
 #include "seccomp.h"
 #include "mq.h"
@@ -73,8 +72,8 @@ static inline void make_objects(void)
 	all.set = t_set(1, VALS(0));
 	all.queue = msgget(IPC_PRIVATE, 0600);
 	all.mq = mq_open(
-		"/t-killed-wakers", O_RDWR | O_CREAT | O_EXCL, 0600, &attr);
-	mq_unlink("/t-killed-wakers");
+		"/t-three-kinds", O_RDWR | O_CREAT | O_EXCL, 0600, &attr);
+	mq_unlink("/t-three-kinds");
 }
 static inline void remove_objects(void)
 {
@@ -83,24 +82,45 @@ static inline void remove_objects(void)
 	mq_close(all.mq);
 }
 
-static inline pid_t sleeper(int kind)
+/* before: what it does first, NULL for nothing. */
+static inline pid_t sleeper(int kind, void (*before)(void))
 {
 	pid_t pid = t_fork();
 
-	if (!pid)
+	if (!pid) {
+		if (before)
+			before();
 		_exit(take(kind));
+	}
 	t_asleep(pid);
 	return pid;
 }
 
-/* Each kind: who sleeps goes on, whether or not its waker is killed. */
+/* What is given is there for others: nobody lives who slept for it. */
+static inline void nobody_gets_it(void)
+{
+	struct msqid_ds ds = {0};
+	struct mq_attr attr = {0};
+
+	t_eq(give(SET), 0);
+	t_row(all.set, GETVAL, "1");
+	t_eq(give(QUEUE), 0);
+	msgctl(all.queue, IPC_STAT, &ds);
+	t_say("messages: %ld", (long)ds.msg_qnum);
+	t_eq(give(MQ), 0);
+	mq_getattr(all.mq, &attr);
+	t_say("messages: %ld", attr.mq_curmsgs);
+}
+
+/* Each kind: who sleeps goes on, whether or not its waker is killed by the very
+ * system call that would wake it. */
 static inline void sleepers_go_on(void (*prepare)(void))
 {
 	pid_t asleep[KINDS], waker;
 	int kind, status;
 
 	for (kind = 0; kind < KINDS; kind++)
-		asleep[kind] = sleeper(kind);
+		asleep[kind] = sleeper(kind, NULL);
 	for (kind = 0; kind < KINDS; kind++) {
 		waker = t_fork();
 		if (!waker) {
