@@ -173,6 +173,22 @@ static void try_flags(const char *path)
 	printf("\n");
 }
 
+/* Each opening begins at the start, also for appending right after another write. */
+static void try_appending(const char *path)
+{
+	int i, fd;
+
+	printf("  append again:");
+	for (i = 0; i < 3; i++) {
+		fd = open(path, O_WRONLY | (i ? O_APPEND : 0));
+		say(write(fd, &"1\n2\n3\n"[2 * i], 2));
+		say(write(fd, "4\n", 2));
+		close(fd);
+	}
+	print_value(path);
+	printf("\n");
+}
+
 static void print_stat(const char *path)
 {
 	struct stat st;
@@ -256,6 +272,7 @@ int main(int argc, char **argv)
 		try_reads(files[i]);
 		try_writes(files[i]);
 		try_flags(files[i]);
+		try_appending(files[i]);
 	}
 	try_directory("kernel");
 	try_directory("fs/mqueue");
